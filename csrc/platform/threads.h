@@ -1,0 +1,49 @@
+// The one compute pool (OpenMP) and the loops that use it.
+#pragma once
+
+#include <cstdint>
+
+namespace dygraph {
+
+int NumThreads();           // compute threads of the calling thread; 1 after fork and in service threads
+void SetNumThreads(int n);  // OutOfRange unless 1 <= n <= 1024
+int AvailableCores();       // affinity mask and cgroup quota, at least 1
+
+namespace detail {
+void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state);
+}
+
+// Calls body(i) for i in [0, blocks), on the pool when there is more than one block and one thread. Results must not
+// depend on which thread runs a block: that is what makes our kernels give the same bits for any thread count.
+template <class Body>
+void ParallelBlocks(int64_t blocks, const Body& body) {
+  if (blocks <= 1 || NumThreads() == 1) {
+    for (int64_t i = 0; i < blocks; ++i) body(i);
+    return;
+  }
+  detail::ParallelRun(
+      blocks, [](void* state, int64_t i) { (*static_cast<const Body*>(state))(i); },
+      const_cast<Body*>(&body));
+}
+
+// Splits [0, n) into pieces of at least `grain` and calls body(begin, end) on each, in parallel. Pieces may differ with
+// the thread count, so only for work whose elements are independent.
+template <class Body>
+void ParallelFor(int64_t n, int64_t grain, const Body& body) {
+  int64_t threads = n <= grain ? 1 : NumThreads();
+  if (threads <= 1) {
+    if (n > 0) body(int64_t{0}, n);
+    return;
+  }
+  int64_t pieces = (n + grain - 1) / grain;
+  if (pieces > threads) pieces = threads;
+  int64_t step = ((n + pieces - 1) / pieces + 15) / 16 * 16;  // whole cache lines of floats
+  pieces = (n + step - 1) / step;
+  ParallelBlocks(pieces, [&](int64_t i) {
+    int64_t begin = i * step;
+    int64_t end = begin + step < n ? begin + step : n;
+    body(begin, end);
+  });
+}
+
+}  // namespace dygraph
