@@ -32,8 +32,9 @@ struct Outputs {
 struct OpOptions {
   // Variables that take the results, by slot; an operator's in-place pairs then write into their storage if nobody shares it.
   const SlotList<Variable>* targets = nullptr;
-  const SmallVector<int, 4>* counts = nullptr;  // lengths of output lists, by slot; -1: the operator's rule
-  bool extras = false;  // make kExtra outputs too
+  const SmallVector<int, 4>* counts = nullptr;  // lengths of output lists, by slot; negative: the operator's rule
+  const WantedSet* wanted = nullptr;            // by flat output number; nullptr: all
+  bool extras = false;                          // make kExtra outputs too
 };
 
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,

@@ -25,6 +25,14 @@ class SlotList {
   int count(int slot) const { return slot < slots_ ? static_cast<int>(ends_[slot]) - begin_of(slot) : 0; }
   V* at(int slot, int i = 0) const { return i < count(slot) ? flat_[begin_of(slot) + i] : nullptr; }
   Span<V* const> flat() const { return {flat_.data(), flat_.size()}; }
+  // The same slots with f(element) in them.
+  template <class U, class F>
+  void Map(const SlotList<U>& other, F f) {
+    Span<const uint32_t> ends = other.ends();
+    slots_ = static_cast<int>(ends.size());
+    for (int i = 0; i < slots_; ++i) ends_[i] = ends[i];
+    for (U* v : other.flat()) flat_.push_back(f(v));
+  }
   Span<const uint32_t> ends() const { return {ends_, static_cast<size_t>(slots_)}; }
   V*& flat_at(int i) { return flat_[i]; }
 
@@ -39,8 +47,12 @@ struct Call {
   const void* attrs = nullptr;  // the operator's attribute struct
   SlotList<const Value> in;
   SlotList<Value> out;          // an element may be null: that output is not wanted
-  uint64_t random_stream = 0;   // for random operators: (ordinal, run) in programs, call number eagerly
+  // In-place pairs of the operator (by position) whose output may be written into the input's storage.
+  uint32_t reuse = 0;
+  // Random operators: stream is (ordinal, run) in programs, the call number eagerly.
+  bool random_given = false;
   uint64_t random_seed = 0;
+  uint64_t random_stream = 0;
 };
 
 }  // namespace dygraph

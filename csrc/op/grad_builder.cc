@@ -151,6 +151,16 @@ Recipe GradBuilder::Finish() {
       }
     }
   }
+  for (RecipeCall& call : live) {
+    int flat = 0;
+    for (const RecipeSlot& slot : call.out) {
+      call.out_counts.push_back(static_cast<int>(slot.size()));
+      for (RecipeRef ref : slot) {
+        if (ref.kind != RecipeRef::kAbsent) call.out_wanted.Set(flat);
+        ++flat;
+      }
+    }
+  }
   recipe_.calls = std::move(live);
   return std::move(recipe_);
 }

@@ -42,24 +42,7 @@ struct RecipeSlot : public std::vector<RecipeRef> {
 
 using AttrFn = void (*)(const void* forward, void* backward);
 
-struct RecipeCall {
-  const OpInfo* op = nullptr;
-  std::vector<RecipeSlot> in;
-  std::vector<RecipeSlot> out;
-  bool same_attrs = false;   // shares the forward call's attributes
-  AttrFn attr_fn = nullptr;  // computes them from the forward's
-  Ref<Attrs> attrs;          // fixed ones
-};
-
-struct Recipe {
-  std::vector<RecipeCall> calls;
-  int temps = 0;
-  // What the tape must keep, each once: kInput, kInputShape and kOutput references.
-  std::vector<RecipeRef> kept;
-  bool depends_on_attrs = false;
-};
-
-// Which inputs' gradients are asked for, by flat input number.
+// Members of a flat list: inputs whose gradients are asked for, outputs that are to be made.
 class WantedSet {
  public:
   void Set(int i) {
@@ -76,6 +59,25 @@ class WantedSet {
  private:
   SmallVector<uint64_t, 2> words_;
   bool any_ = false;
+};
+
+struct RecipeCall {
+  const OpInfo* op = nullptr;
+  std::vector<RecipeSlot> in;
+  std::vector<RecipeSlot> out;
+  bool same_attrs = false;   // shares the forward call's attributes
+  AttrFn attr_fn = nullptr;  // computes them from the forward's
+  Ref<Attrs> attrs;          // fixed ones
+  SmallVector<int, 4> out_counts;  // what the door is asked to make, set by Finish()
+  WantedSet out_wanted;
+};
+
+struct Recipe {
+  std::vector<RecipeCall> calls;
+  int temps = 0;
+  // What the tape must keep, each once: kInput, kInputShape and kOutput references.
+  std::vector<RecipeRef> kept;
+  bool depends_on_attrs = false;
 };
 
 class GradBuilder {

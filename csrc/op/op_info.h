@@ -50,7 +50,8 @@ class OpInfo {
   OutputCountRule output_count = nullptr;   // length of a duplicable output
   GradMaker grad_maker = nullptr;
   bool has_no_grad = false;      // said so: backward through it raises or stops
-  bool keeps_layout = false;     // kernels take NCHW or NHWC and give what they got
+  bool keeps_layout = false;     // kernels take NCHW or NHWC (all 4-D and 5-D inputs alike) and give what they got
+  bool keeps_layout_of_any_shape = false;  // also when those inputs differ in shape (pooling gradients)
   bool random = false;           // draws numbers
   bool mixed_dtypes = false;     // inputs may differ in type (label and logits, ids and table)
   bool allocates = true;         // the door allocates dense outputs; false: the kernel does
@@ -99,7 +100,11 @@ class OpDef {
   OpDef& OutputCount(OutputCountRule rule) { info_.output_count = rule; return *this; }
   OpDef& Grad(GradMaker maker) { info_.grad_maker = maker; return *this; }
   OpDef& NoGrad() { info_.has_no_grad = true; return *this; }
-  OpDef& KeepsLayout() { info_.keeps_layout = true; return *this; }
+  OpDef& KeepsLayout(bool of_any_shape = false) {
+    info_.keeps_layout = true;
+    info_.keeps_layout_of_any_shape = of_any_shape;
+    return *this;
+  }
   OpDef& Random() { info_.random = true; return *this; }
   OpDef& MixedDTypes() { info_.mixed_dtypes = true; return *this; }
   OpDef& KernelAllocates() { info_.allocates = false; return *this; }

@@ -57,7 +57,7 @@ void Tensor::SetMeta(Dims dims, DType dtype, Place place, Layout layout) {
   layout_ = layout;
 }
 
-void Tensor::AllocateData(Place place) {
+void Tensor::AllocateData(Place place, Layout layout) {
   size_t bytes = static_cast<size_t>(numel_) * SizeOf(dtype_);
   if (__builtin_expect(dims_.rank() > kMaxRank || numel_ > (int64_t{1} << 44), 0)) {
     bytes = ByteSize(dims_, dtype_);
@@ -65,12 +65,13 @@ void Tensor::AllocateData(Place place) {
   storage_ = Storage::Make(place, bytes);
   data_ = storage_->data();
   place_ = place;
+  layout_ = layout;
 }
 
 void Tensor::Allocate(Dims dims, DType dtype, Place place, Layout layout) {
   ByteSize(dims, dtype);
   SetMeta(std::move(dims), dtype, place, layout);
-  AllocateData(place);
+  AllocateData(place, layout);
 }
 
 void Tensor::MakeWritable() {
@@ -151,6 +152,13 @@ void Tensor::ShareStorage(Ref<Storage> storage, Dims dims, DType dtype, Layout l
           " bytes must fit into the shared block of ", storage->bytes(), " bytes");
   storage_ = std::move(storage);
   data_ = storage_->data();
+}
+
+void Tensor::ShareData(const Tensor& other) {
+  storage_ = other.storage_;
+  data_ = other.data_;
+  place_ = other.place_;
+  layout_ = other.layout_;
 }
 
 void Tensor::SetLoD(LoDLevels levels) {

@@ -53,7 +53,7 @@ class Tensor {
   // Shape and type without data: what a gradient that reads only a shape keeps, and variables of a program being built.
   void SetMeta(Dims dims, DType dtype, Place place = CPUPlace(), Layout layout = Layout::kPlain);
   // Gives the shape set by SetMeta() a block of its own.
-  void AllocateData(Place place);
+  void AllocateData(Place place, Layout layout = Layout::kPlain);
   // Copies the data if anybody else holds the storage, so that writing in place is seen by us alone.
   void MakeWritable();
   Tensor Meta() const;          // this shape and type, no data
@@ -62,6 +62,12 @@ class Tensor {
   Tensor Plain() const;         // itself, or its values restored to plain order (cached beside the storage)
   Tensor Clone() const;         // own storage, same order
   void ShareStorage(Ref<Storage> storage, Dims dims, DType dtype, Layout layout = Layout::kPlain);
+  // Takes `other`'s storage and order for this shape, which must have as many bytes.
+  void ShareData(const Tensor& other);
+  // Nobody else would see a write: the storage is ours alone, whole and our own memory.
+  bool OwnsStorage() const {
+    return storage_ && storage_->writable() && data_ == storage_->data() && bytes() == storage_->bytes();
+  }
 
   void SetLoD(Ref<LoD> lod) { lod_ = std::move(lod); }  // unchecked: the door checks what users give
   void SetLoD(LoDLevels levels);                        // checked against the rows
