@@ -188,7 +188,7 @@ void BuddyAllocator::Free(void* block, size_t bytes) {
 }
 
 // Arenas grow with what is in use, so that there are few of them: at least 64 MB and a quarter of all so far, but no
-// larger than the limit leaves, and just large enough where the system gives no more.
+// larger than the limit leaves, and smaller, down to just large enough, where the system gives no more.
 bool BuddyAllocator::AddArena(size_t needed) {
   needed = (needed + kPage - 1) / kPage * kPage;
   size_t limit = Limit();
@@ -196,7 +196,11 @@ bool BuddyAllocator::AddArena(size_t needed) {
   if (needed > left) return false;
   size_t wanted = size_t{1} << CeilLog2(std::max({needed, kMinArena, reserved_ / 4}));
   wanted = std::min(wanted, left);
-  return AddArenaOf(wanted) || (wanted > needed && AddArenaOf(needed));
+  while (!AddArenaOf(wanted)) {
+    if (wanted == needed) return false;
+    wanted = std::max(needed, wanted / 2 / kPage * kPage);
+  }
+  return true;
 }
 
 bool BuddyAllocator::AddArenaOf(size_t bytes) {

@@ -188,15 +188,21 @@ struct EndOfThread {
   }
 };
 
-// nullptr in the destructors that run after the thread's cache has ended.
+// nullptr where there is no memory for one (Free may not throw then), and in the destructors that run after the
+// thread's cache has ended.
 SmallBlockCache* MakeCache() {
   if (t_cache_ended) return nullptr;
   static thread_local EndOfThread at_end;
   (void)&at_end;
   Pool& pool = HostPool();
-  auto cache = std::make_unique<SmallBlockCache>();
+  std::unique_ptr<SmallBlockCache> cache(new (std::nothrow) SmallBlockCache);
+  if (!cache) return nullptr;
   std::lock_guard<std::mutex> lock(pool.mutex);
-  pool.caches.push_back(cache.get());
+  try {
+    pool.caches.push_back(cache.get());
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
   cache->release_requests = pool.release_requests;
   return t_cache = cache.release();
 }
