@@ -15,6 +15,7 @@ STAMPS := $(VENV)/stamps
 BUILD  := build/main
 BINARY_SOURCES := $(shell find csrc -name '*.cc' -o -name '*.h' -o -name '*.cu') \
                   CMakeLists.txt setup.py pyproject.toml
+PYTHON_SOURCES := $(shell find dygraph static -name '*.py')
 
 # Build tools live in .venv, not in pip's throw-away environment: their paths stay, so objects are reused.
 PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -q
@@ -30,28 +31,28 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
 
 .PHONY: quickstart test test-no-onednn sanitize bench format clean prerequisites
 
-quickstart: $(STAMPS)/package $(STAMPS)/extra-examples
+quickstart: $(STAMPS)/package-examples
 	$(PY) -m dygraph check
 	$(PY) examples/digits.py
 
-test: $(STAMPS)/package $(STAMPS)/extra-test
+test: $(STAMPS)/package-test
 	$(call run_ctest,$(BUILD))
 	OMP_NUM_THREADS=1 $(PY) -m pytest -q
 
-test-no-onednn: $(STAMPS)/plain $(STAMPS)/extra-test
+test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 	$(call run_ctest,build/plain)
 	$(call run_pytest_in,build/plain,)
 
 # CPython's own memory is not ours to check: no leak report there, and its allocator steps aside.
-sanitize: $(STAMPS)/sanitize $(STAMPS)/extra-test
+sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	$(call run_ctest,build/sanitize)
 	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
 
-bench: $(STAMPS)/package $(STAMPS)/extra-examples
+bench: $(STAMPS)/package-examples
 	set -e; for script in overhead train memory startup; do $(PY) benchmarks/$$script.py; done
 
-format: $(STAMPS)/extra-dev
+format: $(STAMPS)/package-dev
 	git ls-files '*.h' '*.cc' '*.cu' | xargs -r $(VENV)/bin/clang-format -i
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
@@ -79,19 +80,16 @@ $(STAMPS)/tools: pyproject.toml | prerequisites
 	$(PIP) -r $(STAMPS)/tools.txt
 	touch $@
 
-$(STAMPS)/package: $(BINARY_SOURCES) $(STAMPS)/tools
+# The package, editable, with what examples, tests or development need: package-examples, package-test, package-dev.
+$(STAMPS)/package-%: $(BINARY_SOURCES) $(STAMPS)/tools
 	@echo "Building the C++ core (minutes the first time)"
-	$(call BUILD_HERE,$(BUILD)) -e .
-	touch $@
-
-$(STAMPS)/extra-%: $(STAMPS)/package
 	$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
 	touch $@
 
-$(STAMPS)/plain: $(BINARY_SOURCES) $(STAMPS)/tools
+$(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
 	DYGRAPH_WITH_ONEDNN=0 $(call BUILD_HERE,build/plain) --no-deps --upgrade --target build/plain/site .
 	touch $@
 
-$(STAMPS)/sanitize: $(BINARY_SOURCES) $(STAMPS)/tools
+$(STAMPS)/sanitize: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
 	$(call BUILD_HERE,build/sanitize,-DDYGRAPH_SANITIZE=ON) --no-deps --upgrade --target build/sanitize/site .
 	touch $@
