@@ -1,0 +1,95 @@
+# Everything runs in .venv, which is made on first use. Steps leave stamps, so that a second run only does what changed.
+#   make quickstart   install, self-check, train and export a network on real images
+#   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
+#   make sanitize     under ASan and UBSan          make bench  make format  make clean
+SHELL  := /bin/bash
+PYTHON ?= python3
+CXX    ?= g++
+WERROR ?= OFF
+VENV   ?= .venv
+# The tests of the oneDNN-off build and of the sanitizers; narrow them with e.g. TESTS=tests/operators.
+TESTS  ?= tests
+
+PY     := $(VENV)/bin/python
+STAMPS := $(VENV)/stamps
+BUILD  := build/main
+BINARY_SOURCES := $(shell find csrc -name '*.cc' -o -name '*.h' -o -name '*.cu') \
+                  CMakeLists.txt setup.py pyproject.toml
+PYTHON_SOURCES := $(shell find dygraph static -name '*.py')
+
+# Build tools live in .venv, not in pip's throw-away environment: their paths stay, so objects are reused.
+PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -q
+BUILD_HERE = DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) --no-build-isolation
+# $(call run_ctest,build directory): tests/cpp joins a build that pip has made.
+run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON >$(1)/configure.log && \
+            $(VENV)/bin/cmake --build $(1) && \
+            OMP_NUM_THREADS=1 $(VENV)/bin/ctest --test-dir $(1) --output-on-failure --no-tests=ignore --timeout 600
+# $(call run_pytest_in,build directory,environment): with the package in its site/ instead of the source tree's.
+run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_NUM_THREADS=1 $(2) bash -c '\
+    $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
+    $(CURDIR)/$(VENV)/bin/pytest -q -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
+
+.PHONY: quickstart test test-no-onednn sanitize bench format clean prerequisites
+
+quickstart: $(STAMPS)/package-examples
+	$(PY) -m dygraph check
+	$(PY) examples/digits.py
+
+test: $(STAMPS)/package-test
+	$(call run_ctest,$(BUILD))
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q
+
+test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
+	$(call run_ctest,build/plain)
+	$(call run_pytest_in,build/plain,)
+
+# CPython's own memory is not ours to check: no leak report there, and its allocator steps aside.
+sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
+	$(call run_ctest,build/sanitize)
+	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
+
+bench: $(STAMPS)/package-examples
+	set -e; for script in overhead train memory startup; do $(PY) benchmarks/$$script.py; done
+
+format: $(STAMPS)/package-dev
+	git ls-files '*.h' '*.cc' '*.cu' | xargs -r $(VENV)/bin/clang-format -i
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+clean:
+	rm -rf build dist *.egg-info $(VENV) dygraph/libs dygraph/include dygraph/*.so
+
+# A newcomer's machine: what is missing is named with Debian's package for it.
+prerequisites:
+	@command -v $(CXX) >/dev/null || { echo "No C++ compiler ($(CXX)). On Debian: apt install g++" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "No $(PYTHON). On Debian: apt install python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "$(PYTHON) is older than 3.10. Name a newer one: make PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig as s; sys.exit(not os.path.exists(s.get_path("include") + "/Python.h"))' || \
+	  { echo "Python.h is missing. On Debian: apt install python3-dev" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "Python's venv is missing. On Debian: apt install python3-venv" >&2; exit 1; }
+
+$(STAMPS)/tools: pyproject.toml | prerequisites
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	mkdir -p $(STAMPS)
+	$(PY) -c 'import sys, importlib as i; \
+	  toml = i.import_module("tomllib" if sys.version_info >= (3, 11) else "pip._vendor.tomli"); \
+	  print(*toml.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' >$(STAMPS)/tools.txt
+	$(PIP) -r $(STAMPS)/tools.txt
+	touch $@
+
+# The package, editable, with what examples, tests or development need: package-examples, package-test, package-dev.
+$(STAMPS)/package-%: $(BINARY_SOURCES) $(STAMPS)/tools
+	@echo "Building the C++ core (minutes the first time)"
+	$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
+	touch $@
+
+$(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
+	DYGRAPH_WITH_ONEDNN=0 $(call BUILD_HERE,build/plain) --no-deps --upgrade --target build/plain/site .
+	touch $@
+
+$(STAMPS)/sanitize: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
+	$(call BUILD_HERE,build/sanitize,-DDYGRAPH_SANITIZE=ON) --no-deps --upgrade --target build/sanitize/site .
+	touch $@

@@ -1,0 +1,73 @@
+"""Builds the C++ part with CMake and Ninja; everything else is in pyproject.toml.
+
+Environment: DYGRAPH_WITH_ONEDNN=0 leaves oneDNN out, DYGRAPH_CMAKE_ARGS passes options to CMake,
+DYGRAPH_BUILD_DIR says where the objects are kept between builds.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build import build
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+OFF = {"0", "off", "no", "false"}
+
+
+def with_onednn():
+    return os.environ.get("DYGRAPH_WITH_ONEDNN", "1").lower() not in OFF
+
+
+def build_directory():
+    default = f"build/{sys.implementation.cache_tag}{'' if with_onednn() else '-plain'}"
+    return ROOT / os.environ.get("DYGRAPH_BUILD_DIR", default)
+
+
+class CleanBuild(build):
+    """setuptools keeps build/lib between runs and would pack modules deleted since."""
+
+    def run(self):
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+class CMakeBuild(build_ext):
+    def run(self):
+        in_place = self.editable_mode or self.inplace
+        package = (ROOT if in_place else Path(self.build_lib).resolve()) / "dygraph"
+        objects = build_directory()
+        # pip's build environment moves at every run, and CMake's cache remembers the last one. `cmake --fresh`
+        # would drop the objects with it; without the cache Ninja recompiles only what really changed.
+        (objects / "CMakeCache.txt").unlink(missing_ok=True)
+        configure = [
+            "cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(objects),
+            f"-DPython_EXECUTABLE={sys.executable}",
+            f"-DDYGRAPH_WITH_ONEDNN={'ON' if with_onednn() else 'OFF'}",
+            *shlex.split(os.environ.get("DYGRAPH_CMAKE_ARGS", "")),
+        ]  # fmt: skip
+        subprocess.check_call(configure)
+        subprocess.check_call(["cmake", "--build", str(objects)])
+        shutil.rmtree(package / "libs", ignore_errors=True)
+        self.install(objects, package, "runtime")
+        if in_place:
+            include = package / "include"
+            if not include.is_symlink():  # never stale while headers are edited
+                include.symlink_to("../csrc")
+        else:
+            self.install(objects, package, "headers")
+
+    def install(self, objects, package, component):
+        subprocess.check_call(
+            ["cmake", "--install", str(objects), "--prefix", str(package), "--component", component]
+        )
+
+
+setup(
+    ext_modules=[Extension("dygraph._core", sources=[])],
+    cmdclass={"build": CleanBuild, "build_ext": CMakeBuild},
+)
