@@ -217,7 +217,6 @@ void AvgPoolBackward(const T* dy, const PoolShape& shape, T* dx) {
     for (int64_t h = s.h.begin[i]; h < s.h.end[i]; ++h) {
       for (int64_t w = s.w.begin[j]; w < s.w.end[j]; ++w) {
         T* to = plane + (h * s.w.in + w) * s.channels;
-        DYGRAPH_IVDEP
         for (int64_t k = 0; k < n; ++k) to[k] += from[k] / area;
       }
     }
