@@ -1,7 +1,8 @@
 // A program as data: plain structs with the fields of framework.proto, and look-ups on them.
 //
-// A plain member is a required field, std::optional and Boxed an optional one whose presence counts, std::vector a
-// repeated one. `unknown` keeps the bytes of fields this version does not know, so that a round trip loses nothing.
+// A plain member is a required field, std::optional and Boxed an optional one whose presence
+// counts, std::vector a repeated one. `unknown` keeps the bytes of fields this version does not
+// know, so that a round trip loses nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@
 
 namespace dygraph::program {
 
-// An optional value on the heap: one pointer while absent, so that rare fields do not swell every message.
+// An optional value on the heap: one pointer while absent, so that rare fields do not swell every
+// message.
 template <class T>
 class Boxed {
  public:
@@ -133,7 +135,8 @@ struct OpDesc {
   }
   void SetAttr(std::string_view name, AttrValue value);  // replaces in place or appends
 
-  // The arguments of a slot; null if the operator does not bind it. Slot looks at the inputs, then the outputs.
+  // The arguments of a slot; null if the operator does not bind it. Slot looks at the inputs, then
+  // the outputs.
   std::vector<std::string>* Input(std::string_view slot);
   std::vector<std::string>* Output(std::string_view slot);
   std::vector<std::string>* Slot(std::string_view slot);

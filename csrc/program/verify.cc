@@ -141,6 +141,9 @@ void CheckInputs(const ProgramDesc& program) {
   for (const BlockDesc& block : program.blocks) declared.push_back(block.VarPositions());
   for (const BlockDesc& block : program.blocks) {
     std::vector<int32_t> visible = program.VisibleBlocks(block.idx);
+    // Keeps a hostile chain of gradient blocks from making every look-up long.
+    ENFORCE(visible.size() <= 4 * kMaxNesting, Format, Where(block), ": a block may see ",
+            4 * kMaxNesting, " blocks, got ", visible.size());
     auto is_declared = [&](const std::string& name) {
       for (int32_t i : visible) {
         if (declared[i].count(name)) return true;

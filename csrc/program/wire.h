@@ -24,8 +24,8 @@ constexpr size_t kMaxNesting = 32;  // of blocks, and of the groups in unknown f
 // meaningful: Verify (verify.h) looks at names and blocks.
 ProgramDesc ParseProgram(std::string_view bytes);
 
-// InvalidArgument if a required field is not set or a limit is exceeded, so that whatever is written
-// can be read.
+// InvalidArgument if a required field is not set or a limit is exceeded, so that whatever is
+// written can be read.
 std::string SerializeProgram(const ProgramDesc& program);
 
 // As str(message) of Python protobuf. Always valid UTF-8: other bytes are escaped.
