@@ -94,8 +94,9 @@ const VarDesc* ProgramDesc::FindVarRecursive(int32_t block, std::string_view nam
 }
 
 const char* EnumName(AttrType type) {
-  static constexpr const char* kNames[] = {"INT",     "FLOAT",    "STRING", "INTS", "FLOATS", "STRINGS",
-                                           "BOOLEAN", "BOOLEANS", "BLOCK",  "LONG", "BLOCKS", "LONGS"};
+  static constexpr const char* kNames[] = {
+      "INT",     "FLOAT",    "STRING", "INTS", "FLOATS", "STRINGS",
+      "BOOLEAN", "BOOLEANS", "BLOCK",  "LONG", "BLOCKS", "LONGS"};
   return NameAt(kNames, static_cast<int32_t>(type));
 }
 

@@ -101,9 +101,10 @@ struct BlockIndices {
 };
 
 // Alternatives in the order of AttrType: the index is the type, so the two cannot disagree.
-using AttrValue = std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
-                               std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
-                               BlockIndices, std::vector<int64_t>>;
+using AttrValue =
+    std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
+                 std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
+                 BlockIndices, std::vector<int64_t>>;
 
 struct OpDesc {
   struct Attr {

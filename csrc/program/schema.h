@@ -48,10 +48,14 @@ void VisitFields(Tag<VarType::LoDTensorArrayDesc>, M& m, F&& field) {
 }
 
 template <class M, class F>
-void VisitFields(Tag<VarType::ReaderDesc>, M& m, F&& field) { field({1, "lod_tensor"}, m.lod_tensor); }
+void VisitFields(Tag<VarType::ReaderDesc>, M& m, F&& field) {
+  field({1, "lod_tensor"}, m.lod_tensor);
+}
 
 template <class M, class F>
-void VisitFields(Tag<VarType::Tuple>, M& m, F&& field) { field({1, "element_type"}, m.element_type); }
+void VisitFields(Tag<VarType::Tuple>, M& m, F&& field) {
+  field({1, "element_type"}, m.element_type);
+}
 
 template <class M, class F>
 void VisitFields(Tag<VarType>, M& m, F&& field) {
@@ -75,8 +79,8 @@ void VisitFields(Tag<VarDesc>, M& m, F&& field) {
 template <class M, class F>
 void VisitFields(Tag<OpDesc::Attr>, M& m, F&& field) {
   static constexpr Field kValueFields[] = {
-      {3, "i"},     {4, "f"},      {5, "s"},          {6, "ints"}, {7, "floats"},      {8, "strings"},
-      {10, "b"},    {11, "bools"}, {12, "block_idx"}, {13, "l"},   {14, "blocks_idx"}, {15, "longs"},
+      {3, "i"},  {4, "f"},      {5, "s"},          {6, "ints"}, {7, "floats"},      {8, "strings"},
+      {10, "b"}, {11, "bools"}, {12, "block_idx"}, {13, "l"},   {14, "blocks_idx"}, {15, "longs"},
   };
   field({1, "name", Limit::Name}, m.name);
   AttrType type = m.type();
@@ -171,7 +175,7 @@ template <class T>
 constexpr bool kIsRequired = !kIsRepeated<T> && !kIsOptional<T>;
 
 // Protobuf's wire types.
-enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kGroup = 3, kEndGroup = 4, kFixed32 = 5 };
+enum Wire : uint32_t { kVarint, kFixed64, kBytes, kGroup, kEndGroup, kFixed32 };
 
 template <class T>
 constexpr Wire kWireOf = std::is_same_v<T, float>                            ? kFixed32

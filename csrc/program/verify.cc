@@ -52,8 +52,8 @@ void CheckTree(const ProgramDesc& program) {
             "]: idx must be the block's place, got ", blocks[i].idx);
     int32_t parent = blocks[i].parent_idx;
     if (i == 0) {
-      ENFORCE(parent == -1, Format, "ProgramDesc.blocks[0]: parent_idx of the global block must be -1",
-              ", got ", parent);
+      ENFORCE(parent == -1, Format, Where(blocks[0]),
+              ": parent_idx of the global block must be -1, got ", parent);
     } else {
       ENFORCE(parent >= 0 && static_cast<size_t>(parent) < blocks.size(), Format, Where(blocks[i]),
               ": parent_idx must be a block in [0, ", blocks.size(), "), got ", parent);
@@ -72,12 +72,13 @@ void CheckTree(const ProgramDesc& program) {
 
 // Names of `elements`, given by a member, are distinct.
 template <class Elements, class Name>
-void CheckDistinct(const Elements& elements, Name name, const std::string& where, const char* list) {
+void CheckDistinct(const Elements& elements, Name name, const std::string& where,
+                   const char* list) {
   std::unordered_map<std::string_view, size_t> places;
   for (size_t i = 0; i < elements.size(); ++i) {
     auto [place, is_new] = places.emplace(elements[i].*name, i);
-    ENFORCE(is_new, AlreadyExists, where, ".", list, "[", i, "]: names in a list must differ, got '",
-            place->first, "' also at ", list, "[", place->second, "]");
+    ENFORCE(is_new, AlreadyExists, where, ".", list, "[", i,
+            "]: names in a list must differ, got '", place->first, "' also at ", list, "[", place->second, "]");
   }
 }
 
@@ -103,7 +104,8 @@ class SubBlockCheck {
     for (const BlockDesc& block : program_.blocks) {
       int32_t forward = block.forward_block_idx.value_or(-1);
       ENFORCE(forward >= -1 && forward < Count() && forward != block.idx, OutOfRange, Where(block),
-              ": forward_block_idx must be -1 or another block in [0, ", Count(), "), got ", forward);
+              ": forward_block_idx must be -1 or another block in [0, ", Count(), "), got ",
+              forward);
       for (size_t i = 0; i < block.ops.size(); ++i) {
         for (const OpDesc::Attr& attr : block.ops[i].attrs) {
           if (auto* index = std::get_if<BlockIndex>(&attr.value)) {

@@ -89,7 +89,7 @@ class Reader {
   };
   // What a message holds, known before any of it is read, so that lists get their exact size.
   struct Contents {
-    uint32_t values[kMaxFieldNumber + 1] = {};  // occurrences of each field other than length-delimited
+    uint32_t values[kMaxFieldNumber + 1] = {};  // occurrences, not length-delimited
     uint32_t pieces[kMaxFieldNumber + 1] = {};  // length-delimited occurrences
     uint64_t last_value[kMaxFieldNumber + 1] = {};  // of varints
   };
@@ -196,7 +196,8 @@ class Reader {
       using T = std::decay_t<decltype(member)>;
       if constexpr (kIsRepeated<T>) {
         bool pieces = kWireOf<typename T::value_type> == kBytes;
-        Grow(field, member, (pieces ? contents.pieces : contents.values)[field.number], in.at, path);
+        const auto& counts = pieces ? contents.pieces : contents.values;
+        Grow(field, member, counts[field.number], in.at, path);
       }
     });
     uint32_t seen = 0;
