@@ -1,0 +1,208 @@
+// A program as data: plain structs with the fields of framework.proto, and look-ups on them.
+//
+// A plain member is a required field, std::optional and Boxed an optional one whose presence
+// counts, std::vector a repeated one. `unknown` keeps the bytes of fields this version does not
+// know, so that a round trip loses nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace dygraph::program {
+
+// An optional value on the heap: one pointer while absent, so that rare fields do not swell every
+// message.
+template <class T>
+class Boxed {
+ public:
+  Boxed() = default;
+  Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(Boxed other) noexcept {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+  explicit operator bool() const { return value_ != nullptr; }
+  T& operator*() const { return *value_; }
+  T* operator->() const { return value_.get(); }
+  T& emplace() { return *(value_ = std::make_unique<T>()); }
+  void reset() { value_.reset(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+// Enumerators are spelled as in the schema, where tools and printed programs show them.
+enum class AttrType : int32_t {
+  INT, FLOAT, STRING, INTS, FLOATS, STRINGS, BOOLEAN, BOOLEANS, BLOCK, LONG, BLOCKS, LONGS,
+};
+
+struct VarType {
+  enum class Type : int32_t {
+    UNSET = -1,  // never written
+    BOOL = 0, INT16 = 1, INT32 = 2, INT64 = 3, FP16 = 4, FP32 = 5, FP64 = 6,
+    LOD_TENSOR = 7, SELECTED_ROWS = 8, FEED_MINIBATCH = 9, FETCH_LIST = 10, STEP_SCOPES = 11,
+    LOD_RANK_TABLE = 12, LOD_TENSOR_ARRAY = 13, PLACE_LIST = 14, READER = 15, RAW = 17, TUPLE = 18,
+    SIZE_T = 19, UINT8 = 20, INT8 = 21, BF16 = 22,
+  };
+  struct TensorDesc {
+    Type data_type = Type::UNSET;
+    std::vector<int64_t> dims;
+    Boxed<std::string> unknown;
+  };
+  struct LoDTensorDesc {
+    TensorDesc tensor;
+    std::optional<int32_t> lod_level;
+    Boxed<std::string> unknown;
+  };
+  struct LoDTensorArrayDesc {
+    TensorDesc tensor;
+    std::optional<int32_t> lod_level;
+    Boxed<std::string> unknown;
+  };
+  struct ReaderDesc {
+    std::vector<LoDTensorDesc> lod_tensor;
+    Boxed<std::string> unknown;
+  };
+  struct Tuple {
+    std::vector<Type> element_type;
+    Boxed<std::string> unknown;
+  };
+
+  Type type = Type::UNSET;
+  Boxed<TensorDesc> selected_rows;
+  std::optional<LoDTensorDesc> lod_tensor;
+  Boxed<LoDTensorArrayDesc> tensor_array;
+  Boxed<ReaderDesc> reader;
+  Boxed<Tuple> tuple;
+  Boxed<std::string> unknown;
+};
+
+struct VarDesc {
+  std::string name;
+  VarType type;
+  std::optional<bool> persistable;
+  std::optional<bool> need_check_feed;
+  Boxed<std::string> unknown;
+};
+
+struct BlockIndex {
+  int32_t value = 0;
+};
+struct BlockIndices {
+  std::vector<int32_t> values;
+};
+
+// Alternatives in the order of AttrType: the index is the type, so the two cannot disagree.
+using AttrValue =
+    std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
+                 std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
+                 BlockIndices, std::vector<int64_t>>;
+
+struct OpDesc {
+  struct Attr {
+    std::string name;
+    AttrValue value;
+    Boxed<std::string> unknown;
+    AttrType type() const { return static_cast<AttrType>(value.index()); }
+  };
+  struct Var {
+    std::string parameter;
+    std::vector<std::string> arguments;
+    Boxed<std::string> unknown;
+  };
+
+  std::string type;
+  std::vector<Var> inputs;
+  std::vector<Var> outputs;
+  std::vector<Attr> attrs;
+  std::optional<bool> is_target;
+  Boxed<std::string> unknown;
+
+  // The value of an attribute; null if there is none of that name.
+  const AttrValue* FindAttr(std::string_view name) const;
+  // The same as a T; null also if the attribute is of another type.
+  template <class T>
+  const T* FindAttr(std::string_view name) const {
+    const AttrValue* value = FindAttr(name);
+    return value ? std::get_if<T>(value) : nullptr;
+  }
+  void SetAttr(std::string_view name, AttrValue value);  // replaces in place or appends
+
+  // The arguments of a slot; null if the operator does not bind it. Slot looks at the inputs, then
+  // the outputs.
+  std::vector<std::string>* Input(std::string_view slot);
+  std::vector<std::string>* Output(std::string_view slot);
+  std::vector<std::string>* Slot(std::string_view slot);
+  const std::vector<std::string>* Input(std::string_view slot) const;
+  const std::vector<std::string>* Output(std::string_view slot) const;
+  const std::vector<std::string>* Slot(std::string_view slot) const;
+};
+
+struct BlockDesc {
+  int32_t idx = 0;
+  int32_t parent_idx = -1;
+  std::vector<VarDesc> vars;
+  std::vector<OpDesc> ops;
+  std::optional<int32_t> forward_block_idx;
+  Boxed<std::string> unknown;
+
+  // Linear: for many look-ups build VarPositions once.
+  const VarDesc* FindVar(std::string_view name) const;
+  VarDesc* FindVar(std::string_view name);
+  // Name -> place in vars (the first where names repeat); valid until vars change.
+  std::unordered_map<std::string_view, size_t> VarPositions() const;
+};
+
+struct Version {
+  std::optional<int64_t> version;
+  Boxed<std::string> unknown;
+};
+
+struct CompatibleInfo {
+  enum class Type : int32_t {
+    UNSET = -1,  // never written
+    COMPATIBLE = 0, DEFINITELY_NOT = 1, POSSIBLE = 2, BUG_FIX = 3, PRECISION_CHANGE = 4,
+  };
+  std::string version;
+  Type type = Type::UNSET;
+  Boxed<std::string> unknown;
+};
+
+struct OpCompatibleMap {
+  struct OpCompatiblePair {
+    std::string op_name;
+    CompatibleInfo compatible_info;
+    Boxed<std::string> unknown;
+  };
+  std::vector<OpCompatiblePair> pair;
+  std::optional<std::string> default_required_version;
+  Boxed<std::string> unknown;
+};
+
+struct ProgramDesc {
+  std::vector<BlockDesc> blocks;
+  Boxed<OpCompatibleMap> op_compatible_map;
+  Boxed<Version> version;
+  Boxed<std::string> unknown;
+
+  // The blocks whose variables a block sees: itself and its ancestors, nearest first; then, for a
+  // gradient block, the block it differentiates and that one's. Safe on unverified programs.
+  std::vector<int32_t> VisibleBlocks(int32_t block) const;
+  // The first of the name in these; null if none.
+  const VarDesc* FindVarRecursive(int32_t block, std::string_view name) const;
+};
+
+// The name in the schema; null for a number that has none.
+const char* EnumName(AttrType type);
+const char* EnumName(VarType::Type type);
+const char* EnumName(CompatibleInfo::Type type);
+
+}  // namespace dygraph::program

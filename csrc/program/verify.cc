@@ -1,0 +1,177 @@
+#include "program/verify.h"
+
+#include <string_view>
+#include <unordered_map>
+
+
+#include "base/enforce.h"
+#include "program/wire.h"
+
+namespace dygraph::program {
+namespace {
+
+constexpr const char* kEmptyName = "@EMPTY@";  // Fluid's argument for "no variable here"
+
+std::string Where(const BlockDesc& block) {
+  return "ProgramDesc.blocks[" + std::to_string(block.idx) + "]";
+}
+
+std::string Where(const BlockDesc& block, size_t op) {
+  return Where(block) + ".ops[" + std::to_string(op) + "] (" + block.ops[op].type + ")";
+}
+
+// True if following `next` from every block ends; depth[i] is then the number of steps. Each block
+// is walked once, without recursion. Otherwise `cycle` is a block on the cycle or leading into it.
+bool Ends(const std::vector<int32_t>& next, std::vector<size_t>* depth, size_t* cycle) {
+  constexpr size_t kNew = SIZE_MAX, kOpen = SIZE_MAX - 1;
+  depth->assign(next.size(), kNew);
+  std::vector<size_t> chain;
+  for (size_t first = 0; first < next.size(); ++first) {
+    chain.clear();
+    int32_t at = static_cast<int32_t>(first);
+    for (; at >= 0 && (*depth)[at] == kNew; at = next[at]) {
+      (*depth)[at] = kOpen;
+      chain.push_back(at);
+    }
+    if (at >= 0 && (*depth)[at] == kOpen) {
+      *cycle = at;
+      return false;
+    }
+    size_t steps = at < 0 ? 0 : (*depth)[at] + 1;
+    for (auto i = chain.rbegin(); i != chain.rend(); ++i) (*depth)[*i] = steps++;
+  }
+  return true;
+}
+
+void CheckTree(const ProgramDesc& program) {
+  const auto& blocks = program.blocks;
+  ENFORCE(!blocks.empty(), Format, "ProgramDesc: a program has at least one block, got none");
+  std::vector<int32_t> parents;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    ENFORCE(blocks[i].idx == static_cast<int64_t>(i), Format, "ProgramDesc.blocks[", i,
+            "]: idx must be the block's place, got ", blocks[i].idx);
+    int32_t parent = blocks[i].parent_idx;
+    if (i == 0) {
+      ENFORCE(parent == -1, Format, Where(blocks[0]),
+              ": parent_idx of the global block must be -1, got ", parent);
+    } else {
+      ENFORCE(parent >= 0 && static_cast<size_t>(parent) < blocks.size(), Format, Where(blocks[i]),
+              ": parent_idx must be a block in [0, ", blocks.size(), "), got ", parent);
+    }
+    parents.push_back(parent);
+  }
+  std::vector<size_t> depth;
+  size_t cycle = 0;
+  ENFORCE(Ends(parents, &depth, &cycle), Format, Where(blocks[cycle]),
+          ": the parents of blocks must lead to block 0, got a cycle");
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    ENFORCE(depth[i] <= kMaxNesting, Format, Where(blocks[i]), ": blocks may nest ", kMaxNesting,
+            " deep, got ", depth[i]);
+  }
+}
+
+// Names of `elements`, given by a member, are distinct.
+template <class Elements, class Name>
+void CheckDistinct(const Elements& elements, Name name, const std::string& where,
+                   const char* list) {
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    auto [place, is_new] = places.emplace(elements[i].*name, i);
+    ENFORCE(is_new, AlreadyExists, where, ".", list, "[", i,
+            "]: names in a list must differ, got '", place->first, "' also at ", list,
+            "[", place->second, "]");
+  }
+}
+
+void CheckNames(const BlockDesc& block) {
+  CheckDistinct(block.vars, &VarDesc::name, Where(block), "vars");
+  for (size_t i = 0; i < block.ops.size(); ++i) {
+    const OpDesc& op = block.ops[i];
+    std::string where = Where(block, i);
+    CheckDistinct(op.attrs, &OpDesc::Attr::name, where, "attrs");
+    CheckDistinct(op.inputs, &OpDesc::Var::parameter, where, "inputs");
+    CheckDistinct(op.outputs, &OpDesc::Var::parameter, where, "outputs");
+  }
+}
+
+// A sub-block belongs to one attribute of one operator, so that walking from operators into their
+// blocks ends and no two operators share state.
+class SubBlockCheck {
+ public:
+  explicit SubBlockCheck(const ProgramDesc& program)
+      : program_(program), owners_(program.blocks.size(), -1) {}
+
+  void Run() {
+    for (const BlockDesc& block : program_.blocks) {
+      int32_t forward = block.forward_block_idx.value_or(-1);
+      ENFORCE(forward >= -1 && forward < Count() && forward != block.idx, OutOfRange, Where(block),
+              ": forward_block_idx must be -1 or another block in [0, ", Count(), "), got ",
+              forward);
+      for (size_t i = 0; i < block.ops.size(); ++i) {
+        for (const OpDesc::Attr& attr : block.ops[i].attrs) {
+          if (auto* index = std::get_if<BlockIndex>(&attr.value)) {
+            Own(block, i, attr.name, index->value);
+          } else if (auto* indices = std::get_if<BlockIndices>(&attr.value)) {
+            for (int32_t index : indices->values) Own(block, i, attr.name, index);
+          }
+        }
+      }
+    }
+    std::vector<size_t> depth;
+    size_t cycle = 0;
+    ENFORCE(Ends(owners_, &depth, &cycle), Format, Where(program_.blocks[cycle]),
+            ": sub-blocks must not contain each other, got a cycle");
+  }
+
+ private:
+  int64_t Count() const { return static_cast<int64_t>(program_.blocks.size()); }
+
+  void Own(const BlockDesc& block, size_t op, const std::string& attr, int32_t index) {
+    ENFORCE(index > 0 && index < Count(), OutOfRange, Where(block, op), ": the attribute '", attr,
+            "' must name a sub-block in [1, ", Count(), "), got ", index);
+    ENFORCE(owners_[index] < 0, Format, Where(block, op), ": the attribute '", attr,
+            "' must have its sub-block for itself, got block ", index,
+            ", which an operator of block ", owners_[index], " already has");
+    owners_[index] = block.idx;
+  }
+
+  const ProgramDesc& program_;
+  std::vector<int32_t> owners_;  // the block whose operator has the sub-block
+};
+
+void CheckInputs(const ProgramDesc& program) {
+  std::vector<std::unordered_map<std::string_view, size_t>> declared;
+  for (const BlockDesc& block : program.blocks) declared.push_back(block.VarPositions());
+  for (const BlockDesc& block : program.blocks) {
+    std::vector<int32_t> visible = program.VisibleBlocks(block.idx);
+    // Keeps a hostile chain of gradient blocks from making every look-up long.
+    ENFORCE(visible.size() <= 4 * kMaxNesting, Format, Where(block), ": a block may see ",
+            4 * kMaxNesting, " blocks, got ", visible.size());
+    auto is_declared = [&](const std::string& name) {
+      for (int32_t i : visible) {
+        if (declared[i].count(name)) return true;
+      }
+      return false;
+    };
+    for (size_t i = 0; i < block.ops.size(); ++i) {
+      for (const OpDesc::Var& slot : block.ops[i].inputs) {
+        for (const std::string& name : slot.arguments) {
+          if (name.empty() || name == kEmptyName || is_declared(name)) continue;
+          THROW(NotFound, Where(block, i), ": the input ", slot.parameter,
+                " must be declared in its block or an outer one, got '", name, "'");
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void Verify(const ProgramDesc& program) {
+  CheckTree(program);
+  for (const BlockDesc& block : program.blocks) CheckNames(block);
+  SubBlockCheck(program).Run();
+  CheckInputs(program);
+}
+
+}  // namespace dygraph::program
