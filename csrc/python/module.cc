@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "imperative/thread_state.h"
+#include "op/op_registry.h"
 #include "python/bind.h"
 #include "python/convert.h"
 #include "python/errors.h"

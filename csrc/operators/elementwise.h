@@ -1,0 +1,111 @@
+// What the elementwise_* operators share: Fluid's two broadcast rules, the loops, the slots.
+//
+// axis = -1 broadcasts as NumPy does. axis >= 0 lays the axes of Y along those of X starting there: X [2, 3, 4, 5] with
+// Y [3, 4] and axis 1.
+#pragma once
+
+#include "kernels/broadcast.h"
+#include "op/op_registry.h"
+
+namespace dygraph::elementwise {
+
+constexpr int kX = 0, kY = 1, kOut = 0;
+
+struct ElementwiseAttrs {
+  int32_t axis = -1;
+};
+
+// Y's shape with ones where axis leaves gaps, so that the two shapes broadcast as NumPy's do.
+inline Dims AlignY(const Dims& x, const Dims& y, int axis) {
+  if (axis < 0 || y.size() >= x.size()) {
+    ENFORCE(axis >= -1, OutOfRange, "the attribute axis must be -1 or at least 0, got ", axis);
+    return y;
+  }
+  int rank = y.rank();
+  while (rank > 0 && axis + rank > x.rank() && y[rank - 1] == 1) --rank;  // trailing ones match anything
+  ENFORCE(axis + rank <= x.rank(), InvalidArgument, "the axes of Y ", y, " must lie within those of X ", x,
+          " from axis on, got axis ", axis);
+  Dims aligned(x.size(), 1);
+  for (int i = 0; i < rank; ++i) aligned[axis + i] = y[i];
+  return aligned;
+}
+
+inline void InferShape(InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
+  if (__builtin_expect(x == y, 1)) return ctx.SetOutput(kOut, x);
+  ctx.SetOutput(kOut, BroadcastDims(x, AlignY(x, y, ctx.attrs<ElementwiseAttrs>().axis)));
+}
+
+// Dims and strides of two operands over their common shape, in the memory order of a channels-last operand if there is one.
+struct Plan {
+  Dims dims, x, y;
+};
+
+namespace detail {
+inline Dims StridesOver(const Tensor& t, const Dims& aligned, const Dims& out) {
+  Dims strides(out.size(), 0);
+  int shift = out.rank() - aligned.rank();
+  if (t.layout() == Layout::kNHWC) {
+    int64_t stride = t.dim(1);
+    for (int i = aligned.rank() - 1; i >= 2; --i) {
+      strides[shift + i] = aligned[i] == 1 ? 0 : stride;
+      stride *= aligned[i];
+    }
+    strides[shift + 1] = aligned[1] == 1 ? 0 : 1;
+    strides[shift] = aligned[0] == 1 ? 0 : stride;
+    return strides;
+  }
+  int64_t stride = 1;
+  for (int i = aligned.rank() - 1; i >= 0; --i) {
+    strides[shift + i] = aligned[i] == 1 ? 0 : stride;
+    stride *= aligned[i];
+  }
+  return strides;
+}
+
+inline void ToChannelsLast(Dims* d) {
+  int64_t channel = (*d)[1];
+  for (int i = 1; i + 1 < d->rank(); ++i) (*d)[i] = (*d)[i + 1];
+  d->back() = channel;
+}
+}  // namespace detail
+
+inline Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const Dims& y_dims, const Dims& out,
+                     bool channels_last) {
+  Plan p{out, detail::StridesOver(x, x_dims, out), detail::StridesOver(y, y_dims, out)};
+  if (channels_last) {
+    detail::ToChannelsLast(&p.dims);
+    detail::ToChannelsLast(&p.x);
+    detail::ToChannelsLast(&p.y);
+  }
+  return p;
+}
+
+// out = f(x, y), broadcasting.
+template <class T, class Out, class F>
+void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f) {
+  if (__builtin_expect(x.dims() == y.dims(), 1)) {
+    return kernels::Zip(x.data<T>(), y.data<T>(), out->mutable_data<Out>(), x.numel(), f);
+  }
+  if (out->numel() == 0) return;
+  Plan p = MakePlan(x, x.dims(), y, AlignY(x.dims(), y.dims(), axis), out->dims(), out->layout() == Layout::kNHWC);
+  kernels::Broadcast(p.dims, x.data<T>(), p.x, y.data<T>(), p.y, out->mutable_data<Out>(), f);
+}
+
+// Sums `g` (shape of the result) over what was broadcast of an operand of shape `dims`, aligned as `aligned`.
+template <class T>
+void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out) {
+  if (out->numel() == 0) return;
+  Tensor plain = g.Plain();
+  Dims from = detail::StridesOver(plain, plain.dims(), plain.dims());
+  for (int i = 0; i < plain.rank(); ++i) {
+    if (from[i] == 0) from[i] = 1;  // an axis of one element: any stride
+  }
+  Tensor like = Tensor();
+  like.SetMeta(aligned, g.dtype());
+  Dims to = detail::StridesOver(like, aligned, plain.dims());
+  if (plain.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
+  kernels::SumTo(plain.dims(), plain.data<T>(), from, out->mutable_data<T>(), to);
+}
+
+}  // namespace dygraph::elementwise

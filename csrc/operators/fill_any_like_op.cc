@@ -1,0 +1,42 @@
+#include "kernels/elementwise.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct FillAnyLikeAttrs {
+  float value = 0.0f;
+  DType dtype = DType::kUnset;
+};
+
+void DefineFillAnyLike(OpDef& op) {
+  op.Comment("Out has X's shape and `value` everywhere.")
+      .Input(kX, "X", "any shape; only its shape is read")
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&FillAnyLikeAttrs::value, "value", "what to fill with")
+      .Attr(&FillAnyLikeAttrs::dtype, "dtype", "element type of Out; unset: X's")
+      .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, ctx.dims(kX), ctx.attrs<FillAnyLikeAttrs>().dtype); })
+      .ShareLoD(kX)
+      .NoGrad();
+}
+
+template <class T>
+struct FillAnyLikeKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kOut);
+    float value = ctx.attrs<FillAnyLikeAttrs>().value;
+    VisitDType(out.dtype(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      kernels::Fill(out.mutable_data<U>(), out.numel(), static_cast<U>(value));
+    });
+  }
+};
+
+REGISTER_OPERATOR(fill_any_like, DefineFillAnyLike);
+REGISTER_CPU_KERNEL(fill_any_like, FillAnyLikeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16,
+                    float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,59 @@
+#include "kernels/elementwise.h"
+#include "kernels/reduce.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+void DefineMean(OpDef& op) {
+  op.Comment("Out = the mean of all elements of X, a 0-d value. An empty X gives NaN.")
+      .Input(kX, "X", "any shape")
+      .Output(kOut, "Out", "shape []")
+      .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims()); })
+      .Grad([](GradBuilder& g) {
+        g.Call("mean_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
+}
+
+template <class T>
+struct MeanKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    int64_t n = x.numel();
+    bool all = true;
+    kernels::Reduce<kernels::MeanOp<T>>(x.data<T>(), Span<const int64_t>(&n, 1), Span<const bool>(&all, 1),
+                                        ctx.Out(kOut).mutable_data<T>());
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
+
+void DefineMeanGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD / numel(X), everywhere.")
+      .Input(kX, "X", "its shape")
+      .Input(kOutGrad, "Out@GRAD", "shape []")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .SameShape(kX, kXGrad)
+      .KernelDTypeOf(kOutGrad)
+      .Grad([](GradBuilder& g) { g.Call("mean", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}); });
+}
+
+template <class T>
+struct MeanGradKernel {
+  static void Compute(KernelContext& ctx) {
+    int64_t n = ctx.In(kX).numel();
+    if (n > 0) kernels::Fill(ctx.Out(kXGrad).mutable_data<T>(), n, *ctx.In(kOutGrad).data<T>() / static_cast<T>(n));
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(mean, DefineMean);
+REGISTER_CPU_KERNEL(mean, MeanKernel, float, double);
+REGISTER_OPERATOR(mean_grad, grad::DefineMeanGrad);
+REGISTER_CPU_KERNEL(mean_grad, grad::MeanGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,115 @@
+#include <cstring>
+
+#include "kernels/elementwise.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+// Rows and rows give rows; as soon as one operand is dense the result is.
+bool AllRows(const InferContext& ctx) {
+  for (int i = 0; i < ctx.InputCount(kX); ++i) {
+    if (!ctx.value(kX, i).is_rows()) return false;
+  }
+  return true;
+}
+
+void InferVarType(InferContext& ctx) {
+  if (!AllRows(ctx)) return;
+  Value* out = ctx.call().out.at(kOut);
+  const Value& like = ctx.value(kX);
+  if (out) out->SetRows(MakeRef<SelectedRows>(std::vector<int64_t>(), like.rows().height(), like.rows().value().Rows(0, 0)));
+}
+
+void InferShape(InferContext& ctx) {
+  const Dims& first = ctx.dims(kX);
+  for (int i = 1; i < ctx.InputCount(kX); ++i) {
+    const Dims& other = ctx.dims(kX, i);
+    bool same = first.size() == other.size();
+    for (size_t k = 0; same && k < first.size(); ++k) same = first[k] == other[k] || !BothKnown(first[k], other[k]);
+    ENFORCE(same, InvalidArgument, "all X must have one shape, got X[0] ", first, " and X[", i, "] ", other);
+  }
+  if (!AllRows(ctx)) ctx.SetOutput(kOut, first);
+}
+
+void DefineSum(OpDef& op) {
+  op.Comment("Out = X[0] + X[1] + ..., added from left to right. Selected rows give selected rows, or a tensor where an "
+             "operand is one.")
+      .Input(kX, "X", "operands of one shape", kDuplicable)
+      .Output(kOut, "Out", "their shape")
+      .VarType(InferVarType)
+      .Shape(InferShape)
+      .KeepsLayout()
+      .ShareLoD(kX)
+      .InPlace(kX, kOut)
+      .Grad([](GradBuilder& g) {  // one scale by 1 for each operand
+        for (int i = 0; i < g.InputCount(kX); ++i) {
+          g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX, i)});
+        }
+      });
+}
+
+template <class T>
+struct SumKernel {
+  static void Compute(KernelContext& ctx) {
+    std::vector<const Value*> terms;
+    bool all_rows = true;
+    for (int i = 0; i < ctx.InputCount(kX); ++i) {
+      terms.push_back(&ctx.InValue(kX, i));
+      all_rows &= terms.back()->is_rows();
+    }
+    all_rows ? Concatenate(terms, &ctx.OutValue(kOut)) : Add(terms, &ctx.Out(kOut));
+  }
+
+  static void Concatenate(const std::vector<const Value*>& terms, Value* out) {
+    std::vector<int64_t> rows;
+    Dims dims = terms[0]->rows().value().dims();
+    for (const Value* t : terms) rows.insert(rows.end(), t->rows().rows().begin(), t->rows().rows().end());
+    dims[0] = static_cast<int64_t>(rows.size());
+    Tensor value(dims, DTypeOf<T>::value, terms[0]->place());
+    char* to = static_cast<char*>(value.mutable_raw_data());
+    for (const Value* t : terms) {
+      const Tensor& v = t->rows().value();
+      std::memcpy(to, v.raw_data(), v.bytes());
+      to += v.bytes();
+    }
+    out->SetRows(MakeRef<SelectedRows>(std::move(rows), terms[0]->rows().height(), std::move(value)));
+  }
+
+  static void Add(const std::vector<const Value*>& terms, Tensor* out) {
+    T* y = out->mutable_data<T>();
+    int64_t n = out->numel();
+    size_t next = 1;
+    if (terms.size() > 1 && terms[0]->is_tensor() && terms[1]->is_tensor()) {
+      kernels::Zip(terms[0]->tensor().data<T>(), terms[1]->tensor().data<T>(), y, n, [](T a, T b) { return static_cast<T>(a + b); });
+      next = 2;
+    } else if (terms[0]->is_rows()) {
+      kernels::Fill(y, n, T(0));
+      next = 0;
+    } else if (const T* x = terms[0]->tensor().data<T>(); x != y && n > 0) {
+      std::memcpy(y, x, out->bytes());
+    }
+    for (; next < terms.size(); ++next) {
+      if (terms[next]->is_tensor()) {
+        kernels::Zip(static_cast<const T*>(y), terms[next]->tensor().data<T>(), y, n, [](T a, T b) { return static_cast<T>(a + b); });
+        continue;
+      }
+      const SelectedRows& r = terms[next]->rows();
+      if (r.rows().empty()) continue;
+      int64_t width = r.value().numel() / r.value().dim(0);
+      const T* v = r.value().data<T>();
+      for (size_t i = 0; i < r.rows().size(); ++i) {
+        T* row = y + r.rows()[i] * width;
+        for (int64_t k = 0; k < width; ++k) row[k] += v[i * width + k];
+      }
+    }
+  }
+};
+
+REGISTER_OPERATOR(sum, DefineSum);
+REGISTER_CPU_KERNEL(sum, SumKernel, float, double, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph
