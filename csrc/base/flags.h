@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -34,6 +35,8 @@ FlagValue GetFlag(const std::string& name);                     // NotFound name
 void SetFlag(const std::string& name, const FlagValue& value);  // Type if the kind of value does not fit
 // FLAGS_... of the environment that no flag answers to: (name, nearest known name). Python warns about each.
 std::vector<std::pair<std::string, std::string>> UnknownEnvironmentFlags();
+// One sentence for each FLAGS_... whose text did not fit its flag; such a flag keeps its default.
+std::vector<std::string> FlagProblems();
 
 }  // namespace dygraph
 

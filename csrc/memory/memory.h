@@ -10,15 +10,17 @@
 
 namespace dygraph::memory {
 
-// ResourceExhausted says what was asked, what is in use, the largest free block and the arenas' limit.
+// Safe from any thread; a block may be freed on another thread than allocated it. ResourceExhausted says what was asked, what is in use, the largest free block and the arenas' limit.
 void* Alloc(Place place, size_t bytes);
-// `bytes` is what Alloc was asked for.
+// `bytes` is what Alloc was asked for. A null block is ignored.
 void Free(Place place, void* block, size_t bytes);
 size_t Used(Place place);
 
 struct Stats {
   size_t used = 0;           // bytes asked for and not freed
-  size_t peak = 0;           // highest `used` since the start or ResetPeak
+  // Highest `used` since the start or ResetPeak. Exact while one thread allocates; with T threads it may be low by
+  // 256 KB * (T - 1), because blocks up to 64 KB are counted per thread.
+  size_t peak = 0;
   size_t reserved = 0;       // bytes of arenas taken from the system
   size_t largest_free = 0;   // largest block that can be had without a new arena
   size_t live_blocks = 0;    // allocations not freed
@@ -27,7 +29,8 @@ struct Stats {
 };
 Stats GetStats(Place place);
 void ResetPeak(Place place);
-// Gives wholly free arenas back to the system; returns the bytes given back.
+// Gives wholly free arenas back to the system; returns the bytes given back. Small blocks cached by other threads
+// come back at those threads' next refill or end.
 size_t ReleaseFree(Place place);
 
 // Where arenas come from. One per kind of place; a plug-in registers its own.

@@ -31,5 +31,6 @@ void RegisterDeviceContext(DeviceKind kind, DeviceContextFactory factory);
 // Unimplemented when the place's backend was not built: "CUDAPlace(0): this build has no CUDA backend. ...".
 DeviceContext& GetDeviceContext(Place place);
 bool IsAvailable(Place place);
+[[noreturn]] void ThrowNoBackend(Place place);  // that error, for other things a place may lack
 
 }  // namespace dygraph

@@ -1,15 +1,30 @@
 // The one compute pool (OpenMP) and the loops that use it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace dygraph {
 
-int NumThreads();           // compute threads of the calling thread; 1 after fork and in service threads
-void SetNumThreads(int n);  // OutOfRange unless 1 <= n <= 1024
+namespace detail {
+extern __thread int t_serial __attribute__((tls_model("initial-exec")));  // > 0: this thread computes alone
+extern std::atomic<int> g_threads;                                        // 0 until first asked for
+int DefaultThreads();                                                     // fills g_threads
+}  // namespace detail
+
+// Compute threads of the calling thread; 1 after fork, in service threads and inside a parallel body. The default is
+// AvailableCores(), or OMP_NUM_THREADS where that is smaller.
+inline int NumThreads() {
+  if (detail::t_serial) return 1;
+  int n = detail::g_threads.load(std::memory_order_relaxed);
+  return n ? n : detail::DefaultThreads();
+}
+void SetNumThreads(int n);  // for the whole process; OutOfRange unless 1 <= n <= 1024; a forked child keeps 1
+void SetServiceThread();    // the calling thread (scheduler, loader, executor) computes with one thread from now on
 int AvailableCores();       // affinity mask and cgroup quota, at least 1
 
 namespace detail {
+// Runs body(state, i) for i in [0, blocks). The first exception of a body is thrown again after the loop.
 void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state);
 }
 

@@ -1,0 +1,321 @@
+#include "imperative/door.h"
+
+#include "base/flags.h"
+#include "imperative/tape.h"
+#include "imperative/thread_state.h"
+#include "imperative/transform.h"
+
+FLAG(std::string, kernel_library, "",
+     "take kernels of this library where there are some: plain, onednn; empty: the best that fits");
+
+namespace dygraph {
+
+void AddListener(Listener* listener) { CurrentThread().listeners.push_back(listener); }
+
+void RemoveListener(Listener* listener) {
+  auto& list = CurrentThread().listeners;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i] == listener) {
+      list.erase(list.begin() + i);
+      return;
+    }
+  }
+}
+
+namespace {
+
+DType KernelDType(const Call& call) {
+  const OpInfo& op = *call.op;
+  if (op.kernel_dtype) return op.kernel_dtype(call);
+  for (const Value* v : call.in.flat()) {
+    if (v) return v->dtype();
+  }
+  THROW(PreconditionNotMet, "the element type of a call without inputs must follow from its attributes");
+}
+
+// Required slots are filled, variables hold something, types agree.
+void CheckInputs(const Call& call, DType dtype) {
+  const OpInfo& op = *call.op;
+  for (size_t s = 0; s < op.inputs.size(); ++s) {
+    int count = call.in.count(static_cast<int>(s));
+    if (__builtin_expect(count == 0, 0)) {
+      ENFORCE(op.inputs[s].dispensable(), InvalidArgument, "Input(", op.inputs[s].name,
+              ") must be given, got nothing");
+      continue;
+    }
+    for (int i = 0; i < count; ++i) {
+      const Value* v = call.in.at(static_cast<int>(s), i);
+      if (!v) continue;
+      if (__builtin_expect(v->empty(), 0)) {
+        THROW(PreconditionNotMet, "Input(", op.inputs[s].name, ") must hold a value, but nothing has been "
+              "written to it. In a program, run the startup program first");
+      }
+      if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
+        THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(), " for Input(",
+              op.inputs[s].name, "). Convert with astype()");
+      }
+    }
+  }
+}
+
+std::string RefusalOf(const Kernel& k, const Call& call, const std::string& forced) {
+  if (!forced.empty() && forced != Name(k.key.library)) return "another library was asked for";
+  if (k.accepts && !k.accepts(call)) return "declined by its own check of shapes and attributes";
+  return "";
+}
+
+__attribute__((noinline)) const Kernel* Choose(const Call& call, Place place, DType dtype) {
+  auto candidates = call.op->Candidates(place.kind, dtype);
+  const std::string& forced = FLAGS_kernel_library;
+  for (const Kernel* k : candidates) {
+    if (RefusalOf(*k, call, forced).empty()) return k;
+  }
+  for (const Kernel* k : candidates) {  // the library asked for has none: any that fits
+    if (!k->accepts || k->accepts(call)) return k;
+  }
+  std::string known;
+  for (const Kernel& k : call.op->kernels) {
+    if (k.key.device != place.kind) continue;
+    std::string name = Name(k.key.dtype);
+    if (known.find(name) == std::string::npos) known += (known.empty() ? "" : ", ") + name;
+  }
+  THROW(Unimplemented, "there must be a kernel for ", dtype, " on ", place, ", but only for ",
+        known.empty() ? "no type there" : known, ". Convert the inputs with astype() or move them");
+}
+
+// Storage of inputs stays alive while the interpreter's lock is released.
+class Unlocked {
+ public:
+  explicit Unlocked(const Call& call) {
+    if (!Interpreter().release_lock || !WorthIt(call)) return;
+    for (const Value* v : call.in.flat()) {
+      if (v && v->is_tensor()) alive_.push_back(v->tensor().storage());
+    }
+    token_ = Interpreter().release_lock();
+  }
+  ~Unlocked() {
+    if (token_) Interpreter().acquire_lock(token_);
+  }
+
+ private:
+  static bool WorthIt(const Call& call) {
+    constexpr int64_t kElements = 1 << 15;  // about 10 us of work; handing the lock over costs 0.1 us
+    int64_t n = 0;
+    for (const Value* v : call.in.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
+    for (const Value* v : call.out.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
+    return n >= kElements;
+  }
+  void* token_ = nullptr;
+  SmallVector<Ref<Storage>, 6> alive_;
+};
+
+Place PlaceOf(const Call& call, Place fallback) {
+  for (const Value* v : call.in.flat()) {
+    if (v && !v->empty()) return v->place();
+  }
+  return fallback;
+}
+
+void AllocateOutputs(Call& call, Place place, Layout layout) {
+  const OpInfo& op = *call.op;
+  Span<Value* const> out = call.out.flat();
+  int slot = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    while (call.out.begin_of(slot) + call.out.count(slot) <= static_cast<int>(i)) ++slot;
+    if (!out[i] || !out[i]->is_tensor()) continue;
+    Tensor& t = out[i]->MutableTensor();
+    if (op.lod_from >= 0 && call.in.count(op.lod_from) > 0) {
+      const Value& from = *call.in.at(op.lod_from);
+      if (__builtin_expect(from.is_tensor() && from.tensor().lod(), 0)) t.SetLoD(from.tensor().lod_ref());
+    }
+    if (t.has_data() || t.dtype() == DType::kUnset) continue;
+    Layout order = (t.rank() == 4 || t.rank() == 5) && !op.outputs[slot].weight() ? layout : Layout::kPlain;
+    t.AllocateData(place, order);
+  }
+}
+
+// An optimizer step writes into the parameter it read, unless somebody else shares the storage.
+void ReuseStorage(Call& call) {
+  for (size_t i = 0; i < call.op->in_place.size(); ++i) {
+    if (!(call.reuse >> i & 1)) continue;
+    auto [in_slot, out_slot] = call.op->in_place[i];
+    const Value* in = call.in.at(in_slot);
+    Value* out = call.out.at(out_slot);
+    if (!in || !out || !in->is_tensor() || !out->is_tensor()) continue;
+    const Tensor& from = in->tensor();
+    Tensor& to = out->MutableTensor();
+    if (!from.OwnsStorage() || from.dims() != to.dims() || from.dtype() != to.dtype()) continue;
+    from.storage()->set_plain_twin(nullptr);
+    to.ShareData(from);
+  }
+}
+
+DeviceContext& ContextOf(Place place) {
+  static DeviceContext& cpu = GetDeviceContext(CPUPlace());
+  return place == CPUPlace() ? cpu : GetDeviceContext(place);
+}
+
+void RunChosen(Call& call, Place fallback) {
+  const OpInfo& op = *call.op;
+  DType dtype = KernelDType(call);
+  CheckInputs(call, dtype);
+  Place place = PlaceOf(call, fallback);
+  const Kernel* kernel = dtype == DType::kUnset
+                             ? nullptr
+                             : op.sole_kernel[static_cast<int>(place.kind)][static_cast<int>(dtype)];
+  if (__builtin_expect(kernel == nullptr, 0)) kernel = Choose(call, place, dtype);
+  TransformedInputs transformed;
+  Layout layout = transformed.Apply(call, *kernel, place);
+  InferContext infer(call, true, dtype);
+  if (op.var_type_rule) op.var_type_rule(infer);
+  if (op.shape_rule) op.shape_rule(infer);
+  if (call.reuse) ReuseStorage(call);
+  if (op.allocates) AllocateOutputs(call, place, layout);
+  KernelContext ctx(call, ContextOf(place));
+  if (op.random && !call.random_given) {
+    call.random_seed = GeneratorSeed();
+    call.random_stream = NextRandomCall();
+  }
+  Unlocked unlocked(call);
+  kernel->run(ctx);
+}
+
+}  // namespace
+
+void RunKernel(Call& call, Place place) {
+  try {
+    RunChosen(call, place);
+  } catch (Error& e) {
+    e.AddOperator(call.op->type);
+    throw;
+  }
+}
+
+KernelChoice ExplainKernel(Call& call, Place fallback) {
+  KernelChoice choice;
+  DType dtype = KernelDType(call);
+  CheckInputs(call, dtype);
+  Place place = PlaceOf(call, fallback);
+  for (const Kernel& k : call.op->kernels) {
+    std::string refusal = k.key.device != place.kind ? "another place"
+                          : k.key.dtype != dtype     ? "another element type"
+                                                     : RefusalOf(k, call, FLAGS_kernel_library);
+    choice.candidates.emplace_back(&k, refusal);
+  }
+  choice.chosen = Choose(call, place, dtype);
+  return choice;
+}
+
+namespace {
+
+void MakeOutputs(const OpInfo& op, const Call& call, const OpOptions& options, Outputs* out) {
+  int flat = 0;
+  for (size_t s = 0; s < op.outputs.size(); ++s) {
+    const SlotInfo& slot = op.outputs[s];
+    int count = slot.extra() && !options.extras ? 0 : 1;
+    if (options.counts && s < options.counts->size() && (*options.counts)[s] >= 0) {
+      count = (*options.counts)[s];
+      ENFORCE(count <= 1 || slot.duplicable(), InvalidArgument, "Output(", slot.name,
+              ") is a single variable, got a request for ", count);
+    } else if (slot.duplicable()) {
+      ENFORCE(op.output_count, InvalidArgument, "the length of Output(", slot.name,
+              ") does not follow from the inputs. Give it as outputs={'", slot.name, "': n}");
+      count = op.output_count(static_cast<int>(s), call);
+    }
+    for (int i = 0; i < count; ++i, ++flat) {
+      bool wanted = !options.wanted || options.wanted->Has(flat);
+      out->owned.push_back(wanted ? Variable::Make() : Ref<Variable>());
+      out->slots.Push(out->owned.back().get());
+    }
+    out->slots.Close();
+  }
+}
+
+uint32_t ReusablePairs(const OpInfo& op, const SlotList<Variable>& in, const SlotList<Variable>& targets) {
+  uint32_t pairs = 0;
+  for (size_t i = 0; i < op.in_place.size(); ++i) {
+    Variable* target = targets.at(op.in_place[i].second);
+    if (target && target == in.at(op.in_place[i].first)) pairs |= 1u << i;
+  }
+  return pairs;
+}
+
+// Outputs whose inputs wanted gradients while recording was off remember why, for the error of backward().
+void MarkNotRecorded(const SlotList<Variable>& in, const Outputs& out) {
+  static const std::string kNoGrad = "it was computed under no_grad";
+  const std::string* reason = nullptr;
+  for (Variable* v : in.flat()) {
+    if (!v) continue;
+    if (v->RequiresGrad()) {
+      const std::string* layer = CurrentThread().grad_off_reason;
+      reason = layer ? layer : &kNoGrad;
+      break;
+    }
+    if (v->not_recorded) reason = v->not_recorded;
+  }
+  if (!reason) return;
+  for (const Ref<Variable>& v : out.owned) {
+    if (v) v->not_recorded = reason;
+  }
+}
+
+}  // namespace
+
+void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
+           const OpOptions& options) {
+  ThreadState& thread = CurrentThread();
+  Call call;
+  call.op = &op;
+  call.attrs = attrs->data();
+  call.in.Map(in, [](Variable* v) { return v ? &v->value() : nullptr; });
+  try {
+    MakeOutputs(op, call, options, out);
+  } catch (Error& e) {
+    e.AddOperator(op.type);
+    throw;
+  }
+  call.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
+  if (options.targets && !thread.grad_enabled) call.reuse = ReusablePairs(op, in, *options.targets);
+  RunKernel(call, thread.place);
+  if (thread.grad_enabled) {
+    RecordOnTape({op, attrs, in, out->slots});
+  } else {
+    MarkNotRecorded(in, *out);
+  }
+  if (__builtin_expect(!thread.listeners.empty(), 0)) {
+    for (size_t i = 0; i < thread.listeners.size(); ++i) {
+      thread.listeners[i]->OnCall({op, attrs, in, out->slots});
+    }
+  }
+  if (options.targets) {
+    Span<Variable* const> flat = out->slots.flat();
+    size_t i = 0;
+    for (int s = 0; s < out->slots.slots(); ++s) {
+      for (int k = 0; k < out->slots.count(s); ++k, ++i) {
+        Variable* target = options.targets->at(s, k);
+        if (!target || !flat[i]) continue;
+        target->Become(*flat[i]);
+        out->owned[i] = Ref<Variable>(target);
+      }
+    }
+  }
+}
+
+Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
+  SlotList<Variable> in;
+  in.Add(&x);
+  Outputs out;
+  RunOp(op, attrs, in, &out);
+  return std::move(out.owned[0]);
+}
+
+Ref<Variable> RunBinary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x, Variable& y) {
+  SlotList<Variable> in;
+  in.Add(&x);
+  in.Add(&y);
+  Outputs out;
+  RunOp(op, attrs, in, &out);
+  return std::move(out.owned[0]);
+}
+
+}  // namespace dygraph

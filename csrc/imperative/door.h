@@ -1,0 +1,58 @@
+// The one door: every immediate operator call goes through RunOp. Its lower half, RunKernel, serves programs too.
+#pragma once
+
+#include "imperative/variable.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+
+// A finished call, as listeners see it. Outputs are fresh variables, whatever the caller does with them afterwards.
+struct CallRecord {
+  const OpInfo& op;
+  const Ref<Attrs>& attrs;
+  const SlotList<Variable>& in;
+  const SlotList<Variable>& out;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void OnCall(const CallRecord& call) = 0;
+  // A value leaves for Python (numpy, item, bool): a recorder that cannot follow it raises here.
+  virtual void OnRead(Variable&, const char* /*how*/) {}
+};
+void AddListener(Listener* listener);     // for this thread
+void RemoveListener(Listener* listener);
+
+struct Outputs {
+  SmallVector<Ref<Variable>, 2> owned;  // flat
+  SlotList<Variable> slots;
+};
+
+struct OpOptions {
+  // Variables that take the results, by slot; an operator's in-place pairs then write into their storage if nobody shares it.
+  const SlotList<Variable>* targets = nullptr;
+  const SmallVector<int, 4>* counts = nullptr;  // lengths of output lists, by slot; negative: the operator's rule
+  const WantedSet* wanted = nullptr;            // by flat output number; nullptr: all
+  bool extras = false;                          // make kExtra outputs too
+};
+
+void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
+           const OpOptions& options = OpOptions());
+
+// Shorthands: default attributes, single slots, the first output.
+Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x);
+Ref<Variable> RunBinary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x, Variable& y);
+
+// Kernel choice, input transform, shape rule, allocation, kernel. `call.out` holds fresh values; one that already shares the
+// storage of an input (an in-place pair) keeps it. `place` serves calls without inputs.
+void RunKernel(Call& call, Place place);
+
+// Which kernel would run for these inputs, and every candidate with the reason it was passed over.
+struct KernelChoice {
+  const Kernel* chosen = nullptr;
+  std::vector<std::pair<const Kernel*, std::string>> candidates;
+};
+KernelChoice ExplainKernel(Call& call, Place place);
+
+}  // namespace dygraph

@@ -1,0 +1,282 @@
+#include "imperative/engine.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+
+namespace dygraph {
+
+namespace {
+
+// One backward pass. Waiting nodes lie in a heap by creation number; a node that is on top has all its contributions, since
+// its consumers are newer.
+class Run {
+ public:
+  explicit Run(const PlayOptions& options) : options_(options) {}
+
+  void Add(const Edge& edge, Ref<Variable> grad) {
+    Waiting& w = Find(edge.node);
+    Ref<Variable>& slot = w.grads[edge.index];
+    if (!slot) {
+      slot = std::move(grad);
+    } else {
+      Sum(&slot, grad);
+    }
+  }
+
+  // Takes the newest waiting node.
+  bool Next(Ref<Node>* node, GradList* grads) {
+    if (heap_.empty()) return false;
+    std::pop_heap(heap_.begin(), heap_.end(), Older);
+    uint32_t i = heap_.back();
+    heap_.pop_back();
+    *node = std::move(waiting_[i].node);
+    *grads = std::move(waiting_[i].grads);
+    Forget(node->get());
+    free_.push_back(i);
+    return true;
+  }
+
+ private:
+  struct Waiting {
+    Ref<Node> node;
+    uint64_t seq = 0;
+    GradList grads;
+  };
+  // Larger creation number on top. Heap entries index waiting_, which may grow.
+  struct Order {
+    const std::vector<Waiting>* waiting;
+    bool operator()(uint32_t a, uint32_t b) const { return (*waiting)[a].seq < (*waiting)[b].seq; }
+  };
+
+  Waiting& Find(const Ref<Node>& node) {
+    // The chain case: what was looked up last is looked up next.
+    if (node.get() == last_node_) return waiting_[last_];
+    auto [it, added] = index_.try_emplace(node.get(), 0);
+    if (added) {
+      uint32_t i;
+      if (free_.empty()) {
+        i = static_cast<uint32_t>(waiting_.size());
+        waiting_.emplace_back();
+      } else {
+        i = free_.back();
+        free_.pop_back();
+      }
+      it->second = i;
+      waiting_[i].node = node;
+      waiting_[i].seq = node->seq();
+      waiting_[i].grads.clear();
+      waiting_[i].grads.resize(node->outputs());
+      heap_.push_back(i);
+      std::push_heap(heap_.begin(), heap_.end(), Older);
+    }
+    last_node_ = node.get();
+    last_ = it->second;
+    return waiting_[last_];
+  }
+  void Forget(Node* node) {
+    index_.erase(node);
+    if (last_node_ == node) last_node_ = nullptr;
+  }
+
+  void Sum(Ref<Variable>* sum, const Ref<Variable>& term) {
+    static const OpInfo& op = GetOp("sum");
+    SlotList<Variable> in;
+    in.Push(sum->get());
+    in.Push(term.get());
+    in.Close();
+    SlotList<Variable> target;
+    target.Add(sum->get());
+    OpOptions run;
+    if (!options_.create_graph && (*sum)->unique()) run.targets = &target;
+    Outputs out;
+    RunOp(op, op.default_attrs, in, &out, run);
+    *sum = std::move(out.owned[0]);
+  }
+
+  const PlayOptions& options_;
+  std::vector<Waiting> waiting_;
+  std::vector<uint32_t> free_;
+  std::vector<uint32_t> heap_;
+  Order Older{&waiting_};
+  std::unordered_map<Node*, uint32_t> index_;
+  Node* last_node_ = nullptr;
+  uint32_t last_ = 0;
+};
+
+Ref<Variable> Ones(const Value& like) {
+  static const OpInfo& op = GetOp("fill_any_like");
+  static const Ref<Attrs> attrs = [] {
+    Ref<Attrs> a = Attrs::Make(op.attr_table);
+    a->Set("value", 1.0f);
+    return a;
+  }();
+  GradSwitch off(false);
+  Ref<Variable> x = Variable::Make(like);
+  return RunUnary(op, attrs, *x);
+}
+
+void CheckRoot(Variable& root, size_t i) {
+  if (root.RequiresGrad()) return;
+  std::string which = root.name().empty() ? "variable " + std::to_string(i) : "'" + root.name() + "'";
+  ENFORCE(!root.not_recorded, PreconditionNotMet, "backward from ", which, " reaches nothing: ",
+          *root.not_recorded, ". Compute it under dygraph.enable_grad() to record gradients");
+  THROW(PreconditionNotMet, "backward from ", which, " reaches nothing: no input of its computation has "
+        "stop_gradient = False. Parameters do by default; set it on inputs before the forward call");
+}
+
+Ref<Variable> RootGrad(Variable& root, Variable* given) {
+  if (!given) return Ones(root.value());
+  ENFORCE(given->value().dims() == root.value().dims(), InvalidArgument,
+          "the gradient given to backward must have the shape of its variable, ", root.value().dims(), ", got ",
+          given->value().dims());
+  ENFORCE(given->value().dtype() == root.value().dtype(), Type,
+          "the gradient given to backward must have the type of its variable, ", root.value().dtype(), ", got ",
+          given->value().dtype());
+  return Ref<Variable>(given);
+}
+
+// Gradients asked for by grad(): taken from a node as it is played.
+struct Capture {
+  Ref<Node> node;
+  uint32_t index;
+  Ref<Variable> grad;
+};
+
+void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
+          const std::unordered_set<Node*>* useful) {
+  GradSwitch recording(options.create_graph);
+  Ref<Node> node;
+  GradList grads, input_grads;
+  uint32_t played = 0;
+  while (run.Next(&node, &grads)) {
+    if (__builtin_expect((++played & 63) == 0 && Interpreter().check_signals, 0)) Interpreter().check_signals();
+    node->RunHooks(&grads);
+    if (captures) {
+      for (Capture& c : *captures) {
+        if (c.node == node) c.grad = grads[c.index];
+      }
+      if (!useful->count(node.get())) continue;
+    }
+    ENFORCE(!node->freed(), PreconditionNotMet, "the graph behind ", node->name(),
+            " was freed by an earlier backward. Pass retain_graph=True to the first one to play it twice");
+    input_grads.clear();
+    input_grads.resize(node->edges().size());
+    node->Play(grads, &input_grads, options);
+    grads.clear();
+    for (size_t i = 0; i < input_grads.size(); ++i) {
+      const Edge& edge = node->edges()[i];
+      if (!input_grads[i] || !edge) continue;
+      if (useful && !useful->count(edge.node.get()) &&
+          std::none_of(captures->begin(), captures->end(), [&](const Capture& c) { return c.node == edge.node; })) {
+        continue;
+      }
+      run.Add(edge, std::move(input_grads[i]));
+    }
+    if (!options.retain_graph) node->edges().clear();
+    node.reset();
+  }
+}
+
+// Every node reachable from the roots, without recursion; order is newest first.
+std::vector<Node*> Reachable(Span<Variable* const> roots) {
+  std::unordered_set<Node*> seen;
+  std::vector<Node*> stack, all;
+  auto visit = [&](Node* n) {
+    if (n && seen.insert(n).second) {
+      stack.push_back(n);
+      all.push_back(n);
+    }
+  };
+  for (Variable* r : roots) visit(r->GradEdge().node.get());
+  while (!stack.empty()) {
+    Node* n = stack.back();
+    stack.pop_back();
+    for (const Edge& e : n->edges()) visit(e.node.get());
+  }
+  std::sort(all.begin(), all.end(), [](Node* a, Node* b) { return a->seq() > b->seq(); });
+  return all;
+}
+
+}  // namespace
+
+void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool retain_graph, bool create_graph) {
+  PlayOptions options{retain_graph || create_graph, create_graph, true};
+  Run run(options);
+  for (size_t i = 0; i < roots.size(); ++i) CheckRoot(*roots[i], i);
+  for (size_t i = 0; i < roots.size(); ++i) {
+    run.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
+  }
+  Play(run, options, nullptr, nullptr);
+}
+
+std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* const> inputs,
+                                Span<Variable* const> grad_outputs, bool retain_graph, bool create_graph,
+                                bool allow_unused) {
+  PlayOptions options{retain_graph || create_graph, create_graph, false};
+  for (size_t i = 0; i < outputs.size(); ++i) CheckRoot(*outputs[i], i);
+  std::vector<Capture> captures;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Edge edge = inputs[i]->GradEdge();
+    ENFORCE(edge, InvalidArgument, "inputs[", i, "] must take part in gradients, got one with stop_gradient = True");
+    captures.push_back({edge.node, edge.index, nullptr});
+  }
+  // A node is worth playing when an input lies beyond it.
+  std::vector<Node*> all = Reachable(outputs);
+  std::unordered_set<Node*> leads, useful;
+  for (const Capture& c : captures) leads.insert(c.node.get());
+  for (auto n = all.rbegin(); n != all.rend(); ++n) {
+    for (const Edge& e : (*n)->edges()) {
+      if (e.node && leads.count(e.node.get())) {
+        useful.insert(*n);
+        leads.insert(*n);
+        break;
+      }
+    }
+  }
+  Run run(options);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    run.Add(outputs[i]->GradEdge(), RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
+  }
+  Play(run, options, &captures, &useful);
+  std::vector<Ref<Variable>> result;
+  for (size_t i = 0; i < captures.size(); ++i) {
+    ENFORCE(captures[i].grad || allow_unused, InvalidArgument, "inputs[", i,
+            "] does not influence the outputs, so it has no gradient. Pass allow_unused=True to get None");
+    result.push_back(std::move(captures[i].grad));
+  }
+  return result;
+}
+
+std::vector<KeptTensor> KeptFor(Variable& root) {
+  std::vector<KeptTensor> list;
+  Variable* roots[] = {&root};
+  for (Node* n : Reachable({roots, 1})) {
+    auto* node = dynamic_cast<OpNode*>(n);
+    if (!node || node->freed()) continue;
+    for (size_t i = 0; i < node->kept().size(); ++i) {
+      RecipeRef r = node->recipe().kept[i];
+      const Value& v = node->kept()[i];
+      bool output = r.kind == RecipeRef::kOutput;
+      KeptTensor k{node->op().type, (output ? node->op().outputs : node->op().inputs)[r.slot].name, v.dims(),
+                   v.dtype(), 0, nullptr};
+      const Tensor& t = v.is_rows() ? v.rows().value() : v.tensor();
+      if (t.has_data()) {
+        k.bytes = t.bytes();
+        k.block = t.storage().get();
+      }
+      list.push_back(std::move(k));
+    }
+  }
+  return list;
+}
+
+int64_t CountNodes(Variable& root) {
+  Variable* roots[] = {&root};
+  return static_cast<int64_t>(Reachable({roots, 1}).size());
+}
+
+}  // namespace dygraph

@@ -1,0 +1,214 @@
+#include "imperative/node.h"
+
+#include <atomic>
+
+#include "base/pool.h"
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+
+namespace dygraph {
+
+namespace {
+std::atomic<uint64_t> next_seq{1};
+
+// dW.sum-like addition in arrival order, through the door; in place when nobody else sees the first operand.
+void AddInto(Ref<Variable>* sum, const Ref<Variable>& term) {
+  static const OpInfo& op = GetOp("sum");
+  SlotList<Variable> in;
+  in.Push(sum->get());
+  in.Push(term.get());
+  in.Close();
+  SlotList<Variable> target;
+  target.Add(sum->get());
+  OpOptions options;
+  bool in_place = !CurrentThread().grad_enabled && (*sum)->IsLeaf();
+  if (in_place) options.targets = &target;
+  Outputs out;
+  RunOp(op, op.default_attrs, in, &out, options);
+  *sum = std::move(out.owned[0]);
+}
+}  // namespace
+
+Node::Node(uint32_t outputs) : seq_(next_seq.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {}
+
+void Node::Destroy(Node* self) {
+  static thread_local std::vector<Node*>* dying = nullptr;
+  if (dying) {
+    dying->push_back(self);
+    return;
+  }
+  std::vector<Node*> list;
+  dying = &list;
+  self->Delete();
+  while (!list.empty()) {
+    Node* next = list.back();
+    list.pop_back();
+    next->Delete();
+  }
+  dying = nullptr;
+}
+
+uint64_t Node::AddHook(uint32_t output, Hook hook) {
+  static std::atomic<uint64_t> next_handle{1};
+  if (!hooks_) hooks_ = std::make_unique<std::vector<HookEntry>>();
+  uint64_t handle = next_handle++;
+  hooks_->push_back({handle, output, std::move(hook)});
+  return handle;
+}
+
+bool Node::RemoveHook(uint64_t handle) {
+  if (!hooks_) return false;
+  for (size_t i = 0; i < hooks_->size(); ++i) {
+    if ((*hooks_)[i].handle == handle) {
+      hooks_->erase(hooks_->begin() + i);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Node::RunHooks(GradList* grads) const {
+  if (hooks_) {
+    std::vector<HookEntry> hooks = *hooks_;  // a hook may remove itself
+    for (const HookEntry& h : hooks) {
+      Ref<Variable>& grad = (*grads)[h.output];
+      if (!grad) continue;
+      Ref<Variable> other = h.hook(grad);
+      if (!other) continue;
+      ENFORCE(other->value().dims() == grad->value().dims() && other->value().dtype() == grad->value().dtype(),
+              InvalidArgument, "a hook must give a gradient of the same shape and type, ",
+              grad->value().dims(), " of ", grad->value().dtype(), ", got ", other->value().dims(), " of ",
+              other->value().dtype());
+      grad = std::move(other);
+    }
+  }
+  if (retained_) {
+    for (Retained& r : *retained_) {
+      Ref<Variable>& grad = (*grads)[r.output];
+      if (!grad) continue;
+      if (r.grad) {
+        AddInto(&r.grad, grad);
+      } else {
+        r.grad = CurrentThread().grad_enabled ? grad : grad->Detach();
+      }
+    }
+  }
+}
+
+void Node::RetainGrad(uint32_t output) {
+  if (!retained_) retained_ = std::make_unique<std::vector<Retained>>();
+  for (Retained& r : *retained_) {
+    if (r.output == output) return;
+  }
+  retained_->push_back({output, nullptr});
+}
+
+Ref<Variable> Node::retained_grad(uint32_t output) const {
+  if (retained_) {
+    for (Retained& r : *retained_) {
+      if (r.output == output) return r.grad;
+    }
+  }
+  return nullptr;
+}
+
+void Node::ClearRetainedGrad(uint32_t output) {
+  if (!retained_) return;
+  for (Retained& r : *retained_) {
+    if (r.output == output) r.grad.reset();
+  }
+}
+
+void LeafNode::Play(GradList& output_grads, GradList*, const PlayOptions& options) {
+  if (!options.accumulate_leaves || !output_grads[0]) return;
+  if (grad) {
+    AddInto(&grad, output_grads[0]);
+  } else if (options.create_graph) {
+    grad = std::move(output_grads[0]);
+  } else {
+    grad = output_grads[0]->unique() ? std::move(output_grads[0]) : output_grads[0]->Detach();
+  }
+}
+
+const char* OpNode::name() const { return op_.type.c_str(); }
+void* OpNode::operator new(size_t) { return Pool<OpNode>::Get(); }
+void OpNode::operator delete(void* p) { Pool<OpNode>::Put(p); }
+
+void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) {
+  const Recipe& recipe = *recipe_;
+  // Kept values become variables again, with the producers they had.
+  GradList kept;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    Ref<Variable> v = Variable::Make(options.retain_graph ? kept_[i] : std::move(kept_[i]));
+    if (options.create_graph) {
+      RecipeRef r = recipe.kept[i];
+      if (r.kind == RecipeRef::kInput) {
+        const Edge& e = edges()[FlatInput(r)];
+        if (e) v->SetProducer(e.node, e.index);
+      } else if (r.kind == RecipeRef::kOutput && IsFloating(v->value().dtype())) {
+        v->SetProducer(Ref<Node>(this), FlatOutput(r));
+      }
+    }
+    kept.push_back(std::move(v));
+  }
+  if (!options.retain_graph) {
+    kept_.clear();
+    freed_ = true;
+  }
+  SmallVector<Ref<Variable>, 2> temps(recipe.temps);
+  auto find = [&](RecipeRef r) -> Variable* {
+    switch (r.kind) {
+      case RecipeRef::kOutputGrad: return output_grads[FlatOutput(r)].get();
+      case RecipeRef::kTemp: return temps[r.index].get();
+      case RecipeRef::kAbsent: return nullptr;
+      case RecipeRef::kInputGrad: return (*input_grads)[FlatInput(r)].get();
+      default: break;
+    }
+    for (size_t i = 0; i < recipe.kept.size(); ++i) {
+      if (recipe.kept[i] == r) return kept[i].get();
+    }
+    return nullptr;
+  };
+  for (const RecipeCall& call : recipe.calls) {
+    SlotList<Variable> in;
+    bool complete = true;
+    for (size_t s = 0; s < call.in.size(); ++s) {
+      size_t present = 0;
+      for (RecipeRef r : call.in[s]) {
+        Variable* v = find(r);
+        if (v) ++present;
+        if (v || call.in[s].size() > 1) in.Push(v);
+      }
+      in.Close();
+      // An absent gradient stands for zero: a call that cannot do without it gives zeros, so it is left out.
+      complete &= present > 0 || call.op->inputs[s].dispensable();
+    }
+    if (!complete) continue;
+    Ref<Attrs> attrs = call.same_attrs ? attrs_ : call.attrs ? call.attrs : call.op->default_attrs;
+    if (call.attr_fn) {
+      attrs = Attrs::Make(call.op->attr_table);
+      call.attr_fn(attrs_->data(), attrs->mutable_data());
+    }
+    OpOptions run;
+    run.counts = &call.out_counts;
+    run.wanted = &call.out_wanted;
+    Outputs out;
+    RunOp(*call.op, attrs, in, &out, run);
+    size_t flat = 0;
+    for (const RecipeSlot& slot : call.out) {
+      for (RecipeRef r : slot) {
+        Ref<Variable>& result = out.owned[flat++];
+        if (r.kind == RecipeRef::kTemp) temps[r.index] = std::move(result);
+        if (r.kind == RecipeRef::kInputGrad) (*input_grads)[FlatInput(r)] = std::move(result);
+      }
+    }
+  }
+}
+
+void FunctionNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) {
+  Backward backward = backward_;
+  if (!options.retain_graph) backward_ = nullptr;
+  backward(output_grads, input_grads, options.create_graph);
+}
+
+}  // namespace dygraph

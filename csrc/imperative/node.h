@@ -1,0 +1,138 @@
+// The tape is a graph of nodes: one per recorded call, one per leaf that collects a gradient, one per Python function. Nodes
+// point to the producers of their inputs, never to their outputs; the newest are played first.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ref.h"
+#include "base/small_vector.h"
+#include "op/grad_builder.h"
+#include "tensor/value.h"
+
+namespace dygraph {
+
+class Variable;
+class Node;
+
+// Where a gradient goes: an output of a node, or nowhere.
+struct Edge {
+  Ref<Node> node;
+  uint32_t index = 0;
+  explicit operator bool() const { return static_cast<bool>(node); }
+};
+
+// Gets the complete gradient; may give another one in its place, or nothing to leave it.
+using Hook = std::function<Ref<Variable>(const Ref<Variable>&)>;
+using GradList = SmallVector<Ref<Variable>, 2>;
+
+struct PlayOptions {
+  bool retain_graph = false;
+  bool create_graph = false;
+  bool accumulate_leaves = true;  // false in grad(): leaves stay untouched
+};
+
+class Node : public RefCounted<Node> {
+ public:
+  explicit Node(uint32_t outputs);
+  virtual ~Node() = default;
+
+  uint64_t seq() const { return seq_; }  // creation number: consumers have larger ones
+  uint32_t outputs() const { return outputs_; }
+  SmallVector<Edge, 2>& edges() { return edges_; }  // one per input, in flat order
+  // Takes the gradients of its outputs (some absent), gives those of its inputs by edge number.
+  virtual void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) = 0;
+  virtual const char* name() const = 0;
+  virtual bool freed() const { return false; }
+
+  // Hooks fire once, on the complete gradient of an output. The result is a handle for RemoveHook.
+  uint64_t AddHook(uint32_t output, Hook hook);
+  bool RemoveHook(uint64_t handle);
+  void RunHooks(GradList* output_grads) const;
+  bool has_hooks() const { return static_cast<bool>(hooks_); }
+  void ClearHooks() { hooks_.reset(); }
+  // Asked for by Variable.retain_grad: where the gradient of an intermediate is put.
+  void RetainGrad(uint32_t output);
+  Ref<Variable> retained_grad(uint32_t output) const;
+  void ClearRetainedGrad(uint32_t output);
+
+  // Dying chains of any length are taken apart in a loop.
+  static void Destroy(Node* self);
+
+ protected:
+  virtual void Delete() { delete this; }
+
+ private:
+  struct HookEntry {
+    uint64_t handle;
+    uint32_t output;
+    Hook hook;
+  };
+  struct Retained {
+    uint32_t output;
+    Ref<Variable> grad;
+  };
+  uint64_t seq_;
+  uint32_t outputs_;
+  SmallVector<Edge, 2> edges_;
+  std::unique_ptr<std::vector<HookEntry>> hooks_;
+  mutable std::unique_ptr<std::vector<Retained>> retained_;
+};
+
+// Collects the gradient of a variable nobody computed: a parameter, an input.
+class LeafNode : public Node {
+ public:
+  LeafNode() : Node(1) {}
+  void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
+  const char* name() const override { return "leaf"; }
+  Ref<Variable> grad;
+};
+
+// One recorded operator call: its recipe and what the recipe reads.
+class OpNode : public Node {
+ public:
+  OpNode(const OpInfo& op, const Recipe& recipe, Ref<Attrs> attrs, uint32_t outputs)
+      : Node(outputs), op_(op), recipe_(&recipe), attrs_(std::move(attrs)) {}
+  void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
+  const char* name() const override;
+  bool freed() const override { return freed_; }
+
+  const OpInfo& op() const { return op_; }
+  const Recipe& recipe() const { return *recipe_; }
+  SmallVector<Value, 2>& kept() { return kept_; }  // by position in recipe().kept
+
+  // Slots of the forward call, to turn references into flat numbers.
+  SmallVector<uint32_t, 4> in_ends, out_ends;
+
+  static void* operator new(size_t size);
+  static void operator delete(void* p);
+
+ private:
+  int FlatInput(RecipeRef r) const { return (r.slot ? in_ends[r.slot - 1] : 0) + r.index; }
+  int FlatOutput(RecipeRef r) const { return (r.slot ? out_ends[r.slot - 1] : 0) + r.index; }
+
+  const OpInfo& op_;
+  const Recipe* recipe_;
+  Ref<Attrs> attrs_;
+  SmallVector<Value, 2> kept_;
+  bool freed_ = false;
+};
+
+// A gradient written in Python (or by a C++ caller).
+class FunctionNode : public Node {
+ public:
+  using Backward = std::function<void(GradList& output_grads, GradList* input_grads, bool create_graph)>;
+  FunctionNode(std::string name, uint32_t outputs, Backward backward)
+      : Node(outputs), name_(std::move(name)), backward_(std::move(backward)) {}
+  void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
+  const char* name() const override { return name_.c_str(); }
+  bool freed() const override { return !backward_; }
+
+ private:
+  std::string name_;
+  Backward backward_;
+};
+
+}  // namespace dygraph

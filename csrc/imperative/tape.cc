@@ -1,0 +1,42 @@
+#include "imperative/tape.h"
+
+#include "imperative/thread_state.h"
+
+namespace dygraph {
+
+void RecordOnTape(const CallRecord& call) {
+  Span<Variable* const> in = call.in.flat();
+  WantedSet wanted;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i] && in[i]->RequiresGrad()) wanted.Set(static_cast<int>(i));
+  }
+  if (!wanted.any() || call.op.has_no_grad) return;
+  const Recipe& recipe = GetRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
+  if (recipe.calls.empty()) return;
+  Span<Variable* const> out = call.out.flat();
+  Ref<OpNode> node(new OpNode(call.op, recipe, call.attrs, static_cast<uint32_t>(out.size())));
+  for (size_t i = 0; i < in.size(); ++i) {
+    node->edges().push_back(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());
+  }
+  Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
+  node->in_ends.Append(in_ends.begin(), in_ends.end());
+  node->out_ends.Append(out_ends.begin(), out_ends.end());
+  SmallVector<Value, 2>& kept = node->kept();
+  for (RecipeRef r : recipe.kept) {
+    switch (r.kind) {
+      case RecipeRef::kInput: kept.push_back(call.in.at(r.slot, r.index)->value()); break;
+      case RecipeRef::kOutput: kept.push_back(call.out.at(r.slot, r.index)->value()); break;
+      default: {
+        const Value& v = call.in.at(r.slot, r.index)->value();
+        kept.push_back(v.is_tensor() ? Value(v.tensor().Meta()) : v);
+      }
+    }
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] && !out[i]->value().empty() && IsFloating(out[i]->value().dtype())) {
+      out[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));
+    }
+  }
+}
+
+}  // namespace dygraph

@@ -1,0 +1,31 @@
+#include "imperative/thread_state.h"
+
+#include <atomic>
+
+namespace dygraph {
+
+ThreadState& CurrentThread() {
+  static thread_local ThreadState state;
+  return state;
+}
+
+namespace {
+std::atomic<uint64_t> generator_seed{0};
+std::atomic<uint64_t> generator_calls{0};
+}  // namespace
+
+void SeedGenerator(uint64_t seed) { SetGeneratorState({seed, 0}); }
+uint64_t GeneratorSeed() { return generator_seed.load(std::memory_order_relaxed); }
+uint64_t NextRandomCall() { return generator_calls.fetch_add(1, std::memory_order_relaxed); }
+GeneratorState GetGeneratorState() { return {generator_seed.load(), generator_calls.load()}; }
+void SetGeneratorState(GeneratorState state) {
+  generator_seed.store(state.seed);
+  generator_calls.store(state.calls);
+}
+
+InterpreterHooks& Interpreter() {
+  static InterpreterHooks hooks;
+  return hooks;
+}
+
+}  // namespace dygraph

@@ -1,0 +1,54 @@
+// What each thread has switched on: recording, listeners, the place new data goes to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/small_vector.h"
+#include "platform/place.h"
+#include "tensor/dtype.h"
+
+namespace dygraph {
+
+class Listener;
+
+struct ThreadState {
+  bool grad_enabled = true;
+  // Why gradients are off, for the error of a later backward(): nullptr for no_grad.
+  const std::string* grad_off_reason = nullptr;
+  Place place;
+  DType cast_floats_to = DType::kUnset;  // guard(dtype='float32'): incoming float64 becomes this
+  SmallVector<Listener*, 2> listeners;   // besides the tape
+};
+
+ThreadState& CurrentThread();
+
+// Switches recording for a scope of C++ code.
+class GradSwitch {
+ public:
+  explicit GradSwitch(bool on) : saved_(CurrentThread().grad_enabled) { CurrentThread().grad_enabled = on; }
+  ~GradSwitch() { CurrentThread().grad_enabled = saved_; }
+
+ private:
+  bool saved_;
+};
+
+// Eager random numbers: stream = (seed, number of the random call).
+void SeedGenerator(uint64_t seed);
+uint64_t GeneratorSeed();
+uint64_t NextRandomCall();
+struct GeneratorState {
+  uint64_t seed, calls;
+};
+GeneratorState GetGeneratorState();
+void SetGeneratorState(GeneratorState state);
+
+// What the Python room lends: long kernels run without the interpreter's lock; loops of our own ask for signals.
+struct InterpreterHooks {
+  void* (*release_lock)() = nullptr;
+  void (*acquire_lock)(void*) = nullptr;
+  void (*check_signals)() = nullptr;  // throws Interrupted
+};
+InterpreterHooks& Interpreter();
+
+}  // namespace dygraph

@@ -1,0 +1,78 @@
+// The eager variable: a value, and autograd data where it takes part in gradients.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "imperative/node.h"
+#include "tensor/value.h"
+
+namespace dygraph {
+
+class Variable : public RefCounted<Variable> {
+ public:
+  static Ref<Variable> Make(Value value = Value()) { return Ref<Variable>(new Variable(std::move(value))); }
+
+  const Value& value() const { return value_; }
+  const Tensor& tensor() const { return value_.tensor(); }
+  // For filling a variable nobody has seen yet.
+  Value& fresh_value() { return value_; }
+  // A write: the new value is another one for the recorder, and what the tape kept stays as it was.
+  void SetValue(Value value);
+  // Takes over value, producer and number of `result`: how in-place operators end. PreconditionNotMet for a leaf that needs a
+  // gradient while recording.
+  void Become(Variable& result);
+
+  bool stop_gradient() const { return stop_gradient_; }
+  void set_stop_gradient(bool stop);  // InvalidArgument for False on a type without gradients
+  bool RequiresGrad() const { return producer_.node || !stop_gradient_; }
+  bool IsLeaf() const { return !producer_.node; }
+  const Edge& producer() const { return producer_; }
+  void SetProducer(Ref<Node> node, uint32_t index) {
+    producer_.node = std::move(node);
+    producer_.index = index;
+    stop_gradient_ = false;
+  }
+  Edge GradEdge();  // producer, or the leaf node made at first need, or nothing
+  Ref<Variable> Detach() const;
+
+  Ref<Variable> grad() const;
+  void SetGrad(Ref<Variable> grad);
+  void ClearGrad();
+  uint64_t AddHook(Hook hook);
+  void RemoveHook(uint64_t handle);
+  void RetainGrad();
+  const Ref<LeafNode>& leaf() const { return leaf_; }
+
+  const std::string& name() const;  // empty when it has none
+  void set_name(const std::string& name);
+  bool persistable = false;
+
+  // Why no gradient reaches this variable although its inputs wanted one: set by the door, told by backward().
+  const std::string* not_recorded = nullptr;
+
+  // Recorder: numbers are given at first sight and never reused; a write takes the number away.
+  uint64_t value_number = 0;
+
+  // The Python side: the one wrapper (borrowed), and what a dead wrapper left behind (owned).
+  void* wrapper = nullptr;
+  void* wrapper_state = nullptr;
+  static void (*release_wrapper_state)(void*);
+
+  static int64_t live_count();
+  static void Destroy(Variable* self);
+  static void* operator new(size_t size);
+  static void operator delete(void* p);
+
+ private:
+  explicit Variable(Value value);
+  ~Variable();
+
+  Value value_;
+  Edge producer_;
+  Ref<LeafNode> leaf_;
+  bool stop_gradient_ = true;
+  std::unique_ptr<std::string> name_;
+};
+
+}  // namespace dygraph

@@ -1,0 +1,227 @@
+// 2-D pooling over explicit windows. One loop serves both orders: an NCHW array is n * c images of one channel.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/parallel.h"
+#include "kernels/simd.h"
+
+namespace dygraph::kernels {
+
+// Along one axis output o covers [begin[o], end[o]) of the input, and an average divides by size[o].
+struct PoolAxis {
+  int64_t in = 0;
+  std::vector<int64_t> begin, end, size;
+  int64_t out() const { return static_cast<int64_t>(begin.size()); }
+};
+
+// `exclusive`: an average does not count the padding.
+inline PoolAxis SlidingWindows(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t padding,
+                               bool exclusive) {
+  PoolAxis axis;
+  axis.in = in;
+  for (int64_t o = 0; o < out; ++o) {
+    int64_t begin = o * stride - padding;
+    int64_t end = std::min(begin + kernel, in);
+    begin = std::min(std::max<int64_t>(begin, 0), in);
+    axis.begin.push_back(begin);
+    axis.end.push_back(std::max(begin, end));
+    axis.size.push_back(exclusive ? std::max<int64_t>(end - begin, 1) : kernel);
+  }
+  return axis;
+}
+inline PoolAxis AdaptiveWindows(int64_t in, int64_t out) {
+  PoolAxis axis;
+  axis.in = in;
+  for (int64_t o = 0; o < out; ++o) {
+    axis.begin.push_back(o * in / out);
+    axis.end.push_back(((o + 1) * in + out - 1) / out);
+    axis.size.push_back(std::max<int64_t>(axis.end[o] - axis.begin[o], 1));
+  }
+  return axis;
+}
+
+// `images` planes of h.in x w.in pixels with `channels` values each: (n * c, 1) for NCHW, (n, c) for NHWC.
+struct PoolShape {
+  int64_t images, channels;
+  PoolAxis h, w;
+  int64_t InPixels() const { return h.in * w.in; }
+  int64_t OutPixels() const { return h.out() * w.out(); }
+};
+
+namespace detail {
+
+constexpr int64_t kPoolTile = 256;  // channels worked on together
+
+// Calls body(image, oh, ow, first channel, channels) for every output pixel, sharing out rows of outputs.
+template <class Body>
+void ForPoolRows(const PoolShape& s, const Body& body) {
+  int64_t oh = s.h.out(), ow = s.w.out();
+  int64_t window = oh * ow == 0 ? 1 : std::max<int64_t>(s.InPixels() / (oh * ow), 1);
+  const PoolShape* p = &s;
+  ParallelRows(s.images * oh, ow * s.channels * window * 2, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t j = 0; j < ow; ++j) {
+          if (p->channels == 1) {
+            body(*p, r / oh, r % oh, j, int64_t{0}, std::integral_constant<int64_t, 1>());
+            continue;
+          }
+          for (int64_t c = 0; c < p->channels; c += kPoolTile) {
+            body(*p, r / oh, r % oh, j, c, std::min(kPoolTile, p->channels - c));
+          }
+        }
+      }
+    });
+  });
+}
+
+// The same, but one thread sees all pixels of its channels: for gradients, whose windows overlap.
+template <class Body>
+void ForPoolImages(const PoolShape& s, const Body& body) {
+  constexpr int64_t kTile = 64;
+  int64_t oh = s.h.out(), ow = s.w.out(), tiles = (s.channels + kTile - 1) / kTile;
+  const PoolShape* p = &s;
+  ParallelRows(s.images * tiles, s.InPixels() * std::min(s.channels, kTile) * 2, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      for (int64_t t = begin; t < end; ++t) {
+        int64_t c = t % tiles * kTile;
+        for (int64_t i = 0; i < oh; ++i) {
+          for (int64_t j = 0; j < ow; ++j) {
+            if (p->channels == 1) {
+              body(*p, t / tiles, i, j, int64_t{0}, std::integral_constant<int64_t, 1>());
+            } else {
+              body(*p, t / tiles, i, j, c, std::min(kTile, p->channels - c));
+            }
+          }
+        }
+      }
+    });
+  });
+}
+
+// The maximum of one window per channel, the first of equals, and its pixel; NaN wins; -1 and 0 for an empty window.
+template <class T, class N>
+DYGRAPH_INLINE void MaxWindow(const PoolShape& s, const T* x, int64_t image, int64_t i, int64_t j, int64_t c, N n,
+                              T* value, int32_t* at) {
+  const T* plane = x + image * s.InPixels() * s.channels + c;
+  int64_t h0 = s.h.begin[i], h1 = s.h.end[i], w0 = s.w.begin[j], w1 = s.w.end[j];
+  bool empty = h0 >= h1 || w0 >= w1;
+  int32_t first = empty ? -1 : static_cast<int32_t>(h0 * s.w.in + w0);
+  for (int64_t k = 0; k < n; ++k) {
+    value[k] = empty ? T(0) : plane[first * s.channels + k];
+    at[k] = first;
+  }
+  for (int64_t h = h0; h < h1; ++h) {
+    for (int64_t w = w0; w < w1; ++w) {
+      int32_t pixel = static_cast<int32_t>(h * s.w.in + w);
+      const T* from = plane + pixel * s.channels;
+      for (int64_t k = 0; k < n; ++k) {
+        bool better = ((from[k] > value[k]) | (from[k] != from[k])) & (value[k] == value[k]);
+        value[k] = better ? from[k] : value[k];
+        at[k] = better ? pixel : at[k];
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+// y = max of each window; `index`, where given, gets the pixel (h * width + w) it came from.
+template <class T>
+void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr) {
+  detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
+                                 auto n) __attribute__((always_inline)) {
+    T value[detail::kPoolTile];
+    int32_t at[detail::kPoolTile];
+    detail::MaxWindow(s, x, image, i, j, c, n, value, at);
+    int64_t to = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+    for (int64_t k = 0; k < n; ++k) y[to + k] = value[k];
+    if (index) {
+      for (int64_t k = 0; k < n; ++k) index[to + k] = at[k];
+    }
+  });
+}
+
+// dx from dy by the first maximum of each window of x.
+template <class T>
+void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
+  std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
+  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
+                                   auto n) __attribute__((always_inline)) {
+    T value[detail::kPoolTile];
+    int32_t at[detail::kPoolTile];
+    detail::MaxWindow(s, x, image, i, j, c, n, value, at);
+    const T* from = dy + (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+    T* plane = dx + image * s.InPixels() * s.channels + c;
+    for (int64_t k = 0; k < n; ++k) {
+      if (at[k] >= 0) plane[at[k] * s.channels + k] += from[k];
+    }
+  });
+}
+
+// dx[index] += dy, and y = x[index]: backward and second order of MaxPool through its indices.
+template <class T>
+void MaxPoolScatter(const int32_t* index, const T* dy, const PoolShape& shape, T* dx) {
+  std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
+  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
+                                   auto n) __attribute__((always_inline)) {
+    int64_t from = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+    T* plane = dx + image * s.InPixels() * s.channels + c;
+    for (int64_t k = 0; k < n; ++k) {
+      if (index[from + k] >= 0) plane[index[from + k] * s.channels + k] += dy[from + k];
+    }
+  });
+}
+template <class T>
+void MaxPoolGather(const T* x, const int32_t* index, const PoolShape& shape, T* y) {
+  detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
+                                 auto n) __attribute__((always_inline)) {
+    int64_t to = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+    const T* plane = x + image * s.InPixels() * s.channels + c;
+    for (int64_t k = 0; k < n; ++k) {
+      y[to + k] = index[to + k] >= 0 ? plane[index[to + k] * s.channels + k] : T(0);
+    }
+  });
+}
+
+template <class T>
+void AvgPool(const T* x, const PoolShape& shape, T* y) {
+  detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
+                                 auto n) __attribute__((always_inline)) {
+    T sum[detail::kPoolTile];
+    for (int64_t k = 0; k < n; ++k) sum[k] = 0;
+    const T* plane = x + image * s.InPixels() * s.channels + c;
+    for (int64_t h = s.h.begin[i]; h < s.h.end[i]; ++h) {
+      for (int64_t w = s.w.begin[j]; w < s.w.end[j]; ++w) {
+        const T* from = plane + (h * s.w.in + w) * s.channels;
+        for (int64_t k = 0; k < n; ++k) sum[k] += from[k];
+      }
+    }
+    T* to = y + (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+    T area = static_cast<T>(s.h.size[i] * s.w.size[j]);
+    for (int64_t k = 0; k < n; ++k) to[k] = sum[k] / area;
+  });
+}
+
+template <class T>
+void AvgPoolBackward(const T* dy, const PoolShape& shape, T* dx) {
+  std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
+  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
+                                   auto n) __attribute__((always_inline)) {
+    const T* from = dy + (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+    T* plane = dx + image * s.InPixels() * s.channels + c;
+    T area = static_cast<T>(s.h.size[i] * s.w.size[j]);
+    for (int64_t h = s.h.begin[i]; h < s.h.end[i]; ++h) {
+      for (int64_t w = s.w.begin[j]; w < s.w.end[j]; ++w) {
+        T* to = plane + (h * s.w.in + w) * s.channels;
+        DYGRAPH_IVDEP
+        for (int64_t k = 0; k < n; ++k) to[k] += from[k] / area;
+      }
+    }
+  });
+}
+
+}  // namespace dygraph::kernels

@@ -1,0 +1,46 @@
+#include "kernels/reduce.h"
+
+namespace dygraph::kernels::detail {
+
+ReducePlan MakeReducePlan(Span<const int64_t> dims, Span<const bool> reduced) {
+  int64_t x_strides[kMaxRank], y_strides[kMaxRank];
+  int rank = static_cast<int>(dims.size());
+  ENFORCE(rank <= kMaxRank, InvalidArgument, "the rank must be at most ", kMaxRank, ", got ", rank);
+  int64_t x_stride = 1, y_stride = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    x_strides[i] = x_stride;
+    y_strides[i] = y_stride;
+    x_stride *= dims[i];
+    if (!reduced[i]) y_stride *= dims[i];
+  }
+  // Kept dimensions join only where no reduced one lies between them: their strides in x tell.
+  ReducePlan p;
+  for (int i = 0; i < rank; ++i) {
+    if (reduced[i]) {
+      p.runs.Push(dims[i], {x_strides[i]});
+    } else {
+      p.kept.Push(dims[i], {x_strides[i], y_strides[i]});
+    }
+  }
+  if (p.kept.rank > 0 && p.kept.strides[0][p.kept.rank - 1] == 1) {  // the inner axis is kept
+    p.width = p.kept.dims[--p.kept.rank];
+  }
+  if (p.runs.rank > 0) {
+    --p.runs.rank;
+    p.count = p.runs.dims[p.runs.rank];
+    p.stride = p.runs.strides[0][p.runs.rank];
+  } else {
+    p.stride = p.width == 1 ? 1 : p.width;
+  }
+  p.kept_count = p.kept.Count(0, p.kept.rank);
+  p.run_count = p.runs.Count(0, p.runs.rank);
+  int64_t tile = std::min(p.width, kReduceTile);
+  p.block = std::max<int64_t>(kReduceBlock / tile, kReduceRows);
+  p.run_blocks = (p.count + p.block - 1) / p.block;
+  int64_t block_elements = std::min(p.block, p.count) * tile;
+  p.group = std::max<int64_t>(kReduceBlock / block_elements, 1);
+  p.groups = (p.run_count * p.run_blocks + p.group - 1) / p.group;
+  return p;
+}
+
+}  // namespace dygraph::kernels::detail

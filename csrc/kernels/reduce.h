@@ -1,0 +1,343 @@
+// Reductions of dense row-major arrays over any set of axes.
+//
+// Work is cut into blocks whose borders depend on the shape alone, and their results are combined in index order, so
+// the bits do not depend on the thread count. Floating sums add at most a few hundred values per lane before they move
+// to a double.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/parallel.h"
+#include "kernels/simd.h"
+#include "kernels/strides.h"
+
+namespace dygraph::kernels {
+
+// A reduction: elements are combined in Lanes (vectorised, short runs), lanes in Totals, and Finish gives the output.
+template <class T>
+struct SumOp {
+  using In = T;
+  using Lane = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
+  using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+  static constexpr Lane kInit = 0;
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a + x; }
+  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a + b; }
+  DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
+};
+template <class T>
+struct MeanOp : SumOp<T> {
+  using typename SumOp<T>::Total;
+  DYGRAPH_INLINE static Total Finish(Total a, int64_t n) {
+    if constexpr (std::is_integral_v<T>) return n == 0 ? 0 : a / n;
+    return a / static_cast<Total>(n);
+  }
+};
+// Sum of f(x).
+template <class T, class F>
+struct SumOfOp : SumOp<T> {
+  using typename SumOp<T>::Lane;
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a + F()(x); }
+};
+template <class T>
+struct ProdOp {
+  using In = T;
+  using Lane = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
+  using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+  static constexpr Lane kInit = 1;
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a * x; }
+  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a * b; }
+  DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
+};
+// NaN wins.
+template <class T>
+struct MaxOp {
+  using In = T;
+  using Lane = T;
+  using Total = T;
+  static constexpr T kInit = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                                  : std::numeric_limits<T>::lowest();
+  DYGRAPH_INLINE static T Add(T a, T x) {
+    T m = a > x ? a : x;         // x where either is NaN
+    return a != a ? a : m;
+  }
+  DYGRAPH_INLINE static T Merge(T a, T b) { return Add(a, b); }
+  DYGRAPH_INLINE static T Finish(T a, int64_t) { return a; }
+};
+template <class T>
+struct MinOp {
+  using In = T;
+  using Lane = T;
+  using Total = T;
+  static constexpr T kInit = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                                  : std::numeric_limits<T>::max();
+  DYGRAPH_INLINE static T Add(T a, T x) {
+    T m = a < x ? a : x;
+    return a != a ? a : m;
+  }
+  DYGRAPH_INLINE static T Merge(T a, T b) { return Add(a, b); }
+  DYGRAPH_INLINE static T Finish(T a, int64_t) { return a; }
+};
+template <class T>
+struct AnyOp {
+  using In = T;
+  using Lane = uint8_t;
+  using Total = uint8_t;
+  static constexpr Lane kInit = 0;
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a | static_cast<Lane>(x != T(0)); }
+  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a | b; }
+  DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
+};
+template <class T>
+struct AllOp {
+  using In = T;
+  using Lane = uint8_t;
+  using Total = uint8_t;
+  static constexpr Lane kInit = 1;
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a & static_cast<Lane>(x != T(0)); }
+  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a & b; }
+  DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
+};
+
+namespace detail {
+
+constexpr int64_t kReduceBlock = 16384;  // elements of one block
+constexpr int64_t kReduceTile = 256;     // columns reduced together when the inner axis is kept
+constexpr int64_t kReduceRows = 64;      // rows added in lanes before they move to totals
+
+template <class Op, int kLanes>
+DYGRAPH_INLINE typename Op::Total ReduceLanes(const typename Op::In* x, int64_t n) {
+  typename Op::Lane lane[kLanes];
+  for (int j = 0; j < kLanes; ++j) lane[j] = Op::kInit;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int j = 0; j < kLanes; ++j) lane[j] = Op::Add(lane[j], x[i + j]);
+  }
+  typename Op::Total total[kLanes];
+  for (int j = 0; j < kLanes; ++j) total[j] = lane[j];
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int j = 0; j < width; ++j) total[j] = Op::Merge(total[j], total[j + width]);
+  }
+  typename Op::Lane rest = Op::kInit;
+  for (; i < n; ++i) rest = Op::Add(rest, x[i]);
+  return Op::Merge(total[0], static_cast<typename Op::Total>(rest));
+}
+
+// At most kReduceBlock consecutive elements.
+template <class Op>
+DYGRAPH_INLINE typename Op::Total ReduceRun(const typename Op::In* x, int64_t n) {
+  if (n >= 64) return ReduceLanes<Op, 64>(x, n);
+  if (n >= 8) return ReduceLanes<Op, 8>(x, n);
+  typename Op::Lane lane = Op::kInit;
+  for (int64_t i = 0; i < n; ++i) lane = Op::Add(lane, x[i]);
+  return static_cast<typename Op::Total>(lane);
+}
+
+// Columns of `rows` rows of `width` <= kReduceTile elements, `stride` apart, merged into total[0..width).
+template <class Op>
+DYGRAPH_INLINE void ReduceColumns(const typename Op::In* x, int64_t rows, int64_t stride, int64_t width,
+                                  typename Op::Total* total) {
+  typename Op::Lane lane[kReduceTile];
+  int64_t fold = stride == width && width <= 32 ? 64 / width : 1;  // narrow rows: several make one wide row
+  int64_t wide = fold * width;
+  for (int64_t r = 0; r < rows;) {
+    int64_t stop = std::min(rows, r + kReduceRows * fold);
+    for (int64_t j = 0; j < wide; ++j) lane[j] = Op::kInit;
+    for (; r + fold <= stop; r += fold) {
+      const typename Op::In* row = x + r * stride;
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < wide; ++j) lane[j] = Op::Add(lane[j], row[j]);
+    }
+    for (; r < stop; ++r) {
+      for (int64_t j = 0; j < width; ++j) lane[j] = Op::Add(lane[j], x[r * stride + j]);
+    }
+    for (int64_t f = 0; f < fold; ++f) {
+      for (int64_t j = 0; j < width; ++j) {
+        total[j] = Op::Merge(total[j], static_cast<typename Op::Total>(lane[f * width + j]));
+      }
+    }
+  }
+}
+
+// One reduction: `kept` walks the outputs (array 0: x, array 1: y), `runs` the reduced dimensions but the innermost,
+// which has `count` elements `stride` apart; `width` outputs lie side by side (1 when the inner axis is reduced).
+struct ReducePlan {
+  Walk<2> kept;
+  Walk<1> runs;
+  int64_t kept_count = 1, run_count = 1;
+  int64_t count = 1, stride = 1, width = 1;
+  int64_t run_blocks = 1, block = 1;  // blocks of one run, and elements (or rows) of each
+  int64_t group = 1, groups = 1;      // blocks of one group: what a thread computes at least
+};
+
+template <class Op>
+DYGRAPH_INLINE void ReduceGroup(const ReducePlan& p, const typename Op::In* x, int64_t column, int64_t width,
+                                int64_t group, typename Op::Total* total) {
+  for (int64_t j = 0; j < width; ++j) total[j] = static_cast<typename Op::Total>(Op::kInit);
+  int64_t begin = group * p.group;
+  int64_t end = std::min(begin + p.group, p.run_count * p.run_blocks);
+  Odometer<1> run(p.runs, p.runs.rank, begin / p.run_blocks);
+  int64_t at = begin % p.run_blocks;
+  for (int64_t b = begin; b < end; ++b) {
+    int64_t first = at * p.block;
+    int64_t n = std::min(p.block, p.count - first);
+    const typename Op::In* from = x + run.offset[0] + first * p.stride + column;
+    if (p.width == 1 && p.stride == 1) {
+      *total = Op::Merge(*total, ReduceRun<Op>(from, n));
+    } else {
+      ReduceColumns<Op>(from, n, p.stride, width, total);
+    }
+    if (++at == p.run_blocks) {
+      at = 0;
+      run.Next();
+    }
+  }
+}
+
+ReducePlan MakeReducePlan(Span<const int64_t> dims, Span<const bool> reduced);
+
+}  // namespace detail
+
+// y, dense over the dimensions that are not reduced, gets Op over the others (an empty reduction gives Op's neutral
+// element). Op: SumOp<float>, MaxOp<int>, ... or one like them.
+template <class Op, class Out>
+void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool> reduced, Out* y) {
+  using Total = typename Op::Total;
+  int64_t elements = 1, outputs = 1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    elements *= dims[i];
+    if (!reduced[i]) outputs *= dims[i];
+  }
+  if (outputs == 0) return;
+  int64_t count = elements / outputs;
+  if (count == 0) {
+    for (int64_t i = 0; i < outputs; ++i) y[i] = static_cast<Out>(Op::Finish(Total(Op::kInit), 0));
+    return;
+  }
+  const detail::ReducePlan plan = detail::MakeReducePlan(dims, reduced);
+  const detail::ReducePlan* p = &plan;
+  int64_t tiles = (plan.width + detail::kReduceTile - 1) / detail::kReduceTile;
+  int64_t tasks = plan.kept_count * tiles;
+  // Enough outputs for every thread, or too little work: each task folds its groups as they come.
+  if (plan.groups == 1 || tasks >= 64 || NumThreads() == 1) {
+    ParallelRows(tasks, std::max<int64_t>(elements / tasks, 1), [=](int64_t begin, int64_t end) {
+      Simd([=] {
+        Odometer<2> at(p->kept, p->kept.rank, begin / tiles);
+        int64_t tile = begin % tiles;
+        for (int64_t t = begin; t < end; ++t) {
+          int64_t column = tile * detail::kReduceTile;
+          int64_t width = std::min(p->width - column, detail::kReduceTile);
+          Total total[detail::kReduceTile], part[detail::kReduceTile];
+          detail::ReduceGroup<Op>(*p, x + at.offset[0], column, width, 0, total);
+          for (int64_t g = 1; g < p->groups; ++g) {
+            detail::ReduceGroup<Op>(*p, x + at.offset[0], column, width, g, part);
+            for (int64_t j = 0; j < width; ++j) total[j] = Op::Merge(total[j], part[j]);
+          }
+          Out* to = y + at.offset[1] + column;
+          for (int64_t j = 0; j < width; ++j) to[j] = static_cast<Out>(Op::Finish(total[j], count));
+          if (++tile == tiles) {
+            tile = 0;
+            at.Next();
+          }
+        }
+      });
+    });
+    return;
+  }
+  // Few outputs: groups run in parallel and are folded in the same order as above.
+  std::vector<Total> parts(plan.kept_count * plan.width * plan.groups);
+  Total* part = parts.data();
+  int64_t groups = plan.groups;
+  ParallelBlocks(tasks * groups, [=](int64_t i) {
+    int64_t task = i / groups, g = i % groups;
+    Simd([=] {
+      Odometer<2> at(p->kept, p->kept.rank, task / tiles);
+      int64_t column = task % tiles * detail::kReduceTile;
+      int64_t width = std::min(p->width - column, detail::kReduceTile);
+      Total* to = part + (g * p->kept_count + task / tiles) * p->width + column;
+      detail::ReduceGroup<Op>(*p, x + at.offset[0], column, width, g, to);
+    });
+  });
+  Odometer<2> at(plan.kept, plan.kept.rank, 0);
+  for (int64_t k = 0; k < plan.kept_count; ++k, at.Next()) {
+    for (int64_t j = 0; j < plan.width; ++j) {
+      Total total = part[k * plan.width + j];
+      for (int64_t g = 1; g < groups; ++g) {
+        total = Op::Merge(total, part[(g * plan.kept_count + k) * plan.width + j]);
+      }
+      y[at.offset[1] + j] = static_cast<Out>(Op::Finish(total, count));
+    }
+  }
+}
+
+// Index of the largest (smallest) element along the middle axis of [outer, n, inner]; the first of equals, the first
+// NaN before all. n > 0.
+template <bool kMax, class T, class Index>
+void ArgReduce(const T* x, int64_t outer, int64_t n, int64_t inner, Index* y) {
+  using Op = std::conditional_t<kMax, MaxOp<T>, MinOp<T>>;
+  if (inner == 1) {
+    ParallelRows(outer, n, [=](int64_t begin, int64_t end) {
+      Simd([=] {
+        for (int64_t r = begin; r < end; ++r) {
+          const T* row = x + r * n;
+          int64_t best = 0;
+          T value = row[0];
+          for (int64_t at = 0; at < n && value == value; at += 1024) {  // the first block that holds the best
+            int64_t size = std::min<int64_t>(1024, n - at);
+            T found = detail::ReduceRun<Op>(row + at, size);
+            bool better = found != found || (kMax ? found > value : found < value);
+            if (!better) continue;
+            int64_t i = at;
+            while (row[i] != found && (found == found || row[i] == row[i])) ++i;
+            value = found;
+            best = i;
+          }
+          y[r] = static_cast<Index>(best);
+        }
+      });
+    });
+    return;
+  }
+  constexpr int64_t kTile = 256;
+  int64_t tiles = (inner + kTile - 1) / kTile;
+  ParallelRows(outer * tiles, n * std::min(inner, kTile), [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      for (int64_t t = begin; t < end; ++t) {
+        int64_t o = t / tiles, column = t % tiles * kTile;
+        int64_t width = std::min(kTile, inner - column);
+        const T* from = x + o * n * inner + column;
+        T value[kTile];
+        Index best[kTile];
+        for (int64_t j = 0; j < width; ++j) {
+          value[j] = from[j];
+          best[j] = 0;
+        }
+        for (int64_t i = 1; i < n; ++i) {
+          const T* row = from + i * inner;
+          for (int64_t j = 0; j < width; ++j) {
+            bool better = ((kMax ? row[j] > value[j] : row[j] < value[j]) | (row[j] != row[j])) &
+                          (value[j] == value[j]);
+            value[j] = better ? row[j] : value[j];
+            best[j] = better ? static_cast<Index>(i) : best[j];
+          }
+        }
+        Index* to = y + o * inner + column;
+        for (int64_t j = 0; j < width; ++j) to[j] = best[j];
+      }
+    });
+  });
+}
+template <class T, class Index>
+void ArgMax(const T* x, int64_t outer, int64_t n, int64_t inner, Index* y) {
+  ArgReduce<true>(x, outer, n, inner, y);
+}
+template <class T, class Index>
+void ArgMin(const T* x, int64_t outer, int64_t n, int64_t inner, Index* y) {
+  ArgReduce<false>(x, outer, n, inner, y);
+}
+
+}  // namespace dygraph::kernels

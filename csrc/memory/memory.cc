@@ -1,0 +1,390 @@
+#include "memory/memory.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/enforce.h"
+#include "base/flags.h"
+#include "memory/buddy_allocator.h"
+#include "memory/small_block_cache.h"
+#include "memory/system_allocators.h"
+#include "platform/device_context.h"
+
+namespace dygraph::memory {
+
+// One place: its buddy allocator and its counts, under one lock.
+struct Pool {
+  Pool(Place where, std::unique_ptr<SystemAllocator> system) : place(where), buddy(where, std::move(system)) {}
+
+  void CountUsed(int64_t change) {
+    used += change;
+    peak = std::max(peak, used);
+  }
+
+  const Place place;
+  std::mutex mutex;
+  BuddyAllocator buddy;
+  int64_t used = 0;  // without what the caches still hold of their threads' counts
+  int64_t peak = 0;
+  int64_t allocs = 0;
+  int64_t frees = 0;
+  std::vector<SmallBlockCache*> caches;  // of living threads
+  uint64_t release_requests = 0;         // each cache empties itself when it sees a new one
+};
+
+namespace {
+
+std::atomic<uint64_t> g_fail_in{0};
+
+// Pools and factories live until the process ends: static destructors and late threads still free blocks.
+struct Pools {
+  std::mutex mutex;
+  SystemAllocatorFactory factories[kMaxDeviceKinds];
+  std::atomic<Pool*> pools[kMaxDeviceKinds][256] = {};
+
+  Pools() {
+    factories[0] = MakeHostAllocator;
+    pthread_atfork([] { LockAll(); }, [] { UnlockAll(); }, [] { UnlockAll(); });
+  }
+
+  template <class Visit>
+  void ForEach(const Visit& visit) {
+    for (auto& row : pools) {
+      for (auto& slot : row) {
+        if (Pool* pool = slot.load(std::memory_order_acquire)) visit(*pool);
+      }
+    }
+  }
+  static void LockAll();
+  static void UnlockAll();
+};
+
+Pools& GetPools() {
+  static Pools* pools = new Pools;
+  return *pools;
+}
+
+// No lock may be held by a thread that the child will not have.
+void Pools::LockAll() {
+  GetPools().mutex.lock();
+  GetPools().ForEach([](Pool& pool) { pool.mutex.lock(); });
+}
+void Pools::UnlockAll() {
+  GetPools().ForEach([](Pool& pool) { pool.mutex.unlock(); });
+  GetPools().mutex.unlock();
+}
+
+Pool& MakePool(Place place) {
+  Pools& all = GetPools();
+  size_t kind = static_cast<size_t>(place.kind);
+  DeviceKindName(place.kind);  // throws for a kind nobody registered
+  std::lock_guard<std::mutex> lock(all.mutex);
+  std::atomic<Pool*>& slot = all.pools[kind][place.id];
+  if (Pool* pool = slot.load(std::memory_order_acquire)) return *pool;
+  if (!all.factories[kind]) ThrowNoBackend(place);
+  Pool* pool = new Pool(place, all.factories[kind](place));
+  slot.store(pool, std::memory_order_release);
+  return *pool;
+}
+
+Pool& PoolOf(Place place) {
+  size_t kind = static_cast<size_t>(place.kind);
+  if (kind < kMaxDeviceKinds) {
+    if (Pool* pool = GetPools().pools[kind][place.id].load(std::memory_order_acquire)) return *pool;
+  }
+  return MakePool(place);
+}
+
+Pool& HostPool() {
+  static Pool& pool = PoolOf(CPUPlace());
+  return pool;
+}
+
+std::string Readable(size_t bytes) {
+  static const char* const kUnits[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 6; ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof(text), unit ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return text;
+}
+
+[[noreturn]] __attribute__((noinline, cold)) void ThrowExhausted(Pool& pool, size_t bytes, const char* why) {
+  Stats stats = GetStats(pool.place);
+  char fraction[32];
+  FlagValue flag = GetFlag(pool.buddy.LimitFlag() + std::strlen("FLAGS_"));
+  std::snprintf(fraction, sizeof(fraction), "%g", std::get<double>(flag));
+  THROW(ResourceExhausted, "cannot allocate ", Readable(bytes), " on ", pool.place, ": ", Readable(stats.used),
+        " in use (peak ", Readable(stats.peak), "), largest free block ", Readable(stats.largest_free),
+        ", arenas may take ", Readable(pool.buddy.Limit()), " (", pool.buddy.LimitFlag(), "=", fraction, ")", why);
+}
+
+// True once, at the Alloc that FailAllocation named.
+bool FailsNow() {
+  uint64_t left = g_fail_in.load(std::memory_order_relaxed);
+  while (left && !g_fail_in.compare_exchange_weak(left, left - 1)) {
+  }
+  return left == 1;
+}
+
+// ---- the calling thread's cache of small host blocks ----
+
+__thread SmallBlockCache* t_cache __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread bool t_cache_ended __attribute__((tls_model("initial-exec"))) = false;
+
+// The pool's lock is held.
+void TakeCounts(Pool& pool, SmallBlockCache& cache) {
+  SmallBlockCache::Counts counts = cache.TakeCounts();
+  pool.peak = std::max(pool.peak, pool.used + counts.peak);
+  pool.used += counts.used;
+  pool.allocs += counts.allocs;
+  pool.frees += counts.frees;
+}
+
+// Gives the older blocks of a bin back, all but `keep`. The pool's lock is held.
+void Shrink(Pool& pool, SmallBlockCache::Bin& bin, size_t bytes, uint32_t keep) {
+  if (bin.count <= keep) return;
+  uint32_t given = bin.count - keep;
+  for (uint32_t i = 0; i < given; ++i) pool.buddy.Free(bin.blocks[i], bytes);
+  std::memmove(bin.blocks, bin.blocks + given, keep * sizeof(void*));
+  bin.count = keep;
+}
+
+void Empty(Pool& pool, SmallBlockCache& cache) {
+  for (size_t i = 0; i < kSmallClasses; ++i) Shrink(pool, cache.bins[i], SizeOfClass(i), 0);
+}
+
+void Sync(Pool& pool, SmallBlockCache& cache) {
+  TakeCounts(pool, cache);
+  if (cache.release_requests == pool.release_requests) return;
+  cache.release_requests = pool.release_requests;
+  Empty(pool, cache);
+}
+
+struct EndOfThread {
+  ~EndOfThread() {
+    SmallBlockCache* cache = t_cache;
+    if (!cache) return;
+    t_cache = nullptr;
+    t_cache_ended = true;
+    Pool& pool = HostPool();
+    {
+      std::lock_guard<std::mutex> lock(pool.mutex);
+      Sync(pool, *cache);
+      Empty(pool, *cache);
+      pool.caches.erase(std::find(pool.caches.begin(), pool.caches.end(), cache));
+    }
+    delete cache;
+  }
+};
+
+// nullptr where there is no memory for one (Free may not throw then), and in the destructors that run after the
+// thread's cache has ended.
+SmallBlockCache* MakeCache() {
+  if (t_cache_ended) return nullptr;
+  static thread_local EndOfThread at_end;
+  (void)&at_end;
+  Pool& pool = HostPool();
+  std::unique_ptr<SmallBlockCache> cache(new (std::nothrow) SmallBlockCache);
+  if (!cache) return nullptr;
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  try {
+    pool.caches.push_back(cache.get());
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  cache->release_requests = pool.release_requests;
+  return t_cache = cache.release();
+}
+
+// Gives back what the calling thread keeps, then every arena that is wholly free. The pool's lock is held.
+size_t ReleaseLocked(Pool& pool) {
+  ++pool.release_requests;
+  if (pool.place == CPUPlace() && t_cache) Sync(pool, *t_cache);
+  return pool.buddy.ReleaseFree();
+}
+
+void* AllocFromPool(Pool& pool, size_t bytes) {
+  {
+    std::lock_guard<std::mutex> lock(pool.mutex);
+    if (pool.place == CPUPlace() && t_cache) Sync(pool, *t_cache);
+    void* block = pool.buddy.Alloc(bytes);
+    if (!block && bytes <= kMaxBytes) {
+      ReleaseLocked(pool);
+      block = pool.buddy.Alloc(bytes);
+    }
+    if (block) {
+      pool.CountUsed(static_cast<int64_t>(bytes));
+      ++pool.allocs;
+      return block;
+    }
+  }
+  ThrowExhausted(pool, bytes, "");
+}
+
+void FreeToPool(Pool& pool, void* block, size_t bytes) {
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  pool.buddy.Free(block, bytes);
+  pool.used -= static_cast<int64_t>(bytes);
+  ++pool.frees;
+}
+
+// Fetches several blocks under one lock, the last of them for the caller.
+void* Refill(SmallBlockCache& cache, size_t bytes) {
+  Pool& pool = HostPool();
+  size_t i = SizeClass(bytes);
+  size_t size = SizeOfClass(i);
+  SmallBlockCache::Bin& bin = cache.bins[i];
+  if (!bin.Reserve(size)) return AllocFromPool(pool, bytes);
+  {
+    std::lock_guard<std::mutex> lock(pool.mutex);
+    Sync(pool, cache);
+    uint32_t wanted = RefillCount(size);
+    while (bin.count < wanted) {
+      void* block = pool.buddy.Alloc(size);
+      if (!block) break;
+      MarkFree(block, size);
+      bin.blocks[bin.count++] = block;
+    }
+    std::reverse(bin.blocks, bin.blocks + bin.count);  // low addresses first
+  }
+  if (!bin.count) return AllocFromPool(pool, bytes);
+  return cache.Pop(bin, bytes);
+}
+
+__attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
+  if (FailsNow()) ThrowExhausted(PoolOf(place), bytes, " (this failure was asked for by FailAllocation)");
+  try {
+    if (place == CPUPlace() && bytes <= kSmallBytes) {
+      SmallBlockCache* cache = t_cache ? t_cache : MakeCache();
+      if (cache) {
+        SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
+        return bin.count ? cache->Pop(bin, bytes) : Refill(*cache, bytes);
+      }
+    }
+    return AllocFromPool(PoolOf(place), bytes);
+  } catch (const std::bad_alloc&) {
+    ThrowExhausted(PoolOf(place), bytes, ": no memory for the allocator's own bookkeeping");
+  }
+}
+
+__attribute__((noinline)) void FreeSlow(Place place, void* block, size_t bytes) {
+  if (place == CPUPlace() && bytes <= kSmallBytes) {
+    SmallBlockCache* cache = t_cache ? t_cache : MakeCache();
+    size_t i = SizeClass(bytes);
+    size_t size = SizeOfClass(i);
+    if (cache && cache->bins[i].Reserve(size)) {
+      SmallBlockCache::Bin& bin = cache->bins[i];
+      if (bin.count == bin.capacity) {
+        Pool& pool = HostPool();
+        std::lock_guard<std::mutex> lock(pool.mutex);
+        Sync(pool, *cache);
+        Shrink(pool, bin, size, bin.capacity / 2);
+      }
+      MarkFree(block, size);
+      cache->Push(bin, block, bytes);
+      return;
+    }
+  }
+  FreeToPool(PoolOf(place), block, bytes);
+}
+
+__attribute__((noinline)) void SyncSlow(SmallBlockCache& cache) {
+  Pool& pool = HostPool();
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  Sync(pool, cache);
+}
+
+}  // namespace
+
+void* Alloc(Place place, size_t bytes) {
+  SmallBlockCache* cache = t_cache;
+  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache, 1)) {
+    SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
+    if (__builtin_expect(bin.count && !g_fail_in.load(std::memory_order_relaxed), 1)) {
+      void* block = cache->Pop(bin, bytes);
+      if (__builtin_expect(cache->counts_are_far(), 0)) SyncSlow(*cache);
+      return block;
+    }
+  }
+  return AllocSlow(place, bytes);
+}
+
+void Free(Place place, void* block, size_t bytes) {
+  if (!block) return;
+  SmallBlockCache* cache = t_cache;
+  if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache, 1)) {
+    SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
+    if (__builtin_expect(bin.count < bin.capacity, 1)) {
+      MarkFree(block, RoundSize(bytes));
+      cache->Push(bin, block, bytes);
+      if (__builtin_expect(cache->counts_are_far(), 0)) SyncSlow(*cache);
+      return;
+    }
+  }
+  FreeSlow(place, block, bytes);
+}
+
+size_t Used(Place place) { return GetStats(place).used; }
+
+Stats GetStats(Place place) {
+  Pool& pool = PoolOf(place);
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  int64_t used = pool.used, peak = pool.peak, allocs = pool.allocs, frees = pool.frees;
+  for (SmallBlockCache* cache : pool.caches) {
+    SmallBlockCache::Counts counts = cache->counts();
+    peak = std::max(peak, pool.used + counts.peak);
+    used += counts.used;
+    allocs += counts.allocs;
+    frees += counts.frees;
+  }
+  Stats stats;
+  stats.used = static_cast<size_t>(std::max<int64_t>(used, 0));
+  stats.peak = static_cast<size_t>(std::max(peak, used));
+  stats.reserved = pool.buddy.reserved();
+  stats.largest_free = pool.buddy.largest_free();
+  stats.live_blocks = static_cast<size_t>(std::max<int64_t>(allocs - frees, 0));
+  stats.total_allocs = static_cast<size_t>(allocs);
+  stats.arenas = pool.buddy.arenas();
+  return stats;
+}
+
+void ResetPeak(Place place) {
+  Pool& pool = PoolOf(place);
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  int64_t used = pool.used;
+  for (SmallBlockCache* cache : pool.caches) {
+    cache->ResetPeak();
+    used += cache->counts().used;
+  }
+  pool.peak = used;
+}
+
+size_t ReleaseFree(Place place) {
+  Pool& pool = PoolOf(place);
+  std::lock_guard<std::mutex> lock(pool.mutex);
+  return ReleaseLocked(pool);
+}
+
+void RegisterSystemAllocator(DeviceKind kind, SystemAllocatorFactory factory) {
+  const std::string& name = DeviceKindName(kind);
+  Pools& all = GetPools();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  SystemAllocatorFactory& slot = all.factories[static_cast<size_t>(kind)];
+  ENFORCE(!slot, AlreadyExists, name, " has a system allocator already");
+  slot = std::move(factory);
+}
+
+void FailAllocation(uint64_t n) { g_fail_in = n; }
+
+}  // namespace dygraph::memory

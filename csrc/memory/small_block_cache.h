@@ -1,0 +1,118 @@
+// What one thread keeps of freed host blocks up to 64 KB, a stack per size, and that thread's share of the counts.
+// The owner writes without locked instructions; other threads only read the counts, under the pool's lock.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+
+#include "memory/buddy_allocator.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace dygraph::memory {
+
+constexpr size_t kSmallBytes = size_t{64} << 10;
+constexpr size_t kSmallClasses = 112;
+static_assert(kSmallClasses == 16 + 6 * 16, "16 sizes up to 1 KB and for each power of two up to 64 KB");
+
+// Under AddressSanitizer a cached block may not be touched.
+inline void MarkFree(void* block, size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_POISON_MEMORY_REGION(block, bytes);
+#else
+  (void)block, (void)bytes;
+#endif
+}
+inline void MarkUsed(void* block, size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+#else
+  (void)block, (void)bytes;
+#endif
+}
+
+inline uint32_t RefillCount(size_t size) {
+  return static_cast<uint32_t>(std::clamp<size_t>((size_t{8} << 10) / size, 1, 32));
+}
+
+class SmallBlockCache {
+ public:
+  struct Bin {
+    void** blocks = nullptr;
+    uint32_t count = 0;
+    uint32_t capacity = 0;  // 0 until the size is first used
+
+    // At most 256 KB of each size are kept. False when there is no memory for the stack.
+    bool Reserve(size_t size) {
+      if (capacity) return true;
+      uint32_t wanted = static_cast<uint32_t>(std::clamp<size_t>((size_t{256} << 10) / size, 4, 2048));
+      blocks = static_cast<void**>(std::malloc(wanted * sizeof(void*)));
+      if (blocks) capacity = wanted;
+      return capacity != 0;
+    }
+  };
+
+  struct Counts {
+    int64_t used = 0;
+    int64_t peak = 0;  // highest `used` since the counts were last taken
+    int64_t allocs = 0;
+    int64_t frees = 0;
+  };
+
+  SmallBlockCache() = default;
+  SmallBlockCache(const SmallBlockCache&) = delete;
+  SmallBlockCache& operator=(const SmallBlockCache&) = delete;
+  ~SmallBlockCache() {
+    for (Bin& bin : bins) std::free(bin.blocks);
+  }
+
+  void* Pop(Bin& bin, size_t bytes) {
+    void* block = bin.blocks[--bin.count];
+    int64_t used = Get(used_) + static_cast<int64_t>(bytes);
+    Set(used_, used);
+    if (used > Get(peak_)) Set(peak_, used);
+    Set(allocs_, Get(allocs_) + 1);
+    MarkUsed(block, bytes);
+    return block;
+  }
+  void Push(Bin& bin, void* block, size_t bytes) {
+    bin.blocks[bin.count++] = block;
+    Set(used_, Get(used_) - static_cast<int64_t>(bytes));
+    Set(frees_, Get(frees_) + 1);
+  }
+
+  // Past this bound the counts go to the pool, so that the pool's peak is never low by more than it for each thread.
+  bool counts_are_far() const {
+    return static_cast<uint64_t>(Get(used_) + kFar) > static_cast<uint64_t>(2 * kFar);
+  }
+  Counts counts() const { return {Get(used_), Get(peak_), Get(allocs_), Get(frees_)}; }
+  Counts TakeCounts() {
+    Counts taken = counts();
+    Set(used_, 0);
+    Set(peak_, 0);
+    Set(allocs_, 0);
+    Set(frees_, 0);
+    return taken;
+  }
+  void ResetPeak() { Set(peak_, Get(used_)); }
+
+  Bin bins[kSmallClasses];
+  uint64_t release_requests = 0;
+
+ private:
+  using Count = std::atomic<int64_t>;
+  static constexpr int64_t kFar = 256 << 10;
+  static int64_t Get(const Count& c) { return c.load(std::memory_order_relaxed); }
+  static void Set(Count& c, int64_t value) { c.store(value, std::memory_order_relaxed); }
+
+  Count used_{0};
+  Count peak_{0};
+  Count allocs_{0};
+  Count frees_{0};
+};
+
+}  // namespace dygraph::memory

@@ -1,0 +1,182 @@
+#include "op/attribute.h"
+
+#include <sstream>
+
+#include "base/enforce.h"
+#include "base/nearest.h"
+
+namespace dygraph {
+
+const char* Name(AttrType type) {
+  static const char* const kNames[] = {"an int", "a float", "a string", "a list of ints", "a list of floats",
+                                       "a list of strings", "a bool", "a list of bools", "a block",
+                                       "an int", "a list of blocks", "a list of ints"};
+  return kNames[static_cast<int>(type)];
+}
+
+namespace {
+void Write(std::ostream& out, int32_t v) { out << v; }
+void Write(std::ostream& out, int64_t v) { out << v; }
+void Write(std::ostream& out, float v) { out << v; }
+void Write(std::ostream& out, bool v) { out << (v ? "True" : "False"); }
+void Write(std::ostream& out, const std::string& v) { out << '\'' << v << '\''; }
+void Write(std::ostream& out, const BlockIndex& v) { out << "block " << v.index; }
+template <class T>
+void Write(std::ostream& out, const std::vector<T>& v) {
+  out << '[';
+  for (size_t i = 0; i < v.size(); ++i) {
+    if (i) out << ", ";
+    Write(out, static_cast<T>(v[i]));
+  }
+  out << ']';
+}
+
+double AsNumber(const AttrValue& value) {
+  if (auto* i = std::get_if<int32_t>(&value)) return *i;
+  if (auto* l = std::get_if<int64_t>(&value)) return static_cast<double>(*l);
+  return std::get<float>(value);
+}
+}  // namespace
+
+std::string ToString(const AttrValue& value) {
+  std::ostringstream out;
+  std::visit([&](const auto& v) { Write(out, v); }, value);
+  return out.str();
+}
+
+AttrCheck AtLeast(double least) {
+  return [least](const std::string& name, const AttrValue& value) {
+    ENFORCE(AsNumber(value) >= least, InvalidArgument, "the attribute ", name, " must be at least ", least,
+            ", got ", ToString(value));
+  };
+}
+
+AttrCheck Between(double least, double most) {
+  return [least, most](const std::string& name, const AttrValue& value) {
+    double v = AsNumber(value);
+    ENFORCE(v >= least && v <= most, InvalidArgument, "the attribute ", name, " must lie in [", least, ", ",
+            most, "], got ", ToString(value));
+  };
+}
+
+AttrCheck OneOf(std::initializer_list<const char*> allowed) {
+  std::vector<std::string> names(allowed.begin(), allowed.end());
+  return [names](const std::string& name, const AttrValue& value) {
+    const std::string& v = std::get<std::string>(value);
+    for (const std::string& n : names) {
+      if (n == v) return;
+    }
+    std::string list;
+    for (const std::string& n : names) list += (list.empty() ? "'" : ", '") + n + "'";
+    THROW(InvalidArgument, "the attribute ", name, " must be one of ", list, ", got '", v, "'.",
+          DidYouMean(v, names));
+  };
+}
+
+AttrCheck EachAtLeast(int64_t least) {
+  return [least](const std::string& name, const AttrValue& value) {
+    auto check = [&](int64_t v) {
+      ENFORCE(v >= least, InvalidArgument, "every element of the attribute ", name, " must be at least ",
+              least, ", got ", ToString(value));
+    };
+    if (auto* ints = std::get_if<std::vector<int32_t>>(&value)) {
+      for (int32_t v : *ints) check(v);
+    } else {
+      for (int64_t v : std::get<std::vector<int64_t>>(value)) check(v);
+    }
+  };
+}
+
+int AttrTable::Find(const std::string& name) const {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int AttrTable::Require(const std::string& name) const {
+  int i = Find(name);
+  if (i < 0) {
+    std::vector<std::string> names;
+    for (const AttrField& f : fields) names.push_back(f.name);
+    THROW(Type, "there must be an attribute of the given name, got '", name, "'.", DidYouMean(name, names));
+  }
+  return i;
+}
+
+namespace {
+// What fits without loss: int to int64 and float, lists likewise, an empty list to any list.
+bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
+  if (value.index() == static_cast<size_t>(to)) {
+    *result = value;
+    return true;
+  }
+  if (auto* b = std::get_if<bool>(&value)) {  // True serves where Fluid's scripts pass 1
+    return Convert(AttrValue(static_cast<int32_t>(*b)), to, result);
+  }
+  if (auto* i = std::get_if<int32_t>(&value)) {
+    if (to == AttrType::kLong) return *result = static_cast<int64_t>(*i), true;
+    if (to == AttrType::kFloat) return *result = static_cast<float>(*i), true;
+    if (to == AttrType::kBool && (*i == 0 || *i == 1)) return *result = *i == 1, true;
+  }
+  if (auto* l = std::get_if<int64_t>(&value)) {
+    if (to == AttrType::kFloat) return *result = static_cast<float>(*l), true;
+    if (to == AttrType::kInt && *l == static_cast<int32_t>(*l)) {
+      return *result = static_cast<int32_t>(*l), true;
+    }
+  }
+  if (auto* v = std::get_if<std::vector<int32_t>>(&value)) {
+    if (to == AttrType::kLongs) return *result = std::vector<int64_t>(v->begin(), v->end()), true;
+    if (to == AttrType::kFloats) return *result = std::vector<float>(v->begin(), v->end()), true;
+    if (v->empty() && to == AttrType::kStrings) return *result = std::vector<std::string>(), true;
+    if (v->empty() && to == AttrType::kBools) return *result = std::vector<bool>(), true;
+  }
+  if (auto* v = std::get_if<std::vector<int64_t>>(&value)) {
+    if (to == AttrType::kFloats) return *result = std::vector<float>(v->begin(), v->end()), true;
+    if (to == AttrType::kInts) {
+      for (int64_t x : *v) {
+        if (x != static_cast<int32_t>(x)) return false;
+      }
+      return *result = std::vector<int32_t>(v->begin(), v->end()), true;
+    }
+  }
+  return false;
+}
+}  // namespace
+
+void AttrTable::Set(void* attrs, int field, const AttrValue& value) const {
+  const AttrField& f = fields[field];
+  AttrValue converted;
+  ENFORCE(Convert(value, f.type, &converted), Type, "the attribute ", f.name, " must be ", Name(f.type),
+          ", got ", ToString(value));
+  if (f.check) f.check(f.name, converted);
+  f.set(static_cast<char*>(attrs) + f.offset, converted);
+}
+
+AttrValue AttrTable::Get(const void* attrs, int field) const {
+  const AttrField& f = fields[field];
+  return f.get(static_cast<const char*>(attrs) + f.offset);
+}
+
+Ref<Attrs> Attrs::Make(const AttrTable& table) {
+  void* at = ::operator new(sizeof(Attrs) + table.size);
+  Attrs* a = new (at) Attrs(table);
+  if (table.construct) table.construct(a->mutable_data());
+  return Ref<Attrs>(a);
+}
+
+Ref<Attrs> Attrs::Copy(const Attrs& other) {
+  const AttrTable& table = other.table();
+  void* at = ::operator new(sizeof(Attrs) + table.size);
+  Attrs* a = new (at) Attrs(table);
+  if (table.copy) table.copy(a->mutable_data(), other.data());
+  return Ref<Attrs>(a);
+}
+
+void Attrs::Destroy(Attrs* self) {
+  if (self->table_->destroy) self->table_->destroy(self->mutable_data());
+  self->~Attrs();
+  ::operator delete(self);
+}
+
+}  // namespace dygraph

@@ -1,0 +1,146 @@
+// Operator attributes: a plain struct per operator, and a table of its fields so that others can set them by name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "base/ref.h"
+#include "tensor/dtype.h"
+
+namespace dygraph {
+
+// Numbers of AttrType in framework.proto; AttrValue's alternatives stand in the same order.
+enum class AttrType : uint8_t {
+  kInt, kFloat, kString, kInts, kFloats, kStrings, kBool, kBools, kBlock, kLong, kBlocks, kLongs
+};
+const char* Name(AttrType type);
+
+struct BlockIndex {
+  int32_t index = -1;
+  bool operator==(const BlockIndex& o) const { return index == o.index; }
+};
+using AttrValue = std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
+                               std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
+                               std::vector<BlockIndex>, std::vector<int64_t>>;
+std::string ToString(const AttrValue& value);  // as Python writes it
+
+// Throws when a value is not allowed; `name` is the attribute's.
+using AttrCheck = std::function<void(const std::string& name, const AttrValue& value)>;
+AttrCheck AtLeast(double least);
+AttrCheck Between(double least, double most);
+AttrCheck OneOf(std::initializer_list<const char*> allowed);
+AttrCheck EachAtLeast(int64_t least);  // every element of a list
+
+struct AttrField {
+  std::string name;
+  std::string help;
+  AttrType type;
+  bool is_dtype = false;  // wire INT, but Python takes dtypes and their names
+  uint32_t offset = 0;
+  AttrCheck check;
+  void (*set)(void* member, const AttrValue& value) = nullptr;
+  AttrValue (*get)(const void* member) = nullptr;
+};
+
+class AttrTable {
+ public:
+  uint32_t size = 0;
+  void (*construct)(void* to) = nullptr;
+  void (*copy)(void* to, const void* from) = nullptr;
+  void (*destroy)(void* self) = nullptr;
+  std::vector<AttrField> fields;
+
+  int Find(const std::string& name) const;  // -1 when there is none
+  int Require(const std::string& name) const;  // NotFound with the nearest name
+  // Converts what may be converted without loss (int to float or int64, list of int to list of float or int64), checks
+  // and stores. TypeError says what was expected.
+  void Set(void* attrs, int field, const AttrValue& value) const;
+  AttrValue Get(const void* attrs, int field) const;
+};
+
+// One immutable, shared set of attribute values.
+class Attrs : public RefCounted<Attrs> {
+ public:
+  static Ref<Attrs> Make(const AttrTable& table);            // defaults
+  static Ref<Attrs> Copy(const Attrs& other);
+  const AttrTable& table() const { return *table_; }
+  const void* data() const { return this + 1; }
+  void* mutable_data() { return this + 1; }
+  template <class A>
+  const A& As() const {
+    return *static_cast<const A*>(data());
+  }
+  void Set(int field, const AttrValue& value) { table_->Set(mutable_data(), field, value); }
+  void Set(const std::string& name, const AttrValue& value) { Set(table_->Require(name), value); }
+  AttrValue Get(int field) const { return table_->Get(data(), field); }
+  static void Destroy(Attrs* self);
+
+ private:
+  explicit Attrs(const AttrTable& table) : table_(&table) {}
+  ~Attrs() = default;
+  const AttrTable* table_;
+  uint64_t padding_ = 0;  // the struct that follows is 16-byte aligned
+};
+
+struct NoAttrs {};
+
+namespace detail {
+template <class M> struct MemberTraits;
+#define REGISTER_ATTR_MEMBER(cpp, wire)                                              \
+  template <> struct MemberTraits<cpp> {                                             \
+    static constexpr AttrType type = AttrType::wire;                                 \
+    static cpp From(const AttrValue& v) { return std::get<cpp>(v); }                 \
+    static AttrValue To(const cpp& m) { return m; }                                  \
+  }
+REGISTER_ATTR_MEMBER(int32_t, kInt);
+REGISTER_ATTR_MEMBER(float, kFloat);
+REGISTER_ATTR_MEMBER(std::string, kString);
+REGISTER_ATTR_MEMBER(std::vector<int32_t>, kInts);
+REGISTER_ATTR_MEMBER(std::vector<float>, kFloats);
+REGISTER_ATTR_MEMBER(std::vector<std::string>, kStrings);
+REGISTER_ATTR_MEMBER(bool, kBool);
+REGISTER_ATTR_MEMBER(std::vector<bool>, kBools);
+REGISTER_ATTR_MEMBER(BlockIndex, kBlock);
+REGISTER_ATTR_MEMBER(int64_t, kLong);
+REGISTER_ATTR_MEMBER(std::vector<BlockIndex>, kBlocks);
+REGISTER_ATTR_MEMBER(std::vector<int64_t>, kLongs);
+#undef REGISTER_ATTR_MEMBER
+template <> struct MemberTraits<DType> {
+  static constexpr AttrType type = AttrType::kInt;
+  static DType From(const AttrValue& v) { return DTypeFromWire(std::get<int32_t>(v)); }
+  static AttrValue To(const DType& m) { return static_cast<int32_t>(ToWire(m)); }
+};
+}  // namespace detail
+
+template <class A>
+void BindAttrStruct(AttrTable* table) {
+  static_assert(alignof(A) <= 16, "attribute structs hold ordinary members");
+  table->size = sizeof(A);
+  table->construct = [](void* to) { new (to) A(); };
+  table->copy = [](void* to, const void* from) { new (to) A(*static_cast<const A*>(from)); };
+  table->destroy = [](void* self) { static_cast<A*>(self)->~A(); };
+}
+
+template <class A, class M>
+AttrField MakeAttrField(M A::*member, const char* name, const char* help, AttrCheck check) {
+  using Traits = detail::MemberTraits<M>;
+  AttrField f;
+  f.name = name;
+  f.help = help;
+  f.type = Traits::type;
+  f.is_dtype = std::is_same_v<M, DType>;
+  alignas(A) static const unsigned char blank[sizeof(A)] = {};
+  const A* at = reinterpret_cast<const A*>(blank);
+  f.offset = static_cast<uint32_t>(reinterpret_cast<const unsigned char*>(&(at->*member)) - blank);
+  f.check = std::move(check);
+  f.set = [](void* m, const AttrValue& v) { *static_cast<M*>(m) = Traits::From(v); };
+  f.get = [](const void* m) { return Traits::To(*static_cast<const M*>(m)); };
+  return f;
+}
+
+}  // namespace dygraph

@@ -1,0 +1,117 @@
+// What an operator's functions see of a call: InferContext in shape rules, KernelContext in kernels.
+#pragma once
+
+#include "memory/memory.h"
+#include "op/call.h"
+#include "platform/device_context.h"
+
+namespace dygraph {
+
+// Shape rules run when a program is built (sizes may be -1) and when a call runs (they are real). The same function serves both:
+// it skips a check that involves -1, and arithmetic with -1 gives -1.
+class InferContext {
+ public:
+  InferContext(Call& call, bool runtime, DType default_dtype)
+      : call_(call), runtime_(runtime), default_dtype_(default_dtype) {}
+
+  bool runtime() const { return runtime_; }
+  bool HasInput(int slot) const { return call_.in.count(slot) > 0; }
+  bool HasOutput(int slot, int i = 0) const { return call_.out.at(slot, i) != nullptr; }
+  int InputCount(int slot) const { return call_.in.count(slot); }
+  int OutputCount(int slot) const { return call_.out.count(slot); }
+  // Selected rows answer with their complete shape.
+  const Dims& dims(int slot, int i = 0) const {
+    const Value& v = *call_.in.at(slot, i);
+    return v.is_rows() ? v.rows().complete_dims() : v.tensor().dims();
+  }
+  int rank(int slot, int i = 0) const { return dims(slot, i).rank(); }
+  DType dtype(int slot, int i = 0) const { return call_.in.at(slot, i)->dtype(); }
+  const Value& value(int slot, int i = 0) const { return *call_.in.at(slot, i); }
+  template <class A>
+  const A& attrs() const {
+    return *static_cast<const A*>(call_.attrs);
+  }
+
+  // The output's shape; its type is the kernel's unless said. Outputs nobody wants are passed over.
+  void SetOutput(int slot, const Dims& dims, DType dtype = DType::kUnset) {
+    SetOutputAt(slot, 0, dims, dtype);
+  }
+  void SetOutputAt(int slot, int i, const Dims& dims, DType dtype = DType::kUnset) {
+    Value* out = call_.out.at(slot, i);
+    if (out) out->MutableTensor().SetMeta(dims, dtype == DType::kUnset ? default_dtype_ : dtype);
+  }
+  Call& call() { return call_; }
+
+ private:
+  Call& call_;
+  bool runtime_;
+  DType default_dtype_;
+};
+
+// a + b, a * b of sizes that may be unknown.
+inline int64_t AddSizes(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
+inline int64_t MulSizes(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a * b; }
+inline bool BothKnown(int64_t a, int64_t b) { return a >= 0 && b >= 0; }
+
+// Working memory of one kernel call.
+class Scratch {
+ public:
+  Scratch(Place place, size_t bytes)
+      : place_(place), bytes_(bytes), data_(memory::Alloc(place, bytes)) {}
+  ~Scratch() { memory::Free(place_, data_, bytes_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  template <class T>
+  T* as() {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  Place place_;
+  size_t bytes_;
+  void* data_;
+};
+
+class KernelContext {
+ public:
+  KernelContext(Call& call, DeviceContext& device) : call_(call), device_(device) {}
+
+  bool HasInput(int slot, int i = 0) const { return call_.in.at(slot, i) != nullptr; }
+  bool HasOutput(int slot, int i = 0) const { return call_.out.at(slot, i) != nullptr; }
+  int InputCount(int slot) const { return call_.in.count(slot); }
+  int OutputCount(int slot) const { return call_.out.count(slot); }
+  // TypeError when the slot holds selected rows: they are never silently narrowed to their values.
+  const Tensor& In(int slot, int i = 0) const { return call_.in.at(slot, i)->tensor(); }
+  const Tensor* InOrNull(int slot, int i = 0) const {
+    const Value* v = call_.in.at(slot, i);
+    return v ? &v->tensor() : nullptr;
+  }
+  bool IsRows(int slot, int i = 0) const { return call_.in.at(slot, i)->is_rows(); }
+  const SelectedRows& InRows(int slot, int i = 0) const { return call_.in.at(slot, i)->rows(); }
+  const Value& InValue(int slot, int i = 0) const { return *call_.in.at(slot, i); }
+  // Allocated by the door as the shape rule said, in the layout of the kernel.
+  Tensor& Out(int slot, int i = 0) { return call_.out.at(slot, i)->MutableTensor(); }
+  Tensor* OutOrNull(int slot, int i = 0) {
+    Value* v = call_.out.at(slot, i);
+    return v ? &v->MutableTensor() : nullptr;
+  }
+  Value& OutValue(int slot, int i = 0) { return *call_.out.at(slot, i); }
+
+  template <class A>
+  const A& attrs() const {
+    return *static_cast<const A*>(call_.attrs);
+  }
+  DeviceContext& device() { return device_; }
+  Place place() const { return device_.place(); }
+  Scratch Workspace(size_t bytes) { return Scratch(place(), bytes); }
+  // Seed and stream of this call's random numbers; an operator's own `seed` attribute replaces the first.
+  uint64_t random_seed() const { return call_.random_seed; }
+  uint64_t random_stream() const { return call_.random_stream; }
+  const Call& call() const { return call_; }
+
+ private:
+  Call& call_;
+  DeviceContext& device_;
+};
+
+}  // namespace dygraph

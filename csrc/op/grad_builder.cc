@@ -1,0 +1,239 @@
+#include "op/grad_builder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "op/op_info.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+
+GradBuilder::GradBuilder(const Situation& situation) : situation_(situation) {}
+
+int GradBuilder::FlatInput(int slot, int i) const {
+  int flat = i;
+  for (int s = 0; s < slot; ++s) flat += static_cast<int>(situation_.in_counts[s]);
+  return flat;
+}
+
+bool GradBuilder::Wants(int slot, int i) const {
+  return i < InputCount(slot) && situation_.wanted.Has(FlatInput(slot, i));
+}
+
+RecipeRef GradBuilder::Make(RecipeRef::Kind kind, int slot, int i, uint32_t count) const {
+  if (i >= static_cast<int>(count)) return {};
+  return {kind, static_cast<uint8_t>(slot), static_cast<uint16_t>(i)};
+}
+
+RecipeRef GradBuilder::Input(int slot, int i) const {
+  return Make(RecipeRef::kInput, slot, i, situation_.in_counts[slot]);
+}
+RecipeRef GradBuilder::InputShape(int slot, int i) const {
+  return Make(RecipeRef::kInputShape, slot, i, situation_.in_counts[slot]);
+}
+RecipeRef GradBuilder::Output(int slot, int i) const {
+  return Make(RecipeRef::kOutput, slot, i, situation_.out_counts[slot]);
+}
+RecipeRef GradBuilder::OutputGrad(int slot, int i) const {
+  return Make(RecipeRef::kOutputGrad, slot, i, situation_.out_counts[slot]);
+}
+RecipeRef GradBuilder::InputGrad(int slot, int i) const {
+  return Wants(slot, i) ? RecipeRef{RecipeRef::kInputGrad, static_cast<uint8_t>(slot), static_cast<uint16_t>(i)}
+                        : RecipeRef{};
+}
+RecipeRef GradBuilder::Temp() {
+  return {RecipeRef::kTemp, 0, static_cast<uint16_t>(recipe_.temps++)};
+}
+
+RecipeSlot GradBuilder::Inputs(int slot) const {
+  RecipeSlot refs;
+  for (int i = 0; i < InputCount(slot); ++i) refs.push_back(Input(slot, i));
+  return refs;
+}
+RecipeSlot GradBuilder::InputShapes(int slot) const {
+  RecipeSlot refs;
+  for (int i = 0; i < InputCount(slot); ++i) refs.push_back(InputShape(slot, i));
+  return refs;
+}
+RecipeSlot GradBuilder::OutputGrads(int slot) const {
+  RecipeSlot refs;
+  for (int i = 0; i < OutputCount(slot); ++i) refs.push_back(OutputGrad(slot, i));
+  return refs;
+}
+RecipeSlot GradBuilder::InputGrads(int slot) const {
+  // Positions matter in a list: an unwanted gradient stays as an absent reference.
+  RecipeSlot refs;
+  for (int i = 0; i < InputCount(slot); ++i) refs.push_back(InputGrad(slot, i));
+  return refs;
+}
+
+GradBuilder::CallRef& GradBuilder::CallRef::SameAttrs() {
+  recipe_->calls[index_].same_attrs = true;
+  return *this;
+}
+
+GradBuilder::CallRef& GradBuilder::CallRef::Attr(const char* name, const AttrValue& value) {
+  RecipeCall& call = recipe_->calls[index_];
+  if (!call.attrs) call.attrs = Attrs::Make(call.op->attr_table);
+  call.attrs->Set(name, value);
+  return *this;
+}
+
+GradBuilder::CallRef& GradBuilder::CallRef::AttrsFrom(AttrFn fn) {
+  recipe_->calls[index_].attr_fn = fn;
+  return *this;
+}
+
+GradBuilder::CallRef GradBuilder::Call(const char* type, std::initializer_list<RecipeSlot> in,
+                                       std::initializer_list<RecipeSlot> out) {
+  RecipeCall call;
+  call.op = &GetOp(type);
+  call.in.assign(in.begin(), in.end());
+  call.out.assign(out.begin(), out.end());
+  ENFORCE(call.in.size() <= call.op->inputs.size() && call.out.size() <= call.op->outputs.size(),
+          PreconditionNotMet, "the gradient recipe of ", situation_.op->type, " gives operator ", type,
+          " more slots than it has: ", call.in.size(), " inputs, ", call.out.size(), " outputs");
+  call.in.resize(call.op->inputs.size());
+  call.out.resize(call.op->outputs.size());
+  recipe_.calls.push_back(std::move(call));
+  return CallRef(&recipe_, recipe_.calls.size() - 1);
+}
+
+RecipeRef GradBuilder::Apply(const char* type, std::initializer_list<RecipeSlot> in) {
+  RecipeRef t = Temp();
+  Call(type, in, {t});
+  return t;
+}
+
+RecipeRef GradBuilder::ApplyScale(RecipeRef x, float factor) {
+  RecipeRef t = Temp();
+  Call("scale", {x}, {t}).Attr("scale", factor);
+  return t;
+}
+
+Recipe GradBuilder::Finish() {
+  std::vector<RecipeCall> live;
+  std::vector<bool> temp_needed(recipe_.temps, false);
+  for (auto call = recipe_.calls.rbegin(); call != recipe_.calls.rend(); ++call) {
+    bool needed = false;
+    for (RecipeSlot& slot : call->out) {
+      for (RecipeRef& ref : slot) {
+        bool wanted = ref.kind == RecipeRef::kInputGrad ||
+                      (ref.kind == RecipeRef::kTemp && temp_needed[ref.index]);
+        if (!wanted) ref = {};
+        needed |= wanted;
+      }
+    }
+    if (!needed) continue;
+    for (const RecipeSlot& slot : call->in) {
+      for (RecipeRef ref : slot) {
+        if (ref.kind == RecipeRef::kTemp) temp_needed[ref.index] = true;
+        bool kept = ref.kind == RecipeRef::kInput || ref.kind == RecipeRef::kInputShape ||
+                    ref.kind == RecipeRef::kOutput;
+        if (kept && std::find(recipe_.kept.begin(), recipe_.kept.end(), ref) == recipe_.kept.end()) {
+          recipe_.kept.push_back(ref);
+        }
+      }
+    }
+    live.push_back(std::move(*call));
+  }
+  std::reverse(live.begin(), live.end());
+  std::vector<RecipeRef> produced;
+  for (const RecipeCall& call : live) {
+    for (const RecipeSlot& slot : call.out) {
+      for (RecipeRef ref : slot) {
+        if (ref.kind != RecipeRef::kInputGrad) continue;
+        ENFORCE(std::find(produced.begin(), produced.end(), ref) == produced.end(), PreconditionNotMet,
+                "exactly one call of a gradient recipe may produce each gradient; that of ",
+                situation_.op->type, " produces that of input ", situation_.op->inputs[ref.slot].name, " twice");
+        produced.push_back(ref);
+      }
+    }
+  }
+  for (RecipeCall& call : live) {
+    int flat = 0;
+    for (const RecipeSlot& slot : call.out) {
+      call.out_counts.push_back(static_cast<int>(slot.size()));
+      for (RecipeRef ref : slot) {
+        if (ref.kind != RecipeRef::kAbsent) call.out_wanted.Set(flat);
+        ++flat;
+      }
+    }
+  }
+  recipe_.calls = std::move(live);
+  return std::move(recipe_);
+}
+
+struct OpInfo::RecipeCache {
+  struct Entry {
+    std::vector<uint32_t> in_ends, out_ends;
+    SmallVector<uint64_t, 2> wanted;
+    Ref<Attrs> attrs;  // only where the maker looked at them
+    Recipe recipe;
+  };
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Entry>> entries;
+  std::atomic<Entry*> latest{nullptr};  // the answer to nearly every question
+};
+
+namespace {
+bool SameAttrs(const Attrs& a, const Attrs& b) {
+  for (size_t i = 0; i < a.table().fields.size(); ++i) {
+    if (!(a.Get(static_cast<int>(i)) == b.Get(static_cast<int>(i)))) return false;
+  }
+  return true;
+}
+
+template <class Entry>
+bool Fits(const Entry& e, const Attrs& attrs, Span<const uint32_t> in, Span<const uint32_t> out,
+          const WantedSet& wanted) {
+  return e.in_ends.size() == in.size() && e.out_ends.size() == out.size() &&
+         std::equal(in.begin(), in.end(), e.in_ends.begin()) &&
+         std::equal(out.begin(), out.end(), e.out_ends.begin()) && e.wanted == wanted.words() &&
+         (!e.attrs || e.attrs.get() == &attrs || SameAttrs(*e.attrs, attrs));
+}
+
+std::vector<uint32_t> Counts(Span<const uint32_t> ends, size_t slots) {
+  std::vector<uint32_t> counts(slots, 0);
+  for (size_t i = 0; i < ends.size(); ++i) counts[i] = ends[i] - (i ? ends[i - 1] : 0);
+  return counts;
+}
+}  // namespace
+
+const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                        Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  OpInfo::RecipeCache& cache = *op.recipes;
+  OpInfo::RecipeCache::Entry* latest = cache.latest.load(std::memory_order_acquire);
+  if (latest && Fits(*latest, attrs, in_ends, out_ends, wanted)) return latest->recipe;
+  ENFORCE(op.grad_maker, PreconditionNotMet, "the operator has no gradient, so backward cannot pass through "
+          "it. Detach its inputs or set their stop_gradient to True");
+  std::lock_guard<std::mutex> lock(cache.mutex);
+  for (auto& e : cache.entries) {
+    if (Fits(*e, attrs, in_ends, out_ends, wanted)) {
+      cache.latest.store(e.get(), std::memory_order_release);
+      return e->recipe;
+    }
+  }
+  GradBuilder::Situation situation;
+  situation.op = &op;
+  situation.attrs = attrs.data();
+  situation.in_counts = Counts(in_ends, op.inputs.size());
+  situation.out_counts = Counts(out_ends, op.outputs.size());
+  situation.wanted = wanted;
+  GradBuilder builder(situation);
+  op.grad_maker(builder);
+  auto entry = std::make_unique<OpInfo::RecipeCache::Entry>();
+  entry->in_ends.assign(in_ends.begin(), in_ends.end());
+  entry->out_ends.assign(out_ends.begin(), out_ends.end());
+  entry->wanted = wanted.words();
+  entry->recipe = builder.Finish();
+  if (entry->recipe.depends_on_attrs) entry->attrs = Attrs::Copy(attrs);
+  cache.entries.push_back(std::move(entry));
+  cache.latest.store(cache.entries.back().get(), std::memory_order_release);
+  return cache.entries.back()->recipe;
+}
+
+std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache() { return std::make_shared<OpInfo::RecipeCache>(); }
+
+}  // namespace dygraph

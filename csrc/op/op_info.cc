@@ -1,0 +1,105 @@
+#include "op/op_info.h"
+
+#include <cctype>
+#include <cstring>
+
+#include "base/enforce.h"
+#include "base/nearest.h"
+
+namespace dygraph {
+
+namespace {
+// X -> x, LearningRate -> learning_rate, Beta1Pow -> beta1_pow, X@GRAD -> x_grad.
+std::string PythonName(const std::string& slot) {
+  std::string name;
+  for (size_t i = 0; i < slot.size(); ++i) {
+    char c = slot[i];
+    if (c == '@') {
+      name += '_';
+      continue;
+    }
+    bool upper = std::isupper(static_cast<unsigned char>(c));
+    if (upper && i > 0 && slot[i - 1] != '@' && !std::isupper(static_cast<unsigned char>(slot[i - 1]))) name += '_';
+    name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+int FindSlot(const std::vector<SlotInfo>& slots, const std::string& name, const char* what) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].name == name) return static_cast<int>(i);
+    names.push_back(slots[i].name);
+  }
+  THROW(NotFound, "there must be an ", what, " slot of the given name, got '", name, "'.",
+        DidYouMean(name, names));
+}
+
+void AddSlot(const OpInfo& op, std::vector<SlotInfo>* slots, int index, const char* name, const char* help,
+             int flags) {
+  ENFORCE(index == static_cast<int>(slots->size()), PreconditionNotMet, "slot ", name, " of operator ",
+          op.type, " is declared as number ", index, ", but it is number ", slots->size());
+  ENFORCE(slots->size() < static_cast<size_t>(kMaxSlots), PreconditionNotMet, "operator ", op.type,
+          " has more than ", kMaxSlots, " slots of a kind");
+  slots->push_back({name, PythonName(name), help, static_cast<uint8_t>(flags)});
+}
+}  // namespace
+
+int OpInfo::InputSlot(const std::string& name) const { return FindSlot(inputs, name, "input"); }
+int OpInfo::OutputSlot(const std::string& name) const { return FindSlot(outputs, name, "output"); }
+
+std::vector<const Kernel*> OpInfo::Candidates(DeviceKind device, DType dtype) const {
+  std::vector<const Kernel*> found;
+  for (const Kernel& k : kernels) {
+    if (k.key.device == device && k.key.dtype == dtype) found.push_back(&k);
+  }
+  return found;
+}
+
+OpDef& OpDef::Comment(const char* text) {
+  info_.comment = text;
+  return *this;
+}
+
+OpDef& OpDef::Input(int index, const char* name, const char* help, int flags) {
+  AddSlot(info_, &info_.inputs, index, name, help, flags);
+  return *this;
+}
+
+OpDef& OpDef::Output(int index, const char* name, const char* help, int flags) {
+  AddSlot(info_, &info_.outputs, index, name, help, flags);
+  return *this;
+}
+
+OpDef& OpDef::AttrsOf(const char* forward_type) {
+  info_.attrs_of = forward_type;
+  return *this;
+}
+
+namespace {
+template <int kIn, int kOut>
+void CopyShape(InferContext& ctx) {
+  ctx.SetOutput(kOut, ctx.dims(kIn), ctx.dtype(kIn));
+}
+}  // namespace
+
+OpDef& OpDef::SameShape(int in, int out) {
+  static constexpr ShapeRule kRules[4][2] = {{CopyShape<0, 0>, CopyShape<0, 1>},
+                                             {CopyShape<1, 0>, CopyShape<1, 1>},
+                                             {CopyShape<2, 0>, CopyShape<2, 1>},
+                                             {CopyShape<3, 0>, CopyShape<3, 1>}};
+  ENFORCE(in < 4 && out < 2, PreconditionNotMet, "SameShape serves the first slots, got ", in, " and ", out);
+  info_.shape_rule = kRules[in][out];
+  return *this;
+}
+
+OpDef& OpDef::KernelDTypeOf(int in) {
+  static constexpr KernelDTypeRule kRules[] = {
+      [](const Call& c) { return c.in.at(0)->dtype(); }, [](const Call& c) { return c.in.at(1)->dtype(); },
+      [](const Call& c) { return c.in.at(2)->dtype(); }, [](const Call& c) { return c.in.at(3)->dtype(); }};
+  ENFORCE(in < 4, PreconditionNotMet, "KernelDTypeOf serves the first four slots, got ", in);
+  info_.kernel_dtype = kRules[in];
+  return *this;
+}
+
+}  // namespace dygraph

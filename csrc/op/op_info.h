@@ -1,0 +1,121 @@
+// An operator's description: all that programs, the door, the tape and Python know of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "op/attribute.h"
+#include "op/grad_builder.h"
+#include "op/kernel.h"
+
+namespace dygraph {
+
+enum SlotFlags : uint8_t {
+  kSingle = 0,
+  kDuplicable = 1,    // takes a list
+  kDispensable = 2,   // may be absent
+  kIntermediate = 4,  // an output for the gradient's eyes; Python does not return it
+  kExtra = 8,         // an output made only when asked for by name
+  kWeight = 16,       // stays in plain order whatever the kernel's layout
+};
+
+struct SlotInfo {
+  std::string name;
+  std::string python_name;  // X -> x, LearningRate -> learning_rate
+  std::string help;
+  uint8_t flags = 0;
+  bool duplicable() const { return flags & kDuplicable; }
+  bool dispensable() const { return flags & kDispensable; }
+  bool intermediate() const { return flags & kIntermediate; }
+  bool extra() const { return flags & kExtra; }
+  bool weight() const { return flags & kWeight; }
+};
+
+using ShapeRule = void (*)(InferContext&);
+using VarTypeRule = void (*)(InferContext&);  // may turn outputs into selected rows
+using KernelDTypeRule = DType (*)(const Call&);
+using OutputCountRule = int (*)(int slot, const Call&);
+
+class OpInfo {
+ public:
+  std::string type;
+  std::string comment;  // the formula, what it does
+  std::vector<SlotInfo> inputs, outputs;
+  AttrTable attr_table;
+  Ref<Attrs> default_attrs;
+  ShapeRule shape_rule = nullptr;
+  VarTypeRule var_type_rule = nullptr;
+  KernelDTypeRule kernel_dtype = nullptr;   // nullptr: the first input that is present
+  OutputCountRule output_count = nullptr;   // length of a duplicable output
+  GradMaker grad_maker = nullptr;
+  bool has_no_grad = false;      // said so: backward through it raises or stops
+  bool keeps_layout = false;     // kernels take NCHW or NHWC (all 4-D and 5-D inputs alike) and give what they got
+  bool keeps_layout_of_any_shape = false;  // also when those inputs differ in shape (pooling gradients)
+  bool random = false;           // draws numbers
+  bool mixed_dtypes = false;     // inputs may differ in type (label and logits, ids and table)
+  bool allocates = true;         // the door allocates dense outputs; false: the kernel does
+  int lod_from = -1;             // input slot whose LoD the outputs take; -1: none
+  std::vector<std::pair<int, int>> in_place;   // (input slot, output slot) that may be one variable
+  std::vector<std::pair<int, int>> may_share;  // (input slot, output slot) whose storage may be shared
+  std::vector<Kernel> kernels;
+  std::string attrs_of;          // a gradient operator with its forward's attributes
+  const char* file = "";
+  int line = 0;
+  int id = 0;  // position in the registry
+
+  int InputSlot(const std::string& name) const;   // NotFound with the nearest name
+  int OutputSlot(const std::string& name) const;
+
+  // Kernels of one (device, dtype), preferred first; empty when there is none.
+  std::vector<const Kernel*> Candidates(DeviceKind device, DType dtype) const;
+
+  // The one kernel for (device, dtype) if there is exactly one and it takes all calls; the usual case.
+  struct RecipeCache;
+  mutable std::shared_ptr<RecipeCache> recipes;
+  const Kernel* sole_kernel[kMaxDeviceKinds][kNumDTypes] = {};
+};
+
+// What REGISTER_OPERATOR's function fills in.
+class OpDef {
+ public:
+  explicit OpDef(OpInfo* info) : info_(*info) {}
+  OpDef& Comment(const char* text);
+  // `index` is the slot's constant in the file (kX): it must be the next one, so that constants and slots agree.
+  OpDef& Input(int index, const char* name, const char* help, int flags = kSingle);
+  OpDef& Output(int index, const char* name, const char* help, int flags = kSingle);
+  template <class A, class M>
+  OpDef& Attr(M A::*member, const char* name, const char* help, AttrCheck check = nullptr) {
+    if (!info_.attr_table.construct) BindAttrStruct<A>(&info_.attr_table);
+    info_.attr_table.fields.push_back(MakeAttrField(member, name, help, std::move(check)));
+    return *this;
+  }
+  // A gradient operator has the attributes of its forward operator, whatever order the files register in.
+  OpDef& AttrsOf(const char* forward_type);
+  OpDef& Shape(ShapeRule rule) { info_.shape_rule = rule; return *this; }
+  OpDef& SameShape(int in, int out);  // Out has X's shape and type
+  OpDef& VarType(VarTypeRule rule) { info_.var_type_rule = rule; return *this; }
+  OpDef& KernelDType(KernelDTypeRule rule) { info_.kernel_dtype = rule; return *this; }
+  OpDef& KernelDTypeOf(int in);       // the type of this slot chooses the kernel
+  OpDef& OutputCount(OutputCountRule rule) { info_.output_count = rule; return *this; }
+  OpDef& Grad(GradMaker maker) { info_.grad_maker = maker; return *this; }
+  OpDef& NoGrad() { info_.has_no_grad = true; return *this; }
+  OpDef& KeepsLayout(bool of_any_shape = false) {
+    info_.keeps_layout = true;
+    info_.keeps_layout_of_any_shape = of_any_shape;
+    return *this;
+  }
+  OpDef& Random() { info_.random = true; return *this; }
+  OpDef& MixedDTypes() { info_.mixed_dtypes = true; return *this; }
+  OpDef& KernelAllocates() { info_.allocates = false; return *this; }
+  OpDef& ShareLoD(int in) { info_.lod_from = in; return *this; }
+  OpDef& InPlace(int in, int out) { info_.in_place.emplace_back(in, out); return *this; }
+  OpDef& MayShare(int in, int out) { info_.may_share.emplace_back(in, out); return *this; }
+
+ private:
+  OpInfo& info_;
+};
+
+std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache();
+
+}  // namespace dygraph

@@ -1,0 +1,55 @@
+// All operators and kernels of the process. Files register themselves while the library loads, in any order; the registry
+// freezes at first use: names become numbers, kernels join their operators, mistakes are reported with both places.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "op/op_info.h"
+
+namespace dygraph {
+
+// NotFound with near spellings.
+const OpInfo& GetOp(const std::string& type);
+const OpInfo* FindOp(const std::string& type);  // nullptr when there is none
+std::vector<const OpInfo*> AllOps();            // by name
+std::vector<std::string> OpNames();
+
+// Joins what was registered since the last call (plug-ins register later); throws what registration could not.
+void FreezeRegistry();
+
+class OpRegistration {
+ public:
+  OpRegistration(const char* type, void (*define)(OpDef&), const char* file, int line);
+};
+
+class KernelRegistration {
+ public:
+  KernelRegistration(const char* type, DeviceKind device, KernelLayout layout, Library library,
+                     std::vector<std::pair<DType, KernelFn>> kernels, bool (*accepts)(const Call&),
+                     const char* file, int line);
+};
+
+template <template <class> class K, class... Ts>
+std::vector<std::pair<DType, KernelFn>> KernelsFor() {
+  return {{DTypeOf<Ts>::value, &K<Ts>::Compute}...};
+}
+
+}  // namespace dygraph
+
+// REGISTER_OPERATOR(relu, DefineRelu);
+#define REGISTER_OPERATOR(type, define) \
+  static ::dygraph::OpRegistration op_registration_##type(#type, define, __FILE__, __LINE__)
+
+// REGISTER_CPU_KERNEL(relu, ReluKernel, float, double): ReluKernel<T>::Compute(KernelContext&) for each T. The kernel reads plain
+// order, or either when the operator KeepsLayout().
+#define REGISTER_CPU_KERNEL(type, kernel, ...)                                            \
+  static ::dygraph::KernelRegistration kernel_registration_##type(                        \
+      #type, ::dygraph::DeviceKind::kCPU, ::dygraph::KernelLayout::kPlain,                \
+      ::dygraph::Library::kPlain, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), nullptr, __FILE__, __LINE__)
+
+// The same for another device, layout or library, with a function that may decline a call.
+#define REGISTER_KERNEL(type, device, layout, library, accepts, kernel, ...)              \
+  static ::dygraph::KernelRegistration kernel_registration_##type##_##library(            \
+      #type, ::dygraph::DeviceKind::device, ::dygraph::KernelLayout::layout,              \
+      ::dygraph::Library::library, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), accepts, __FILE__, __LINE__)

@@ -1,0 +1,213 @@
+#include "tensor/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "platform/device_context.h"
+
+namespace dygraph {
+
+namespace {
+// [N, C, rest] <-> [N, rest, C]: both orders of a 4-D or 5-D tensor are one batched matrix transpose apart.
+template <class T>
+void TransposeBatches(const void* from, void* to, int64_t n, int64_t rows, int64_t cols) {
+  constexpr int64_t kTile = 16;
+  for (int64_t b = 0; b < n; ++b) {
+    const T* x = static_cast<const T*>(from) + b * rows * cols;
+    T* y = static_cast<T*>(to) + b * rows * cols;
+    for (int64_t r0 = 0; r0 < rows; r0 += kTile) {
+      for (int64_t c0 = 0; c0 < cols; c0 += kTile) {
+        int64_t r1 = std::min(r0 + kTile, rows), c1 = std::min(c0 + kTile, cols);
+        for (int64_t c = c0; c < c1; ++c) {
+          for (int64_t r = r0; r < r1; ++r) y[c * rows + r] = x[r * cols + c];
+        }
+      }
+    }
+  }
+}
+}  // namespace
+
+const LoDLevels& Tensor::lod_levels() const {
+  static const LoDLevels kNone;
+  return lod_ ? lod_->levels : kNone;
+}
+
+void Tensor::FailRead(DType asked) const {
+  ENFORCE(data_, PreconditionNotMet, "the values of a tensor of shape ", dims_,
+          " were read, but it holds none. Only its shape was kept, or nothing has been written yet");
+  THROW(Type, "the element type must be ", asked, ", got ", dtype_, ". Convert with astype('",
+        Name(asked), "')");
+}
+
+void Tensor::SetMeta(Dims dims, DType dtype, Place place, Layout layout) {
+  data_ = nullptr;
+  storage_.reset();
+  lod_.reset();
+  int64_t numel = 1;
+  for (int64_t d : dims) {
+    if (__builtin_expect(d < 0 || __builtin_mul_overflow(numel, d, &numel), 0)) {
+      numel = dims.HasUnknown() ? -1 : Numel(dims);  // throws when it is too large
+      break;
+    }
+  }
+  numel_ = numel;
+  dims_ = std::move(dims);
+  dtype_ = dtype;
+  place_ = place;
+  layout_ = layout;
+}
+
+void Tensor::AllocateData(Place place, Layout layout) {
+  size_t bytes = static_cast<size_t>(numel_) * SizeOf(dtype_);
+  if (__builtin_expect(dims_.rank() > kMaxRank || numel_ > (int64_t{1} << 44), 0)) {
+    bytes = ByteSize(dims_, dtype_);
+  }
+  storage_ = Storage::Make(place, bytes);
+  data_ = storage_->data();
+  place_ = place;
+  layout_ = layout;
+}
+
+void Tensor::Allocate(Dims dims, DType dtype, Place place, Layout layout) {
+  ByteSize(dims, dtype);
+  SetMeta(std::move(dims), dtype, place, layout);
+  AllocateData(place, layout);
+}
+
+void Tensor::MakeWritable() {
+  if (!storage_) return;
+  if (storage_->writable()) {
+    storage_->set_plain_twin(nullptr);
+    return;
+  }
+  Ref<LoD> lod = lod_;
+  *this = Clone();
+  lod_ = std::move(lod);
+}
+
+Tensor Tensor::Meta() const {
+  Tensor t;
+  t.numel_ = numel_;
+  t.dims_ = dims_;
+  t.dtype_ = dtype_;
+  t.layout_ = layout_;
+  t.place_ = place_;
+  t.lod_ = lod_;
+  return t;
+}
+
+Tensor Tensor::Reshaped(Dims dims) const {
+  if (layout_ != Layout::kPlain) return Plain().Reshaped(std::move(dims));
+  Tensor t = *this;
+  t.lod_.reset();
+  t.dims_ = std::move(dims);
+  ENFORCE(Numel(t.dims_) == numel_, InvalidArgument, "a reshape must keep the number of elements, got ",
+          dims_, " to ", t.dims_);
+  return t;
+}
+
+Tensor Tensor::Rows(int64_t begin, int64_t end) const {
+  if (layout_ != Layout::kPlain) return Plain().Rows(begin, end);
+  ENFORCE(rank() > 0 && begin >= 0 && begin <= end && end <= dims_[0], OutOfRange,
+          "rows must lie within the first axis of shape ", dims_, ", got [", begin, ", ", end, ")");
+  Tensor t = *this;
+  t.lod_.reset();
+  int64_t row = dims_[0] ? numel_ / dims_[0] : 0;
+  t.dims_[0] = end - begin;
+  t.numel_ = row * (end - begin);
+  t.data_ = static_cast<char*>(data_) + begin * row * SizeOf(dtype_);
+  return t;
+}
+
+Tensor Tensor::Plain() const {
+  if (layout_ == Layout::kPlain) return *this;
+  if (!storage_) {
+    Tensor meta = *this;
+    meta.layout_ = Layout::kPlain;
+    return meta;
+  }
+  bool whole = data_ == storage_->data() && bytes() == storage_->bytes();
+  Tensor plain;
+  if (whole && storage_->plain_twin()) {
+    plain.ShareStorage(storage_->plain_twin(), dims_, dtype_);
+  } else {
+    plain = ToLayout(*this, Layout::kPlain);
+    if (whole) storage_->set_plain_twin(plain.storage_);
+  }
+  plain.lod_ = lod_;
+  return plain;
+}
+
+Tensor Tensor::Clone() const {
+  Tensor t;
+  t.Allocate(dims_, dtype_, place_, layout_);
+  if (numel_ > 0) GetDeviceContext(place_).CopyWithin(t.data_, data_, bytes());
+  t.lod_ = lod_;
+  return t;
+}
+
+void Tensor::ShareStorage(Ref<Storage> storage, Dims dims, DType dtype, Layout layout) {
+  SetMeta(std::move(dims), dtype, storage->place(), layout);
+  ENFORCE(bytes() <= storage->bytes(), InvalidArgument, "a shape of ", bytes(),
+          " bytes must fit into the shared block of ", storage->bytes(), " bytes");
+  storage_ = std::move(storage);
+  data_ = storage_->data();
+}
+
+void Tensor::ShareData(const Tensor& other) {
+  storage_ = other.storage_;
+  data_ = other.data_;
+  place_ = other.place_;
+  layout_ = other.layout_;
+}
+
+void Tensor::SetLoD(LoDLevels levels) {
+  if (levels.empty()) {
+    lod_.reset();
+    return;
+  }
+  ENFORCE(rank() > 0, InvalidArgument, "a tensor with LoD needs a first axis, got shape ", dims_);
+  CheckLoD(levels, dims_[0]);
+  lod_ = MakeRef<LoD>(std::move(levels));
+}
+
+Dims PhysicalDims(const Tensor& t) {
+  Dims dims = t.dims();
+  if (t.layout() == Layout::kNHWC) {
+    int64_t channels = dims[1];
+    for (int i = 1; i + 1 < dims.rank(); ++i) dims[i] = dims[i + 1];
+    dims.back() = channels;
+  }
+  return dims;
+}
+
+Tensor ToLayout(const Tensor& t, Layout layout) {
+  if (t.layout() == layout) return t;
+  ENFORCE(t.rank() == 4 || t.rank() == 5, InvalidArgument,
+          "only tensors of 4 or 5 axes have a channels-last order, got shape ", t.dims());
+  Tensor out;
+  out.Allocate(t.dims(), t.dtype(), t.place(), layout);
+  out.SetLoD(t.lod_ref());
+  int64_t n = t.dim(0), channels = t.dim(1), area = Numel(t.dims(), 2, t.rank());
+  bool to_last = layout == Layout::kNHWC;
+  int64_t rows = to_last ? channels : area, cols = to_last ? area : channels;
+  const void* from = t.raw_data();
+  void* to = out.mutable_raw_data();
+  switch (SizeOf(t.dtype())) {
+    case 1: TransposeBatches<uint8_t>(from, to, n, rows, cols); break;
+    case 2: TransposeBatches<uint16_t>(from, to, n, rows, cols); break;
+    case 4: TransposeBatches<uint32_t>(from, to, n, rows, cols); break;
+    default: TransposeBatches<uint64_t>(from, to, n, rows, cols); break;
+  }
+  return out;
+}
+
+double Item(const Tensor& t) {
+  ENFORCE(t.numel() == 1, InvalidArgument, "only a tensor of one element converts to a number, got shape ",
+          t.dims());
+  return VisitDType(t.dtype(), [&](auto tag) {
+    return static_cast<double>(*t.data<typename decltype(tag)::type>());
+  });
+}
+
+}  // namespace dygraph
