@@ -152,18 +152,28 @@ def memory_comes_from_the_allocator(files):
 
 
 def headers_hold_no_state(files):
-    """The bindings hide their symbols: a variable defined in a header would exist twice, once in each library."""
+    """The bindings hide their symbols: a variable defined in a header would exist twice, once in each library.
+
+    Pool keeps its lists in a header because it is a template; so only .cc files of libdygraph use it.
+    """
     pattern = (
         r"^[^\n]*(?<!extern )\bthread_local\b[^\n]*"
         r"|^\s*inline\s+(?!const|namespace)[\w:<>,*& ]+\s\w+\s*(=|;|\{)[^\n]*"
         r"|^\s+static\s+(?!const|inline|thread_local)[\w:<>,*& ]+\s\w+\s*(=|\{)[^\n]*"
     )
+    rooms = set(ROOMS) - {"python"}
+    pool = "csrc/base/pool.h"
     return matches(
         files,
         pattern,
         "a header defines the variable in `{}`; declare it there, define it in a .cc",
-        *(set(ROOMS) - {"python"}),
-        only=lambda path: path.endswith(".h"),
+        *rooms,
+        only=lambda path: path.endswith(".h") and path != pool,
+    ) + matches(
+        files,
+        r"\bPool<[^\n]*",
+        "the lists behind `{}` would exist twice; use Pool in .cc files of libdygraph",
+        only=lambda path: path.startswith("csrc/python/") or (path.endswith(".h") and path != pool),
     )
 
 

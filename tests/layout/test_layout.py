@@ -73,6 +73,8 @@ EXAMPLES = [
     (rules.headers_hold_no_state, "csrc/op/a.h", "inline thread_local int depth = 0;\n", "depth"),
     (rules.headers_hold_no_state, "csrc/op/a.h", "inline int calls = 0;\n", "calls"),
     (rules.headers_hold_no_state, "csrc/op/a.h", "  static int calls = 0;\n", "calls"),
+    (rules.headers_hold_no_state, "csrc/op/a.h", "  Pool<A>::Put(a);\n", "Pool<A>"),
+    (rules.headers_hold_no_state, "csrc/op/a.cc", "  Pool<A>::Put(a);\n", None),
     (rules.headers_hold_no_state, "csrc/op/a.h", "extern thread_local int depth;\n", None),
     (rules.headers_hold_no_state, "csrc/op/a.h", "inline int Calls() { return 0; }\n", None),
     (rules.headers_hold_no_state, "csrc/op/a.h", "inline constexpr int kMost = 4;\n", None),
