@@ -1,8 +1,8 @@
-"""Settings shared by all tests: one compute thread unless a test asks for more, and examples drawn the same way each run."""
+"""Settings of all tests: one compute thread by default, and the same random examples each run."""
 
 import os
 
-# Before libgomp loads. Several test processes on two cores would otherwise fight with spinning threads.
+# Before libgomp loads: on two cores spinning threads of several processes would fight.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings  # noqa: E402

@@ -1,7 +1,7 @@
 """The rules of the source tree, each a function from {path: text} to a list of problems.
 
-Paths are relative to the root, with forward slashes. `test_layout.py` runs every rule on the tree and on small examples
-that break it.
+Paths are relative to the root, with forward slashes. `test_layout.py` runs every rule on the
+tree and on small examples that break it.
 """
 
 import ast
@@ -62,7 +62,7 @@ def line_of(text, position):
 
 
 def cpp(files, *rooms):
-    """(path, room, text) of the C++ files in csrc/, of the given rooms only where some are given."""
+    """(path, room, text) of the C++ files of these rooms, of all where none is given."""
     for path, text in sorted(files.items()):
         parts = PurePosixPath(path).parts
         if parts[0] != "csrc" or len(parts) < 3 or PurePosixPath(path).suffix == ".proto":
@@ -79,7 +79,7 @@ def package(files):
 
 
 def matches(files, pattern, problem, *rooms, only=lambda path: True):
-    """A problem for each place of the C++ files where the pattern is found outside comments and literals."""
+    """A problem for each place where the pattern is found outside comments and literals."""
     return [
         f"{path}:{line_of(text, found.start())}: {problem.format(found[0].strip())}"
         for path, _, text in cpp(files, *rooms)
@@ -88,7 +88,7 @@ def matches(files, pattern, problem, *rooms, only=lambda path: True):
     ]
 
 
-# C++ ------------------------------------------------------------------------------------------------------------------
+# C++ ----------------------------------------------------------------------------------------------
 
 
 def includes_follow_the_rooms(files):
@@ -113,7 +113,7 @@ def includes_follow_the_rooms(files):
 
 
 def backends_need_no_ifdef(files):
-    """A backend that was not built has registered nothing; only its own files may ask whether it is there."""
+    """A backend that was not built has registered nothing; only its own files ask for it."""
     problems = []
     for path, _, text in cpp(files):
         name = PurePosixPath(path)
@@ -152,9 +152,9 @@ def memory_comes_from_the_allocator(files):
 
 
 def headers_hold_no_state(files):
-    """The bindings hide their symbols: a variable defined in a header would exist twice, once in each library.
+    """The bindings hide their symbols: a header's variable would exist once in each library.
 
-    Pool keeps its lists in a header because it is a template; so only .cc files of libdygraph use it.
+    Pool keeps its lists in a header, being a template; so only .cc files of libdygraph use it.
     """
     pattern = (
         r"^[^\n]*(?<!extern )\bthread_local\b[^\n]*"
@@ -216,7 +216,7 @@ def messages_speak(files):
 
 
 def arguments(code, plain, start):
-    """The arguments of a call whose parenthesis opens just before start. `plain` is the code without literals."""
+    """The arguments of a call whose parenthesis opens just before start; plain has no literals."""
     depth, begin, result = 1, start, []
     for at in range(start, len(plain)):
         if plain[at] in "([{":
@@ -232,7 +232,7 @@ def arguments(code, plain, start):
 
 
 def an_operator_is_one_file(files):
-    """operators/relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve families."""
+    """relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve families."""
     return [
         f"{path}: must be called <name>_op.cc (<name>_op_<library>.cc, <name>_op.cu)"
         for path, _, _ in cpp(files, "operators")
@@ -246,11 +246,13 @@ def the_map_names_every_room(files):
     rooms = {PurePosixPath(path).parts[1] for path, _, _ in cpp(files)}
     text = files.get("csrc/README.md", "")
     return [
-        f"csrc/README.md: no line for {room}/" for room in sorted(rooms) if f"| `{room}/` |" not in text
+        f"csrc/README.md: no line for {room}/"
+        for room in sorted(rooms)
+        if f"| `{room}/` |" not in text
     ]
 
 
-# Python ---------------------------------------------------------------------------------------------------------------
+# Python -------------------------------------------------------------------------------------------
 
 
 def imported(node):
@@ -285,7 +287,7 @@ def imports(tree):
 
 
 def python_imports_follow_the_order(files):
-    """static imports dygraph; dygraph reaches static only lazily, from __init__ and jit; numpy is the only need."""
+    """static imports dygraph, dygraph static only lazily in __init__ and jit; both only numpy."""
     problems = []
     for path, tree in package(files):
         door = re.match(r"dygraph/(__init__\.py|jit\.py|jit/)", path)
@@ -293,7 +295,7 @@ def python_imports_follow_the_order(files):
             top = name.split(".")[0]
             if top == "static" and path.startswith("dygraph/") and not (door and lazy):
                 problems.append(
-                    f"{path}:{line}: dygraph imports static only inside functions of __init__ and jit"
+                    f"{path}:{line}: dygraph imports static only in functions of __init__ and jit"
                 )
             known = top in ("dygraph", "static", "numpy") or top in sys.stdlib_module_names
             if not known and not lazy:
@@ -303,7 +305,16 @@ def python_imports_follow_the_order(files):
 
 def nothing_runs_foreign_code(files):
     """What SECURITY.md promises: no code out of files, no shell, no archive unpacked."""
-    modules = {"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "tarfile"}
+    modules = {
+        "pickle",
+        "_pickle",
+        "cPickle",
+        "dill",
+        "cloudpickle",
+        "marshal",
+        "shelve",
+        "tarfile",
+    }
     calls = {"eval", "exec", "system", "popen", "extractall", "unpack_archive"}
     problems = []
     for path, tree in package(files):
@@ -321,12 +332,15 @@ def nothing_runs_foreign_code(files):
             if (name in calls and not own) or text == "yaml.load":
                 problems.append(f"{where}: calls {text}")
             for keyword in node.keywords:
-                if keyword.arg in ("shell", "allow_pickle") and ast.unparse(keyword.value) != "False":
+                if (
+                    keyword.arg in ("shell", "allow_pickle")
+                    and ast.unparse(keyword.value) != "False"
+                ):
                     problems.append(f"{where}: {keyword.arg}={ast.unparse(keyword.value)}")
     return problems
 
 
-# Both -----------------------------------------------------------------------------------------------------------------
+# Both ---------------------------------------------------------------------------------------------
 
 
 def first_comment(path, text):
@@ -345,7 +359,7 @@ def files_are_short(files):
             problems.append(f"{path}: {lines} lines, more than {TOO_LONG}")
         elif lines > LONG and "lines because" not in first_comment(path, text):
             problems.append(
-                f"{path}: {lines} lines; over {LONG} the first comment says why: '... lines because ...'"
+                f"{path}: {lines} lines: the first comment must say '... lines because ...'"
             )
     return problems
 
