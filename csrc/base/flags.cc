@@ -102,7 +102,8 @@ void Register(T* value, const char* name, const char* help) {
   std::lock_guard<std::mutex> lock(registry.mutex);
   // A second definition under one name cannot throw here (it would end the process while loading).
   if (Find(registry, name)) {
-    registry.problems.push_back(std::string("FLAGS_") + name + " is defined twice; the first one counts.");
+    registry.problems.push_back(std::string("FLAGS_") + name +
+                                " is defined twice; the first one counts.");
     return;
   }
   registry.flags.push_back({name, help, value, *value});

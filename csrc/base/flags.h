@@ -1,6 +1,6 @@
 // Run-time switches: FLAGS_name in the environment, set_flags / get_flags in Python.
 // A flag is defined once, beside the code it steers:
-//   FLAG(double, fraction_of_cpu_memory_to_use, 1.0, "share of physical memory the arenas may take");
+//   FLAG(double, fraction_of_cpu_memory_to_use, 1.0, "share of memory for arenas");
 // and read as FLAGS_fraction_of_cpu_memory_to_use.
 #pragma once
 
@@ -31,9 +31,11 @@ class FlagRegistration {
 };
 
 std::vector<FlagInfo> AllFlags();
-FlagValue GetFlag(const std::string& name);                     // NotFound names the nearest flag
-void SetFlag(const std::string& name, const FlagValue& value);  // Type if the kind of value does not fit
-// FLAGS_... of the environment that no flag answers to: (name, nearest known name). Python warns about each.
+FlagValue GetFlag(const std::string& name);  // NotFound names the nearest flag
+// Type if the kind of value does not fit.
+void SetFlag(const std::string& name, const FlagValue& value);
+// FLAGS_... of the environment that no flag answers to: (name, nearest known name). Python warns
+// about each.
 std::vector<std::pair<std::string, std::string>> UnknownEnvironmentFlags();
 // One sentence for each FLAGS_... whose text did not fit its flag; such a flag keeps its default.
 std::vector<std::string> FlagProblems();

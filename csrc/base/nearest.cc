@@ -28,8 +28,8 @@ size_t Distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::vector<std::string> NearestNames(const std::string& name, const std::vector<std::string>& known,
-                                      size_t most) {
+std::vector<std::string> NearestNames(const std::string& name,
+                                      const std::vector<std::string>& known, size_t most) {
   size_t limit = name.size() / 3;
   std::vector<std::pair<size_t, std::string>> found;
   for (const std::string& candidate : known) {

@@ -6,9 +6,10 @@
 
 namespace dygraph {
 
-// The names closest to `name` (edit distance, at most a third of its length), best first, at most `most`.
-std::vector<std::string> NearestNames(const std::string& name, const std::vector<std::string>& known,
-                                      size_t most = 3);
+// The names closest to `name` (edit distance, at most a third of its length), best first, at most
+// `most`.
+std::vector<std::string> NearestNames(const std::string& name,
+                                      const std::vector<std::string>& known, size_t most = 3);
 // " Did you mean 'a' or 'b'?" or an empty string.
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& known);
 

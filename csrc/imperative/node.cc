@@ -48,12 +48,17 @@ void Node::Destroy(Node* self) {
   dying = nullptr;
 }
 
-uint64_t Node::AddHook(uint32_t output, Hook hook) {
+uint64_t Node::AddHook(uint32_t output, Hook hook, void* owner) {
   static std::atomic<uint64_t> next_handle{1};
   if (!hooks_) hooks_ = std::make_unique<std::vector<HookEntry>>();
   uint64_t handle = next_handle++;
-  hooks_->push_back({handle, output, std::move(hook)});
+  hooks_->push_back({handle, output, std::move(hook), owner});
   return handle;
+}
+
+void Node::VisitHookOwners(void (*visit)(void*, void*), void* arg) const {
+  if (!hooks_) return;
+  for (const HookEntry& h : *hooks_) visit(h.owner, arg);
 }
 
 bool Node::RemoveHook(uint64_t handle) {

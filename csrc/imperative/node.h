@@ -48,7 +48,9 @@ class Node : public RefCounted<Node> {
   virtual bool freed() const { return false; }
 
   // Hooks fire once, on the complete gradient of an output. The result is a handle for RemoveHook.
-  uint64_t AddHook(uint32_t output, Hook hook);
+  // `owner` is what keeps the hook's Python function alive, for the garbage collector.
+  uint64_t AddHook(uint32_t output, Hook hook, void* owner = nullptr);
+  void VisitHookOwners(void (*visit)(void* owner, void* arg), void* arg) const;
   bool RemoveHook(uint64_t handle);
   void RunHooks(GradList* output_grads) const;
   bool has_hooks() const { return static_cast<bool>(hooks_); }
@@ -69,6 +71,7 @@ class Node : public RefCounted<Node> {
     uint64_t handle;
     uint32_t output;
     Hook hook;
+    void* owner;
   };
   struct Retained {
     uint32_t output;

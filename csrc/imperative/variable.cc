@@ -91,11 +91,11 @@ void Variable::ClearGrad() {
   if (producer_.node) producer_.node->ClearRetainedGrad(producer_.index);
 }
 
-uint64_t Variable::AddHook(Hook hook) {
+uint64_t Variable::AddHook(Hook hook, void* owner) {
   Edge edge = GradEdge();
   ENFORCE(edge, PreconditionNotMet,
           "a hook needs a variable that gets a gradient. Set stop_gradient = False before the forward call");
-  return edge.node->AddHook(edge.index, std::move(hook));
+  return edge.node->AddHook(edge.index, std::move(hook), owner);
 }
 
 void Variable::RemoveHook(uint64_t handle) {

@@ -39,7 +39,7 @@ class Variable : public RefCounted<Variable> {
   Ref<Variable> grad() const;
   void SetGrad(Ref<Variable> grad);
   void ClearGrad();
-  uint64_t AddHook(Hook hook);
+  uint64_t AddHook(Hook hook, void* owner = nullptr);
   void RemoveHook(uint64_t handle);
   void RetainGrad();
   const Ref<LeafNode>& leaf() const { return leaf_; }

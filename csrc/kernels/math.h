@@ -82,6 +82,13 @@ DYGRAPH_INLINE ExpDouble ReduceExp(double x) {
 }
 DYGRAPH_INLINE double TwoTo(uint64_t n) { return FromBits<double>((n + 1023u) << 52); }
 
+// exp where neither x nor the result leaves the normal range.
+template <class T>
+DYGRAPH_INLINE T ExpNormal(T x) {
+  auto e = ReduceExp(x);
+  return (T(1) + (e.r + e.r * e.r * e.q)) * TwoTo(e.n);
+}
+
 }  // namespace detail
 
 // The scale 2^n is applied as two factors, so that denormal results round once and large ones overflow to inf. Halving
@@ -101,14 +108,14 @@ DYGRAPH_INLINE double Exp(double x) {
 
 // exp(x) - 1 without cancellation: 2^n (expm1(r)) + (2^n - 1).
 DYGRAPH_INLINE float Expm1(float x) {
-  auto e = detail::ReduceExp(Clamp(x, -30.0f, 90.0f));
+  auto e = detail::ReduceExp(Clamp(x, -30.0f, 89.0f));
   float p = e.r + e.r * e.r * e.q;
-  float half = detail::TwoTo(e.n - 1u);  // n = 128 is reached
+  float half = detail::TwoTo(e.n - 1u);  // 2^n itself may be 2^128
   float y = (half * p + (half - 0.5f)) * 2.0f;
   return x == 0.0f ? x : y;
 }
 DYGRAPH_INLINE double Expm1(double x) {
-  auto e = detail::ReduceExp(Clamp(x, -60.0, 711.0));
+  auto e = detail::ReduceExp(Clamp(x, -60.0, 710.0));
   double p = e.r + e.r * e.r * e.q;
   double half = detail::TwoTo(e.n - 1u);
   double y = (half * p + (half - 0.5)) * 2.0;
@@ -174,9 +181,8 @@ DYGRAPH_INLINE float Erf(float x) {
   float t = Abs(x), z = x * x;
   float small = x + x * Poly(z, 0.1283791659f, -0.3761262703f, 0.112835992f, -0.0268544107f, 0.005189482165f,
                              -0.0008020460386f, 7.888112595e-5f);
-  float u = (Clamp(t, 1.0f, 4.0f) - 2.5f) * (1.0f / 1.5f);
-  float large = 1.0f - Exp(Poly(u, -7.806815303f, -8.029020955f, -2.123756745f, -0.03663011001f, 0.01097051258f,
-                                -0.00326794727f, 0.0007074077057f, -0.0003696057601f));
+  float u = Clamp(t, 1.0f, 4.0f) - 1.0f;
+  float large = 1.0f - detail::ExpNormal(Poly(u, -1.84960551f, -2.638967533f, -0.8431068174f, -0.04156498628f, 0.01005060886f, -0.002018039564f, 0.0002942952056f, -2.357309906e-5f, 2.933959248e-7f));
   return t < 1.0f ? small : CopySign(large, x);
 }
 DYGRAPH_INLINE double Erf(double x) {
@@ -186,13 +192,8 @@ DYGRAPH_INLINE double Erf(double x) {
                    0.005223977624828356298, -0.0008548326981421749975, 0.0001205533113283301616,
                    -0.00001492559576955984081, 1.646100844046101282e-6, -1.635039587146907152e-7,
                    1.466032662689771169e-8, -1.137494856337208821e-9, 5.960674618174194117e-11);
-  double u = (Clamp(t, 1.0, 6.0) - 3.5) * (1.0 / 2.5);
-  double large =
-      1.0 - Exp(Poly(u, -14.11243740217765533, -18.16524897090803859, -6.042206580234382645, -0.08165077201016847362,
-                     0.03412888544766062114, -0.01438594257339899544, 0.005936140948701393678, -0.002436917997269356162,
-                     0.0008062310440014155434, -0.0001974374027148516978, 0.0008384651201271754205,
-                     0.001629568324497930121, 0.002155941462525923816, 0.001827251181627804554,
-                     0.0009770573019143983208, 0.0003076374677961714859, 0.00004016723619020455923));
+  double u = Clamp(t, 1.0, 6.0) - 1.0;
+  double large = 1.0 - detail::ExpNormal(Poly(u, -1.849605509933248299, -2.63896751423477488, -0.8431072563594398608, -0.04156109802465554578, 0.01003382517508548874, -0.001977901191323605271, 0.0002373163366160185423, 0.00002629659671765042865, -0.00002719949642397785006, 9.672110310873013172e-6, -2.132689572799223298e-6, 2.053739339433217224e-7, 5.77040562777630824e-8, -3.327017958716546449e-8, 8.485465893361466768e-9, -1.313042010445717709e-9, 1.186717305551486201e-10, -4.83337869330478768e-12));
   return t < 1.0 ? small : CopySign(large, x);
 }
 

@@ -127,11 +127,99 @@ DYGRAPH_INLINE void MaxWindow(const PoolShape& s, const T* x, int64_t image, int
   }
 }
 
+inline int64_t LongestWindow(const PoolAxis& axis) {
+  int64_t most = 0;
+  for (int64_t o = 0; o < axis.out(); ++o) {
+    if (axis.begin[o] >= axis.end[o]) return 0;  // an empty one: the rows below cannot serve
+    most = std::max(most, axis.end[o] - axis.begin[o]);
+  }
+  return most;
+}
+
+// One channel: the vector units work along a row of outputs instead. body(plane, row, first, n) sees n <= kPoolTile
+// outputs from `first` of one row.
+template <class Body>
+void ForPoolLines(const PoolShape& s, int64_t taps, const Body& body) {
+  int64_t oh = s.h.out(), ow = s.w.out();
+  ParallelRows(s.images * oh, ow * taps, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t j = 0; j < ow; j += kPoolTile) body(r / oh, r % oh, j, std::min(kPoolTile, ow - j));
+      }
+    });
+  });
+}
+
+template <class T>
+void MaxPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y, int32_t* index) {
+  const PoolShape* p = &shape;
+  ForPoolLines(shape, longest * longest, [=](int64_t plane, int64_t i, int64_t first, int64_t n)
+                                             __attribute__((always_inline)) {
+    T value[kPoolTile];
+    int32_t at[kPoolTile];
+    const int64_t* w0 = p->w.begin.data() + first;
+    const int64_t* w1 = p->w.end.data() + first;
+    const T* from = x + plane * p->InPixels();
+    int64_t width = p->w.in, h0 = p->h.begin[i], h1 = p->h.end[i];
+    for (int64_t k = 0; k < n; ++k) {
+      value[k] = from[h0 * width + w0[k]];
+      at[k] = static_cast<int32_t>(h0 * width + w0[k]);
+    }
+    for (int64_t h = h0; h < h1; ++h) {
+      for (int64_t t = 0; t < longest; ++t) {
+        for (int64_t k = 0; k < n; ++k) {
+          // A shorter window looks again at its first pixel, which changes nothing.
+          int64_t pixel = h * width + (w0[k] + t < w1[k] ? w0[k] + t : w0[k]);
+          T v = from[pixel];
+          bool better = ((v > value[k]) | (v != v)) & (value[k] == value[k]);
+          value[k] = better ? v : value[k];
+          at[k] = better ? static_cast<int32_t>(pixel) : at[k];
+        }
+      }
+    }
+    int64_t to = (plane * p->h.out() + i) * p->w.out() + first;
+    for (int64_t k = 0; k < n; ++k) y[to + k] = value[k];
+    if (index) {
+      for (int64_t k = 0; k < n; ++k) index[to + k] = at[k];
+    }
+  });
+}
+
+template <class T>
+void AvgPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y) {
+  const PoolShape* p = &shape;
+  ForPoolLines(shape, longest * longest, [=](int64_t plane, int64_t i, int64_t first, int64_t n)
+                                             __attribute__((always_inline)) {
+    T sum[kPoolTile];
+    const int64_t* w0 = p->w.begin.data() + first;
+    const int64_t* w1 = p->w.end.data() + first;
+    const int64_t* size = p->w.size.data() + first;
+    const T* from = x + plane * p->InPixels();
+    for (int64_t k = 0; k < n; ++k) sum[k] = 0;
+    for (int64_t h = p->h.begin[i]; h < p->h.end[i]; ++h) {
+      for (int64_t t = 0; t < longest; ++t) {
+        for (int64_t k = 0; k < n; ++k) {
+          bool inside = w0[k] + t < w1[k];
+          T v = from[h * p->w.in + (inside ? w0[k] + t : w0[k])];
+          sum[k] += inside ? v : T(0);
+        }
+      }
+    }
+    T* to = y + (plane * p->h.out() + i) * p->w.out() + first;
+    T rows = static_cast<T>(p->h.size[i]);
+    for (int64_t k = 0; k < n; ++k) to[k] = sum[k] / (rows * static_cast<T>(size[k]));
+  });
+}
+
 }  // namespace detail
 
 // y = max of each window; `index`, where given, gets the pixel (h * width + w) it came from.
 template <class T>
 void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr) {
+  if (shape.channels == 1) {
+    int64_t longest = detail::LongestWindow(shape.w);
+    if (longest > 0 && detail::LongestWindow(shape.h) > 0) return detail::MaxPoolLines(x, shape, longest, y, index);
+  }
   detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
                                  auto n) __attribute__((always_inline)) {
     T value[detail::kPoolTile];
@@ -189,6 +277,10 @@ void MaxPoolGather(const T* x, const int32_t* index, const PoolShape& shape, T* 
 
 template <class T>
 void AvgPool(const T* x, const PoolShape& shape, T* y) {
+  if (shape.channels == 1) {
+    int64_t longest = detail::LongestWindow(shape.w);
+    if (longest > 0 && detail::LongestWindow(shape.h) > 0) return detail::AvgPoolLines(x, shape, longest, y);
+  }
   detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
                                  auto n) __attribute__((always_inline)) {
     T sum[detail::kPoolTile];
@@ -217,7 +309,6 @@ void AvgPoolBackward(const T* dy, const PoolShape& shape, T* dx) {
     for (int64_t h = s.h.begin[i]; h < s.h.end[i]; ++h) {
       for (int64_t w = s.w.begin[j]; w < s.w.end[j]; ++w) {
         T* to = plane + (h * s.w.in + w) * s.channels;
-        DYGRAPH_IVDEP
         for (int64_t k = 0; k < n; ++k) to[k] += from[k] / area;
       }
     }

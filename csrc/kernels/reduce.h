@@ -109,32 +109,38 @@ constexpr int64_t kReduceBlock = 16384;  // elements of one block
 constexpr int64_t kReduceTile = 256;     // columns reduced together when the inner axis is kept
 constexpr int64_t kReduceRows = 64;      // rows added in lanes before they move to totals
 
+// The whole lanes of x; `n` loses what was used.
 template <class Op, int kLanes>
-DYGRAPH_INLINE typename Op::Total ReduceLanes(const typename Op::In* x, int64_t n) {
+DYGRAPH_INLINE typename Op::Total ReduceLanes(const typename Op::In*& x, int64_t& n) {
   typename Op::Lane lane[kLanes];
   for (int j = 0; j < kLanes; ++j) lane[j] = Op::kInit;
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  int64_t whole = n / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
     for (int j = 0; j < kLanes; ++j) lane[j] = Op::Add(lane[j], x[i + j]);
   }
+  x += whole;
+  n -= whole;
   typename Op::Total total[kLanes];
   for (int j = 0; j < kLanes; ++j) total[j] = lane[j];
   for (int width = kLanes / 2; width > 0; width /= 2) {
     for (int j = 0; j < width; ++j) total[j] = Op::Merge(total[j], total[j + width]);
   }
-  typename Op::Lane rest = Op::kInit;
-  for (; i < n; ++i) rest = Op::Add(rest, x[i]);
-  return Op::Merge(total[0], static_cast<typename Op::Total>(rest));
+  return total[0];
 }
 
 // At most kReduceBlock consecutive elements.
 template <class Op>
 DYGRAPH_INLINE typename Op::Total ReduceRun(const typename Op::In* x, int64_t n) {
-  if (n >= 64) return ReduceLanes<Op, 64>(x, n);
-  if (n >= 8) return ReduceLanes<Op, 8>(x, n);
+  typename Op::Total total = Op::kInit;
+  while (n >= 512) {
+    int64_t part = std::min<int64_t>(n, 4096), rest = n - part;
+    total = Op::Merge(total, ReduceLanes<Op, 64>(x, part));
+    n = rest + part;
+  }
+  if (n >= 16) total = Op::Merge(total, ReduceLanes<Op, 16>(x, n));
   typename Op::Lane lane = Op::kInit;
   for (int64_t i = 0; i < n; ++i) lane = Op::Add(lane, x[i]);
-  return static_cast<typename Op::Total>(lane);
+  return Op::Merge(total, static_cast<typename Op::Total>(lane));
 }
 
 // Columns of `rows` rows of `width` <= kReduceTile elements, `stride` apart, merged into total[0..width).

@@ -16,7 +16,8 @@
 namespace dygraph {
 
 FLAG(double, fraction_of_cpu_memory_to_use, 1.0, "share of physical memory that arenas may take");
-FLAG(double, fraction_of_gpu_memory_to_use, 0.92, "share of a device's memory that arenas may take");
+FLAG(double, fraction_of_gpu_memory_to_use, 0.92,
+     "share of a device's memory that arenas may take");
 
 namespace memory {
 namespace {
@@ -64,7 +65,8 @@ struct BuddyAllocator::Arena {
     size_t sets = FloorLog2(units) + 1;
     size_t total = 0;
     for (size_t k = 0; k < sets; ++k) total += FreeSet::Words((units >> k) + 2);
-    words.reset(static_cast<uint64_t*>(std::calloc(total, sizeof(uint64_t))));  // pages come at first use
+    // Large, but its pages come at first use only.
+    words.reset(static_cast<uint64_t*>(std::calloc(total, sizeof(uint64_t))));
     if (!words) return false;
     free.resize(sets);
     uint64_t* next = words.get();
@@ -98,8 +100,8 @@ struct BuddyAllocator::Arena {
     AddBlock(order, i);
   }
 
-  // Frees [begin, begin + length): a run of blocks of decreasing order, as an allocation is. The last goes first,
-  // because it merges with the tail that was given back.
+  // Frees [begin, begin + length): a run of blocks of decreasing order, as an allocation is. The
+  // last goes first, because it merges with the tail that was given back.
   void GiveRun(size_t begin, size_t length) {
     free_units += length;
     for (size_t rest = length; rest;) {
@@ -109,7 +111,8 @@ struct BuddyAllocator::Arena {
     }
   }
 
-  // Takes `length` units from a free block of `order`; the tail becomes blocks of increasing order. They cannot merge.
+  // Takes `length` units from a free block of `order`; the tail becomes blocks of increasing order.
+  // They cannot merge.
   size_t TakeFrom(int order, size_t length) {
     size_t i = free[order].First();
     RemoveBlock(order, i);
@@ -124,7 +127,8 @@ struct BuddyAllocator::Arena {
     return begin;
   }
 
-  // A whole arena serves a request that no single block of it can, as its length need not be a power of two.
+  // A whole arena serves a request that no single block of it can, as its length need not be a
+  // power of two.
   size_t TakeStart(size_t length) {
     for (int k = 0; k < static_cast<int>(free.size()); ++k) {
       while (!free[k].empty()) RemoveBlock(k, free[k].First());
@@ -154,7 +158,9 @@ void* BuddyAllocator::Alloc(size_t bytes) {
   if (bytes > kMaxBytes) return nullptr;
   size_t units = RoundSize(bytes) / kUnit;
   void* block = Take(units);
-  if (!block && (AddArena(units * kUnit) || (ReleaseFree() && AddArena(units * kUnit)))) block = Take(units);
+  if (!block && (AddArena(units * kUnit) || (ReleaseFree() && AddArena(units * kUnit)))) {
+    block = Take(units);
+  }
   if (block) ASAN_UNPOISON_MEMORY_REGION(block, bytes);
   return block;
 }
@@ -171,7 +177,9 @@ void* BuddyAllocator::Take(size_t units) {
   }
   if (best) return best->base + best->TakeFrom(best_order, units) * kUnit;
   for (auto& arena : arenas_) {
-    if (arena->whole() && arena->units >= units) return arena->base + arena->TakeStart(units) * kUnit;
+    if (arena->whole() && arena->units >= units) {
+      return arena->base + arena->TakeStart(units) * kUnit;
+    }
   }
   return nullptr;
 }
@@ -187,8 +195,9 @@ void BuddyAllocator::Free(void* block, size_t bytes) {
   THROW(PreconditionNotMet, "the block freed on ", place_, " was not allocated there");
 }
 
-// Arenas grow with what is in use, so that there are few of them: at least 64 MB and a quarter of all so far, but no
-// larger than the limit leaves, and smaller, down to just large enough, where the system gives no more.
+// Arenas grow with what is in use, so that there are few of them: at least 64 MB and a quarter of
+// all so far, but no larger than the limit leaves, and smaller, down to just large enough, where
+// the system gives no more.
 bool BuddyAllocator::AddArena(size_t needed) {
   needed = (needed + kPage - 1) / kPage * kPage;
   size_t limit = Limit();
@@ -242,7 +251,8 @@ size_t BuddyAllocator::largest_free() const {
 
 size_t BuddyAllocator::Limit() const {
   bool host = place_.kind == DeviceKind::kCPU || place_.kind == DeviceKind::kCUDAPinned;
-  double fraction = host ? FLAGS_fraction_of_cpu_memory_to_use : FLAGS_fraction_of_gpu_memory_to_use;
+  double fraction =
+      host ? FLAGS_fraction_of_cpu_memory_to_use : FLAGS_fraction_of_gpu_memory_to_use;
   if (!(fraction > 0)) return 0;  // also for a NaN
   double limit = fraction * static_cast<double>(system_->Total());
   return limit < static_cast<double>(kMaxBytes) ? static_cast<size_t>(limit) : kMaxBytes;

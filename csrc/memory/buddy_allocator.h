@@ -1,5 +1,6 @@
-// Powers-of-two blocks inside arenas: best fit, merging at free. All bookkeeping lies outside the arenas, so that
-// device memory is never touched. Not thread-safe: memory.cc holds a lock per place.
+// Powers-of-two blocks inside arenas: best fit, merging at free. All bookkeeping lies outside the
+// arenas, so that device memory is never touched. Not thread-safe: memory.cc holds a lock per
+// place.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,12 @@ inline size_t SizeClass(size_t bytes) {
   int shift = SizeShift(last);
   return 16 * static_cast<size_t>(shift - 6) + (last >> shift);
 }
-inline size_t SizeOfClass(size_t i) { return i < 16 ? (i + 1) * 64 : (i % 16 + 17) << (i / 16 + 5); }
+inline size_t SizeOfClass(size_t i) {
+  return i < 16 ? (i + 1) * 64 : (i % 16 + 17) << (i / 16 + 5);
+}
 
-// A set of block numbers that finds its smallest member in a few steps: bits, and a bit per non-empty word above.
+// A set of block numbers that finds its smallest member in a few steps: bits, and a bit per
+// non-empty word above.
 class FreeSet {
  public:
   static size_t Words(size_t bits);
@@ -64,8 +68,8 @@ class BuddyAllocator {
   BuddyAllocator(Place place, std::unique_ptr<SystemAllocator> system);
   ~BuddyAllocator();
 
-  // A block of RoundSize(bytes), or nullptr. It starts as the smallest sufficient power of two; what lies behind
-  // the rounded size goes back as smaller buddies.
+  // A block of RoundSize(bytes), or nullptr. It starts as the smallest sufficient power of two;
+  // what lies behind the rounded size goes back as smaller buddies.
   void* Alloc(size_t bytes);
   void Free(void* block, size_t bytes);
   size_t ReleaseFree();  // gives wholly free arenas back

@@ -23,7 +23,8 @@ namespace dygraph::memory {
 
 // One place: its buddy allocator and its counts, under one lock.
 struct Pool {
-  Pool(Place where, std::unique_ptr<SystemAllocator> system) : place(where), buddy(where, std::move(system)) {}
+  Pool(Place where, std::unique_ptr<SystemAllocator> system)
+      : place(where), buddy(where, std::move(system)) {}
 
   void CountUsed(int64_t change) {
     used += change;
@@ -45,7 +46,8 @@ namespace {
 
 std::atomic<uint64_t> g_fail_in{0};
 
-// Pools and factories live until the process ends: static destructors and late threads still free blocks.
+// Pools and factories live until the process ends: static destructors and late threads still free
+// blocks.
 struct Pools {
   std::mutex mutex;
   SystemAllocatorFactory factories[kMaxDeviceKinds];
@@ -119,14 +121,16 @@ std::string Readable(size_t bytes) {
   return text;
 }
 
-[[noreturn]] __attribute__((noinline, cold)) void ThrowExhausted(Pool& pool, size_t bytes, const char* why) {
+[[noreturn]] __attribute__((noinline, cold)) void ThrowExhausted(Pool& pool, size_t bytes,
+                                                                 const char* why) {
   Stats stats = GetStats(pool.place);
   char fraction[32];
   FlagValue flag = GetFlag(pool.buddy.LimitFlag() + std::strlen("FLAGS_"));
   std::snprintf(fraction, sizeof(fraction), "%g", std::get<double>(flag));
-  THROW(ResourceExhausted, "cannot allocate ", Readable(bytes), " on ", pool.place, ": ", Readable(stats.used),
-        " in use (peak ", Readable(stats.peak), "), largest free block ", Readable(stats.largest_free),
-        ", arenas may take ", Readable(pool.buddy.Limit()), " (", pool.buddy.LimitFlag(), "=", fraction, ")", why);
+  THROW(ResourceExhausted, "cannot allocate ", Readable(bytes), " on ", pool.place, ": ",
+        Readable(stats.used), " in use (peak ", Readable(stats.peak), "), largest free block ",
+        Readable(stats.largest_free), ", arenas may take ", Readable(pool.buddy.Limit()), " (",
+        pool.buddy.LimitFlag(), "=", fraction, ")", why);
 }
 
 // True once, at the Alloc that FailAllocation named.
@@ -188,8 +192,8 @@ struct EndOfThread {
   }
 };
 
-// nullptr where there is no memory for one (Free may not throw then), and in the destructors that run after the
-// thread's cache has ended.
+// nullptr where there is no memory for one (Free may not throw then), and in the destructors that
+// run after the thread's cache has ended.
 SmallBlockCache* MakeCache() {
   if (t_cache_ended) return nullptr;
   static thread_local EndOfThread at_end;
@@ -207,7 +211,8 @@ SmallBlockCache* MakeCache() {
   return t_cache = cache.release();
 }
 
-// Gives back what the calling thread keeps, then every arena that is wholly free. The pool's lock is held.
+// Gives back what the calling thread keeps, then every arena that is wholly free. The pool's lock
+// is held.
 size_t ReleaseLocked(Pool& pool) {
   ++pool.release_requests;
   if (pool.place == CPUPlace() && t_cache) Sync(pool, *t_cache);
@@ -263,7 +268,9 @@ void* Refill(SmallBlockCache& cache, size_t bytes) {
 }
 
 __attribute__((noinline)) void* AllocSlow(Place place, size_t bytes) {
-  if (FailsNow()) ThrowExhausted(PoolOf(place), bytes, " (this failure was asked for by FailAllocation)");
+  if (FailsNow()) {
+    ThrowExhausted(PoolOf(place), bytes, " (this failure was asked for by FailAllocation)");
+  }
   try {
     if (place == CPUPlace() && bytes <= kSmallBytes) {
       SmallBlockCache* cache = t_cache ? t_cache : MakeCache();

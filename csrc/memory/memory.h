@@ -10,27 +10,28 @@
 
 namespace dygraph::memory {
 
-// Safe from any thread; a block may be freed on another thread than allocated it. ResourceExhausted says what was asked, what is in use, the largest free block and the arenas' limit.
+// Safe from any thread; a block may be freed on another thread than allocated it. ResourceExhausted
+// says what was asked, what is in use, the largest free block and the arenas' limit.
 void* Alloc(Place place, size_t bytes);
 // `bytes` is what Alloc was asked for. A null block is ignored.
 void Free(Place place, void* block, size_t bytes);
 size_t Used(Place place);
 
 struct Stats {
-  size_t used = 0;           // bytes asked for and not freed
-  // Highest `used` since the start or ResetPeak. Exact while one thread allocates; with T threads it may be low by
-  // 256 KB * (T - 1), because blocks up to 64 KB are counted per thread.
+  size_t used = 0;  // bytes asked for and not freed
+  // Highest `used` since the start or ResetPeak. Exact while one thread allocates; with T threads
+  // it may be low by 256 KB * (T - 1), because blocks up to 64 KB are counted per thread.
   size_t peak = 0;
-  size_t reserved = 0;       // bytes of arenas taken from the system
-  size_t largest_free = 0;   // largest block that can be had without a new arena
-  size_t live_blocks = 0;    // allocations not freed
-  size_t total_allocs = 0;   // since the start
-  size_t arenas = 0;         // system allocations alive
+  size_t reserved = 0;      // bytes of arenas taken from the system
+  size_t largest_free = 0;  // largest block that can be had without a new arena
+  size_t live_blocks = 0;   // allocations not freed
+  size_t total_allocs = 0;  // since the start
+  size_t arenas = 0;        // system allocations alive
 };
 Stats GetStats(Place place);
 void ResetPeak(Place place);
-// Gives wholly free arenas back to the system; returns the bytes given back. Small blocks cached by other threads
-// come back at those threads' next refill or end.
+// Gives wholly free arenas back to the system; returns the bytes given back. Small blocks cached by
+// other threads come back at those threads' next refill or end.
 size_t ReleaseFree(Place place);
 
 // Where arenas come from. One per kind of place; a plug-in registers its own.
@@ -39,10 +40,11 @@ class SystemAllocator {
   virtual ~SystemAllocator() = default;
   virtual void* Alloc(size_t bytes) = 0;  // nullptr when there is none; aligned to 4096
   virtual void Free(void* block, size_t bytes) = 0;
-  virtual size_t Total() const = 0;       // physical bytes of the device; arenas are a fraction of it
+  virtual size_t Total() const = 0;  // physical bytes of the device; arenas are a fraction of it
 };
 using SystemAllocatorFactory = std::function<std::unique_ptr<SystemAllocator>(Place)>;
-void RegisterSystemAllocator(DeviceKind kind, SystemAllocatorFactory factory);  // AlreadyExists for a taken kind
+// AlreadyExists for a taken kind.
+void RegisterSystemAllocator(DeviceKind kind, SystemAllocatorFactory factory);
 
 // Testing: the n-th Alloc from now fails with ResourceExhausted (0 turns it off).
 void FailAllocation(uint64_t n);

@@ -1,5 +1,6 @@
-// What one thread keeps of freed host blocks up to 64 KB, a stack per size, and that thread's share of the counts.
-// The owner writes without locked instructions; other threads only read the counts, under the pool's lock.
+// What one thread keeps of freed host blocks up to 64 KB, a stack per size, and that thread's share
+// of the counts. The owner writes without locked instructions; other threads only read the counts,
+// under the pool's lock.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace dygraph::memory {
 
 constexpr size_t kSmallBytes = size_t{64} << 10;
 constexpr size_t kSmallClasses = 112;
-static_assert(kSmallClasses == 16 + 6 * 16, "16 sizes up to 1 KB and for each power of two up to 64 KB");
+static_assert(kSmallClasses == 16 + 6 * 16,
+              "16 sizes up to 1 KB and for each power of two up to 64 KB");
 
 // Under AddressSanitizer a cached block may not be touched.
 inline void MarkFree(void* block, size_t bytes) {
@@ -46,10 +48,12 @@ class SmallBlockCache {
     uint32_t count = 0;
     uint32_t capacity = 0;  // 0 until the size is first used
 
-    // At most 256 KB of each size are kept. False when there is no memory for the stack.
+    // At most 256 KB of each size, or 16 blocks, are kept. False when there is no memory for the
+    // stack.
     bool Reserve(size_t size) {
       if (capacity) return true;
-      uint32_t wanted = static_cast<uint32_t>(std::clamp<size_t>((size_t{256} << 10) / size, 4, 2048));
+      uint32_t wanted =
+          static_cast<uint32_t>(std::clamp<size_t>((size_t{256} << 10) / size, 16, 2048));
       blocks = static_cast<void**>(std::malloc(wanted * sizeof(void*)));
       if (blocks) capacity = wanted;
       return capacity != 0;
@@ -85,7 +89,8 @@ class SmallBlockCache {
     Set(frees_, Get(frees_) + 1);
   }
 
-  // Past this bound the counts go to the pool, so that the pool's peak is never low by more than it for each thread.
+  // Past this bound the counts go to the pool, so that the pool's peak is never low by more than it
+  // for each thread.
   bool counts_are_far() const {
     return static_cast<uint64_t>(Get(used_) + kFar) > static_cast<uint64_t>(2 * kFar);
   }

@@ -49,7 +49,8 @@ void RegisterDeviceContext(DeviceKind kind, DeviceContextFactory factory) {
   Pool& pool = GetPool();
   size_t index = Index(kind);
   std::lock_guard<std::recursive_mutex> lock(pool.mutex);
-  ENFORCE(!pool.factories[index], AlreadyExists, DeviceKindName(kind), " has a device context already");
+  ENFORCE(!pool.factories[index], AlreadyExists, DeviceKindName(kind),
+          " has a device context already");
   pool.factories[index] = std::move(factory);
 }
 

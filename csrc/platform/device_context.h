@@ -28,7 +28,8 @@ using DeviceContextFactory = std::function<std::unique_ptr<DeviceContext>(Place)
 
 // AlreadyExists when the kind has a factory.
 void RegisterDeviceContext(DeviceKind kind, DeviceContextFactory factory);
-// Unimplemented when the place's backend was not built: "CUDAPlace(0): this build has no CUDA backend. ...".
+// Unimplemented when the place's backend was not built: "CUDAPlace(0): this build has no CUDA
+// backend. ...".
 DeviceContext& GetDeviceContext(Place place);
 bool IsAvailable(Place place);
 [[noreturn]] void ThrowNoBackend(Place place);  // that error, for other things a place may lack

@@ -8,7 +8,8 @@
 namespace dygraph {
 namespace {
 
-// Names are only ever added, and a deque does not move them: references to them stay good without the mutex.
+// Names are only ever added, and a deque does not move them: references to them stay good without
+// the mutex.
 struct Names {
   std::mutex mutex;
   std::deque<std::string> list{"CPUPlace", "CUDAPlace", "CUDAPinnedPlace"};
@@ -40,9 +41,10 @@ DeviceKind RegisterDeviceKind(const std::string& name) {
   Names& names = GetNames();
   std::lock_guard<std::mutex> lock(names.mutex);
   DeviceKind taken;
-  ENFORCE(!Find(names, name, &taken), AlreadyExists, "the device kind '", name, "' is registered already");
-  ENFORCE(names.list.size() < kMaxDeviceKinds, PreconditionNotMet, "there may be at most ", kMaxDeviceKinds,
-          " kinds of device, got one more: '", name, "'");
+  ENFORCE(!Find(names, name, &taken), AlreadyExists, "the device kind '", name,
+          "' is registered already");
+  ENFORCE(names.list.size() < kMaxDeviceKinds, PreconditionNotMet, "there may be at most ",
+          kMaxDeviceKinds, " kinds of device, got one more: '", name, "'");
   names.list.push_back(name);
   return static_cast<DeviceKind>(names.list.size() - 1);
 }
@@ -51,8 +53,8 @@ const std::string& DeviceKindName(DeviceKind kind) {
   Names& names = GetNames();
   std::lock_guard<std::mutex> lock(names.mutex);
   size_t index = static_cast<size_t>(kind);
-  ENFORCE(index < names.list.size(), OutOfRange, "a device kind must be below ", names.list.size(), ", got ",
-          index);
+  ENFORCE(index < names.list.size(), OutOfRange, "a device kind must be below ", names.list.size(),
+          ", got ", index);
   return names.list[index];
 }
 

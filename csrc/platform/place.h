@@ -23,7 +23,8 @@ inline Place CUDAPinnedPlace() { return {DeviceKind::kCUDAPinned, 0}; }
 
 // A device added from outside (a plug-in): gets the next free kind. AlreadyExists for a taken name.
 DeviceKind RegisterDeviceKind(const std::string& name);
-const std::string& DeviceKindName(DeviceKind kind);  // "CPUPlace", "CUDAPlace", "CUDAPinnedPlace", or the custom name
+// "CPUPlace", "CUDAPlace", "CUDAPinnedPlace", or the custom name.
+const std::string& DeviceKindName(DeviceKind kind);
 bool FindDeviceKind(const std::string& name, DeviceKind* kind);
 
 std::string ToString(Place place);  // CPUPlace, CUDAPlace(0), CUDAPinnedPlace

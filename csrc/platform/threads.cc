@@ -37,7 +37,8 @@ void SetLibraryThreads(int n) {
 #endif
 }
 
-// libgomp's workers do not survive fork, and waking them there hangs: a child computes alone for good.
+// libgomp's workers do not survive fork, and waking them there hangs: a child computes alone for
+// good.
 void AfterForkInChild() {
   g_forked = true;
   detail::g_threads = 1;
@@ -70,7 +71,9 @@ int CgroupCores() {
       std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
       std::string quota;
       double period = 0;
-      if (file >> quota >> period && quota != "max") take(QuotaCores(std::atof(quota.c_str()), period));
+      if (file >> quota >> period && quota != "max") {
+        take(QuotaCores(std::atof(quota.c_str()), period));
+      }
       if (path.rfind('/') == std::string::npos) break;
     }
   }
@@ -94,7 +97,7 @@ namespace detail {
 int DefaultThreads() {
   int n = AvailableCores();
   if (const char* text = std::getenv("OMP_NUM_THREADS")) {
-    int asked = std::atoi(text);  // "4,2" gives a number for each nesting level; the first one is ours
+    int asked = std::atoi(text);  // of "4,2", a number for each nesting level, the first
     if (asked > 0) n = std::min(n, asked);
   }
   n = std::min(n, 1024);

@@ -7,29 +7,35 @@
 namespace dygraph {
 
 namespace detail {
-extern __thread int t_serial __attribute__((tls_model("initial-exec")));  // > 0: this thread computes alone
-extern std::atomic<int> g_threads;                                        // 0 until first asked for
-int DefaultThreads();                                                     // fills g_threads
+// Above 0 the thread computes alone.
+extern __thread int t_serial __attribute__((tls_model("initial-exec")));
+extern std::atomic<int> g_threads;  // 0 until first asked for
+int DefaultThreads();  // fills g_threads
 }  // namespace detail
 
-// Compute threads of the calling thread; 1 after fork, in service threads and inside a parallel body. The default is
-// AvailableCores(), or OMP_NUM_THREADS where that is smaller.
+// Compute threads of the calling thread; 1 after fork, in service threads and inside a parallel
+// body. The default is AvailableCores(), or OMP_NUM_THREADS where that is smaller.
 inline int NumThreads() {
   if (detail::t_serial) return 1;
   int n = detail::g_threads.load(std::memory_order_relaxed);
   return n ? n : detail::DefaultThreads();
 }
-void SetNumThreads(int n);  // for the whole process; OutOfRange unless 1 <= n <= 1024; a forked child keeps 1
-void SetServiceThread();    // the calling thread (scheduler, loader, executor) computes with one thread from now on
-int AvailableCores();       // affinity mask and cgroup quota, at least 1
+// For the whole process; OutOfRange unless 1 <= n <= 1024. A forked child keeps 1.
+void SetNumThreads(int n);
+// The calling thread (scheduler, loader, executor) computes with one thread from now on.
+void SetServiceThread();
+// By affinity mask and cgroup quota, at least 1.
+int AvailableCores();
 
 namespace detail {
-// Runs body(state, i) for i in [0, blocks). The first exception of a body is thrown again after the loop.
+// Runs body(state, i) for i in [0, blocks). The first exception of a body is thrown again after the
+// loop.
 void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state);
-}
+}  // namespace detail
 
-// Calls body(i) for i in [0, blocks), on the pool when there is more than one block and one thread. Results must not
-// depend on which thread runs a block: that is what makes our kernels give the same bits for any thread count.
+// Calls body(i) for i in [0, blocks), on the pool when there is more than one block and one thread.
+// Results must not depend on which thread runs a block: that is what makes our kernels give the
+// same bits for any thread count.
 template <class Body>
 void ParallelBlocks(int64_t blocks, const Body& body) {
   if (blocks <= 1 || NumThreads() == 1) {
@@ -41,8 +47,8 @@ void ParallelBlocks(int64_t blocks, const Body& body) {
       const_cast<Body*>(&body));
 }
 
-// Splits [0, n) into pieces of at least `grain` and calls body(begin, end) on each, in parallel. Pieces may differ with
-// the thread count, so only for work whose elements are independent.
+// Splits [0, n) into pieces of at least `grain` and calls body(begin, end) on each, in parallel.
+// Pieces may differ with the thread count, so only for work whose elements are independent.
 template <class Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   int64_t threads = n <= grain ? 1 : NumThreads();

@@ -32,8 +32,8 @@ void ReportEqual(const A& a, const B& b, const char* file, int line, const char*
 }
 
 template <class Body>
-void ReportThrows(const Body& body, ErrorKind kind, const std::string& part, const char* file, int line,
-                  const char* text) {
+void ReportThrows(const Body& body, ErrorKind kind, const std::string& part, const char* file,
+                  int line, const char* text) {
   std::string got = "nothing thrown";
   bool good = false;
   try {
@@ -57,6 +57,6 @@ inline int Finish() {
 
 #define CHECK(condition) ::dygraph::testing::Report(bool(condition), __FILE__, __LINE__, #condition)
 #define CHECK_EQ(a, b) ::dygraph::testing::ReportEqual((a), (b), __FILE__, __LINE__, #a " == " #b)
-#define CHECK_THROWS(expression, kind, part)                                                       \
+#define CHECK_THROWS(expression, kind, part)                                                      \
   ::dygraph::testing::ReportThrows([&] { (void)(expression); }, ::dygraph::ErrorKind::kind, part, \
                                    __FILE__, __LINE__, #expression)

@@ -1,4 +1,5 @@
-// Flags, places, contexts, threads, and above all the memory room: random work against a plain model of it.
+// Flags, places, contexts, threads, and above all the memory room: random work against a plain
+// model of it.
 #include "memory/memory.h"
 
 #include <sys/resource.h>
@@ -24,7 +25,8 @@
 #include "platform/threads.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // its shadow needs address space, so that limits on it cannot be tested
+constexpr bool kSanitized =
+    true;  // its shadow needs address space, so that limits on it cannot be tested
 #else
 constexpr bool kSanitized = false;
 #endif
@@ -91,7 +93,8 @@ struct Block {
 };
 
 size_t RandomSize(std::mt19937_64& random) {
-  double log_size = std::uniform_real_distribution<double>(0, 23)(random);  // 1 B to 8 MB, every scale alike
+  double log_size =
+      std::uniform_real_distribution<double>(0, 23)(random);  // 1 B to 8 MB, every scale alike
   return static_cast<size_t>(std::exp2(log_size)) - (random() % 8 == 0);
 }
 
@@ -152,7 +155,8 @@ void TestSizes() {
   for (size_t bytes = 0; bytes <= 300000; ++bytes) {
     size_t rounded = memory::RoundSize(bytes);
     bool good = rounded >= std::max<size_t>(bytes, 64) && rounded % 64 == 0 &&
-                (bytes <= 4096 || (rounded - bytes) * 16 <= bytes) && memory::RoundSize(rounded) == rounded &&
+                (bytes <= 4096 || (rounded - bytes) * 16 <= bytes) &&
+                memory::RoundSize(rounded) == rounded &&
                 memory::SizeOfClass(memory::SizeClass(bytes)) == rounded;
     size_t number = memory::SizeClass(bytes);
     good = good && (number == last_class || number == last_class + 1);
@@ -182,7 +186,8 @@ void TestFreeSet() {
       } else if (random() % 100 < (step / 5000 % 2 ? 20 : 80)) {
         set.Add(i), model[i] = true;
       }
-      if (set.empty() != model.empty() || (!model.empty() && set.First() != model.begin()->first)) ++bad;
+      if (set.empty() != model.empty() || (!model.empty() && set.First() != model.begin()->first))
+        ++bad;
     }
     CHECK_EQ(bad, 0);
   }
@@ -193,7 +198,8 @@ void TestBuddy() {
     Counters counters;
     memory::BuddyAllocator buddy(CPUPlace(), std::make_unique<CountingAllocator>(&counters));
     RandomWork(
-        seed, 6000, [&](size_t n) { return buddy.Alloc(n); }, [&](void* p, size_t n) { buddy.Free(p, n); });
+        seed, 6000, [&](size_t n) { return buddy.Alloc(n); },
+        [&](void* p, size_t n) { buddy.Free(p, n); });
     // Everything has merged: 128 MB come in one piece from each arena without asking the system.
     size_t reserved = buddy.reserved(), arenas = buddy.arenas(), calls = counters.calls;
     CHECK(calls <= 12);
@@ -220,7 +226,8 @@ void TestBuddy() {
     for (int i = 0; i < 10000; ++i) tensors.push_back(buddy.Alloc(4096));
     CHECK_EQ(counters.calls, size_t{1});
     for (void* p : tensors) buddy.Free(p, 4096);
-    // The tail of each block goes back: 5 KB leave 1 KB and 2 KB of their 8 for others, and the arena fills wholly.
+    // The tail of each block goes back: 5 KB leave 1 KB and 2 KB of their 8 for others, and the
+    // arena fills wholly.
     std::vector<std::pair<void*, size_t>> parts;
     for (size_t n : {5120, 2048, 1024}) {
       for (int i = 0; i < 8192; ++i) parts.emplace_back(buddy.Alloc(n), n);
@@ -241,7 +248,8 @@ void TestBuddy() {
   }
   CHECK_EQ(counters.alive, size_t{0});
 
-  // An odd request near the limit gets an arena of its own length, and gets it again after freeing it.
+  // An odd request near the limit gets an arena of its own length, and gets it again after freeing
+  // it.
   Counters tight;
   tight.total = size_t{100} << 20;
   memory::BuddyAllocator buddy(CPUPlace(), std::make_unique<CountingAllocator>(&tight));
@@ -273,7 +281,8 @@ void TestStats() {
   memory::Stats before = GetStats(cpu);
   CHECK_EQ(before.used, size_t{0});
   size_t highest = RandomWork(
-      11, 30000, [&](size_t n) { return Alloc(cpu, n); }, [&](void* p, size_t n) { Free(cpu, p, n); });
+      11, 30000, [&](size_t n) { return Alloc(cpu, n); },
+      [&](void* p, size_t n) { Free(cpu, p, n); });
   memory::Stats after = GetStats(cpu);
   CHECK_EQ(after.used, size_t{0});
   CHECK_EQ(after.live_blocks, size_t{0});
@@ -299,7 +308,8 @@ void TestStats() {
   void* other = Alloc(cpu, 0);
   CHECK(empty && other && empty != other);
   CHECK_EQ(GetStats(cpu).live_blocks, size_t{2});
-  Free(cpu, empty, 0), Free(cpu, other, 0), Free(cpu, nullptr, 0), Free(cpu, nullptr, size_t{1} << 40);
+  Free(cpu, empty, 0), Free(cpu, other, 0), Free(cpu, nullptr, 0),
+      Free(cpu, nullptr, size_t{1} << 40);
   CHECK_EQ(GetStats(cpu).live_blocks, size_t{0});
 
   // The next of equal large blocks takes the address of the last: its pages are hot.
@@ -318,7 +328,8 @@ void TestThreads() {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t, cpu] {
       RandomWork(
-          100 + t, 6000, [&](size_t n) { return Alloc(cpu, n); }, [&](void* p, size_t n) { Free(cpu, p, n); });
+          100 + t, 6000, [&](size_t n) { return Alloc(cpu, n); },
+          [&](void* p, size_t n) { Free(cpu, p, n); });
     });
   }
   for (int i = 0; i < 200; ++i) {
@@ -330,7 +341,8 @@ void TestThreads() {
   CHECK_EQ(memory::Used(cpu), size_t{0});
   CHECK_EQ(GetStats(cpu).live_blocks, size_t{0});
 
-  // Blocks made on one thread and freed on another, and a thread whose static destructors free after its cache ended.
+  // Blocks made on one thread and freed on another, and a thread whose static destructors free
+  // after its cache ended.
   std::vector<void*> made(20000);
   std::thread([&] {
     for (void*& p : made) p = Alloc(cpu, 192);
@@ -361,19 +373,23 @@ void TestThreads() {
 void TestFailures() {
   Place cpu = CPUPlace();
   void* held = Alloc(cpu, size_t{1} << 20);
-  for (size_t n : {size_t{1} << 47, size_t{1} << 62, (size_t{1} << 62) + 1, ~size_t{0} - 63, ~size_t{0}}) {
+  for (size_t n :
+       {size_t{1} << 47, size_t{1} << 62, (size_t{1} << 62) + 1, ~size_t{0} - 63, ~size_t{0}}) {
     CHECK_THROWS(Alloc(cpu, n), ResourceExhausted, " on CPUPlace: 1.0 MB in use (peak ");
   }
   Free(cpu, held, size_t{1} << 20);
   memory::ReleaseFree(cpu);
   memory::ResetPeak(cpu);
-  double share = 2.5 * (64 << 20) / static_cast<double>(sysconf(_SC_PHYS_PAGES)) / sysconf(_SC_PAGESIZE);
+  double share =
+      2.5 * (64 << 20) / static_cast<double>(sysconf(_SC_PHYS_PAGES)) / sysconf(_SC_PAGESIZE);
   SetFlag("fraction_of_cpu_memory_to_use", share);
   void* a = Alloc(cpu, size_t{64} << 20);
   CHECK_THROWS(Alloc(cpu, size_t{4} << 30), ResourceExhausted,
-               "cannot allocate 4.0 GB on CPUPlace: 64.0 MB in use (peak 64.0 MB), largest free block 0 B, arenas "
+               "cannot allocate 4.0 GB on CPUPlace: 64.0 MB in use (peak 64.0 MB), largest free "
+               "block 0 B, arenas "
                "may take ");
-  CHECK_THROWS(Alloc(cpu, size_t{4} << 30), ResourceExhausted, "(FLAGS_fraction_of_cpu_memory_to_use=0.");
+  CHECK_THROWS(Alloc(cpu, size_t{4} << 30), ResourceExhausted,
+               "(FLAGS_fraction_of_cpu_memory_to_use=0.");
   void* b = Alloc(cpu, size_t{80} << 20);
   CHECK(GetStats(cpu).reserved <= size_t{160} << 20);
   CHECK_THROWS(Alloc(cpu, size_t{80} << 20), ResourceExhausted, "144.0 MB in use");
@@ -432,14 +448,16 @@ void TestFork() {
   std::memset(kept, 7, 1000);
   ParallelBlocks(8, [](int64_t) {});  // starts the pool
   for (int i = 0; i < 20; ++i) {
-    CHECK_EQ(InChild([&] {
-               std::atomic<int> sum{0};
-               ParallelFor(1000, 10, [&](int64_t begin, int64_t end) { sum += static_cast<int>(end - begin); });
-               SetNumThreads(2);
-               for (size_t n : {size_t{100}, size_t{5000}, size_t{1} << 22}) Free(cpu, Alloc(cpu, n), n);
-               return sum == 1000 && NumThreads() == 1 && static_cast<char*>(kept)[999] == 7 ? 0 : 1;
-             }),
-             0);
+    CHECK_EQ(
+        InChild([&] {
+          std::atomic<int> sum{0};
+          ParallelFor(1000, 10,
+                      [&](int64_t begin, int64_t end) { sum += static_cast<int>(end - begin); });
+          SetNumThreads(2);
+          for (size_t n : {size_t{100}, size_t{5000}, size_t{1} << 22}) Free(cpu, Alloc(cpu, n), n);
+          return sum == 1000 && NumThreads() == 1 && static_cast<char*>(kept)[999] == 7 ? 0 : 1;
+        }),
+        0);
   }
   stop = true;
   busy.join();
@@ -462,8 +480,9 @@ void TestComputeThreads() {
   });
   CHECK(std::all_of(seen.begin(), seen.end(), [](const std::atomic<int>& n) { return n == 41; }));
   CHECK_EQ(NumThreads(), 3);
-  CHECK_THROWS(ParallelBlocks(100, [](int64_t i) { ENFORCE(i != 57, InvalidArgument, "block 57"); }), InvalidArgument,
-               "block 57");
+  CHECK_THROWS(
+      ParallelBlocks(100, [](int64_t i) { ENFORCE(i != 57, InvalidArgument, "block 57"); }),
+      InvalidArgument, "block 57");
   CHECK_EQ(NumThreads(), 3);
   int service = 0, other = 0;
   std::thread([&] { SetServiceThread(), service = NumThreads(); }).join();
@@ -478,7 +497,8 @@ void TestFlags() {
   CHECK_EQ(FLAGS_test_double, 2.5);
   std::vector<std::string> problems = FlagProblems();
   CHECK_EQ(problems.size(), size_t{1});
-  if (!problems.empty()) CHECK_EQ(problems[0], "FLAGS_test_int must be an integer, got '12x'. The default is kept.");
+  if (!problems.empty())
+    CHECK_EQ(problems[0], "FLAGS_test_int must be an integer, got '12x'. The default is kept.");
   auto unknown = UnknownEnvironmentFlags();
   CHECK_EQ(unknown.size(), size_t{1});
   if (!unknown.empty()) {
@@ -497,13 +517,15 @@ void TestFlags() {
   CHECK_THROWS(SetFlag("test_int", 1.5), Type, "FLAGS_test_int must be an integer, got 1.5");
   CHECK_THROWS(SetFlag("test_bool", int64_t{2}), Type, "must be true or false, got 2");
   CHECK_THROWS(SetFlag("test_int", true), Type, "got true");
-  CHECK_THROWS(GetFlag("test_itn"), NotFound, "there is no flag 'test_itn'. Did you mean 'test_int'?");
+  CHECK_THROWS(GetFlag("test_itn"), NotFound,
+               "there is no flag 'test_itn'. Did you mean 'test_int'?");
   bool found = false;
   for (const FlagInfo& flag : AllFlags()) {
     found = found || (flag.name == "test_double" && std::get<double>(flag.default_value) == 1.5);
   }
   CHECK(found);
-  CHECK_EQ(DidYouMean("recieve", {"receive", "relieve", "x"}), " Did you mean 'receive' or 'relieve'?");
+  CHECK_EQ(DidYouMean("recieve", {"receive", "relieve", "x"}),
+           " Did you mean 'receive' or 'relieve'?");
   CHECK_EQ(DidYouMean("abc", {"xyz"}), "");
   CHECK(NearestNames("", {"a"}).empty());
 }
@@ -517,9 +539,12 @@ void TestPlaces() {
   CHECK_THROWS(CUDAPlace(128), OutOfRange, "got 128");
   CHECK(&GetDeviceContext(CPUPlace()) == &GetDeviceContext(CPUPlace()));
   CHECK(IsAvailable(CPUPlace()) && !IsAvailable(CUDAPlace(0)) && !IsAvailable(CUDAPinnedPlace()));
-  const char* no_cuda = "this build has no CUDA backend. Install the CUDA toolkit with nvcc and reinstall dygraph.";
-  CHECK_THROWS(GetDeviceContext(CUDAPlace(1)), Unimplemented, std::string("CUDAPlace(1): ") + no_cuda);
-  CHECK_THROWS(GetDeviceContext(CUDAPinnedPlace()), Unimplemented, std::string("CUDAPinnedPlace: ") + no_cuda);
+  const char* no_cuda =
+      "this build has no CUDA backend. Install the CUDA toolkit with nvcc and reinstall dygraph.";
+  CHECK_THROWS(GetDeviceContext(CUDAPlace(1)), Unimplemented,
+               std::string("CUDAPlace(1): ") + no_cuda);
+  CHECK_THROWS(GetDeviceContext(CUDAPinnedPlace()), Unimplemented,
+               std::string("CUDAPinnedPlace: ") + no_cuda);
   CHECK_THROWS(Alloc(CUDAPlace(0), 10), Unimplemented, no_cuda);
   CHECK_THROWS(Alloc(CUDAPlace(0), ~size_t{0}), Unimplemented, no_cuda);
 
@@ -528,15 +553,18 @@ void TestPlaces() {
   CHECK_EQ(ToString(sample), "SamplePlace(2)");
   CHECK(FindDeviceKind("SamplePlace", &found.kind) && found.kind == kind);
   CHECK(!FindDeviceKind("Sample", &found.kind));
-  CHECK_THROWS(RegisterDeviceKind("SamplePlace"), AlreadyExists, "'SamplePlace' is registered already");
+  CHECK_THROWS(RegisterDeviceKind("SamplePlace"), AlreadyExists,
+               "'SamplePlace' is registered already");
   CHECK_THROWS(Alloc(sample, 10), Unimplemented, "SamplePlace(2): no backend is registered");
   static Counters counters;
   auto factory = [](Place) { return std::make_unique<CountingAllocator>(&counters); };
   memory::RegisterSystemAllocator(kind, factory);
   CHECK_THROWS(memory::RegisterSystemAllocator(kind, factory), AlreadyExists, "SamplePlace has");
-  CHECK_THROWS(memory::RegisterSystemAllocator(DeviceKind::kCPU, factory), AlreadyExists, "CPUPlace has");
+  CHECK_THROWS(memory::RegisterSystemAllocator(DeviceKind::kCPU, factory), AlreadyExists,
+               "CPUPlace has");
   RandomWork(
-      5, 3000, [&](size_t n) { return Alloc(sample, n); }, [&](void* p, size_t n) { Free(sample, p, n); });
+      5, 3000, [&](size_t n) { return Alloc(sample, n); },
+      [&](void* p, size_t n) { Free(sample, p, n); });
   CHECK_EQ(memory::Used(sample), size_t{0});
   CHECK(counters.alive >= 1);
   CHECK_EQ(memory::ReleaseFree(sample) > 0, true);

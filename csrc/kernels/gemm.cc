@@ -1,0 +1,365 @@
+// Three ways, chosen by shape alone: register tiles straight from the operands (tiny products, few rows), dot products
+// (matrix times vector along rows), and packed panels for the rest. Tiles are GCC vectors, one kernel per instruction
+// set. Products are cut over m and n only.
+#include "kernels/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/parallel.h"
+#include "kernels/simd.h"
+#include "kernels/transpose.h"
+#include "memory/memory.h"
+
+namespace dygraph::kernels {
+namespace {
+
+template <class T, int kBytes>
+struct VecOf {
+  typedef T type __attribute__((vector_size(kBytes)));
+};
+
+// Rows and vectors of a packed tile, and the bytes of a vector.
+struct TileV4 {
+  static constexpr int kBytes = 64, kRows = 12, kVecs = 2, kDirectRows = 8;
+};
+struct TileV3 {
+  static constexpr int kBytes = 32, kRows = 6, kVecs = 2, kDirectRows = 4;
+};
+struct TileBase {
+  static constexpr int kBytes = 16, kRows = 4, kVecs = 2, kDirectRows = 4;
+};
+
+// Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in the third.
+constexpr int64_t kDepth = 256, kBlockRows = 192, kSlab = 2048;
+constexpr int64_t kDirectVolume = 48 * 48 * 48;       // packing does not pay below
+constexpr int64_t kSmallOperand = 64 * 64;            // elements of a b that is transposed on the stack
+constexpr int64_t kThreadVolume = 1 << 20;            // m n k worth a thread
+
+template <class T>
+struct Operand {  // element (i, j) of op(x) lies at x[i * row + j * column]
+  const T* x;
+  int64_t row, column;
+};
+
+// acc[i][v] = sum over p of a(i, p) * b(p, vector v).
+template <class T, int kBytes, int kRows, int kVecs>
+DYGRAPH_INLINE void Multiply(int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row,
+                             typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs]) {
+  using Vec = typename VecOf<T, kBytes>::type;
+  constexpr int kLanes = kBytes / sizeof(T);
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v) acc[i][v] = Vec{};
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    Vec row[kVecs];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v) std::memcpy(&row[v], b + v * kLanes, kBytes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      T x = a[i * a_row];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) acc[i][v] += x * row[v];
+    }
+    a += a_column;
+    b += b_row;
+  }
+}
+
+template <class T, int kBytes, int kRows, int kVecs>
+DYGRAPH_INLINE void Store(const typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs], T alpha, T beta, T* c,
+                          int64_t ldc) {
+  using Vec = typename VecOf<T, kBytes>::type;
+  constexpr int kLanes = kBytes / sizeof(T);
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVecs; ++v) {
+      Vec value = alpha * acc[i][v];
+      T* to = c + i * ldc + v * kLanes;
+      if (beta != T(0)) {
+        Vec old;
+        std::memcpy(&old, to, kBytes);
+        value += beta * old;
+      }
+      std::memcpy(to, &value, kBytes);
+    }
+  }
+}
+
+template <class T, int kBytes, int kRows, int kVecs>
+DYGRAPH_INLINE void DirectTile(int64_t k, T alpha, const Operand<T>& a, int64_t i, const T* b, int64_t b_row, T beta,
+                               T* c, int64_t ldc) {
+  typename VecOf<T, kBytes>::type acc[kRows][kVecs];
+  Multiply<T, kBytes, kRows, kVecs>(k, a.x + i * a.row, a.row, a.column, b, b_row, acc);
+  Store<T, kBytes, kRows, kVecs>(acc, alpha, beta, c + i * ldc, ldc);
+}
+
+// Columns [0, n) of kRows rows, in vectors of kBytes and then of ever half as much.
+template <class T, int kBytes, int kRows, int kVecs>
+DYGRAPH_INLINE void DirectColumns(int64_t n, int64_t k, T alpha, const Operand<T>& a, int64_t i, const T* b,
+                                  int64_t b_row, T beta, T* c, int64_t ldc) {
+  constexpr int kStep = kVecs * kBytes / static_cast<int>(sizeof(T));
+  for (; n >= kStep; n -= kStep, b += kStep, c += kStep) {
+    DirectTile<T, kBytes, kRows, kVecs>(k, alpha, a, i, b, b_row, beta, c, ldc);
+  }
+  if (n == 0) return;
+  if constexpr (kVecs > 1) {
+    DirectColumns<T, kBytes, kRows, kVecs / 2>(n, k, alpha, a, i, b, b_row, beta, c, ldc);
+  } else if constexpr (kBytes > static_cast<int>(sizeof(T))) {
+    DirectColumns<T, kBytes / 2, kRows, 1>(n, k, alpha, a, i, b, b_row, beta, c, ldc);
+  }
+}
+
+template <class T, int kBytes, int kRows>
+DYGRAPH_INLINE void DirectRows(int64_t i, int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a, const T* b,
+                               int64_t b_row, T beta, T* c, int64_t ldc) {
+  constexpr int kVecs = kRows >= 4 ? 2 : kRows == 2 ? 4 : 8;  // one row: long stretches of b's rows
+  for (; i + kRows <= m; i += kRows) {
+    DirectColumns<T, kBytes, kRows, kVecs>(n, k, alpha, a, i, b, b_row, beta, c, ldc);
+  }
+  if constexpr (kRows > 1) {
+    if (i < m) DirectRows<T, kBytes, kRows / 2>(i, m, n, k, alpha, a, b, b_row, beta, c, ldc);
+  }
+}
+
+// c[i * stride] = alpha * (row i of x) . v + beta * c[i * stride]
+template <class T, int kBytes>
+DYGRAPH_INLINE void Dots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v, T beta, T* c,
+                         int64_t stride) {
+  using Vec = typename VecOf<T, kBytes>::type;
+  constexpr int kLanes = kBytes / sizeof(T);
+  for (int64_t i = 0; i < m; ++i, x += ldx) {
+    Vec acc[4] = {};
+    int64_t p = 0;
+    for (; p + 4 * kLanes <= k; p += 4 * kLanes) {
+#pragma GCC unroll 4
+      for (int u = 0; u < 4; ++u) {
+        Vec a, b;
+        std::memcpy(&a, x + p + u * kLanes, kBytes);
+        std::memcpy(&b, v + p + u * kLanes, kBytes);
+        acc[u] += a * b;
+      }
+    }
+    for (; p + kLanes <= k; p += kLanes) {
+      Vec a, b;
+      std::memcpy(&a, x + p, kBytes);
+      std::memcpy(&b, v + p, kBytes);
+      acc[0] += a * b;
+    }
+    Vec sum = (acc[0] + acc[1]) + (acc[2] + acc[3]);
+    T lane[kLanes];
+    std::memcpy(lane, &sum, kBytes);
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      for (int j = 0; j < width; ++j) lane[j] += lane[j + width];
+    }
+    T total = lane[0];
+    for (; p < k; ++p) total += x[p] * v[p];
+    c[i * stride] = beta == T(0) ? alpha * total : alpha * total + beta * c[i * stride];
+  }
+}
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
+// to[p * kWidth + i] = x(i, p) for i < count, p < k; zeros for the other i.
+template <class T, int kWidth>
+DYGRAPH_INLINE void PackPanel(const T* x, int64_t i_stride, int64_t p_stride, int64_t count, int64_t k, T* to) {
+  if (i_stride == 1 && count == kWidth) {
+    for (int64_t p = 0; p < k; ++p) std::memcpy(to + p * kWidth, x + p * p_stride, kWidth * sizeof(T));
+    return;
+  }
+  if (count < kWidth) std::fill(to, to + k * kWidth, T(0));
+  if (p_stride == 1) {
+    typedef BitsOf<T> Bits __attribute__((may_alias));
+    detail::TransposeBlock(reinterpret_cast<const Bits*>(x), i_stride, reinterpret_cast<Bits*>(to), kWidth, count, k);
+    return;
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    for (int64_t i = 0; i < count; ++i) to[p * kWidth + i] = x[i * i_stride + p * p_stride];
+  }
+}
+
+template <class T, class Tile>
+DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a, const Operand<T>& b, T beta,
+                           T* c, int64_t ldc, T* a_pack, T* b_pack) {
+  constexpr int kBytes = Tile::kBytes, kRows = Tile::kRows, kVecs = Tile::kVecs;
+  constexpr int kColumns = kVecs * kBytes / static_cast<int>(sizeof(T));
+  for (int64_t j0 = 0; j0 < n; j0 += kSlab) {
+    int64_t nj = std::min(kSlab, n - j0);
+    for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
+      int64_t np = std::min(kDepth, k - p0);
+      T scale = p0 == 0 ? beta : T(1);
+      for (int64_t j = 0; j < nj; j += kColumns) {
+        PackPanel<T, kColumns>(b.x + p0 * b.row + (j0 + j) * b.column, b.column, b.row,
+                               std::min<int64_t>(kColumns, nj - j), np, b_pack + j * np);
+      }
+      for (int64_t i0 = 0; i0 < m; i0 += kBlockRows) {
+        int64_t ni = std::min(kBlockRows, m - i0);
+        for (int64_t i = 0; i < ni; i += kRows) {
+          PackPanel<T, kRows>(a.x + (i0 + i) * a.row + p0 * a.column, a.row, a.column,
+                              std::min<int64_t>(kRows, ni - i), np, a_pack + i * np);
+        }
+        for (int64_t j = 0; j < nj; j += kColumns) {
+          for (int64_t i = 0; i < ni; i += kRows) {
+            typename VecOf<T, kBytes>::type acc[kRows][kVecs];
+            Multiply<T, kBytes, kRows, kVecs>(np, a_pack + i * np, 1, kRows, b_pack + j * np, kColumns, acc);
+            T* to = c + (i0 + i) * ldc + j0 + j;
+            int64_t rows = std::min<int64_t>(kRows, ni - i), columns = std::min<int64_t>(kColumns, nj - j);
+            if (rows == kRows && columns == kColumns) {
+              Store<T, kBytes, kRows, kVecs>(acc, alpha, scale, to, ldc);
+              continue;
+            }
+            T edge[kRows * kColumns];  // through a full tile, so that every element sees the same arithmetic
+            for (int64_t r = 0; r < rows && scale != T(0); ++r) {
+              for (int64_t q = 0; q < columns; ++q) edge[r * kColumns + q] = to[r * ldc + q];
+            }
+            Store<T, kBytes, kRows, kVecs>(acc, alpha, scale, edge, kColumns);
+            for (int64_t r = 0; r < rows; ++r) {
+              for (int64_t q = 0; q < columns; ++q) to[r * ldc + q] = edge[r * kColumns + q];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// A block per thread, kept between calls.
+class PackBuffer {
+ public:
+  ~PackBuffer() {
+    if (block_) memory::Free(CPUPlace(), block_, bytes_);
+  }
+  void* Get(size_t bytes) {
+    if (bytes > bytes_) {
+      void* bigger = memory::Alloc(CPUPlace(), bytes);
+      if (block_) memory::Free(CPUPlace(), block_, bytes_);
+      block_ = bigger;
+      bytes_ = bytes;
+    }
+    return block_;
+  }
+
+ private:
+  void* block_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// Runs body(tile) compiled for the instruction set of the tile.
+template <class Body>
+void WithTile(const Body& body) {
+#if DYGRAPH_X86
+  int level = CpuLevel();
+  if (level >= 4) return RunV4([body] { body(TileV4()); });
+  if (level >= 3) return RunV3([body] { body(TileV3()); });
+#endif
+  RunBase([body] { body(TileBase()); });
+}
+
+template <class T>
+void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T* b, int64_t b_row, T beta, T* c,
+                int64_t ldc) {
+  WithTile([=](auto tile) __attribute__((always_inline)) {
+    using Tile = decltype(tile);
+    DirectRows<T, Tile::kBytes, Tile::kDirectRows>(0, m, n, k, alpha, a, b, b_row, beta, c, ldc);
+  });
+}
+
+template <class T>
+void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<T> b, T beta, T* c, int64_t ldc) {
+  constexpr int64_t kRowUnit = 12, kColumnUnit = 32;  // multiples of every tile
+  // The grid of threads with the least packing, which goes with m / rows + n / columns.
+  int64_t threads = std::min<int64_t>(NumThreads(), m * n * k / kThreadVolume);
+  int64_t rows = 1, columns = 1;
+  for (int64_t r = 1; r <= threads; ++r) {
+    int64_t q = threads / r;
+    if (r * q == threads && (r == 1 || m / r + n / q < m / rows + n / columns)) {
+      rows = r;
+      columns = q;
+    }
+  }
+  int64_t step_m = ((m + rows - 1) / rows + kRowUnit - 1) / kRowUnit * kRowUnit;
+  int64_t step_n = ((n + columns - 1) / columns + kColumnUnit - 1) / kColumnUnit * kColumnUnit;
+  rows = (m + step_m - 1) / step_m;
+  columns = (n + step_n - 1) / step_n;
+  ParallelBlocks(rows * columns, [=](int64_t t) {
+    int64_t i = t % rows * step_m, j = t / rows * step_n;
+    int64_t mi = std::min(step_m, m - i), nj = std::min(step_n, n - j);
+    int64_t depth = std::min(k, kDepth);
+    int64_t a_size = (std::min(mi, kBlockRows) + kRowUnit) * depth;
+    int64_t b_size = (std::min(nj, kSlab) + kColumnUnit) * depth;
+    static thread_local PackBuffer buffer;
+    T* pack = static_cast<T*>(buffer.Get((a_size + b_size + 64) * sizeof(T)));
+    T* b_pack = pack;
+    T* a_pack = pack + (b_size + 63) / 64 * 64;
+    Operand<T> a_part{a.x + i * a.row, a.row, a.column}, b_part{b.x + j * b.column, b.row, b.column};
+    T* c_part = c + i * ldc + j;
+    WithTile([=](auto tile) __attribute__((always_inline)) {
+      Packed<T, decltype(tile)>(mi, nj, k, alpha, a_part, b_part, beta, c_part, ldc, a_pack, b_pack);
+    });
+  });
+}
+
+template <class T>
+void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v, int64_t v_stride, T beta, T* c,
+              int64_t stride) {
+  static thread_local PackBuffer buffer;
+  if (v_stride != 1) {
+    T* copy = static_cast<T*>(buffer.Get(k * sizeof(T)));
+    for (int64_t p = 0; p < k; ++p) copy[p] = v[p * v_stride];
+    v = copy;
+  }
+  ParallelRows(m, k, [=](int64_t begin, int64_t end) {
+    WithTile([=](auto tile) __attribute__((always_inline)) {
+      Dots<T, decltype(tile)::kBytes>(end - begin, k, alpha, x + begin * ldx, ldx, v, beta, c + begin * stride, stride);
+    });
+  });
+}
+
+}  // namespace
+
+template <class T>
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb,
+          T beta, T* c, int64_t ldc) {
+  if (m <= 0 || n <= 0) return;
+  if (k <= 0) {
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = beta == T(0) ? T(0) : beta * c[i * ldc + j];
+    }
+    return;
+  }
+  Operand<T> x{a, ta ? 1 : lda, ta ? lda : 1}, y{b, tb ? 1 : ldb, tb ? ldb : 1};
+  if (n == 1 && x.column == 1) return GemmDots(m, k, alpha, a, lda, b, y.row, beta, c, ldc);
+  if (m == 1 && y.row == 1) return GemmDots(n, k, alpha, b, ldb, a, x.column, beta, c, int64_t{1});
+  if (n == 1 && ldc == 1) {  // the transposed product has one row: its b is a
+    return GemmDirect(int64_t{1}, m, k, alpha, Operand<T>{b, 0, y.row}, a, lda, beta, c, m);
+  }
+  bool tiny = m * n * k <= kDirectVolume && k * n <= kSmallOperand;
+  if (!tb && (tiny || m == 1)) {
+    if (m > 1 || n * k <= kThreadVolume / 8) return GemmDirect(m, n, k, alpha, x, b, ldb, beta, c, ldc);
+    int64_t step = 256;
+    ParallelRows((n + step - 1) / step, step * k, [=](int64_t begin, int64_t end) {
+      int64_t from = begin * step, to = std::min(n, end * step);
+      GemmDirect(m, to - from, k, alpha, x, b + from, ldb, beta, c + from, ldc);
+    });
+    return;
+  }
+  if (tiny) {
+    T rows[kSmallOperand];
+    for (int64_t p = 0; p < k; ++p) {
+      for (int64_t j = 0; j < n; ++j) rows[p * n + j] = b[j * ldb + p];
+    }
+    return GemmDirect(m, n, k, alpha, x, rows, n, beta, c, ldc);
+  }
+  GemmPacked(m, n, k, alpha, x, y, beta, c, ldc);
+}
+
+template void Gemm<float>(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t,
+                          float, float*, int64_t);
+template void Gemm<double>(bool, bool, int64_t, int64_t, int64_t, double, const double*, int64_t, const double*,
+                           int64_t, double, double*, int64_t);
+
+}  // namespace dygraph::kernels

@@ -1,0 +1,13 @@
+// The cold parts of the binding, by subject.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dygraph::python {
+
+void BindPlatform(pybind11::module_& m);   // places, flags, memory, threads
+void BindRegistry(pybind11::module_& m);   // op_info, explain, run_op
+void BindAutograd(pybind11::module_& m);   // backward, grad, hooks, recording switches, custom functions
+void BindVariable(pybind11::module_& m);   // making variables, LoD, selected rows, writes
+
+}  // namespace dygraph::python

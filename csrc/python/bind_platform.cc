@@ -1,0 +1,80 @@
+#include <pybind11/stl.h>
+
+#include "base/flags.h"
+#include "imperative/thread_state.h"
+#include "memory/memory.h"
+#include "platform/device_context.h"
+#include "platform/threads.h"
+#include "python/bind.h"
+#include "python/convert.h"
+
+namespace py = pybind11;
+
+namespace dygraph::python {
+
+void BindPlatform(py::module_& m) {
+  py::class_<Place>(m, "Place", "Where data lies: a kind of device and its number.")
+      .def("__repr__", [](Place p) { return ToString(p) + (p.kind == DeviceKind::kCUDA ? "" : "()"); })
+      .def("__eq__", [](Place a, py::object b) { return py::isinstance<Place>(b) && a == b.cast<Place>(); })
+      .def("__hash__", [](Place p) { return static_cast<int>(p.kind) * 256 + p.id; })
+      .def_property_readonly("kind", [](Place p) { return DeviceKindName(p.kind); })
+      .def_property_readonly("device_id", [](Place p) { return static_cast<int>(p.id); })
+      .def_property_readonly("available", [](Place p) { return IsAvailable(p); });
+  m.def("CPUPlace", &CPUPlace, "The processor and its memory.");
+  m.def("CUDAPlace", &CUDAPlace, py::arg("device_id") = 0, "An NVIDIA GPU. IndexError for a negative or huge number.");
+  m.def("CUDAPinnedPlace", &CUDAPinnedPlace, "Page-locked host memory, for fast copies to a GPU.");
+  m.def("custom_place", [](const std::string& name, int id) {
+    DeviceKind kind;
+    ENFORCE(FindDeviceKind(name, &kind), NotFound, "no device of the given name has been registered, got '", name, "'");
+    return Place{kind, static_cast<uint8_t>(id)};
+  }, py::arg("name"), py::arg("device_id") = 0);
+  m.def("current_place", [] { return CurrentThread().place; });
+  m.def("set_current_place", [](py::object place) {
+    Place p = PlaceFromPython(place.ptr());
+    GetDeviceContext(p);  // raises for a place whose backend is not built
+    CurrentThread().place = p;
+  });
+  m.def("wait", [](Place p) { GetDeviceContext(p).Wait(); }, "Returns when all work queued on the place is done.");
+  m.def("cast_floats_to", [] {
+    return py::reinterpret_steal<py::object>(DTypeToPython(CurrentThread().cast_floats_to));
+  });
+  m.def("set_cast_floats_to", [](py::object dtype) {
+    CurrentThread().cast_floats_to = dtype.is_none() ? DType::kUnset : DTypeFromPython(dtype.ptr());
+  });
+
+  m.def("all_flags", [] {
+    py::dict all;
+    for (const FlagInfo& f : AllFlags()) {
+      all[py::str("FLAGS_" + f.name)] = py::make_tuple(py::cast(f.value), py::cast(f.default_value), f.help);
+    }
+    return all;
+  });
+  m.def("get_flag", [](const std::string& name) { return GetFlag(name); });
+  m.def("set_flag", [](const std::string& name, const FlagValue& value) { SetFlag(name, value); });
+  m.def("unknown_environment_flags", &UnknownEnvironmentFlags);
+  m.def("flag_problems", &FlagProblems);
+
+  m.def("num_threads", &NumThreads);
+  m.def("set_num_threads", &SetNumThreads);
+  m.def("available_cores", &AvailableCores);
+
+  py::module_ memory = m.def_submodule("memory", "Allocation statistics by place.");
+  memory.def("stats", [](Place p) {
+    memory::Stats s = memory::GetStats(p);
+    py::dict d;
+    d["used"] = s.used;
+    d["peak"] = s.peak;
+    d["reserved"] = s.reserved;
+    d["largest_free"] = s.largest_free;
+    d["live_blocks"] = s.live_blocks;
+    d["total_allocs"] = s.total_allocs;
+    d["arenas"] = s.arenas;
+    return d;
+  });
+  memory.def("used", &memory::Used);
+  memory.def("reset_peak", &memory::ResetPeak);
+  memory.def("release_free", &memory::ReleaseFree);
+  memory.def("fail_allocation", &memory::FailAllocation);
+}
+
+}  // namespace dygraph::python

@@ -1,0 +1,92 @@
+#include <pybind11/stl.h>
+
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+#include "imperative/transform.h"
+#include "python/bind.h"
+#include "python/caster.h"
+#include "python/convert.h"
+#include "python/errors.h"
+
+namespace py = pybind11;
+
+namespace dygraph::python {
+
+namespace {
+
+using VarRef = Ref<Variable>;
+
+py::object Steal(PyObject* o) {
+  if (!o) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(o);
+}
+
+VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object name) {
+  DType cast = dtype.is_none() ? DType::kUnset : DTypeFromPython(dtype.ptr());
+  Tensor t = TensorFromPython(value.ptr(), cast);
+  DType down = CurrentThread().cast_floats_to;
+  if (cast == DType::kUnset && down != DType::kUnset && IsFloating(t.dtype()) && t.dtype() != down) {
+    t = TensorFromPython(value.ptr(), down);
+  }
+  if (!lod.is_none()) t.SetLoD(LoDFromPython(lod.ptr()));
+  VarRef v = Variable::Make(Value(CopyTo(t, CurrentThread().place)));
+  if (!name.is_none()) v->set_name(py::cast<std::string>(name));
+  return v;
+}
+
+}  // namespace
+
+void BindVariable(py::module_& m) {
+  m.def("to_variable", &ToVariable, py::arg("value"), py::arg("lod") = py::none(), py::arg("dtype") = py::none(),
+        py::arg("name") = py::none());
+  m.def("view", [](const VarRef& v) {
+    for (Listener* l : CurrentThread().listeners) l->OnRead(*v, "np.asarray()");
+    return Steal(ViewOfTensor(v->value().ToDense()));
+  });
+  m.def("lod", [](const VarRef& v) { return Steal(LoDToPython(v->tensor().lod_levels())); });
+  m.def("set_lod", [](const VarRef& v, py::object lod) {
+    Tensor t = v->tensor();
+    t.SetLoD(LoDFromPython(lod.ptr()));
+    v->SetValue(Value(std::move(t)));
+  });
+  m.def("lengths_to_offsets", [](py::object lengths) { return Steal(LoDToPython(LengthsToOffsets(LoDFromPython(lengths.ptr())))); });
+  m.def("offsets_to_lengths", [](py::object offsets) { return Steal(LoDToPython(OffsetsToLengths(LoDFromPython(offsets.ptr())))); });
+  // Takes over value and producer: how in-place operations end.
+  m.def("become", [](const VarRef& v, const VarRef& result) { v->Become(*result); });
+  m.def("set_value", [](const VarRef& v, py::object value) {
+    Tensor t = IsVariable(value.ptr()) ? VarOf(value.ptr()).tensor()
+                                       : TensorFromPython(value.ptr(), v->value().empty() ? DType::kUnset : v->value().dtype());
+    if (!v->value().empty()) {
+      ENFORCE(t.dims() == v->value().dims(), InvalidArgument, "set_value must keep the shape ", v->value().dims(),
+              ", got ", t.dims());
+      ENFORCE(t.dtype() == v->value().dtype(), Type, "set_value must keep the element type ", v->value().dtype(),
+              ", got ", t.dtype());
+    }
+    v->SetValue(Value(CopyTo(t, v->value().empty() ? CurrentThread().place : v->value().place())));
+  });
+  m.def("storage_id", [](const VarRef& v) { return reinterpret_cast<uintptr_t>(v->tensor().storage().get()); },
+        "Identity of the storage: equal for variables that share it.");
+  m.def("data_pointer", [](const VarRef& v) { return reinterpret_cast<uintptr_t>(v->tensor().raw_data()); });
+  m.def("layout", [](const VarRef& v) { return v->tensor().layout() == Layout::kNHWC ? "NHWC" : "NCHW"; });
+  m.def("to_layout", [](const VarRef& v, const std::string& layout) {
+    ENFORCE(layout == "NCHW" || layout == "NHWC", InvalidArgument, "the layout must be NCHW or NHWC, got '", layout, "'");
+    Value value(layout == "NHWC" ? ToLayout(v->tensor(), Layout::kNHWC) : v->tensor().Plain());
+    VarRef out = Variable::Make(std::move(value));
+    return out;
+  });
+  m.def("to_place", [](const VarRef& v, py::object place) {
+    return Variable::Make(Value(CopyTo(v->tensor(), PlaceFromPython(place.ptr()))));
+  });
+  m.def("is_selected_rows", [](const VarRef& v) { return v->value().is_rows(); });
+  m.def("rows", [](const VarRef& v) { return v->value().rows().rows(); });
+  m.def("height", [](const VarRef& v) { return v->value().rows().height(); });
+  m.def("rows_value", [](const VarRef& v) { return Variable::Make(Value(v->value().rows().value())); });
+  m.def("to_dense", [](const VarRef& v) { return Variable::Make(Value(v->value().ToDense())); });
+  m.def("merged", [](const VarRef& v) { return Variable::Make(Value(v->value().rows().Merged())); });
+  m.def("make_selected_rows", [](const std::vector<int64_t>& rows, int64_t height, const VarRef& value) {
+    return Variable::Make(Value(MakeRef<SelectedRows>(rows, height, value->tensor().Plain())));
+  });
+  m.def("set_type_attribute", [](const std::string& name, py::object value) { SetTypeAttribute(name.c_str(), value.ptr()); });
+}
+
+}  // namespace dygraph::python

@@ -1,0 +1,433 @@
+#include "python/convert.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "imperative/transform.h"
+#include "python/errors.h"
+
+namespace py = pybind11;
+
+namespace dygraph::python {
+
+namespace {
+
+// NumPy's type numbers, fixed by its ABI.
+enum : int { kNpyBool = 0, kNpyByte = 1, kNpyUByte = 2, kNpyShort = 3, kNpyInt = 5, kNpyLong = 7, kNpyLongLong = 9,
+             kNpyFloat = 11, kNpyDouble = 12, kNpyHalf = 23 };
+
+DType DTypeFromNumpy(int num) {
+  switch (num) {
+    case kNpyBool: return DType::kBool;
+    case kNpyByte: return DType::kInt8;
+    case kNpyUByte: return DType::kUInt8;
+    case kNpyShort: return DType::kInt16;
+    case kNpyInt: return DType::kInt32;
+    case kNpyLong:
+    case kNpyLongLong: return DType::kInt64;
+    case kNpyHalf: return DType::kFloat16;
+    case kNpyFloat: return DType::kFloat32;
+    case kNpyDouble: return DType::kFloat64;
+    default: return DType::kUnset;
+  }
+}
+
+int NumpyNumber(DType t) {
+  switch (t) {
+    case DType::kBool: return kNpyBool;
+    case DType::kUInt8: return kNpyUByte;
+    case DType::kInt8: return kNpyByte;
+    case DType::kInt16: return kNpyShort;
+    case DType::kInt32: return kNpyInt;
+    case DType::kInt64: return kNpyLong;
+    case DType::kFloat16: return kNpyHalf;
+    case DType::kFloat64: return kNpyDouble;
+    default: return kNpyFloat;
+  }
+}
+
+const py::detail::npy_api& Npy() {
+  static const py::detail::npy_api& api = py::detail::npy_api::get();
+  return api;
+}
+
+// A new array over `data` (or its own memory when null), owned by `base` (stolen) if given.
+PyObject* NewArray(const Dims& dims, DType dtype, void* data, PyObject* base) {
+  Py_intptr_t shape[kMaxRank];
+  for (int i = 0; i < dims.rank(); ++i) shape[i] = dims[i];
+  PyObject* descr = Npy().PyArray_DescrFromType_(NumpyNumber(dtype));
+  PyObject* array = Npy().PyArray_NewFromDescr_(Npy().PyArray_Type_, descr, dims.rank(), shape, nullptr, data,
+                                                 0, nullptr);
+  if (!array) {
+    Py_XDECREF(base);
+    ThrowPythonError();
+  }
+  if (base) Npy().PyArray_SetBaseObject_(array, base);
+  return array;
+}
+
+Tensor OnHost(const Tensor& t) { return CopyTo(t, CPUPlace()).Plain(); }
+
+// bfloat16 has no NumPy type: it travels as float32.
+Tensor Exportable(const Tensor& t) {
+  Tensor host = OnHost(t);
+  if (t.dtype() != DType::kBFloat16) return host;
+  Tensor wide(host.dims(), DType::kFloat32);
+  const bfloat16* x = host.data<bfloat16>();
+  float* y = wide.mutable_data<float>();
+  for (int64_t i = 0; i < host.numel(); ++i) y[i] = x[i];
+  return wide;
+}
+
+}  // namespace
+
+Tensor TensorFromPython(PyObject* value, DType cast_to) {
+  py::object holder;
+  if (!Npy().PyArray_Check_(value)) {
+    holder = py::reinterpret_steal<py::object>(Npy().PyArray_FromAny_(value, nullptr, 0, 0, 0, nullptr));
+    if (!holder) ThrowPythonError();
+    value = holder.ptr();
+  }
+  auto* array = py::detail::array_proxy(value);
+  int num = py::detail::array_descriptor_proxy(array->descr)->type_num;
+  DType dtype = DTypeFromNumpy(num);
+  char order = py::detail::array_descriptor_proxy(array->descr)->byteorder;
+  if (dtype == DType::kUnset || order == '>') {
+    if (num >= 256) {  // an extension type: ml_dtypes' bfloat16 has two bytes of ours
+      std::string name = py::str(py::reinterpret_borrow<py::object>(array->descr));
+      if (name == "bfloat16") {
+        py::object wide = py::reinterpret_borrow<py::object>(value).attr("astype")("float32");
+        return TensorFromPython(wide.ptr(), DType::kBFloat16);
+      }
+    }
+    std::string name = py::str(py::reinterpret_borrow<py::object>(array->descr));
+    THROW(Type, "a variable takes arrays of bool, integers (int8 to int64, uint8) and floats (float16 to float64), got ",
+          name, ". Convert with array.astype('float32')");
+  }
+  ENFORCE(array->nd <= kMaxRank, InvalidArgument, "a variable has at most ", kMaxRank, " axes, got an array of ",
+          array->nd);
+  Dims dims;
+  int64_t expected = 1;
+  size_t size = SizeOf(dtype);
+  bool contiguous = true;
+  for (int i = 0; i < array->nd; ++i) dims.push_back(array->dimensions[i]);
+  for (int i = array->nd - 1; i >= 0; --i) {
+    contiguous &= dims[i] <= 1 || array->strides[i] == expected * static_cast<int64_t>(size);
+    expected *= dims[i];
+  }
+  if (cast_to != DType::kUnset && cast_to != dtype && cast_to != DType::kBFloat16) {
+    py::object cast = py::reinterpret_borrow<py::object>(value).attr("astype")(Name(cast_to));
+    return TensorFromPython(cast.ptr());
+  }
+  if (!contiguous && expected > 0) {
+    holder = py::reinterpret_borrow<py::object>(value).attr("copy")();
+    array = py::detail::array_proxy(holder.ptr());
+  }
+  Tensor t(dims, dtype);
+  if (expected > 0) std::memcpy(t.mutable_raw_data(), array->data, t.bytes());
+  if (cast_to == DType::kBFloat16) {
+    Tensor narrow(dims, DType::kBFloat16);
+    ENFORCE(dtype == DType::kFloat32, Type, "bfloat16 is made from float32 arrays, got ", dtype);
+    for (int64_t i = 0; i < t.numel(); ++i) narrow.mutable_data<bfloat16>()[i] = t.data<float>()[i];
+    return narrow;
+  }
+  return t;
+}
+
+PyObject* ArrayFromTensor(const Tensor& t) {
+  if (t.layout() != Layout::kPlain || t.place() != CPUPlace() || t.dtype() == DType::kBFloat16) {
+    return ArrayFromTensor(Exportable(t));
+  }
+  ENFORCE(t.has_data(), PreconditionNotMet, "the variable must hold a value to give an array, but nothing was written");
+  PyObject* array = NewArray(t.dims(), t.dtype(), nullptr, nullptr);
+  if (t.numel() > 0) std::memcpy(py::detail::array_proxy(array)->data, t.raw_data(), t.bytes());
+  return array;
+}
+
+PyObject* ViewOfTensor(const Tensor& t) {
+  Tensor* kept = new Tensor(Exportable(t));
+  PyObject* base = PyCapsule_New(kept, nullptr, [](PyObject* capsule) {
+    delete static_cast<Tensor*>(PyCapsule_GetPointer(capsule, nullptr));
+  });
+  PyObject* array = NewArray(kept->dims(), kept->dtype(), const_cast<void*>(kept->raw_data()), base);
+  py::detail::array_proxy(array)->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return array;
+}
+
+bool IsPythonNumber(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o); }
+
+Tensor ScalarTensor(PyObject* number, DType dtype) {
+  Tensor t(Dims(), dtype);
+  VisitDType(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* to = t.mutable_data<T>();
+    if constexpr (std::is_same_v<T, bool>) {
+      ENFORCE(PyBool_Check(number), Type, "a bool variable combines with True and False, got another number. "
+              "Convert it with astype() first");
+      *to = number == Py_True;
+    } else if constexpr (std::is_integral_v<T>) {
+      ENFORCE(PyLong_Check(number), Type, "a variable of ", dtype,
+              " does not combine with a float, which would lose its fraction. Convert with astype('float32') first");
+      int overflow = 0;
+      long long v = PyLong_AsLongLongAndOverflow(number, &overflow);
+      ENFORCE(!overflow && v >= std::numeric_limits<T>::min() && v <= static_cast<long long>(std::numeric_limits<T>::max()),
+              OutOfRange, "the number must fit into ", dtype, ", got one that is too large");
+      *to = static_cast<T>(v);
+    } else {
+      double v = PyFloat_AsDouble(number);
+      if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
+      *to = static_cast<T>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(v));
+    }
+  });
+  return t;
+}
+
+PyObject* ItemFromTensor(const Tensor& t) {
+  ENFORCE(t.numel() == 1, InvalidArgument, "only a variable of one element converts to a number, got shape ", t.dims());
+  Tensor host = OnHost(t);
+  return VisitDType(host.dtype(), [&](auto tag) -> PyObject* {
+    using T = typename decltype(tag)::type;
+    T v = *host.data<T>();
+    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(v);
+    else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(v);
+    else return PyFloat_FromDouble(static_cast<double>(v));
+  });
+}
+
+namespace {
+struct PyDType {
+  DType dtype;
+};
+PyObject* dtype_objects[kNumDTypes];
+}  // namespace
+
+DType DTypeFromPython(PyObject* o) {
+  if (PyUnicode_Check(o)) {
+    std::string name = py::str(py::reinterpret_borrow<py::object>(o));
+    if (name == "float") name = "float32";
+    return DTypeFromName(name);
+  }
+  if (PyLong_Check(o) && !PyBool_Check(o)) return DTypeFromWire(static_cast<int>(PyLong_AsLong(o)));
+  py::handle h(o);
+  if (py::isinstance<PyDType>(h)) return h.cast<PyDType&>().dtype;
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::kFloat32;
+  if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::kInt64;
+  if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::kBool;
+  try {
+    return DTypeFromName(py::cast<std::string>(py::dtype::from_args(py::reinterpret_borrow<py::object>(o)).attr("name")));
+  } catch (py::error_already_set&) {
+    std::string text = py::str(py::repr(h));
+    THROW(Type, "an element type must be a dtype, a name such as 'float32' or a NumPy type, got ", text);
+  }
+}
+
+PyObject* DTypeToPython(DType t) {
+  if (t == DType::kUnset) Py_RETURN_NONE;
+  PyObject* o = dtype_objects[static_cast<int>(t)];
+  Py_INCREF(o);
+  return o;
+}
+
+void AddDTypes(PyObject* module) {
+  py::module_ m = py::reinterpret_borrow<py::module_>(module);
+  py::class_<PyDType> cls(m, "dtype", "The element type of a variable.");
+  cls.def("__repr__", [](const PyDType& d) { return std::string("dygraph.") + (d.dtype == DType::kBool ? "bool_" : Name(d.dtype)); })
+      .def("__str__", [](const PyDType& d) { return std::string(Name(d.dtype)); })
+      .def_property_readonly("name", [](const PyDType& d) { return std::string(Name(d.dtype)); })
+      .def_property_readonly("itemsize", [](const PyDType& d) { return SizeOf(d.dtype); })
+      .def_property_readonly("is_floating", [](const PyDType& d) { return IsFloating(d.dtype); })
+      .def_property_readonly("wire", [](const PyDType& d) { return ToWire(d.dtype); })
+      .def("__hash__", [](const PyDType& d) { return py::hash(py::str(Name(d.dtype))); })
+      .def("__eq__", [](const PyDType& d, py::object other) {
+        if (other.is_none()) return false;
+        try {
+          return d.dtype == DTypeFromPython(other.ptr());
+        } catch (const Error&) {
+          return false;
+        }
+      })
+      .def("__reduce__", [](const PyDType& d) {
+        return py::make_tuple(py::module_::import("dygraph._core").attr("dtype_of"), py::make_tuple(Name(d.dtype)));
+      });
+  for (int i = 0; i < kNumDTypes; ++i) {
+    DType t = static_cast<DType>(i);
+    dtype_objects[i] = py::cast(PyDType{t}).release().ptr();
+    m.attr(t == DType::kBool ? "bool_" : Name(t)) = py::handle(dtype_objects[i]);
+  }
+  m.def("dtype_of", [](py::object o) { return py::reinterpret_steal<py::object>(DTypeToPython(DTypeFromPython(o.ptr()))); });
+  m.def("promote", [](py::object a, py::object b) {
+    return py::reinterpret_steal<py::object>(DTypeToPython(Promote(DTypeFromPython(a.ptr()), DTypeFromPython(b.ptr()))));
+  });
+}
+
+namespace {
+
+int64_t IntFrom(PyObject* o, const AttrField& field) {
+  if (PyLong_Check(o)) {
+    int overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    ENFORCE(!overflow, OutOfRange, "the attribute ", field.name, " must fit into 64 bits, got a larger int");
+    return v;
+  }
+  if (PyIndex_Check(o)) {
+    PyObject* i = PyNumber_Index(o);
+    if (!i) ThrowPythonError();
+    int64_t v = IntFrom(i, field);
+    Py_DECREF(i);
+    return v;
+  }
+  THROW(Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+}
+
+std::string TextFrom(PyObject* o, const AttrField& field) {
+  ENFORCE(PyUnicode_Check(o), Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ",
+          Py_TYPE(o)->tp_name);
+  Py_ssize_t n = 0;
+  const char* s = PyUnicode_AsUTF8AndSize(o, &n);
+  if (!s) ThrowPythonError();
+  return std::string(s, n);
+}
+
+float FloatFrom(PyObject* o, const AttrField& field) {
+  ENFORCE(PyNumber_Check(o) && !PyUnicode_Check(o) && !PyComplex_Check(o), Type, "the attribute ", field.name, " must be ",
+          Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+  double v = PyFloat_AsDouble(o);
+  if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
+  return static_cast<float>(v);
+}
+
+template <class T, class F>
+std::vector<T> ListFrom(PyObject* o, const AttrField& field, F each) {
+  ENFORCE(!PyUnicode_Check(o) && !PyBytes_Check(o), Type, "the attribute ", field.name, " must be ",
+          Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+  if (PyNumber_Check(o) && !PySequence_Check(o)) return {each(o, field)};  // one number stands for a list of it
+  PyObject* fast = PySequence_Fast(o, "");
+  if (!fast) {
+    PyErr_Clear();
+    THROW(Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+  }
+  py::object holder = py::reinterpret_steal<py::object>(fast);
+  std::vector<T> list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
+    list.push_back(each(PySequence_Fast_GET_ITEM(fast, i), field));
+  }
+  return list;
+}
+
+}  // namespace
+
+AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
+  if (field.is_dtype) return static_cast<int32_t>(ToWire(DTypeFromPython(o)));
+  switch (field.type) {
+    case AttrType::kInt: {
+      int64_t v = IntFrom(o, field);
+      ENFORCE(v == static_cast<int32_t>(v), OutOfRange, "the attribute ", field.name, " must fit into 32 bits, got ", v);
+      return static_cast<int32_t>(v);
+    }
+    case AttrType::kLong: return IntFrom(o, field);
+    case AttrType::kFloat: return FloatFrom(o, field);
+    case AttrType::kString: return TextFrom(o, field);
+    case AttrType::kBool: {
+      if (PyBool_Check(o)) return o == Py_True;
+      if (PyLong_Check(o)) {
+        int64_t v = IntFrom(o, field);
+        if (v == 0 || v == 1) return v == 1;
+      }
+      if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool") == 0 || std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool_") == 0) {
+        return PyObject_IsTrue(o) == 1;
+      }
+      THROW(Type, "the attribute ", field.name, " must be True or False, got ", Py_TYPE(o)->tp_name);
+    }
+    case AttrType::kInts:
+      return ListFrom<int32_t>(o, field, [](PyObject* e, const AttrField& f) {
+        int64_t v = IntFrom(e, f);
+        ENFORCE(v == static_cast<int32_t>(v), OutOfRange, "the elements of the attribute ", f.name,
+                " must fit into 32 bits, got ", v);
+        return static_cast<int32_t>(v);
+      });
+    case AttrType::kLongs: return ListFrom<int64_t>(o, field, IntFrom);
+    case AttrType::kFloats: return ListFrom<float>(o, field, FloatFrom);
+    case AttrType::kStrings: return ListFrom<std::string>(o, field, TextFrom);
+    case AttrType::kBools:
+      return ListFrom<bool>(o, field, [](PyObject* e, const AttrField& f) {
+        ENFORCE(PyBool_Check(e), Type, "the elements of the attribute ", f.name, " must be True or False, got ",
+                Py_TYPE(e)->tp_name);
+        return e == Py_True;
+      });
+    default: break;
+  }
+  THROW(Type, "the attribute ", field.name, " is ", Name(field.type), ", which only programs can give");
+}
+
+namespace {
+struct ToPython {
+  PyObject* operator()(int32_t v) const { return PyLong_FromLong(v); }
+  PyObject* operator()(int64_t v) const { return PyLong_FromLongLong(v); }
+  PyObject* operator()(float v) const { return PyFloat_FromDouble(v); }
+  PyObject* operator()(bool v) const { return PyBool_FromLong(v); }
+  PyObject* operator()(const std::string& v) const { return PyUnicode_FromStringAndSize(v.data(), v.size()); }
+  PyObject* operator()(BlockIndex v) const { return PyLong_FromLong(v.index); }
+  template <class T>
+  PyObject* operator()(const std::vector<T>& v) const {
+    PyObject* list = PyList_New(static_cast<Py_ssize_t>(v.size()));
+    for (size_t i = 0; i < v.size(); ++i) PyList_SET_ITEM(list, i, (*this)(static_cast<T>(v[i])));
+    return list;
+  }
+};
+}  // namespace
+
+PyObject* AttrToPython(const AttrValue& value) { return std::visit(ToPython(), value); }
+PyObject* LoDToPython(const LoDLevels& levels) { return ToPython()(levels); }
+
+LoDLevels LoDFromPython(PyObject* o) {
+  if (o == Py_None) return {};
+  try {
+    LoDLevels levels;
+    for (py::handle level : py::reinterpret_borrow<py::object>(o)) {
+      std::vector<int64_t> offsets;
+      for (py::handle v : level) {
+        ENFORCE(PyIndex_Check(v.ptr()), Type, "the offsets of a LoD must be ints, got ", Py_TYPE(v.ptr())->tp_name);
+        offsets.push_back(v.cast<int64_t>());
+      }
+      levels.push_back(std::move(offsets));
+    }
+    return levels;
+  } catch (py::error_already_set&) {
+    THROW(Type, "a LoD must be a list of lists of ints such as [[0, 5, 8]], got ", Py_TYPE(o)->tp_name);
+  } catch (py::cast_error&) {
+    THROW(Type, "a LoD must be a list of lists of ints such as [[0, 5, 8]], got ", Py_TYPE(o)->tp_name);
+  }
+}
+
+PyObject* DimsToPython(const Dims& dims) {
+  PyObject* tuple = PyTuple_New(dims.rank());
+  for (int i = 0; i < dims.rank(); ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(dims[i]));
+  return tuple;
+}
+
+Dims DimsFromPython(PyObject* o) {
+  AttrField field;
+  field.name = "shape";
+  field.type = AttrType::kLongs;
+  std::vector<int64_t> v = std::get<std::vector<int64_t>>(AttrFromPython(o, field));
+  return Dims(v.begin(), v.end());
+}
+
+Place PlaceFromPython(PyObject* o) {
+  py::handle h(o);
+  if (py::isinstance<Place>(h)) return h.cast<Place>();
+  if (PyUnicode_Check(o)) {
+    std::string name = py::str(h);
+    DeviceKind kind;
+    if (name == "cpu") return CPUPlace();
+    if (FindDeviceKind(name, &kind)) return Place{kind, 0};
+    THROW(InvalidArgument, "a place must be CPUPlace(), CUDAPlace(n), CUDAPinnedPlace() or the name of one, got '", name, "'");
+  }
+  THROW(Type, "a place must be CPUPlace(), CUDAPlace(n) or CUDAPinnedPlace(), got ", Py_TYPE(o)->tp_name);
+}
+
+}  // namespace dygraph::python

@@ -1,0 +1,29 @@
+// C++ errors become Python's own, under one base class.
+#pragma once
+
+#include <Python.h>
+
+#include <exception>
+
+#include "base/enforce.h"
+
+namespace dygraph::python {
+
+void AddErrorClasses(PyObject* module);
+// Sets the Python error for the exception in flight. Call inside catch (...).
+void SetErrorFromException();
+// The Python error that is set becomes an Error(Interrupted), so that it passes through C++ unharmed.
+[[noreturn]] void ThrowPythonError();
+
+// Runs f, turning exceptions into Python errors and a null result.
+template <class F>
+PyObject* Guarded(F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    SetErrorFromException();
+    return nullptr;
+  }
+}
+
+}  // namespace dygraph::python

@@ -1,0 +1,203 @@
+#include "python/operators.h"
+
+#include <pybind11/pybind11.h>
+
+#include <cstring>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/nearest.h"
+#include "imperative/door.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/wrapper.h"
+
+namespace dygraph::python {
+
+namespace {
+
+// One operator as Python calls it.
+struct Function {
+  const OpInfo* op;
+  int inputs, attrs;
+  std::vector<PyObject*> names;  // interned: slots, then attributes
+  std::string name, doc;
+  PyMethodDef def;
+  bool returns_one;
+};
+
+int FindKeyword(const Function& f, PyObject* key) {
+  int n = static_cast<int>(f.names.size());
+  for (int i = 0; i < n; ++i) {
+    if (f.names[i] == key) return i;
+  }
+  for (int i = 0; i < n; ++i) {
+    if (PyUnicode_Compare(f.names[i], key) == 0) return i;
+  }
+  return -1;
+}
+
+[[noreturn]] void UnknownKeyword(const Function& f, PyObject* key) {
+  std::vector<std::string> names;
+  for (PyObject* n : f.names) names.push_back(PyUnicode_AsUTF8(n));
+  const char* text = PyUnicode_AsUTF8(key);
+  THROW(Type, f.name, ": there must be an argument of the given name, got '", text, "'.", DidYouMean(text, names));
+}
+
+void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* in) {
+  const SlotInfo& info = f.op->inputs[slot];
+  if (!value || value == Py_None) {
+    ENFORCE(info.dispensable(), Type, f.name, ": the argument ", info.python_name, " must be given, got nothing");
+    return in->Close();
+  }
+  if (__builtin_expect(IsVariable(value), 1)) return in->Add(&VarOf(value));
+  bool list = PyList_Check(value) || PyTuple_Check(value);
+  ENFORCE(list && info.duplicable(), Type, f.name, ": ", info.python_name, " must be ",
+          info.duplicable() ? "a list of Variables" : "a Variable", ", got ", Py_TYPE(value)->tp_name,
+          ". Convert arrays and numbers with dygraph.to_variable()");
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
+  ENFORCE(n > 0, InvalidArgument, f.name, ": ", info.python_name, " must be a list of at least one Variable, got an empty one");
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(value, i);
+    ENFORCE(IsVariable(item), Type, f.name, ": ", info.python_name, "[", i, "] must be a Variable, got ",
+            Py_TYPE(item)->tp_name, ". Convert arrays and numbers with dygraph.to_variable()");
+    in->Push(&VarOf(item));
+  }
+  in->Close();
+}
+
+PyObject* Results(const OpInfo& op, Outputs& out) {
+  PyObject* result = nullptr;
+  std::vector<PyObject*> parts;
+  size_t flat = 0;
+  for (size_t s = 0; s < op.outputs.size(); ++s) {
+    int count = out.slots.count(static_cast<int>(s));
+    if (op.outputs[s].intermediate() || op.outputs[s].extra()) {
+      flat += count;
+      continue;
+    }
+    if (op.outputs[s].duplicable()) {
+      PyObject* list = PyList_New(count);
+      for (int i = 0; i < count; ++i) PyList_SET_ITEM(list, i, Wrap(std::move(out.owned[flat++])));
+      parts.push_back(list);
+    } else {
+      parts.push_back(count ? Wrap(std::move(out.owned[flat])) : (Py_INCREF(Py_None), Py_None));
+      flat += count;
+    }
+  }
+  if (parts.size() == 1) return parts[0];
+  result = PyTuple_New(static_cast<Py_ssize_t>(parts.size()));
+  for (size_t i = 0; i < parts.size(); ++i) PyTuple_SET_ITEM(result, i, parts[i]);
+  return result;
+}
+
+PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const Function& f = *static_cast<const Function*>(PyCapsule_GetPointer(self, nullptr));
+  return Guarded([&]() -> PyObject* {
+    constexpr int kMost = 64;
+    PyObject* bound[kMost];
+    int total = f.inputs + f.attrs;
+    ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ", nargs);
+    for (Py_ssize_t i = 0; i < nargs; ++i) bound[i] = args[i];
+    for (int i = static_cast<int>(nargs); i < total; ++i) bound[i] = nullptr;
+    if (kwnames) {
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+        PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+        int i = FindKeyword(f, key);
+        if (i < 0) UnknownKeyword(f, key);
+        ENFORCE(!bound[i], Type, f.name, ": the argument ", PyUnicode_AsUTF8(key), " must be given once, got it twice");
+        bound[i] = args[nargs + k];
+      }
+    }
+    SlotList<Variable> in;
+    for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in);
+    const Ref<Attrs>* attrs = &f.op->default_attrs;
+    Ref<Attrs> own;
+    for (int i = 0; i < f.attrs; ++i) {
+      PyObject* value = bound[f.inputs + i];
+      if (!value) continue;
+      if (!own) own = Attrs::Make(f.op->attr_table);
+      try {
+        own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
+      } catch (Error& e) {
+        e.AddOperator(f.name);
+        throw;
+      }
+    }
+    if (own) attrs = &own;
+    Outputs out;
+    RunOp(*f.op, *attrs, in, &out);
+    if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
+    return Results(*f.op, out);
+  });
+}
+
+// signature, formula, slots, attributes: what help() shows.
+std::string Document(const OpInfo& op) {
+  std::ostringstream signature, text;
+  signature << op.type << "(";
+  const char* comma = "";
+  for (const SlotInfo& s : op.inputs) {
+    signature << comma << s.python_name << (s.dispensable() ? "=None" : "");
+    comma = ", ";
+  }
+  for (size_t i = 0; i < op.attr_table.fields.size(); ++i) {
+    const AttrField& f = op.attr_table.fields[i];
+    AttrValue v = op.attr_table.Get(op.default_attrs->data(), static_cast<int>(i));
+    signature << comma << f.name << "=";
+    int number = f.is_dtype ? std::get<int32_t>(v) : 0;
+    if (f.is_dtype && number >= 0) signature << "'" << Name(DTypeFromWire(number)) << "'";
+    else if (f.is_dtype) signature << "None";
+    else signature << ToString(v);
+    comma = ", ";
+  }
+  text << signature.str() << ")\n--\n\n" << op.comment << "\n";
+  if (!op.inputs.empty() || !op.attr_table.fields.empty()) {
+    text << "\nParameters\n----------\n";
+    for (const SlotInfo& s : op.inputs) {
+      text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
+           << (s.dispensable() ? ", optional" : "") << "\n    Slot " << s.name << ". " << s.help << "\n";
+    }
+    for (const AttrField& f : op.attr_table.fields) {
+      text << f.name << " : " << (f.is_dtype ? "dtype" : Name(f.type)) << "\n    " << f.help << "\n";
+    }
+  }
+  text << "\nReturns\n-------\n";
+  for (const SlotInfo& s : op.outputs) {
+    if (!s.intermediate() && !s.extra()) {
+      text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable") << "\n    Slot " << s.name
+           << ". " << s.help << "\n";
+    }
+  }
+  return text.str();
+}
+
+}  // namespace
+
+void AddOperatorFunctions(PyObject* module) {
+  static std::vector<std::unique_ptr<Function>> functions;  // method definitions must live as long as the process
+  for (const OpInfo* op : AllOps()) {
+    auto f = std::make_unique<Function>();
+    f->op = op;
+    f->name = op->type;
+    f->inputs = static_cast<int>(op->inputs.size());
+    f->attrs = static_cast<int>(op->attr_table.fields.size());
+    for (const SlotInfo& s : op->inputs) f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
+    for (const AttrField& a : op->attr_table.fields) f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
+    f->returns_one = op->outputs.size() == 1 && !op->outputs[0].duplicable();
+    f->doc = Document(*op);
+    f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),
+              METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};
+    PyObject* self = PyCapsule_New(f.get(), nullptr, nullptr);
+    PyObject* module_name = PyUnicode_FromString("dygraph.functional");
+    PyObject* function = PyCFunction_NewEx(&f->def, self, module_name);
+    Py_DECREF(module_name);
+    Py_DECREF(self);
+    PyModule_AddObject(module, f->name.c_str(), function);
+    functions.push_back(std::move(f));
+  }
+}
+
+}  // namespace dygraph::python

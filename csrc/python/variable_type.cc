@@ -1,0 +1,554 @@
+// The Variable type: life of wrappers, number slots, plain properties. Methods that are not hot are written in Python.
+#include <pybind11/pybind11.h>
+
+#include <structmember.h>
+
+#include <cstring>
+
+#include "imperative/door.h"
+#include "imperative/engine.h"
+#include "imperative/thread_state.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/wrapper.h"
+
+namespace dygraph::python {
+
+namespace {
+
+PyVariable* AsPy(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
+
+// Life of wrappers --------------------------------------------------------------------------------------------------
+
+constexpr int kMostSpare = 256;
+PyObject* spare_wrappers[kMostSpare];
+int spare_count = 0;
+
+// What a dead wrapper leaves to its variable: class and attributes, so that the next wrapper is the same to its users.
+struct WrapperState {
+  PyTypeObject* type;
+  PyObject* dict;
+};
+
+void ReleaseState(void* p) {
+  auto* state = static_cast<WrapperState*>(p);
+  Py_XDECREF(state->dict);
+  Py_DECREF(reinterpret_cast<PyObject*>(state->type));
+  delete state;
+}
+
+void VisitHooks(const Node* node, void (*visit)(void*, void*), void* arg) {
+  if (node && node->unique()) node->VisitHookOwners(visit, arg);
+}
+
+int Traverse(PyObject* self, visitproc visit, void* arg) {
+  PyVariable* p = AsPy(self);
+  Py_VISIT(p->dict);
+  // Only what this wrapper alone keeps alive may be counted as its own.
+  if (p->var && p->var->unique()) {
+    struct Visit {
+      visitproc fn;
+      void* arg;
+      int result;
+    } v{visit, arg, 0};
+    auto each = [](void* owner, void* state) {
+      auto* s = static_cast<Visit*>(state);
+      if (!s->result && owner) s->result = s->fn(static_cast<PyObject*>(owner), s->arg);
+    };
+    VisitHooks(p->var->leaf().get(), each, &v);
+    VisitHooks(p->var->producer().node.get(), each, &v);
+    if (v.result) return v.result;
+  }
+  return 0;
+}
+
+int Clear(PyObject* self) {
+  PyVariable* p = AsPy(self);
+  Py_CLEAR(p->dict);
+  if (p->var && p->var->unique()) {
+    if (p->var->leaf()) p->var->leaf()->ClearHooks();
+    if (p->var->producer().node && p->var->producer().node->unique()) p->var->producer().node->ClearHooks();
+  }
+  return 0;
+}
+
+void Dealloc(PyObject* self) {
+  PyVariable* p = AsPy(self);
+  PyTypeObject* type = Py_TYPE(self);
+  if (PyObject_GC_IsTracked(self)) PyObject_GC_UnTrack(self);
+  if (p->weakrefs) PyObject_ClearWeakRefs(self);
+  if (Variable* var = p->var) {
+    p->var = nullptr;
+    var->wrapper = nullptr;
+    if (!var->unique() && (type != &VariableType || p->dict)) {
+      Py_INCREF(reinterpret_cast<PyObject*>(type));
+      var->wrapper_state = new WrapperState{type, std::exchange(p->dict, nullptr)};
+    }
+    var->Release();
+  }
+  Py_CLEAR(p->dict);
+  if (type == &VariableType && spare_count < kMostSpare) {
+    spare_wrappers[spare_count++] = self;
+    return;
+  }
+  type->tp_free(self);
+}
+
+PyObject* NewWrapper(PyTypeObject* type) {
+  if (type == &VariableType && spare_count > 0) {
+    PyObject* self = spare_wrappers[--spare_count];
+    return PyObject_Init(self, &VariableType);
+  }
+  PyObject* self = type->tp_alloc(type, 0);  // tracks; a bare wrapper refers to nothing the collector should see
+  if (self && type == &VariableType) PyObject_GC_UnTrack(self);
+  return self;
+}
+
+PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = NewWrapper(type);
+  if (!self) return nullptr;
+  Ref<Variable> var = Variable::Make();
+  var->wrapper = self;
+  AsPy(self)->var = var.Detach();
+  return self;
+}
+
+int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"value", "lod", "dtype", "stop_gradient", "name", nullptr};
+  PyObject *value = Py_None, *lod = Py_None, *dtype = Py_None;
+  int stop_gradient = 1;
+  const char* name = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOpz", const_cast<char**>(names), &value, &lod, &dtype,
+                                   &stop_gradient, &name)) {
+    return -1;
+  }
+  PyObject* done = Guarded([&]() -> PyObject* {
+    Variable& var = VarOf(self);
+    if (value != Py_None) {
+      DType cast = dtype == Py_None ? DType::kUnset : DTypeFromPython(dtype);
+      Tensor t = IsVariable(value) ? VarOf(value).tensor() : TensorFromPython(value, cast);
+      if (lod != Py_None) t.SetLoD(LoDFromPython(lod));
+      var.SetValue(Value(std::move(t)));
+    }
+    if (!stop_gradient) var.set_stop_gradient(false);
+    if (name) var.set_name(name);
+    Py_RETURN_NONE;
+  });
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+int SetAttr(PyObject* self, PyObject* name, PyObject* value) {
+  int result = PyObject_GenericSetAttr(self, name, value);
+  if (AsPy(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return result;
+}
+
+// Numbers -------------------------------------------------------------------------------------------------------------
+
+const OpInfo& Op(const char* type) { return GetOp(type); }
+
+Ref<Variable> CastTo(Variable& x, DType dtype) {
+  static const OpInfo& op = Op("cast");
+  Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+  attrs->Set("in_dtype", static_cast<int32_t>(ToWire(x.value().dtype())));
+  attrs->Set("out_dtype", static_cast<int32_t>(ToWire(dtype)));
+  return RunUnary(op, attrs, x);
+}
+
+// Both sides as variables of one type: numbers take the other side's, arrays become variables, types are promoted.
+struct Operands {
+  Ref<Variable> x, y;
+  bool ok = false;
+  Operands(PyObject* a, PyObject* b) {
+    if (!Side(a, b, &x) || !Side(b, a, &y)) return;
+    ok = true;
+    DType s = x->value().dtype(), t = y->value().dtype();
+    if (s == t) return;
+    DType both = Promote(s, t);
+    if (s != both) x = CastTo(*x, both);
+    if (t != both) y = CastTo(*y, both);
+  }
+
+ private:
+  static bool Side(PyObject* o, PyObject* other, Ref<Variable>* out) {
+    if (IsVariable(o)) {
+      *out = Ref<Variable>(&VarOf(o));
+    } else if (IsPythonNumber(o) && IsVariable(other)) {
+      *out = Variable::Make(Value(ScalarTensor(o, VarOf(other).value().dtype())));
+    } else if (PyObject_HasAttrString(o, "__array_interface__")) {
+      *out = Variable::Make(Value(TensorFromPython(o)));
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
+PyObject* BinarySlow(const OpInfo& op, PyObject* a, PyObject* b) {
+  return Guarded([&]() -> PyObject* {
+    Operands both(a, b);
+    if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
+    return Wrap(RunBinary(op, op.default_attrs, *both.x, *both.y));
+  });
+}
+
+inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
+  if (__builtin_expect(IsVariable(a) && IsVariable(b), 1)) {
+    Variable &x = VarOf(a), &y = VarOf(b);
+    if (x.value().is_tensor() && y.value().is_tensor() && x.tensor().dtype() == y.tensor().dtype()) {
+      return Guarded([&] { return Wrap(RunBinary(op, op.default_attrs, x, y)); });
+    }
+  }
+  return BinarySlow(op, a, b);
+}
+
+// x * s and x + s with a Python number are one `scale`, unless its float attribute would round the number.
+bool FitsScale(Variable& x, PyObject* number, float* value) {
+  if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
+  DType t = x.tensor().dtype();
+  if (t != DType::kFloat32 && t != DType::kFloat64) return false;
+  double v = PyFloat_AsDouble(number);
+  if (v == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  *value = static_cast<float>(v);
+  return t == DType::kFloat32 || static_cast<double>(*value) == v;
+}
+
+PyObject* Scaled(Variable& x, float scale, float bias) {
+  static const OpInfo& op = Op("scale");
+  static const int kScale = op.attr_table.Require("scale"), kBias = op.attr_table.Require("bias");
+  return Guarded([&] {
+    Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+    if (scale != 1) attrs->Set(kScale, scale);
+    if (bias != 0) attrs->Set(kBias, bias);
+    return Wrap(RunUnary(op, attrs, x));
+  });
+}
+
+PyObject* NbAdd(PyObject* a, PyObject* b) {
+  static const OpInfo& op = Op("elementwise_add");
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
+  return Binary(op, a, b);
+}
+
+PyObject* NbSubtract(PyObject* a, PyObject* b) {
+  static const OpInfo& op = Op("elementwise_sub");
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
+  return Binary(op, a, b);
+}
+
+PyObject* NbMultiply(PyObject* a, PyObject* b) {
+  static const OpInfo& op = Op("elementwise_mul");
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), s, 0);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), s, 0);
+  return Binary(op, a, b);
+}
+
+// Python's true division of integers gives floats.
+PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
+  static const OpInfo& op = Op("elementwise_div");
+  return Guarded([&]() -> PyObject* {
+    Operands both(a, b);
+    if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
+    if (!IsFloating(both.x->value().dtype())) {
+      both.x = CastTo(*both.x, DType::kFloat32);
+      both.y = CastTo(*both.y, DType::kFloat32);
+    }
+    return Wrap(RunBinary(op, op.default_attrs, *both.x, *both.y));
+  });
+}
+
+PyObject* NbMatmul(PyObject* a, PyObject* b) {
+  static const OpInfo& op = Op("matmul_v2");
+  return Binary(op, a, b);
+}
+
+PyObject* NbPower(PyObject* a, PyObject* b, PyObject*) {
+  static const OpInfo& power = Op("pow");
+  static const OpInfo& elementwise = Op("elementwise_pow");
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) {
+    return Guarded([&] {
+      Ref<Attrs> attrs = Attrs::Make(power.attr_table);
+      attrs->Set("factor", s);
+      return Wrap(RunUnary(power, attrs, VarOf(a)));
+    });
+  }
+  return BinarySlow(elementwise, a, b);
+}
+
+PyObject* NbNegative(PyObject* a) {
+  static const OpInfo& op = Op("scale");
+  return Guarded([&] {
+    Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+    attrs->Set("scale", -1.0f);
+    return Wrap(RunUnary(op, attrs, VarOf(a)));
+  });
+}
+
+PyObject* NbPositive(PyObject* a) {
+  Py_INCREF(a);
+  return a;
+}
+
+void TellRead(PyObject* self, const char* how) {
+  for (Listener* l : CurrentThread().listeners) l->OnRead(VarOf(self), how);
+}
+
+PyObject* NbFloat(PyObject* a) {
+  return Guarded([&] {
+    TellRead(a, "float()");
+    const Tensor& t = VarOf(a).tensor();
+    if (t.dtype() == DType::kFloat32 && t.numel() == 1) return PyFloat_FromDouble(*t.data<float>());
+    PyObject* item = ItemFromTensor(t);
+    PyObject* result = item ? PyNumber_Float(item) : nullptr;
+    Py_XDECREF(item);
+    return result;
+  });
+}
+
+PyObject* NbInt(PyObject* a) {
+  return Guarded([&] {
+    TellRead(a, "int()");
+    PyObject* item = ItemFromTensor(VarOf(a).tensor());
+    PyObject* result = item ? PyNumber_Long(item) : nullptr;
+    Py_XDECREF(item);
+    return result;
+  });
+}
+
+PyObject* NbIndex(PyObject* a) {
+  return Guarded([&]() -> PyObject* {
+    TellRead(a, "index()");
+    const Tensor& t = VarOf(a).tensor();
+    ENFORCE(IsInteger(t.dtype()) && t.numel() == 1, Type,
+            "only an integer variable of one element serves as an index, got ", t.dtype(), " of shape ", t.dims());
+    return ItemFromTensor(t);
+  });
+}
+
+int NbBool(PyObject* a) {
+  PyObject* result = Guarded([&] {
+    TellRead(a, "bool()");
+    const Tensor& t = VarOf(a).tensor();
+    ENFORCE(t.numel() == 1, InvalidArgument, "the truth of a variable of ", t.numel(),
+            " elements is ambiguous, got shape ", t.dims(), ". Reduce it first");
+    return ItemFromTensor(t);
+  });
+  if (!result) return -1;
+  int truth = PyObject_IsTrue(result);
+  Py_DECREF(result);
+  return truth;
+}
+
+PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
+  static const OpInfo* const ops[] = {&Op("less_than"), &Op("less_equal"), &Op("equal"),
+                                      &Op("not_equal"), &Op("greater_than"), &Op("greater_equal")};
+  return BinarySlow(*ops[how], a, b);
+}
+
+Py_hash_t Hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(AsPy(self)->var) >> 4); }
+
+PyNumberMethods number_methods;
+
+// Properties ------------------------------------------------------------------------------------------------------------
+
+PyObject* GetShape(PyObject* self, void*) {
+  return Guarded([&] { return DimsToPython(VarOf(self).value().dims()); });
+}
+PyObject* GetDType(PyObject* self, void*) {
+  return Guarded([&] { return DTypeToPython(VarOf(self).value().dtype()); });
+}
+PyObject* GetNdim(PyObject* self, void*) {
+  return Guarded([&] { return PyLong_FromLong(VarOf(self).value().dims().rank()); });
+}
+PyObject* GetSize(PyObject* self, void*) {
+  return Guarded([&] { return PyLong_FromLongLong(Numel(VarOf(self).value().dims())); });
+}
+PyObject* GetPlace(PyObject* self, void*) {
+  return Guarded([&] { return pybind11::cast(VarOf(self).value().place()).release().ptr(); });
+}
+PyObject* GetStopGradient(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).stop_gradient()); }
+int SetStopGradient(PyObject* self, PyObject* value, void*) {
+  int truth = value ? PyObject_IsTrue(value) : -1;
+  if (truth < 0) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "stop_gradient cannot be deleted");
+    return -1;
+  }
+  PyObject* done = Guarded([&]() -> PyObject* {
+    VarOf(self).set_stop_gradient(truth);
+    Py_RETURN_NONE;
+  });
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+PyObject* GetPersistable(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).persistable); }
+int SetPersistable(PyObject* self, PyObject* value, void*) {
+  VarOf(self).persistable = value && PyObject_IsTrue(value) == 1;
+  return 0;
+}
+PyObject* GetIsLeaf(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).IsLeaf()); }
+PyObject* GetName(PyObject* self, void*) {
+  const std::string& name = VarOf(self).name();
+  return PyUnicode_FromStringAndSize(name.data(), name.size());
+}
+int SetName(PyObject* self, PyObject* value, void*) {
+  const char* text = value ? PyUnicode_AsUTF8(value) : nullptr;
+  if (!text) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "name cannot be deleted");
+    return -1;
+  }
+  VarOf(self).set_name(text);
+  return 0;
+}
+PyObject* GetGrad(PyObject* self, void*) {
+  return Guarded([&] { return Wrap(VarOf(self).grad()); });
+}
+int SetGrad(PyObject* self, PyObject* value, void*) {
+  PyObject* done = Guarded([&]() -> PyObject* {
+    Variable& var = VarOf(self);
+    if (!value || value == Py_None) {
+      var.ClearGrad();
+      Py_RETURN_NONE;
+    }
+    Variable& grad = RequireVariable(value, "grad");
+    ENFORCE(grad.value().dims() == var.value().dims() && grad.value().dtype() == var.value().dtype(), InvalidArgument,
+            "a gradient must have the shape and type of its variable, ", var.value().dims(), " of ",
+            var.value().dtype(), ", got ", grad.value().dims(), " of ", grad.value().dtype());
+    var.SetGrad(Ref<Variable>(&grad));
+    Py_RETURN_NONE;
+  });
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+PyGetSetDef properties[] = {
+    {"shape", GetShape, nullptr, "Sizes of the axes, a tuple of ints.", nullptr},
+    {"dtype", GetDType, nullptr, "Element type.", nullptr},
+    {"ndim", GetNdim, nullptr, "Number of axes.", nullptr},
+    {"size", GetSize, nullptr, "Number of elements.", nullptr},
+    {"place", GetPlace, nullptr, "Where the data lies.", nullptr},
+    {"stop_gradient", GetStopGradient, SetStopGradient, "True: no gradient flows into or through it.", nullptr},
+    {"persistable", GetPersistable, SetPersistable, "True: survives a run of a program and is saved.", nullptr},
+    {"is_leaf", GetIsLeaf, nullptr, "True: no recorded operator computed it.", nullptr},
+    {"name", GetName, SetName, "Its name; empty if it has none.", nullptr},
+    {"grad", GetGrad, SetGrad, "Gradient of the last backward passes, or None.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// Methods that must be quick ----------------------------------------------------------------------------------------------
+
+PyObject* MethodNumpy(PyObject* self, PyObject*) {
+  return Guarded([&] {
+    TellRead(self, "numpy()");
+    const Value& v = VarOf(self).value();
+    return ArrayFromTensor(v.is_rows() ? v.ToDense() : v.tensor());
+  });
+}
+PyObject* MethodItem(PyObject* self, PyObject*) {
+  return Guarded([&] {
+    TellRead(self, "item()");
+    return ItemFromTensor(VarOf(self).tensor());
+  });
+}
+PyObject* MethodDetach(PyObject* self, PyObject*) {
+  return Guarded([&] { return Wrap(VarOf(self).Detach()); });
+}
+PyObject* MethodClearGradient(PyObject* self, PyObject*) {
+  VarOf(self).ClearGrad();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"numpy", MethodNumpy, METH_NOARGS, "numpy()\n--\n\nThe values as an independent, writable NumPy array."},
+    {"item", MethodItem, METH_NOARGS,
+     "item()\n--\n\nThe only element as a Python number. ValueError for more or fewer than one."},
+    {"detach", MethodDetach, METH_NOARGS, "detach()\n--\n\nThe same values without a past; no gradient flows through."},
+    {"clear_gradient", MethodClearGradient, METH_NOARGS, "clear_gradient()\n--\n\nForgets the gradient."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyTypeObject VariableType{};
+
+Variable& RequireVariable(PyObject* o, const char* what) {
+  ENFORCE(IsVariable(o), Type, what, " must be a Variable, got ", Py_TYPE(o)->tp_name,
+          ". Convert arrays and numbers with dygraph.to_variable()");
+  return VarOf(o);
+}
+
+PyObject* Wrap(Ref<Variable> var) {
+  if (__builtin_expect(!var, 0)) Py_RETURN_NONE;
+  if (var->wrapper) {
+    PyObject* existing = static_cast<PyObject*>(var->wrapper);
+    Py_INCREF(existing);
+    return existing;
+  }
+  PyTypeObject* type = &VariableType;
+  WrapperState* state = static_cast<WrapperState*>(std::exchange(var->wrapper_state, nullptr));
+  if (state) type = state->type;
+  PyObject* self = NewWrapper(type);
+  if (!self) ThrowPythonError();
+  if (state) {
+    AsPy(self)->dict = std::exchange(state->dict, nullptr);
+    ReleaseState(state);
+    if (AsPy(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  }
+  var->wrapper = self;
+  AsPy(self)->var = var.Detach();
+  return self;
+}
+
+void SetTypeAttribute(const char* name, PyObject* value) {
+  PyDict_SetItemString(VariableType.tp_dict, name, value);
+  PyType_Modified(&VariableType);
+}
+
+bool ReadyVariableType() {
+  number_methods.nb_add = NbAdd;
+  number_methods.nb_subtract = NbSubtract;
+  number_methods.nb_multiply = NbMultiply;
+  number_methods.nb_true_divide = NbTrueDivide;
+  number_methods.nb_matrix_multiply = NbMatmul;
+  number_methods.nb_power = NbPower;
+  number_methods.nb_negative = NbNegative;
+  number_methods.nb_positive = NbPositive;
+  number_methods.nb_float = NbFloat;
+  number_methods.nb_int = NbInt;
+  number_methods.nb_index = NbIndex;
+  number_methods.nb_bool = NbBool;
+  PyTypeObject& t = VariableType;
+  Py_SET_REFCNT(&t, 1);
+  t.tp_name = "dygraph.Variable";
+  t.tp_doc =
+      "Variable(value=None, lod=None, dtype=None, stop_gradient=True, name=None)\n--\n\n"
+      "An eager variable: values, and a gradient where stop_gradient is False.";
+  t.tp_basicsize = sizeof(PyVariable);
+  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  t.tp_new = New;
+  t.tp_init = Init;
+  t.tp_dealloc = Dealloc;
+  t.tp_traverse = Traverse;
+  t.tp_clear = Clear;
+  t.tp_free = PyObject_GC_Del;
+  t.tp_setattro = SetAttr;
+  t.tp_getattro = PyObject_GenericGetAttr;
+  t.tp_dictoffset = offsetof(PyVariable, dict);
+  t.tp_weaklistoffset = offsetof(PyVariable, weakrefs);
+  t.tp_as_number = &number_methods;
+  t.tp_richcompare = RichCompare;
+  t.tp_hash = Hash;
+  t.tp_getset = properties;
+  t.tp_methods = methods;
+  Variable::release_wrapper_state = ReleaseState;
+  return PyType_Ready(&t) == 0;
+}
+
+}  // namespace dygraph::python

@@ -1,0 +1,32 @@
+// The Python face of a Variable: a raw type, because two objects in and one out must cost tens of nanoseconds.
+#pragma once
+
+#include <Python.h>
+
+#include "imperative/variable.h"
+
+namespace dygraph::python {
+
+struct PyVariable {
+  PyObject_HEAD
+  Variable* var;  // owned
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+
+extern PyTypeObject VariableType;
+
+inline bool IsVariable(PyObject* o) {
+  return Py_TYPE(o) == &VariableType || PyType_IsSubtype(Py_TYPE(o), &VariableType);
+}
+inline Variable& VarOf(PyObject* o) { return *reinterpret_cast<PyVariable*>(o)->var; }
+// TypeError naming the argument when it is something else.
+Variable& RequireVariable(PyObject* o, const char* what);
+// The one wrapper of a variable: the living one, or a new one. A new reference; None for a null variable.
+PyObject* Wrap(Ref<Variable> var);
+
+// Adds methods written in Python to the type.
+void SetTypeAttribute(const char* name, PyObject* value);
+bool ReadyVariableType();
+
+}  // namespace dygraph::python
