@@ -41,8 +41,8 @@ class CMakeBuild(build_ext):
         in_place = self.editable_mode or self.inplace
         package = (ROOT if in_place else Path(self.build_lib).resolve()) / "dygraph"
         objects = build_directory()
-        # pip's build environment moves at every run, and CMake's cache remembers the last one. `cmake --fresh`
-        # would drop the objects with it; without the cache Ninja recompiles only what really changed.
+        # pip's build environment moves at every run, and CMake's cache remembers the last one.
+        # `cmake --fresh` would drop the objects with the cache; so only the cache goes.
         (objects / "CMakeCache.txt").unlink(missing_ok=True)
         configure = [
             "cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(objects),

@@ -1,0 +1,18 @@
+"""Settings of all tests: one compute thread by default, and the same random examples each run."""
+
+import os
+
+# Before libgomp loads: on two cores spinning threads of several processes would fight.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("deterministic")
