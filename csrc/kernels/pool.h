@@ -136,7 +136,7 @@ inline int64_t LongestWindow(const PoolAxis& axis) {
   return most;
 }
 
-// One channel: the vector units work along a row of outputs instead. body(plane, row, first, n) sees n <= kPoolTile
+// One channel: work goes along a row of outputs instead; only the picking of the taps stays scalar. body(plane, row, first, n) sees n <= kPoolTile
 // outputs from `first` of one row.
 template <class Body>
 void ForPoolLines(const PoolShape& s, int64_t taps, const Body& body) {
@@ -155,25 +155,31 @@ void MaxPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y, int
   const PoolShape* p = &shape;
   ForPoolLines(shape, longest * longest, [=](int64_t plane, int64_t i, int64_t first, int64_t n)
                                              __attribute__((always_inline)) {
-    T value[kPoolTile];
-    int32_t at[kPoolTile];
-    const int64_t* w0 = p->w.begin.data() + first;
-    const int64_t* w1 = p->w.end.data() + first;
+    T value[kPoolTile], tap[kPoolTile];
+    int32_t at[kPoolTile], column[kPoolTile], length[kPoolTile];
+    for (int64_t k = 0; k < n; ++k) {
+      column[k] = static_cast<int32_t>(p->w.begin[first + k]);
+      length[k] = static_cast<int32_t>(p->w.end[first + k]) - column[k];
+    }
     const T* from = x + plane * p->InPixels();
     int64_t width = p->w.in, h0 = p->h.begin[i], h1 = p->h.end[i];
     for (int64_t k = 0; k < n; ++k) {
-      value[k] = from[h0 * width + w0[k]];
-      at[k] = static_cast<int32_t>(h0 * width + w0[k]);
+      value[k] = from[h0 * width + column[k]];
+      at[k] = static_cast<int32_t>(h0 * width) + column[k];
     }
     for (int64_t h = h0; h < h1; ++h) {
-      for (int64_t t = 0; t < longest; ++t) {
+      const T* row = from + h * width;
+      int32_t start = static_cast<int32_t>(h * width);
+      for (int32_t t = 0; t < static_cast<int32_t>(longest); ++t) {
         for (int64_t k = 0; k < n; ++k) {
           // A shorter window looks again at its first pixel, which changes nothing.
-          int64_t pixel = h * width + (w0[k] + t < w1[k] ? w0[k] + t : w0[k]);
-          T v = from[pixel];
+          tap[k] = row[column[k] + (t < length[k] ? t : 0)];
+        }
+        for (int64_t k = 0; k < n; ++k) {
+          T v = tap[k];
           bool better = ((v > value[k]) | (v != v)) & (value[k] == value[k]);
           value[k] = better ? v : value[k];
-          at[k] = better ? static_cast<int32_t>(pixel) : at[k];
+          at[k] = better ? start + column[k] + t : at[k];
         }
       }
     }
