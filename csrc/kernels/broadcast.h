@@ -9,9 +9,10 @@
 
 namespace dygraph::kernels {
 
-// Element strides of a dense operand of shape `in`, whose first dimension meets dimension `axis` of `out`, over the
-// shape `out`; 0 where it is broadcast. Shapes were checked by the caller.
-inline void BroadcastStrides(Span<const int64_t> in, Span<const int64_t> out, int64_t axis, int64_t* strides) {
+// Element strides of a dense operand of shape `in`, whose first dimension meets dimension `axis` of
+// `out`, over the shape `out`; 0 where it is broadcast. Shapes were checked by the caller.
+inline void BroadcastStrides(Span<const int64_t> in, Span<const int64_t> out, int64_t axis,
+                             int64_t* strides) {
   for (size_t i = 0; i < out.size(); ++i) strides[i] = 0;
   int64_t stride = 1;
   for (int64_t i = static_cast<int64_t>(in.size()) - 1; i >= 0; --i) {
@@ -23,7 +24,8 @@ inline void BroadcastStrides(Span<const int64_t> in, Span<const int64_t> out, in
 namespace detail {
 
 template <int kX, int kY, class A, class B, class Out, class F>
-DYGRAPH_INLINE void BroadcastRow(const A* x, int64_t sx, const B* y, int64_t sy, Out* out, int64_t n, F f) {
+DYGRAPH_INLINE void BroadcastRow(const A* x, int64_t sx, const B* y, int64_t sy, Out* out,
+                                 int64_t n, F f) {
   if constexpr (kX == 0) {
     const A x0 = *x;
     DYGRAPH_IVDEP
@@ -34,7 +36,8 @@ DYGRAPH_INLINE void BroadcastRow(const A* x, int64_t sx, const B* y, int64_t sy,
     for (int64_t i = 0; i < n; ++i) out[i] = f(x[i * (kX < 0 ? sx : kX)], y0);
   } else {
     DYGRAPH_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i * (kX < 0 ? sx : kX)], y[i * (kY < 0 ? sy : kY)]);
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = f(x[i * (kX < 0 ? sx : kX)], y[i * (kY < 0 ? sy : kY)]);
   }
 }
 
@@ -66,7 +69,8 @@ void BroadcastRows(const Walk<2>& walk, const A* x, const B* y, Out* out, F f, i
 
 }  // namespace detail
 
-// out[i] = f(x[...], y[...]) over the dense shape `dims`. `out` may be exactly x or y where that one is not broadcast.
+// out[i] = f(x[...], y[...]) over the dense shape `dims`. `out` may be exactly x or y where that
+// one is not broadcast.
 template <class A, class B, class Out, class F>
 void Broadcast(Span<const int64_t> dims, const A* x, Span<const int64_t> x_strides, const B* y,
                Span<const int64_t> y_strides, Out* out, F f, int64_t cost = 1) {
@@ -93,8 +97,8 @@ void Broadcast(Span<const int64_t> dims, const A* x, Span<const int64_t> x_strid
   detail::BroadcastRows<-1, -1>(walk, x, y, out, f, cost);
 }
 
-// The gradient of broadcasting: sums g, of shape `dims` with strides `g_strides`, over the dimensions where
-// `out_strides` is 0. `out` must be dense over the others.
+// The gradient of broadcasting: sums g, of shape `dims` with strides `g_strides`, over the
+// dimensions where `out_strides` is 0. `out` must be dense over the others.
 template <class T>
 void SumTo(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, T* out,
            Span<const int64_t> out_strides) {

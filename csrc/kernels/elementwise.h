@@ -1,4 +1,5 @@
-// Elementwise loops over contiguous arrays. An output may be exactly one of the inputs, never a shifted one.
+// Elementwise loops over contiguous arrays. An output may be exactly one of the inputs, never a
+// shifted one.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Three ways, chosen by shape alone: register tiles straight from the operands (tiny products, few rows), dot products
-// (matrix times vector along rows), and packed panels for the rest. Tiles are GCC vectors, one kernel per instruction
-// set. Products are cut over m and n only.
+// Three ways, chosen by shape alone: register tiles straight from the operands (tiny products, few
+// rows), dot products (matrix times vector along rows), and packed panels for the rest. Tiles are
+// GCC vectors, one kernel per instruction set. Products are cut over m and n only.
 #include "kernels/gemm.h"
 
 #include <algorithm>
@@ -30,11 +30,12 @@ struct TileBase {
   static constexpr int kBytes = 16, kRows = 4, kVecs = 2, kDirectRows = 4;
 };
 
-// Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in the third.
+// Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in
+// the third.
 constexpr int64_t kDepth = 256, kBlockRows = 192, kSlab = 2048;
-constexpr int64_t kDirectVolume = 48 * 48 * 48;       // packing does not pay below
-constexpr int64_t kSmallOperand = 64 * 64;            // elements of a b that is transposed on the stack
-constexpr int64_t kThreadVolume = 1 << 20;            // m n k worth a thread
+constexpr int64_t kDirectVolume = 48 * 48 * 48;  // packing does not pay below
+constexpr int64_t kSmallOperand = 64 * 64;       // elements of a b that is transposed on the stack
+constexpr int64_t kThreadVolume = 1 << 20;       // m n k worth a thread
 
 template <class T>
 struct Operand {  // element (i, j) of op(x) lies at x[i * row + j * column]
@@ -44,8 +45,8 @@ struct Operand {  // element (i, j) of op(x) lies at x[i * row + j * column]
 
 // acc[i][v] = sum over p of a(i, p) * b(p, vector v).
 template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void Multiply(int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row,
-                             typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs]) {
+DYGRAPH_INLINE void Multiply(int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b,
+                             int64_t b_row, typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs]) {
   using Vec = typename VecOf<T, kBytes>::type;
   constexpr int kLanes = kBytes / sizeof(T);
 #pragma GCC unroll 16
@@ -69,8 +70,8 @@ DYGRAPH_INLINE void Multiply(int64_t k, const T* a, int64_t a_row, int64_t a_col
 }
 
 template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void Store(const typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs], T alpha, T beta, T* c,
-                          int64_t ldc) {
+DYGRAPH_INLINE void Store(const typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs], T alpha,
+                          T beta, T* c, int64_t ldc) {
   using Vec = typename VecOf<T, kBytes>::type;
   constexpr int kLanes = kBytes / sizeof(T);
 #pragma GCC unroll 16
@@ -90,8 +91,8 @@ DYGRAPH_INLINE void Store(const typename VecOf<T, kBytes>::type (&acc)[kRows][kV
 }
 
 template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void DirectTile(int64_t k, T alpha, const Operand<T>& a, int64_t i, const T* b, int64_t b_row, T beta,
-                               T* c, int64_t ldc) {
+DYGRAPH_INLINE void DirectTile(int64_t k, T alpha, const Operand<T>& a, int64_t i, const T* b,
+                               int64_t b_row, T beta, T* c, int64_t ldc) {
   typename VecOf<T, kBytes>::type acc[kRows][kVecs];
   Multiply<T, kBytes, kRows, kVecs>(k, a.x + i * a.row, a.row, a.column, b, b_row, acc);
   Store<T, kBytes, kRows, kVecs>(acc, alpha, beta, c + i * ldc, ldc);
@@ -99,8 +100,8 @@ DYGRAPH_INLINE void DirectTile(int64_t k, T alpha, const Operand<T>& a, int64_t 
 
 // Columns [0, n) of kRows rows, in vectors of kBytes and then of ever half as much.
 template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void DirectColumns(int64_t n, int64_t k, T alpha, const Operand<T>& a, int64_t i, const T* b,
-                                  int64_t b_row, T beta, T* c, int64_t ldc) {
+DYGRAPH_INLINE void DirectColumns(int64_t n, int64_t k, T alpha, const Operand<T>& a, int64_t i,
+                                  const T* b, int64_t b_row, T beta, T* c, int64_t ldc) {
   constexpr int kStep = kVecs * kBytes / static_cast<int>(sizeof(T));
   for (; n >= kStep; n -= kStep, b += kStep, c += kStep) {
     DirectTile<T, kBytes, kRows, kVecs>(k, alpha, a, i, b, b_row, beta, c, ldc);
@@ -114,8 +115,9 @@ DYGRAPH_INLINE void DirectColumns(int64_t n, int64_t k, T alpha, const Operand<T
 }
 
 template <class T, int kBytes, int kRows>
-DYGRAPH_INLINE void DirectRows(int64_t i, int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a, const T* b,
-                               int64_t b_row, T beta, T* c, int64_t ldc) {
+DYGRAPH_INLINE void DirectRows(int64_t i, int64_t m, int64_t n, int64_t k, T alpha,
+                               const Operand<T>& a, const T* b, int64_t b_row, T beta, T* c,
+                               int64_t ldc) {
   constexpr int kVecs = kRows >= 4 ? 2 : kRows == 2 ? 4 : 8;  // one row: long stretches of b's rows
   for (; i + kRows <= m; i += kRows) {
     DirectColumns<T, kBytes, kRows, kVecs>(n, k, alpha, a, i, b, b_row, beta, c, ldc);
@@ -127,8 +129,8 @@ DYGRAPH_INLINE void DirectRows(int64_t i, int64_t m, int64_t n, int64_t k, T alp
 
 // c[i * stride] = alpha * (row i of x) . v + beta * c[i * stride]
 template <class T, int kBytes>
-DYGRAPH_INLINE void Dots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v, T beta, T* c,
-                         int64_t stride) {
+DYGRAPH_INLINE void Dots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v, T beta,
+                         T* c, int64_t stride) {
   using Vec = typename VecOf<T, kBytes>::type;
   constexpr int kLanes = kBytes / sizeof(T);
   for (int64_t i = 0; i < m; ++i, x += ldx) {
@@ -166,15 +168,18 @@ using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
 // to[p * kWidth + i] = x(i, p) for i < count, p < k; zeros for the other i.
 template <class T, int kWidth>
-DYGRAPH_INLINE void PackPanel(const T* x, int64_t i_stride, int64_t p_stride, int64_t count, int64_t k, T* to) {
+DYGRAPH_INLINE void PackPanel(const T* x, int64_t i_stride, int64_t p_stride, int64_t count,
+                              int64_t k, T* to) {
   if (i_stride == 1 && count == kWidth) {
-    for (int64_t p = 0; p < k; ++p) std::memcpy(to + p * kWidth, x + p * p_stride, kWidth * sizeof(T));
+    for (int64_t p = 0; p < k; ++p)
+      std::memcpy(to + p * kWidth, x + p * p_stride, kWidth * sizeof(T));
     return;
   }
   if (count < kWidth) std::fill(to, to + k * kWidth, T(0));
   if (p_stride == 1) {
     typedef BitsOf<T> Bits __attribute__((may_alias));
-    detail::TransposeBlock(reinterpret_cast<const Bits*>(x), i_stride, reinterpret_cast<Bits*>(to), kWidth, count, k);
+    detail::TransposeBlock(reinterpret_cast<const Bits*>(x), i_stride, reinterpret_cast<Bits*>(to),
+                           kWidth, count, k);
     return;
   }
   for (int64_t p = 0; p < k; ++p) {
@@ -183,8 +188,8 @@ DYGRAPH_INLINE void PackPanel(const T* x, int64_t i_stride, int64_t p_stride, in
 }
 
 template <class T, class Tile>
-DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a, const Operand<T>& b, T beta,
-                           T* c, int64_t ldc, T* a_pack, T* b_pack) {
+DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a,
+                           const Operand<T>& b, T beta, T* c, int64_t ldc, T* a_pack, T* b_pack) {
   constexpr int kBytes = Tile::kBytes, kRows = Tile::kRows, kVecs = Tile::kVecs;
   constexpr int kColumns = kVecs * kBytes / static_cast<int>(sizeof(T));
   for (int64_t j0 = 0; j0 < n; j0 += kSlab) {
@@ -205,14 +210,17 @@ DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Opera
         for (int64_t j = 0; j < nj; j += kColumns) {
           for (int64_t i = 0; i < ni; i += kRows) {
             typename VecOf<T, kBytes>::type acc[kRows][kVecs];
-            Multiply<T, kBytes, kRows, kVecs>(np, a_pack + i * np, 1, kRows, b_pack + j * np, kColumns, acc);
+            Multiply<T, kBytes, kRows, kVecs>(np, a_pack + i * np, 1, kRows, b_pack + j * np,
+                                              kColumns, acc);
             T* to = c + (i0 + i) * ldc + j0 + j;
-            int64_t rows = std::min<int64_t>(kRows, ni - i), columns = std::min<int64_t>(kColumns, nj - j);
+            int64_t rows = std::min<int64_t>(kRows, ni - i),
+                    columns = std::min<int64_t>(kColumns, nj - j);
             if (rows == kRows && columns == kColumns) {
               Store<T, kBytes, kRows, kVecs>(acc, alpha, scale, to, ldc);
               continue;
             }
-            T edge[kRows * kColumns];  // through a full tile, so that every element sees the same arithmetic
+            T edge[kRows * kColumns];  // through a full tile, so that every element sees the same
+                                       // arithmetic
             for (int64_t r = 0; r < rows && scale != T(0); ++r) {
               for (int64_t q = 0; q < columns; ++q) edge[r * kColumns + q] = to[r * ldc + q];
             }
@@ -260,8 +268,8 @@ void WithTile(const Body& body) {
 }
 
 template <class T>
-void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T* b, int64_t b_row, T beta, T* c,
-                int64_t ldc) {
+void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T* b, int64_t b_row,
+                T beta, T* c, int64_t ldc) {
   WithTile([=](auto tile) __attribute__((always_inline)) {
     using Tile = decltype(tile);
     DirectRows<T, Tile::kBytes, Tile::kDirectRows>(0, m, n, k, alpha, a, b, b_row, beta, c, ldc);
@@ -269,7 +277,8 @@ void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T*
 }
 
 template <class T>
-void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<T> b, T beta, T* c, int64_t ldc) {
+void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<T> b, T beta, T* c,
+                int64_t ldc) {
   constexpr int64_t kRowUnit = 12, kColumnUnit = 32;  // multiples of every tile
   // The grid of threads with the least packing, which goes with m / rows + n / columns.
   int64_t threads = std::min<int64_t>(NumThreads(), m * n * k / kThreadVolume);
@@ -295,17 +304,19 @@ void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<
     T* pack = static_cast<T*>(buffer.Get((a_size + b_size + 64) * sizeof(T)));
     T* b_pack = pack;
     T* a_pack = pack + (b_size + 63) / 64 * 64;
-    Operand<T> a_part{a.x + i * a.row, a.row, a.column}, b_part{b.x + j * b.column, b.row, b.column};
+    Operand<T> a_part{a.x + i * a.row, a.row, a.column},
+        b_part{b.x + j * b.column, b.row, b.column};
     T* c_part = c + i * ldc + j;
     WithTile([=](auto tile) __attribute__((always_inline)) {
-      Packed<T, decltype(tile)>(mi, nj, k, alpha, a_part, b_part, beta, c_part, ldc, a_pack, b_pack);
+      Packed<T, decltype(tile)>(mi, nj, k, alpha, a_part, b_part, beta, c_part, ldc, a_pack,
+                                b_pack);
     });
   });
 }
 
 template <class T>
-void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v, int64_t v_stride, T beta, T* c,
-              int64_t stride) {
+void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v, int64_t v_stride,
+              T beta, T* c, int64_t stride) {
   static thread_local PackBuffer buffer;
   if (v_stride != 1) {
     T* copy = static_cast<T*>(buffer.Get(k * sizeof(T)));
@@ -314,7 +325,8 @@ void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v
   }
   ParallelRows(m, k, [=](int64_t begin, int64_t end) {
     WithTile([=](auto tile) __attribute__((always_inline)) {
-      Dots<T, decltype(tile)::kBytes>(end - begin, k, alpha, x + begin * ldx, ldx, v, beta, c + begin * stride, stride);
+      Dots<T, decltype(tile)::kBytes>(end - begin, k, alpha, x + begin * ldx, ldx, v, beta,
+                                      c + begin * stride, stride);
     });
   });
 }
@@ -322,8 +334,8 @@ void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v
 }  // namespace
 
 template <class T>
-void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb,
-          T beta, T* c, int64_t ldc) {
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
+          const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   if (m <= 0 || n <= 0) return;
   if (k <= 0) {
     for (int64_t i = 0; i < m; ++i) {
@@ -339,7 +351,8 @@ void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   }
   bool tiny = m * n * k <= kDirectVolume && k * n <= kSmallOperand;
   if (!tb && (tiny || m == 1)) {
-    if (m > 1 || n * k <= kThreadVolume / 8) return GemmDirect(m, n, k, alpha, x, b, ldb, beta, c, ldc);
+    if (m > 1 || n * k <= kThreadVolume / 8)
+      return GemmDirect(m, n, k, alpha, x, b, ldb, beta, c, ldc);
     int64_t step = 256;
     ParallelRows((n + step - 1) / step, step * k, [=](int64_t begin, int64_t end) {
       int64_t from = begin * step, to = std::min(n, end * step);
@@ -357,9 +370,9 @@ void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a
   GemmPacked(m, n, k, alpha, x, y, beta, c, ldc);
 }
 
-template void Gemm<float>(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t,
-                          float, float*, int64_t);
-template void Gemm<double>(bool, bool, int64_t, int64_t, int64_t, double, const double*, int64_t, const double*,
-                           int64_t, double, double*, int64_t);
+template void Gemm<float>(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t,
+                          const float*, int64_t, float, float*, int64_t);
+template void Gemm<double>(bool, bool, int64_t, int64_t, int64_t, double, const double*, int64_t,
+                           const double*, int64_t, double, double*, int64_t);
 
 }  // namespace dygraph::kernels

@@ -1,4 +1,5 @@
-// The patches of a convolution as a matrix, and back: one NCHW image (or one group of its channels).
+// The patches of a convolution as a matrix, and back: one NCHW image (or one group of its
+// channels).
 #pragma once
 
 #include <algorithm>
@@ -18,13 +19,16 @@ struct Im2ColShape {
   int64_t OutHeight() const {
     return (height + top + bottom - (dilation_h * (kernel_h - 1) + 1)) / stride_h + 1;
   }
-  int64_t OutWidth() const { return (width + left + right - (dilation_w * (kernel_w - 1) + 1)) / stride_w + 1; }
+  int64_t OutWidth() const {
+    return (width + left + right - (dilation_w * (kernel_w - 1) + 1)) / stride_w + 1;
+  }
 };
 
 namespace detail {
 
 // Outputs [first, last) of `out` read inside [0, size): o * stride + offset.
-inline void InsideRange(int64_t out, int64_t stride, int64_t offset, int64_t size, int64_t* first, int64_t* last) {
+inline void InsideRange(int64_t out, int64_t stride, int64_t offset, int64_t size, int64_t* first,
+                        int64_t* last) {
   *first = offset >= 0 ? 0 : std::min(out, (-offset + stride - 1) / stride);
   *last = size - offset <= 0 ? 0 : std::min(out, (size - offset + stride - 1) / stride);
   *last = std::max(*first, *last);
@@ -32,13 +36,15 @@ inline void InsideRange(int64_t out, int64_t stride, int64_t offset, int64_t siz
 
 }  // namespace detail
 
-// col [channels * kernel_h * kernel_w, out_h * out_w] from x [channels, height, width]; padding gives 0.
+// col [channels * kernel_h * kernel_w, out_h * out_w] from x [channels, height, width]; padding
+// gives 0.
 template <class T>
 void Im2Col(const T* x, const Im2ColShape& s, T* col) {
   int64_t oh = s.OutHeight(), ow = s.OutWidth();
   ParallelRows(s.channels * s.kernel_h * s.kernel_w, oh * ow, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      int64_t kw = r % s.kernel_w, kh = r / s.kernel_w % s.kernel_h, c = r / (s.kernel_w * s.kernel_h);
+      int64_t kw = r % s.kernel_w, kh = r / s.kernel_w % s.kernel_h,
+              c = r / (s.kernel_w * s.kernel_h);
       int64_t dx = kw * s.dilation_w - s.left, first, last;
       detail::InsideRange(ow, s.stride_w, dx, s.width, &first, &last);
       T* to = col + r * oh * ow;

@@ -1,6 +1,7 @@
-// Branch-free exp, log, tanh, sigmoid, erf and friends for float and double, made to be vectorised: plain arithmetic,
-// selects and bit moves that SSE2, AVX2 and AVX-512 all have. Within a few units in the last place, exact for NaN,
-// infinities, zeros, denormals and overflow. The polynomials are weighted minimax fits made for this file.
+// Branch-free exp, log, tanh, sigmoid, erf and friends for float and double, made to be vectorised:
+// plain arithmetic, selects and bit moves that SSE2, AVX2 and AVX-512 all have. Within a few units
+// in the last place, exact for NaN, infinities, zeros, denormals and overflow. The polynomials are
+// weighted minimax fits made for this file.
 #pragma once
 
 #include <cmath>
@@ -47,8 +48,9 @@ DYGRAPH_INLINE T Clamp(T x, T low, T high) {
 
 namespace detail {
 
-// x = n ln2 + r with |r| <= ln2 / 2; expm1(r) = r + r^2 q. Adding 1.5 * 2^mantissa rounds to an integer whose value
-// stands in the low bits: there is no other conversion to 64-bit integers below AVX-512.
+// x = n ln2 + r with |r| <= ln2 / 2; expm1(r) = r + r^2 q. Adding 1.5 * 2^mantissa rounds to an
+// integer whose value stands in the low bits: there is no other conversion to 64-bit integers below
+// AVX-512.
 struct ExpFloat {
   float r, q;
   uint32_t n;  // two's complement
@@ -74,10 +76,10 @@ DYGRAPH_INLINE ExpDouble ReduceExp(double x) {
   double n = shifted - 6755399441055744.0;
   double r = x - n * 6.93147180369123816490e-01;
   r = r - n * 1.90821492927058770002e-10;
-  double q = Poly(r, 0.4999999999999999997, 0.1666666666666668395, 0.04166666666666671925, 0.008333333333316623426,
-                  0.00138888888888602518, 0.0001984126989737671941, 0.0000248015873710750784,
-                  2.755723390696554496e-6, 2.755723512748606738e-7, 2.511235601473010822e-8,
-                  2.092650856570070671e-9);
+  double q = Poly(r, 0.4999999999999999997, 0.1666666666666668395, 0.04166666666666671925,
+                  0.008333333333316623426, 0.00138888888888602518, 0.0001984126989737671941,
+                  0.0000248015873710750784, 2.755723390696554496e-6, 2.755723512748606738e-7,
+                  2.511235601473010822e-8, 2.092650856570070671e-9);
   return {r, q, FromBits<uint64_t>(shifted) - 0x4338000000000000u};
 }
 DYGRAPH_INLINE double TwoTo(uint64_t n) { return FromBits<double>((n + 1023u) << 52); }
@@ -91,8 +93,8 @@ DYGRAPH_INLINE T ExpNormal(T x) {
 
 }  // namespace detail
 
-// The scale 2^n is applied as two factors, so that denormal results round once and large ones overflow to inf. Halving
-// n as an unsigned number needs an offset that makes it positive.
+// The scale 2^n is applied as two factors, so that denormal results round once and large ones
+// overflow to inf. Halving n as an unsigned number needs an offset that makes it positive.
 DYGRAPH_INLINE float Exp(float x) {
   auto e = detail::ReduceExp(Clamp(x, -106.0f, 90.0f));
   uint32_t half = ((e.n + 512u) >> 1) - 256u;
@@ -122,8 +124,8 @@ DYGRAPH_INLINE double Expm1(double x) {
   return x == 0.0 ? x : y;
 }
 
-// x = 2^k m, m in [sqrt(1/2), sqrt(2)), s = f / (2 + f), f = m - 1: log(m) = f - s (f - R) with R the rest of the
-// series of 2 atanh(s).
+// x = 2^k m, m in [sqrt(1/2), sqrt(2)), s = f / (2 + f), f = m - 1: log(m) = f - s (f - R) with R
+// the rest of the series of 2 atanh(s).
 DYGRAPH_INLINE float Log(float x) {
   bool tiny = x < 1.17549435e-38f;
   float scaled = tiny ? x * 8388608.0f : x;
@@ -143,13 +145,16 @@ DYGRAPH_INLINE double Log(double x) {
   bool tiny = x < 2.2250738585072014e-308;
   double scaled = tiny ? x * 18014398509481984.0 : x;
   uint64_t bits = FromBits<uint64_t>(scaled) + (0x3FF0000000000000u - 0x3FE6A09E667F3BCDu);
-  double k = FromBits<double>((bits >> 52) | 0x4330000000000000u) - 0x1p52 - (tiny ? 1077.0 : 1023.0);
+  double k =
+      FromBits<double>((bits >> 52) | 0x4330000000000000u) - 0x1p52 - (tiny ? 1077.0 : 1023.0);
   double f = FromBits<double>((bits & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu) - 1.0;
   double s = f / (2.0 + f), z = s * s;
-  double rest = z * Poly(z, 0.6666666666666735479, 0.3999999999940843066, 0.2857142874369979975, 0.2222219844017939209,
-                         0.1818357130420956085, 0.1531386840772904824, 0.1479781863293527869);
+  double rest = z * Poly(z, 0.6666666666666735479, 0.3999999999940843066, 0.2857142874369979975,
+                         0.2222219844017939209, 0.1818357130420956085, 0.1531386840772904824,
+                         0.1479781863293527869);
   double half = 0.5 * f * f;
-  double y = k * 6.93147180369123816490e-01 + (f - (half - (s * (half + rest) + k * 1.90821492927058770002e-10)));
+  double y = k * 6.93147180369123816490e-01 +
+             (f - (half - (s * (half + rest) + k * 1.90821492927058770002e-10)));
   const double inf = std::numeric_limits<double>::infinity();
   y = x < inf ? y : x;
   y = x == 0.0 ? -inf : y;
@@ -179,21 +184,31 @@ DYGRAPH_INLINE double Sigmoid(double x) {
 // Below 1 an odd polynomial, above it 1 - exp(log(erfc)).
 DYGRAPH_INLINE float Erf(float x) {
   float t = Abs(x), z = x * x;
-  float small = x + x * Poly(z, 0.1283791659f, -0.3761262703f, 0.112835992f, -0.0268544107f, 0.005189482165f,
-                             -0.0008020460386f, 7.888112595e-5f);
+  float small = x + x * Poly(z, 0.1283791659f, -0.3761262703f, 0.112835992f, -0.0268544107f,
+                             0.005189482165f, -0.0008020460386f, 7.888112595e-5f);
   float u = Clamp(t, 1.0f, 4.0f) - 1.0f;
-  float large = 1.0f - detail::ExpNormal(Poly(u, -1.84960551f, -2.638967533f, -0.8431068174f, -0.04156498628f, 0.01005060886f, -0.002018039564f, 0.0002942952056f, -2.357309906e-5f, 2.933959248e-7f));
+  float large = 1.0f - detail::ExpNormal(Poly(u, -1.84960551f, -2.638967533f, -0.8431068174f,
+                                              -0.04156498628f, 0.01005060886f, -0.002018039564f,
+                                              0.0002942952056f, -2.357309906e-5f, 2.933959248e-7f));
   return t < 1.0f ? small : CopySign(large, x);
 }
 DYGRAPH_INLINE double Erf(double x) {
   double t = Abs(x), z = x * x;
   double small =
-      x + x * Poly(z, 0.1283791670955125738, -0.3761263890318374818, 0.1128379167095488442, -0.02686617064507786652,
-                   0.005223977624828356298, -0.0008548326981421749975, 0.0001205533113283301616,
-                   -0.00001492559576955984081, 1.646100844046101282e-6, -1.635039587146907152e-7,
-                   1.466032662689771169e-8, -1.137494856337208821e-9, 5.960674618174194117e-11);
+      x + x * Poly(z, 0.1283791670955125738, -0.3761263890318374818, 0.1128379167095488442,
+                   -0.02686617064507786652, 0.005223977624828356298, -0.0008548326981421749975,
+                   0.0001205533113283301616, -0.00001492559576955984081, 1.646100844046101282e-6,
+                   -1.635039587146907152e-7, 1.466032662689771169e-8, -1.137494856337208821e-9,
+                   5.960674618174194117e-11);
   double u = Clamp(t, 1.0, 6.0) - 1.0;
-  double large = 1.0 - detail::ExpNormal(Poly(u, -1.849605509933248299, -2.63896751423477488, -0.8431072563594398608, -0.04156109802465554578, 0.01003382517508548874, -0.001977901191323605271, 0.0002373163366160185423, 0.00002629659671765042865, -0.00002719949642397785006, 9.672110310873013172e-6, -2.132689572799223298e-6, 2.053739339433217224e-7, 5.77040562777630824e-8, -3.327017958716546449e-8, 8.485465893361466768e-9, -1.313042010445717709e-9, 1.186717305551486201e-10, -4.83337869330478768e-12));
+  double large =
+      1.0 - detail::ExpNormal(Poly(
+                u, -1.849605509933248299, -2.63896751423477488, -0.8431072563594398608,
+                -0.04156109802465554578, 0.01003382517508548874, -0.001977901191323605271,
+                0.0002373163366160185423, 0.00002629659671765042865, -0.00002719949642397785006,
+                9.672110310873013172e-6, -2.132689572799223298e-6, 2.053739339433217224e-7,
+                5.77040562777630824e-8, -3.327017958716546449e-8, 8.485465893361466768e-9,
+                -1.313042010445717709e-9, 1.186717305551486201e-10, -4.83337869330478768e-12));
   return t < 1.0 ? small : CopySign(large, x);
 }
 
@@ -202,8 +217,10 @@ DYGRAPH_INLINE void SinCosTurn(float u, float* sine, float* cosine) {
   float quarters = u * 4.0f;
   int32_t q = static_cast<int32_t>(quarters + 0.5f);
   float f = quarters - static_cast<float>(q), z = f * f;
-  float s = f * Poly(z, 1.570796327f, -0.6459640961f, 0.07969258262f, -0.004681265874f, 0.0001582058827f);
-  float c = 1.0f + z * Poly(z, -1.23370055f, 0.2536695073f, -0.02086346914f, 0.0009191664197f, -2.485789363e-5f);
+  float s =
+      f * Poly(z, 1.570796327f, -0.6459640961f, 0.07969258262f, -0.004681265874f, 0.0001582058827f);
+  float c = 1.0f + z * Poly(z, -1.23370055f, 0.2536695073f, -0.02086346914f, 0.0009191664197f,
+                            -2.485789363e-5f);
   float a = (q & 1) ? c : s, b = (q & 1) ? s : c;
   *sine = (q & 2) ? -a : a;
   *cosine = ((q + 1) & 2) ? -b : b;
@@ -213,11 +230,13 @@ DYGRAPH_INLINE void SinCosTurn(double u, double* sine, double* cosine) {
   double shifted = quarters + 6755399441055744.0;
   uint64_t q = FromBits<uint64_t>(shifted);
   double f = quarters - (shifted - 6755399441055744.0), z = f * f;
-  double s = f * Poly(z, 1.570796326794896614, -0.6459640975062442957, 0.07969262624604229729, -0.004681754132331549711,
-                      0.0001604411506838406555, -3.598643183099303021e-6, 5.633914881417168977e-8);
-  double c = 1.0 + z * Poly(z, -1.233700550136169817, 0.2536695079010469203, -0.02086348076331528135,
-                            0.0009192602742232168474, -0.00002520203698077629985, 4.710615337319919457e-7,
-                            -6.321854682464253885e-9);
+  double s = f * Poly(z, 1.570796326794896614, -0.6459640975062442957, 0.07969262624604229729,
+                      -0.004681754132331549711, 0.0001604411506838406555, -3.598643183099303021e-6,
+                      5.633914881417168977e-8);
+  double c =
+      1.0 + z * Poly(z, -1.233700550136169817, 0.2536695079010469203, -0.02086348076331528135,
+                     0.0009192602742232168474, -0.00002520203698077629985, 4.710615337319919457e-7,
+                     -6.321854682464253885e-9);
   double a = (q & 1) ? c : s, b = (q & 1) ? s : c;
   *sine = (q & 2) ? -a : a;
   *cosine = ((q + 1) & 2) ? -b : b;

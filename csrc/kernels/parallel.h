@@ -8,11 +8,13 @@
 
 namespace dygraph::kernels {
 
-// Elements a thread should get at least. `cost` is the work per element relative to an addition (exp: about 8).
+// Elements a thread should get at least. `cost` is the work per element relative to an addition
+// (exp: about 8).
 inline int64_t Grain(int64_t cost = 1) { return std::max<int64_t>(32768 / cost, 512); }
 
-// Splits `rows` independent rows, each worth `row_cost` additions, into one run of rows per thread where that pays.
-// ParallelFor is for elements: it rounds its pieces up to cache lines, which would leave few rows on one thread.
+// Splits `rows` independent rows, each worth `row_cost` additions, into one run of rows per thread
+// where that pays. ParallelFor is for elements: it rounds its pieces up to cache lines, which would
+// leave few rows on one thread.
 template <class Body>
 void ParallelRows(int64_t rows, int64_t row_cost, const Body& body) {
   int64_t threads = rows * row_cost <= Grain() || rows < 2 ? 1 : NumThreads();

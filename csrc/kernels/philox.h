@@ -1,5 +1,6 @@
-// Counter-based random numbers (Philox4x32-10; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
-// Element i depends only on (seed, stream, i): the same numbers for any thread count and any cut of the work.
+// Counter-based random numbers (Philox4x32-10; Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", 2011). Element i depends only on (seed, stream, i): the same numbers for any thread
+// count and any cut of the work.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 namespace dygraph::kernels {
 
 // One block: counter and key to four words, in place.
-DYGRAPH_INLINE void Philox4x32(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0, uint32_t k1) {
+DYGRAPH_INLINE void Philox4x32(uint32_t& c0, uint32_t& c1, uint32_t& c2, uint32_t& c3, uint32_t k0,
+                               uint32_t k1) {
   for (int round = 0; round < 10; ++round) {
     uint64_t p0 = uint64_t{0xD2511F53} * c0, p1 = uint64_t{0xCD9E8D57} * c2;
     uint32_t high0 = static_cast<uint32_t>(p0 >> 32), high1 = static_cast<uint32_t>(p1 >> 32);
@@ -30,14 +32,26 @@ class Philox {
   Philox(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
 
   // Each writes elements first .. first + n - 1 of its sequence.
-  void Raw(uint32_t* out, int64_t n, int64_t first = 0) const { Fill<64>(out, n, first, RawWords{}); }
-  void Raw(uint64_t* out, int64_t n, int64_t first = 0) const { Fill<32>(out, n, first, RawPairs{}); }
+  void Raw(uint32_t* out, int64_t n, int64_t first = 0) const {
+    Fill<64>(out, n, first, RawWords{});
+  }
+  void Raw(uint64_t* out, int64_t n, int64_t first = 0) const {
+    Fill<32>(out, n, first, RawPairs{});
+  }
   // [0, 1): 24 random bits for float, 53 for double.
-  void Uniform(float* out, int64_t n, int64_t first = 0) const { Fill<64>(out, n, first, UniformFloat{}); }
-  void Uniform(double* out, int64_t n, int64_t first = 0) const { Fill<32>(out, n, first, UniformDouble{}); }
+  void Uniform(float* out, int64_t n, int64_t first = 0) const {
+    Fill<64>(out, n, first, UniformFloat{});
+  }
+  void Uniform(double* out, int64_t n, int64_t first = 0) const {
+    Fill<32>(out, n, first, UniformDouble{});
+  }
   // Mean 0, variance 1 (Box-Muller).
-  void Normal(float* out, int64_t n, int64_t first = 0) const { Fill<64>(out, n, first, NormalFloat{}); }
-  void Normal(double* out, int64_t n, int64_t first = 0) const { Fill<32>(out, n, first, NormalDouble{}); }
+  void Normal(float* out, int64_t n, int64_t first = 0) const {
+    Fill<64>(out, n, first, NormalFloat{});
+  }
+  void Normal(double* out, int64_t n, int64_t first = 0) const {
+    Fill<32>(out, n, first, NormalDouble{});
+  }
 
  private:
   // A batch is kWide blocks side by side, word w of block j at w[w][j]: what the vector units like.
@@ -82,7 +96,8 @@ class Philox {
       for (int p = 0; p < 2; ++p) {
         for (int j = 0; j < kWide; ++j) {
           // (0, 1], with all 31 bits near 0, where the tail comes from
-          float u = static_cast<float>(static_cast<int32_t>(x.w[2 * p][j] >> 1)) * 0x1p-31f + 0x1p-32f;
+          float u =
+              static_cast<float>(static_cast<int32_t>(x.w[2 * p][j] >> 1)) * 0x1p-31f + 0x1p-32f;
           float radius = Sqrt(-2.0f * Log(u)), s, c;
           SinCosTurn(ToUnit(x.w[2 * p + 1][j]), &s, &c);
           out[(2 * p) * kWide + j] = radius * c;
@@ -102,7 +117,9 @@ class Philox {
       }
     }
   };
-  DYGRAPH_INLINE static float ToUnit(uint32_t x) { return static_cast<float>(static_cast<int32_t>(x >> 8)) * 0x1p-24f; }
+  DYGRAPH_INLINE static float ToUnit(uint32_t x) {
+    return static_cast<float>(static_cast<int32_t>(x >> 8)) * 0x1p-24f;
+  }
   // 53 bits as two halves whose conversions every instruction set has; both are exact.
   DYGRAPH_INLINE static double ToUnit(uint64_t x) {
     double high = FromBits<double>((x >> 32) | 0x4330000000000000) - 0x1p52;
@@ -123,7 +140,8 @@ class Philox {
             uint64_t counter = static_cast<uint64_t>(b) * kWide + j;
             uint32_t c0 = static_cast<uint32_t>(counter), c1 = static_cast<uint32_t>(counter >> 32);
             uint32_t c2 = static_cast<uint32_t>(stream), c3 = static_cast<uint32_t>(stream >> 32);
-            Philox4x32(c0, c1, c2, c3, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+            Philox4x32(c0, c1, c2, c3, static_cast<uint32_t>(seed),
+                       static_cast<uint32_t>(seed >> 32));
             x.w[0][j] = c0;
             x.w[1][j] = c1;
             x.w[2][j] = c2;

@@ -1,4 +1,5 @@
-// 2-D pooling over explicit windows. One loop serves both orders: an NCHW array is n * c images of one channel.
+// 2-D pooling over explicit windows. One loop serves both orders: an NCHW array is n * c images of
+// one channel.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace dygraph::kernels {
 
-// Along one axis output o covers [begin[o], end[o]) of the input, and an average divides by size[o].
+// Along one axis output o covers [begin[o], end[o]) of the input, and an average divides by
+// size[o].
 struct PoolAxis {
   int64_t in = 0;
   std::vector<int64_t> begin, end, size;
@@ -18,8 +20,8 @@ struct PoolAxis {
 };
 
 // `exclusive`: an average does not count the padding.
-inline PoolAxis SlidingWindows(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t padding,
-                               bool exclusive) {
+inline PoolAxis SlidingWindows(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                               int64_t padding, bool exclusive) {
   PoolAxis axis;
   axis.in = in;
   for (int64_t o = 0; o < out; ++o) {
@@ -43,7 +45,8 @@ inline PoolAxis AdaptiveWindows(int64_t in, int64_t out) {
   return axis;
 }
 
-// `images` planes of h.in x w.in pixels with `channels` values each: (n * c, 1) for NCHW, (n, c) for NHWC.
+// `images` planes of h.in x w.in pixels with `channels` values each: (n * c, 1) for NCHW, (n, c)
+// for NHWC.
 struct PoolShape {
   int64_t images, channels;
   PoolAxis h, w;
@@ -55,7 +58,8 @@ namespace detail {
 
 constexpr int64_t kPoolTile = 256;  // channels worked on together
 
-// Calls body(image, oh, ow, first channel, channels) for every output pixel, sharing out rows of outputs.
+// Calls body(image, oh, ow, first channel, channels) for every output pixel, sharing out rows of
+// outputs.
 template <class Body>
 void ForPoolRows(const PoolShape& s, const Body& body) {
   int64_t oh = s.h.out(), ow = s.w.out();
@@ -84,28 +88,31 @@ void ForPoolImages(const PoolShape& s, const Body& body) {
   constexpr int64_t kTile = 64;
   int64_t oh = s.h.out(), ow = s.w.out(), tiles = (s.channels + kTile - 1) / kTile;
   const PoolShape* p = &s;
-  ParallelRows(s.images * tiles, s.InPixels() * std::min(s.channels, kTile) * 2, [=](int64_t begin, int64_t end) {
-    Simd([=] {
-      for (int64_t t = begin; t < end; ++t) {
-        int64_t c = t % tiles * kTile;
-        for (int64_t i = 0; i < oh; ++i) {
-          for (int64_t j = 0; j < ow; ++j) {
-            if (p->channels == 1) {
-              body(*p, t / tiles, i, j, int64_t{0}, std::integral_constant<int64_t, 1>());
-            } else {
-              body(*p, t / tiles, i, j, c, std::min(kTile, p->channels - c));
-            }
-          }
-        }
-      }
-    });
-  });
+  ParallelRows(s.images * tiles, s.InPixels() * std::min(s.channels, kTile) * 2,
+               [=](int64_t begin, int64_t end) {
+                 Simd([=] {
+                   for (int64_t t = begin; t < end; ++t) {
+                     int64_t c = t % tiles * kTile;
+                     for (int64_t i = 0; i < oh; ++i) {
+                       for (int64_t j = 0; j < ow; ++j) {
+                         if (p->channels == 1) {
+                           body(*p, t / tiles, i, j, int64_t{0},
+                                std::integral_constant<int64_t, 1>());
+                         } else {
+                           body(*p, t / tiles, i, j, c, std::min(kTile, p->channels - c));
+                         }
+                       }
+                     }
+                   }
+                 });
+               });
 }
 
-// The maximum of one window per channel, the first of equals, and its pixel; NaN wins; -1 and 0 for an empty window.
+// The maximum of one window per channel, the first of equals, and its pixel; NaN wins; -1 and 0 for
+// an empty window.
 template <class T, class N>
-DYGRAPH_INLINE void MaxWindow(const PoolShape& s, const T* x, int64_t image, int64_t i, int64_t j, int64_t c, N n,
-                              T* value, int32_t* at) {
+DYGRAPH_INLINE void MaxWindow(const PoolShape& s, const T* x, int64_t image, int64_t i, int64_t j,
+                              int64_t c, N n, T* value, int32_t* at) {
   const T* plane = x + image * s.InPixels() * s.channels + c;
   int64_t h0 = s.h.begin[i], h1 = s.h.end[i], w0 = s.w.begin[j], w1 = s.w.end[j];
   bool empty = h0 >= h1 || w0 >= w1;
@@ -136,15 +143,16 @@ inline int64_t LongestWindow(const PoolAxis& axis) {
   return most;
 }
 
-// One channel: the vector units work along a row of outputs instead. body(plane, row, first, n) sees n <= kPoolTile
-// outputs from `first` of one row.
+// One channel: work goes along a row of outputs instead; only the picking of the taps stays scalar.
+// body(plane, row, first, n) sees n <= kPoolTile outputs from `first` of one row.
 template <class Body>
 void ForPoolLines(const PoolShape& s, int64_t taps, const Body& body) {
   int64_t oh = s.h.out(), ow = s.w.out();
   ParallelRows(s.images * oh, ow * taps, [=](int64_t begin, int64_t end) {
     Simd([=] {
       for (int64_t r = begin; r < end; ++r) {
-        for (int64_t j = 0; j < ow; j += kPoolTile) body(r / oh, r % oh, j, std::min(kPoolTile, ow - j));
+        for (int64_t j = 0; j < ow; j += kPoolTile)
+          body(r / oh, r % oh, j, std::min(kPoolTile, ow - j));
       }
     });
   });
@@ -153,62 +161,72 @@ void ForPoolLines(const PoolShape& s, int64_t taps, const Body& body) {
 template <class T>
 void MaxPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y, int32_t* index) {
   const PoolShape* p = &shape;
-  ForPoolLines(shape, longest * longest, [=](int64_t plane, int64_t i, int64_t first, int64_t n)
-                                             __attribute__((always_inline)) {
-    T value[kPoolTile];
-    int32_t at[kPoolTile];
-    const int64_t* w0 = p->w.begin.data() + first;
-    const int64_t* w1 = p->w.end.data() + first;
-    const T* from = x + plane * p->InPixels();
-    int64_t width = p->w.in, h0 = p->h.begin[i], h1 = p->h.end[i];
-    for (int64_t k = 0; k < n; ++k) {
-      value[k] = from[h0 * width + w0[k]];
-      at[k] = static_cast<int32_t>(h0 * width + w0[k]);
-    }
-    for (int64_t h = h0; h < h1; ++h) {
-      for (int64_t t = 0; t < longest; ++t) {
-        for (int64_t k = 0; k < n; ++k) {
-          // A shorter window looks again at its first pixel, which changes nothing.
-          int64_t pixel = h * width + (w0[k] + t < w1[k] ? w0[k] + t : w0[k]);
-          T v = from[pixel];
-          bool better = ((v > value[k]) | (v != v)) & (value[k] == value[k]);
-          value[k] = better ? v : value[k];
-          at[k] = better ? static_cast<int32_t>(pixel) : at[k];
-        }
-      }
-    }
-    int64_t to = (plane * p->h.out() + i) * p->w.out() + first;
-    for (int64_t k = 0; k < n; ++k) y[to + k] = value[k];
-    if (index) {
-      for (int64_t k = 0; k < n; ++k) index[to + k] = at[k];
-    }
-  });
+  ForPoolLines(shape, longest * longest,
+               [=](int64_t plane, int64_t i, int64_t first, int64_t n)
+                   __attribute__((always_inline)) {
+                     T value[kPoolTile], tap[kPoolTile];
+                     int32_t at[kPoolTile], column[kPoolTile], length[kPoolTile];
+                     for (int64_t k = 0; k < n; ++k) {
+                       column[k] = static_cast<int32_t>(p->w.begin[first + k]);
+                       length[k] = static_cast<int32_t>(p->w.end[first + k]) - column[k];
+                     }
+                     const T* from = x + plane * p->InPixels();
+                     int64_t width = p->w.in, h0 = p->h.begin[i], h1 = p->h.end[i];
+                     for (int64_t k = 0; k < n; ++k) {
+                       value[k] = from[h0 * width + column[k]];
+                       at[k] = static_cast<int32_t>(h0 * width) + column[k];
+                     }
+                     for (int64_t h = h0; h < h1; ++h) {
+                       const T* row = from + h * width;
+                       int32_t start = static_cast<int32_t>(h * width);
+                       for (int32_t t = 0; t < static_cast<int32_t>(longest); ++t) {
+                         for (int64_t k = 0; k < n; ++k) {
+                           // A shorter window looks again at its first pixel, which changes
+                           // nothing.
+                           tap[k] = row[column[k] + (t < length[k] ? t : 0)];
+                         }
+                         for (int64_t k = 0; k < n; ++k) {
+                           T v = tap[k];
+                           bool better = ((v > value[k]) | (v != v)) & (value[k] == value[k]);
+                           value[k] = better ? v : value[k];
+                           at[k] = better ? start + column[k] + t : at[k];
+                         }
+                       }
+                     }
+                     int64_t to = (plane * p->h.out() + i) * p->w.out() + first;
+                     for (int64_t k = 0; k < n; ++k) y[to + k] = value[k];
+                     if (index) {
+                       for (int64_t k = 0; k < n; ++k) index[to + k] = at[k];
+                     }
+                   });
 }
 
 template <class T>
 void AvgPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y) {
   const PoolShape* p = &shape;
-  ForPoolLines(shape, longest * longest, [=](int64_t plane, int64_t i, int64_t first, int64_t n)
-                                             __attribute__((always_inline)) {
-    T sum[kPoolTile];
-    const int64_t* w0 = p->w.begin.data() + first;
-    const int64_t* w1 = p->w.end.data() + first;
-    const int64_t* size = p->w.size.data() + first;
-    const T* from = x + plane * p->InPixels();
-    for (int64_t k = 0; k < n; ++k) sum[k] = 0;
-    for (int64_t h = p->h.begin[i]; h < p->h.end[i]; ++h) {
-      for (int64_t t = 0; t < longest; ++t) {
-        for (int64_t k = 0; k < n; ++k) {
-          bool inside = w0[k] + t < w1[k];
-          T v = from[h * p->w.in + (inside ? w0[k] + t : w0[k])];
-          sum[k] += inside ? v : T(0);
-        }
-      }
-    }
-    T* to = y + (plane * p->h.out() + i) * p->w.out() + first;
-    T rows = static_cast<T>(p->h.size[i]);
-    for (int64_t k = 0; k < n; ++k) to[k] = sum[k] / (rows * static_cast<T>(size[k]));
-  });
+  ForPoolLines(shape, longest * longest,
+               [=](int64_t plane, int64_t i, int64_t first, int64_t n)
+                   __attribute__((always_inline)) {
+                     T sum[kPoolTile];
+                     const int64_t* w0 = p->w.begin.data() + first;
+                     const int64_t* w1 = p->w.end.data() + first;
+                     const int64_t* size = p->w.size.data() + first;
+                     const T* from = x + plane * p->InPixels();
+                     for (int64_t k = 0; k < n; ++k) sum[k] = 0;
+                     for (int64_t h = p->h.begin[i]; h < p->h.end[i]; ++h) {
+                       for (int64_t t = 0; t < longest; ++t) {
+                         for (int64_t k = 0; k < n; ++k) {
+                           bool inside = w0[k] + t < w1[k];
+                           T v = from[h * p->w.in + (inside ? w0[k] + t : w0[k])];
+                           sum[k] += inside ? v : T(0);
+                         }
+                       }
+                     }
+                     T* to = y + (plane * p->h.out() + i) * p->w.out() + first;
+                     T rows = static_cast<T>(p->h.size[i]);
+                     for (int64_t k = 0; k < n; ++k)
+                       to[k] = sum[k] / (rows * static_cast<T>(size[k]));
+                   });
 }
 
 }  // namespace detail
@@ -218,7 +236,8 @@ template <class T>
 void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr) {
   if (shape.channels == 1) {
     int64_t longest = detail::LongestWindow(shape.w);
-    if (longest > 0 && detail::LongestWindow(shape.h) > 0) return detail::MaxPoolLines(x, shape, longest, y, index);
+    if (longest > 0 && detail::LongestWindow(shape.h) > 0)
+      return detail::MaxPoolLines(x, shape, longest, y, index);
   }
   detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
                                  auto n) __attribute__((always_inline)) {
@@ -237,8 +256,8 @@ void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr)
 template <class T>
 void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
-  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
-                                   auto n) __attribute__((always_inline)) {
+  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j,
+                                   int64_t c, auto n) __attribute__((always_inline)) {
     T value[detail::kPoolTile];
     int32_t at[detail::kPoolTile];
     detail::MaxWindow(s, x, image, i, j, c, n, value, at);
@@ -254,8 +273,8 @@ void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
 template <class T>
 void MaxPoolScatter(const int32_t* index, const T* dy, const PoolShape& shape, T* dx) {
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
-  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
-                                   auto n) __attribute__((always_inline)) {
+  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j,
+                                   int64_t c, auto n) __attribute__((always_inline)) {
     int64_t from = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
     T* plane = dx + image * s.InPixels() * s.channels + c;
     for (int64_t k = 0; k < n; ++k) {
@@ -279,7 +298,8 @@ template <class T>
 void AvgPool(const T* x, const PoolShape& shape, T* y) {
   if (shape.channels == 1) {
     int64_t longest = detail::LongestWindow(shape.w);
-    if (longest > 0 && detail::LongestWindow(shape.h) > 0) return detail::AvgPoolLines(x, shape, longest, y);
+    if (longest > 0 && detail::LongestWindow(shape.h) > 0)
+      return detail::AvgPoolLines(x, shape, longest, y);
   }
   detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
                                  auto n) __attribute__((always_inline)) {
@@ -301,8 +321,8 @@ void AvgPool(const T* x, const PoolShape& shape, T* y) {
 template <class T>
 void AvgPoolBackward(const T* dy, const PoolShape& shape, T* dx) {
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
-  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
-                                   auto n) __attribute__((always_inline)) {
+  detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j,
+                                   int64_t c, auto n) __attribute__((always_inline)) {
     const T* from = dy + (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
     T* plane = dx + image * s.InPixels() * s.channels + c;
     T area = static_cast<T>(s.h.size[i] * s.w.size[j]);

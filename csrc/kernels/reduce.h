@@ -1,8 +1,8 @@
 // Reductions of dense row-major arrays over any set of axes.
 //
-// Work is cut into blocks whose borders depend on the shape alone, and their results are combined in index order, so
-// the bits do not depend on the thread count. Floating sums add at most a few hundred values per lane before they move
-// to a double.
+// Work is cut into blocks whose borders depend on the shape alone, and their results are combined
+// in index order, so the bits do not depend on the thread count. Floating sums add at most a few
+// hundred values per lane before they move to a double.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 
 namespace dygraph::kernels {
 
-// A reduction: elements are combined in Lanes (vectorised, short runs), lanes in Totals, and Finish gives the output.
+// A reduction: elements are combined in Lanes (vectorised, short runs), lanes in Totals, and Finish
+// gives the output.
 template <class T>
 struct SumOp {
   using In = T;
@@ -59,10 +60,11 @@ struct MaxOp {
   using In = T;
   using Lane = T;
   using Total = T;
-  static constexpr T kInit = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                                  : std::numeric_limits<T>::lowest();
+  static constexpr T kInit = std::numeric_limits<T>::has_infinity
+                                 ? -std::numeric_limits<T>::infinity()
+                                 : std::numeric_limits<T>::lowest();
   DYGRAPH_INLINE static T Add(T a, T x) {
-    T m = a > x ? a : x;         // x where either is NaN
+    T m = a > x ? a : x;  // x where either is NaN
     return a != a ? a : m;
   }
   DYGRAPH_INLINE static T Merge(T a, T b) { return Add(a, b); }
@@ -73,8 +75,9 @@ struct MinOp {
   using In = T;
   using Lane = T;
   using Total = T;
-  static constexpr T kInit = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
-                                                                  : std::numeric_limits<T>::max();
+  static constexpr T kInit = std::numeric_limits<T>::has_infinity
+                                 ? std::numeric_limits<T>::infinity()
+                                 : std::numeric_limits<T>::max();
   DYGRAPH_INLINE static T Add(T a, T x) {
     T m = a < x ? a : x;
     return a != a ? a : m;
@@ -143,12 +146,14 @@ DYGRAPH_INLINE typename Op::Total ReduceRun(const typename Op::In* x, int64_t n)
   return Op::Merge(total, static_cast<typename Op::Total>(lane));
 }
 
-// Columns of `rows` rows of `width` <= kReduceTile elements, `stride` apart, merged into total[0..width).
+// Columns of `rows` rows of `width` <= kReduceTile elements, `stride` apart, merged into
+// total[0..width).
 template <class Op>
-DYGRAPH_INLINE void ReduceColumns(const typename Op::In* x, int64_t rows, int64_t stride, int64_t width,
-                                  typename Op::Total* total) {
+DYGRAPH_INLINE void ReduceColumns(const typename Op::In* x, int64_t rows, int64_t stride,
+                                  int64_t width, typename Op::Total* total) {
   typename Op::Lane lane[kReduceTile];
-  int64_t fold = stride == width && width <= 32 ? 64 / width : 1;  // narrow rows: several make one wide row
+  int64_t fold =
+      stride == width && width <= 32 ? 64 / width : 1;  // narrow rows: several make one wide row
   int64_t wide = fold * width;
   for (int64_t r = 0; r < rows;) {
     int64_t stop = std::min(rows, r + kReduceRows * fold);
@@ -169,8 +174,9 @@ DYGRAPH_INLINE void ReduceColumns(const typename Op::In* x, int64_t rows, int64_
   }
 }
 
-// One reduction: `kept` walks the outputs (array 0: x, array 1: y), `runs` the reduced dimensions but the innermost,
-// which has `count` elements `stride` apart; `width` outputs lie side by side (1 when the inner axis is reduced).
+// One reduction: `kept` walks the outputs (array 0: x, array 1: y), `runs` the reduced dimensions
+// but the innermost, which has `count` elements `stride` apart; `width` outputs lie side by side (1
+// when the inner axis is reduced).
 struct ReducePlan {
   Walk<2> kept;
   Walk<1> runs;
@@ -181,8 +187,8 @@ struct ReducePlan {
 };
 
 template <class Op>
-DYGRAPH_INLINE void ReduceGroup(const ReducePlan& p, const typename Op::In* x, int64_t column, int64_t width,
-                                int64_t group, typename Op::Total* total) {
+DYGRAPH_INLINE void ReduceGroup(const ReducePlan& p, const typename Op::In* x, int64_t column,
+                                int64_t width, int64_t group, typename Op::Total* total) {
   for (int64_t j = 0; j < width; ++j) total[j] = static_cast<typename Op::Total>(Op::kInit);
   int64_t begin = group * p.group;
   int64_t end = std::min(begin + p.group, p.run_count * p.run_blocks);
@@ -208,8 +214,8 @@ ReducePlan MakeReducePlan(Span<const int64_t> dims, Span<const bool> reduced);
 
 }  // namespace detail
 
-// y, dense over the dimensions that are not reduced, gets Op over the others (an empty reduction gives Op's neutral
-// element). Op: SumOp<float>, MaxOp<int>, ... or one like them.
+// y, dense over the dimensions that are not reduced, gets Op over the others (an empty reduction
+// gives Op's neutral element). Op: SumOp<float>, MaxOp<int>, ... or one like them.
 template <class Op, class Out>
 void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool> reduced, Out* y) {
   using Total = typename Op::Total;
@@ -280,8 +286,8 @@ void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool>
   }
 }
 
-// Index of the largest (smallest) element along the middle axis of [outer, n, inner]; the first of equals, the first
-// NaN before all. n > 0.
+// Index of the largest (smallest) element along the middle axis of [outer, n, inner]; the first of
+// equals, the first NaN before all. n > 0.
 template <bool kMax, class T, class Index>
 void ArgReduce(const T* x, int64_t outer, int64_t n, int64_t inner, Index* y) {
   using Op = std::conditional_t<kMax, MaxOp<T>, MinOp<T>>;
@@ -292,7 +298,8 @@ void ArgReduce(const T* x, int64_t outer, int64_t n, int64_t inner, Index* y) {
           const T* row = x + r * n;
           int64_t best = 0;
           T value = row[0];
-          for (int64_t at = 0; at < n && value == value; at += 1024) {  // the first block that holds the best
+          for (int64_t at = 0; at < n && value == value;
+               at += 1024) {  // the first block that holds the best
             int64_t size = std::min<int64_t>(1024, n - at);
             T found = detail::ReduceRun<Op>(row + at, size);
             bool better = found != found || (kMax ? found > value : found < value);

@@ -4,7 +4,8 @@
 
 namespace dygraph {
 
-FLAG(int64_t, cpu_level, 0, "highest instruction set of our own kernels: 0 what the processor has, 1, 3 or 4 (x86-64-vN)");
+FLAG(int64_t, cpu_level, 0,
+     "highest instruction set of our own kernels: 0 what the processor has, 1, 3 or 4 (x86-64-vN)");
 
 namespace kernels::detail {
 

@@ -1,9 +1,11 @@
-// Run-time choice of the instruction set: one source, compiled for the baseline, AVX2+FMA and AVX-512.
+// Run-time choice of the instruction set: one source, compiled for the baseline, AVX2+FMA and
+// AVX-512.
 //
 //   Simd([=] { for (int64_t i = 0; i < n; ++i) y[i] = x[i] + 1; });
 //
-// The body must capture by value: it is copied into the compiled function, so that the optimiser knows that stores
-// through its pointers do not change the pointers and bounds. Everything it calls should be inline.
+// The body must capture by value: it is copied into the compiled function, so that the optimiser
+// knows that stores through its pointers do not change the pointers and bounds. Everything it calls
+// should be inline.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +27,8 @@
 
 #define DYGRAPH_INLINE inline __attribute__((always_inline))
 
-// Before a loop whose iterations are independent, also when an output is exactly an input: without it the run-time
-// overlap check sends in-place calls to a scalar loop.
+// Before a loop whose iterations are independent, also when an output is exactly an input: without
+// it the run-time overlap check sends in-place calls to a scalar loop.
 #if defined(__clang__)
 #define DYGRAPH_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -43,7 +45,8 @@ namespace detail {
 extern const int kDetectedCpuLevel;
 }
 
-// 1: baseline, 3: x86-64-v3 (AVX2, FMA), 4: x86-64-v4 (AVX-512). FLAGS_cpu_level can lower it, never raise it.
+// 1: baseline, 3: x86-64-v3 (AVX2, FMA), 4: x86-64-v4 (AVX-512). FLAGS_cpu_level can lower it,
+// never raise it.
 inline int CpuLevel() {
   int64_t asked = FLAGS_cpu_level;
   int found = detail::kDetectedCpuLevel;

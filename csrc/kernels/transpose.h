@@ -13,7 +13,8 @@ namespace dygraph::kernels {
 
 namespace detail {
 
-// Interleaves the elements of two 16-byte vectors, low or high halves; all instruction sets have it.
+// Interleaves the elements of two 16-byte vectors, low or high halves; all instruction sets have
+// it.
 template <class T, class V>
 DYGRAPH_INLINE V Interleave(V a, V b, bool high) {
   constexpr int n = 16 / sizeof(T);
@@ -30,7 +31,8 @@ DYGRAPH_INLINE V Interleave(V a, V b, bool high) {
              : __builtin_shuffle(a, b, M{0, 8, 1, 9, 2, 10, 3, 11});
   } else {
     typedef T M __attribute__((vector_size(16)));
-    r = high ? __builtin_shuffle(a, b, M{8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31})
+    r = high ? __builtin_shuffle(a, b,
+                                 M{8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31})
              : __builtin_shuffle(a, b, M{0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23});
   }
   return r;
@@ -55,7 +57,8 @@ DYGRAPH_INLINE void TransposeTile(const T* x, int64_t xs, T* y, int64_t ys) {
 
 // y[j * ys + i] = x[i * xs + j], i < rows, j < columns.
 template <class T>
-DYGRAPH_INLINE void TransposeBlock(const T* x, int64_t xs, T* y, int64_t ys, int64_t rows, int64_t columns) {
+DYGRAPH_INLINE void TransposeBlock(const T* x, int64_t xs, T* y, int64_t ys, int64_t rows,
+                                   int64_t columns) {
   constexpr int64_t n = 16 / sizeof(T);
   int64_t i = 0;
   for (; i + n <= rows; i += n) {
@@ -81,7 +84,8 @@ void PermuteWalk(const Walk<2>& walk, const T* x, T* y) {
   int64_t n = walk.dims[last], step = walk.strides[0][last];
   if (step == 1) {  // rows stay whole
     if (walk.rank == 1) {
-      ParallelFor(n, Grain(), [=](int64_t b, int64_t e) { std::memcpy(y + b, x + b, (e - b) * sizeof(T)); });
+      ParallelFor(n, Grain(),
+                  [=](int64_t b, int64_t e) { std::memcpy(y + b, x + b, (e - b) * sizeof(T)); });
       return;
     }
     ParallelRows(walk.Count(0, last), n, [&](int64_t begin, int64_t end) {
@@ -122,8 +126,9 @@ void PermuteWalk(const Walk<2>& walk, const T* x, T* y) {
                    int64_t b = begin % blocks;
                    for (int64_t t = begin; t < end; ++t) {
                      int64_t i = b % row_blocks * kBlock, j = b / row_blocks * kBlock;
-                     TransposeBlock(x + at.offset[0] + i * step + j, step, y + at.offset[1] + j * ys + i, ys,
-                                    std::min(kBlock, n - i), std::min(kBlock, m - j));
+                     TransposeBlock(x + at.offset[0] + i * step + j, step,
+                                    y + at.offset[1] + j * ys + i, ys, std::min(kBlock, n - i),
+                                    std::min(kBlock, m - j));
                      if (++b == blocks) {
                        b = 0;
                        at.Next();
@@ -135,9 +140,10 @@ void PermuteWalk(const Walk<2>& walk, const T* x, T* y) {
 
 }  // namespace detail
 
-// y, dense of shape (dims[perm[0]], dims[perm[1]], ...), gets the elements of x, dense of shape `dims`. Elements are
-// 1, 2, 4 or 8 bytes.
-inline void Permute(const void* x, Span<const int64_t> dims, Span<const int> perm, void* y, size_t element_size) {
+// y, dense of shape (dims[perm[0]], dims[perm[1]], ...), gets the elements of x, dense of shape
+// `dims`. Elements are 1, 2, 4 or 8 bytes.
+inline void Permute(const void* x, Span<const int64_t> dims, Span<const int> perm, void* y,
+                    size_t element_size) {
   int rank = static_cast<int>(dims.size());
   ENFORCE(rank <= kMaxRank, InvalidArgument, "the rank must be at most ", kMaxRank, ", got ", rank);
   int64_t x_strides[kMaxRank], y_strides[kMaxRank];
@@ -152,21 +158,28 @@ inline void Permute(const void* x, Span<const int64_t> dims, Span<const int> per
   Walk<2> walk;
   for (int i = 0; i < rank; ++i) walk.Push(dims[perm[i]], {x_strides[perm[i]], y_strides[i]});
   switch (element_size) {
-    case 1: return detail::PermuteWalk(walk, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
-    case 2: return detail::PermuteWalk(walk, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
-    case 4: return detail::PermuteWalk(walk, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
-    case 8: return detail::PermuteWalk(walk, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
-    default: THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
+    case 1:
+      return detail::PermuteWalk(walk, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
+    case 2:
+      return detail::PermuteWalk(walk, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
+    case 4:
+      return detail::PermuteWalk(walk, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
+    case 8:
+      return detail::PermuteWalk(walk, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
+    default:
+      THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
   }
 }
 
 // [n, c, hw] to [n, hw, c] and back; hw may be a product of any number of dimensions.
-inline void NchwToNhwc(const void* x, int64_t n, int64_t c, int64_t hw, void* y, size_t element_size) {
+inline void NchwToNhwc(const void* x, int64_t n, int64_t c, int64_t hw, void* y,
+                       size_t element_size) {
   const int64_t dims[] = {n, c, hw};
   const int perm[] = {0, 2, 1};
   Permute(x, {dims, 3}, {perm, 3}, y, element_size);
 }
-inline void NhwcToNchw(const void* x, int64_t n, int64_t c, int64_t hw, void* y, size_t element_size) {
+inline void NhwcToNchw(const void* x, int64_t n, int64_t c, int64_t hw, void* y,
+                       size_t element_size) {
   const int64_t dims[] = {n, hw, c};
   const int perm[] = {0, 2, 1};
   Permute(x, {dims, 3}, {perm, 3}, y, element_size);

@@ -1,5 +1,5 @@
-// The loops of csrc/kernels against naive loops written here, at every instruction set of this processor, and with one
-// and several threads, which must give the same bits.
+// The loops of csrc/kernels against naive loops written here, at every instruction set of this
+// processor, and with one and several threads, which must give the same bits.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -23,12 +23,13 @@ namespace {
 
 int failures = 0;
 
-#define CHECK(condition)                                                                                \
-  do {                                                                                                  \
-    if (!(condition)) {                                                                                 \
-      ++failures;                                                                                       \
-      std::printf("%s:%d: level %d, threads %d: %s\n", __FILE__, __LINE__, CpuLevel(), NumThreads(), #condition); \
-    }                                                                                                   \
+#define CHECK(condition)                                                               \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
+      ++failures;                                                                      \
+      std::printf("%s:%d: level %d, threads %d: %s\n", __FILE__, __LINE__, CpuLevel(), \
+                  NumThreads(), #condition);                                           \
+    }                                                                                  \
   } while (false)
 
 std::mt19937_64 generator(7);
@@ -61,7 +62,8 @@ bool Near(const std::vector<T>& a, const std::vector<T>& b, double tolerance) {
 
 // ---- math
 
-// Distance of y from the exact value in units of the last place of T there (denormal spacing at the least).
+// Distance of y from the exact value in units of the last place of T there (denormal spacing at the
+// least).
 template <class T>
 double Ulps(T y, long double exact) {
   if (std::isnan(exact)) return std::isnan(y) ? 0 : 1e30;
@@ -69,11 +71,14 @@ double Ulps(T y, long double exact) {
   if (std::isinf(y) || std::isinf(exact) || std::abs(exact) > top) {
     T rounded = static_cast<T>(exact);
     if (rounded == y) return 0;
-    return std::abs(exact) > top * (1 - 4 * std::numeric_limits<T>::epsilon()) && std::isinf(y) ? 1 : 1e30;
+    return std::abs(exact) > top * (1 - 4 * std::numeric_limits<T>::epsilon()) && std::isinf(y)
+               ? 1
+               : 1e30;
   }
   int e = exact == 0 ? -100000 : std::ilogb(exact);
   e = std::max(e, std::numeric_limits<T>::min_exponent - 1);
-  return static_cast<double>(std::abs(y - exact) / std::ldexp(1.0L, e - std::numeric_limits<T>::digits + 1));
+  return static_cast<double>(std::abs(y - exact) /
+                             std::ldexp(1.0L, e - std::numeric_limits<T>::digits + 1));
 }
 
 template <class T, class F, class G>
@@ -86,9 +91,31 @@ void CheckMath(const char* name, F f, G exact, double low, double high, double a
     if (-v >= low) x.push_back(static_cast<T>(-v));
   }
   const T inf = std::numeric_limits<T>::infinity(), top = std::numeric_limits<T>::max();
-  for (T v : {T(0), T(-0.0), inf, -inf, std::numeric_limits<T>::quiet_NaN(), top, -top, T(1), T(-1), T(1000), T(-1000),
-              std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min(), T(88.72284), T(88.72283), T(-87.4),
-              T(-103.9), T(-104.1), T(709.7827128), T(709.79), T(-745.1), T(-745.2), T(0.5), T(3.99), T(4.01)}) {
+  for (T v : {T(0),
+              T(-0.0),
+              inf,
+              -inf,
+              std::numeric_limits<T>::quiet_NaN(),
+              top,
+              -top,
+              T(1),
+              T(-1),
+              T(1000),
+              T(-1000),
+              std::numeric_limits<T>::min(),
+              std::numeric_limits<T>::denorm_min(),
+              T(88.72284),
+              T(88.72283),
+              T(-87.4),
+              T(-103.9),
+              T(-104.1),
+              T(709.7827128),
+              T(709.79),
+              T(-745.1),
+              T(-745.2),
+              T(0.5),
+              T(3.99),
+              T(4.01)}) {
     x.push_back(v);
   }
   std::vector<T> y(x.size());
@@ -103,7 +130,8 @@ void CheckMath(const char* name, F f, G exact, double low, double high, double a
     }
   }
   if (worst > allowed) {
-    std::printf("%s<%s>: %.3g ulp at %.9g\n", name, sizeof(T) == 4 ? "float" : "double", worst, static_cast<double>(at));
+    std::printf("%s<%s>: %.3g ulp at %.9g\n", name, sizeof(T) == 4 ? "float" : "double", worst,
+                static_cast<double>(at));
   }
   CHECK(worst <= allowed);
 }
@@ -113,23 +141,36 @@ void TestMath() {
   using L = long double;
   CheckMath<T>("exp", [](T x) { return Exp(x); }, [](L x) { return std::exp(x); }, -800, 800, 2);
   CheckMath<T>("exp", [](T x) { return Exp(x); }, [](L x) { return std::exp(x); }, -1, 1, 2);
-  CheckMath<T>("expm1", [](T x) { return Expm1(x); }, [](L x) { return std::expm1(x); }, -50, 90, 3);
+  CheckMath<T>(
+      "expm1", [](T x) { return Expm1(x); }, [](L x) { return std::expm1(x); }, -50, 90, 3);
   CheckMath<T>("log", [](T x) { return Log(x); }, [](L x) { return std::log(x); }, 0, 1e6, 2);
   CheckMath<T>("log", [](T x) { return Log(x); }, [](L x) { return std::log(x); }, 0.5, 2, 2);
   CheckMath<T>("tanh", [](T x) { return Tanh(x); }, [](L x) { return std::tanh(x); }, -22, 22, 4);
   CheckMath<T>("tanh", [](T x) { return Tanh(x); }, [](L x) { return std::tanh(x); }, -1, 1, 4);
-  CheckMath<T>("sigmoid", [](T x) { return Sigmoid(x); },
-               [](L x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }, -800, 100, 4);
-  CheckMath<T>("sigmoid", [](T x) { return Sigmoid(x); },
-               [](L x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }, -5, 5, 4);
+  CheckMath<T>(
+      "sigmoid", [](T x) { return Sigmoid(x); },
+      [](L x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }, -800,
+      100, 4);
+  CheckMath<T>(
+      "sigmoid", [](T x) { return Sigmoid(x); },
+      [](L x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }, -5, 5,
+      4);
   CheckMath<T>("erf", [](T x) { return Erf(x); }, [](L x) { return std::erf(x); }, -7, 7, 3);
   CheckMath<T>("sqrt", [](T x) { return Sqrt(x); }, [](L x) { return std::sqrt(x); }, 0, 1e6, 0.51);
   std::vector<T> zeros = {T(-0.0)}, out(1);
   Map(zeros.data(), out.data(), int64_t{1}, [](T x) { return Tanh(x); });
   CHECK(std::signbit(out[0]));
   std::vector<T> u = Random<T>(10000, 0, 1), s(u.size()), c(u.size());
-  Map(u.data(), s.data(), 10000, [](T x) { T a, b; SinCosTurn(x, &a, &b); return a; });
-  Map(u.data(), c.data(), 10000, [](T x) { T a, b; SinCosTurn(x, &a, &b); return b; });
+  Map(u.data(), s.data(), 10000, [](T x) {
+    T a, b;
+    SinCosTurn(x, &a, &b);
+    return a;
+  });
+  Map(u.data(), c.data(), 10000, [](T x) {
+    T a, b;
+    SinCosTurn(x, &a, &b);
+    return b;
+  });
   const L turn = 6.283185307179586476925286766559L;
   for (size_t i = 0; i < u.size(); ++i) {
     CHECK(std::abs(s[i] - std::sin(turn * u[i])) < 2 * std::numeric_limits<T>::epsilon());
@@ -143,7 +184,8 @@ void TestElementwise() {
   for (int64_t n : {0, 1, 7, 64, 1000, 100001}) {
     auto x = Random<float>(n), y = Random<float>(n), z = Random<float>(n);
     std::vector<float> out(n), want(n);
-    Zip3(x.data(), y.data(), z.data(), out.data(), n, [](float a, float b, float c) { return a > b ? a : c; });
+    Zip3(x.data(), y.data(), z.data(), out.data(), n,
+         [](float a, float b, float c) { return a > b ? a : c; });
     for (int64_t i = 0; i < n; ++i) want[i] = x[i] > y[i] ? x[i] : z[i];
     CHECK(Same(out, want));
     ZipScalar(x.data(), 3.0f, out.data(), n, [](float a, float s) { return a - s; });
@@ -201,8 +243,10 @@ void TestBroadcast() {
     auto x = Random<float>(Count(c.x)), y = Random<float>(Count(c.y));
     int64_t n = Count(c.out);
     std::vector<float> out(n), want(n);
-    Broadcast(c.out, x.data(), xs, y.data(), ys, out.data(), [](float a, float b) { return a - 2 * b; });
-    for (int64_t i = 0; i < n; ++i) want[i] = x[OffsetOf(c.out, xs, i)] - 2 * y[OffsetOf(c.out, ys, i)];
+    Broadcast(c.out, x.data(), xs, y.data(), ys, out.data(),
+              [](float a, float b) { return a - 2 * b; });
+    for (int64_t i = 0; i < n; ++i)
+      want[i] = x[OffsetOf(c.out, xs, i)] - 2 * y[OffsetOf(c.out, ys, i)];
     CHECK(Same(out, want));
     // Its gradients.
     auto g = Random<double>(n, 0.5, 1.5);
@@ -237,8 +281,8 @@ void TestBroadcast() {
 // ---- reductions
 
 template <class Op, class Out, class Acc, class Fold>
-void CheckReduce(const std::vector<typename Op::In>& x, const Dims& dims, unsigned mask, Acc init, Fold fold,
-                 double tolerance, bool mean = false) {
+void CheckReduce(const std::vector<typename Op::In>& x, const Dims& dims, unsigned mask, Acc init,
+                 Fold fold, double tolerance, bool mean = false) {
   bool reduced[16];
   Dims strides(dims.size());
   int64_t stride = 1;
@@ -271,9 +315,10 @@ void CheckReduce(const std::vector<typename Op::In>& x, const Dims& dims, unsign
 }
 
 void TestReduce() {
-  for (const Dims& dims : {Dims{}, Dims{1}, Dims{5}, Dims{100000}, Dims{3, 7}, Dims{70, 300}, Dims{300, 3}, Dims{40000, 3},
-                           Dims{50000, 70}, Dims{3, 50000}, Dims{4, 5, 6}, Dims{8, 16, 700}, Dims{2, 3, 4, 5, 2},
-                           Dims{3, 1, 0, 2}, Dims{64, 3, 33, 7}}) {
+  for (const Dims& dims :
+       {Dims{}, Dims{1}, Dims{5}, Dims{100000}, Dims{3, 7}, Dims{70, 300}, Dims{300, 3},
+        Dims{40000, 3}, Dims{50000, 70}, Dims{3, 50000}, Dims{4, 5, 6}, Dims{8, 16, 700},
+        Dims{2, 3, 4, 5, 2}, Dims{3, 1, 0, 2}, Dims{64, 3, 33, 7}}) {
     int64_t n = Count(dims);
     auto f = Random<float>(n), positive = Random<float>(n, 0.5, 1.5);
     auto d = Random<double>(n, 0.9, 1.1);
@@ -282,17 +327,23 @@ void TestReduce() {
       auto add = [](double a, double b) { return a + b; };
       CheckReduce<SumOp<float>, float>(positive, dims, mask, 0.0, add, 1e-6);
       if (n > 0) CheckReduce<MeanOp<double>, double>(d, dims, mask, 0.0, add, 1e-12, true);
-      CheckReduce<SumOp<int32_t>, int64_t>(i, dims, mask, int64_t{0}, [](int64_t a, int64_t b) { return a + b; }, 0);
-      CheckReduce<MaxOp<float>, float>(f, dims, mask, -std::numeric_limits<float>::infinity(),
-                                       [](float a, float b) { return a > b ? a : b; }, 0);
-      CheckReduce<MinOp<int32_t>, int32_t>(i, dims, mask, std::numeric_limits<int32_t>::max(),
-                                           [](int32_t a, int32_t b) { return a < b ? a : b; }, 0);
-      CheckReduce<AnyOp<int32_t>, uint8_t>(i, dims, mask, uint8_t{0}, [](uint8_t a, int32_t b) -> uint8_t { return a || b != 0; },
-                                           0);
-      CheckReduce<AllOp<int32_t>, uint8_t>(i, dims, mask, uint8_t{1}, [](uint8_t a, int32_t b) -> uint8_t { return a && b != 0; },
-                                           0);
+      CheckReduce<SumOp<int32_t>, int64_t>(
+          i, dims, mask, int64_t{0}, [](int64_t a, int64_t b) { return a + b; }, 0);
+      CheckReduce<MaxOp<float>, float>(
+          f, dims, mask, -std::numeric_limits<float>::infinity(),
+          [](float a, float b) { return a > b ? a : b; }, 0);
+      CheckReduce<MinOp<int32_t>, int32_t>(
+          i, dims, mask, std::numeric_limits<int32_t>::max(),
+          [](int32_t a, int32_t b) { return a < b ? a : b; }, 0);
+      CheckReduce<AnyOp<int32_t>, uint8_t>(
+          i, dims, mask, uint8_t{0}, [](uint8_t a, int32_t b) -> uint8_t { return a || b != 0; },
+          0);
+      CheckReduce<AllOp<int32_t>, uint8_t>(
+          i, dims, mask, uint8_t{1}, [](uint8_t a, int32_t b) -> uint8_t { return a && b != 0; },
+          0);
       if (n <= 1000) {
-        CheckReduce<ProdOp<double>, double>(d, dims, mask, 1.0, [](double a, double b) { return a * b; }, 1e-10);
+        CheckReduce<ProdOp<double>, double>(
+            d, dims, mask, 1.0, [](double a, double b) { return a * b; }, 1e-10);
       }
     }
   }
@@ -333,7 +384,8 @@ void TestReduce() {
 }
 
 void TestArg() {
-  for (auto [outer, n, inner] : {std::array<int64_t, 3>{3, 50, 1}, {2, 5000, 1}, {2, 9, 7}, {3, 4, 600}, {1, 1, 1}}) {
+  for (auto [outer, n, inner] :
+       {std::array<int64_t, 3>{3, 50, 1}, {2, 5000, 1}, {2, 9, 7}, {3, 4, 600}, {1, 1, 1}}) {
     for (int kind = 0; kind < 3; ++kind) {
       auto x = Random<float>(outer * n * inner, -4, 4);
       for (auto& v : x) v = std::round(v);  // many ties
@@ -341,7 +393,8 @@ void TestArg() {
         for (size_t i = 0; i < x.size(); i += 11) x[i] = std::nanf("");
       }
       if (kind == 2) std::fill(x.begin(), x.end(), -std::numeric_limits<float>::infinity());
-      std::vector<int64_t> most(outer * inner), least(outer * inner), want_most(most), want_least(least);
+      std::vector<int64_t> most(outer * inner), least(outer * inner), want_most(most),
+          want_least(least);
       ArgMax(x.data(), outer, n, inner, most.data());
       ArgMin(x.data(), outer, n, inner, least.data());
       for (int64_t o = 0; o < outer; ++o) {
@@ -367,25 +420,29 @@ void TestArg() {
 template <class T>
 void TestGemm() {
   const double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-13;
-  const std::array<int64_t, 3> sizes[] = {{1, 1, 1},   {8, 8, 8},    {3, 5, 7},     {16, 16, 16}, {31, 33, 17}, {64, 64, 64},
-                              {1, 77, 50}, {77, 1, 50},  {1, 300, 900}, {300, 1, 900}, {2, 500, 3}, {65, 130, 300},
-                              {200, 70, 520}, {13, 2100, 40}, {150, 150, 150}, {5, 6, 0}, {48, 47, 49}};
+  const std::array<int64_t, 3> sizes[] = {
+      {1, 1, 1},      {8, 8, 8},      {3, 5, 7},       {16, 16, 16},  {31, 33, 17}, {64, 64, 64},
+      {1, 77, 50},    {77, 1, 50},    {1, 300, 900},   {300, 1, 900}, {2, 500, 3},  {65, 130, 300},
+      {200, 70, 520}, {13, 2100, 40}, {150, 150, 150}, {5, 6, 0},     {48, 47, 49}};
   for (auto [m, n, k] : sizes) {
     for (int flags = 0; flags < 8; ++flags) {
       bool ta = flags & 1, tb = flags & 2;
       int64_t pad = flags & 4 ? 3 : 0;
       T alpha = pad ? T(0.5) : T(1), beta = pad ? T(-2) : T(0);
       int64_t lda = (ta ? m : k) + pad, ldb = (tb ? k : n) + pad, ldc = n + pad;
-      auto a = Random<T>((ta ? k : m) * lda + pad), b = Random<T>((tb ? n : k) * ldb + pad), c = Random<T>(m * ldc);
+      auto a = Random<T>((ta ? k : m) * lda + pad), b = Random<T>((tb ? n : k) * ldb + pad),
+           c = Random<T>(m * ldc);
       if (beta == T(0)) std::fill(c.begin(), c.end(), std::numeric_limits<T>::quiet_NaN());
       std::vector<T> want = c, parallel = c;
       for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = 0; j < n; ++j) {
           double sum = 0;
           for (int64_t p = 0; p < k; ++p) {
-            sum += static_cast<double>(ta ? a[p * lda + i] : a[i * lda + p]) * (tb ? b[j * ldb + p] : b[p * ldb + j]);
+            sum += static_cast<double>(ta ? a[p * lda + i] : a[i * lda + p]) *
+                   (tb ? b[j * ldb + p] : b[p * ldb + j]);
           }
-          want[i * ldc + j] = static_cast<T>(alpha * sum + (beta == T(0) ? 0 : beta * c[i * ldc + j]));
+          want[i * ldc + j] =
+              static_cast<T>(alpha * sum + (beta == T(0) ? 0 : beta * c[i * ldc + j]));
         }
       }
       Gemm(ta, tb, m, n, k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
@@ -405,12 +462,11 @@ void TestGemm() {
 
 void TestPhilox() {
   // Known answers of the Random123 distribution, philox4x32 with 10 rounds: counter, key, result.
-  const uint32_t known[][10] = {
-      {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
-      {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
-       0x6d5451fd},
-      {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
-       0x24126ea1}};
+  const uint32_t known[][10] = {{0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+                                {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff,
+                                 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+                                {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822,
+                                 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}};
   for (const auto& v : known) {
     uint32_t c0 = v[0], c1 = v[1], c2 = v[2], c3 = v[3];
     Philox4x32(c0, c1, c2, c3, v[4], v[5]);
@@ -426,7 +482,8 @@ void TestPhilox() {
   for (int64_t i = 0; i < 1000; ++i) {  // element 64 b + 16 w + j is word w of block 16 b + j
     uint32_t c[4] = {static_cast<uint32_t>(i / 64 * 16 + i % 16), 0, static_cast<uint32_t>(stream),
                      static_cast<uint32_t>(stream >> 32)};
-    Philox4x32(c[0], c[1], c[2], c[3], static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+    Philox4x32(c[0], c[1], c[2], c[3], static_cast<uint32_t>(seed),
+               static_cast<uint32_t>(seed >> 32));
     CHECK(words[i] == c[i % 64 / 16]);
   }
   SetNumThreads(3);
@@ -474,12 +531,18 @@ void TestPermute() {
     Dims dims;
     std::vector<int> perm;
   };
-  const Case cases[] = {{{}, {}},           {{7}, {0}},
-                        {{5, 9}, {1, 0}},   {{130, 67}, {1, 0}},
-                        {{64, 64}, {1, 0}}, {{300, 500}, {1, 0}},
-                        {{2, 3, 4}, {2, 1, 0}}, {{4, 17, 33}, {0, 2, 1}},
-                        {{4, 17, 33}, {1, 0, 2}}, {{3, 1, 5, 2, 6}, {4, 2, 1, 0, 3}},
-                        {{2, 16, 5, 7}, {0, 2, 3, 1}}, {{3, 0, 2}, {2, 1, 0}}};
+  const Case cases[] = {{{}, {}},
+                        {{7}, {0}},
+                        {{5, 9}, {1, 0}},
+                        {{130, 67}, {1, 0}},
+                        {{64, 64}, {1, 0}},
+                        {{300, 500}, {1, 0}},
+                        {{2, 3, 4}, {2, 1, 0}},
+                        {{4, 17, 33}, {0, 2, 1}},
+                        {{4, 17, 33}, {1, 0, 2}},
+                        {{3, 1, 5, 2, 6}, {4, 2, 1, 0, 3}},
+                        {{2, 16, 5, 7}, {0, 2, 3, 1}},
+                        {{3, 0, 2}, {2, 1, 0}}};
   for (const Case& c : cases) {
     int64_t n = Count(c.dims);
     std::vector<T> x(n), y(n), want(n);
@@ -515,7 +578,8 @@ void TestIm2Col() {
   shapes[3] = {1, 4, 4, 1, 1, 2, 2};
   shapes[4] = {1, 3, 3, 5, 5, 1, 1, 4, 4, 4, 4};
   for (const Im2ColShape& s : shapes) {
-    int64_t oh = s.OutHeight(), ow = s.OutWidth(), size = s.channels * s.kernel_h * s.kernel_w * oh * ow;
+    int64_t oh = s.OutHeight(), ow = s.OutWidth(),
+            size = s.channels * s.kernel_h * s.kernel_w * oh * ow;
     auto x = Random<T>(s.channels * s.height * s.width), g = Random<T>(size);
     std::vector<T> col(size), want(size), dx(x.size()), want_dx(x.size());
     int64_t at = 0;
@@ -524,7 +588,8 @@ void TestIm2Col() {
         for (int64_t kw = 0; kw < s.kernel_w; ++kw) {
           for (int64_t i = 0; i < oh; ++i) {
             for (int64_t j = 0; j < ow; ++j, ++at) {
-              int64_t h = i * s.stride_h - s.top + kh * s.dilation_h, w = j * s.stride_w - s.left + kw * s.dilation_w;
+              int64_t h = i * s.stride_h - s.top + kh * s.dilation_h,
+                      w = j * s.stride_w - s.left + kw * s.dilation_w;
               if (h < 0 || h >= s.height || w < 0 || w >= s.width) continue;
               want[at] = x[(c * s.height + h) * s.width + w];
               want_dx[(c * s.height + h) * s.width + w] += g[at];
@@ -556,7 +621,8 @@ void TestPool() {
         s.h = AdaptiveWindows(7, 3);
         s.w = AdaptiveWindows(9, 4);
       }
-      int64_t oh = s.h.out(), ow = s.w.out(), ins = 2 * 63 * channels, outs = 2 * oh * ow * channels;
+      int64_t oh = s.h.out(), ow = s.w.out(), ins = 2 * 63 * channels,
+              outs = 2 * oh * ow * channels;
       auto x = Random<T>(ins, -3, 3), dy = Random<T>(outs);
       for (auto& v : x) v = std::round(v);  // ties
       x[4 * channels] = std::numeric_limits<T>::quiet_NaN();
