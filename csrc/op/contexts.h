@@ -1,9 +1,9 @@
 // What an operator's functions see of a call: InferContext in shape rules, KernelContext in kernels.
 #pragma once
 
-#include "memory/memory.h"
 #include "op/call.h"
 #include "platform/device_context.h"
+#include "tensor/scratch.h"
 
 namespace dygraph {
 
@@ -52,25 +52,6 @@ class InferContext {
 inline int64_t AddSizes(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
 inline int64_t MulSizes(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a * b; }
 inline bool BothKnown(int64_t a, int64_t b) { return a >= 0 && b >= 0; }
-
-// Working memory of one kernel call.
-class Scratch {
- public:
-  Scratch(Place place, size_t bytes)
-      : place_(place), bytes_(bytes), data_(memory::Alloc(place, bytes)) {}
-  ~Scratch() { memory::Free(place_, data_, bytes_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  template <class T>
-  T* as() {
-    return static_cast<T*>(data_);
-  }
-
- private:
-  Place place_;
-  size_t bytes_;
-  void* data_;
-};
 
 class KernelContext {
  public:
