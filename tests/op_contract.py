@@ -143,7 +143,7 @@ def first_order(case, inputs, names, outputs, most=48):
             return t.project(case.run_slots(changed), outputs, t.random_projection)
 
         for where, slope in t.numeric_slopes(inputs, name, value, 1e-5, most):
-            near(case, (got[name] * where).sum(), slope, f"gradient of {name} along {where.nonzero()}")
+            near(case, (got[name] * where).sum(), slope, f"gradient of {name} along {np.flatnonzero(where)}")
 
 
 def near(case, got, slope, what):
@@ -348,7 +348,7 @@ def same_bits(case):
     arrays = arrays_of(case.inputs)
     inputs = case.inputs
     if is_elementwise(case):  # large enough for two threads to share the work
-        inputs = with_arrays(inputs, {n: np.resize(a, (65, *[37] * (a.ndim - 1))) for n, a in arrays.items()})
+        inputs = with_arrays(inputs, {n: np.resize(a, (*[1] * (a.ndim - 1), 70000)) for n, a in arrays.items()})
     if any("onednn" in kernel.lower() for kernel in case.info()["kernels"]):
         return
     threads = _core.num_threads()
