@@ -1,13 +1,23 @@
 """What every operator owes, checked for each OpTest case without the case saying so.
 
-Each function here that is registered with @check takes the case after its setUp and asserts; where a check cannot apply (no
-floating input, one operand, ...) it returns. A case leaves a check out by name, with the reason, in `leave_out`.
+Each function registered with @check takes the case after its setUp and asserts; where it cannot
+apply (no floating input, one operand, ...) it returns. A case leaves a check out by its name, with
+the reason, in `leave_out`.
 """
 
 import numpy as np
+
 from dygraph import _core
 
-TYPED = (_core.DygraphError, TypeError, ValueError, IndexError, KeyError, NotImplementedError, MemoryError)
+TYPED = (
+    _core.DygraphError,
+    TypeError,
+    ValueError,
+    IndexError,
+    KeyError,
+    NotImplementedError,
+    MemoryError,
+)
 _checks = {}
 
 
@@ -45,7 +55,9 @@ def with_arrays(slots, new):
     """The slots with arrays replaced by name; LoD goes, since sizes may differ."""
     t = tools()
     bare = {
-        s: [(n, t.split_lod(e)[0]) for n, e in t.entries({s: v}).items()] if isinstance(v, list) else t.split_lod(v)[0]
+        s: [(n, t.split_lod(e)[0]) for n, e in t.entries({s: v}).items()]
+        if isinstance(v, list)
+        else t.split_lod(v)[0]
         for s, v in slots.items()
         if v is not None
     }
@@ -57,7 +69,7 @@ def floats_in(case):
 
 
 def tolerance_of(case, dtype):
-    """As near as the declared numbers allow: arrays in float32 and attributes that float32 rounds cost digits."""
+    """As near as the declared numbers allow: float32 arrays and rounded attributes cost digits."""
     if dtype in case.tolerance:
         return case.tolerance[dtype]
     if dtype == "float32":
@@ -66,13 +78,19 @@ def tolerance_of(case, dtype):
     if any(a.dtype.kind == "f" and a.dtype.itemsize < 8 for a in declared):
         return 2e-5, 1e-5
     numbers = np.ravel([v for v in (case.attrs or {}).values() if isinstance(v, float)])
-    return (1e-10, 1e-10) if np.array_equal(numbers.astype("float32").astype("float64"), numbers) else (1e-6, 1e-7)
+    return (
+        (1e-10, 1e-10)
+        if np.array_equal(numbers.astype("float32").astype("float64"), numbers)
+        else (1e-6, 1e-7)
+    )
 
 
 def is_elementwise(case):
     if case.elementwise is not None:
         return case.elementwise
-    shapes = {a.shape for a in [*arrays_of(case.inputs).values(), *arrays_of(case.outputs).values()]}
+    shapes = {
+        a.shape for a in [*arrays_of(case.inputs).values(), *arrays_of(case.outputs).values()]
+    }
     return len(shapes) == 1
 
 
@@ -103,7 +121,12 @@ def forward(case, dtype):
         if name not in declared:
             continue
         want = case.fixed_dtypes.get(name)
-        if want is None and declared[name].dtype.kind == "f" and floats_in(case) and not dtype_attrs:
+        if (
+            want is None
+            and declared[name].dtype.kind == "f"
+            and floats_in(case)
+            and not dtype_attrs
+        ):
             want = dtype
         if want:
             case.assertEqual(v.dtype.name, want, f"element type of {name} for {dtype} inputs")
@@ -124,7 +147,7 @@ def forward_float64(case):
 
 
 def gradient_setting(case):
-    """(inputs in float64, names to differentiate, outputs) or None where there is nothing to differentiate."""
+    """(inputs in float64, names to differentiate, outputs), or None where there are none."""
     info = case.info()
     if info["no_gradient"] or not info["has_gradient"] or not case.supports("float64"):
         return None
@@ -143,18 +166,25 @@ def first_order(case, inputs, names, outputs, most=48):
             return t.project(case.run_slots(changed), outputs, t.random_projection)
 
         for where, slope in t.numeric_slopes(inputs, name, value, 1e-5, most):
-            near(case, (got[name] * where).sum(), slope, f"gradient of {name} along {np.flatnonzero(where)}")
+            near(
+                case,
+                (got[name] * where).sum(),
+                slope,
+                f"gradient of {name} along {np.flatnonzero(where)}",
+            )
 
 
 def near(case, got, slope, what):
     case.assertLessEqual(
-        abs(got - slope), case.grad_tolerance * max(1.0, abs(slope)), f"{case.op_type}: {what}: {got} for {slope}"
+        abs(got - slope),
+        case.grad_tolerance * max(1.0, abs(slope)),
+        f"{case.op_type}: {what}: {got} for {slope}",
     )
 
 
 @check
 def gradient(case):
-    """First gradients in float64 against central differences of a random projection of the outputs."""
+    """First gradients in float64 against central differences of a random projection."""
     setting = gradient_setting(case)
     if setting:
         first_order(case, *setting)
@@ -162,7 +192,7 @@ def gradient(case):
 
 @check
 def second_order(case):
-    """Gradients of the gradients (of inputs and of output gradients) against central differences of the first ones."""
+    """Gradients of the gradients against central differences of the first ones, in float64."""
     setting = gradient_setting(case)
     if not setting:
         return
@@ -180,25 +210,37 @@ def second_order(case):
         for seed in v.values():
             seed.stop_gradient = not create_graph
         wanted = [run.variables[n] for n in names]
-        got = _core.grad([top for top, _ in tops], wanted, list(v.values()), create_graph, create_graph, True)
+        got = _core.grad(
+            [top for top, _ in tops], wanted, list(v.values()), create_graph, create_graph, True
+        )
         return run, v, got
 
     run, v, first = gradients(inputs, seeds, True)
-    live = [(g, n) for g, n in zip(first, names) if g is not None and not g.stop_gradient]
+    live = [
+        (g, n) for g, n in zip(first, names, strict=True) if g is not None and not g.stop_gradient
+    ]
     variables = {**{n: run.variables[n] for n in names}, **v}
     if live:
         second = _core.grad(
-            [g for g, _ in live], list(variables.values()), [_core.to_variable(weights[n]) for _, n in live],
-            False, False, True,
-        )  # fmt: skip
+            [g for g, _ in live],
+            list(variables.values()),
+            [_core.to_variable(weights[n]) for _, n in live],
+            False,
+            False,
+            True,
+        )
     else:
         second = [None] * len(variables)
 
     def value(changed, seed_arrays):
         _, _, got = gradients(changed, seed_arrays, False)
-        return sum(float((t.dense(g) * weights[n]).sum()) for g, n in zip(got, names) if g is not None)
+        return sum(
+            float((t.dense(g) * weights[n]).sum())
+            for g, n in zip(got, names, strict=True)
+            if g is not None
+        )
 
-    for (name, variable), g in zip(variables.items(), second):
+    for (name, variable), g in zip(variables.items(), second, strict=True):
         analytic = np.zeros(variable.shape) if g is None else t.dense(g)
         if name in v:
             slopes = t.numeric_slopes(seeds, name, lambda s: value(inputs, s), 1e-5, 10)
@@ -230,7 +272,11 @@ def empty(case):
         if name in run.results:
             got = run.results[name].shape
             allowed = {a.shape, (0, *a.shape[1:])} | ({()} if a.shape == (1,) else set())
-            case.assertIn(got, allowed, f"shape of {name} for {dict((n, x.shape) for n, x in without.items())}")
+            case.assertIn(
+                got,
+                allowed,
+                f"shape of {name} for {dict((n, x.shape) for n, x in without.items())}",
+            )
 
 
 @check
@@ -239,7 +285,9 @@ def zero_d(case):
     if not is_elementwise(case):
         return
     arrays = arrays_of(case.inputs)
-    inputs = with_arrays(case.inputs, {n: a.reshape(-1)[0].reshape(()) for n, a in arrays.items() if a.size})
+    inputs = with_arrays(
+        case.inputs, {n: a.reshape(-1)[0].reshape(()) for n, a in arrays.items() if a.size}
+    )
     run = case.run_slots(inputs) if case.elementwise else run_or_typed_error(case, inputs)
     if run is None:
         return
@@ -247,11 +295,20 @@ def zero_d(case):
         case.assertEqual(v.shape, (), f"shape of {name}")
     if case.reference is not None:
         expected = expected_or_none(case, inputs)
-        case.assertIsNotNone(expected, f"{case.op_type} took a 0-d input that the reference refuses")
+        case.assertIsNotNone(
+            expected, f"{case.op_type} took a 0-d input that the reference refuses"
+        )
         case.compare(run, expected, 1e-5, 1e-5)
 
 
-BROADCASTS = [((2, 3, 4), (3, 4)), ((3, 4), (2, 3, 4)), ((2, 1, 4), (1, 3, 1)), ((2, 3), (1,)), ((), (2, 3)), ((2, 3), ())]
+BROADCASTS = [
+    ((2, 3, 4), (3, 4)),
+    ((3, 4), (2, 3, 4)),
+    ((2, 1, 4), (1, 3, 1)),
+    ((2, 3), (1,)),
+    ((), (2, 3)),
+    ((2, 3), ()),
+]
 
 
 @check
@@ -269,7 +326,9 @@ def broadcast(case):
         case.compare(run, case.reference(inputs, case.attrs), 1e-5, 1e-5)
         if gradient_setting(case):
             wide = tools().cast(inputs, "float64")
-            first_order(case, wide, case.differentiable_inputs(), case.differentiable_outputs(run), most=8)
+            first_order(
+                case, wide, case.differentiable_inputs(), case.differentiable_outputs(run), most=8
+            )
 
 
 @check
@@ -286,7 +345,9 @@ def channels_last(case):
     plain = case.analytic(*setting, t.random_projection)
     other = case.analytic(*setting, t.random_projection, layout="NHWC")
     for name, g in plain.items():
-        np.testing.assert_allclose(other[name], g, rtol=1e-9, atol=1e-9, err_msg=f"gradient of {name} in NHWC")
+        np.testing.assert_allclose(
+            other[name], g, rtol=1e-9, atol=1e-9, err_msg=f"gradient of {name} in NHWC"
+        )
 
 
 @check
@@ -312,7 +373,7 @@ def lod_passes(case):
 
 @check
 def leaves_inputs_alone(case):
-    """Inputs keep their bits, and outputs have storage of their own but for declared pairs, forward and backward."""
+    """Inputs keep their bits, and outputs but for declared pairs have storage of their own."""
     names = case.differentiable_inputs() if case.info()["has_gradient"] else ()
     run = case.run_slots(case.inputs, grads_for=names)
     before = arrays_of(case.inputs)
@@ -324,12 +385,16 @@ def leaves_inputs_alone(case):
                 continue
             for other, x in run.variables.items():
                 if (other, name) not in allowed:
-                    case.assertNotEqual(_core.storage_id(v), _core.storage_id(x), f"{name} shares {other}'s storage")
+                    case.assertNotEqual(
+                        _core.storage_id(v), _core.storage_id(x), f"{name} shares {other}'s storage"
+                    )
     tops = [v for v in run.results.values() if not v.stop_gradient]
     if tops and names:
         _core.grad(tops, [run.variables[n] for n in names], [], False, False, True)
     for name, v in run.variables.items():
-        np.testing.assert_array_equal(v.numpy(), before[name], err_msg=f"{case.op_type} wrote into {name}")
+        np.testing.assert_array_equal(
+            v.numpy(), before[name], err_msg=f"{case.op_type} wrote into {name}"
+        )
 
 
 def bits(run):
@@ -348,7 +413,9 @@ def same_bits(case):
     arrays = arrays_of(case.inputs)
     inputs = case.inputs
     if is_elementwise(case):  # large enough for two threads to share the work
-        inputs = with_arrays(inputs, {n: np.resize(a, (*[1] * (a.ndim - 1), 70000)) for n, a in arrays.items()})
+        inputs = with_arrays(
+            inputs, {n: np.resize(a, (*[1] * (a.ndim - 1), 70000)) for n, a in arrays.items()}
+        )
     if any("onednn" in kernel.lower() for kernel in case.info()["kernels"]):
         return
     threads = _core.num_threads()
@@ -378,14 +445,21 @@ def wrong_input(case):
     """Wrong types, ranks, names and gaps raise typed errors that say something."""
     run = case.run_slots(case.inputs)
     slots = {
-        s: [run.variables[n] for n in tools().entries({s: v})] if isinstance(v, list) else run.variables[s]
+        s: [run.variables[n] for n in tools().entries({s: v})]
+        if isinstance(v, list)
+        else run.variables[s]
         for s, v in case.inputs.items()
         if v is not None
     }
     info = {s["name"]: s for s in case.info()["inputs"]}
     for slot, given in slots.items():
         one = given[0] if isinstance(given, list) else given
-        for what, value in {"a string": "text", "a number": 3, "an array": np.zeros(2), "a list of None": [None]}.items():
+        for what, value in {
+            "a string": "text",
+            "a number": 3,
+            "an array": np.zeros(2),
+            "a list of None": [None],
+        }.items():
             must_raise(case, f"{what} for {slot}", {**slots, slot: value})
         if not info[slot]["dispensable"]:
             must_raise(case, f"None for {slot}", {**slots, slot: None})
@@ -394,14 +468,44 @@ def wrong_input(case):
             must_raise(case, f"two variables for {slot}", {**slots, slot: [one, one]})
         must_raise(case, f"an empty variable for {slot}", {**slots, slot: _core.Variable()})
         array = one.numpy()
-        for other in (array.astype("bool"), array.astype("int8"), array[None], array[None, None, None], array.reshape(-1)):
+        for other in (
+            array.astype("bool"),
+            array.astype("int8"),
+            array[None],
+            array[None, None, None],
+            array.reshape(-1),
+        ):
             try:
-                _core.run_op(case.op_type, {**slots, slot: _core.to_variable(other)}, case.call_attrs())
+                _core.run_op(
+                    case.op_type, {**slots, slot: _core.to_variable(other)}, case.call_attrs()
+                )
             except TYPED:
                 pass
     must_raise(case, "a slot it has not", {**slots, "NoSuchSlot": next(iter(slots.values()), None)})
-    must_raise(case, "an attribute it has not", slots, {**case.call_attrs(), "no_such_attribute": 1})
+    must_raise(
+        case, "an attribute it has not", slots, {**case.call_attrs(), "no_such_attribute": 1}
+    )
     for attr in case.info()["attrs"]:
-        must_raise(case, f"an object for {attr['name']}", slots, {**case.call_attrs(), attr["name"]: object()})
+        must_raise(
+            case,
+            f"an object for {attr['name']}",
+            slots,
+            {**case.call_attrs(), attr["name"]: object()},
+        )
         if attr["type"] not in ("string", "strings") and not attr["is_dtype"]:
-            must_raise(case, f"a string for {attr['name']}", slots, {**case.call_attrs(), attr["name"]: "text"})
+            must_raise(
+                case,
+                f"a string for {attr['name']}",
+                slots,
+                {**case.call_attrs(), attr["name"]: "text"},
+            )
+
+
+@check
+def program_equals_eager(case):
+    """The same call in a program gives the same bits."""
+    if case.run_as_program is None:
+        return
+    eager = case.run_slots(case.inputs).arrays()
+    for name, array in case.run_as_program(case.inputs).items():
+        np.testing.assert_array_equal(array, eager[name], err_msg=f"{case.op_type}: {name}")

@@ -14,9 +14,10 @@ A case sets `op_type`, `inputs`, `attrs` and `outputs` in setUp, by slot names::
         def test_check_grad(self):
             self.check_grad(["X"], "Out")
 
-An entry is an array, (array, lod) with lengths or offsets, or a list of (name, array) for a slot that takes a list.
-A case may give `reference(inputs, attrs) -> outputs` in place of outputs: then broadcasting, empty and 0-d inputs are
-compared with it as well. Every subclass also gets the checks of op_contract.py as test methods of its own.
+An entry is an array, (array, lod) with lengths or offsets, or a list of (name, array) for a slot
+that takes a list. A case may give `reference(inputs, attrs) -> outputs` in place of outputs: then
+broadcasting, empty and 0-d inputs are compared with it as well. Every subclass also gets the checks
+of op_contract.py as test methods `test_auto_...` of its own.
 """
 
 import random
@@ -24,13 +25,15 @@ import unittest
 import zlib
 
 import numpy as np
+
 import op_contract
 from dygraph import _core
 
-# Attributes of other libraries' kernels in harvested cases: dropped where the operator does not declare them.
+# In harvested cases for other kernels: dropped where the operator does not declare them.
 FOREIGN_ATTRS = {
-    "use_mkldnn", "use_cudnn", "use_quantizer", "use_xpu", "mkldnn_data_type", "is_test", "workspace_size_MB",
-    "exhaustive_search", "data_format", "fuse_relu_before_depthwise_conv", "op_role", "op_role_var",
+    "use_mkldnn", "use_cudnn", "use_quantizer", "use_xpu", "mkldnn_data_type", "is_test",
+    "workspace_size_MB", "exhaustive_search", "data_format", "fuse_relu_before_depthwise_conv",
+    "op_role", "op_role_var",
 }  # fmt: skip
 FLOATS = (np.float16, np.float32, np.float64)
 
@@ -75,7 +78,7 @@ def split_lod(value):
     if not lod:
         return array, None
     below = [len(level) for level in lod[1:]] + [np.asarray(array).shape[0]]
-    if all(sum(level) == n for level, n in zip(lod, below)):
+    if all(sum(level) == n for level, n in zip(lod, below, strict=True)):
         lod = [[0, *np.cumsum(level).tolist()] for level in lod]
     return array, lod
 
@@ -86,7 +89,11 @@ def entries(slots):
     for slot, value in (slots or {}).items():
         if isinstance(value, list):
             for i, item in enumerate(value):
-                name, member = item if isinstance(item, tuple) and isinstance(item[0], str) else (f"{slot}[{i}]", item)
+                name, member = (
+                    item
+                    if isinstance(item, tuple) and isinstance(item[0], str)
+                    else (f"{slot}[{i}]", item)
+                )
                 flat[name] = member
         elif value is not None:
             flat[slot] = value
@@ -107,7 +114,11 @@ def map_arrays(slots, fn):
 
 
 def _map_one(name, entry, fn):
-    return (fn(name, np.asarray(entry[0])), entry[1]) if isinstance(entry, tuple) else fn(name, np.asarray(entry))
+    return (
+        (fn(name, np.asarray(entry[0])), entry[1])
+        if isinstance(entry, tuple)
+        else fn(name, np.asarray(entry))
+    )
 
 
 def cast(slots, dtype):
@@ -131,20 +142,30 @@ class Run:
                 if name in grads_for:
                     v.stop_gradient = False
                 self.variables[name] = v
-            slots[slot] = [self.variables[n] for n in names] if isinstance(value, list) else self.variables[slot]
+            slots[slot] = (
+                [self.variables[n] for n in names]
+                if isinstance(value, list)
+                else self.variables[slot]
+            )
         wanted = case.outputs if outputs is None else outputs
         declared = case.info()
         extra = {s["name"] for s in declared["outputs"] if s["extra"]}
         counts = {s: len(v) for s, v in wanted.items() if isinstance(v, list)}
         counts.update({s: 1 for s, v in wanted.items() if s in extra and s not in counts})
         _core.set_generator_state(7, 0)
-        results = _core.run_op(case.op_type, slots, case.call_attrs() if attrs is None else attrs, counts)
+        results = _core.run_op(
+            case.op_type, slots, case.call_attrs() if attrs is None else attrs, counts
+        )
         self.results = {}
         for slot, value in results.items():
             if isinstance(value, list):
                 given = wanted.get(slot)
-                names = list(entries({slot: given})) if given else [f"{slot}[{i}]" for i in range(len(value))]
-                self.results.update(zip(names, value))
+                names = (
+                    list(entries({slot: given}))
+                    if given
+                    else [f"{slot}[{i}]" for i in range(len(value))]
+                )
+                self.results.update(zip(names, value, strict=True))
             else:
                 self.results[slot] = value
 
@@ -162,11 +183,12 @@ class OpTest(unittest.TestCase):
     leave_out = {}  # {name of an automatic check: why it does not apply}
     grad_inputs = None  # names; None: every floating input
     grad_outputs = None  # names; None: every floating output that Python returns
-    tolerance = {}  # {'float32': (rtol, atol), 'float64': ...} where the default is not right, with the reason beside it
-    grad_tolerance = 1e-6  # of numeric differences in float64, relative to the larger of 1 and the gradient
+    tolerance = {}  # {'float32': (rtol, atol), 'float64': ...} where the default is not right
+    grad_tolerance = 1e-6  # of differences in float64, relative to the larger of 1 and the slope
     fixed_dtypes = {}  # {output name: dtype} where it does not follow the inputs
     elementwise = None  # True: 0-d inputs must work; None: judged by shapes
     reference = None  # method (inputs, attrs) -> outputs
+    run_as_program = None  # method (inputs) -> {output name: array}, where programs can be run
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -183,7 +205,7 @@ class OpTest(unittest.TestCase):
         if unknown:
             raise TypeError(f"{cls.__name__}.leave_out names no automatic check: {sorted(unknown)}")
 
-    # What the operator is ----------------------------------------------------------------------------------------------
+    # What the operator is
 
     def info(self):
         if getattr(self, "_info", None) is None:
@@ -209,9 +231,13 @@ class OpTest(unittest.TestCase):
         if self.grad_outputs is not None:
             return list(self.grad_outputs)
         hidden = {s["name"] for s in self.info()["outputs"] if s["intermediate"] or s["extra"]}
-        return [n for n, v in run.results.items() if n not in hidden and v.dtype.name.startswith("float")]
+        return [
+            n
+            for n, v in run.results.items()
+            if n not in hidden and v.dtype.name.startswith("float")
+        ]
 
-    # What cases call ---------------------------------------------------------------------------------------------------
+    # What cases call
 
     def check_output(self, atol=1e-5, rtol=1e-5, no_check_set=(), place=None, **_):
         """Forward in the declared types against `outputs`."""
@@ -254,7 +280,7 @@ class OpTest(unittest.TestCase):
         in_place=False,
         **_,
     ):
-        """Gradients in the declared types against numeric differences in float64, or against the arrays given.
+        """Gradients in the declared types against numeric differences, or against the arrays given.
 
         `user_defined_grads` are those of the mean of the outputs, as in Fluid.
         """
@@ -262,8 +288,10 @@ class OpTest(unittest.TestCase):
         left_out = set(no_grad_set or ())
         if user_defined_grads is not None:
             got = self.analytic(self.inputs, inputs_to_check, names, mean_projection, left_out)
-            for name, expected in zip(inputs_to_check, user_defined_grads):
-                self.assert_close_gradient(name, got[name], np.asarray(expected), max_relative_error)
+            for name, expected in zip(inputs_to_check, user_defined_grads, strict=True):
+                self.assert_close_gradient(
+                    name, got[name], np.asarray(expected), max_relative_error
+                )
             return
         got = self.analytic(self.inputs, inputs_to_check, names, random_projection, left_out)
         dtype = "float64" if self.supports("float64") else "float32"
@@ -277,7 +305,9 @@ class OpTest(unittest.TestCase):
                 return project(run, names, random_projection)
 
             for where, slope in numeric_slopes(exact, name, value, delta, most=200):
-                self.assert_close_gradient(name, (got[name] * where).sum(), slope, max_relative_error)
+                self.assert_close_gradient(
+                    name, (got[name] * where).sum(), slope, max_relative_error
+                )
 
     def check_grad_with_place(self, place, inputs_to_check, output_names, **kwargs):
         self.check_grad(inputs_to_check, output_names, **kwargs)
@@ -287,23 +317,35 @@ class OpTest(unittest.TestCase):
         self.assertEqual(got.shape, expected.shape, f"shape of the gradient of {name}")
         scale = np.where(np.abs(expected) < 1e-3, 1.0, np.abs(expected))
         error = np.max(np.abs(got - expected) / scale, initial=0.0)
-        self.assertLessEqual(error, most, f"{self.op_type}: gradient of {name}: {got} for {expected}")
+        self.assertLessEqual(
+            error, most, f"{self.op_type}: gradient of {name}: {got} for {expected}"
+        )
 
     def analytic(self, inputs, names, outputs, projection, left_out=(), layout=None):
         """Gradients by name of the projected outputs; zeros where nothing flows."""
-        run = self.run_slots(inputs, grads_for=[n for n in names if n not in left_out], layout=layout)
+        run = self.run_slots(
+            inputs, grads_for=[n for n in names if n not in left_out], layout=layout
+        )
         tops = [run.results[n] for n in outputs]
-        seeds = [_core.to_variable(projection(n, v.shape, len(tops)).astype(v.dtype.name)) for n, v in zip(outputs, tops)]
+        seeds = [
+            _core.to_variable(projection(n, v.shape, len(tops)).astype(v.dtype.name))
+            for n, v in zip(outputs, tops, strict=True)
+        ]
         wanted = [run.variables[n] for n in names]
         live = [i for i, t in enumerate(tops) if not t.stop_gradient]
         if not live:
-            return {n: np.zeros(v.shape) for n, v in zip(names, wanted)}
-        grads = _core.grad([tops[i] for i in live], wanted, [seeds[i] for i in live], False, False, True)
-        return {n: np.zeros(v.shape) if g is None else dense(g) for n, v, g in zip(names, wanted, grads)}
+            return {n: np.zeros(v.shape) for n, v in zip(names, wanted, strict=True)}
+        grads = _core.grad(
+            [tops[i] for i in live], wanted, [seeds[i] for i in live], False, False, True
+        )
+        return {
+            n: np.zeros(v.shape) if g is None else dense(g)
+            for n, v, g in zip(names, wanted, grads, strict=True)
+        }
 
 
 def wrap_set_up(cls):
-    """setUp of the class, once per instance: numbers seeded, absent outputs computed from the reference."""
+    """The class's setUp with seeded numbers and, where outputs are absent, the reference's."""
     own = cls.__dict__.get("setUp")
     if own is None:
         return
@@ -354,7 +396,7 @@ def project(run, names, projection):
 
 
 def numeric_slopes(inputs, name, value, delta, most):
-    """(direction, slope of value along it): every coordinate up to `most`, else some of them and dense directions."""
+    """(direction, slope along it): all coordinates up to `most`, else some and dense ones."""
     array = np.asarray(split_lod(entries(inputs)[name])[0])
     generator = np.random.RandomState(3)
     if array.size <= most:

@@ -1,6 +1,7 @@
 """elementwise_mul: Out = X * Y, broadcasting."""
 
 import numpy as np
+
 from op_test import OpTest, rand
 
 

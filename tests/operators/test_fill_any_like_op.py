@@ -1,6 +1,7 @@
 """fill_any_like: a constant in the shape of X."""
 
 import numpy as np
+
 from op_test import OpTest, rand
 
 

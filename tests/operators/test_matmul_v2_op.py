@@ -1,6 +1,7 @@
 """matmul_v2: NumPy's matmul, with the last two axes of either side transposed on request."""
 
 import numpy as np
+
 from op_test import OpTest, rand
 
 
@@ -18,7 +19,10 @@ class TestMatmulV2(OpTest):
         self.attrs = dict(self.flags)
 
     def reference(self, inputs, attrs):
-        x, y = flipped(inputs["X"], attrs.get("trans_x")), flipped(inputs["Y"], attrs.get("trans_y"))
+        x, y = (
+            flipped(inputs["X"], attrs.get("trans_x")),
+            flipped(inputs["Y"], attrs.get("trans_y")),
+        )
         return {"Out": np.matmul(x, y)}
 
     def test_check_output(self):

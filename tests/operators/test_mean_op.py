@@ -1,6 +1,7 @@
 """mean: the mean of all elements, a scalar."""
 
 import numpy as np
+
 from op_test import OpTest, rand
 
 

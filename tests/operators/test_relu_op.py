@@ -1,6 +1,7 @@
 """relu: maximum(X, 0)."""
 
 import numpy as np
+
 from op_test import OpTest, away_from, rand
 
 

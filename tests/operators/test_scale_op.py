@@ -1,6 +1,7 @@
 """scale: Out = scale * X + bias, or scale * (X + bias)."""
 
 import numpy as np
+
 from dygraph import _core
 from op_test import OpTest, rand
 
@@ -18,7 +19,9 @@ class TestScale(OpTest):
         x = inputs["X"]
         kind = np.asarray(x).dtype
         scale, bias = kind.type(scale), kind.type(bias)
-        return {"Out": scale * x + bias if attrs.get("bias_after_scale", True) else scale * (x + bias)}
+        return {
+            "Out": scale * x + bias if attrs.get("bias_after_scale", True) else scale * (x + bias)
+        }
 
     def test_check_output(self):
         self.check_output()

@@ -1,6 +1,7 @@
 """sum: a list of tensors added from left to right."""
 
 import numpy as np
+
 from dygraph import _core
 from op_test import OpTest, entries, rand
 
