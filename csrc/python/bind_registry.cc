@@ -32,7 +32,8 @@ SlotList<Variable> InputsFromDict(const OpInfo& op, const py::dict& given) {
   for (auto [key, value] : given) op.InputSlot(py::cast<std::string>(key));
   SlotList<Variable> in;
   for (const SlotInfo& slot : op.inputs) {
-    py::object value = given.contains(slot.name.c_str()) ? given[slot.name.c_str()] : py::none();
+    py::object value = py::none();
+    if (given.contains(slot.name.c_str())) value = given[slot.name.c_str()];
     if (value.is_none()) {
       ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
     } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
