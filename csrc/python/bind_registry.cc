@@ -69,6 +69,9 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
         if (n == -1 && PyErr_Occurred()) throw py::error_already_set();
         ENFORCE(n >= 0 && n <= 100000, OutOfRange, "outputs must ask for 0 to 100000 variables, got ", n, " for ",
                 op.outputs[slot].name);
+        const SlotInfo& info = op.outputs[slot];
+        bool optional = info.duplicable() || info.extra() || info.intermediate() || op.gradient_of;
+        ENFORCE(n > 0 || optional, InvalidArgument, "Output(", info.name, ") is always made, got a request for none");
         counts[slot] = static_cast<int>(n);
       }
     }
@@ -112,7 +115,7 @@ py::dict DescribeOp(const std::string& type) {
   py::dict d;
   d["type"] = op.type;
   d["comment"] = op.comment;
-  py::list inputs, outputs, attrs, kernels, in_place;
+  py::list inputs, outputs, attrs, kernels, in_place, may_share;
   for (const SlotInfo& s : op.inputs) inputs.append(DescribeSlot(s));
   for (const SlotInfo& s : op.outputs) outputs.append(DescribeSlot(s));
   for (size_t i = 0; i < op.attr_table.fields.size(); ++i) {
@@ -128,11 +131,13 @@ py::dict DescribeOp(const std::string& type) {
   }
   for (const Kernel& k : op.kernels) kernels.append(ToString(k.key));
   for (auto [in, out] : op.in_place) in_place.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
+  for (auto [in, out] : op.may_share) may_share.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
   d["inputs"] = inputs;
   d["outputs"] = outputs;
   d["attrs"] = attrs;
   d["kernels"] = kernels;
   d["in_place"] = in_place;
+  d["may_share"] = may_share;
   d["has_shape_rule"] = op.shape_rule != nullptr;
   d["has_var_type_rule"] = op.var_type_rule != nullptr;
   d["has_gradient"] = op.grad_maker != nullptr;
