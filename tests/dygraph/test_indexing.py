@@ -170,4 +170,4 @@ class TestTemporaries:
             (w * w).backward()
             w.grad[0] = 0.0
         assert w.gradient().tolist() == [0.0, 2.0, 2.0]
-            assert y.numpy()[0].tolist() == [2.0] * 5
+        assert y.numpy()[0].tolist() == [2.0] * 5
