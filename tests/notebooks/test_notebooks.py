@@ -1,0 +1,23 @@
+"""Every notebook's paired text runs from top to bottom in a fresh kernel."""
+
+from pathlib import Path
+
+import jupytext
+import pytest
+from nbclient import NotebookClient
+
+SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
+
+
+def test_there_are_notebooks():
+    assert [path.stem for path in SOURCES][:1] == ["01_first_steps"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_notebook_runs(path, tmp_path):
+    notebook = jupytext.read(path)
+    client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()  # raises on the first failing cell
+    ran = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert ran and all(cell.execution_count for cell in ran)
