@@ -46,6 +46,7 @@ PYBIND11_MODULE(_core, m) {
   BindAutograd(m);
   BindVariable(m);
   BindProgram(m);
+  BindUpdate(m);
   py::module_ ops = m.def_submodule("ops", "Operators as functions, made from the registry.");
   AddOperatorFunctions(ops.ptr());
   LendInterpreter();
