@@ -38,6 +38,8 @@ ScopeVar& Scope::GetVar(const std::string& name) const {
     std::vector<std::string> outer = scope->LocalNames();
     known.insert(known.end(), outer.begin(), outer.end());
   }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   std::string list;
   for (size_t i = 0; i < known.size() && i < 8; ++i) list += (i ? ", '" : "'") + known[i] + "'";
   if (known.size() > 8) list += ", ...";
