@@ -99,6 +99,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs, 
   SmallVector<Edge, 2> edges;  // before the node: leaves must be older than what reads them
   for (const VarRef& v : inputs) edges.push_back(v ? v->GradEdge() : Edge());
   Ref<FunctionNode> node(new FunctionNode(name, static_cast<uint32_t>(outputs.size()), play));
+  *self = node.get();
   for (const VarRef& v : inputs) {
     bool holds = v && !v->value().empty();
     node->Expect(holds ? v->value().dims() : Dims(), holds ? v->value().dtype() : DType::kUnset);
