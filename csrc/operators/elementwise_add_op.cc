@@ -2,10 +2,8 @@
 
 #include "operators/elementwise.h"
 
-namespace dygraph {
+namespace dygraph::elementwise {
 namespace {
-
-using namespace elementwise;  // NOLINT: the family's slots and rules
 
 void DefineAdd(OpDef& op) {
   op.Comment("Out = X + Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
@@ -127,4 +125,4 @@ REGISTER_OPERATOR(elementwise_add_grad_grad, grad_grad::DefineAddGradGrad);
 REGISTER_CPU_KERNEL(elementwise_add_grad_grad, grad_grad::AddGradGradKernel, float, double);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::elementwise

@@ -1,9 +1,7 @@
 #include "operators/elementwise.h"
 
-namespace dygraph {
+namespace dygraph::elementwise {
 namespace {
-
-using namespace elementwise;  // NOLINT: the family's slots and rules
 
 void DefineMul(OpDef& op) {
   op.Comment("Out = X * Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
@@ -98,4 +96,4 @@ REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);
 REGISTER_CPU_KERNEL(elementwise_mul_grad, grad::MulGradKernel, float, double);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::elementwise

@@ -98,7 +98,7 @@ class Reader {
 
   template <class... Parts>
   [[noreturn]] void Fail(const Path& path, const uint8_t* at, const Parts&... parts) const {
-    THROW(Format, path.Text(), ": ", parts..., ", at byte ", at - begin_);
+    THROW(Format, "damaged program, ", path.Text(), ": ", parts..., ", at byte ", at - begin_);
   }
 
   // Counts what is about to be allocated, with malloc's own share.
@@ -382,7 +382,7 @@ class Writer {
  private:
   template <class... Parts>
   [[noreturn]] static void Fail(const Path& path, const Parts&... parts) {
-    THROW(InvalidArgument, path.Text(), ": ", parts...);
+    THROW(InvalidArgument, "the program cannot be written, ", path.Text(), ": ", parts...);
   }
 
   template <class M>
