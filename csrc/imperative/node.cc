@@ -125,7 +125,7 @@ void Node::ClearRetainedGrad(uint32_t output) {
 }
 
 void LeafNode::Play(GradList& output_grads, GradList*, const PlayOptions& options) {
-  if (!options.accumulate_leaves || !output_grads[0]) return;
+  if (!options.accumulate_leaves || abandoned_ || !output_grads[0]) return;
   if (grad) {
     AddInto(&grad, output_grads[0]);
   } else if (options.create_graph) {

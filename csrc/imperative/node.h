@@ -90,7 +90,15 @@ class LeafNode : public Node {
   LeafNode() : Node(1) {}
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
   const char* name() const override { return "leaf"; }
+  // Its variable died: nobody can ask for the gradient, which may itself depend on this leaf (create_graph) and so keep it alive.
+  void Abandon() {
+    abandoned_ = true;
+    grad.reset();
+  }
   Ref<Variable> grad;
+
+ private:
+  bool abandoned_ = false;
 };
 
 // One recorded operator call: its recipe and what the recipe reads.

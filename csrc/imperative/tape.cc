@@ -14,10 +14,13 @@ void RecordOnTape(const CallRecord& call) {
   const Recipe& recipe = GetRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
   if (recipe.calls.empty()) return;
   Span<Variable* const> out = call.out.flat();
-  Ref<OpNode> node(new OpNode(call.op, recipe, call.attrs, static_cast<uint32_t>(out.size())));
+  // Edges before the node: a leaf node made here must be older than all that read it, or it would play too early.
+  SmallVector<Edge, 2> edges;
   for (size_t i = 0; i < in.size(); ++i) {
-    node->edges().push_back(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());
+    edges.push_back(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());
   }
+  Ref<OpNode> node(new OpNode(call.op, recipe, call.attrs, static_cast<uint32_t>(out.size())));
+  node->edges() = std::move(edges);
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
   node->in_ends.Append(in_ends.begin(), in_ends.end());
   node->out_ends.Append(out_ends.begin(), out_ends.end());

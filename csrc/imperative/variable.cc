@@ -21,6 +21,7 @@ Variable::Variable(Value value) : value_(std::move(value)) {
 Variable::~Variable() {
   live_variables.fetch_sub(1, std::memory_order_relaxed);
   if (wrapper_state) release_wrapper_state(wrapper_state);
+  if (leaf_) leaf_->Abandon();
 }
 
 int64_t Variable::live_count() { return live_variables.load(std::memory_order_relaxed); }

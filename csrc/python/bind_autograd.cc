@@ -84,8 +84,10 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs, 
       if (!item.is_none()) (*input_grads)[i] = VarRef(&RequireVariable(item.ptr(), (name + ": a gradient").c_str()));
     }
   };
+  SmallVector<Edge, 2> edges;  // before the node: leaves must be older than what reads them
+  for (const VarRef& v : inputs) edges.push_back(v ? v->GradEdge() : Edge());
   Ref<Node> node(new FunctionNode(name, static_cast<uint32_t>(outputs.size()), play));
-  for (const VarRef& v : inputs) node->edges().push_back(v ? v->GradEdge() : Edge());
+  node->edges() = std::move(edges);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && IsFloating(outputs[i]->value().dtype())) outputs[i]->SetProducer(node, static_cast<uint32_t>(i));
   }

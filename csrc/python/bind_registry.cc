@@ -32,7 +32,8 @@ SlotList<Variable> InputsFromDict(const OpInfo& op, const py::dict& given) {
   for (auto [key, value] : given) op.InputSlot(py::cast<std::string>(key));
   SlotList<Variable> in;
   for (const SlotInfo& slot : op.inputs) {
-    py::object value = given.contains(slot.name.c_str()) ? given[slot.name.c_str()] : py::none();
+    py::object value = py::none();
+    if (given.contains(slot.name.c_str())) value = given[slot.name.c_str()];
     if (value.is_none()) {
       ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
     } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
@@ -111,7 +112,7 @@ py::dict DescribeOp(const std::string& type) {
   py::dict d;
   d["type"] = op.type;
   d["comment"] = op.comment;
-  py::list inputs, outputs, attrs, kernels, in_place;
+  py::list inputs, outputs, attrs, kernels, in_place, may_share;
   for (const SlotInfo& s : op.inputs) inputs.append(DescribeSlot(s));
   for (const SlotInfo& s : op.outputs) outputs.append(DescribeSlot(s));
   for (size_t i = 0; i < op.attr_table.fields.size(); ++i) {
@@ -127,11 +128,13 @@ py::dict DescribeOp(const std::string& type) {
   }
   for (const Kernel& k : op.kernels) kernels.append(ToString(k.key));
   for (auto [in, out] : op.in_place) in_place.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
+  for (auto [in, out] : op.may_share) may_share.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
   d["inputs"] = inputs;
   d["outputs"] = outputs;
   d["attrs"] = attrs;
   d["kernels"] = kernels;
   d["in_place"] = in_place;
+  d["may_share"] = may_share;
   d["has_shape_rule"] = op.shape_rule != nullptr;
   d["has_var_type_rule"] = op.var_type_rule != nullptr;
   d["has_gradient"] = op.grad_maker != nullptr;
