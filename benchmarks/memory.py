@@ -1,6 +1,6 @@
-"""Memory: flat over ten thousand steps, the peak of a step beside torch's, a chain of a million operators.
+"""Memory: flat over many steps, the peak of a step beside torch's, a chain of a million operators.
 
-    python benchmarks/memory.py [training steps]
+python benchmarks/memory.py [training steps]
 """
 
 import functools
@@ -138,7 +138,9 @@ def flat(table, total):
         spread = max(s[what] for s in seen) - min(s[what] for s in seen)
         table.add(f"{total} steps: change in live {what}", spread, most=0, form=str)
     growth = max(s["resident"] for s in seen) - seen[0]["resident"]
-    table.add(f"{total} steps: growth of resident memory", growth, most=GROWTH, form=report.megabytes)
+    table.add(
+        f"{total} steps: growth of resident memory", growth, most=GROWTH, form=report.megabytes
+    )
 
 
 def peaks(table):

@@ -54,7 +54,7 @@ def operators(make, relu, record):
 
 
 def chains(make, backward):
-    """Forward and backward of y = y * a + b, LINKS times over; times are for 2 * LINKS operators."""
+    """Forward and backward of y = y * a + b, LINKS times over: 2 * LINKS operators."""
 
     def build(a, b):
         y = a
@@ -89,7 +89,11 @@ def ours():
     from dygraph import _core
 
     def make(record, value=None):
-        array = np.ones((SIZE, SIZE), np.float32) if value is None else np.full((SIZE, SIZE), value, np.float32)
+        array = (
+            np.ones((SIZE, SIZE), np.float32)
+            if value is None
+            else np.full((SIZE, SIZE), value, np.float32)
+        )
         v = _core.to_variable(array)
         v.stop_gradient = not record
         return v

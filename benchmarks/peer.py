@@ -24,7 +24,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TORCH = "torch==2.13.0"
-SPREAD = 0.01  # seconds one measurement should last: long beside the clock, short beside a disturbance
+SPREAD = (
+    0.01  # seconds one measurement should last: long beside the clock, short beside a disturbance
+)
 
 
 def peer_python():

@@ -21,7 +21,7 @@ def megabytes(value):
 
 
 def machine():
-    """Processor, cores, memory, system, Python: enough to judge figures by, nothing that names a host."""
+    """Processor, cores, memory, system, Python: enough to judge figures by, no host name."""
     processor = platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -41,8 +41,18 @@ class Report:
         self.name, self.title = name, title
         self.rows, self.notes = [], []
 
-    def add(self, what, ours, peer=None, ratio=None, share=None, most=None, form=seconds, peer_name="torch"):
-        """`share`: the part of the peer's figure we may take; `most`: a figure we must stay below."""
+    def add(
+        self,
+        what,
+        ours,
+        peer=None,
+        ratio=None,
+        share=None,
+        most=None,
+        form=seconds,
+        peer_name="torch",
+    ):
+        """`share`: the part of the peer's figure we may take; `most`: a figure of our own."""
         if ratio is None and peer:
             ratio = ours / peer
         met = None
@@ -50,7 +60,13 @@ class Report:
             met = ratio <= share
         elif most is not None:
             met = ours <= most
-        budget = f"{share:g} x {peer_name}" if share is not None else form(most) if most is not None else "-"
+        budget = (
+            f"{share:g} x {peer_name}"
+            if share is not None
+            else form(most)
+            if most is not None
+            else "-"
+        )
         self.rows.append(
             {
                 "what": what,

@@ -1,6 +1,6 @@
 """What an import costs beyond numpy's own, and how large the installed packages are.
 
-    python benchmarks/startup.py [rounds]
+python benchmarks/startup.py [rounds]
 """
 
 import json
@@ -24,7 +24,7 @@ import {library}
 seconds = time.perf_counter() - start
 print(json.dumps([seconds, resident() - memory]))
 """
-# The files of a package and of all it requires, numpy's apart; a link inside counts as what it shows.
+# The files of a package and of all it requires but numpy; a link inside counts as what it shows.
 SIZE = """
 import importlib.metadata as metadata, json, os, re, sys
 def required(name, seen):
@@ -36,7 +36,8 @@ def required(name, seen):
         distribution = metadata.distribution(name)
     except metadata.PackageNotFoundError:
         return 0
-    total = sum(os.path.getsize(f.locate()) for f in distribution.files or () if f.locate().is_file())
+    files = [f.locate() for f in distribution.files or ()]
+    total = sum(os.path.getsize(f) for f in files if f.is_file())
     return total + sum(
         required(r, seen) for r in distribution.requires or () if "extra ==" not in r)
 def folder(path):
@@ -62,7 +63,11 @@ def run(side, code, *arguments):
     else:
         environment["PYTHONPATH"] = str(peer.ROOT)
     done = subprocess.run(
-        [python, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=True
+        [python, "-c", code, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
@@ -81,7 +86,9 @@ def main(rounds):
         for k in (0, 1)
     )
     table.add("import: time", seconds["ours"], seconds["torch"], most=0.05)
-    table.add("import: memory", memory["ours"], memory["torch"], most=15 * 2**20, form=report.megabytes)
+    table.add(
+        "import: memory", memory["ours"], memory["torch"], most=15 * 2**20, form=report.megabytes
+    )
     onednn = (peer.ROOT / "dygraph" / "libs" / "libdnnl.so.3").exists()
     ours, torch = run("ours", SIZE, "ours", str(peer.ROOT)), run("torch", SIZE, "torch")
     what = "with" if onednn else "without"

@@ -1,4 +1,4 @@
-"""Whole training steps: forward, loss, backward, update, with the parameters on both sides equal at the start.
+"""Whole training steps: forward, loss, backward, update, from equal parameters on both sides.
 
     python benchmarks/train.py [rounds] [part of a row's name]
 
@@ -30,7 +30,13 @@ class Model:
 
 def mlp():
     return Model(
-        layers=[("linear", 784, 256), ("relu",), ("linear", 256, 256), ("relu",), ("linear", 256, 10)],
+        layers=[
+            ("linear", 784, 256),
+            ("relu",),
+            ("linear", 256, 256),
+            ("relu",),
+            ("linear", 256, 10),
+        ],
         image=(784,),
         optimizer=("sgd", 0.1),
         share=0.5,
@@ -57,7 +63,7 @@ MODELS = {"MLP 784-256-256-10, batch 64, SGD": mlp, "LeNet-5 28x28, batch 64, Ad
 
 
 def data(model):
-    """One batch of noise and the starting weights, [out, in, ...] for convolutions, [in, out] for linear."""
+    """Noise and starting weights: [out, in, ...] of convolutions, [in, out] of linear."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -165,7 +171,7 @@ def case(build, model):
 
         def run(n):
             first = []
-            for i in range(n):
+            for _ in range(n):
                 loss = step()
                 if n <= CHECKED_STEPS:
                     first.append(loss)

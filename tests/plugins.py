@@ -1,4 +1,4 @@
-"""Builds C++ files outside the tree into libraries for load_library, as a user of the package would."""
+"""Builds C++ files outside the tree into libraries for load_library, as a user would."""
 
 import os
 import subprocess

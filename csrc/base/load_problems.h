@@ -1,5 +1,5 @@
-// Mistakes made while a library loads. An exception in a static initialiser would end the process, so they are kept here
-// until the registry freezes and throws them.
+// Mistakes made while a library loads. An exception in a static initialiser would end the process,
+// so they are kept here until the registry freezes and throws them.
 #pragma once
 
 #include <string>

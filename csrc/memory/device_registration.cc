@@ -22,7 +22,8 @@ Places& ThePlaces() {
 }  // namespace
 
 DeviceRegistration::DeviceRegistration(const char* name, DeviceContextFactory context,
-                                       SystemAllocatorFactory allocator, const char* file, int line) {
+                                       SystemAllocatorFactory allocator, const char* file,
+                                       int line) {
   Places& places = ThePlaces();
   std::lock_guard<std::mutex> lock(places.mutex);
   std::string here = std::string(file) + ":" + std::to_string(line);

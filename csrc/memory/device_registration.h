@@ -10,12 +10,12 @@ namespace dygraph::memory {
 
 class DeviceRegistration {
  public:
-  DeviceRegistration(const char* name, DeviceContextFactory context, SystemAllocatorFactory allocator,
-                     const char* file, int line);
+  DeviceRegistration(const char* name, DeviceContextFactory context,
+                     SystemAllocatorFactory allocator, const char* file, int line);
 };
 
 }  // namespace dygraph::memory
 
-#define REGISTER_DEVICE(name, context, allocator)                                        \
-  static ::dygraph::memory::DeviceRegistration device_registration_##name(#name, context, \
-                                                                          allocator, __FILE__, __LINE__)
+#define REGISTER_DEVICE(name, context, allocator)                          \
+  static ::dygraph::memory::DeviceRegistration device_registration_##name( \
+      #name, context, allocator, __FILE__, __LINE__)

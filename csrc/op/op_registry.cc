@@ -30,16 +30,18 @@ Registry& TheRegistry() {
   return *registry;
 }
 
-std::string At(const char* file, int line) { return std::string(file) + ":" + std::to_string(line); }
+std::string At(const char* file, int line) {
+  return std::string(file) + ":" + std::to_string(line);
+}
 
 void AddKernel(OpInfo* op, const Kernel& k) {
   for (const Kernel& other : op->kernels) {
     if (other.key.device == k.key.device && other.key.dtype == k.key.dtype &&
         other.key.layout == k.key.layout && other.key.library == k.key.library &&
         other.key.customized == k.key.customized) {
-      AddLoadProblem(ErrorKind::AlreadyExists, "operator " + op->type + " has two kernels for " +
-                                                   ToString(k.key) + ": at " + At(other.file, other.line) +
-                                                   " and at " + At(k.file, k.line));
+      AddLoadProblem(ErrorKind::AlreadyExists,
+                     "operator " + op->type + " has two kernels for " + ToString(k.key) + ": at " +
+                         At(other.file, other.line) + " and at " + At(k.file, k.line));
       return;
     }
   }
@@ -50,13 +52,15 @@ void JoinKernels(Registry& r, PendingKernels& p) {
   std::string here = At(p.kernels[0].file, p.kernels[0].line);
   auto op = r.ops.find(p.type);
   if (op == r.ops.end()) {
-    return AddLoadProblem(ErrorKind::NotFound, "kernels at " + here +
-                                                   " belong to an operator that nobody registered: '" + p.type + "'");
+    return AddLoadProblem(
+        ErrorKind::NotFound,
+        "kernels at " + here + " belong to an operator that nobody registered: '" + p.type + "'");
   }
   DeviceKind device;
   if (!FindDeviceKind(p.device, &device)) {
     return AddLoadProblem(ErrorKind::NotFound, "kernels of " + p.type + " at " + here +
-                                                   " are for a device that nobody registered: '" + p.device + "'");
+                                                   " are for a device that nobody registered: '" +
+                                                   p.device + "'");
   }
   for (Kernel& k : p.kernels) {
     k.key.device = device;
@@ -70,13 +74,15 @@ bool JoinOperator(Registry& r, OpInfo* op) {
     std::string who = "operator " + op->type + " at " + At(op->file, op->line);
     auto forward = r.ops.find(op->attrs_of);
     if (forward == r.ops.end()) {
-      AddLoadProblem(ErrorKind::NotFound, who + " takes the attributes of an operator that nobody registered: '" +
-                                              op->attrs_of + "'");
+      AddLoadProblem(ErrorKind::NotFound,
+                     who + " takes the attributes of an operator that nobody registered: '" +
+                         op->attrs_of + "'");
       return false;
     }
     if (!forward->second->attrs_of.empty()) {
       AddLoadProblem(ErrorKind::PreconditionNotMet,
-                     who + " must take its attributes from the operator that declares them, got " + op->attrs_of);
+                     who + " must take its attributes from the operator that declares them, got " +
+                         op->attrs_of);
       return false;
     }
     op->attr_table = forward->second->attr_table;
@@ -98,7 +104,8 @@ void BuildKernelTable(OpInfo* op) {
   }
 }
 
-// Joins what fits, so that a mistake in one plug-in leaves the rest usable, then tells what did not.
+// Joins what fits, so that a mistake in one plug-in leaves the rest usable, then tells what did
+// not.
 void Freeze(Registry& r) {
   r.changed = false;
   for (auto it = r.ops.begin(); it != r.ops.end();) {
@@ -150,14 +157,16 @@ std::vector<std::string> OpNames() {
   return names;
 }
 
-OpRegistration::OpRegistration(const char* type, void (*define)(OpDef&), const char* file, int line) {
+OpRegistration::OpRegistration(const char* type, void (*define)(OpDef&), const char* file,
+                               int line) {
   Registry& r = TheRegistry();
   std::lock_guard<std::mutex> lock(r.mutex);
   r.changed = true;
   auto& entry = r.ops[type];
   if (entry) {
-    AddLoadProblem(ErrorKind::AlreadyExists, "operator " + std::string(type) + " is registered at " +
-                                                 At(entry->file, entry->line) + " and at " + At(file, line));
+    AddLoadProblem(ErrorKind::AlreadyExists,
+                   "operator " + std::string(type) + " is registered at " +
+                       At(entry->file, entry->line) + " and at " + At(file, line));
     return;
   }
   entry = std::make_unique<OpInfo>();
@@ -175,7 +184,8 @@ OpRegistration::OpRegistration(const char* type, void (*define)(OpDef&), const c
 }
 
 KernelRegistration::KernelRegistration(const char* type, const char* device, KernelLayout layout,
-                                       Library library, std::vector<std::pair<DType, KernelFn>> kernels,
+                                       Library library,
+                                       std::vector<std::pair<DType, KernelFn>> kernels,
                                        bool (*accepts)(const Call&), const char* file, int line) {
   Registry& r = TheRegistry();
   std::lock_guard<std::mutex> lock(r.mutex);

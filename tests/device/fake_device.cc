@@ -1,8 +1,9 @@
-// A device that is not part of dygraph: built by a test against the installed headers, loaded with load_library.
+// A device that is not part of dygraph: built by a test against the installed headers, loaded with
+// load_library.
 //
-// Its memory may not be touched from the host. An address handed out lies in pages without any access right; the bytes lie
-// kApart further on, where only the copies of FakeContext and the kernels of this file look. A kernel of the host that is given
-// such an address dies at once.
+// Its memory may not be touched from the host. An address handed out lies in pages without any
+// access right; the bytes lie kApart further on, where only the copies of FakeContext and the
+// kernels of this file look. A kernel of the host that is given such an address dies at once.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -26,7 +27,8 @@ class FakeAllocator : public memory::SystemAllocator {
  public:
   void* Alloc(size_t bytes) override {
     if (bytes > kTotal) return nullptr;
-    void* p = mmap(nullptr, kApart + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, kApart + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
     if (p == MAP_FAILED) return nullptr;
     if (mprotect(Real(static_cast<char*>(p)), bytes, PROT_READ | PROT_WRITE) == 0) return p;
     munmap(p, kApart + bytes);
@@ -56,7 +58,9 @@ REGISTER_DEVICE(
       ENFORCE(place.id < 2, OutOfRange, "this machine has two fake devices, 0 and 1, got ", place);
       return std::make_unique<FakeContext>(place);
     },
-    [](Place) -> std::unique_ptr<memory::SystemAllocator> { return std::make_unique<FakeAllocator>(); });
+    [](Place) -> std::unique_ptr<memory::SystemAllocator> {
+      return std::make_unique<FakeAllocator>();
+    });
 
 // Kernels. Slots are numbered as the operators declare them; op_info() shows the order.
 
@@ -72,7 +76,8 @@ T* Data(Tensor& out) {
 // y is of x's shape, or one row of it.
 int64_t RowOf(const Dims& x, const Dims& y) {
   ENFORCE(x == y || (y.rank() == 1 && x.rank() == 2 && x[1] == y[0]), Unimplemented,
-          "this device adds and multiplies equal shapes, or a row to a matrix, got ", x, " and ", y);
+          "this device adds and multiplies equal shapes, or a row to a matrix, got ", x, " and ",
+          y);
   return Numel(y);
 }
 
@@ -123,8 +128,9 @@ struct MulGrad {
     for (int slot = 0; slot < 2; ++slot) {
       Tensor* out = ctx.OutOrNull(slot);
       if (!out) continue;
-      ENFORCE(ctx.In(0).dims() == ctx.In(1).dims(), Unimplemented, "this device differentiates products of equal shapes, got ",
-              ctx.In(0).dims(), " and ", ctx.In(1).dims());
+      ENFORCE(ctx.In(0).dims() == ctx.In(1).dims(), Unimplemented,
+              "this device differentiates products of equal shapes, got ", ctx.In(0).dims(),
+              " and ", ctx.In(1).dims());
       const T* other = Data<T>(ctx, 1 - slot);
       T* to = Data<T>(*out);
       for (int64_t i = 0; i < out->numel(); ++i) to[i] = g[i] * other[i];
@@ -223,7 +229,8 @@ struct MeanGrad {
   }
 };
 
-// What backward itself calls: the first gradient, and the meeting of two; and the step of an optimizer.
+// What backward itself calls: the first gradient, and the meeting of two; and the step of an
+// optimizer.
 
 template <class T>
 struct FillAnyLike {

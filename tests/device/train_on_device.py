@@ -53,7 +53,7 @@ def main(library, place, steps):
         _core.set_current_place(place)
     here = _core.current_place()
     before = _core.memory.stats(here)
-    losses, params, places = train(steps, 0.1)
+    losses, params, places = train(int(steps), 0.1)
     kept = _core.to_variable(np.zeros((1000, 10), np.float32))
     after = _core.memory.stats(here)
     del kept
@@ -72,4 +72,4 @@ def main(library, place, steps):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(*sys.argv[1:])

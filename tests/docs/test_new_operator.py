@@ -1,4 +1,4 @@
-"""docs/new_operator.md tells the truth: its code compiles, passes its own test, and does what it says."""
+"""docs/new_operator.md tells the truth: its code compiles, passes its test, does what it says."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ def blocks(language):
 
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory):
-    """The folder that a reader would have: the library, and the test beside a conftest that loads it."""
+    """What a reader would have: the library, and the test beside a conftest that loads it."""
     folder = tmp_path_factory.mktemp("new_operator")
     source = folder / "squared_relu_op.cc"
     source.write_text("\n".join(blocks("cpp")))

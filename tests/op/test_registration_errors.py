@@ -10,10 +10,14 @@ HEADER = """
 #include "op/op_registry.h"
 namespace {
 using namespace dygraph;
-[[maybe_unused]] void Define(OpDef& op) { op.Comment("out = x").Input(0, "X", "any").Output(0, "Out", "X's shape").SameShape(0, 0); }
+[[maybe_unused]] void Define(OpDef& op) {
+  op.Comment("3 x").Input(0, "X", "any").Output(0, "Out", "X's shape").SameShape(0, 0);
+}
 template <class T> struct K {
   static void Compute(KernelContext& ctx) {
-    for (int64_t i = 0; i < ctx.In(0).numel(); ++i) ctx.Out(0).mutable_data<T>()[i] = ctx.In(0).data<T>()[i] * 3;
+    const T* x = ctx.In(0).data<T>();
+    T* out = ctx.Out(0).mutable_data<T>();
+    for (int64_t i = 0; i < ctx.In(0).numel(); ++i) out[i] = 3 * x[i];
   }
 };
 """
@@ -57,7 +61,8 @@ def test_a_second_kernel_of_a_key_tells_both_places(tmp_path):
 def test_kernels_of_an_unknown_operator_or_device_are_told_together(tmp_path):
     text = load(
         tmp_path,
-        "REGISTER_CPU_KERNEL(rellu, K, float);\nREGISTER_DEVICE_KERNEL(relu, NoSuchDevice, K, float);",
+        "REGISTER_CPU_KERNEL(rellu, K, float);\n"
+        "REGISTER_DEVICE_KERNEL(relu, NoSuchDevice, K, float);",
         "assert _core.ops.relu",
     )
     assert text.startswith("NotFoundError ")
