@@ -1,11 +1,20 @@
-"""Tables of results: printed, and kept in benchmarks/results/ as Markdown and JSON."""
+"""Tables of results: printed, and kept in benchmarks/results/ as Markdown and JSON.
+
+    python benchmarks/report.py
+
+copies the kept tables into README.md.
+"""
 
 import json
 import os
 import platform
+import re
 from pathlib import Path
 
 RESULTS = Path(__file__).resolve().parent / "results"
+ORDER = ["overhead", "train", "memory", "startup"]
+README = RESULTS.parents[1] / "README.md"
+FIGURES = re.compile(r"(<!-- figures:.*?-->\n).*?(<!-- end of figures -->)", re.DOTALL)
 UNITS = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
 
 
@@ -111,3 +120,17 @@ class Report:
         rows = [{k: v for k, v in row.items() if k != "text"} for row in self.rows]
         data = {"title": self.title, "machine": machine(), "rows": rows, "notes": self.notes}
         (RESULTS / f"{self.name}.json").write_text(json.dumps(data, indent=1) + "\n")
+
+
+def figures():
+    """The kept tables, as README.md shows them."""
+    kept = [RESULTS / f"{name}.md" for name in ORDER]
+    return "\n".join("##" + path.read_text() for path in kept if path.exists())
+
+
+def with_figures(text):
+    return FIGURES.sub(lambda found: found[1] + figures() + found[2], text)
+
+
+if __name__ == "__main__":
+    README.write_text(with_figures(README.read_text()))

@@ -28,8 +28,8 @@ def tutorial(tmp_path_factory):
     (folder / "test_squared_relu_op.py").write_text(case)
     (folder / "use.py").write_text("import numpy as np\n" + use)
     (folder / "load.py").write_text(
-        "from dygraph import _core\n"
-        f"assert _core.load_library({library!r}) == ['squared_relu', 'squared_relu_grad']\n"
+        "import dygraph\n"
+        f"assert dygraph.load_library({library!r}) == ['squared_relu', 'squared_relu_grad']\n"
     )
     (folder / "conftest.py").write_text("import load\n")
     return folder
