@@ -368,7 +368,8 @@ def lod_passes(case):
         bare[slot] = (bare[slot], lod)
     run = case.run_slots(bare)
     for name, v in run.results.items():
-        case.assertEqual(_core.lod(v), lod, f"LoD of {name}")
+        if v.shape and v.shape[0] == a.shape[0]:
+            case.assertEqual(_core.lod(v), lod, f"LoD of {name}")
 
 
 @check

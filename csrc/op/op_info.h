@@ -7,6 +7,7 @@
 
 #include "op/attribute.h"
 #include "op/grad_builder.h"
+#include "op/gradient_of.h"
 #include "op/kernel.h"
 
 namespace dygraph {
@@ -60,6 +61,7 @@ class OpInfo {
   std::vector<std::pair<int, int>> may_share;  // (input slot, output slot) whose storage may be shared
   std::vector<Kernel> kernels;
   std::string attrs_of;          // a gradient operator with its forward's attributes
+  std::unique_ptr<GradientOf> gradient_of;  // set when the registry freezes; T_grad of T
   const char* file = "";
   int line = 0;
   int id = 0;  // position in the registry

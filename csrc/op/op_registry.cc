@@ -119,6 +119,12 @@ void Freeze(Registry& r) {
     op->id = id++;
     BuildKernelTable(op.get());
   }
+  constexpr size_t kSuffix = 5;  // "_grad"
+  for (auto& [type, op] : r.ops) {
+    if (type.size() <= kSuffix || type.compare(type.size() - kSuffix, kSuffix, "_grad") != 0) continue;
+    auto forward = r.ops.find(type.substr(0, type.size() - kSuffix));
+    if (forward != r.ops.end()) op->gradient_of = std::make_unique<GradientOf>(LinkGradient(*op, *forward->second));
+  }
   ThrowLoadProblems();
 }
 

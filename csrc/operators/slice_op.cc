@@ -2,7 +2,7 @@
 
 #include "operators/slicing.h"
 
-namespace dygraph {
+namespace dygraph::slicing {
 namespace {
 
 constexpr int kInput = 0, kStartsTensor = 1, kEndsTensor = 2, kStartsTensorList = 3, kEndsTensorList = 4, kOut = 0;
@@ -14,10 +14,10 @@ struct SliceAttrs {
   std::vector<int32_t> decrease_axis;
 };
 
-slicing::Region RegionOf(const Call& call, const Dims& input) {
+Region RegionOf(const Call& call, const Dims& input) {
   const SliceAttrs& a = *static_cast<const SliceAttrs*>(call.attrs);
-  return slicing::MakeRegion(input, a.axes, ReadIntList(call, kStartsTensor, kStartsTensorList, a.starts),
-                             ReadIntList(call, kEndsTensor, kEndsTensorList, a.ends), IntList(), a.decrease_axis);
+  return MakeRegion(input, a.axes, ReadIntList(call, kStartsTensor, kStartsTensorList, a.starts),
+                    ReadIntList(call, kEndsTensor, kEndsTensorList, a.ends), IntList(), a.decrease_axis);
 }
 
 OpDef& AddInputs(OpDef& op, const char* input_help) {
@@ -56,12 +56,12 @@ struct SliceKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kInput);
     Tensor& out = ctx.Out(kOut);
-    slicing::Region r = RegionOf(ctx.call(), x.dims());
+    Region r = RegionOf(ctx.call(), x.dims());
     bool whole_rows = x.rank() > 0;
     for (int i = 1; i < x.rank(); ++i) whole_rows &= r.dims[i] == x.dim(i);
     if (whole_rows) return out.ShareData(x.Rows(r.start[0], r.start[0] + r.dims[0]));
     out.AllocateData(ctx.place());
-    slicing::Gather(x, r, &out);
+    Gather(x, r, &out);
   }
 };
 
@@ -88,10 +88,10 @@ struct SliceGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
     Tensor& out = ctx.Out(kInputGrad);
-    slicing::Region r = RegionOf(ctx.call(), out.dims());
+    Region r = RegionOf(ctx.call(), out.dims());
     ENFORCE(g.dims() == r.kept, InvalidArgument, "Out@GRAD must have the shape of Out, ", r.kept, ", got ", g.dims());
     if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
-    slicing::Scatter(g.data<T>(), Strides(r.dims), r, &out);
+    Scatter(g.data<T>(), Strides(r.dims), r, &out);
   }
 };
 }  // namespace grad
@@ -102,4 +102,4 @@ REGISTER_OPERATOR(slice_grad, grad::DefineSliceGrad);
 REGISTER_CPU_KERNEL(slice_grad, grad::SliceGradKernel, float, double);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::slicing

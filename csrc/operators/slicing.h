@@ -15,8 +15,9 @@ struct Region {
 
 // `steps` may be empty (all 1). Starts and ends may be negative (from the end) or lie outside (clamped). An axis in `decrease` must
 // be left with one element and disappears.
-inline Region MakeRegion(const Dims& x, const std::vector<int32_t>& axes, const IntList& starts, const IntList& ends,
-                         const IntList& steps, const std::vector<int32_t>& decrease) {
+template <class A>
+Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& starts, const IntList& ends, const IntList& steps,
+                  const std::vector<A>& decrease) {
   Region r{x, Dims(x.size(), 0), Dims(x.size(), 1), Dims()};
   size_t n = axes.size();
   ENFORCE(starts.values.size() == n && ends.values.size() == n && (steps.values.empty() || steps.values.size() == n),
@@ -24,7 +25,7 @@ inline Region MakeRegion(const Dims& x, const std::vector<int32_t>& axes, const 
           ends.values.size(), " and ", steps.values.size());
   bool known = starts.known && ends.known && steps.known;
   uint32_t seen = 0, gone = 0;
-  for (int32_t a : decrease) gone |= 1u << NormalizeAxis(a, x.rank(), "decrease_axis");
+  for (int64_t a : decrease) gone |= 1u << NormalizeAxis(a, x.rank(), "decrease_axis");
   ENFORCE(n == 0 || x.rank() > 0, InvalidArgument, "Input must have axes to slice, got shape []");
   for (size_t i = 0; i < n; ++i) {
     int axis = NormalizeAxis(axes[i], x.rank(), "axes");
