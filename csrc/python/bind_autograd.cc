@@ -104,7 +104,6 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs, 
     bool holds = v && !v->value().empty();
     node->Expect(holds ? v->value().dims() : Dims(), holds ? v->value().dtype() : DType::kUnset);
   }
-  *self = node.get();
   node->edges() = std::move(edges);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && IsFloating(outputs[i]->value().dtype())) outputs[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));
