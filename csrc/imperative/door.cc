@@ -1,12 +1,9 @@
 #include "imperative/door.h"
 
-#include "base/flags.h"
 #include "imperative/tape.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
-
-FLAG(std::string, kernel_library, "",
-     "take kernels of this library where there are some: plain, onednn; empty: the best that fits");
+#include "platform/onednn.h"
 
 namespace dygraph {
 
@@ -126,7 +123,9 @@ void AllocateOutputs(Call& call, Place place, Layout layout) {
     Tensor& t = out[i]->MutableTensor();
     if (op.lod_from >= 0 && call.in.count(op.lod_from) > 0) {
       const Value& from = *call.in.at(op.lod_from);
-      if (__builtin_expect(from.is_tensor() && from.tensor().lod(), 0)) t.SetLoD(from.tensor().lod_ref());
+      if (__builtin_expect(from.is_tensor() && from.tensor().lod(), 0)) {  // unless broadcasting changed the rows
+        if (t.rank() > 0 && t.dim(0) == from.tensor().dim(0)) t.SetLoD(from.tensor().lod_ref());
+      }
     }
     if (t.has_data() || t.dtype() == DType::kUnset) continue;
     Layout order = (t.rank() == 4 || t.rank() == 5) && !op.outputs[slot].weight() ? layout : Layout::kPlain;
@@ -166,6 +165,7 @@ void RunChosen(Call& call, Place fallback) {
   if (__builtin_expect(kernel == nullptr, 0)) kernel = Choose(call, place, dtype);
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, *kernel, place);
+  if (__builtin_expect(op.gradient_of && !call.from_tape, 0)) CheckGradientCall(call);
   InferContext infer(call, true, dtype);
   if (op.var_type_rule) op.var_type_rule(infer);
   if (op.shape_rule) op.shape_rule(infer);
@@ -267,6 +267,7 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   Call call;
   call.op = &op;
   call.attrs = attrs->data();
+  call.from_tape = options.from_tape;
   call.in.Map(in, [](Variable* v) { return v ? &v->value() : nullptr; });
   try {
     MakeOutputs(op, call, options, out);

@@ -35,6 +35,7 @@ struct OpOptions {
   const SmallVector<int, 4>* counts = nullptr;  // lengths of output lists, by slot; negative: the operator's rule
   const WantedSet* wanted = nullptr;            // by flat output number; nullptr: all
   bool extras = false;                          // make kExtra outputs too
+  bool from_tape = false;                       // shapes follow from a recorded call: no need to check a gradient's
 };
 
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,

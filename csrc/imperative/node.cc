@@ -198,6 +198,7 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     OpOptions run;
     run.counts = &call.out_counts;
     run.wanted = &call.out_wanted;
+    run.from_tape = true;
     Outputs out;
     RunOp(*call.op, attrs, in, &out, run);
     size_t flat = 0;
@@ -215,6 +216,13 @@ void FunctionNode::Play(GradList& output_grads, GradList* input_grads, const Pla
   Backward backward = backward_;
   if (!options.retain_graph) backward_ = nullptr;
   backward(output_grads, input_grads, options.create_graph);
+  for (size_t i = 0; i < expected_.size(); ++i) {
+    const Ref<Variable>& g = (*input_grads)[i];
+    if (!g) continue;
+    ENFORCE(g->value().dims() == expected_[i].first && g->value().dtype() == expected_[i].second, InvalidArgument, name_,
+            ": backward must give gradient ", i, " in the shape and type of its input, ", expected_[i].first, " of ",
+            expected_[i].second, ", got ", g->value().dims(), " of ", g->value().dtype());
+  }
 }
 
 }  // namespace dygraph

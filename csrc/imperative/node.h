@@ -140,9 +140,12 @@ class FunctionNode : public Node {
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
   const char* name() const override { return name_.c_str(); }
   bool freed() const override { return !backward_; }
+  // Shape and type the gradient of the next input must have.
+  void Expect(const Dims& dims, DType dtype) { expected_.emplace_back(dims, dtype); }
 
  private:
   std::string name_;
+  std::vector<std::pair<Dims, DType>> expected_;
   Backward backward_;
 };
 

@@ -49,6 +49,7 @@ struct Call {
   SlotList<Value> out;          // an element may be null: that output is not wanted
   // In-place pairs of the operator (by position) whose output may be written into the input's storage.
   uint32_t reuse = 0;
+  bool from_tape = false;  // shapes fit the forward call already
   // Random operators: stream is (ordinal, run) in programs, the call number eagerly.
   bool random_given = false;
   uint64_t random_seed = 0;

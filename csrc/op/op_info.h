@@ -7,6 +7,7 @@
 
 #include "op/attribute.h"
 #include "op/grad_builder.h"
+#include "op/gradient_of.h"
 #include "op/kernel.h"
 
 namespace dygraph {
@@ -60,6 +61,7 @@ class OpInfo {
   std::vector<std::pair<int, int>> may_share;  // (input slot, output slot) whose storage may be shared
   std::vector<Kernel> kernels;
   std::string attrs_of;          // a gradient operator with its forward's attributes
+  std::unique_ptr<GradientOf> gradient_of;  // set when the registry freezes; T_grad of T
   const char* file = "";
   int line = 0;
   int id = 0;  // position in the registry
@@ -117,5 +119,13 @@ class OpDef {
 };
 
 std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache();
+
+// An attribute by name, for kernels outside the operator's file, which do not see its attribute struct:
+//   bool trans_x = AttrOf<bool>(ctx.call(), "trans_x");
+template <class T>
+T AttrOf(const Call& call, const char* name) {
+  const AttrTable& table = call.op->attr_table;
+  return std::get<T>(table.Get(call.attrs, table.Require(name)));
+}
 
 }  // namespace dygraph

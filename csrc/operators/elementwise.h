@@ -22,8 +22,8 @@ inline Dims AlignY(const Dims& x, const Dims& y, int axis) {
     return y;
   }
   int rank = y.rank();
-  while (rank > 0 && axis + rank > x.rank() && y[rank - 1] == 1) --rank;  // trailing ones match anything
-  ENFORCE(axis + rank <= x.rank(), InvalidArgument, "the axes of Y ", y, " must lie within those of X ", x,
+  while (rank > 0 && axis > x.rank() - rank && y[rank - 1] == 1) --rank;  // trailing ones match anything
+  ENFORCE(axis <= x.rank() - rank, InvalidArgument, "the axes of Y ", y, " must lie within those of X ", x,
           " from axis on, got axis ", axis);
   Dims aligned(x.size(), 1);
   for (int i = 0; i < rank; ++i) aligned[axis + i] = y[i];

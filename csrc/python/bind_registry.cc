@@ -69,6 +69,9 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
         if (n == -1 && PyErr_Occurred()) throw py::error_already_set();
         ENFORCE(n >= 0 && n <= 100000, OutOfRange, "outputs must ask for 0 to 100000 variables, got ", n, " for ",
                 op.outputs[slot].name);
+        const SlotInfo& info = op.outputs[slot];
+        bool optional = info.duplicable() || info.extra() || info.intermediate() || op.gradient_of;
+        ENFORCE(n > 0 || optional, InvalidArgument, "Output(", info.name, ") is always made, got a request for none");
         counts[slot] = static_cast<int>(n);
       }
     }

@@ -26,6 +26,7 @@ struct Function {
   std::string name, doc;
   PyMethodDef def;
   bool returns_one;
+  std::vector<std::pair<int, int>> twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
 };
 
 int FindKeyword(const Function& f, PyObject* key) {
@@ -66,6 +67,16 @@ void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* 
     in->Push(&VarOf(item));
   }
   in->Close();
+}
+
+// A slot and an attribute of one name are one argument to Python: a Variable is for the slot, anything else for the attribute.
+void MoveToTwins(const Function& f, PyObject** bound) {
+  for (auto [slot, attr] : f.twins) {
+    PyObject* value = bound[slot];
+    if (!value || value == Py_None || IsVariable(value)) continue;
+    ENFORCE(!bound[attr], Type, f.name, ": the argument ", f.op->inputs[slot].python_name, " must be given once, got it twice");
+    std::swap(bound[slot], bound[attr]);
+  }
 }
 
 PyObject* Results(const OpInfo& op, Outputs& out) {
@@ -111,6 +122,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
         bound[i] = args[nargs + k];
       }
     }
+    if (__builtin_expect(!f.twins.empty(), 0)) MoveToTwins(f, bound);
     SlotList<Variable> in;
     for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in);
     const Ref<Attrs>* attrs = &f.op->default_attrs;
@@ -179,6 +191,7 @@ std::string Document(const OpInfo& op) {
 void AddOperatorFunctions(PyObject* module) {
   static std::vector<std::unique_ptr<Function>> functions;  // method definitions must live as long as the process
   for (const OpInfo* op : AllOps()) {
+    if (PyObject_HasAttrString(module, op->type.c_str())) continue;  // from an earlier call, before a plug-in was loaded
     auto f = std::make_unique<Function>();
     f->op = op;
     f->name = op->type;
@@ -186,6 +199,10 @@ void AddOperatorFunctions(PyObject* module) {
     f->attrs = static_cast<int>(op->attr_table.fields.size());
     for (const SlotInfo& s : op->inputs) f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
     for (const AttrField& a : op->attr_table.fields) f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
+    for (int i = 0; i < f->inputs; ++i) {
+      int attr = op->attr_table.Find(op->inputs[i].python_name);
+      if (attr >= 0) f->twins.emplace_back(i, f->inputs + attr);
+    }
     f->returns_one = op->outputs.size() == 1 && !op->outputs[0].duplicable();
     f->doc = Document(*op);
     f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),

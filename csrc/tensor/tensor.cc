@@ -186,6 +186,10 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   ENFORCE(t.rank() == 4 || t.rank() == 5, InvalidArgument,
           "only tensors of 4 or 5 axes have a channels-last order, got shape ", t.dims());
   Tensor out;
+  if (!t.has_data()) {  // a shape that a gradient keeps
+    out.SetMeta(t.dims(), t.dtype(), t.place(), layout);
+    return out;
+  }
   out.Allocate(t.dims(), t.dtype(), t.place(), layout);
   out.SetLoD(t.lod_ref());
   int64_t n = t.dim(0), channels = t.dim(1), area = Numel(t.dims(), 2, t.rank());

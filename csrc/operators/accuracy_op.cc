@@ -1,0 +1,59 @@
+#include "operators/arguments.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kOut = 0, kIndices = 1, kLabel = 2, kAccuracy = 0, kCorrect = 1, kTotal = 2;
+
+void InferShape(InferContext& ctx) {
+  const Dims &indices = ctx.dims(kIndices), &label = ctx.dims(kLabel);
+  ENFORCE(indices.rank() == 2, InvalidArgument, "Indices must be a matrix [N, k], got shape ", indices);
+  ENFORCE(label.rank() == 1 || (label.rank() == 2 && (label[1] == 1 || label[1] < 0)), InvalidArgument,
+          "Label must have shape [N, 1] or [N], got ", label);
+  ENFORCE(label[0] == indices[0] || !BothKnown(label[0], indices[0]), InvalidArgument, "Label and Indices must have as many rows, got ",
+          label, " and ", indices);
+  ctx.SetOutput(kAccuracy, Dims(), DType::kFloat32);
+  ctx.SetOutput(kCorrect, Dims(), DType::kInt32);
+  ctx.SetOutput(kTotal, Dims(), DType::kInt32);
+}
+
+void DefineAccuracy(OpDef& op) {
+  op.Comment("Accuracy = Correct / Total, where Correct counts the rows of Indices that hold their Label and Total all of them. No rows "
+             "give NaN.")
+      .Input(kOut, "Out", "[N, k], values of top_k; not read")
+      .Input(kIndices, "Indices", "[N, k], positions of top_k, int32 or int64")
+      .Input(kLabel, "Label", "[N, 1] or [N], int32 or int64")
+      .Output(kAccuracy, "Accuracy", "shape [], float32")
+      .Output(kCorrect, "Correct", "shape [], int32")
+      .Output(kTotal, "Total", "shape [], int32")
+      .Shape(InferShape)
+      .MixedDTypes()
+      .NoGrad();
+}
+
+template <class>
+struct AccuracyKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &indices = ctx.In(kIndices), &label = ctx.In(kLabel);
+    int64_t rows = indices.dim(0), k = indices.dim(1);
+    int32_t correct = 0;
+    VisitIndices(indices, "Indices", [&](auto* found) {
+      VisitIndices(label, "Label", [&](auto* wanted) {
+        for (int64_t i = 0; i < rows; ++i) {
+          bool hit = false;
+          for (int64_t j = 0; j < k; ++j) hit |= static_cast<int64_t>(found[i * k + j]) == static_cast<int64_t>(wanted[i]);
+          correct += hit;
+        }
+      });
+    });
+    if (Tensor* out = ctx.OutOrNull(kAccuracy)) *out->mutable_data<float>() = static_cast<float>(correct) / static_cast<float>(rows);
+    if (Tensor* out = ctx.OutOrNull(kCorrect)) *out->mutable_data<int32_t>() = correct;
+    if (Tensor* out = ctx.OutOrNull(kTotal)) *out->mutable_data<int32_t>() = static_cast<int32_t>(rows);
+  }
+};
+
+REGISTER_OPERATOR(accuracy, DefineAccuracy);
+REGISTER_CPU_KERNEL(accuracy, AccuracyKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

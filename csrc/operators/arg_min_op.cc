@@ -1,0 +1,21 @@
+#include "operators/arg_extremum.h"
+
+namespace dygraph::arg_extremum {
+namespace {
+
+void DefineArgMin(OpDef& op) {
+  Define(op, "Out = the position of the least element of X along an axis; of several the first. A NaN counts as the least.");
+}
+
+template <class T>
+struct ArgMinKernel {
+  static void Compute(KernelContext& ctx) {
+    arg_extremum::Compute<T>(ctx, [](T a, T b) { return a < b; });
+  }
+};
+
+REGISTER_OPERATOR(arg_min, DefineArgMin);
+REGISTER_CPU_KERNEL(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double);
+
+}  // namespace
+}  // namespace dygraph::arg_extremum

@@ -1,0 +1,145 @@
+#include <cstring>
+
+#include "kernels/elementwise.h"
+#include "kernels/philox.h"
+#include "operators/arguments.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kSeed = 1, kOut = 0, kMask = 1;
+
+struct DropoutAttrs {
+  float dropout_prob = 0.5f;
+  bool fix_seed = false;
+  int32_t seed = 0;
+  bool is_test = false;
+  std::string dropout_implementation = "downgrade_in_infer";
+  bool upscales() const { return dropout_implementation == "upscale_in_train"; }
+  // What elements that stay are multiplied by.
+  double TrainFactor() const {
+    if (!upscales()) return 1;
+    return dropout_prob < 1 ? 1 / (1 - static_cast<double>(dropout_prob)) : 0;
+  }
+  double TestFactor() const { return upscales() ? 1 : 1 - static_cast<double>(dropout_prob); }
+};
+
+void InferShape(InferContext& ctx) {
+  ctx.SetOutput(kOut, ctx.dims(kX), ctx.dtype(kX));
+  if (!ctx.attrs<DropoutAttrs>().is_test) ctx.SetOutput(kMask, ctx.dims(kX), DType::kUInt8);
+}
+
+void DefineDropout(OpDef& op) {
+  op.Comment("Training: Out = X * Mask, where Mask is 0 with probability dropout_prob and otherwise 1; upscale_in_train divides by 1 - "
+             "dropout_prob. With is_test: Out = X * (1 - dropout_prob) for downgrade_in_infer, X for upscale_in_train.")
+      .Input(kX, "X", "any shape")
+      .Input(kSeed, "Seed", "one integer, in place of the generator's seed and stream", kDispensable)
+      .Output(kOut, "Out", "shape of X")
+      .Output(kMask, "Mask", "uint8, 1 where an element stayed; none with is_test", kIntermediate)
+      .Attr(&DropoutAttrs::dropout_prob, "dropout_prob", "probability of an element to become 0", Between(0, 1))
+      .Attr(&DropoutAttrs::fix_seed, "fix_seed", "draw from `seed`: the same mask at each call")
+      .Attr(&DropoutAttrs::seed, "seed", "with fix_seed")
+      .Attr(&DropoutAttrs::is_test, "is_test", "drop nothing")
+      .Attr(&DropoutAttrs::dropout_implementation, "dropout_implementation", "when to make up for what is missing",
+            OneOf({"downgrade_in_infer", "upscale_in_train"}))
+      .Shape(InferShape)
+      .MixedDTypes()
+      .KeepsLayout()
+      .ShareLoD(kX)
+      .Random()
+      .Grad([](GradBuilder& g) {
+        const DropoutAttrs& a = g.attrs<DropoutAttrs>();
+        if (a.is_test) {
+          g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).Attr("scale", static_cast<float>(a.TestFactor()));
+        } else {
+          g.Call("dropout_grad", {g.Output(kMask), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        }
+      });
+}
+
+kernels::Philox Generator(const KernelContext& ctx, const DropoutAttrs& a) {
+  if (const Tensor* seed = ctx.InOrNull(kSeed)) {
+    ENFORCE(seed->numel() == 1, InvalidArgument, "Seed must hold one integer, got shape ", seed->dims());
+    return kernels::Philox(static_cast<uint64_t>(Integers(*seed, "Seed")[0]), 0);
+  }
+  if (a.fix_seed) return kernels::Philox(static_cast<uint64_t>(a.seed), 0);
+  return kernels::Philox(ctx.random_seed(), ctx.random_stream());
+}
+
+template <class T>
+struct DropoutKernel {
+  static void Compute(KernelContext& ctx) {
+    const DropoutAttrs& a = ctx.attrs<DropoutAttrs>();
+    const Tensor& in = ctx.In(kX);
+    const T* x = in.data<T>();
+    T* y = ctx.Out(kOut).mutable_data<T>();
+    if (a.is_test) {
+      T factor = static_cast<T>(a.TestFactor());
+      return kernels::Map(x, y, in.numel(), [factor](T v) { return v * factor; });
+    }
+    kernels::Philox generator = Generator(ctx, a);
+    T factor = static_cast<T>(a.TrainFactor());
+    // An element goes where 32 random bits lie below the threshold: never at 0, always at 1.
+    uint64_t threshold = static_cast<uint64_t>(static_cast<double>(a.dropout_prob) * 0x1p32);
+    bool all = threshold > UINT32_MAX;
+    uint32_t limit = all ? 0 : static_cast<uint32_t>(threshold);
+    uint8_t* mask = ctx.Out(kMask).mutable_data<uint8_t>();
+    constexpr int64_t kBlock = 2048;
+    int64_t n = in.numel();
+    kernels::ParallelRows((n + kBlock - 1) / kBlock, kBlock * 8, [=](int64_t begin, int64_t end) {
+      uint32_t bits[kBlock];
+      for (int64_t b = begin; b < end; ++b) {
+        int64_t first = b * kBlock, count = std::min(kBlock, n - first);
+        generator.Raw(bits, count, first);
+        const uint32_t* r = bits;
+        kernels::Simd([=] {
+          DYGRAPH_IVDEP
+          for (int64_t i = 0; i < count; ++i) {
+            bool stays = (r[i] >= limit) & !all;
+            mask[first + i] = stays;
+            y[first + i] = stays ? x[first + i] * factor : T(0);
+          }
+        });
+      }
+    });
+  }
+};
+
+namespace grad {
+constexpr int kMask = 0, kOutGrad = 1, kXGrad = 0;
+
+void DefineDropoutGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD where an element stayed, times what it was multiplied by, else 0.")
+      .Input(kMask, "Mask", "result of dropout")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of Out")
+      .AttrsOf("dropout")
+      .SameShape(kOutGrad, kXGrad)
+      .KernelDTypeOf(kOutGrad)
+      .MixedDTypes()
+      .KeepsLayout()
+      .InPlace(kOutGrad, kXGrad)
+      .Grad([](GradBuilder& g) {
+        g.Call("dropout_grad", {g.Input(kMask), g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct DropoutGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &mask = ctx.In(kMask), &g = ctx.In(kOutGrad);
+    ENFORCE(mask.dims() == g.dims(), InvalidArgument, "Mask must have the shape of Out@GRAD, ", g.dims(), ", got ", mask.dims());
+    T factor = static_cast<T>(ctx.attrs<DropoutAttrs>().TrainFactor());
+    kernels::Zip(mask.data<uint8_t>(), g.data<T>(), ctx.Out(kXGrad).mutable_data<T>(), g.numel(),
+                 [factor](uint8_t m, T v) { return m ? v * factor : T(0); });
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(dropout, DefineDropout);
+REGISTER_CPU_KERNEL(dropout, DropoutKernel, float, double);
+REGISTER_OPERATOR(dropout_grad, grad::DefineDropoutGrad);
+REGISTER_CPU_KERNEL(dropout_grad, grad::DropoutGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

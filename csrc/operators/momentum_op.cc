@@ -1,0 +1,97 @@
+#include "operators/optimizer.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3, kParamOut = 0, kVelocityOut = 1;
+
+struct MomentumAttrs {
+  float mu = 0.0f;
+  bool use_nesterov = false;
+};
+
+void InferShape(InferContext& ctx) {
+  optimizer::CheckLikeParam(ctx, kParam, kGrad, "Grad");
+  optimizer::CheckLikeParam(ctx, kParam, kVelocity, "Velocity");
+  optimizer::CheckScalar(ctx, kParam, kLearningRate, "LearningRate");
+  ctx.SetOutput(kParamOut, ctx.dims(kParam), ctx.dtype(kParam));
+  ctx.SetOutput(kVelocityOut, ctx.dims(kParam), ctx.dtype(kParam));
+}
+
+void DefineMomentum(OpDef& op) {
+  op.Comment("VelocityOut = mu * Velocity + Grad; ParamOut = Param - LearningRate * VelocityOut, or with use_nesterov Param - "
+             "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out have a gradient of 0.")
+      .Input(kParam, "Param", "any shape")
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows")
+      .Input(kVelocity, "Velocity", "shape and type of Param")
+      .Input(kLearningRate, "LearningRate", "[1] or []")
+      .Output(kParamOut, "ParamOut", "shape of Param")
+      .Output(kVelocityOut, "VelocityOut", "shape of Param")
+      .Attr(&MomentumAttrs::mu, "mu", "how much of the velocity stays")
+      .Attr(&MomentumAttrs::use_nesterov, "use_nesterov", "look one step ahead")
+      .Shape(InferShape)
+      .MixedDTypes()
+      .InPlace(kParam, kParamOut)
+      .InPlace(kVelocity, kVelocityOut)
+      .NoGrad();
+}
+
+template <class T>
+struct MomentumKernel {
+  const T *p, *v;
+  T *p_out, *v_out;
+  T mu, rate;
+  bool nesterov;
+
+  // Elements [begin, end); g(i) is the gradient of element i.
+  template <class G>
+  DYGRAPH_INLINE void Step(int64_t begin, int64_t end, G g) const {
+    const T *p = this->p, *v = this->v;
+    T *p_out = this->p_out, *v_out = this->v_out, mu = this->mu, rate = this->rate;
+    if (nesterov) {
+      DYGRAPH_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        T gi = g(i), velocity = mu * v[i] + gi;
+        v_out[i] = velocity;
+        p_out[i] = p[i] - rate * (gi + mu * velocity);
+      }
+    } else {
+      DYGRAPH_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        T velocity = mu * v[i] + g(i);
+        v_out[i] = velocity;
+        p_out[i] = p[i] - rate * velocity;
+      }
+    }
+  }
+
+  static void Compute(KernelContext& ctx) {
+    const MomentumAttrs& a = ctx.attrs<MomentumAttrs>();
+    const Tensor& param = ctx.In(kParam);
+    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    MomentumKernel step{param.data<T>(), ctx.In(kVelocity).data<T>(), ctx.Out(kParamOut).mutable_data<T>(),
+                        ctx.Out(kVelocityOut).mutable_data<T>(), static_cast<T>(a.mu), rate, a.use_nesterov};
+    if (!ctx.IsRows(kGrad)) {
+      const T* g = ctx.In(kGrad).data<T>();
+      ParallelFor(param.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
+        kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
+      });
+      return;
+    }
+    Ref<SelectedRows> merged = ctx.InRows(kGrad).Merged();
+    int64_t width = optimizer::RowWidth(param);
+    optimizer::ForEachRow<T>(param.dim(0), width, *merged, [=](int64_t r, const T* g) {
+      int64_t begin = r * width;
+      kernels::Simd([=] {
+        if (g) step.Step(begin, begin + width, [=](int64_t i) { return g[i - begin]; });
+        else step.Step(begin, begin + width, [](int64_t) { return T(0); });
+      });
+    });
+  }
+};
+
+REGISTER_OPERATOR(momentum, DefineMomentum);
+REGISTER_CPU_KERNEL(momentum, MomentumKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/parallel.h"
+#include "operators/arguments.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kK = 1, kOut = 0, kIndices = 1;
+
+struct TopKAttrs {
+  int32_t k = 1;
+};
+
+void InferShape(InferContext& ctx) {
+  Dims out = ctx.dims(kX);
+  ENFORCE(out.rank() > 0, InvalidArgument, "X must have at least one axis, got shape []");
+  IntList k = ReadIntList(ctx.call(), kK, -1, std::vector<int32_t>{ctx.attrs<TopKAttrs>().k});
+  ENFORCE(k.values.size() == 1, InvalidArgument, "K must hold one integer, got ", k.values.size());
+  if (k.known) {
+    ENFORCE(k.values[0] >= 1 && (k.values[0] <= out.back() || out.back() < 0), InvalidArgument,
+            "k must be at least 1 and at most the last size of X ", out, ", got ", k.values[0]);
+  }
+  out.back() = k.known ? k.values[0] : -1;
+  ctx.SetOutput(kOut, out, ctx.dtype(kX));
+  ctx.SetOutput(kIndices, out, DType::kInt64);
+}
+
+void DefineTopK(OpDef& op) {
+  op.Comment("Out = the k greatest elements of each row of X, greatest first, of equals the first; Indices = their positions in the "
+             "row. A NaN counts as the greatest. Rows lie along the last axis.")
+      .Input(kX, "X", "[..., n]")
+      .Input(kK, "K", "one integer, in place of the attribute", kDispensable)
+      .Output(kOut, "Out", "[..., k]")
+      .Output(kIndices, "Indices", "[..., k], int64")
+      .Attr(&TopKAttrs::k, "k", "how many")
+      .Shape(InferShape)
+      .MixedDTypes()
+      .ShareLoD(kX)
+      .Grad([](GradBuilder& g) {
+        g.Call("top_k_grad", {g.InputShape(kX), g.Output(kIndices), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
+}
+
+template <class T>
+struct TopKKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    Tensor &out = ctx.Out(kOut), &indices = ctx.Out(kIndices);
+    int64_t n = x.dims().back(), k = out.dims().back(), rows = Numel(x.dims(), 0, x.rank() - 1);
+    const T* from = x.data<T>();
+    T* to = out.mutable_data<T>();
+    int64_t* positions = indices.mutable_data<int64_t>();
+    constexpr int64_t kFew = 8;  // kept sorted by insertion; more by selection
+    kernels::ParallelRows(rows, n * 4, [=](int64_t begin, int64_t end) {
+      std::vector<int64_t> order(k > kFew ? n : 0);
+      for (int64_t r = begin; r < end; ++r) {
+        const T* row = from + r * n;
+        int64_t* best = positions + r * k;
+        auto before = [row](int64_t a, int64_t b) {
+          T va = row[a], vb = row[b];
+          bool a_nan = va != va, b_nan = vb != vb;
+          if (a_nan != b_nan) return a_nan;
+          return va > vb || (!(va < vb) && a < b);
+        };
+        if (k <= kFew) {
+          int64_t have = 0;
+          for (int64_t i = 0; i < n; ++i) {
+            if (have == k && !before(i, best[k - 1])) continue;
+            int64_t at = have < k ? have++ : k - 1;
+            for (; at > 0 && before(i, best[at - 1]); --at) best[at] = best[at - 1];
+            best[at] = i;
+          }
+        } else {
+          for (int64_t i = 0; i < n; ++i) order[i] = i;
+          std::nth_element(order.begin(), order.begin() + k - 1, order.end(), before);
+          std::sort(order.begin(), order.begin() + k, before);
+          std::copy_n(order.begin(), k, best);
+        }
+        for (int64_t i = 0; i < k; ++i) to[r * k + i] = row[best[i]];
+      }
+    });
+  }
+};
+
+// Positions within the rows of a tensor of shape `x`, each checked.
+const int64_t* CheckedIndices(const Tensor& indices, const Dims& x) {
+  const int64_t* list = indices.data<int64_t>();
+  bool fits = x.rank() > 0 && x.rank() == indices.rank() && Numel(x, 0, x.rank() - 1) == Numel(indices.dims(), 0, x.rank() - 1);
+  ENFORCE(fits, InvalidArgument, "Indices must have as many rows as X ", x, ", got shape ", indices.dims());
+  int64_t n = x.back();
+  for (int64_t i = 0; i < indices.numel(); ++i) {
+    ENFORCE(list[i] >= 0 && list[i] < n, OutOfRange, "Indices must lie in [0, ", n, "), the last size of X, got ", list[i],
+            " at position ", i);
+  }
+  return list;
+}
+
+namespace grad {
+constexpr int kX = 0, kIndices = 1, kOutGrad = 2, kXGrad = 0;
+
+void DefineTopKGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD at the Indices of each row, 0 elsewhere.")
+      .Input(kX, "X", "its shape")
+      .Input(kIndices, "Indices", "result of top_k")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .SameShape(kX, kXGrad)
+      .KernelDTypeOf(kOutGrad)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("top_k_grad_grad", {g.OutputGrad(kXGrad), g.Input(kIndices)}, {g.InputGrad(kOutGrad)});
+      });
+}
+
+template <class T>
+struct TopKGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &indices = ctx.In(kIndices), &g = ctx.In(kOutGrad);
+    Tensor& out = ctx.Out(kXGrad);
+    ENFORCE(g.dims() == indices.dims(), InvalidArgument, "Out@GRAD must have the shape of Indices, ", indices.dims(), ", got ", g.dims());
+    const int64_t* list = CheckedIndices(indices, out.dims());
+    T* to = out.mutable_data<T>();
+    if (out.numel() > 0) std::memset(to, 0, out.bytes());
+    int64_t n = out.dims().back(), k = g.dims().back();
+    const T* from = g.data<T>();
+    for (int64_t i = 0; i < g.numel(); ++i) to[i / k * n + list[i]] += from[i];
+  }
+};
+}  // namespace grad
+
+namespace grad_grad {
+constexpr int kXGradGrad = 0, kIndices = 1, kOutGradGrad = 0;
+
+void DefineTopKGradGrad(OpDef& op) {
+  op.Comment("Out@GRAD@GRAD = X@GRAD@GRAD at the Indices of each row.")
+      .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X")
+      .Input(kIndices, "Indices", "result of top_k")
+      .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
+      .Shape([](InferContext& ctx) { ctx.SetOutput(kOutGradGrad, ctx.dims(kIndices), ctx.dtype(kXGradGrad)); })
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("top_k_grad", {g.InputShape(kXGradGrad), g.Input(kIndices), g.OutputGrad(kOutGradGrad)}, {g.InputGrad(kXGradGrad)});
+      });
+}
+
+template <class T>
+struct TopKGradGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &ddx = ctx.In(kXGradGrad), &indices = ctx.In(kIndices);
+    const int64_t* list = CheckedIndices(indices, ddx.dims());
+    int64_t n = ddx.dims().back(), k = indices.dims().back();
+    const T* from = ddx.data<T>();
+    T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
+    for (int64_t i = 0; i < indices.numel(); ++i) to[i] = from[i / k * n + list[i]];
+  }
+};
+}  // namespace grad_grad
+
+REGISTER_OPERATOR(top_k, DefineTopK);
+REGISTER_CPU_KERNEL(top_k, TopKKernel, int32_t, int64_t, float, double);
+REGISTER_OPERATOR(top_k_grad, grad::DefineTopKGrad);
+REGISTER_CPU_KERNEL(top_k_grad, grad::TopKGradKernel, float, double);
+REGISTER_OPERATOR(top_k_grad_grad, grad_grad::DefineTopKGradGrad);
+REGISTER_CPU_KERNEL(top_k_grad_grad, grad_grad::TopKGradGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,74 @@
+#include "kernels/transpose.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0, kXShape = 1;
+
+struct Transpose2Attrs {
+  std::vector<int32_t> axis;
+};
+
+SmallVector<int, 8> Permutation(const std::vector<int32_t>& axis, int rank) {
+  ENFORCE(static_cast<int>(axis.size()) == rank, InvalidArgument, "the attribute axis must name each of X's ", rank,
+          " axes, got ", axis.size(), " numbers");
+  SmallVector<int, 8> perm;
+  uint32_t seen = 0;
+  for (int32_t a : axis) {
+    int at = NormalizeAxis(a, rank);
+    ENFORCE(!(seen >> at & 1), InvalidArgument, "the attribute axis must name each axis of X once, got ", a, " twice");
+    seen |= 1u << at;
+    perm.push_back(at);
+  }
+  return perm;
+}
+
+void InferShape(InferContext& ctx) {
+  const Dims& x = ctx.dims(kX);
+  Dims out;
+  for (int p : Permutation(ctx.attrs<Transpose2Attrs>().axis, x.rank())) out.push_back(x[p]);
+  ctx.SetOutput(kOut, out);
+  Dims x_shape = {0};
+  x_shape.Append(x.begin(), x.end());
+  ctx.SetOutput(kXShape, x_shape);
+}
+
+// The permutation that undoes the forward one. Runs after the forward call, so axis is known to be one.
+void InverseAttrs(const void* forward, void* backward) {
+  const std::vector<int32_t>& axis = static_cast<const Transpose2Attrs*>(forward)->axis;
+  std::vector<int32_t>& inverse = static_cast<Transpose2Attrs*>(backward)->axis;
+  int32_t rank = static_cast<int32_t>(axis.size());
+  inverse.resize(axis.size());
+  for (int32_t i = 0; i < rank; ++i) inverse[axis[i] < 0 ? axis[i] + rank : axis[i]] = i;
+}
+
+void DefineTranspose2(OpDef& op) {
+  op.Comment("Out's axis i is X's axis axis[i].")
+      .Input(kX, "X", "any shape")
+      .Output(kOut, "Out", "X's sizes, permuted")
+      .Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra)
+      .Attr(&Transpose2Attrs::axis, "axis", "a permutation of X's axes; negative ones count from the end")
+      .Shape(InferShape)
+      .Grad([](GradBuilder& g) {
+        g.Call("transpose2", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).AttrsFrom(InverseAttrs);
+      });
+}
+
+template <class T>
+struct Transpose2Kernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    Tensor* out = ctx.OutOrNull(kOut);
+    if (!out || x.numel() == 0) return;
+    SmallVector<int, 8> perm = Permutation(ctx.attrs<Transpose2Attrs>().axis, x.rank());
+    kernels::Permute(x.data<T>(), x.dims(), perm, out->mutable_data<T>(), sizeof(T));
+  }
+};
+
+REGISTER_OPERATOR(transpose2, DefineTranspose2);
+REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float,
+                    double);
+
+}  // namespace
+}  // namespace dygraph
