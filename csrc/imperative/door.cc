@@ -1,12 +1,9 @@
 #include "imperative/door.h"
 
-#include "base/flags.h"
 #include "imperative/tape.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
-
-FLAG(std::string, kernel_library, "",
-     "take kernels of this library where there are some: plain, onednn; empty: the best that fits");
+#include "platform/onednn.h"
 
 namespace dygraph {
 

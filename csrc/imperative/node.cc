@@ -182,7 +182,8 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       for (RecipeRef r : call.in[s]) {
         Variable* v = find(r);
         if (v) ++present;
-        if (v || call.in[s].size() > 1) in.Push(v);
+        // A list that must be given holds what is present, as the terms of a sum; an optional one keeps the places.
+        if (v || (call.in[s].size() > 1 && call.op->inputs[s].dispensable())) in.Push(v);
       }
       in.Close();
       // An absent gradient stands for zero: a call that cannot do without it gives zeros, so it is left out.

@@ -36,6 +36,25 @@ inline void InferShape(InferContext& ctx) {
   ctx.SetOutput(kOut, BroadcastDims(x, AlignY(x, y, ctx.attrs<ElementwiseAttrs>().axis)));
 }
 
+// What all elementwise_* operators declare.
+inline OpDef& DefineBinary(OpDef& op, const char* comment) {
+  return op.Comment(comment)
+      .Input(kX, "X", "any shape")
+      .Input(kY, "Y", "broadcasts with X")
+      .Output(kOut, "Out", "the common shape")
+      .Attr(&ElementwiseAttrs::axis, "axis", "first axis of X that Y lies along; -1: NumPy's rule")
+      .Shape(InferShape)
+      .KeepsLayout()
+      .ShareLoD(kX)
+      .InPlace(kX, kOut);
+}
+
+// Shape rule of gradients whose first inputs are X and Y, and whose outputs are theirs.
+inline void InferGradShape(InferContext& ctx) {
+  ctx.SetOutput(0, ctx.dims(kX), ctx.dtype(kX));
+  ctx.SetOutput(1, ctx.dims(kY), ctx.dtype(kY));
+}
+
 // Dims and strides of two operands over their common shape, in the memory order of a channels-last operand if there is one.
 struct Plan {
   Dims dims, x, y;
@@ -106,6 +125,48 @@ void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out) {
   Dims to = detail::StridesOver(like, aligned, plain.dims());
   if (plain.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
   kernels::SumTo(plain.dims(), plain.data<T>(), from, out->mutable_data<T>(), to);
+}
+
+// `t`, aligned as `aligned`, repeated to the shape and order of `like`; itself where nothing is to be repeated.
+template <class T>
+Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
+  if (t.dims() == like.dims()) return t;
+  Tensor full(like.dims(), t.dtype(), like.place(), like.layout());
+  if (full.numel() == 0) return full;
+  Plan p = MakePlan(t, aligned, t, aligned, like.dims(), like.layout() == Layout::kNHWC);
+  kernels::Broadcast(p.dims, t.data<T>(), p.x, t.data<T>(), p.x, full.mutable_data<T>(),
+                     [](T v, T) { return v; });
+  return full;
+}
+
+// out = f(g, other), summed over what was broadcast of the operand that `out` is the gradient of, aligned as `aligned`.
+template <class T, class F>
+void GradOf2(const Tensor& g, const Tensor& other, const Dims& other_aligned, const Dims& aligned, Tensor* out, F f) {
+  if (!out || out->numel() == 0) return;
+  bool whole = out->dims() == g.dims();
+  Tensor terms;
+  if (!whole) terms.Allocate(g.dims(), g.dtype(), g.place(), g.layout());
+  Tensor& to = whole ? *out : terms;
+  if (other.dims() == g.dims()) {
+    kernels::Zip(g.data<T>(), other.data<T>(), to.mutable_data<T>(), g.numel(), f);
+  } else if (g.numel() > 0) {
+    Plan p = MakePlan(g, g.dims(), other, other_aligned, g.dims(), g.layout() == Layout::kNHWC);
+    kernels::Broadcast(p.dims, g.data<T>(), p.x, other.data<T>(), p.y, to.mutable_data<T>(), f);
+  }
+  if (!whole) ReduceTo<T>(terms, aligned, out);
+}
+
+// The same of three values, each of which has the shape of g.
+template <class T, class F>
+void GradOf3(const Tensor& g, const Tensor& a, const Tensor& b, const Dims& aligned, Tensor* out, F f,
+             int64_t cost = 1) {
+  if (!out || out->numel() == 0) return;
+  bool whole = out->dims() == g.dims();
+  Tensor terms;
+  if (!whole) terms.Allocate(g.dims(), g.dtype(), g.place(), g.layout());
+  Tensor& to = whole ? *out : terms;
+  kernels::Zip3(g.data<T>(), a.data<T>(), b.data<T>(), to.mutable_data<T>(), g.numel(), f, cost);
+  if (!whole) ReduceTo<T>(terms, aligned, out);
 }
 
 }  // namespace dygraph::elementwise

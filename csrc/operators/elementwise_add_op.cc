@@ -6,15 +6,8 @@ namespace dygraph::elementwise {
 namespace {
 
 void DefineAdd(OpDef& op) {
-  op.Comment("Out = X + Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
-      .Input(kX, "X", "any shape")
-      .Input(kY, "Y", "broadcasts with X")
-      .Output(kOut, "Out", "the common shape")
-      .Attr(&ElementwiseAttrs::axis, "axis", "first axis of X that Y lies along; -1: NumPy's rule")
-      .Shape(InferShape)
-      .KeepsLayout()
-      .ShareLoD(kX)
-      .InPlace(kX, kOut)
+  DefineBinary(op,
+               "Out = X + Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})
@@ -32,11 +25,6 @@ struct AddKernel {
 
 namespace grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
-
-void InferGradShape(InferContext& ctx) {
-  ctx.SetOutput(kXGrad, ctx.dims(kX), ctx.dtype(kX));
-  ctx.SetOutput(kYGrad, ctx.dims(kY), ctx.dtype(kY));
-}
 
 void DefineAddGrad(OpDef& op) {
   op.Comment("X@GRAD and Y@GRAD are Out@GRAD, summed over the axes along which X and Y were broadcast.")

@@ -4,15 +4,8 @@ namespace dygraph::elementwise {
 namespace {
 
 void DefineMul(OpDef& op) {
-  op.Comment("Out = X * Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
-      .Input(kX, "X", "any shape")
-      .Input(kY, "Y", "broadcasts with X")
-      .Output(kOut, "Out", "the common shape")
-      .Attr(&ElementwiseAttrs::axis, "axis", "first axis of X that Y lies along; -1: NumPy's rule")
-      .Shape(InferShape)
-      .KeepsLayout()
-      .ShareLoD(kX)
-      .InPlace(kX, kOut)
+  DefineBinary(op,
+               "Out = X * Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
       .Grad([](GradBuilder& g) {  // each gradient reads the other factor's values, its own factor's shape
         g.Call("elementwise_mul_grad",
                {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX), g.Wants(kX) ? g.Input(kY) : g.InputShape(kY),
@@ -32,11 +25,6 @@ struct MulKernel {
 
 namespace grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
-
-void InferGradShape(InferContext& ctx) {
-  ctx.SetOutput(kXGrad, ctx.dims(kX), ctx.dtype(kX));
-  ctx.SetOutput(kYGrad, ctx.dims(kY), ctx.dtype(kY));
-}
 
 void DefineMulGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD * Y and Y@GRAD = Out@GRAD * X, each summed over the axes it was broadcast along.")
@@ -62,30 +50,12 @@ void DefineMulGrad(OpDef& op) {
 
 template <class T>
 struct MulGradKernel {
-  // out = sum to `dims` of g * other
-  static void One(const Tensor& g, const Tensor& other, const Dims& other_aligned, const Dims& aligned, Tensor* out) {
-    if (!out || out->numel() == 0) return;
-    auto times = [](T a, T b) { return a * b; };
-    bool last = g.layout() == Layout::kNHWC;
-    if (out->dims() == g.dims()) {
-      if (other.dims() == g.dims()) {
-        return kernels::Zip(g.data<T>(), other.data<T>(), out->mutable_data<T>(), g.numel(), times);
-      }
-      Plan p = MakePlan(g, g.dims(), other, other_aligned, g.dims(), last);
-      return kernels::Broadcast(p.dims, g.data<T>(), p.x, other.data<T>(), p.y, out->mutable_data<T>(), times);
-    }
-    Tensor product(g.dims(), g.dtype(), g.place(), g.layout());
-    if (g.numel() > 0) {
-      Plan p = MakePlan(g, g.dims(), other, other_aligned, g.dims(), last);
-      kernels::Broadcast(p.dims, g.data<T>(), p.x, other.data<T>(), p.y, product.mutable_data<T>(), times);
-    }
-    ReduceTo<T>(product, aligned, out);
-  }
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Dims y_aligned = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
-    One(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad));
-    One(g, x, x.dims(), y_aligned, ctx.OutOrNull(kYGrad));
+    auto times = [](T a, T b) { return a * b; };
+    GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad), times);
+    GradOf2<T>(g, x, x.dims(), y_aligned, ctx.OutOrNull(kYGrad), times);
   }
 };
 }  // namespace grad

@@ -1,5 +1,5 @@
 #include "kernels/elementwise.h"
-#include "kernels/gemm.h"
+#include "kernels/matmul.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -112,10 +112,10 @@ struct MatmulV2Kernel {
     T* od = out.mutable_data<T>();
     if (out.numel() == 0) return;
     if (p.y_batch.empty() && !p.trans_x) {  // one matrix on the right: the stack on the left is one tall matrix
-      return kernels::Gemm<T>(false, p.trans_y, out.numel() / p.n, p.n, p.k, T(1), xd, p.k, yd, p.ldy(), T(0), od, p.n);
+      return kernels::MatMul<T>(false, p.trans_y, out.numel() / p.n, p.n, p.k, T(1), xd, p.k, yd, p.ldy(), T(0), od, p.n);
     }
     ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
-      kernels::Gemm<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, T(1), xd + xi * p.m * p.k, p.ldx(), yd + yi * p.k * p.n,
+      kernels::MatMul<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, T(1), xd + xi * p.m * p.k, p.ldx(), yd + yi * p.k * p.n,
                        p.ldy(), T(0), od + i * p.m * p.n, p.n);
     });
   }
@@ -172,9 +172,9 @@ struct MatmulV2GradKernel {
         const T *gi = g + i * p.m * p.n, *b = yd + yi * p.k * p.n;
         T* a = to + xi * p.m * p.k;
         if (p.trans_x) {
-          kernels::Gemm<T>(p.trans_y, true, p.k, p.m, p.n, T(1), b, p.ldy(), gi, p.n, T(added), a, p.m);
+          kernels::MatMul<T>(p.trans_y, true, p.k, p.m, p.n, T(1), b, p.ldy(), gi, p.n, T(added), a, p.m);
         } else {
-          kernels::Gemm<T>(false, !p.trans_y, p.m, p.k, p.n, T(1), gi, p.n, b, p.ldy(), T(added), a, p.k);
+          kernels::MatMul<T>(false, !p.trans_y, p.m, p.k, p.n, T(1), gi, p.n, b, p.ldy(), T(added), a, p.k);
         }
       });
     }
@@ -187,9 +187,9 @@ struct MatmulV2GradKernel {
         const T *gi = g + i * p.m * p.n, *a = xd + xi * p.m * p.k;
         T* b = to + yi * p.k * p.n;
         if (p.trans_y) {
-          kernels::Gemm<T>(true, p.trans_x, p.n, p.k, p.m, T(1), gi, p.n, a, p.ldx(), T(added), b, p.k);
+          kernels::MatMul<T>(true, p.trans_x, p.n, p.k, p.m, T(1), gi, p.n, a, p.ldx(), T(added), b, p.k);
         } else {
-          kernels::Gemm<T>(!p.trans_x, false, p.k, p.n, p.m, T(1), a, p.ldx(), gi, p.n, T(added), b, p.n);
+          kernels::MatMul<T>(!p.trans_x, false, p.k, p.n, p.m, T(1), a, p.ldx(), gi, p.n, T(added), b, p.n);
         }
       });
     }

@@ -1,0 +1,73 @@
+// Class labels as the losses take them: int32 or int64 numbers of classes with an axis of 1 in place of the class axis or
+// without it, or (soft_label) a distribution of the scores' shape.
+#pragma once
+
+#include "kernels/softmax.h"
+#include "op/op_registry.h"
+
+namespace dygraph::labels {
+
+// [outer, classes, inner] around the class axis.
+inline kernels::SoftmaxShape ShapeOf(const Dims& scores, int axis) {
+  int a = NormalizeAxis(axis, scores.rank());
+  return {Numel(scores, 0, a), scores[a], Numel(scores, a + 1, scores.rank())};
+}
+
+// Checks Label against the scores; gives the loss's shape, that of the scores with 1 class.
+inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scores_name, int label_slot, int axis,
+                      bool soft) {
+  const Dims &scores = ctx.dims(scores_slot), &label = ctx.dims(label_slot);
+  ENFORCE(!scores.empty(), InvalidArgument, scores_name, " must have a class axis, got shape ", scores);
+  int a = NormalizeAxis(axis, scores.rank());
+  Dims loss = scores;
+  loss[a] = 1;
+  Dims bare;
+  for (int i = 0; i < scores.rank(); ++i) {
+    if (i != a) bare.push_back(scores[i]);
+  }
+  auto fits = [](const Dims& x, const Dims& y) {
+    bool same = x.size() == y.size();
+    for (size_t i = 0; same && i < x.size(); ++i) same = x[i] == y[i] || !BothKnown(x[i], y[i]);
+    return same;
+  };
+  DType type = ctx.dtype(label_slot);
+  if (soft) {
+    ENFORCE(fits(label, scores), InvalidArgument, "with soft_label, Label must have the shape of ", scores_name, " ",
+            scores, ", got ", label);
+    ENFORCE(type == ctx.dtype(scores_slot), Type, "with soft_label, Label must be of the type of ", scores_name, ", ",
+            ctx.dtype(scores_slot), ", got ", type);
+  } else {
+    ENFORCE(fits(label, loss) || fits(label, bare), InvalidArgument, "Label must have the shape ", loss, " or ", bare,
+            " for ", scores_name, " ", scores, " with its classes along axis ", a, ", got ", label,
+            ". Distributions need soft_label=True");
+    ENFORCE(type == DType::kInt64 || type == DType::kInt32, Type, "Label must hold int64 or int32 class numbers, got ",
+            type, ". Distributions need soft_label=True");
+  }
+  return loss;
+}
+
+// Hard labels, one for each distribution.
+class ClassLabels {
+ public:
+  explicit ClassLabels(const Tensor& t)
+      : narrow_(t.dtype() == DType::kInt32 ? t.data<int32_t>() : nullptr),
+        wide_(narrow_ ? nullptr : t.data<int64_t>()),
+        count_(t.numel()) {}
+  int64_t operator[](int64_t i) const { return narrow_ ? narrow_[i] : wide_[i]; }
+  // Before anything reads scores at a label.
+  void Check(int64_t classes, int64_t ignore_index) const {
+    for (int64_t i = 0; i < count_; ++i) {
+      int64_t label = (*this)[i];
+      ENFORCE((label >= 0 && label < classes) || label == ignore_index, OutOfRange,
+              "every Label must be a class in [0, ", classes, ") or ignore_index (", ignore_index, "), got ", label,
+              " at position ", i);
+    }
+  }
+
+ private:
+  const int32_t* narrow_;
+  const int64_t* wide_;
+  int64_t count_;
+};
+
+}  // namespace dygraph::labels

@@ -1,0 +1,245 @@
+#include "operators/labels.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kLogits = 0, kLabel = 1, kSoftmax = 0, kLoss = 1;
+
+struct LossAttrs {
+  bool soft_label = false;
+  bool numeric_stable_mode = true;
+  int32_t ignore_index = -100;
+  int32_t axis = -1;
+};
+
+void InferShape(InferContext& ctx) {
+  const LossAttrs& a = ctx.attrs<LossAttrs>();
+  Dims loss = labels::InferLoss(ctx, kLogits, "Logits", kLabel, a.axis, a.soft_label);
+  ctx.SetOutput(kSoftmax, ctx.dims(kLogits));
+  ctx.SetOutput(kLoss, loss);
+}
+
+void DefineSoftmaxWithCrossEntropy(OpDef& op) {
+  op.Comment("Softmax = softmax(Logits) along axis, and Loss = -log(Softmax[Label]), or -sum(Label * log(Softmax)) with "
+             "soft_label; 0 where Label is ignore_index. Label gets no gradient.")
+      .Input(kLogits, "Logits", "scores [..., C, ...], the classes along axis")
+      .Input(kLabel, "Label", "int64 or int32 classes, shaped as Logits with 1 class or without the axis; soft: as Logits")
+      .Output(kSoftmax, "Softmax", "shape of Logits", kIntermediate)
+      .Output(kLoss, "Loss", "shape of Logits with 1 class")
+      .Attr(&LossAttrs::soft_label, "soft_label", "Label holds distributions")
+      .Attr(&LossAttrs::numeric_stable_mode, "numeric_stable_mode", "of programs; the stable formula is always used")
+      .Attr(&LossAttrs::ignore_index, "ignore_index", "a Label without loss or gradient")
+      .Attr(&LossAttrs::axis, "axis", "the class axis")
+      .MixedDTypes()
+      .Shape(InferShape)
+      .ShareLoD(kLogits)
+      .Grad([](GradBuilder& g) {
+        g.Call("softmax_with_cross_entropy_grad",
+               {g.Input(kLabel), g.Output(kSoftmax), g.OutputGrad(kLoss), g.OutputGrad(kSoftmax)},
+               {g.InputGrad(kLogits)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct SoftmaxWithCrossEntropyKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &x = ctx.In(kLogits), &label = ctx.In(kLabel);
+    const LossAttrs& a = ctx.attrs<LossAttrs>();
+    kernels::SoftmaxShape s = labels::ShapeOf(x.dims(), a.axis);
+    T* loss = ctx.Out(kLoss).mutable_data<T>();
+    const T* xd = x.data<T>();
+    if (a.soft_label) {
+      kernels::Softmax(xd, s, ctx.Out(kSoftmax).mutable_data<T>(), loss);
+      return Soft(xd, label.data<T>(), s, loss);
+    }
+    labels::ClassLabels classes(label);
+    classes.Check(s.n, a.ignore_index);
+    kernels::Softmax(xd, s, ctx.Out(kSoftmax).mutable_data<T>(), loss);
+    for (int64_t r = 0; r < s.rows(); ++r) {
+      int64_t c = classes[r];
+      loss[r] = c == a.ignore_index ? T(0) : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
+    }
+  }
+  // `loss` holds log(sum(exp(x))).
+  static void Soft(const T* x, const T* label, const kernels::SoftmaxShape& s, T* loss) {
+    kernels::ParallelRows(s.rows(), s.n * 3, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        T sum = 0;
+        for (int64_t i = 0; i < s.n; ++i) {
+          int64_t j = (r / s.inner * s.n + i) * s.inner + r % s.inner;
+          if (label[j] != T(0)) sum += label[j] * (loss[r] - x[j]);  // 0 log 0 is 0
+        }
+        loss[r] = sum;
+      }
+    });
+  }
+};
+
+namespace grad {
+constexpr int kLabel = 0, kSoftmax = 1, kLossGrad = 2, kSoftmaxGrad = 3, kLogitsGrad = 0;
+
+void DefineGrad(OpDef& op) {
+  op.Comment("Logits@GRAD = Loss@GRAD * (Softmax - onehot(Label)), 0 at ignore_index; with soft_label Loss@GRAD * (Softmax * "
+             "sum(Label) - Label). A gradient of Softmax itself is added as softmax_grad gives it.")
+      .Input(kLabel, "Label", "as of the forward call")
+      .Input(kSoftmax, "Softmax", "result of the forward call")
+      .Input(kLossGrad, "Loss@GRAD", "shape of Loss", kDispensable)
+      .Input(kSoftmaxGrad, "Softmax@GRAD", "shape of Softmax", kDispensable)
+      .Output(kLogitsGrad, "Logits@GRAD", "shape of Softmax")
+      .AttrsOf("softmax_with_cross_entropy")
+      .MixedDTypes()
+      .KernelDTypeOf(kSoftmax)
+      .SameShape(kSoftmax, kLogitsGrad)
+      .Grad([](GradBuilder& g) {
+        RecipeRef v = g.OutputGrad(kLogitsGrad), a = g.Temp(), b = g.Temp();
+        g.Call("softmax_with_cross_entropy_grad_grad", {g.Input(kLabel), g.Input(kSoftmax), g.Input(kLossGrad), v},
+               {g.InputGrad(kLossGrad), a})
+            .SameAttrs();
+        if (g.HasInput(kSoftmaxGrad)) {
+          AttrValue axis = g.attrs<LossAttrs>().axis;
+          g.Call("softmax_grad", {g.Input(kSoftmax), v}, {g.InputGrad(kSoftmaxGrad)}).Attr("axis", axis);
+          g.Call("softmax_grad_grad", {g.Input(kSoftmax), g.Input(kSoftmaxGrad), v}, {b}).Attr("axis", axis);
+        }
+        g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kSoftmax)});
+      });
+}
+
+template <class T>
+struct GradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &y = ctx.In(kSoftmax), &label = ctx.In(kLabel);
+    const Tensor *g = ctx.InOrNull(kLossGrad), *h = ctx.InOrNull(kSoftmaxGrad);
+    const LossAttrs& a = ctx.attrs<LossAttrs>();
+    kernels::SoftmaxShape s = labels::ShapeOf(y.dims(), a.axis);
+    T* dx = ctx.Out(kLogitsGrad).mutable_data<T>();
+    if (h) {
+      kernels::SoftmaxGrad(y.data<T>(), h->data<T>(), s, dx);
+      if (!g) return;
+    } else if (!g) {
+      return std::fill(dx, dx + y.numel(), T(0));
+    }
+    const T *gd = g->data<T>(), *yd = y.data<T>();
+    bool add = h != nullptr;
+    if (a.soft_label) {
+      const T* ld = label.data<T>();
+      return kernels::ParallelRows(s.rows(), s.n * 4, [=](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
+          T mass = 0;
+          for (int64_t i = 0; i < s.n; ++i) mass += ld[at + i * s.inner];
+          for (int64_t i = 0; i < s.n; ++i) {
+            int64_t j = at + i * s.inner;
+            dx[j] = gd[r] * (yd[j] * mass - ld[j]) + (add ? dx[j] : T(0));
+          }
+        }
+      });
+    }
+    labels::ClassLabels classes(label);
+    int64_t ignored = a.ignore_index;
+    kernels::ParallelRows(s.outer, s.n * s.inner, [=](int64_t begin, int64_t end) {
+      kernels::Simd([=] {
+        for (int64_t o = begin; o < end; ++o) {
+          if (s.inner == 1) {
+            T f = classes[o] == ignored ? T(0) : gd[o];
+            Scaled(yd + o * s.n, f, s.n, dx + o * s.n, add);
+            continue;
+          }
+          for (int64_t c = 0; c < s.n; ++c) {
+            int64_t at = (o * s.n + c) * s.inner;
+            for (int64_t k = 0; k < s.inner; ++k) {
+              T f = classes[o * s.inner + k] == ignored ? T(0) : gd[o * s.inner + k];
+              dx[at + k] = yd[at + k] * f + (add ? dx[at + k] : T(0));
+            }
+          }
+        }
+      });
+      for (int64_t r = begin * s.inner; r < end * s.inner; ++r) {
+        int64_t c = classes[r];
+        if (c != ignored) dx[(r / s.inner * s.n + c) * s.inner + r % s.inner] -= gd[r];
+      }
+    });
+  }
+  static DYGRAPH_INLINE void Scaled(const T* y, T f, int64_t n, T* to, bool add) {
+    if (add) {
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < n; ++j) to[j] += y[j] * f;
+    } else {
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < n; ++j) to[j] = y[j] * f;
+    }
+  }
+};
+}  // namespace grad
+
+namespace grad_grad {
+constexpr int kLabel = 0, kSoftmax = 1, kLossGrad = 2, kV = 3, kLossResult = 0, kSoftmaxResult = 1;
+
+void InferGradGradShape(InferContext& ctx) {
+  const Dims& softmax = ctx.dims(kSoftmax);
+  Dims loss = softmax;
+  loss[NormalizeAxis(ctx.attrs<LossAttrs>().axis, softmax.rank())] = 1;
+  ctx.SetOutput(kLossResult, loss);
+  ctx.SetOutput(kSoftmaxResult, softmax);
+}
+
+void DefineGradGrad(OpDef& op) {
+  op.Comment("What softmax_with_cross_entropy_grad gives Loss@GRAD, sum(V * (Softmax - onehot(Label))) over the classes, and "
+             "Softmax, Loss@GRAD * V; with soft_label as there. It has no gradient of its own: the loss can be "
+             "differentiated twice.")
+      .Input(kLabel, "Label", "as of the forward call")
+      .Input(kSoftmax, "Softmax", "result of the forward call")
+      .Input(kLossGrad, "Loss@GRAD", "shape of Loss", kDispensable)
+      .Input(kV, "Logits@GRAD@GRAD", "shape of Softmax")
+      .Output(kLossResult, "Loss@GRAD@GRAD", "shape of Loss")
+      .Output(kSoftmaxResult, "Softmax@GRAD", "shape of Softmax")
+      .AttrsOf("softmax_with_cross_entropy")
+      .MixedDTypes()
+      .KernelDTypeOf(kSoftmax)
+      .Shape(InferGradGradShape);
+}
+
+template <class T>
+struct GradGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &y = ctx.In(kSoftmax), &label = ctx.In(kLabel);
+    const LossAttrs& a = ctx.attrs<LossAttrs>();
+    kernels::SoftmaxShape s = labels::ShapeOf(y.dims(), a.axis);
+    const T *yd = y.data<T>(), *v = ctx.In(kV).data<T>();
+    const Tensor* g = ctx.InOrNull(kLossGrad);
+    Tensor *to_loss = ctx.OutOrNull(kLossResult), *to_softmax = ctx.OutOrNull(kSoftmaxResult);
+    for (int64_t r = 0; r < s.rows(); ++r) {
+      int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
+      T mass = 1, dot = 0;
+      if (a.soft_label) {
+        const T* ld = label.data<T>();
+        mass = 0;
+        for (int64_t i = 0; i < s.n; ++i) {
+          mass += ld[at + i * s.inner];
+          dot -= v[at + i * s.inner] * ld[at + i * s.inner];
+        }
+      } else if (int64_t c = labels::ClassLabels(label)[r]; c == a.ignore_index) {
+        mass = 0;
+      } else {
+        dot = -v[at + c * s.inner];
+      }
+      for (int64_t i = 0; i < s.n; ++i) dot += mass * v[at + i * s.inner] * yd[at + i * s.inner];
+      if (to_loss) to_loss->mutable_data<T>()[r] = dot;
+      if (!to_softmax) continue;
+      T factor = g ? g->data<T>()[r] * mass : T(0);
+      T* to = to_softmax->mutable_data<T>();
+      for (int64_t i = 0; i < s.n; ++i) to[at + i * s.inner] = factor * v[at + i * s.inner];
+    }
+  }
+};
+}  // namespace grad_grad
+
+REGISTER_OPERATOR(softmax_with_cross_entropy, DefineSoftmaxWithCrossEntropy);
+REGISTER_CPU_KERNEL(softmax_with_cross_entropy, SoftmaxWithCrossEntropyKernel, float, double);
+REGISTER_OPERATOR(softmax_with_cross_entropy_grad, grad::DefineGrad);
+REGISTER_CPU_KERNEL(softmax_with_cross_entropy_grad, grad::GradKernel, float, double);
+REGISTER_OPERATOR(softmax_with_cross_entropy_grad_grad, grad_grad::DefineGradGrad);
+REGISTER_CPU_KERNEL(softmax_with_cross_entropy_grad_grad, grad_grad::GradGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,70 @@
+#include "platform/onednn.h"
+
+#include "base/flags.h"
+
+#ifdef WITH_ONEDNN
+#include <dlfcn.h>
+
+#include "platform/onednn_api.h"
+#endif
+
+namespace dygraph {
+
+FLAG(std::string, kernel_library, "",
+     "take kernels of this library where there are some: plain, onednn; empty: the best that fits");
+
+#ifdef WITH_ONEDNN
+namespace {
+
+// Beside the library this code is in, then wherever the system looks.
+void* OpenLibrary() {
+  constexpr const char* kName = "libdnnl.so.3";
+  Dl_info self;
+  if (dladdr(reinterpret_cast<const void*>(&OneDnn), &self) && self.dli_fname) {
+    std::string path = self.dli_fname;
+    size_t slash = path.rfind('/');
+    path = slash == std::string::npos ? std::string(kName) : path.substr(0, slash + 1) + kName;
+    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  }
+  return dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+}
+
+const OneDnnApi* Load() {
+  void* handle = OpenLibrary();
+  if (!handle) return nullptr;
+  static OneDnnApi api;
+#define DYGRAPH_ONEDNN_LOAD(name)                                     \
+  api.name = reinterpret_cast<decltype(api.name)>(dlsym(handle, #name)); \
+  if (!api.name) return nullptr;
+  DYGRAPH_ONEDNN_FUNCTIONS(DYGRAPH_ONEDNN_LOAD)
+#undef DYGRAPH_ONEDNN_LOAD
+  if (api.dnnl_engine_create(&api.engine, dnnl_cpu, 0) != dnnl_success) return nullptr;
+  api.dnnl_set_primitive_cache_capacity(0);  // we keep ready primitives ourselves, in a bounded number
+  return &api;
+}
+
+}  // namespace
+
+const OneDnnApi* OneDnn() {
+  if (FLAGS_kernel_library == "plain") return nullptr;
+  static const OneDnnApi* api = Load();
+  return api;
+}
+
+bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b,
+                int64_t ldb, float beta, float* c, int64_t ldc) {
+  const OneDnnApi* api = OneDnn();
+  if (!api) return false;
+  CheckOneDnn(api->dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),
+              "a matrix product");
+  return true;
+}
+#else
+const OneDnnApi* OneDnn() { return nullptr; }
+bool OneDnnGemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*,
+                int64_t) {
+  return false;
+}
+#endif
+
+}  // namespace dygraph
