@@ -122,9 +122,9 @@ void AllocateOutputs(Call& call, Place place, Layout layout) {
     if (!out[i] || !out[i]->is_tensor()) continue;
     Tensor& t = out[i]->MutableTensor();
     if (op.lod_from >= 0 && call.in.count(op.lod_from) > 0) {
-      const Value& from = *call.in.at(op.lod_from);
-      if (__builtin_expect(from.is_tensor() && from.tensor().lod(), 0)) {  // unless broadcasting changed the rows
-        if (t.rank() > 0 && t.dim(0) == from.tensor().dim(0)) t.SetLoD(from.tensor().lod_ref());
+      const Value* from = call.in.at(op.lod_from);
+      if (__builtin_expect(from && from->is_tensor() && from->tensor().lod(), 0)) {  // unless broadcasting changed the rows
+        if (t.rank() > 0 && t.dim(0) == from->tensor().dim(0)) t.SetLoD(from->tensor().lod_ref());
       }
     }
     if (t.has_data() || t.dtype() == DType::kUnset) continue;

@@ -7,6 +7,9 @@
 
 namespace dygraph {
 
+// PreconditionNotMet naming the slot: an operator read an input, or wrote an output, that this call leaves out.
+[[noreturn]] void FailAbsent(const Call& call, bool input, int slot, int i);
+
 // Shape rules run when a program is built (sizes may be -1) and when a call runs (they are real). The same function serves both:
 // it skips a check that involves -1, and arithmetic with -1 gives -1.
 class InferContext {
@@ -21,12 +24,16 @@ class InferContext {
   int OutputCount(int slot) const { return call_.out.count(slot); }
   // Selected rows answer with their complete shape.
   const Dims& dims(int slot, int i = 0) const {
-    const Value& v = *call_.in.at(slot, i);
+    const Value& v = value(slot, i);
     return v.is_rows() ? v.rows().complete_dims() : v.tensor().dims();
   }
   int rank(int slot, int i = 0) const { return dims(slot, i).rank(); }
-  DType dtype(int slot, int i = 0) const { return call_.in.at(slot, i)->dtype(); }
-  const Value& value(int slot, int i = 0) const { return *call_.in.at(slot, i); }
+  DType dtype(int slot, int i = 0) const { return value(slot, i).dtype(); }
+  const Value& value(int slot, int i = 0) const {
+    const Value* v = call_.in.at(slot, i);
+    if (__builtin_expect(!v, 0)) FailAbsent(call_, true, slot, i);
+    return *v;
+  }
   template <class A>
   const A& attrs() const {
     return *static_cast<const A*>(call_.attrs);
@@ -62,21 +69,29 @@ class KernelContext {
   int InputCount(int slot) const { return call_.in.count(slot); }
   int OutputCount(int slot) const { return call_.out.count(slot); }
   // TypeError when the slot holds selected rows: they are never silently narrowed to their values.
-  const Tensor& In(int slot, int i = 0) const { return call_.in.at(slot, i)->tensor(); }
+  const Tensor& In(int slot, int i = 0) const { return InValue(slot, i).tensor(); }
   const Tensor* InOrNull(int slot, int i = 0) const {
     const Value* v = call_.in.at(slot, i);
     return v ? &v->tensor() : nullptr;
   }
-  bool IsRows(int slot, int i = 0) const { return call_.in.at(slot, i)->is_rows(); }
-  const SelectedRows& InRows(int slot, int i = 0) const { return call_.in.at(slot, i)->rows(); }
-  const Value& InValue(int slot, int i = 0) const { return *call_.in.at(slot, i); }
+  bool IsRows(int slot, int i = 0) const { return InValue(slot, i).is_rows(); }
+  const SelectedRows& InRows(int slot, int i = 0) const { return InValue(slot, i).rows(); }
+  const Value& InValue(int slot, int i = 0) const {
+    const Value* v = call_.in.at(slot, i);
+    if (__builtin_expect(!v, 0)) FailAbsent(call_, true, slot, i);
+    return *v;
+  }
   // Allocated by the door as the shape rule said, in the layout of the kernel.
-  Tensor& Out(int slot, int i = 0) { return call_.out.at(slot, i)->MutableTensor(); }
+  Tensor& Out(int slot, int i = 0) { return OutValue(slot, i).MutableTensor(); }
   Tensor* OutOrNull(int slot, int i = 0) {
     Value* v = call_.out.at(slot, i);
     return v ? &v->MutableTensor() : nullptr;
   }
-  Value& OutValue(int slot, int i = 0) { return *call_.out.at(slot, i); }
+  Value& OutValue(int slot, int i = 0) {
+    Value* v = call_.out.at(slot, i);
+    if (__builtin_expect(!v, 0)) FailAbsent(call_, false, slot, i);
+    return *v;
+  }
 
   template <class A>
   const A& attrs() const {

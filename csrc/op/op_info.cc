@@ -8,6 +8,12 @@
 
 namespace dygraph {
 
+void FailAbsent(const Call& call, bool input, int slot, int i) {
+  const SlotInfo& s = (input ? call.op->inputs : call.op->outputs)[slot];
+  THROW(PreconditionNotMet, input ? "Input(" : "Output(", s.name, ")", i ? " number " + std::to_string(i) : std::string(),
+        " is needed for what was asked of this call, but was left out");
+}
+
 namespace {
 // X -> x, LearningRate -> learning_rate, Beta1Pow -> beta1_pow, X@GRAD -> x_grad.
 std::string PythonName(const std::string& slot) {

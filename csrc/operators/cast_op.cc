@@ -82,7 +82,11 @@ void DefineCastGrad(OpDef& op) {
 
 template <class T>
 struct CastGradKernel {
-  static void Compute(KernelContext& ctx) { CastTo(ctx.In(kOutGrad), &ctx.Out(kXGrad)); }
+  static void Compute(KernelContext& ctx) {
+    const Tensor& g = ctx.In(kOutGrad);
+    ENFORCE(g.dims() == ctx.In(kX).dims(), InvalidArgument, "Out@GRAD must have the shape of X, ", ctx.In(kX).dims(), ", got ", g.dims());
+    CastTo(g, &ctx.Out(kXGrad));
+  }
 };
 }  // namespace grad
 

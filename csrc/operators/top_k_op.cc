@@ -97,6 +97,13 @@ const int64_t* CheckedIndices(const Tensor& indices, const Dims& x) {
   return list;
 }
 
+// Indices has one row for each of X.
+void CheckRows(const Dims& x, const Dims& indices) {
+  bool same = x.rank() > 0 && x.rank() == indices.rank();
+  for (int i = 0; same && i + 1 < x.rank(); ++i) same = x[i] == indices[i];
+  ENFORCE(same, InvalidArgument, "X and Indices must agree in all axes but the last, got ", x, " and ", indices);
+}
+
 namespace grad {
 constexpr int kX = 0, kIndices = 1, kOutGrad = 2, kXGrad = 0;
 
@@ -120,7 +127,11 @@ struct TopKGradKernel {
     const Tensor &indices = ctx.In(kIndices), &g = ctx.In(kOutGrad);
     Tensor& out = ctx.Out(kXGrad);
     ENFORCE(g.dims() == indices.dims(), InvalidArgument, "Out@GRAD must have the shape of Indices, ", indices.dims(), ", got ", g.dims());
+<<<<<<< HEAD
     const int64_t* list = CheckedIndices(indices, out.dims());
+=======
+    CheckRows(out.dims(), indices.dims());
+>>>>>>> optest
     T* to = out.mutable_data<T>();
     if (out.numel() > 0) std::memset(to, 0, out.bytes());
     int64_t n = out.dims().back(), k = g.dims().back();
@@ -149,7 +160,11 @@ template <class T>
 struct TopKGradGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &ddx = ctx.In(kXGradGrad), &indices = ctx.In(kIndices);
+<<<<<<< HEAD
     const int64_t* list = CheckedIndices(indices, ddx.dims());
+=======
+    CheckRows(ddx.dims(), indices.dims());
+>>>>>>> optest
     int64_t n = ddx.dims().back(), k = indices.dims().back();
     const T* from = ddx.data<T>();
     T* to = ctx.Out(kOutGradGrad).mutable_data<T>();

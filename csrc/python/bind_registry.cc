@@ -61,6 +61,7 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
     SmallVector<int, 4> counts;
     for (const SlotInfo& slot : op.outputs) counts.push_back(slot.extra() ? 0 : -1);
     if (!outputs.is_none()) {
+      bool any = py::len(outputs) < op.outputs.size();
       for (auto [key, value] : py::dict(outputs)) {
         int slot = op.OutputSlot(py::cast<std::string>(key));
         ENFORCE(PyLong_Check(value.ptr()), Type, "outputs must map slot names to how many variables, got ",
@@ -73,7 +74,9 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
         bool optional = info.duplicable() || info.extra() || info.intermediate() || op.gradient_of;
         ENFORCE(n > 0 || optional, InvalidArgument, "Output(", info.name, ") is always made, got a request for none");
         counts[slot] = static_cast<int>(n);
+        any |= n > 0;
       }
+      ENFORCE(any, InvalidArgument, "at least one output must be asked for, got a request for none");
     }
     OpOptions options;
     options.counts = &counts;

@@ -55,7 +55,8 @@ class TestDropoutAll(TestDropout):
 class TestDropoutTesting(OpTest):
     attrs = {"dropout_prob": 0.25, "is_test": True}
     factor = 0.75
-    elementwise = True
+    fixed_dtypes = {"Mask": "uint8"}
+    elementwise = False  # Mask is empty
 
     def setUp(self):
         self.op_type = "dropout"
@@ -81,6 +82,15 @@ class TestDropoutTestingUpscaled(TestDropoutTesting):
 
 def mask_of(x, **attrs):
     return _core.run_op("dropout", {"X": x}, attrs)["Mask"].numpy()
+
+
+@pytest.mark.parametrize("is_test", [False, True])
+def test_scalar(is_test):
+    x = _core.to_variable(np.array(2.0))
+    out = _core.ops.dropout(
+        x, dropout_prob=0.0, is_test=is_test, dropout_implementation="upscale_in_train"
+    )
+    assert out.shape == () and out.numpy() == 2
 
 
 def test_share_and_seeds():

@@ -22,6 +22,8 @@ class TestUniformRandom(OpTest):
 
 
 class TestUniformRandomShapeTensor(OpTest):
+    elementwise = False
+
     def setUp(self):
         self.op_type = "uniform_random"
         self.inputs = {"ShapeTensor": np.array([2, 3], "int32")}
