@@ -86,3 +86,10 @@ def test_a_gradient_comes_back_in_the_type_of_x():
 
 def test_nothing_sums_to_zero():
     np.testing.assert_array_equal(reduce(np.zeros((0, 2))).numpy(), [0.0, 0.0])
+
+
+def test_halves_need_a_wider_out_dtype():
+    x = np.ones(3, "float16")
+    assert reduce(x, out_dtype="float32").numpy() == 3
+    with pytest.raises(NotImplementedError, match="out_dtype"):
+        reduce(x)
