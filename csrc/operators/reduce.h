@@ -85,7 +85,8 @@ void Compute(KernelContext& ctx) {
   Tensor x = CastTo(ctx.In(kX), out.dtype());
   Axes axes(x.rank(), ctx.attrs<ReduceAttrs>());
   bool found = ((out.dtype() == DTypeOf<Ts>::value && (Run<Op, Ts>(x, axes, &out), true)) || ...);
-  ENFORCE(found, Unimplemented, "there is no kernel for out_dtype ", out.dtype(), ". Cast the result instead");
+  ENFORCE(found, Unimplemented, "there must be a kernel for the type of Out, got ", out.dtype(),
+          ". Give out_dtype='float32' or 'int64'");
 }
 
 // Walks of X and of a result, for each axis of X.
