@@ -134,7 +134,7 @@ constexpr int kX = 0, kXGradGrad = 1, kAxisTensor = 2, kOutGradGrad = 0;
 void DefineConcatGradGrad(OpDef& op) {
   op.Comment("Out@GRAD@GRAD = the X@GRAD@GRAD one after the other, an absent one being zeros of its X's shape.")
       .Input(kX, "X", "their shapes", kDuplicable)
-      .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent", kDuplicable)
+      .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent", kDuplicable | kDispensable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("concat")

@@ -129,7 +129,7 @@ constexpr int kX = 0, kOutGrad = 1, kAxisTensor = 2, kSectionsTensorList = 3, kX
 void DefineSplitGrad(OpDef& op) {
   op.Comment("X@GRAD = the Out@GRAD one after the other along the axis, an absent one being zeros.")
       .Input(kX, "X", "its shape")
-      .Input(kOutGrad, "Out@GRAD", "shape of each Out, elements may be absent", kDuplicable)
+      .Input(kOutGrad, "Out@GRAD", "shape of each Out, elements may be absent", kDuplicable | kDispensable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable)
       .Input(kSectionsTensorList, "SectionsTensorList", "one integer for each part, in place of sections", kDispensable | kDuplicable)
       .Output(kXGrad, "X@GRAD", "shape of X")
