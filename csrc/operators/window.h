@@ -16,7 +16,7 @@ struct Axis {
   int64_t Reach() const { return dilation * (kernel - 1) + 1; }
   int64_t Padded() const { return size + before + after; }
   int64_t Out(bool ceil_mode = false) const {
-    if (size < 0) return -1;
+    if (size < 0 || kernel < 0) return -1;
     return (Padded() - Reach() + (ceil_mode ? stride - 1 : 0)) / stride + 1;
   }
 };
@@ -44,7 +44,6 @@ inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string&
   w->after = four ? paddings[3] : paddings[1];
 }
 
-// Outputs along an axis whose size is unknown: SAME and VALID know as little.
 inline void CheckAxis(const char* name, const Axis& a) {
   ENFORCE(a.size < 0 || a.Padded() >= a.Reach(), InvalidArgument, "the window must fit into the padded input along the ", name,
           ", got a window over ", a.Reach(), " of ", a.size, " + ", a.before, " + ", a.after);

@@ -5,6 +5,8 @@
 #ifdef WITH_ONEDNN
 #include <dlfcn.h>
 
+#include <type_traits>
+
 #include "platform/onednn_api.h"
 #endif
 
@@ -33,11 +35,12 @@ const OneDnnApi* Load() {
   void* handle = OpenLibrary();
   if (!handle) return nullptr;
   static OneDnnApi api;
-#define DYGRAPH_ONEDNN_LOAD(name)                                     \
-  api.name = reinterpret_cast<decltype(api.name)>(dlsym(handle, #name)); \
-  if (!api.name) return nullptr;
-  DYGRAPH_ONEDNN_FUNCTIONS(DYGRAPH_ONEDNN_LOAD)
-#undef DYGRAPH_ONEDNN_LOAD
+  bool complete = true;
+  api.ForEach([&](const char* name, auto* function) {
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(handle, name));
+    complete &= *function != nullptr;
+  });
+  if (!complete) return nullptr;
   if (api.dnnl_engine_create(&api.engine, dnnl_cpu, 0) != dnnl_success) return nullptr;
   api.dnnl_set_primitive_cache_capacity(0);  // we keep ready primitives ourselves, in a bounded number
   return &api;

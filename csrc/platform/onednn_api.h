@@ -8,38 +8,63 @@
 
 namespace dygraph {
 
-#define DYGRAPH_ONEDNN_FUNCTIONS(X)                                                                                     \
-  X(dnnl_sgemm)                                                                                                         \
-  X(dnnl_engine_create)                                                                                                 \
-  X(dnnl_stream_create)                                                                                                 \
-  X(dnnl_stream_destroy)                                                                                                \
-  X(dnnl_memory_desc_create_with_tag)                                                                                   \
-  X(dnnl_memory_desc_create_with_strides)                                                                               \
-  X(dnnl_memory_desc_destroy)                                                                                           \
-  X(dnnl_memory_desc_equal)                                                                                             \
-  X(dnnl_memory_desc_get_size)                                                                                          \
-  X(dnnl_memory_create)                                                                                                 \
-  X(dnnl_memory_destroy)                                                                                                \
-  X(dnnl_memory_set_data_handle)                                                                                        \
-  X(dnnl_primitive_attr_create)                                                                                         \
-  X(dnnl_primitive_attr_destroy)                                                                                        \
-  X(dnnl_primitive_attr_set_scratchpad_mode)                                                                            \
-  X(dnnl_primitive_desc_destroy)                                                                                        \
-  X(dnnl_primitive_desc_query_md)                                                                                       \
-  X(dnnl_convolution_forward_primitive_desc_create)                                                                     \
-  X(dnnl_convolution_backward_data_primitive_desc_create)                                                               \
-  X(dnnl_convolution_backward_weights_primitive_desc_create)                                                            \
-  X(dnnl_reorder_primitive_desc_create)                                                                                 \
-  X(dnnl_primitive_create)                                                                                              \
-  X(dnnl_primitive_execute)                                                                                             \
-  X(dnnl_primitive_destroy)                                                                                             \
-  X(dnnl_set_primitive_cache_capacity)
-
 struct OneDnnApi {
-#define DYGRAPH_ONEDNN_MEMBER(name) decltype(&::name) name = nullptr;
-  DYGRAPH_ONEDNN_FUNCTIONS(DYGRAPH_ONEDNN_MEMBER)
-#undef DYGRAPH_ONEDNN_MEMBER
+  decltype(&::dnnl_sgemm) dnnl_sgemm = nullptr;
+  decltype(&::dnnl_engine_create) dnnl_engine_create = nullptr;
+  decltype(&::dnnl_stream_create) dnnl_stream_create = nullptr;
+  decltype(&::dnnl_stream_destroy) dnnl_stream_destroy = nullptr;
+  decltype(&::dnnl_memory_desc_create_with_tag) dnnl_memory_desc_create_with_tag = nullptr;
+  decltype(&::dnnl_memory_desc_create_with_strides) dnnl_memory_desc_create_with_strides = nullptr;
+  decltype(&::dnnl_memory_desc_destroy) dnnl_memory_desc_destroy = nullptr;
+  decltype(&::dnnl_memory_desc_equal) dnnl_memory_desc_equal = nullptr;
+  decltype(&::dnnl_memory_desc_get_size) dnnl_memory_desc_get_size = nullptr;
+  decltype(&::dnnl_memory_create) dnnl_memory_create = nullptr;
+  decltype(&::dnnl_memory_destroy) dnnl_memory_destroy = nullptr;
+  decltype(&::dnnl_memory_set_data_handle) dnnl_memory_set_data_handle = nullptr;
+  decltype(&::dnnl_primitive_attr_create) dnnl_primitive_attr_create = nullptr;
+  decltype(&::dnnl_primitive_attr_destroy) dnnl_primitive_attr_destroy = nullptr;
+  decltype(&::dnnl_primitive_attr_set_scratchpad_mode) dnnl_primitive_attr_set_scratchpad_mode = nullptr;
+  decltype(&::dnnl_primitive_desc_destroy) dnnl_primitive_desc_destroy = nullptr;
+  decltype(&::dnnl_primitive_desc_query_md) dnnl_primitive_desc_query_md = nullptr;
+  decltype(&::dnnl_convolution_forward_primitive_desc_create) dnnl_convolution_forward_primitive_desc_create = nullptr;
+  decltype(&::dnnl_convolution_backward_data_primitive_desc_create) dnnl_convolution_backward_data_primitive_desc_create = nullptr;
+  decltype(&::dnnl_convolution_backward_weights_primitive_desc_create) dnnl_convolution_backward_weights_primitive_desc_create = nullptr;
+  decltype(&::dnnl_reorder_primitive_desc_create) dnnl_reorder_primitive_desc_create = nullptr;
+  decltype(&::dnnl_primitive_create) dnnl_primitive_create = nullptr;
+  decltype(&::dnnl_primitive_execute) dnnl_primitive_execute = nullptr;
+  decltype(&::dnnl_primitive_destroy) dnnl_primitive_destroy = nullptr;
+  decltype(&::dnnl_set_primitive_cache_capacity) dnnl_set_primitive_cache_capacity = nullptr;
   dnnl_engine_t engine = nullptr;  // the CPU
+
+  // Calls f(name, pointer) for every function.
+  template <class F>
+  void ForEach(F f) {
+    f("dnnl_sgemm", &dnnl_sgemm);
+    f("dnnl_engine_create", &dnnl_engine_create);
+    f("dnnl_stream_create", &dnnl_stream_create);
+    f("dnnl_stream_destroy", &dnnl_stream_destroy);
+    f("dnnl_memory_desc_create_with_tag", &dnnl_memory_desc_create_with_tag);
+    f("dnnl_memory_desc_create_with_strides", &dnnl_memory_desc_create_with_strides);
+    f("dnnl_memory_desc_destroy", &dnnl_memory_desc_destroy);
+    f("dnnl_memory_desc_equal", &dnnl_memory_desc_equal);
+    f("dnnl_memory_desc_get_size", &dnnl_memory_desc_get_size);
+    f("dnnl_memory_create", &dnnl_memory_create);
+    f("dnnl_memory_destroy", &dnnl_memory_destroy);
+    f("dnnl_memory_set_data_handle", &dnnl_memory_set_data_handle);
+    f("dnnl_primitive_attr_create", &dnnl_primitive_attr_create);
+    f("dnnl_primitive_attr_destroy", &dnnl_primitive_attr_destroy);
+    f("dnnl_primitive_attr_set_scratchpad_mode", &dnnl_primitive_attr_set_scratchpad_mode);
+    f("dnnl_primitive_desc_destroy", &dnnl_primitive_desc_destroy);
+    f("dnnl_primitive_desc_query_md", &dnnl_primitive_desc_query_md);
+    f("dnnl_convolution_forward_primitive_desc_create", &dnnl_convolution_forward_primitive_desc_create);
+    f("dnnl_convolution_backward_data_primitive_desc_create", &dnnl_convolution_backward_data_primitive_desc_create);
+    f("dnnl_convolution_backward_weights_primitive_desc_create", &dnnl_convolution_backward_weights_primitive_desc_create);
+    f("dnnl_reorder_primitive_desc_create", &dnnl_reorder_primitive_desc_create);
+    f("dnnl_primitive_create", &dnnl_primitive_create);
+    f("dnnl_primitive_execute", &dnnl_primitive_execute);
+    f("dnnl_primitive_destroy", &dnnl_primitive_destroy);
+    f("dnnl_set_primitive_cache_capacity", &dnnl_set_primitive_cache_capacity);
+  }
 };
 
 // Throws what a status other than success means.
