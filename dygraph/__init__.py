@@ -1,6 +1,88 @@
-"""dygraph: eager tensors, gradients and programs."""
+"""dygraph: eager tensors, gradients and programs.
 
-from dygraph import _core
-from dygraph._core import Variable, to_variable
+>>> import dygraph
+>>> with dygraph.guard(seed=1):
+...     w = dygraph.to_variable([2.0])
+...     w.stop_gradient = False
+...     (w * w).backward()
+>>> w.gradient()
+array([4.])
+"""
 
-__all__ = ["Variable", "to_variable"]
+import os as _os
+
+# libgomp reads it when it loads: enough spinning to bridge the gap between two kernels, little enough
+# to leave a busy neighbour its core.
+if "OMP_WAIT_POLICY" not in _os.environ:
+    _os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+from dygraph import _core, clip, errors, functional, initializer, memory, nn, optimizer  # noqa: E402
+from dygraph import flags as _flags  # noqa: E402
+from dygraph import regularizer, unique_name  # noqa: E402
+from dygraph._core import (  # noqa: E402
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    Place,
+    Variable,
+    bfloat16,
+    bool_,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    num_threads,
+    set_num_threads,
+    uint8,
+)
+from dygraph.base import grad, guard, in_dygraph_mode, seed, to_variable  # noqa: E402
+from dygraph.custom import Function, PyLayer  # noqa: E402
+from dygraph.flags import get_flags, set_flags  # noqa: E402
+from dygraph.nn import (  # noqa: E402
+    BatchNorm,
+    Conv2D,
+    Dropout,
+    Embedding,
+    Layer,
+    LayerList,
+    Linear,
+    ParameterList,
+    Pool2D,
+    Sequential,
+)
+from dygraph.param_attr import ParamAttr  # noqa: E402
+from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
+from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
+from dygraph.saved import saved  # noqa: E402
+from dygraph.variable import Parameter  # noqa: E402
+
+__version__ = _core.__version__
+
+_flags.warn_about_environment()
+
+# Second names for operators whose own is Fluid's inner one.
+matmul = functional.matmul_v2
+reshape = functional.reshape2
+transpose = functional.transpose2
+
+_LAZY = ("jit", "static")
+
+
+def __getattr__(name):
+    """Operators stand at the top as well; programs load when they are first asked for."""
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
+    if name in functional.__all__:
+        return getattr(functional, name)
+    hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
+    raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
+
+
+def __dir__():
+    return sorted({*globals(), *functional.__all__, *_LAZY})

@@ -1,9 +1,10 @@
 // What arg_max and arg_min share: all but one comparison.
 #pragma once
 
-#include <vector>
+#include <algorithm>
 
 #include "kernels/parallel.h"
+#include "kernels/simd.h"
 #include "op/op_registry.h"
 
 namespace dygraph::arg_extremum {
@@ -45,6 +46,38 @@ inline void Define(OpDef& op, const char* comment) {
       .NoGrad();
 }
 
+// Position of the first element that no other beats: its value by vector instructions, then where it stands.
+template <class T, class Beats>
+int64_t First(const T* row, int64_t n, Beats beats) {
+  constexpr int64_t kLanes = 64 / sizeof(T);
+  if (n < 2 * kLanes) {
+    int64_t at = 0;
+    for (int64_t i = 1; i < n; ++i) at = beats(row[i], row[at]) ? i : at;
+    return at;
+  }
+  T best[kLanes];
+  std::fill_n(best, kLanes, row[0]);
+  T* lanes = best;
+  kernels::Simd([=] {
+    T b[kLanes];
+    for (int64_t k = 0; k < kLanes; ++k) b[k] = lanes[k];
+    for (int64_t i = 0; i + kLanes <= n; i += kLanes) {
+      for (int64_t k = 0; k < kLanes; ++k) b[k] = beats(row[i + k], b[k]) ? row[i + k] : b[k];
+    }
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = b[k];
+  });
+  T winner = best[0];
+  for (int64_t k = 1; k < kLanes; ++k) winner = beats(best[k], winner) ? best[k] : winner;
+  for (int64_t i = n / kLanes * kLanes; i < n; ++i) winner = beats(row[i], winner) ? row[i] : winner;
+  int64_t at = 0;
+  if (winner != winner) {
+    while (row[at] == row[at]) ++at;
+  } else {
+    while (row[at] != winner) ++at;
+  }
+  return at;
+}
+
 // better(a, b): a is to be preferred to b. A NaN wins over all, the first of equals over the others.
 template <class T, class Better>
 void Compute(KernelContext& ctx, Better better) {
@@ -59,7 +92,7 @@ void Compute(KernelContext& ctx, Better better) {
     inner = Numel(x.dims(), axis + 1, x.rank());
   }
   const T* from = x.data<T>();
-  auto beats = [better](T v, T best) { return better(v, best) || (v != v && best == best); };
+  auto beats = [better](T v, T best) { return better(v, best) | ((v != v) & (best == best)); };
   auto search = [&](auto* to) {
     kernels::ParallelRows(rows, n * inner, [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
@@ -67,9 +100,7 @@ void Compute(KernelContext& ctx, Better better) {
         auto* found = to + r * inner;
         for (int64_t k = 0; k < inner; ++k) found[k] = 0;
         if (inner == 1) {
-          int64_t at = 0;
-          for (int64_t i = 1; i < n; ++i) at = beats(row[i], row[at]) ? i : at;
-          found[0] = at;
+          found[0] = First(row, n, beats);
           continue;
         }
         for (int64_t i = 1; i < n; ++i) {  // along memory

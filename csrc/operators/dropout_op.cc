@@ -26,7 +26,7 @@ struct DropoutAttrs {
 
 void InferShape(InferContext& ctx) {
   ctx.SetOutput(kOut, ctx.dims(kX), ctx.dtype(kX));
-  if (!ctx.attrs<DropoutAttrs>().is_test) ctx.SetOutput(kMask, ctx.dims(kX), DType::kUInt8);
+  ctx.SetOutput(kMask, ctx.attrs<DropoutAttrs>().is_test ? Dims{0} : ctx.dims(kX), DType::kUInt8);
 }
 
 void DefineDropout(OpDef& op) {
@@ -35,7 +35,7 @@ void DefineDropout(OpDef& op) {
       .Input(kX, "X", "any shape")
       .Input(kSeed, "Seed", "one integer, in place of the generator's seed and stream", kDispensable)
       .Output(kOut, "Out", "shape of X")
-      .Output(kMask, "Mask", "uint8, 1 where an element stayed; none with is_test", kIntermediate)
+      .Output(kMask, "Mask", "uint8, 1 where an element stayed; shape [0] with is_test", kIntermediate)
       .Attr(&DropoutAttrs::dropout_prob, "dropout_prob", "probability of an element to become 0", Between(0, 1))
       .Attr(&DropoutAttrs::fix_seed, "fix_seed", "draw from `seed`: the same mask at each call")
       .Attr(&DropoutAttrs::seed, "seed", "with fix_seed")

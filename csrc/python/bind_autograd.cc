@@ -63,16 +63,28 @@ uint64_t AddPythonHook(const VarRef& var, py::object f) {
   return handle;
 }
 
-// Ties outputs to inputs through backward(*grads) -> a gradient (or None) for each input.
-void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs, const std::vector<VarRef>& outputs, py::object backward) {
+// Ties outputs to inputs through backward(saved, *grads) -> a gradient (or None) for each input. `saved` holds the outputs
+// named by `saved_outputs`: the node keeps their values only, since a variable would keep the node itself alive for ever.
+void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs, const std::vector<VarRef>& outputs,
+                    py::object backward, const std::vector<uint32_t>& saved_outputs) {
   bool any = false;
   for (const VarRef& v : inputs) any |= v && v->RequiresGrad();
   if (!any || !CurrentThread().grad_enabled) return;
   auto callable = std::make_shared<Callable>(std::move(backward));
+  auto self = std::make_shared<Node*>(nullptr);
+  std::vector<Value> kept;
+  for (uint32_t i : saved_outputs) kept.push_back(outputs.at(i)->value());
   size_t count = inputs.size();
-  auto play = [callable, count, name](GradList& grads, GradList* input_grads, bool) {
-    py::tuple args(grads.size());
-    for (size_t i = 0; i < grads.size(); ++i) args[i] = py::reinterpret_steal<py::object>(Wrap(grads[i]));
+  auto play = [callable, self, saved_outputs, kept, count, name](GradList& grads, GradList* input_grads, bool create_graph) {
+    py::tuple saved(kept.size());
+    for (size_t i = 0; i < kept.size(); ++i) {
+      VarRef v = Variable::Make(kept[i]);
+      if (create_graph) v->SetProducer(Ref<Node>(*self), saved_outputs[i]);
+      saved[i] = py::reinterpret_steal<py::object>(Wrap(std::move(v)));
+    }
+    py::tuple args(grads.size() + 1);
+    args[0] = saved;
+    for (size_t i = 0; i < grads.size(); ++i) args[i + 1] = py::reinterpret_steal<py::object>(Wrap(grads[i]));
     PyObject* result = PyObject_CallObject(callable->get().ptr(), args.ptr());
     if (!result) ThrowPythonError();
     py::object holder = py::reinterpret_steal<py::object>(result);
@@ -87,6 +99,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs, 
   SmallVector<Edge, 2> edges;  // before the node: leaves must be older than what reads them
   for (const VarRef& v : inputs) edges.push_back(v ? v->GradEdge() : Edge());
   Ref<FunctionNode> node(new FunctionNode(name, static_cast<uint32_t>(outputs.size()), play));
+  *self = node.get();
   for (const VarRef& v : inputs) {
     bool holds = v && !v->value().empty();
     node->Expect(holds ? v->value().dims() : Dims(), holds ? v->value().dtype() : DType::kUnset);
@@ -127,7 +140,8 @@ void BindAutograd(py::module_& m) {
   m.def("add_hook", &AddPythonHook);
   m.def("remove_hook", [](const Given& var, uint64_t handle) { var->RemoveHook(handle); });
   m.def("retain_grad", [](const Given& var) { var->RetainGrad(); });
-  m.def("record_function", &RecordFunction);
+  m.def("record_function", &RecordFunction, py::arg("name"), py::arg("inputs"), py::arg("outputs"), py::arg("backward"),
+        py::arg("saved_outputs") = std::vector<uint32_t>());
   m.def("saved", [](const VarRef& root) {
     ENFORCE(root, Type, "saved() takes a Variable, got None");
     py::list list;

@@ -10,6 +10,7 @@
 #include "imperative/thread_state.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/variable_slots.h"
 #include "python/wrapper.h"
 
 namespace dygraph::python {
@@ -307,7 +308,7 @@ PyObject* NbFloat(PyObject* a) {
   return Guarded([&] {
     TellRead(a, "float()");
     const Tensor& t = VarOf(a).tensor();
-    if (t.dtype() == DType::kFloat32 && t.numel() == 1) return PyFloat_FromDouble(*t.data<float>());
+    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace()) return PyFloat_FromDouble(*t.data<float>());
     PyObject* item = ItemFromTensor(t);
     PyObject* result = item ? PyNumber_Float(item) : nullptr;
     Py_XDECREF(item);
@@ -507,6 +508,7 @@ PyObject* Wrap(Ref<Variable> var) {
 }
 
 void SetTypeAttribute(const char* name, PyObject* value) {
+  SetSlotFunction(name, value);
   PyDict_SetItemString(VariableType.tp_dict, name, value);
   PyType_Modified(&VariableType);
 }
@@ -543,6 +545,7 @@ bool ReadyVariableType() {
   t.tp_dictoffset = offsetof(PyVariable, dict);
   t.tp_weaklistoffset = offsetof(PyVariable, weakrefs);
   t.tp_as_number = &number_methods;
+  AddSlots(&t);
   t.tp_richcompare = RichCompare;
   t.tp_hash = Hash;
   t.tp_getset = properties;

@@ -1,0 +1,87 @@
+// In-place calls of one operator over many parameters: the step of an optimizer, prepared once.
+#include <pybind11/stl.h>
+
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+#include "python/bind.h"
+#include "python/caster.h"
+#include "python/convert.h"
+
+namespace py = pybind11;
+
+namespace dygraph::python {
+
+namespace {
+
+class UpdateCall {
+ public:
+  UpdateCall(const std::string& type, const py::dict& given) : op_(GetOp(type)), attrs_(Attrs::Make(op_.attr_table)) {
+    for (auto [key, value] : given) {
+      int i = op_.attr_table.Require(py::cast<std::string>(key));
+      attrs_->Set(i, AttrFromPython(value.ptr(), op_.attr_table.fields[i]));
+    }
+    param_ = op_.InputSlot("Param");
+    grad_ = op_.InputSlot("Grad");
+    source_of_.assign(op_.outputs.size(), -1);
+    for (auto [in, out] : op_.in_place) source_of_[out] = in;
+  }
+
+  std::vector<std::string> Slots() const {
+    std::vector<std::string> names;
+    for (const SlotInfo& slot : op_.inputs) names.push_back(slot.name);
+    return names;
+  }
+
+  // Each entry has a Variable or None for every input slot; None at Grad stands for the parameter's own gradient, and a
+  // parameter without one is passed over. The results go where their inputs came from. Gives the number of updates.
+  int Run(const py::list& entries) const {
+    GradSwitch off(false);
+    int updated = 0;
+    for (py::handle entry : entries) updated += RunOne(entry.ptr());
+    return updated;
+  }
+
+ private:
+  bool RunOne(PyObject* entry) const {
+    ENFORCE(PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) == static_cast<Py_ssize_t>(op_.inputs.size()), Type, op_.type,
+            ": an update must be a tuple with an entry for each of the ", op_.inputs.size(), " input slots");
+    Ref<Variable> own_grad;
+    SlotList<Variable> in, targets;
+    for (size_t s = 0; s < op_.inputs.size(); ++s) {
+      PyObject* item = PyTuple_GET_ITEM(entry, s);
+      if (item != Py_None) {
+        in.Add(&RequireVariable(item, op_.inputs[s].name.c_str()));
+        continue;
+      }
+      if (static_cast<int>(s) == grad_) {
+        own_grad = RequireVariable(PyTuple_GET_ITEM(entry, param_), "Param").grad();
+        if (!own_grad) return false;
+      }
+      in.Add(own_grad && static_cast<int>(s) == grad_ ? own_grad.get() : nullptr);
+    }
+    for (int source : source_of_) targets.Add(source < 0 ? nullptr : in.at(source));
+    OpOptions options;
+    options.targets = &targets;
+    Outputs out;
+    RunOp(op_, attrs_, in, &out, options);
+    // A parameter is no result of its update: a later backward() from it has nothing to explain.
+    for (Variable* v : targets.flat()) v->not_recorded = nullptr;
+    return true;
+  }
+
+  const OpInfo& op_;
+  Ref<Attrs> attrs_;
+  int param_ = 0, grad_ = 0;
+  std::vector<int> source_of_;  // by output: the input whose variable takes the result
+};
+
+}  // namespace
+
+void BindUpdate(py::module_& m) {
+  py::class_<UpdateCall>(m, "UpdateCall", "An optimizer operator with its attributes, applied in place.")
+      .def(py::init<const std::string&, const py::dict&>(), py::arg("type"), py::arg("attrs") = py::dict())
+      .def_property_readonly("slots", &UpdateCall::Slots)
+      .def("run", &UpdateCall::Run, py::arg("entries"));
+}
+
+}  // namespace dygraph::python

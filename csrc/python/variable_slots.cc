@@ -1,0 +1,107 @@
+// Slots of the Variable type whose work is written in Python. A static type does not look special methods up in its dictionary,
+// so each such slot calls the function that was given for it.
+#include "python/variable_slots.h"
+
+#include <cstring>
+
+#include "python/wrapper.h"
+
+namespace dygraph::python {
+
+namespace {
+
+enum Method {
+  kGetItem, kSetItem, kLength, kIterate, kRepr, kFloorDivide, kRemainder, kAnd, kOr, kXor, kInvert, kAbsolute, kMethods
+};
+const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__", "__iter__", "__repr__", "__floordiv__",
+                                      "__mod__", "__and__", "__or__", "__xor__", "__invert__", "__abs__"};
+PyObject* functions[kMethods];
+
+template <class... Args>
+PyObject* CallMethod(Method method, Args... args) {
+  if (!functions[method]) {
+    PyErr_Format(PyExc_NotImplementedError, "%s is not available before dygraph is imported", kNames[method]);
+    return nullptr;
+  }
+  PyObject* list[] = {args...};
+  return PyObject_Vectorcall(functions[method], list, sizeof...(args), nullptr);
+}
+
+template <Method method>
+PyObject* Unary(PyObject* self) {
+  return CallMethod(method, self);
+}
+
+template <Method method>
+PyObject* Binary(PyObject* a, PyObject* b) {
+  return CallMethod(method, a, b);
+}
+
+Py_ssize_t Length(PyObject* self) {
+  PyObject* n = CallMethod(kLength, self);
+  if (!n) return -1;
+  Py_ssize_t length = PyLong_AsSsize_t(n);
+  Py_DECREF(n);
+  return length;
+}
+
+// Nothing but the running expression holds it: what is written into it is lost.
+bool IsTemporary(PyObject* self) {
+#if PY_VERSION_HEX >= 0x030E0000
+  if (!PyUnstable_Object_IsUniqueReferencedTemporary(self)) return false;
+#else
+  if (Py_REFCNT(self) != 1) return false;
+#endif
+  return VarOf(self).unique();
+}
+
+int SetItem(PyObject* self, PyObject* index, PyObject* value) {
+  if (!value) {
+    PyErr_SetString(PyExc_TypeError, "elements of a Variable cannot be deleted");
+    return -1;
+  }
+  if (IsTemporary(self) &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "writing into a temporary Variable has no effect on the one it was made from: indexing, reshape and detach "
+                   "give values of their own. Write x[0, 1] = v instead of x[0][1] = v, or keep the result: "
+                   "y = x.reshape(...); y[0] = v",
+                   1) < 0) {
+    return -1;
+  }
+  PyObject* done = CallMethod(kSetItem, self, index, value);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+PyMappingMethods mapping_methods;
+
+}  // namespace
+
+void AddSlots(PyTypeObject* type) {
+  mapping_methods.mp_length = Length;
+  mapping_methods.mp_subscript = Binary<kGetItem>;
+  mapping_methods.mp_ass_subscript = SetItem;
+  type->tp_as_mapping = &mapping_methods;
+  type->tp_iter = Unary<kIterate>;
+  type->tp_repr = Unary<kRepr>;
+  PyNumberMethods& number = *type->tp_as_number;
+  number.nb_floor_divide = Binary<kFloorDivide>;
+  number.nb_remainder = Binary<kRemainder>;
+  number.nb_and = Binary<kAnd>;
+  number.nb_or = Binary<kOr>;
+  number.nb_xor = Binary<kXor>;
+  number.nb_invert = Unary<kInvert>;
+  number.nb_absolute = Unary<kAbsolute>;
+}
+
+bool SetSlotFunction(const char* name, PyObject* function) {
+  for (int i = 0; i < kMethods; ++i) {
+    if (std::strcmp(kNames[i], name) != 0) continue;
+    Py_INCREF(function);
+    Py_XSETREF(functions[i], function);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace dygraph::python

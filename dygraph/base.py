@@ -1,0 +1,256 @@
+"""Entering the library: `guard`, `to_variable`, `seed`, and gradients by request."""
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
+
+__all__ = ["grad", "guard", "in_dygraph_mode", "seed", "to_variable"]
+
+Variable = _core.Variable
+
+
+class guard:  # noqa: N801 - Fluid's name
+    """Set the default place, and if asked the seed and the float type, for this thread.
+
+    All three are restored at the end of the block, exception or not. Guards nest; calls outside any
+    guard compute as well, on the default place.
+
+    Parameters
+    ----------
+    place : Place, optional
+        Where new variables go. None keeps the current one.
+    seed : int, optional
+        Starts the random numbers anew; those that were running go on after the block.
+    dtype : dtype, optional
+        A float type that incoming arrays of other float types are cast to: ``guard(dtype='float32')``
+        makes float32 of NumPy's float64.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For something that is no place, no int, or no float type.
+    PreconditionNotMetError, UnimplementedError
+        For a place whose backend is not built.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> with dygraph.guard(seed=1, dtype="float32"):
+    ...     x = dygraph.to_variable(np.array([1.0, 2.0]))
+    >>> x.dtype
+    dygraph.float32
+    """
+
+    def __init__(self, place=None, seed=None, dtype=None):
+        if place is not None and not isinstance(place, (_core.Place, str)):
+            raise ArgumentTypeError(
+                f"guard: place must be a place such as dygraph.CPUPlace(), got {kind_of(place)}"
+            )
+        if seed is not None:
+            seed = check.integer(seed, "guard: seed", 0)
+        if dtype is not None:
+            dtype = _core.dtype_of(dtype)
+            if not dtype.is_floating:
+                raise ArgumentTypeError(f"guard: dtype must be a float type, got {dtype}")
+        self._place, self._seed, self._dtype = place, seed, dtype
+        self._saved = []
+
+    def __enter__(self):
+        state = (
+            _core.current_place(),
+            _core.cast_floats_to(),
+            None if self._seed is None else _core.generator_state(),
+        )
+        if self._place is not None:
+            _core.set_current_place(self._place)
+        if self._dtype is not None:
+            _core.set_cast_floats_to(self._dtype)
+        if self._seed is not None:
+            _core.seed(self._seed)
+        self._saved.append(state)
+        return self
+
+    def __exit__(self, *_):
+        place, dtype, generator = self._saved.pop()
+        _core.set_current_place(place)
+        _core.set_cast_floats_to(dtype)
+        if generator is not None:
+            _core.set_generator_state(*generator)
+        return False
+
+
+def in_dygraph_mode():
+    """True: calls of `dygraph` compute at once, inside `guard` and outside.
+
+    Kept for code written for Fluid, which asks. Programs are made with `static`, by the type of the
+    arguments and not by a mode.
+    """
+    return True
+
+
+def to_variable(value, lod=None, name=None, zero_copy=None, dtype=None):
+    """Make a Variable of an array, a number or a nested list.
+
+    The values are copied, so later writes to the array do not reach the Variable; ``zero_copy`` is
+    accepted for Fluid's sake and changes nothing. A Variable passes through as it is, unless `lod` or
+    `dtype` ask for another.
+
+    Parameters
+    ----------
+    value : array_like or Variable
+        bool, int8 to int64, uint8, float16 to float64. The type is kept: float64 stays float64 unless
+        `dtype` or ``guard(dtype=...)`` says otherwise.
+    lod : list of list of int, optional
+        Offsets of the sequences in a ragged batch: ``[[0, 2, 5]]`` are two sequences, of 2 and 3 rows.
+    name : str, optional
+    dtype : dtype, optional
+        Cast to this type.
+
+    Returns
+    -------
+    Variable
+        On the current place, with ``stop_gradient`` True.
+
+    Raises
+    ------
+    ArgumentTypeError
+        (a TypeError) for None, strings and arrays of objects.
+    InvalidArgumentError
+        (a ValueError) for a LoD that does not fit the rows.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x = dygraph.to_variable(np.ones((2, 3), "float32"))
+    >>> x.shape, x.dtype
+    ((2, 3), dygraph.float32)
+    >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
+    [[0, 2, 5]]
+    """
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"to_variable: name must be a string, got {kind_of(name)}")
+    if isinstance(value, Variable):
+        if dtype is not None and _core.dtype_of(dtype) != value.dtype:
+            value = value.astype(dtype)
+        if lod is not None:
+            value = value.clone()
+            value.set_lod(lod)
+        if name is not None:
+            value.name = name
+        return value
+    if value is None or isinstance(value, (str, bytes)):
+        raise ArgumentTypeError(
+            f"to_variable: value must be an array, a number or a list of numbers, got {kind_of(value)}"
+        )
+    if isinstance(value, (list, tuple)):
+        value = _stack(value)
+    return _core.to_variable(value, lod, dtype, name)
+
+
+def _stack(value):
+    """A nested list as an array; Variables in it count by their values."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"to_variable: the rows of a nested list must have equal lengths ({error}). "
+            "Put ragged rows one after another and give their offsets as lod"
+        ) from None
+
+
+def seed(value):
+    """Start all random numbers of dygraph anew.
+
+    Equal seeds give equal numbers on any number of threads.
+
+    Parameters
+    ----------
+    value : int
+        Not negative.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.seed(7)
+    """
+    _core.seed(check.integer(value, "seed", 0))
+
+
+def _variables(value, what):
+    if isinstance(value, Variable):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [check.variable(v, f"grad: {what}[{i}]") for i, v in enumerate(value)]
+    raise ArgumentTypeError(f"grad: {what} must be a Variable or a list of them, got {kind_of(value)}")
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=False,
+):
+    """Gradients of `outputs` with respect to `inputs`; the ``grad`` of leaves stays untouched.
+
+    Computes ``sum_j grad_outputs[j]^T d outputs[j] / d inputs[i]`` for each i.
+
+    Parameters
+    ----------
+    outputs, inputs : Variable or list of Variable
+    grad_outputs : Variable, or list of Variable and None, optional
+        What flows into each output; None stands for ones.
+    retain_graph : bool, optional
+        Keep what was recorded for another pass. None: as `create_graph`.
+    create_graph : bool
+        Record the computation of the gradients, so that they can be differentiated again.
+    only_inputs : bool
+        Must be True.
+    allow_unused : bool
+        Give None for an input that no output depends on, instead of raising.
+
+    Returns
+    -------
+    list of Variable
+        One for each input, of its shape.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        For what is no Variable, lengths that differ, and an input that is not reached.
+    PreconditionNotMetError
+        Where nothing was recorded or it was freed by an earlier pass.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([3.0])
+    >>> x.stop_gradient = False
+    >>> (g,) = dygraph.grad(x * x * x, x, create_graph=True)
+    >>> (h,) = dygraph.grad(g, x)
+    >>> g.numpy(), h.numpy()
+    (array([27.]), array([18.]))
+    """
+    if not only_inputs:
+        raise UnimplementedError(
+            "grad: only_inputs must be True, got False. Use outputs.backward() to fill the leaves"
+        )
+    outputs, inputs = _variables(outputs, "outputs"), _variables(inputs, "inputs")
+    if grad_outputs is None:
+        grad_outputs = []
+    elif isinstance(grad_outputs, Variable):
+        grad_outputs = [grad_outputs]
+    elif isinstance(grad_outputs, (list, tuple)):
+        grad_outputs = [
+            g if g is None else check.variable(g, f"grad: grad_outputs[{i}]")
+            for i, g in enumerate(grad_outputs)
+        ]
+    else:
+        raise ArgumentTypeError(
+            f"grad: grad_outputs must be Variables, got {kind_of(grad_outputs)}"
+        )
+    retain = bool(create_graph if retain_graph is None else retain_graph)
+    return _core.grad(outputs, inputs, grad_outputs, retain, bool(create_graph), bool(allow_unused))

@@ -1,0 +1,77 @@
+"""Checks of arguments: one place for the wording of what is wrong with a number, a shape or a Variable."""
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+
+Variable = _core.Variable
+
+
+def integer(value, what, least=None):
+    """`value` as an int of at least `least`. ArgumentTypeError, InvalidArgumentError."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
+    value = value.__index__()
+    if least is not None and value < least:
+        raise InvalidArgumentError(f"{what} must be at least {least}, got {value}")
+    return value
+
+
+def number(value, what, least=None, most=None):
+    """`value` as a float between `least` and `most`. ArgumentTypeError, InvalidArgumentError."""
+    is_number = hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+    if isinstance(value, bool) or isinstance(value, str) or not is_number:
+        raise ArgumentTypeError(f"{what} must be a number, got {kind_of(value)}")
+    value = float(value)
+    if not (least is None or value >= least) or not (most is None or value <= most):
+        raise InvalidArgumentError(
+            f"{what} must be at least {least}, got {value}"
+            if most is None
+            else f"{what} must lie between {least} and {most}, got {value}"
+        )
+    return value
+
+
+def integers(value, count, what, least=None):
+    """`count` ints: one int stands for all of them."""
+    if isinstance(value, (list, tuple)):
+        if len(value) != count:
+            raise InvalidArgumentError(f"{what} must be an integer or {count} of them, got {value}")
+        return [integer(v, what, least) for v in value]
+    return [integer(value, what, least)] * count
+
+
+def shape(value, what="shape"):
+    """A list of sizes. ArgumentTypeError for None and strings, InvalidArgumentError below zero."""
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise ArgumentTypeError(f"{what} must be a list of integers, got {kind_of(value)}")
+    return [integer(v, f"a size in {what}", 0) for v in value]
+
+
+def variable(value, what):
+    """`value` if it is a Variable. ArgumentTypeError."""
+    if not isinstance(value, Variable):
+        raise ArgumentTypeError(
+            f"{what} must be a Variable, got {kind_of(value)}. "
+            "Convert arrays and numbers with dygraph.to_variable()"
+        )
+    return value
+
+
+def axis(value, rank, what="axis"):
+    """An axis as a number from 0. OutOfRangeError names the rank."""
+    value = integer(value, what)
+    if not -rank <= value < rank:
+        raise OutOfRangeError(
+            f"{what} must lie in [-{rank}, {rank}) for {rank} axes, got {value}"
+            if rank
+            else f"{what} must be left out for a 0-d variable, got {value}"
+        )
+    return value % rank
+
+
+def choice(value, allowed, what):
+    """`value` if it is one of `allowed`. InvalidArgumentError."""
+    if value not in allowed:
+        names = ", ".join(repr(a) for a in allowed)
+        raise InvalidArgumentError(f"{what} must be one of {names}, got {value!r}")
+    return value

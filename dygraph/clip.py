@@ -1,0 +1,93 @@
+"""Limits on gradients, given to optimizers as ``grad_clip`` or to parameters by `ParamAttr`."""
+
+import math
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError
+
+__all__ = ["GradientClipByGlobalNorm", "GradientClipByNorm", "GradientClipByValue"]
+
+ops = _core.ops
+
+
+def _dense(gradient):
+    return _core.to_dense(gradient) if _core.is_selected_rows(gradient) else gradient
+
+
+def _squares(gradient):
+    if _core.is_selected_rows(gradient):
+        gradient = _core.rows_value(_core.merged(gradient))
+    return float(ops.reduce_sum(ops.square(gradient), reduce_all=True))
+
+
+def _scaled(gradient, factor):
+    if _core.is_selected_rows(gradient):
+        rows = ops.scale(_core.rows_value(gradient), scale=factor)
+        return _core.make_selected_rows(_core.rows(gradient), _core.height(gradient), rows)
+    return ops.scale(gradient, scale=factor)
+
+
+class GradientClipByValue:
+    """Every element goes into [min, max].
+
+    Takes ``(min, max)`` by position and both by name, and ``max`` alone for [-max, max].
+    """
+
+    def __init__(self, min=None, max=None, need_clip=None):
+        if max is None:
+            min, max = None, min
+        self.max = check.number(max, "GradientClipByValue: max")
+        self.min = -self.max if min is None else check.number(min, "GradientClipByValue: min")
+        if self.min > self.max:
+            raise InvalidArgumentError(
+                f"GradientClipByValue: min must not exceed max {self.max}, got {self.min}"
+            )
+        self.need_clip = need_clip
+
+    def clip(self, pairs):
+        """(parameter, gradient) pairs with the gradients limited."""
+        return [
+            (p, ops.clip(_dense(g), min=self.min, max=self.max))
+            if self.need_clip is None or self.need_clip(p)
+            else (p, g)
+            for p, g in pairs
+        ]
+
+
+class GradientClipByNorm:
+    """A gradient whose L2 norm exceeds `clip_norm` is scaled down to it, each by itself."""
+
+    def __init__(self, clip_norm, need_clip=None):
+        self.clip_norm = check.number(clip_norm, f"{type(self).__name__}: clip_norm", 0)
+        self.need_clip = need_clip
+
+    def clip(self, pairs):
+        """(parameter, gradient) pairs with the gradients limited."""
+        return [(p, self._one(p, g)) for p, g in pairs]
+
+    def _one(self, parameter, gradient):
+        if self.need_clip is not None and not self.need_clip(parameter):
+            return gradient
+        norm = math.sqrt(_squares(gradient))
+        return _scaled(gradient, self.clip_norm / norm) if norm > self.clip_norm else gradient
+
+
+class GradientClipByGlobalNorm(GradientClipByNorm):
+    """All gradients are scaled by one factor, so that the norm of all together is at most `clip_norm`.
+
+    ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013.)
+    """
+
+    def __init__(self, clip_norm, group_name="default_group", need_clip=None):
+        super().__init__(clip_norm, need_clip)
+
+    def clip(self, pairs):
+        """(parameter, gradient) pairs with the gradients limited."""
+        chosen = [self.need_clip is None or self.need_clip(p) for p, _ in pairs]
+        norm = math.sqrt(sum(_squares(g) for (_, g), c in zip(pairs, chosen, strict=True) if c))
+        if norm <= self.clip_norm:
+            return pairs
+        factor = self.clip_norm / norm
+        return [
+            (p, _scaled(g, factor) if c else g) for (p, g), c in zip(pairs, chosen, strict=True)
+        ]

@@ -1,0 +1,56 @@
+"""The errors of dygraph: each is one of Python's own as well, and all share `DygraphError`.
+
+Examples
+--------
+>>> import dygraph
+>>> issubclass(dygraph.errors.InvalidArgumentError, ValueError)
+True
+>>> issubclass(dygraph.errors.OutOfRangeError, dygraph.errors.DygraphError)
+True
+"""
+
+from dygraph._core import (
+    AlreadyExistsError,
+    ArgumentTypeError,
+    DygraphError,
+    FormatError,
+    InvalidArgumentError,
+    MissingFileError,
+    NotFoundError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    nearest_names,
+)
+
+__all__ = [
+    "AlreadyExistsError",
+    "ArgumentTypeError",
+    "DygraphError",
+    "FormatError",
+    "InvalidArgumentError",
+    "MissingFileError",
+    "NotFoundError",
+    "OutOfRangeError",
+    "PreconditionNotMetError",
+    "ResourceExhaustedError",
+    "UnimplementedError",
+]
+
+
+def did_you_mean(name, known):
+    """Text naming the spellings of `known` nearest to `name`; empty where none is near.
+
+    >>> did_you_mean("rellu", ["relu", "tanh"])
+    " Did you mean 'relu'?"
+    """
+    near = nearest_names(str(name), [str(k) for k in known])
+    return " Did you mean " + " or ".join(f"'{n}'" for n in near) + "?" if near else ""
+
+
+def kind_of(value):
+    """How messages name what came: the type, and the value where it is short."""
+    text = repr(value) if isinstance(value, (str, int, float, bool, type(None), tuple, list)) else ""
+    name = type(value).__name__
+    return f"{name} {text}" if text and len(text) <= 60 and value is not None else (text or name)

@@ -1,0 +1,98 @@
+"""Run-time switches: ``FLAGS_name`` in the environment, `set_flags` and `get_flags` here."""
+
+import warnings
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+
+__all__ = ["get_flags", "set_flags"]
+
+
+def _known(name, all_flags):
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"a flag's name must be a string, got {kind_of(name)}")
+    full = name if name.startswith("FLAGS_") else f"FLAGS_{name}"
+    if full not in all_flags:
+        raise InvalidArgumentError(f"there must be a flag '{name}'.{did_you_mean(full, all_flags)}")
+    return full
+
+
+def get_flags(flags=None):
+    """Values of flags.
+
+    Parameters
+    ----------
+    flags : str or list of str, optional
+        None: all.
+
+    Returns
+    -------
+    dict of str to value
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for an unknown name, with the nearest one.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.get_flags("FLAGS_use_pinned_memory")
+    {'FLAGS_use_pinned_memory': False}
+    """
+    known = _core.all_flags()
+    if flags is None:
+        flags = list(known)
+    elif isinstance(flags, str):
+        flags = [flags]
+    elif not isinstance(flags, (list, tuple)):
+        raise ArgumentTypeError(f"get_flags: flags must be names, got {kind_of(flags)}")
+    return {name: known[_known(name, known)][0] for name in flags}
+
+
+def set_flags(flags):
+    """Set flags, all or none.
+
+    Parameters
+    ----------
+    flags : dict of str to value
+
+    Raises
+    ------
+    InvalidArgumentError
+        (a ValueError) for an unknown name, with the nearest one.
+    ArgumentTypeError
+        (a TypeError) for a value of another kind.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.set_flags({"FLAGS_kernel_library": ""})
+    """
+    if not isinstance(flags, dict):
+        raise ArgumentTypeError(f"set_flags: flags must be a dict of names to values, got {kind_of(flags)}")
+    known = _core.all_flags()
+    names = {_known(name, known): value for name, value in flags.items()}
+    for name, value in names.items():
+        if not isinstance(value, (bool, int, float, str)):
+            raise ArgumentTypeError(
+                f"set_flags: {name} must be {type(known[name][1]).__name__}, got {kind_of(value)}"
+            )
+    done = []
+    try:
+        for name, value in names.items():
+            _core.set_flag(name[len("FLAGS_") :], value)
+            done.append(name)
+    except Exception:
+        for name in done:
+            _core.set_flag(name[len("FLAGS_") :], known[name][0])
+        raise
+
+
+def warn_about_environment():
+    """Warn of FLAGS_ variables that no flag answers to, and of values that do not fit theirs."""
+    for name, nearest in _core.unknown_environment_flags():
+        hint = f" Did you mean {nearest}?" if nearest else ""
+        warnings.warn(f"the environment sets {name}, which is no flag.{hint}", stacklevel=3)
+    for problem in _core.flag_problems():
+        warnings.warn(problem, stacklevel=3)

@@ -1,0 +1,35 @@
+"""Every operator as a function: input slots first, in lower case, then attributes by name.
+
+The functions are made from the registry, so this list is complete by itself; ``help(relu)`` shows formula,
+slots and attributes. Operators that only compute gradients are left to `dygraph.run_op`.
+
+Examples
+--------
+>>> import dygraph.functional as F
+>>> import dygraph
+>>> F.relu(dygraph.to_variable([-1.0, 2.0])).numpy()
+array([0., 2.])
+"""
+
+import re
+
+from dygraph import _core
+from dygraph.errors import did_you_mean
+
+_gradient = re.compile(r"_grad2?($|_)")
+__all__ = []
+
+
+def _add_operators():
+    """Take in what the registry has by now; called again when a library was loaded."""
+    names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
+    __all__[:] = names
+    globals().update({name: getattr(_core.ops, name) for name in names})
+
+
+_add_operators()
+
+
+def __getattr__(name):
+    hint = "" if name.startswith("__") else did_you_mean(name, __all__)
+    raise AttributeError(f"dygraph.functional has no operator '{name}'.{hint}")

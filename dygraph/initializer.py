@@ -1,0 +1,170 @@
+"""Start values of parameters, drawn by the library's own generator."""
+
+import math
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+
+__all__ = [
+    "MSRA",
+    "Constant",
+    "Initializer",
+    "Normal",
+    "NumpyArrayInitializer",
+    "TruncatedNormal",
+    "Uniform",
+    "Xavier",
+]
+
+ops = _core.ops
+
+
+class Initializer:
+    """Called with a shape and a dtype, gives a Variable."""
+
+    def __call__(self, shape, dtype="float32"):
+        shape = check.shape(shape, f"{type(self).__name__}: shape")
+        return self.make(shape, dtype)
+
+    def make(self, shape, dtype):
+        raise NotImplementedError(f"{type(self).__name__} must define make(shape, dtype)")
+
+
+def fans(shape):
+    """(fan_in, fan_out): numbers of inputs and outputs one unit has.
+
+    ``[in, out]`` of a linear layer; ``[out, in, h, w]`` of a convolution counts its window.
+
+    >>> fans([3, 4]), fans([8, 3, 5, 5])
+    ((3, 4), (75, 200))
+    """
+    if len(shape) < 2:
+        return (shape[0], shape[0]) if shape else (1, 1)
+    if len(shape) == 2:
+        return shape[0], shape[1]
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+class Constant(Initializer):
+    """The same value everywhere.
+
+    >>> import dygraph
+    >>> dygraph.initializer.Constant(2.0)([2], "float32").numpy()
+    array([2., 2.], dtype=float32)
+    """
+
+    def __init__(self, value=0.0, force_cpu=False):
+        self.value = check.number(value, "Constant: value")
+
+    def make(self, shape, dtype):
+        return ops.fill_constant(shape=shape, value=self.value, dtype=dtype)
+
+
+class Uniform(Initializer):
+    """Even draws from [low, high). `seed` 0 takes the library's generator, see `dygraph.seed`."""
+
+    def __init__(self, low=-1.0, high=1.0, seed=0, diag_num=0, diag_step=0, diag_val=1.0):
+        self.low, self.high = check.number(low, "Uniform: low"), check.number(high, "Uniform: high")
+        if self.high < self.low:
+            raise InvalidArgumentError(f"Uniform: high must be at least low {low}, got {high}")
+        self.seed = check.integer(seed, "Uniform: seed")
+        self.diagonal = {"diag_num": diag_num, "diag_step": diag_step, "diag_val": diag_val}
+
+    def make(self, shape, dtype):
+        extra = self.diagonal if self.diagonal["diag_num"] else {}
+        return ops.uniform_random(
+            shape=shape, min=self.low, max=self.high, seed=self.seed, dtype=dtype, **extra
+        )
+
+
+class Normal(Initializer):
+    """Draws from the normal distribution of mean `loc` and standard deviation `scale`."""
+
+    operator = "gaussian_random"
+
+    def __init__(self, loc=0.0, scale=1.0, seed=0):
+        name = type(self).__name__
+        self.loc = check.number(loc, f"{name}: loc")
+        self.scale = check.number(scale, f"{name}: scale", 0)
+        self.seed = check.integer(seed, f"{name}: seed")
+
+    def make(self, shape, dtype):
+        draw = getattr(ops, self.operator)
+        return draw(shape=shape, mean=self.loc, std=self.scale, seed=self.seed, dtype=dtype)
+
+
+class TruncatedNormal(Normal):
+    """As `Normal`, with draws beyond two standard deviations drawn again."""
+
+    operator = "truncated_gaussian_random"
+
+
+class _Scaled(Initializer):
+    """Uniform in +-sqrt(6/n), or normal of deviation sqrt(2/n): both have variance 2/n."""
+
+    def __init__(self, uniform, seed):
+        self.uniform = bool(uniform)
+        self.seed = check.integer(seed, f"{type(self).__name__}: seed")
+
+    def _draw(self, n, shape, dtype):
+        n = max(float(n), 1e-12)
+        if self.uniform:
+            limit = math.sqrt(6.0 / n)
+            return Uniform(-limit, limit, self.seed).make(shape, dtype)
+        return Normal(0.0, math.sqrt(2.0 / n), self.seed).make(shape, dtype)
+
+
+class Xavier(_Scaled):
+    """Variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010): for tanh and linear layers."""
+
+    def __init__(self, uniform=True, fan_in=None, fan_out=None, seed=0):
+        super().__init__(uniform, seed)
+        self.fan_in = None if fan_in is None else check.number(fan_in, "Xavier: fan_in", 0)
+        self.fan_out = None if fan_out is None else check.number(fan_out, "Xavier: fan_out", 0)
+
+    def make(self, shape, dtype):
+        fan_in, fan_out = fans(shape)
+        fan_in = fan_in if self.fan_in is None else self.fan_in
+        fan_out = fan_out if self.fan_out is None else self.fan_out
+        return self._draw(fan_in + fan_out, shape, dtype)
+
+
+class MSRA(_Scaled):
+    """Variance ``2 / fan_in`` (He and others, 2015): for layers followed by relu."""
+
+    def __init__(self, uniform=True, fan_in=None, seed=0):
+        super().__init__(uniform, seed)
+        self.fan_in = None if fan_in is None else check.number(fan_in, "MSRA: fan_in", 0)
+
+    def make(self, shape, dtype):
+        return self._draw(fans(shape)[0] if self.fan_in is None else self.fan_in, shape, dtype)
+
+
+class NumpyArrayInitializer(Initializer):
+    """The values of an array, whose shape must be the parameter's."""
+
+    def __init__(self, value):
+        if not isinstance(value, np.ndarray):
+            raise ArgumentTypeError(
+                f"NumpyArrayInitializer: value must be a NumPy array, got {kind_of(value)}"
+            )
+        self.value = value
+
+    def make(self, shape, dtype):
+        if list(self.value.shape) != list(shape):
+            raise InvalidArgumentError(
+                f"NumpyArrayInitializer: the array must have the parameter's shape {list(shape)}, "
+                f"got {list(self.value.shape)}"
+            )
+        return _core.to_variable(self.value, None, dtype)
+
+
+ConstantInitializer = Constant
+UniformInitializer = Uniform
+NormalInitializer = Normal
+TruncatedNormalInitializer = TruncatedNormal
+XavierInitializer = Xavier
+MSRAInitializer = MSRA

@@ -1,0 +1,67 @@
+"""Memory in use, by place."""
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.saved import human
+
+__all__ = ["peak", "release_free", "reset_peak", "stats", "summary", "used"]
+
+
+def _place(place):
+    if place is None:
+        return _core.current_place()
+    if not isinstance(place, _core.Place):
+        raise ArgumentTypeError(
+            f"memory: place must be a place such as dygraph.CPUPlace(), got {kind_of(place)}"
+        )
+    return place
+
+
+def used(place=None):
+    """Bytes that variables and scratch memory hold now.
+
+    >>> import dygraph, numpy as np
+    >>> before = dygraph.memory.used()
+    >>> x = dygraph.to_variable(np.zeros(1024, "float32"))
+    >>> dygraph.memory.used() - before >= 4096
+    True
+    """
+    return _core.memory.used(_place(place))
+
+
+def peak(place=None):
+    """The most bytes in use at once since the start or `reset_peak`."""
+    return _core.memory.stats(_place(place))["peak"]
+
+
+def stats(place=None):
+    """All figures as a dict.
+
+    Returns
+    -------
+    dict
+        ``used``, ``peak``, ``reserved`` and ``largest_free`` in bytes; ``live_blocks``,
+        ``total_allocs`` and ``arenas`` as counts.
+    """
+    return _core.memory.stats(_place(place))
+
+
+def reset_peak(place=None):
+    """Let `peak` start again from what is in use now."""
+    _core.memory.reset_peak(_place(place))
+
+
+def release_free(place=None):
+    """Give arenas that hold nothing back to the system."""
+    return _core.memory.release_free(_place(place))
+
+
+def summary(place=None):
+    """The figures as text for people."""
+    place = _place(place)
+    s = _core.memory.stats(place)
+    return (
+        f"{place}: {human(s['used'])} in use in {s['live_blocks']} blocks, peak {human(s['peak'])}, "
+        f"{human(s['reserved'])} reserved in {s['arenas']} arenas, "
+        f"largest free block {human(s['largest_free'])}"
+    )

@@ -1,0 +1,165 @@
+"""Linear, Embedding, Dropout."""
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError
+from dygraph.nn.activation import activation
+from dygraph.nn.layer import Layer
+
+__all__ = ["Dropout", "Embedding", "Linear"]
+
+ops = _core.ops
+
+
+class Linear(Layer):
+    """``act(input @ weight + bias)``.
+
+    Parameters
+    ----------
+    input_dim, output_dim : int
+        Sizes of the last axis before and after.
+    param_attr, bias_attr : ParamAttr, str, Initializer, None or False
+        ``bias_attr=False`` leaves the bias out.
+    act : str, optional
+        Name of an activation, ``'relu'``.
+    dtype : dtype
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``[input_dim, output_dim]``.
+    bias : Parameter or None
+        ``[output_dim]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> fc = dygraph.nn.Linear(3, 2, act="relu")
+    >>> fc(dygraph.to_variable(np.ones((5, 3), "float32"))).shape
+    (5, 2)
+    """
+
+    def __init__(
+        self, input_dim, output_dim, param_attr=None, bias_attr=None, act=None, dtype="float32"
+    ):
+        super().__init__(dtype=dtype)
+        input_dim = check.integer(input_dim, "Linear: input_dim", 1)
+        output_dim = check.integer(output_dim, "Linear: output_dim", 1)
+        self._act = activation(act, "Linear")
+        self._act_name = act
+        self.weight = self.create_parameter([input_dim, output_dim], param_attr)
+        self.bias = self.create_parameter([output_dim], bias_attr, is_bias=True)
+
+    def forward(self, input):
+        out = ops.matmul_v2(input, self.weight)
+        if self.bias is not None:
+            out = ops.elementwise_add(out, self.bias)
+        return out if self._act is None else self._act(out)
+
+    def extra_repr(self):
+        rows, columns = self.weight.shape
+        bias = "" if self.bias is not None else ", bias_attr=False"
+        act = f", act='{self._act_name}'" if self._act_name else ""
+        return f"{rows}, {columns}{bias}{act}"
+
+
+class Embedding(Layer):
+    """Rows of a table, by number.
+
+    Parameters
+    ----------
+    size : (int, int)
+        Number of rows, and length of each.
+    is_sparse : bool
+        The table's gradient is SelectedRows: only the rows that were looked up.
+    is_distributed : bool
+        Accepted for Fluid's sake.
+    padding_idx : int, optional
+        A row that is read as zeros and gets no gradient; negative counts from the end.
+    param_attr : ParamAttr, str or Initializer, optional
+    dtype : dtype
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> table = dygraph.nn.Embedding([10, 4])
+    >>> table(dygraph.to_variable(np.array([[1, 2, 3]]))).shape
+    (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        size,
+        is_sparse=False,
+        is_distributed=False,
+        padding_idx=None,
+        param_attr=None,
+        dtype="float32",
+    ):
+        super().__init__(dtype=dtype)
+        size = check.shape(size, "Embedding: size")
+        if len(size) != 2 or min(size) < 1:
+            raise InvalidArgumentError(
+                f"Embedding: size must be [number of rows, length of a row], got {size}"
+            )
+        if padding_idx is None:
+            padding = -1
+        else:
+            padding = check.integer(padding_idx, "Embedding: padding_idx")
+            if not -size[0] <= padding < size[0]:
+                raise InvalidArgumentError(
+                    f"Embedding: padding_idx must lie in [-{size[0]}, {size[0]}), got {padding}"
+                )
+            padding %= size[0]
+        self._is_sparse, self._padding_idx = bool(is_sparse), padding
+        self.weight = self.create_parameter(size, param_attr)
+
+    def forward(self, input):
+        return ops.lookup_table_v2(
+            self.weight, input, is_sparse=self._is_sparse, padding_idx=self._padding_idx
+        )
+
+    def extra_repr(self):
+        return f"{list(self.weight.shape)}, is_sparse={self._is_sparse}"
+
+
+class Dropout(Layer):
+    """Zeros at random while training.
+
+    Parameters
+    ----------
+    p : float
+        Share of zeros, 0 to 1.
+    seed : int, optional
+        Fixes the zeros of every call; None draws anew.
+    dropout_implementation : str
+        ``'downgrade_in_infer'``: multiply by ``1 - p`` in eval mode, nothing else while training.
+        ``'upscale_in_train'``: divide by ``1 - p`` while training, nothing in eval mode.
+    is_test : bool
+        True: always as in eval mode.
+    """
+
+    def __init__(
+        self, p=0.5, seed=None, dropout_implementation="downgrade_in_infer", is_test=False
+    ):
+        super().__init__()
+        self._p = check.number(p, "Dropout: p", 0, 1)
+        self._seed = None if seed is None else check.integer(seed, "Dropout: seed", 0)
+        self._implementation = check.choice(
+            dropout_implementation,
+            ("downgrade_in_infer", "upscale_in_train"),
+            "Dropout: dropout_implementation",
+        )
+        self._is_test = bool(is_test)
+
+    def forward(self, input):
+        return ops.dropout(
+            input,
+            dropout_prob=self._p,
+            is_test=self._is_test or not self.training,
+            fix_seed=self._seed is not None,
+            seed=self._seed or 0,
+            dropout_implementation=self._implementation,
+        )
+
+    def extra_repr(self):
+        return f"p={self._p}"

@@ -1,0 +1,519 @@
+"""Layer: parameters, buffers and layers under one name, called like a function."""
+
+from dygraph import _core, check, unique_name
+from dygraph.errors import (
+    AlreadyExistsError,
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
+from dygraph.initializer import Constant, Xavier
+from dygraph.nn import loading
+from dygraph.param_attr import ParamAttr
+from dygraph.recording import modes, switch
+from dygraph.variable import Parameter, Variable
+
+__all__ = ["Layer"]
+
+
+def needs_gradient(value):
+    """True if a Variable in `value`, also inside lists, tuples and dicts, requires a gradient."""
+    if isinstance(value, Variable):
+        return not value.stop_gradient
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return any(needs_gradient(v) for v in value)
+    if isinstance(value, dict):
+        return any(needs_gradient(v) for v in value.values())
+    return False
+
+
+class HookHandle:
+    """Takes a hook of a layer away again: ``handle.remove()``."""
+
+    __slots__ = ("_layer", "_hooks", "_hook")
+
+    def __init__(self, layer, hooks, hook):
+        self._layer, self._hooks, self._hook = layer, hooks, hook
+
+    def remove(self):
+        """Take the hook away. A second call does nothing."""
+        hooks = getattr(self._layer, self._hooks)
+        rest = tuple(h for h in hooks if h is not self._hook)
+        object.__setattr__(self._layer, self._hooks, rest)
+
+
+class Layer:
+    """Base of all layers and models.
+
+    A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in
+    ``forward``. Assigned parameters, layers and buffers are found by `parameters`, `state_dict` and
+    the rest.
+
+    Parameters
+    ----------
+    name_scope : str, optional
+        Start of the layer's name; None: made from the class, ``linear_0``.
+    dtype : dtype
+        Type of the parameters.
+
+    Attributes
+    ----------
+    training : bool
+        Set by `train` and `eval`; dropout and batch normalisation look at it.
+
+    Notes
+    -----
+    In eval mode the layer that is called runs without recording, unless a Variable among its
+    arguments requires a gradient or the call stands in ``dygraph.enable_grad()``. An eval layer
+    inside a training one only changes its own behaviour.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> class Net(dygraph.Layer):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.fc = dygraph.nn.Linear(3, 2)
+    ...
+    ...     def forward(self, x):
+    ...         return self.fc(x)
+    >>> net = Net()
+    >>> net(dygraph.to_variable(np.ones((4, 3), "float32"))).shape
+    (4, 2)
+    >>> sorted(net.state_dict())
+    ['fc.bias', 'fc.weight']
+    """
+
+    training = True
+
+    def __init__(self, name_scope=None, dtype="float32"):
+        if name_scope is not None and not isinstance(name_scope, str):
+            raise ArgumentTypeError(f"Layer: name_scope must be a string, got {kind_of(name_scope)}")
+        attributes = self.__dict__
+        attributes["_parameters"] = {}
+        attributes["_buffers"] = {}
+        attributes["_sub_layers"] = {}
+        attributes["_unsaved"] = frozenset()  # buffers that state_dict leaves out
+        attributes["_pre_hooks"] = ()
+        attributes["_post_hooks"] = ()
+        kind = name_scope or unique_name.snake(type(self).__name__)
+        attributes["_full_name"] = unique_name.generate(kind)
+        attributes["_dtype"] = _core.dtype_of(dtype)
+        attributes["_made"] = {"w": 0, "b": 0}
+
+    # Attributes -----------------------------------------------------------------------------------
+
+    def __setattr__(self, name, value):
+        attributes = self.__dict__
+        if isinstance(value, Layer):
+            group = "_sub_layers"
+        elif isinstance(value, Parameter):
+            group = "_parameters"
+        elif "_buffers" in attributes and name in attributes["_buffers"]:
+            if value is not None and not isinstance(value, Variable):
+                raise ArgumentTypeError(
+                    f"the buffer '{name}' must be a Variable or None, got {kind_of(value)}"
+                )
+            group = "_buffers"
+        else:
+            if "_parameters" in attributes:
+                attributes["_parameters"].pop(name, None)
+                attributes["_sub_layers"].pop(name, None)
+            object.__setattr__(self, name, value)
+            return
+        if group not in attributes:
+            raise PreconditionNotMetError(
+                f"{type(self).__name__}: call super().__init__() before assigning '{name}'"
+            )
+        for other in ("_parameters", "_sub_layers", "_buffers"):
+            if other != group:
+                attributes[other].pop(name, None)
+        attributes[group][name] = value
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name):
+        object.__delattr__(self, name)
+        for group in (self._parameters, self._sub_layers, self._buffers):
+            group.pop(name, None)
+
+    def add_parameter(self, name, parameter):
+        """Register a parameter under a name that need not be an identifier. Gives it back.
+
+        ArgumentTypeError for what is no Parameter (or None), AlreadyExistsError for a taken name.
+        """
+        self._require_free(name, self._parameters, "add_parameter")
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise ArgumentTypeError(
+                f"add_parameter: '{name}' must be a Parameter, got {kind_of(parameter)}"
+            )
+        if parameter is None:
+            self.__dict__[name] = None
+        else:
+            setattr(self, name, parameter)
+        return parameter
+
+    def add_sublayer(self, name, sublayer):
+        """Register a layer under a name that need not be an identifier. Gives it back."""
+        self._require_free(name, self._sub_layers, "add_sublayer")
+        if not isinstance(sublayer, Layer):
+            raise ArgumentTypeError(
+                f"add_sublayer: '{name}' must be a Layer, got {kind_of(sublayer)}"
+            )
+        setattr(self, name, sublayer)
+        return sublayer
+
+    def register_buffer(self, name, variable, persistable=True):
+        """Register a Variable that belongs to the state and is not trained, such as a running mean.
+
+        `persistable` False leaves it out of `state_dict`.
+        """
+        self._require_free(name, self._buffers, "register_buffer")
+        if variable is not None:
+            check.variable(variable, f"register_buffer: '{name}'")
+            variable.persistable = bool(persistable)
+        self._buffers[name] = variable
+        self.__dict__[name] = variable
+        if not persistable:
+            self.__dict__["_unsaved"] = self._unsaved | {name}
+        return variable
+
+    def _require_free(self, name, group, what):
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{what}: the name must be a string, got {kind_of(name)}")
+        if not name or "." in name:
+            raise InvalidArgumentError(
+                f"{what}: the name must not be empty and have no '.', got '{name}'"
+            )
+        if "_parameters" not in self.__dict__:
+            raise PreconditionNotMetError(
+                f"{type(self).__name__}: call super().__init__() before {what}"
+            )
+        taken = name not in group and hasattr(self, name)
+        if taken:
+            raise AlreadyExistsError(f"{what}: '{name}' is already an attribute of the layer")
+
+    def create_parameter(
+        self, shape, attr=None, dtype=None, is_bias=False, default_initializer=None
+    ):
+        """Make a parameter as `attr` asks. It belongs to the layer once it is assigned.
+
+        Parameters
+        ----------
+        shape : list of int
+        attr : ParamAttr, str, Initializer, None or False
+            False gives None: no parameter.
+        dtype : dtype, optional
+            None: the layer's.
+        is_bias : bool
+            Starts at 0 and is named ``b``; others start by `Xavier` and are named ``w``.
+        default_initializer : Initializer, optional
+            Used where `attr` names none.
+        """
+        attr = ParamAttr.of(attr)
+        if attr is None:
+            return None
+        shape = check.shape(shape, f"{type(self).__name__}: the shape of a parameter")
+        kind = "b" if is_bias else "w"
+        number = self._made[kind]
+        self._made[kind] = number + 1
+        name = attr.name or f"{self._full_name}.{kind}_{number}"
+        initializer = attr.initializer or default_initializer
+        initializer = initializer or (Constant(0.0) if is_bias else Xavier())
+        value = initializer(shape, str(_core.dtype_of(dtype) if dtype is not None else self._dtype))
+        parameter = Parameter(value, trainable=attr.trainable, name=name)
+        if attr.learning_rate != 1.0:
+            parameter.learning_rate = attr.learning_rate
+        for what in ("regularizer", "gradient_clip"):
+            if getattr(attr, what) is not None:
+                setattr(parameter, what, getattr(attr, what))
+        if not attr.do_model_average:
+            parameter.do_model_average = False
+        return parameter
+
+    # Walking --------------------------------------------------------------------------------------
+
+    def full_name(self):
+        """The layer's own name, ``linear_0``: no other layer of the process has it."""
+        return self._full_name
+
+    def named_children(self):
+        """(name, layer) of the layers directly below."""
+        return iter(self._sub_layers.items())
+
+    def children(self):
+        """The layers directly below."""
+        return iter(self._sub_layers.values())
+
+    def named_sublayers(self, prefix="", include_sublayers=True, include_self=False):
+        """(dotted name, layer) of all layers below, each once, parents first."""
+        seen = set() if include_self else {id(self)}
+        stack = [(prefix, self)] if include_self else self._below(prefix)
+        while stack:
+            name, layer = stack.pop()
+            if id(layer) in seen:
+                continue
+            seen.add(id(layer))
+            yield name, layer
+            if include_sublayers:
+                stack.extend(layer._below(name))
+
+    def _below(self, prefix):
+        start = f"{prefix}." if prefix else ""
+        return [(start + name, layer) for name, layer in reversed(self._sub_layers.items())]
+
+    def sublayers(self, include_sublayers=True):
+        """A list of all layers below."""
+        return [layer for _, layer in self.named_sublayers("", include_sublayers)]
+
+    def _named(self, group, prefix, include_sublayers):
+        seen = set()
+        layers = self.named_sublayers(prefix, include_self=True) if include_sublayers else [
+            (prefix, self)
+        ]
+        for path, layer in layers:
+            for name, value in getattr(layer, group).items():
+                if value is not None and id(value) not in seen:
+                    seen.add(id(value))
+                    yield (f"{path}.{name}" if path else name), value
+
+    def named_parameters(self, prefix="", include_sublayers=True):
+        """(dotted name, parameter), each once, however many layers share it."""
+        return self._named("_parameters", prefix, include_sublayers)
+
+    def parameters(self, include_sublayers=True):
+        """A list of all parameters, each once."""
+        return [p for _, p in self.named_parameters("", include_sublayers)]
+
+    def named_buffers(self, prefix="", include_sublayers=True):
+        """(dotted name, buffer), each once."""
+        return self._named("_buffers", prefix, include_sublayers)
+
+    def buffers(self, include_sublayers=True):
+        """A list of all buffers, each once."""
+        return [b for _, b in self.named_buffers("", include_sublayers)]
+
+    def apply(self, function):
+        """Call ``function(layer)`` for every layer below and then for this one. Gives this layer."""
+        for layer in self._sub_layers.values():
+            layer.apply(function)
+        function(self)
+        return self
+
+    # Modes and state ------------------------------------------------------------------------------
+
+    def train(self):
+        """Set this layer and all below to training mode. Gives this layer."""
+        return self._set_training(True)
+
+    def eval(self):
+        """Set this layer and all below to eval mode: called itself, it records nothing."""
+        return self._set_training(False)
+
+    def _set_training(self, training):
+        for _, layer in self.named_sublayers(include_self=True):
+            layer.__dict__["training"] = training
+        return self
+
+    def clear_gradients(self):
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.clear_gradient()
+
+    def to(self, place=None, dtype=None):
+        """Move parameters and buffers to a place, or float ones to another float type.
+
+        Optimizers keep working on the same parameters. Gradients are forgotten.
+        """
+        for value in [*self.parameters(), *self.buffers()]:
+            new = value.detach()
+            if dtype is not None and value.dtype.is_floating:
+                new = new.astype(dtype)
+            if place is not None:
+                new = new.to(place)
+            value.clear_gradient()
+            with _no_recording():
+                _core.become(value, new.detach())
+        if dtype is not None:
+            for _, layer in self.named_sublayers(include_self=True):
+                layer.__dict__["_dtype"] = _core.dtype_of(dtype)
+        return self
+
+    def state_dict(self, destination=None, include_sublayers=True, structured_name_prefix=""):
+        """Parameters and persistable buffers by dotted name: the Variables themselves.
+
+        A parameter that several layers share stands under each of its names.
+        """
+        state = {} if destination is None else destination
+        start = structured_name_prefix
+        for name, value in self._parameters.items():
+            if value is not None:
+                state[start + name] = value
+        for name, value in self._buffers.items():
+            if value is not None and name not in self._unsaved:
+                state[start + name] = value
+        if include_sublayers:
+            for name, layer in self._sub_layers.items():
+                layer.state_dict(state, True, f"{start}{name}.")
+        return state
+
+    def set_state_dict(
+        self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True
+    ):
+        """Write the values of a `state_dict` into this layer's parameters and buffers.
+
+        Parameters
+        ----------
+        stat_dict : dict of str to Variable or array
+        include_sublayers : bool
+        use_structured_name : bool
+            False: the keys are the parameters' own names, ``linear_0.w_0``.
+        strict : bool
+            True: raise where names or shapes do not agree, before anything is written. False: write
+            what fits.
+
+        Returns
+        -------
+        LoadReport
+            ``missing``, ``unexpected`` and ``mismatched``, printable.
+
+        Raises
+        ------
+        InvalidArgumentError
+            Naming everything that is missing, unexpected or of another shape, with near names.
+        """
+        state = self.state_dict(include_sublayers=include_sublayers)
+        if not use_structured_name:
+            state = {value.name: value for value in state.values()}
+        return loading.load(type(self).__name__, state, stat_dict, strict)
+
+    set_dict = set_state_dict
+    load_dict = set_state_dict
+
+    # Calling --------------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(self, hook):
+        """Call ``hook(layer, inputs)`` before forward; what it gives takes the inputs' place."""
+        return self._add_hook("_pre_hooks", hook)
+
+    def register_forward_post_hook(self, hook):
+        """Call ``hook(layer, inputs, outputs)`` after forward; what it gives replaces the outputs."""
+        return self._add_hook("_post_hooks", hook)
+
+    def _add_hook(self, hooks, hook):
+        if not callable(hook):
+            raise ArgumentTypeError(f"a forward hook must be a function, got {kind_of(hook)}")
+        self.__dict__[hooks] = (*self.__dict__[hooks], hook)
+        return HookHandle(self, hooks, hook)
+
+    def forward(self, *inputs, **kwargs):
+        """What the layer computes. Every subclass defines it."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward()")
+
+    def __call__(self, *inputs, **kwargs):
+        if modes.in_layer:
+            try:
+                if self._pre_hooks or self._post_hooks:
+                    return self._call_with_hooks(inputs, kwargs)
+                return self.forward(*inputs, **kwargs)
+            except Exception as error:
+                _add_layer(error, self)
+                raise
+        return self._call_outermost(inputs, kwargs)
+
+    def _call_outermost(self, inputs, kwargs):
+        quiet = (
+            not self.training
+            and _core.grad_enabled()
+            and not modes.forced
+            and not needs_gradient(inputs)
+            and not needs_gradient(kwargs)
+        )
+        if quiet:
+            switch(False, f"the layer {type(self).__name__} was in eval mode when it was called")
+        modes.in_layer = True
+        try:
+            if self._pre_hooks or self._post_hooks:
+                return self._call_with_hooks(inputs, kwargs)
+            return self.forward(*inputs, **kwargs)
+        except Exception as error:
+            _add_layer(error, self)
+            _tell_path(error)
+            raise
+        finally:
+            modes.in_layer = False
+            if quiet:
+                switch(True)
+
+    def _call_with_hooks(self, inputs, kwargs):
+        for hook in self._pre_hooks:
+            result = hook(self, inputs)
+            if result is not None:
+                inputs = result if isinstance(result, tuple) else (result,)
+        outputs = self.forward(*inputs, **kwargs)
+        for hook in self._post_hooks:
+            result = hook(self, inputs, outputs)
+            if result is not None:
+                outputs = result
+        return outputs
+
+    # Text -----------------------------------------------------------------------------------------
+
+    def extra_repr(self):
+        """What ``repr`` shows between the parentheses of a layer without layers below."""
+        return ""
+
+    def __repr__(self):
+        head, extra = type(self).__name__, self.extra_repr()
+        if not self._sub_layers:
+            return f"{head}({extra})"
+        lines = [f"{head}({extra}"]
+        for name, layer in self._sub_layers.items():
+            lines.append(f"  ({name}): " + repr(layer).replace("\n", "\n  "))
+        return "\n".join([*lines, ")"])
+
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        state["_pre_hooks"] = state["_post_hooks"] = ()
+        return state
+
+
+class _no_recording:  # noqa: N801
+    def __enter__(self):
+        self._on, self._reason = _core.grad_enabled(), modes.reason
+        switch(False)
+
+    def __exit__(self, *_):
+        switch(self._on, self._reason)
+
+
+# Paths of layers in errors ------------------------------------------------------------------------
+
+
+def _add_layer(error, layer):
+    """Note on the way up which layers the error came through, innermost first."""
+    layers = getattr(error, "_dygraph_layers", None)
+    try:
+        if layers is None:
+            error._dygraph_layers = [layer]
+        elif isinstance(layers, list):
+            layers.append(layer)
+    except AttributeError:  # an exception class with slots
+        pass
+
+
+def _tell_path(error):
+    """Append ``in LeNet.features.conv1 (Conv2D)`` to the message, once."""
+    layers = getattr(error, "_dygraph_layers", None)
+    if not isinstance(layers, list):
+        return
+    error._dygraph_layers = ()
+    path = type(layers[-1]).__name__
+    for parent, child in zip(layers[::-1], layers[-2::-1], strict=False):
+        names = [n for n, layer in parent._sub_layers.items() if layer is child]
+        path += "." + (names[0] if names else type(child).__name__)
+    place = f"in {path} ({type(layers[0]).__name__})"
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{place}",)
+    elif hasattr(error, "add_note"):
+        error.add_note(place)

@@ -1,0 +1,71 @@
+"""Writing a state_dict into variables, all or nothing."""
+
+import numpy as np
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+
+
+class LoadReport:
+    """What did not agree: ``missing`` and ``unexpected`` names, and ``mismatched`` reasons by name."""
+
+    def __init__(self, missing, unexpected, mismatched):
+        self.missing, self.unexpected, self.mismatched = missing, unexpected, mismatched
+
+    def __bool__(self):
+        return bool(self.missing or self.unexpected or self.mismatched)
+
+    def __repr__(self):
+        lines = [f"'{name}': {reason}" for name, reason in self.mismatched.items()]
+        lines += [f"'{n}' is missing.{did_you_mean(n, self.unexpected)}" for n in self.missing]
+        lines += [f"'{n}' is not expected.{did_you_mean(n, self.missing)}" for n in self.unexpected]
+        return "\n".join(lines) if lines else "all names and shapes agree"
+
+
+def load(owner, state, given, strict):
+    """Write ``given`` into the variables of ``state``; a LoadReport of what did not agree."""
+    if not hasattr(given, "keys"):
+        raise ArgumentTypeError(
+            f"{owner}: the state must be a dict of names to Variables, got {kind_of(given)}"
+        )
+    mismatched, fitting = {}, []
+    for name, variable in state.items():
+        if name not in given:
+            continue
+        value = given[name]
+        reason = _refusal(variable, value)
+        if reason:
+            mismatched[name] = reason
+        else:
+            fitting.append((variable, value))
+    report = LoadReport(
+        [name for name in state if name not in given],
+        [name for name in given if name not in state],
+        mismatched,
+    )
+    if strict and report:
+        raise InvalidArgumentError(
+            f"{owner}: the state does not fit, and nothing was written:\n{report!r}\n"
+            "strict=False writes what fits"
+        )
+    for variable, value in fitting:
+        variable.set_value(value.detach() if isinstance(value, _core.Variable) else value)
+    return report
+
+
+def _refusal(variable, value):
+    if isinstance(value, _core.Variable):
+        shape, dtype = value.shape, value.dtype
+        if dtype != variable.dtype:
+            return f"must be {variable.dtype}, got {dtype}"
+    elif isinstance(value, (np.ndarray, np.generic, int, float)):
+        array = np.asarray(value)
+        shape = array.shape
+        kind = "float32" if str(variable.dtype) == "bfloat16" else str(variable.dtype)
+        if not np.can_cast(array.dtype, kind, "same_kind"):
+            return f"must be {variable.dtype}, got {array.dtype}"
+    else:
+        return f"must be a Variable or an array, got {kind_of(value)}"
+    if tuple(shape) != tuple(variable.shape):
+        return f"must have shape {list(variable.shape)}, got {list(shape)}"
+    return ""

@@ -1,0 +1,122 @@
+"""Switches of recording: `no_grad`, `enable_grad`, and what they and layers know of this thread."""
+
+import functools
+import threading
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, kind_of
+
+__all__ = ["enable_grad", "grad_enabled", "no_grad"]
+
+_GENERATOR = 0x20  # co_flags of a generator function
+
+
+class ThreadModes(threading.local):
+    """What one thread is doing. Class attributes are the values a new thread starts with."""
+
+    in_layer = False  # a layer's forward runs
+    forced = False  # inside enable_grad(), which wins over eval mode
+    reason = ""  # why recording is off, told by a later backward()
+
+
+modes = ThreadModes()
+
+
+def switch(on, reason=""):
+    """Turn recording on or off for this thread; `reason` explains an off to backward()."""
+    modes.reason = "" if on else reason
+    _core.set_grad_enabled(on, modes.reason)
+
+
+def grad_enabled():
+    """True while operator calls of this thread are recorded for backward().
+
+    >>> import dygraph
+    >>> with dygraph.no_grad():
+    ...     dygraph.grad_enabled()
+    False
+    """
+    return _core.grad_enabled()
+
+
+class _GradMode:
+    """Recording on or off, as a context manager and as a decorator. Nests, also with itself."""
+
+    def __init__(self, on):
+        self._on = on
+        self._saved = []
+
+    def __enter__(self):
+        self._saved.append((_core.grad_enabled(), modes.reason, modes.forced))
+        modes.forced = self._on
+        if self._on != self._saved[-1][0]:
+            switch(self._on)
+        return self
+
+    def __exit__(self, *_):
+        on, reason, modes.forced = self._saved.pop()
+        switch(on, reason)
+        return False
+
+    def __call__(self, function):
+        if not callable(function):
+            raise ArgumentTypeError(
+                f"no_grad and enable_grad decorate functions, got {kind_of(function)}"
+            )
+        on = self._on
+        code = getattr(function, "__code__", None)
+        if code is not None and code.co_flags & _GENERATOR:
+
+            @functools.wraps(function)
+            def stepwise(*args, **kwargs):
+                # The mode holds while the generator runs, not while its caller does.
+                generator = function(*args, **kwargs)
+                value = None
+                while True:
+                    with _GradMode(on):
+                        try:
+                            produced = generator.send(value)
+                        except StopIteration as end:
+                            return end.value
+                    value = yield produced
+
+            return stepwise
+
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            with _GradMode(on):
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+def no_grad(function=None):
+    """Compute without recording: a context manager, or a decorator with or without parentheses.
+
+    Holds for this thread and ends with the block, exception or not.
+
+    >>> import dygraph
+    >>> w = dygraph.to_variable([2.0])
+    >>> w.stop_gradient = False
+    >>> with dygraph.no_grad():
+    ...     y = w * w
+    >>> y.stop_gradient
+    True
+    """
+    mode = _GradMode(False)
+    return mode if function is None else mode(function)
+
+
+def enable_grad(function=None):
+    """Record again inside `no_grad`, or although the layer that is called is in eval mode.
+
+    >>> import dygraph
+    >>> w = dygraph.to_variable([2.0])
+    >>> w.stop_gradient = False
+    >>> with dygraph.no_grad(), dygraph.enable_grad():
+    ...     y = w * w
+    >>> y.stop_gradient
+    False
+    """
+    mode = _GradMode(True)
+    return mode if function is None else mode(function)

@@ -1,0 +1,234 @@
+"""Operators by name: what they are, which kernel would run, and running them."""
+
+import os
+
+from dygraph import _core, functional
+from dygraph.errors import ArgumentTypeError, kind_of
+
+__all__ = ["OpDescription", "explain", "load_library", "op_info", "op_names", "run_op"]
+
+
+class Item:
+    """A slot or an attribute of an operator: its facts as attributes, first of all ``name``."""
+
+    def __init__(self, facts):
+        self.__dict__.update(facts)
+
+    def __repr__(self):
+        return f"<{self.name}: {self.help}>"
+
+
+class OpDescription:
+    """An operator as registered. Prints all of it.
+
+    Attributes
+    ----------
+    type, comment : str
+    inputs, outputs : list of Item
+        With ``name``, ``python_name``, ``help``, ``duplicable``, ``dispensable``, ``intermediate``, ``extra``.
+    attrs : list of Item
+        With ``name``, ``help``, ``type``, ``default``, ``is_dtype``.
+    kernels : list of str
+    has_gradient : bool
+    in_place : list of (str, str)
+        Input and output slots that may be one variable.
+    file, line
+        Where it is registered.
+    """
+
+    def __init__(self, facts):
+        self.__dict__.update(facts)
+        for group in ("inputs", "outputs", "attrs"):
+            setattr(self, group, [Item(f) for f in facts[group]])
+
+    def recipe(self, attrs=None):
+        """The gradient's calls: (type, inputs, outputs) with names as ``X``, ``Out@GRAD``."""
+        return _core.describe_recipe(self.type, attrs or {})
+
+    def __repr__(self):
+        lines = [f"{self.type}: {self.comment}"]
+        for title, group in (("inputs", self.inputs), ("outputs", self.outputs)):
+            lines.append(f"{title}:")
+            for s in group:
+                marks = [m for m in ("duplicable", "dispensable", "intermediate", "extra") if getattr(s, m)]
+                lines.append(f"  {s.name}{' (' + ', '.join(marks) + ')' if marks else ''}: {s.help}")
+        lines.append("attributes:" if self.attrs else "attributes: none")
+        for a in self.attrs:
+            kind = "dtype" if a.is_dtype else a.type
+            lines.append(f"  {a.name} ({kind}, default {a.default!r}): {a.help}")
+        lines.append(f"kernels: {', '.join(self.kernels) or 'none'}")
+        if self.has_gradient:
+            calls = ", ".join(call[0] for call in self.recipe()) or "nothing"
+            lines.append(f"gradient: {calls}")
+        else:
+            lines.append("gradient: none")
+        if self.in_place:
+            lines.append("in place: " + ", ".join(f"{o} over {i}" for i, o in self.in_place))
+        lines.append(f"registered in {self.file}:{self.line}")
+        return "\n".join(lines)
+
+
+class Explanation:
+    """Which kernel a call would run: ``chosen``, and ``candidates`` as (kernel, chosen?, reason)."""
+
+    def __init__(self, kind, facts):
+        self.type = kind
+        self.chosen, self.candidates = facts["chosen"], facts["candidates"]
+
+    def __repr__(self):
+        lines = [f"{self.type} would run {self.chosen}"]
+        lines += [f"  {'*' if c else ' '} {kernel}: {why}" for kernel, c, why in self.candidates]
+        return "\n".join(lines)
+
+
+def _type(kind, what):
+    if not isinstance(kind, str):
+        raise ArgumentTypeError(f"{what}: type must be an operator's name, got {kind_of(kind)}")
+    return kind
+
+
+def _dict(value, what):
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ArgumentTypeError(f"{what} must be a dict, got {kind_of(value)}")
+    for key in value:
+        if not isinstance(key, str):
+            raise ArgumentTypeError(f"{what} must have names for keys, got {kind_of(key)}")
+    return value
+
+
+def op_names():
+    """Names of all operators, sorted."""
+    return sorted(_core.op_names())
+
+
+def load_library(path):
+    """Load a shared object of operators, kernels or devices, built against ``dygraph/include``.
+
+    Its operators join `dygraph.functional`. A library cannot be unloaded; loading it twice does
+    nothing. Native code can do anything this process can: load what you trust.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    list of str
+        The names of the operators it added, sorted.
+
+    Raises
+    ------
+    MissingFileError
+        (a FileNotFoundError) for a path that cannot be read.
+    InvalidArgumentError
+        (a ValueError) for what is no shared object, or one that does not fit this version.
+    AlreadyExistsError, NotFoundError
+        For registrations that clash or refer to what is not there; what fits joins all the same.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.load_library("no_such_library.so")
+    Traceback (most recent call last):
+    dygraph.errors.MissingFileError: ...
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentTypeError(f"load_library: path must be a path, got {kind_of(path)}")
+    try:
+        return _core.load_library(os.fspath(path))
+    finally:
+        functional._add_operators()
+
+
+def op_info(type):
+    """What is registered of an operator.
+
+    Parameters
+    ----------
+    type : str
+
+    Returns
+    -------
+    OpDescription
+
+    Raises
+    ------
+    NotFoundError
+        (a KeyError) for an unknown operator, with near spellings.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> info = dygraph.op_info("relu")
+    >>> [s.name for s in info.inputs], info.has_gradient
+    (['X'], True)
+    """
+    return OpDescription(_core.describe_op(_type(type, "op_info")))
+
+
+def explain(type, inputs, attrs=None):
+    """Which kernel would run for these inputs, and why the others would not.
+
+    Parameters
+    ----------
+    type : str
+    inputs : dict of str to Variable or list of Variable
+    attrs : dict, optional
+
+    Returns
+    -------
+    Explanation
+        Printable; ``chosen`` is the kernel's key.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x = dygraph.to_variable(np.ones(3, "float32"))
+    >>> "float32" in dygraph.explain("relu", {"X": x}).chosen
+    True
+    """
+    facts = _core.explain(
+        _type(type, "explain"), _dict(inputs, "explain: inputs"), _dict(attrs, "explain: attrs")
+    )
+    return Explanation(type, facts)
+
+
+def run_op(type, inputs, attrs=None, outputs=None):
+    """Run any operator by the names of its slots and attributes.
+
+    Parameters
+    ----------
+    type : str
+    inputs : dict of str to Variable or list of Variable
+        By slot, ``{'X': x, 'Y': y}``.
+    attrs : dict, optional
+        Element types as dtypes, names or wire numbers; an int serves for a float.
+    outputs : dict of str to int, optional
+        How many variables a list output has, where it does not follow from inputs and attributes.
+
+    Returns
+    -------
+    dict of str to Variable or list of Variable
+
+    Raises
+    ------
+    NotFoundError
+        (a KeyError) for an unknown operator, slot or attribute, with near spellings.
+    InvalidArgumentError, ArgumentTypeError
+        From the operator's own rules.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x = dygraph.to_variable(np.array([1.0, -1.0]))
+    >>> dygraph.run_op("scale", {"X": x}, {"scale": 3})["Out"].numpy()
+    array([ 3., -3.])
+    """
+    return _core.run_op(
+        _type(type, "run_op"),
+        _dict(inputs, "run_op: inputs"),
+        _dict(attrs, "run_op: attrs"),
+        None if outputs is None else _dict(outputs, "run_op: outputs"),
+    )

@@ -1,0 +1,41 @@
+"""Decay of weights, added to gradients before the optimizer's step."""
+
+from dygraph import _core, check
+
+__all__ = ["L1Decay", "L2Decay"]
+
+ops = _core.ops
+
+
+class _Decay:
+    def __init__(self, regularization_coeff=0.0):
+        name = f"{type(self).__name__}: regularization_coeff"
+        self.coefficient = check.number(regularization_coeff, name, 0)
+
+    def __call__(self, parameter, gradient):
+        """The gradient with the decay of `parameter` in it, dense."""
+        if _core.is_selected_rows(gradient):
+            gradient = _core.to_dense(gradient)
+        decay = ops.scale(self.term(parameter), scale=self.coefficient)
+        return ops.elementwise_add(gradient, decay)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.coefficient})"
+
+
+class L2Decay(_Decay):
+    """Adds ``coefficient * parameter`` to the gradient."""
+
+    def term(self, parameter):
+        return parameter
+
+
+class L1Decay(_Decay):
+    """Adds ``coefficient * sign(parameter)`` to the gradient."""
+
+    def term(self, parameter):
+        return ops.sign(parameter)
+
+
+L1DecayRegularizer = L1Decay
+L2DecayRegularizer = L2Decay

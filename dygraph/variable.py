@@ -1,0 +1,516 @@
+"""Methods of the Variable type that are written in Python, and `Parameter`."""
+
+import numpy as np
+
+from dygraph import _core, check, indexing, printing
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+
+__all__ = ["Parameter", "Variable"]
+
+Variable = _core.Variable
+ops = _core.ops
+
+
+# Gradients ----------------------------------------------------------------------------------------
+
+
+def backward(self, grad=None, retain_graph=False, create_graph=False):
+    """Add the gradients of this variable to the ``grad`` of every leaf it depends on.
+
+    Parameters
+    ----------
+    grad : Variable or array_like, optional
+        What flows in, of this variable's shape. None stands for ones, so a loss needs nothing.
+    retain_graph : bool
+        Keep what was recorded, for a second pass.
+    create_graph : bool
+        Record the computation of the gradients, so that they can be differentiated again.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        (a RuntimeError) where nothing was recorded, with the reason, or a first pass freed it.
+    InvalidArgumentError
+        (a ValueError) for a gradient of another shape.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.to_variable([3.0])
+    >>> w.stop_gradient = False
+    >>> (w * w).backward()
+    >>> w.gradient()
+    array([6.])
+    """
+    if grad is not None and not isinstance(grad, Variable):
+        grad = _core.to_variable(grad, None, self.dtype)
+    retain = bool(retain_graph or create_graph)
+    _core.backward([self], [] if grad is None else [grad], retain, bool(create_graph))
+
+
+def gradient(self):
+    """The gradient as a NumPy array; None where there is none.
+
+    Returns
+    -------
+    numpy.ndarray or (numpy.ndarray, numpy.ndarray)
+        The sparse gradient of an embedding comes as (values, row numbers), as in Fluid.
+    """
+    grad = self.grad
+    if grad is None:
+        return None
+    if _core.is_selected_rows(grad):
+        return _core.rows_value(grad).numpy(), np.array(_core.rows(grad), "int64")
+    return grad.numpy()
+
+
+class HookHandle:
+    """Takes a hook away again: ``handle.remove()``."""
+
+    __slots__ = ("_variable", "_id")
+
+    def __init__(self, variable, number):
+        self._variable, self._id = variable, number
+
+    def remove(self):
+        """Take the hook away. A second call does nothing."""
+        if self._variable is not None:
+            _core.remove_hook(self._variable, self._id)
+            self._variable = None
+
+
+def register_hook(self, hook):
+    """Call ``hook(grad)`` once a pass, on the complete gradient of this variable.
+
+    Parameters
+    ----------
+    hook : callable
+        Takes the gradient; what it returns takes its place, None leaves it.
+
+    Returns
+    -------
+    HookHandle
+        ``remove()`` takes the hook away.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        Where the variable gets no gradient.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.to_variable([3.0])
+    >>> w.stop_gradient = False
+    >>> handle = w.register_hook(lambda g: g * 2)
+    >>> (w * w).backward()
+    >>> w.gradient()
+    array([12.])
+    """
+    if not callable(hook):
+        raise ArgumentTypeError(
+            f"register_hook: hook must be a function of the gradient, got {kind_of(hook)}"
+        )
+    return HookHandle(self, _core.add_hook(self, hook))
+
+
+def retain_grads(self):
+    """Keep the gradient of this intermediate variable in ``grad``; leaves keep theirs anyway."""
+    _core.retain_grad(self)
+
+
+# LoD ----------------------------------------------------------------------------------------------
+
+
+def lod(self):
+    """Offsets of the sequences, a list for each level: ``[[0, 2, 5]]``. Empty for plain tensors."""
+    return _core.lod(self)
+
+
+def set_lod(self, offsets):
+    """Give the rows a division into sequences. InvalidArgumentError where it does not fit them."""
+    _core.set_lod(self, offsets)
+
+
+def recursive_sequence_lengths(self):
+    """Lengths of the sequences, a list for each level: ``[[2, 3]]``."""
+    return _core.offsets_to_lengths(_core.lod(self))
+
+
+def set_recursive_sequence_lengths(self, lengths):
+    """As `set_lod`, from lengths."""
+    _core.set_lod(self, _core.lengths_to_offsets(lengths))
+
+
+# Shape and type -----------------------------------------------------------------------------------
+
+
+def astype(self, dtype):
+    """The values in another type; gradients flow back through float types.
+
+    >>> import dygraph
+    >>> dygraph.to_variable([1.7]).astype("int32").numpy()
+    array([1], dtype=int32)
+    """
+    if dtype is None:
+        raise ArgumentTypeError("astype: dtype must be an element type, got None")
+    dtype = _core.dtype_of(dtype)
+    if dtype == self.dtype:
+        return ops.assign(self)
+    return ops.cast(self, in_dtype=self.dtype, out_dtype=dtype)
+
+
+def reshape(self, *shape):
+    """The same elements in another shape, given as numbers or as one list.
+
+    Parameters
+    ----------
+    *shape : int
+        One size may be -1 (what is left); 0 keeps the size of that axis, as in Fluid.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> dygraph.to_variable(np.arange(6)).reshape(2, -1).shape
+    (2, 3)
+    """
+    if len(shape) == 1 and not hasattr(type(shape[0]), "__index__"):
+        shape = shape[0]
+        if isinstance(shape, str) or not hasattr(shape, "__iter__"):
+            raise ArgumentTypeError(f"reshape: shape must be integers, got {kind_of(shape)}")
+    elif len(shape) == 1 and isinstance(shape[0], (Variable, np.ndarray)) and shape[0].ndim:
+        shape = shape[0].tolist()
+    return ops.reshape2(self, shape=[check.integer(n, "reshape: a size", -1) for n in shape])
+
+
+def transpose(self, *perm):
+    """The axes in another order; without arguments reversed.
+
+    >>> import dygraph, numpy as np
+    >>> dygraph.to_variable(np.zeros((2, 3, 4))).transpose(2, 0, 1).shape
+    (4, 2, 3)
+    """
+    rank = self.ndim
+    if len(perm) == 1 and isinstance(perm[0], (list, tuple)):
+        perm = perm[0]
+    if not perm:
+        perm = range(rank - 1, -1, -1)
+    axes = [check.axis(p, rank, "transpose: an axis") for p in perm]
+    if sorted(axes) != list(range(rank)):
+        raise InvalidArgumentError(
+            f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}"
+        )
+    return ops.transpose2(self, axis=axes) if rank else ops.assign(self)
+
+
+def flatten(self):
+    """All elements in one axis."""
+    return ops.reshape2(self, shape=[-1])
+
+
+def _reduce(op, what):
+    def method(self, axis=None, keepdim=False):
+        if axis is None:
+            return op(self, dim=[0], keep_dim=bool(keepdim), reduce_all=True)
+        axes = axis if isinstance(axis, (list, tuple)) else [axis]
+        if not axes:
+            raise InvalidArgumentError(f"{what}: axis must name at least one axis, got {axis}")
+        axes = [check.axis(a, self.ndim, f"{what}: axis") for a in axes]
+        if len(set(axes)) != len(axes):
+            raise InvalidArgumentError(f"{what}: axis must name each axis once, got {axis}")
+        if len(axes) == self.ndim:
+            return op(self, dim=[0], keep_dim=bool(keepdim), reduce_all=True)
+        return op(self, dim=axes, keep_dim=bool(keepdim), reduce_all=False)
+
+    method.__name__ = what
+    method.__qualname__ = f"Variable.{what}"
+    method.__doc__ = (
+        f"The {what} over `axis` (an int or several; None: over all, giving shape ``()``).\n\n"
+        "`keepdim` leaves the axes in the shape with size 1. OutOfRangeError for an axis that is not there."
+    )
+    return method
+
+
+# In place -----------------------------------------------------------------------------------------
+
+
+def _other(self, value):
+    return value if isinstance(value, Variable) else _core.to_variable(value, None, self.dtype)
+
+
+def _in_place(compute, name, doc):
+    def method(self, *args, **kwargs):
+        result = compute(self, *args, **kwargs)
+        if result.shape != self.shape or result.dtype != self.dtype:
+            raise InvalidArgumentError(
+                f"{name}: the result must keep shape {list(self.shape)} and type {self.dtype}, "
+                f"got {list(result.shape)} of {result.dtype}"
+            )
+        _core.become(self, result)
+        return self
+
+    method.__name__ = name
+    method.__qualname__ = f"Variable.{name}"
+    method.__doc__ = doc + (
+        "\n\nGives this variable. RuntimeError for a leaf that needs a gradient while recording: "
+        "write under ``dygraph.no_grad()``."
+    )
+    return method
+
+
+def set_value(self, value):
+    """Write other values of the same shape and type; the tape and sharers keep the old ones."""
+    if value is None or isinstance(value, (str, bytes)):
+        raise ArgumentTypeError(f"set_value: value must be an array, got {kind_of(value)}")
+    if not isinstance(value, Variable) and self.dtype is not None:
+        value = np.asarray(value)
+        target = str(self.dtype)
+        if target != "bfloat16" and value.dtype != target and np.can_cast(
+            value.dtype, target, "same_kind"
+        ):
+            value = value.astype(target)
+    _core.set_value(self, value)
+
+
+# Copies, arrays, numbers --------------------------------------------------------------------------
+
+
+def clone(self):
+    """A copy that gradients flow through."""
+    return ops.assign(self)
+
+
+def to(self, place):
+    """The values on another place; the variable itself if they are there."""
+    if not isinstance(place, (_core.Place, str)):
+        raise ArgumentTypeError(f"to: place must be a place, got {kind_of(place)}")
+    if place == self.place:
+        return self
+    return _core.to_place(self, place)
+
+
+def cpu(self):
+    """The values in host memory; the variable itself if they are there."""
+    return to(self, _core.CPUPlace())
+
+
+def tolist(self):
+    """The values as nested lists of Python numbers; a number for a 0-d variable."""
+    return _core.view(self).tolist()
+
+
+def array(self, dtype=None, copy=None):
+    """What ``np.asarray(x)`` asks for: a read-only view, or a copy where one is asked for."""
+    if dtype is not None and np.dtype(dtype) != _core.view(self).dtype:
+        if copy is False:
+            raise InvalidArgumentError(
+                f"an array of {np.dtype(dtype)} cannot be had without a copy from {self.dtype}"
+            )
+        return _core.view(self).astype(dtype)
+    return self.numpy() if copy else _core.view(self)
+
+
+def length(self):
+    """Size of the first axis. TypeError for a 0-d variable, as in NumPy."""
+    if not self.shape:
+        raise ArgumentTypeError("len() of a 0-d variable: it has no axis")
+    return self.shape[0]
+
+
+def iterate(self):
+    """The entries along the first axis."""
+    if not self.shape:
+        raise ArgumentTypeError("iteration over a 0-d variable: it has no axis")
+    return (self[i] for i in range(self.shape[0]))
+
+
+def _arrays(self):
+    if _core.is_selected_rows(self):
+        raise ArgumentTypeError("selected rows cannot be copied or pickled. Take to_dense() first")
+    return None if self.dtype is None else self.numpy()
+
+
+def _rebuild(cls, values, dtype, offsets, flags, name, state):
+    made = cls.__new__(cls)
+    if values is not None:
+        Variable.__init__(made, values, lod=offsets or None, dtype=dtype)
+    made.stop_gradient, made.persistable = flags
+    if name:
+        made.name = name
+    if state:
+        made.__dict__.update(state)
+    return made
+
+
+def reduce(self, protocol=2):
+    """Pickled are values, LoD, flags, name and attributes; not gradient, hooks and history."""
+    dtype = None if self.dtype is None else str(self.dtype)
+    offsets = _core.lod(self) if self.dtype is not None else None
+    flags = (self.stop_gradient, self.persistable)
+    state = dict(getattr(self, "__dict__", None) or {})
+    return _rebuild, (type(self), _arrays(self), dtype, offsets, flags, self.name, state)
+
+
+def deepcopy(self, memo):
+    """Independent values with the same flags, without history, as pickle gives them."""
+    import copy
+
+    parts = list(reduce(self)[1])
+    parts[6] = copy.deepcopy(parts[6], memo)
+    made = memo[id(self)] = _rebuild(*parts)
+    return made
+
+
+def shallow_copy(self):
+    """As ``copy.deepcopy``, with shared attributes."""
+    return _rebuild(*reduce(self)[1])
+
+
+# Rarer operators ----------------------------------------------------------------------------------
+
+
+def _pair(a, b):
+    """Both sides of an operator as Variables of one type; numbers take the other side's."""
+    pair = []
+    for value, other in ((a, b), (b, a)):
+        if not isinstance(value, Variable):
+            if not hasattr(value, "__array__") and not isinstance(value, (int, float)):
+                return None
+            value = _core.to_variable(value, None, None if hasattr(value, "__array__") else other.dtype)
+        pair.append(value)
+    common = _core.promote(pair[0].dtype, pair[1].dtype)
+    return [v if v.dtype == common else astype(v, common) for v in pair]
+
+
+def _binary(name):
+    def operator(a, b):
+        pair = _pair(a, b)
+        return NotImplemented if pair is None else getattr(ops, name)(*pair)
+
+    return operator
+
+
+def _logical(name):
+    def operator(a, b):
+        pair = _pair(a, b)
+        if pair is None:
+            return NotImplemented
+        for v in pair:
+            if v.dtype != _core.bool_:
+                raise ArgumentTypeError(f"&, | and ^ combine bool variables, got {v.dtype}")
+        return getattr(ops, name)(*pair)
+
+    return operator
+
+
+def invert(a):
+    if a.dtype != _core.bool_:
+        raise ArgumentTypeError(f"~ inverts a bool variable, got {a.dtype}")
+    return ops.logical_not(a)
+
+
+# Parameter ----------------------------------------------------------------------------------------
+
+
+class Parameter(Variable):
+    """A Variable that a layer owns and an optimizer trains.
+
+    Parameters
+    ----------
+    value : array_like or Variable
+    trainable : bool
+        False: no gradient, no update.
+    name : str, optional
+
+    Attributes
+    ----------
+    learning_rate : float
+        Factor on the optimizer's.
+    regularizer : object or None
+        Wins over the optimizer's.
+    do_model_average : bool
+    """
+
+    learning_rate = 1.0
+    regularizer = None
+    gradient_clip = None
+    do_model_average = True
+
+    def __init__(self, value=None, lod=None, dtype=None, trainable=True, name=None):
+        if value is None or isinstance(value, (str, bytes)):
+            raise ArgumentTypeError(f"Parameter: value must be an array, got {kind_of(value)}")
+        Variable.__init__(self, value, lod=lod, dtype=dtype, stop_gradient=not trainable, name=name)
+        self.persistable = True
+
+    @property
+    def trainable(self):
+        """False: no gradient, no update. The opposite of ``stop_gradient``."""
+        return not self.stop_gradient
+
+    @trainable.setter
+    def trainable(self, value):
+        self.stop_gradient = not value
+
+
+_methods = {
+    "backward": backward,
+    "gradient": gradient,
+    "register_hook": register_hook,
+    "retain_grads": retain_grads,
+    "lod": lod,
+    "set_lod": set_lod,
+    "recursive_sequence_lengths": recursive_sequence_lengths,
+    "set_recursive_sequence_lengths": set_recursive_sequence_lengths,
+    "astype": astype,
+    "cast": astype,
+    "reshape": reshape,
+    "transpose": transpose,
+    "T": property(lambda self: transpose(self), doc="The axes reversed."),
+    "flatten": flatten,
+    "sum": _reduce(lambda *a, **k: ops.reduce_sum(*a, **k), "sum"),
+    "mean": _reduce(lambda *a, **k: ops.reduce_mean(*a, **k), "mean"),
+    "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
+    "min": _reduce(lambda *a, **k: ops.reduce_min(*a, **k), "min"),
+    "add_": _in_place(lambda x, y: x + _other(x, y), "add_", "Add `y` in place."),
+    "subtract_": _in_place(lambda x, y: x - _other(x, y), "subtract_", "Subtract `y` in place."),
+    "multiply_": _in_place(lambda x, y: x * _other(x, y), "multiply_", "Multiply by `y` in place."),
+    "scale_": _in_place(
+        lambda x, scale=1.0, bias=0.0: ops.scale(x, scale=scale, bias=bias),
+        "scale_",
+        "``x = scale * x + bias`` in place.",
+    ),
+    "fill_": _in_place(
+        lambda x, value: ops.fill_any_like(x, value=check.number(value, "fill_: value")),
+        "fill_",
+        "Write `value` everywhere.",
+    ),
+    "zero_": _in_place(lambda x: ops.fill_any_like(x, value=0.0), "zero_", "Write zeros."),
+    "set_value": set_value,
+    "clone": clone,
+    "copy": clone,
+    "to": to,
+    "cpu": cpu,
+    "tolist": tolist,
+    "_repr_html_": printing.html,
+    "__array__": array,
+    "__array_priority__": 100.0,
+    "__array_ufunc__": None,  # so that array + x asks x
+    "__len__": length,
+    "__iter__": iterate,
+    "__repr__": printing.text,
+    "__getitem__": indexing.getitem,
+    "__setitem__": indexing.setitem,
+    "__reduce_ex__": reduce,
+    "__deepcopy__": deepcopy,
+    "__copy__": shallow_copy,
+    "__floordiv__": _binary("elementwise_floordiv"),
+    "__mod__": _binary("elementwise_mod"),
+    "__and__": _logical("logical_and"),
+    "__or__": _logical("logical_or"),
+    "__xor__": _logical("logical_xor"),
+    "__invert__": invert,
+    "__abs__": lambda x: ops.abs(x),
+}
+for _name, _method in _methods.items():
+    _core.set_type_attribute(_name, _method)
+del _name, _method
