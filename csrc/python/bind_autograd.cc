@@ -138,8 +138,8 @@ void BindAutograd(py::module_& m) {
     CurrentThread().grad_off_reason = on || reason.empty() ? nullptr : &*reasons->insert(reason).first;
   }, py::arg("on"), py::arg("reason") = "");
   m.def("add_hook", &AddPythonHook);
-  m.def("remove_hook", [](const VarRef& var, uint64_t handle) { var->RemoveHook(handle); });
-  m.def("retain_grad", [](const VarRef& var) { var->RetainGrad(); });
+  m.def("remove_hook", [](const Given& var, uint64_t handle) { var->RemoveHook(handle); });
+  m.def("retain_grad", [](const Given& var) { var->RetainGrad(); });
   m.def("record_function", &RecordFunction, py::arg("name"), py::arg("inputs"), py::arg("outputs"), py::arg("backward"),
         py::arg("saved_outputs") = std::vector<uint32_t>());
   m.def("saved", [](const VarRef& root) {

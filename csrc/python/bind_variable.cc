@@ -43,12 +43,12 @@ void TellRead(Variable& v, const char* how) {
 void BindVariable(py::module_& m) {
   m.def("to_variable", &ToVariable, py::arg("value"), py::arg("lod") = py::none(), py::arg("dtype") = py::none(),
         py::arg("name") = py::none());
-  m.def("view", [](const VarRef& v) {
+  m.def("view", [](const Given& v) {
     TellRead(*v, "np.asarray()");
     return Steal(ViewOfTensor(v->value().ToDense()));
   });
-  m.def("lod", [](const VarRef& v) { return Steal(LoDToPython(v->tensor().lod_levels())); });
-  m.def("set_lod", [](const VarRef& v, py::object lod) {
+  m.def("lod", [](const Given& v) { return Steal(LoDToPython(v->tensor().lod_levels())); });
+  m.def("set_lod", [](const Given& v, py::object lod) {
     Tensor t = v->tensor();
     t.SetLoD(LoDFromPython(lod.ptr()));
     v->SetValue(Value(std::move(t)));
@@ -56,8 +56,8 @@ void BindVariable(py::module_& m) {
   m.def("lengths_to_offsets", [](py::object lengths) { return Steal(LoDToPython(LengthsToOffsets(LoDFromPython(lengths.ptr())))); });
   m.def("offsets_to_lengths", [](py::object offsets) { return Steal(LoDToPython(OffsetsToLengths(LoDFromPython(offsets.ptr())))); });
   // Takes over value and producer: how in-place operations end.
-  m.def("become", [](const VarRef& v, const VarRef& result) { v->Become(*result); });
-  m.def("set_value", [](const VarRef& v, py::object value) {
+  m.def("become", [](const Given& v, const Given& result) { v->Become(*result); });
+  m.def("set_value", [](const Given& v, py::object value) {
     Tensor t = IsVariable(value.ptr()) ? VarOf(value.ptr()).tensor()
                                        : TensorFromPython(value.ptr(), v->value().empty() ? DType::kUnset : v->value().dtype());
     if (!v->value().empty()) {
@@ -68,38 +68,38 @@ void BindVariable(py::module_& m) {
     }
     v->SetValue(Value(CopyTo(t, v->value().empty() ? CurrentThread().place : v->value().place())));
   });
-  m.def("storage_id", [](const VarRef& v) { return reinterpret_cast<uintptr_t>(v->tensor().storage().get()); },
+  m.def("storage_id", [](const Given& v) { return reinterpret_cast<uintptr_t>(v->tensor().storage().get()); },
         "Identity of the storage: equal for variables that share it.");
-  m.def("data_pointer", [](const VarRef& v) { return reinterpret_cast<uintptr_t>(v->tensor().raw_data()); });
-  m.def("layout", [](const VarRef& v) { return v->tensor().layout() == Layout::kNHWC ? "NHWC" : "NCHW"; });
-  m.def("to_layout", [](const VarRef& v, const std::string& layout) {
+  m.def("data_pointer", [](const Given& v) { return reinterpret_cast<uintptr_t>(v->tensor().raw_data()); });
+  m.def("layout", [](const Given& v) { return v->tensor().layout() == Layout::kNHWC ? "NHWC" : "NCHW"; });
+  m.def("to_layout", [](const Given& v, const std::string& layout) {
     ENFORCE(layout == "NCHW" || layout == "NHWC", InvalidArgument, "the layout must be NCHW or NHWC, got '", layout, "'");
     Value value(layout == "NHWC" ? ToLayout(v->tensor(), Layout::kNHWC) : v->tensor().Plain());
     VarRef out = Variable::Make(std::move(value));
     out->value_number = v->value_number;
     return out;
   });
-  m.def("to_place", [](const VarRef& v, py::object place) {
+  m.def("to_place", [](const Given& v, py::object place) {
     VarRef out = Variable::Make(Value(CopyTo(v->tensor(), PlaceFromPython(place.ptr()))));
     out->value_number = v->value_number;
     return out;
   });
-  m.def("is_selected_rows", [](const VarRef& v) { return v->value().is_rows(); });
-  m.def("rows", [](const VarRef& v) {
+  m.def("is_selected_rows", [](const Given& v) { return v->value().is_rows(); });
+  m.def("rows", [](const Given& v) {
     TellRead(*v, "rows()");
     return v->value().rows().rows();
   });
-  m.def("height", [](const VarRef& v) { return v->value().rows().height(); });
-  m.def("rows_value", [](const VarRef& v) { return Variable::Make(Value(v->value().rows().value())); });
-  m.def("to_dense", [](const VarRef& v) {
+  m.def("height", [](const Given& v) { return v->value().rows().height(); });
+  m.def("rows_value", [](const Given& v) { return Variable::Make(Value(v->value().rows().value())); });
+  m.def("to_dense", [](const Given& v) {
     TellRead(*v, "to_dense()");
     return Variable::Make(Value(v->value().ToDense()));
   });
-  m.def("merged", [](const VarRef& v) {
+  m.def("merged", [](const Given& v) {
     TellRead(*v, "merged()");
     return Variable::Make(Value(v->value().rows().Merged()));
   });
-  m.def("make_selected_rows", [](const std::vector<int64_t>& rows, int64_t height, const VarRef& value) {
+  m.def("make_selected_rows", [](const std::vector<int64_t>& rows, int64_t height, const Given& value) {
     return Variable::Make(Value(MakeRef<SelectedRows>(rows, height, value->tensor().Plain())));
   });
   m.def("set_type_attribute", [](const std::string& name, py::object value) { SetTypeAttribute(name.c_str(), value.ptr()); });
