@@ -92,7 +92,7 @@ def set_flags(flags):
 def warn_about_environment():
     """Warn of FLAGS_ variables that no flag answers to, and of values that do not fit theirs."""
     for name, nearest in _core.unknown_environment_flags():
-        hint = f" Did you mean {nearest}?" if nearest else ""
-        warnings.warn(f"the environment sets {name}, which is no flag.{hint}", stacklevel=3)
+        hint = f" Did you mean FLAGS_{nearest}?" if nearest else ""
+        warnings.warn(f"the environment sets FLAGS_{name}, which is no flag.{hint}", stacklevel=3)
     for problem in _core.flag_problems():
         warnings.warn(problem, stacklevel=3)

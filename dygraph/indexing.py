@@ -104,8 +104,7 @@ def getitem(x, index):
         x = ops.strided_slice(
             x, axes=chosen.axes, starts=chosen.starts, ends=chosen.ends, strides=chosen.steps
         )
-        if chosen.picked:
-            x = ops.squeeze2(x, axes=chosen.picked)
+        shape = [n for axis, n in enumerate(x.shape) if axis not in chosen.picked]
     elif chosen.axes:
         x = ops.slice(
             x,
@@ -114,9 +113,19 @@ def getitem(x, index):
             ends=chosen.ends,
             decrease_axis=chosen.picked,
         )
-    elif not chosen.added:
-        return ops.assign(x)
-    return ops.unsqueeze2(x, axes=chosen.added) if chosen.added else x
+        shape = list(x.shape)
+    else:
+        shape = list(x.shape)
+    for axis in chosen.added:
+        shape.insert(axis, 1)
+    if chosen.axes and shape == list(x.shape):
+        return x
+    return ops.reshape2(x, shape=_literal(shape))
+
+
+def _literal(shape):
+    """A shape as reshape2 reads it, where 0 would copy a size of the input and -1 gives 0 elements."""
+    return [-1 if n == 0 else n for n in shape] if shape.count(0) == 1 else shape
 
 
 def setitem(x, index, value):

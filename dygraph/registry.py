@@ -173,8 +173,8 @@ def run_op(type, inputs, attrs=None, outputs=None):
 
     Raises
     ------
-    NotFoundError
-        (a KeyError) for an unknown operator, slot or attribute, with near spellings.
+    NotFoundError, ArgumentTypeError
+        For an unknown operator, slot or attribute, with near spellings.
     InvalidArgumentError, ArgumentTypeError
         From the operator's own rules.
 

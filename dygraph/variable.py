@@ -262,7 +262,7 @@ def set_value(self, value):
     """Write other values of the same shape and type; the tape and sharers keep the old ones."""
     if value is None or isinstance(value, (str, bytes)):
         raise ArgumentTypeError(f"set_value: value must be an array, got {kind_of(value)}")
-    if not isinstance(value, Variable) and self.dtype is not None:
+    if not isinstance(value, Variable) and not _core.is_empty(self):
         value = np.asarray(value)
         target = str(self.dtype)
         if target != "bfloat16" and value.dtype != target and np.can_cast(
@@ -324,12 +324,6 @@ def iterate(self):
     return (self[i] for i in range(self.shape[0]))
 
 
-def _arrays(self):
-    if _core.is_selected_rows(self):
-        raise ArgumentTypeError("selected rows cannot be copied or pickled. Take to_dense() first")
-    return None if self.dtype is None else self.numpy()
-
-
 def _rebuild(cls, values, dtype, offsets, flags, name, state):
     made = cls.__new__(cls)
     if values is not None:
@@ -344,11 +338,14 @@ def _rebuild(cls, values, dtype, offsets, flags, name, state):
 
 def reduce(self, protocol=2):
     """Pickled are values, LoD, flags, name and attributes; not gradient, hooks and history."""
-    dtype = None if self.dtype is None else str(self.dtype)
-    offsets = _core.lod(self) if self.dtype is not None else None
     flags = (self.stop_gradient, self.persistable)
-    state = dict(getattr(self, "__dict__", None) or {})
-    return _rebuild, (type(self), _arrays(self), dtype, offsets, flags, self.name, state)
+    state = dict(self.__dict__)
+    if _core.is_empty(self):
+        return _rebuild, (type(self), None, None, None, flags, self.name, state)
+    if _core.is_selected_rows(self):
+        raise ArgumentTypeError("selected rows cannot be copied or pickled. Pass to_dense() on")
+    values = self.numpy(), str(self.dtype), _core.lod(self)
+    return _rebuild, (type(self), *values, flags, self.name, state)
 
 
 def deepcopy(self, memo):

@@ -77,6 +77,7 @@ void BindVariable(py::module_& m) {
   m.def("to_place", [](const VarRef& v, py::object place) {
     return Variable::Make(Value(CopyTo(v->tensor(), PlaceFromPython(place.ptr()))));
   });
+  m.def("is_empty", [](const VarRef& v) { return v->value().empty(); });
   m.def("is_selected_rows", [](const VarRef& v) { return v->value().is_rows(); });
   m.def("rows", [](const VarRef& v) { return v->value().rows().rows(); });
   m.def("height", [](const VarRef& v) { return v->value().rows().height(); });

@@ -23,7 +23,7 @@ def var(values, dtype="float32", grad=False):
 
 
 def python(code, **environment):
-    env = {**os.environ, **environment}
+    env = {k: v for k, v in os.environ.items() if k != "GOMP_SPINCOUNT"} | environment
     env["PYTHONPATH"] = os.path.dirname(os.path.dirname(dygraph.__file__))
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120
@@ -47,9 +47,9 @@ class TestRegistry:
             dygraph.op_info("rellu")
         with pytest.raises(KeyError, match="relu"):
             dygraph.run_op("rellu", {"X": var([1.0])})
-        with pytest.raises(KeyError, match="scale"):
+        with pytest.raises((KeyError, TypeError), match="scale"):
             dygraph.run_op("scale", {"X": var([1.0])}, {"scael": 2.0})
-        with pytest.raises(KeyError):
+        with pytest.raises((KeyError, TypeError)):
             dygraph.run_op("relu", {"Y": var([1.0])})
         with pytest.raises(AttributeError, match="relu"):
             dygraph.functional.rellu  # noqa: B018
@@ -348,7 +348,7 @@ class TestImport:
     def test_spin_count_is_the_users_if_set(self):
         code = "import dygraph, os; print(os.environ.get('GOMP_SPINCOUNT'))"
         assert python(code, GOMP_SPINCOUNT="77").stdout.strip() == "77"
-        assert python(code, OMP_WAIT_POLICY="passive").stdout.strip() in ("None", "77")
+        assert python(code, OMP_WAIT_POLICY="passive").stdout.strip() == "None"
 
     def test_public_names(self):
         for name in ("float32", "int64", "bool_", "Layer", "ParamAttr", "PyLayer", "nn", "optimizer"):
