@@ -16,9 +16,19 @@ import os as _os
 if "OMP_WAIT_POLICY" not in _os.environ:
     _os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-from dygraph import _core, clip, errors, functional, initializer, memory, nn, optimizer  # noqa: E402
+from dygraph import (  # noqa: E402  # noqa: E402
+    _core,
+    clip,
+    errors,
+    functional,
+    initializer,
+    memory,
+    nn,
+    optimizer,
+    regularizer,
+    unique_name,
+)
 from dygraph import flags as _flags  # noqa: E402
-from dygraph import regularizer, unique_name  # noqa: E402
 from dygraph._core import (  # noqa: E402
     CPUPlace,
     CUDAPinnedPlace,

@@ -128,6 +128,8 @@ def to_variable(value, lod=None, name=None, zero_copy=None, dtype=None):
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
+    if type(value) is np.ndarray and lod is None and name is None and dtype is None:
+        return _core.to_variable(value)
     if name is not None and not isinstance(name, str):
         raise ArgumentTypeError(f"to_variable: name must be a string, got {kind_of(name)}")
     if isinstance(value, Variable):
@@ -182,7 +184,9 @@ def _variables(value, what):
         return [value]
     if isinstance(value, (list, tuple)):
         return [check.variable(v, f"grad: {what}[{i}]") for i, v in enumerate(value)]
-    raise ArgumentTypeError(f"grad: {what} must be a Variable or a list of them, got {kind_of(value)}")
+    raise ArgumentTypeError(
+        f"grad: {what} must be a Variable or a list of them, got {kind_of(value)}"
+    )
 
 
 def grad(

@@ -36,9 +36,7 @@ class Context:
     @property
     def saved_variables(self):
         """What `save_for_backward` kept, in its order."""
-        return tuple(
-            self._outputs[v] if isinstance(v, int) else v for v in self._saved
-        )
+        return tuple(self._outputs[v] if isinstance(v, int) else v for v in self._saved)
 
     def saved_tensor(self):
         """`saved_variables`, under Paddle's name."""

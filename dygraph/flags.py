@@ -70,7 +70,9 @@ def set_flags(flags):
     >>> dygraph.set_flags({"FLAGS_kernel_library": ""})
     """
     if not isinstance(flags, dict):
-        raise ArgumentTypeError(f"set_flags: flags must be a dict of names to values, got {kind_of(flags)}")
+        raise ArgumentTypeError(
+            f"set_flags: flags must be a dict of names to values, got {kind_of(flags)}"
+        )
     known = _core.all_flags()
     names = {_known(name, known): value for name, value in flags.items()}
     for name, value in names.items():

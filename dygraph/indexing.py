@@ -57,8 +57,9 @@ class Selection:
         self._add(axis, i, i + 1, 1)
 
     def _slice(self, item, axis, size):
-        start, stop, step = (None if v is None else position(v) for v in
-                             (item.start, item.stop, item.step))
+        start, stop, step = (
+            None if v is None else position(v) for v in (item.start, item.stop, item.step)
+        )
         if step == 0:
             raise InvalidArgumentError("the step of a slice cannot be 0")
         start, stop, step = slice(start, stop, step).indices(size)

@@ -281,8 +281,10 @@ def _as_number(value):
 
 
 def _checked(parameter_list, kind):
-    if parameter_list is None or isinstance(parameter_list, (str, Variable)) or not hasattr(
-        parameter_list, "__iter__"
+    if (
+        parameter_list is None
+        or isinstance(parameter_list, (str, Variable))
+        or not hasattr(parameter_list, "__iter__")
     ):
         raise ArgumentTypeError(
             f"{kind}: parameter_list must be a list of parameters, such as model.parameters(), "
@@ -290,7 +292,9 @@ def _checked(parameter_list, kind):
         )
     parameters = list(parameter_list)
     if not parameters:
-        raise InvalidArgumentError(f"{kind}: parameter_list must hold a parameter, got an empty list")
+        raise InvalidArgumentError(
+            f"{kind}: parameter_list must hold a parameter, got an empty list"
+        )
     seen = set()
     for i, p in enumerate(parameters):
         check.variable(p, f"{kind}: parameter_list[{i}]")

@@ -48,8 +48,14 @@ class OpDescription:
         for title, group in (("inputs", self.inputs), ("outputs", self.outputs)):
             lines.append(f"{title}:")
             for s in group:
-                marks = [m for m in ("duplicable", "dispensable", "intermediate", "extra") if getattr(s, m)]
-                lines.append(f"  {s.name}{' (' + ', '.join(marks) + ')' if marks else ''}: {s.help}")
+                marks = [
+                    m
+                    for m in ("duplicable", "dispensable", "intermediate", "extra")
+                    if getattr(s, m)
+                ]
+                lines.append(
+                    f"  {s.name}{' (' + ', '.join(marks) + ')' if marks else ''}: {s.help}"
+                )
         lines.append("attributes:" if self.attrs else "attributes: none")
         for a in self.attrs:
             kind = "dtype" if a.is_dtype else a.type

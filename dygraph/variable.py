@@ -265,8 +265,10 @@ def set_value(self, value):
     if not isinstance(value, Variable) and not _core.is_empty(self):
         value = np.asarray(value)
         target = str(self.dtype)
-        if target != "bfloat16" and value.dtype != target and np.can_cast(
-            value.dtype, target, "same_kind"
+        if (
+            target != "bfloat16"
+            and value.dtype != target
+            and np.can_cast(value.dtype, target, "same_kind")
         ):
             value = value.astype(target)
     _core.set_value(self, value)
@@ -363,49 +365,6 @@ def shallow_copy(self):
     return _rebuild(*reduce(self)[1])
 
 
-# Rarer operators ----------------------------------------------------------------------------------
-
-
-def _pair(a, b):
-    """Both sides of an operator as Variables of one type; numbers take the other side's."""
-    pair = []
-    for value, other in ((a, b), (b, a)):
-        if not isinstance(value, Variable):
-            if not hasattr(value, "__array__") and not isinstance(value, (int, float)):
-                return None
-            value = _core.to_variable(value, None, None if hasattr(value, "__array__") else other.dtype)
-        pair.append(value)
-    common = _core.promote(pair[0].dtype, pair[1].dtype)
-    return [v if v.dtype == common else astype(v, common) for v in pair]
-
-
-def _binary(name):
-    def operator(a, b):
-        pair = _pair(a, b)
-        return NotImplemented if pair is None else getattr(ops, name)(*pair)
-
-    return operator
-
-
-def _logical(name):
-    def operator(a, b):
-        pair = _pair(a, b)
-        if pair is None:
-            return NotImplemented
-        for v in pair:
-            if v.dtype != _core.bool_:
-                raise ArgumentTypeError(f"&, | and ^ combine bool variables, got {v.dtype}")
-        return getattr(ops, name)(*pair)
-
-    return operator
-
-
-def invert(a):
-    if a.dtype != _core.bool_:
-        raise ArgumentTypeError(f"~ inverts a bool variable, got {a.dtype}")
-    return ops.logical_not(a)
-
-
 # Parameter ----------------------------------------------------------------------------------------
 
 
@@ -500,12 +459,6 @@ _methods = {
     "__reduce_ex__": reduce,
     "__deepcopy__": deepcopy,
     "__copy__": shallow_copy,
-    "__floordiv__": _binary("elementwise_floordiv"),
-    "__mod__": _binary("elementwise_mod"),
-    "__and__": _logical("logical_and"),
-    "__or__": _logical("logical_or"),
-    "__xor__": _logical("logical_xor"),
-    "__invert__": invert,
     "__abs__": lambda x: ops.abs(x),
 }
 for _name, _method in _methods.items():

@@ -89,7 +89,9 @@ class Layer:
 
     def __init__(self, name_scope=None, dtype="float32"):
         if name_scope is not None and not isinstance(name_scope, str):
-            raise ArgumentTypeError(f"Layer: name_scope must be a string, got {kind_of(name_scope)}")
+            raise ArgumentTypeError(
+                f"Layer: name_scope must be a string, got {kind_of(name_scope)}"
+            )
         attributes = self.__dict__
         attributes["_parameters"] = {}
         attributes["_buffers"] = {}
@@ -268,9 +270,11 @@ class Layer:
 
     def _named(self, group, prefix, include_sublayers):
         seen = set()
-        layers = self.named_sublayers(prefix, include_self=True) if include_sublayers else [
-            (prefix, self)
-        ]
+        layers = (
+            self.named_sublayers(prefix, include_self=True)
+            if include_sublayers
+            else [(prefix, self)]
+        )
         for path, layer in layers:
             for name, value in getattr(layer, group).items():
                 if value is not None and id(value) not in seen:

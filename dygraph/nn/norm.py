@@ -75,7 +75,8 @@ class BatchNorm(Layer):
         self._is_test = bool(is_test)
         self._act = activation(act, "BatchNorm")
         self.weight = self.create_parameter(
-            [channels], ParamAttr.of(param_attr) or ParamAttr(trainable=False),
+            [channels],
+            ParamAttr.of(param_attr) or ParamAttr(trainable=False),
             default_initializer=Constant(1.0),
         )
         self.bias = self.create_parameter(
