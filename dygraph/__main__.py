@@ -72,7 +72,7 @@ def _square_error(net, x, y):
 
 
 def gradient_error(rng):
-    """Largest difference between backward and central differences, relative to the gradient's size."""
+    """Largest difference between backward and central differences, relative to the gradient."""
     net = _Net("float64")
     points, sides = _spirals(8, rng)
     x, y = dygraph.to_variable(points), dygraph.to_variable(sides)

@@ -74,7 +74,7 @@ class GradientClipByNorm:
 
 
 class GradientClipByGlobalNorm(GradientClipByNorm):
-    """All gradients are scaled by one factor, so that the norm of all together is at most `clip_norm`.
+    """All gradients are scaled by one factor, so that their common norm is at most `clip_norm`.
 
     ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013.)
     """

@@ -90,8 +90,9 @@ def position(item):
         return item.__index__()
     if isinstance(item, (bool, list, Variable)) or hasattr(item, "__array__"):
         raise UnimplementedError(
-            f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}. Pick rows by "
-            "number with dygraph.functional.gather(x, index), elements by a mask with masked_select"
+            f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}. "
+            "Pick rows by number with dygraph.functional.gather(x, index), elements by a mask with "
+            "masked_select"
         )
     raise ArgumentTypeError(
         f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}"
@@ -125,7 +126,7 @@ def getitem(x, index):
 
 
 def _literal(shape):
-    """A shape as reshape2 reads it, where 0 would copy a size of the input and -1 gives 0 elements."""
+    """A shape as reshape2 reads it, where 0 would copy a size of the input, and -1 gives 0."""
     return [-1 if n == 0 else n for n in shape] if shape.count(0) == 1 else shape
 
 

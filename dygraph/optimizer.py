@@ -152,8 +152,10 @@ class Optimizer:
         """Update the parameters to make `loss` smaller.
 
         Where ``loss.backward()`` has been called the gradients it left are used, as in Fluid, and
-        stay until `clear_gradients`. Where no parameter has a gradient, backward is called here, and
-        the gradients are cleared after the step, so that ``minimize(loss)`` alone makes a loop right.
+        stay until `clear_gradients`. Where no parameter has a gradient, backward is called here,
+        and
+        the gradients are cleared after the step, so that ``minimize(loss)`` alone makes a loop
+        right.
 
         Parameters
         ----------
@@ -212,7 +214,7 @@ class Optimizer:
             return self._last
         if callable(self._learning_rate):
             raise PreconditionNotMetError(
-                f"{type(self).__name__}: a learning rate that is computed is known after the first step"
+                f"{type(self).__name__}: a computed learning rate is known after the first step"
             )
         return self._learning_rate
 
@@ -319,8 +321,8 @@ class SGD(Optimizer):
 class Momentum(Optimizer):
     """Gradient descent with memory.
 
-    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``, or with
-    `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
+    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``,
+    or with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
     """
 
     operator = "momentum"

@@ -23,7 +23,8 @@ class OpDescription:
     ----------
     type, comment : str
     inputs, outputs : list of Item
-        With ``name``, ``python_name``, ``help``, ``duplicable``, ``dispensable``, ``intermediate``, ``extra``.
+        With ``name``, ``python_name``, ``help``, ``duplicable``, ``dispensable``,
+        ``intermediate``, ``extra``.
     attrs : list of Item
         With ``name``, ``help``, ``type``, ``default``, ``is_dtype``.
     kernels : list of str
@@ -73,7 +74,7 @@ class OpDescription:
 
 
 class Explanation:
-    """Which kernel a call would run: ``chosen``, and ``candidates`` as (kernel, chosen?, reason)."""
+    """Which kernel would run: ``chosen``, and ``candidates`` as (kernel, chosen?, reason)."""
 
     def __init__(self, kind, facts):
         self.type = kind

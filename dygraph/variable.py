@@ -226,7 +226,7 @@ def _reduce(op, what):
     method.__qualname__ = f"Variable.{what}"
     method.__doc__ = (
         f"The {what} over `axis` (an int or several; None: over all, giving shape ``()``).\n\n"
-        "`keepdim` leaves the axes in the shape with size 1. OutOfRangeError for an axis that is not there."
+        "`keepdim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too many."
     )
     return method
 

@@ -298,7 +298,7 @@ class Layer:
         return [b for _, b in self.named_buffers("", include_sublayers)]
 
     def apply(self, function):
-        """Call ``function(layer)`` for every layer below and then for this one. Gives this layer."""
+        """Call ``function(layer)`` for all layers below, then for this one. Gives this layer."""
         for layer in self._sub_layers.values():
             layer.apply(function)
         function(self)
@@ -401,7 +401,7 @@ class Layer:
         return self._add_hook("_pre_hooks", hook)
 
     def register_forward_post_hook(self, hook):
-        """Call ``hook(layer, inputs, outputs)`` after forward; what it gives replaces the outputs."""
+        """Call ``hook(layer, inputs, outputs)`` after forward; its result replaces the outputs."""
         return self._add_hook("_post_hooks", hook)
 
     def _add_hook(self, hooks, hook):
