@@ -38,6 +38,16 @@ class TestGradients:
         with pytest.raises(ValueError):
             (w * w).backward(np.ones(3))
 
+    @pytest.mark.parametrize("bad", [3, "a", [1.0], np.ones(1)])
+    def test_grad_takes_variables(self, bad):
+        w = var([1.0], grad=True)
+        with pytest.raises(TypeError):
+            w.grad = bad
+        with pytest.raises(ValueError):
+            w.grad = var([1.0, 2.0])
+        with pytest.raises(TypeError):
+            (w * w).backward("a")
+
     def test_second_pass_needs_retain_graph(self):
         w = var([1.0], grad=True)
         y = w * w
@@ -82,6 +92,32 @@ class TestGradients:
         w.grad = rows
         values, numbers = w.gradient()
         assert values.tolist() == [[1.0, 2.0], [3.0, 4.0]] and numbers.tolist() == [3, 1]
+
+
+class TestLoD:
+    def test_offsets_and_lengths(self):
+        x = var(np.zeros((5, 1)))
+        assert x.lod() == [] and x.recursive_sequence_lengths() == []
+        x.set_lod([[0, 1, 3], [0, 2, 2, 5]])
+        assert x.recursive_sequence_lengths() == [[1, 2], [2, 0, 3]]
+        x.set_recursive_sequence_lengths([[4, 1]])
+        assert x.lod() == [[0, 4, 5]]
+        x.set_lod(None)
+        assert x.lod() == []
+
+    def test_bad_offsets(self):
+        x = var(np.zeros((5, 1)))
+        for bad in ("a", 3, [1], [["a"]], [[0.5, 5]]):
+            with pytest.raises(TypeError):
+                x.set_lod(bad)
+        for bad in ([[0, 4]], [[1, 5]], [[0, 3, 2, 5]], [[0, 2], [0, 5]]):
+            with pytest.raises(ValueError):
+                x.set_lod(bad)
+        for bad in ("a", 3, [["a"]]):
+            with pytest.raises(TypeError):
+                x.set_recursive_sequence_lengths(bad)
+        with pytest.raises(ValueError):
+            x.set_recursive_sequence_lengths([[2, 2]])
 
 
 class TestShapes:
