@@ -17,7 +17,7 @@ def _chosen(rule, parameter):
 def _squares(gradient):
     if _core.is_selected_rows(gradient):
         gradient = _core.rows_value(_core.merged(gradient))
-    return float(ops.reduce_sum(ops.square(gradient), reduce_all=True))
+    return float(ops.reduce_sum(gradient * gradient, reduce_all=True))
 
 
 def _scaled(gradient, factor):

@@ -89,10 +89,11 @@ def test_variables_as_indices():
 
 @pytest.mark.parametrize("index", [3, -4, (0, 4), (0, 0, 0, 0), (..., ...)], ids=str)
 def test_out_of_range(index):
+    x = var(A)
     with pytest.raises(IndexError):
-        var(A)[index]
+        x[index]
     with pytest.raises(IndexError):
-        var(A)[index] = 0.0
+        x[index] = 0.0
 
 
 @pytest.mark.parametrize("index", ["a", 1.5, slice("a", None), (0, "b")], ids=str)
