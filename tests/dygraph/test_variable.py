@@ -38,6 +38,16 @@ class TestGradients:
         with pytest.raises(ValueError):
             (w * w).backward(np.ones(3))
 
+    @pytest.mark.parametrize("bad", [3, "a", [1.0], np.ones(1)])
+    def test_grad_takes_variables(self, bad):
+        w = var([1.0], grad=True)
+        with pytest.raises(TypeError):
+            w.grad = bad
+        with pytest.raises(ValueError):
+            w.grad = var([1.0, 2.0])
+        with pytest.raises(TypeError):
+            (w * w).backward("a")
+
     def test_second_pass_needs_retain_graph(self):
         w = var([1.0], grad=True)
         y = w * w
@@ -84,10 +94,38 @@ class TestGradients:
         assert values.tolist() == [[1.0, 2.0], [3.0, 4.0]] and numbers.tolist() == [3, 1]
 
 
+class TestLoD:
+    def test_offsets_and_lengths(self):
+        x = var(np.zeros((5, 1)))
+        assert x.lod() == [] and x.recursive_sequence_lengths() == []
+        x.set_lod([[0, 1, 3], [0, 2, 2, 5]])
+        assert x.recursive_sequence_lengths() == [[1, 2], [2, 0, 3]]
+        x.set_recursive_sequence_lengths([[4, 1]])
+        assert x.lod() == [[0, 4, 5]]
+        x.set_lod(None)
+        assert x.lod() == []
+
+    def test_bad_offsets(self):
+        x = var(np.zeros((5, 1)))
+        for bad in ("a", 3, [1], [["a"]], [[0.5, 5]]):
+            with pytest.raises(TypeError):
+                x.set_lod(bad)
+        for bad in ([[0, 4]], [[1, 5]], [[0, 3, 2, 5]], [[0, 2], [0, 5]]):
+            with pytest.raises(ValueError):
+                x.set_lod(bad)
+        for bad in ("a", 3, [["a"]]):
+            with pytest.raises(TypeError):
+                x.set_recursive_sequence_lengths(bad)
+        with pytest.raises(ValueError):
+            x.set_recursive_sequence_lengths([[2, 2]])
+
+
 class TestShapes:
     def test_reshape(self):
         x = var(np.arange(6.0))
-        assert x.reshape(2, 3).shape == x.reshape([2, -1]).shape == x.reshape((2, 3)).shape == (2, 3)
+        assert (
+            x.reshape(2, 3).shape == x.reshape([2, -1]).shape == x.reshape((2, 3)).shape == (2, 3)
+        )
         assert x.reshape(-1, 1).shape == (6, 1)
         assert x.reshape(np.array([3, 2])).shape == (3, 2)
         assert var(2.0).reshape(1).shape == (1,)
@@ -217,7 +255,9 @@ class TestCopies:
             assert w.numpy().tolist() == [2.0]
         assert copy.deepcopy(w).note is not w.note
 
-    @pytest.mark.parametrize("dtype", ["bool", "int64", "float16", "bfloat16", "float32", "float64"])
+    @pytest.mark.parametrize(
+        "dtype", ["bool", "int64", "float16", "bfloat16", "float32", "float64"]
+    )
     def test_pickle(self, dtype):
         x = dygraph.to_variable(np.array([[1.0], [0.0]], "float32"), dtype=dtype)
         x.set_lod([[0, 1, 2]])
@@ -283,7 +323,13 @@ class TestNumPy:
 class TestText:
     def test_repr(self):
         text = repr(var([[1.0, 2.0]]))
-        for part in ("[[1., 2.]]", "shape=(1, 2)", "dtype=float32", "CPUPlace()", "stop_gradient=True"):
+        for part in (
+            "[[1., 2.]]",
+            "shape=(1, 2)",
+            "dtype=float32",
+            "CPUPlace()",
+            "stop_gradient=True",
+        ):
             assert part in text
         assert str(var(1.0)) == repr(var(1.0))
 
@@ -306,26 +352,8 @@ class TestText:
             assert x._repr_html_()
 
 
-class TestRareOperators:
-    def test_integers(self):
-        x, y = var([7, -7], "int64"), var([2, 2], "int64")
-        assert (x // y).numpy().tolist()[0] == 3
-        assert (x % y).numpy().tolist()[0] == 1
-        assert (7 % y).numpy().tolist() == [1, 1]
-
-    def test_logic(self):
-        a, b = var([True, True, False], "bool"), var([True, False, False], "bool")
-        assert (a & b).numpy().tolist() == [True, False, False]
-        assert (a | b).numpy().tolist() == [True, True, False]
-        assert (a ^ b).numpy().tolist() == [False, True, False]
-        assert (~a).numpy().tolist() == [False, False, True]
-        with pytest.raises(TypeError):
-            var([1.0]) & var([1.0])
-        with pytest.raises(TypeError):
-            ~var([1.0])
-
-    def test_abs(self):
-        assert abs(var([-1.5, 2.0])).numpy().tolist() == [1.5, 2.0]
+def test_abs():
+    assert abs(var([-1.5, 2.0])).numpy().tolist() == [1.5, 2.0]
 
 
 class TestParameter:
