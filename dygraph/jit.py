@@ -236,6 +236,7 @@ class TracedLayer:
         self._scope = _core.Scope()
         recording.fill_scope(self._scope)
         self._prepared = None
+        self._program = None
 
     @staticmethod
     def trace(layer, inputs):
@@ -245,9 +246,11 @@ class TracedLayer:
     @property
     def program(self):
         """The recorded ``static.Program``."""
-        from static.program import Program
+        if self._program is None:
+            from static.program import Program
 
-        return Program(self._recording.program)
+            self._program = Program(self._recording.program)
+        return self._program
 
     @property
     def feed_names(self):
@@ -266,7 +269,7 @@ class TracedLayer:
             inputs = inputs[0]
         if self._prepared is None:
             self._prepared = _core.PreparedProgram(
-                self._recording.program, self._scope, self.feed_names, self.fetch_names, None
+                self.program.desc, self._scope, self.feed_names, self.fetch_names, None
             )
         outputs = self._prepared.run(list(inputs))
         return outputs[0] if self._single and not as_list else outputs

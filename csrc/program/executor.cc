@@ -5,6 +5,8 @@
 #include "base/nearest.h"
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
+#include "imperative/transform.h"
+#include "platform/device_context.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
 
@@ -88,6 +90,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
       place_(place),
       feeds_(std::move(feeds)),
       fetches_(std::move(fetches)) {
+  GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
   auto find = [&](const std::string& name, const char* what) {
     const VarDesc* var = block_.FindVar(name);
     if (var) return var;
@@ -348,7 +351,10 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomS
   for (size_t i = 0; i < feeds.size(); ++i) CheckFeed(i, feeds[i]);
   Running running(this);
   Frame& frame = running.frame();
-  for (size_t i = 0; i < feeds.size(); ++i) *frame.values[feed_slots_[i]] = feeds[i];
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    *frame.values[feed_slots_[i]] =
+        feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
+  }
   RunOps(frame, random);
   std::vector<Value> results;
   for (int s : fetch_slots_) results.push_back(*frame.values[s]);

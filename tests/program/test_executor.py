@@ -111,6 +111,12 @@ def test_wrong_fetches_and_programs_raise(mlp):
         executor.run(program, {"x": numbers(2, 6)}, scope={})
 
 
+def test_a_place_that_is_not_built_raises(mlp):
+    program, scope, _ = mlp
+    with pytest.raises(NotImplementedError, match="CUDAPlace"):
+        static.Executor(dygraph.CUDAPlace(0)).run(program, {"x": numbers(2, 6)}, scope=scope)
+
+
 def test_an_empty_weight_names_operator_position_and_line(mlp):
     program, _, _ = mlp
     with pytest.raises(RuntimeError) as error:
