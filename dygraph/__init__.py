@@ -56,7 +56,7 @@ from dygraph.nn import (  # noqa: E402
 )
 from dygraph.param_attr import ParamAttr  # noqa: E402
 from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
-from dygraph.registry import explain, op_info, op_names, run_op  # noqa: E402
+from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
 

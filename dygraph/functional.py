@@ -17,8 +17,17 @@ from dygraph import _core
 from dygraph.errors import did_you_mean
 
 _gradient = re.compile(r"_grad2?($|_)")
-__all__ = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
-globals().update({name: getattr(_core.ops, name) for name in __all__})
+__all__ = []
+
+
+def _add_operators():
+    """Take in what the registry has by now; called again when a library was loaded."""
+    names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
+    __all__[:] = names
+    globals().update({name: getattr(_core.ops, name) for name in names})
+
+
+_add_operators()
 
 
 def __getattr__(name):

@@ -1,9 +1,11 @@
 """Operators by name: what they are, which kernel would run, and running them."""
 
-from dygraph import _core
+import os
+
+from dygraph import _core, functional
 from dygraph.errors import ArgumentTypeError, kind_of
 
-__all__ = ["OpDescription", "explain", "op_info", "op_names", "run_op"]
+__all__ = ["OpDescription", "explain", "load_library", "op_info", "op_names", "run_op"]
 
 
 class Item:
@@ -99,6 +101,45 @@ def _dict(value, what):
 def op_names():
     """Names of all operators, sorted."""
     return sorted(_core.op_names())
+
+
+def load_library(path):
+    """Load a shared object of operators, kernels or devices, built against ``dygraph/include``.
+
+    Its operators join `dygraph.functional`. A library cannot be unloaded; loading it twice does
+    nothing. Native code can do anything this process can: load what you trust.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    list of str
+        The names of the operators it added, sorted.
+
+    Raises
+    ------
+    MissingFileError
+        (a FileNotFoundError) for a path that cannot be read.
+    InvalidArgumentError
+        (a ValueError) for what is no shared object, or one that does not fit this version.
+    AlreadyExistsError, NotFoundError
+        For registrations that clash or refer to what is not there; what fits joins all the same.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.load_library("no_such_library.so")
+    Traceback (most recent call last):
+    dygraph.errors.MissingFileError: ...
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentTypeError(f"load_library: path must be a path, got {kind_of(path)}")
+    try:
+        return _core.load_library(os.fspath(path))
+    finally:
+        functional._add_operators()
 
 
 def op_info(type):

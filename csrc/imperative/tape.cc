@@ -10,7 +10,17 @@ void RecordOnTape(const CallRecord& call) {
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] && in[i]->RequiresGrad()) wanted.Set(static_cast<int>(i));
   }
-  if (!wanted.any() || call.op.has_no_grad) return;
+  if (!wanted.any()) {  // what was computed under no_grad stays explained in what is computed from it
+    for (Variable* from : in) {
+      if (__builtin_expect(!from || !from->not_recorded, 1)) continue;
+      for (Variable* to : call.out.flat()) {
+        if (to) to->not_recorded = from->not_recorded;
+      }
+      break;
+    }
+    return;
+  }
+  if (call.op.has_no_grad) return;
   const Recipe& recipe = GetRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
   if (recipe.calls.empty()) return;
   Span<Variable* const> out = call.out.flat();

@@ -120,4 +120,12 @@ class OpDef {
 
 std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache();
 
+// An attribute by name, for kernels outside the operator's file, which do not see its attribute struct:
+//   bool trans_x = AttrOf<bool>(ctx.call(), "trans_x");
+template <class T>
+T AttrOf(const Call& call, const char* name) {
+  const AttrTable& table = call.op->attr_table;
+  return std::get<T>(table.Get(call.attrs, table.Require(name)));
+}
+
 }  // namespace dygraph

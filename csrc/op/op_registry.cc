@@ -1,9 +1,11 @@
 #include "op/op_registry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 
+#include "base/load_problems.h"
 #include "base/nearest.h"
 
 namespace dygraph {
@@ -12,6 +14,7 @@ namespace {
 
 struct PendingKernels {
   std::string type;
+  std::string device;  // looked up at freeze: a plug-in's device may register after its kernels
   std::vector<Kernel> kernels;
 };
 
@@ -19,7 +22,6 @@ struct Registry {
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<OpInfo>> ops;
   std::vector<PendingKernels> pending;
-  std::vector<std::string> problems;  // what went wrong while the library loaded, told at freeze
   bool changed = false;
 };
 
@@ -28,18 +30,65 @@ Registry& TheRegistry() {
   return *registry;
 }
 
-std::string At(const char* file, int line) { return std::string(file) + ":" + std::to_string(line); }
+std::string At(const char* file, int line) {
+  return std::string(file) + ":" + std::to_string(line);
+}
 
 void AddKernel(OpInfo* op, const Kernel& k) {
   for (const Kernel& other : op->kernels) {
     if (other.key.device == k.key.device && other.key.dtype == k.key.dtype &&
         other.key.layout == k.key.layout && other.key.library == k.key.library &&
         other.key.customized == k.key.customized) {
-      THROW(AlreadyExists, "operator ", op->type, " has two kernels for ", ToString(k.key), ": at ",
-            At(other.file, other.line), " and at ", At(k.file, k.line));
+      AddLoadProblem(ErrorKind::AlreadyExists,
+                     "operator " + op->type + " has two kernels for " + ToString(k.key) + ": at " +
+                         At(other.file, other.line) + " and at " + At(k.file, k.line));
+      return;
     }
   }
   op->kernels.push_back(k);
+}
+
+void JoinKernels(Registry& r, PendingKernels& p) {
+  std::string here = At(p.kernels[0].file, p.kernels[0].line);
+  auto op = r.ops.find(p.type);
+  if (op == r.ops.end()) {
+    return AddLoadProblem(
+        ErrorKind::NotFound,
+        "kernels at " + here + " belong to an operator that nobody registered: '" + p.type + "'");
+  }
+  DeviceKind device;
+  if (!FindDeviceKind(p.device, &device)) {
+    return AddLoadProblem(ErrorKind::NotFound, "kernels of " + p.type + " at " + here +
+                                                   " are for a device that nobody registered: '" +
+                                                   p.device + "'");
+  }
+  for (Kernel& k : p.kernels) {
+    k.key.device = device;
+    AddKernel(op->second.get(), k);
+  }
+}
+
+// False, with the problem noted, when the operator must not join.
+bool JoinOperator(Registry& r, OpInfo* op) {
+  if (!op->attrs_of.empty()) {
+    std::string who = "operator " + op->type + " at " + At(op->file, op->line);
+    auto forward = r.ops.find(op->attrs_of);
+    if (forward == r.ops.end()) {
+      AddLoadProblem(ErrorKind::NotFound,
+                     who + " takes the attributes of an operator that nobody registered: '" +
+                         op->attrs_of + "'");
+      return false;
+    }
+    if (!forward->second->attrs_of.empty()) {
+      AddLoadProblem(ErrorKind::PreconditionNotMet,
+                     who + " must take its attributes from the operator that declares them, got " +
+                         op->attrs_of);
+      return false;
+    }
+    op->attr_table = forward->second->attr_table;
+  }
+  op->default_attrs = Attrs::Make(op->attr_table);
+  return true;
 }
 
 void BuildKernelTable(OpInfo* op) {
@@ -55,32 +104,19 @@ void BuildKernelTable(OpInfo* op) {
   }
 }
 
+// Joins what fits, so that a mistake in one plug-in leaves the rest usable, then tells what did
+// not.
 void Freeze(Registry& r) {
-  if (!r.problems.empty()) {
-    std::string all;
-    for (const std::string& p : r.problems) all += (all.empty() ? "" : "; ") + p;
-    r.problems.clear();
-    THROW(AlreadyExists, "operators did not register cleanly: ", all);
+  r.changed = false;
+  for (auto it = r.ops.begin(); it != r.ops.end();) {
+    bool joined = it->second->default_attrs || JoinOperator(r, it->second.get());
+    it = joined ? std::next(it) : r.ops.erase(it);
   }
-  for (PendingKernels& p : r.pending) {
-    auto it = r.ops.find(p.type);
-    ENFORCE(it != r.ops.end(), NotFound, "kernels at ", At(p.kernels[0].file, p.kernels[0].line),
-            " belong to an operator that nobody registered: '", p.type, "'");
-    for (const Kernel& k : p.kernels) AddKernel(it->second.get(), k);
-  }
+  for (PendingKernels& p : r.pending) JoinKernels(r, p);
   r.pending.clear();
   int id = 0;
   for (auto& [type, op] : r.ops) {
     op->id = id++;
-    if (!op->attrs_of.empty()) {
-      auto forward = r.ops.find(op->attrs_of);
-      ENFORCE(forward != r.ops.end(), NotFound, "operator ", type, " at ", At(op->file, op->line),
-              " takes the attributes of an operator that nobody registered: '", op->attrs_of, "'");
-      ENFORCE(forward->second->attrs_of.empty(), PreconditionNotMet, "operator ", type,
-              " must take its attributes from the operator that declares them, got ", op->attrs_of);
-      op->attr_table = forward->second->attr_table;
-    }
-    if (!op->default_attrs) op->default_attrs = Attrs::Make(op->attr_table);
     BuildKernelTable(op.get());
   }
   constexpr size_t kSuffix = 5;  // "_grad"
@@ -89,7 +125,7 @@ void Freeze(Registry& r) {
     auto forward = r.ops.find(type.substr(0, type.size() - kSuffix));
     if (forward != r.ops.end()) op->gradient_of = std::make_unique<GradientOf>(LinkGradient(*op, *forward->second));
   }
-  r.changed = false;
+  ThrowLoadProblems();
 }
 
 }  // namespace
@@ -127,14 +163,16 @@ std::vector<std::string> OpNames() {
   return names;
 }
 
-OpRegistration::OpRegistration(const char* type, void (*define)(OpDef&), const char* file, int line) {
+OpRegistration::OpRegistration(const char* type, void (*define)(OpDef&), const char* file,
+                               int line) {
   Registry& r = TheRegistry();
   std::lock_guard<std::mutex> lock(r.mutex);
   r.changed = true;
   auto& entry = r.ops[type];
   if (entry) {
-    r.problems.push_back("operator " + std::string(type) + " is registered at " +
-                         At(entry->file, entry->line) + " and at " + At(file, line));
+    AddLoadProblem(ErrorKind::AlreadyExists,
+                   "operator " + std::string(type) + " is registered at " +
+                       At(entry->file, entry->line) + " and at " + At(file, line));
     return;
   }
   entry = std::make_unique<OpInfo>();
@@ -145,21 +183,23 @@ OpRegistration::OpRegistration(const char* type, void (*define)(OpDef&), const c
   OpDef def(entry.get());
   try {
     define(def);
-  } catch (const Error& e) {  // an exception in a static initialiser would end the process
-    r.problems.push_back(At(file, line) + ": " + e.message());
+  } catch (const Error& e) {
+    AddLoadProblem(e.kind(), At(file, line) + ": " + e.message());
+    r.ops.erase(type);
   }
 }
 
-KernelRegistration::KernelRegistration(const char* type, DeviceKind device, KernelLayout layout,
-                                       Library library, std::vector<std::pair<DType, KernelFn>> kernels,
+KernelRegistration::KernelRegistration(const char* type, const char* device, KernelLayout layout,
+                                       Library library,
+                                       std::vector<std::pair<DType, KernelFn>> kernels,
                                        bool (*accepts)(const Call&), const char* file, int line) {
   Registry& r = TheRegistry();
   std::lock_guard<std::mutex> lock(r.mutex);
   r.changed = true;
-  PendingKernels p{type, {}};
+  PendingKernels p{type, device, {}};
   for (auto& [dtype, fn] : kernels) {
     Kernel k;
-    k.key = {device, dtype, layout, library, 0};
+    k.key = {DeviceKind::kCPU, dtype, layout, library, 0};
     k.run = fn;
     k.accepts = accepts;
     k.file = file;

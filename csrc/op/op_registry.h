@@ -15,7 +15,8 @@ const OpInfo* FindOp(const std::string& type);  // nullptr when there is none
 std::vector<const OpInfo*> AllOps();            // by name
 std::vector<std::string> OpNames();
 
-// Joins what was registered since the last call (plug-ins register later); throws what registration could not.
+// Joins what was registered since the last call (plug-ins register later). What does not fit is left out and thrown, each
+// mistake with its places in the source; the rest stays usable.
 void FreezeRegistry();
 
 class OpRegistration {
@@ -25,9 +26,15 @@ class OpRegistration {
 
 class KernelRegistration {
  public:
-  KernelRegistration(const char* type, DeviceKind device, KernelLayout layout, Library library,
+  // `device` is the name of a kind of device, which may be registered later.
+  KernelRegistration(const char* type, const char* device, KernelLayout layout, Library library,
                      std::vector<std::pair<DType, KernelFn>> kernels, bool (*accepts)(const Call&),
                      const char* file, int line);
+  KernelRegistration(const char* type, DeviceKind device, KernelLayout layout, Library library,
+                     std::vector<std::pair<DType, KernelFn>> kernels, bool (*accepts)(const Call&),
+                     const char* file, int line)
+      : KernelRegistration(type, DeviceKindName(device).c_str(), layout, library, std::move(kernels),
+                           accepts, file, line) {}
 };
 
 template <template <class> class K, class... Ts>
@@ -53,3 +60,9 @@ std::vector<std::pair<DType, KernelFn>> KernelsFor() {
   static ::dygraph::KernelRegistration kernel_registration_##type##_##library(            \
       #type, ::dygraph::DeviceKind::device, ::dygraph::KernelLayout::layout,              \
       ::dygraph::Library::library, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), accepts, __FILE__, __LINE__)
+
+// REGISTER_DEVICE_KERNEL(relu, NpuPlace, ReluKernel, float): for a device registered from outside under that name.
+#define REGISTER_DEVICE_KERNEL(type, device, kernel, ...)                                 \
+  static ::dygraph::KernelRegistration kernel_registration_##type##_##device(             \
+      #type, #device, ::dygraph::KernelLayout::kPlain, ::dygraph::Library::kPlain,        \
+      ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), nullptr, __FILE__, __LINE__)

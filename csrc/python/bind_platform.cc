@@ -1,16 +1,51 @@
+#include <dlfcn.h>
 #include <pybind11/stl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "base/flags.h"
 #include "imperative/thread_state.h"
 #include "memory/memory.h"
+#include "op/op_registry.h"
 #include "platform/device_context.h"
 #include "platform/threads.h"
 #include "python/bind.h"
 #include "python/convert.h"
+#include "python/operators.h"
 
 namespace py = pybind11;
 
 namespace dygraph::python {
+
+namespace {
+
+// Operators, kernels and devices in the library register themselves while it loads. It stays loaded, also after a mistake: what
+// it did register points into it.
+std::vector<std::string> LoadLibrary(const std::string& path) {
+  ENFORCE(access(path.c_str(), R_OK) == 0, FileNotFound, "the library to load must exist and be readable, got '", path, "'");
+  std::vector<std::string> before = OpNames(), after, added;
+  std::string file = path.find('/') == std::string::npos ? "./" + path : path;  // else dlopen would search elsewhere
+  if (!dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    const char* reason = dlerror();
+    THROW(InvalidArgument, "the library must be a shared object built against this version's headers, got ",
+          reason ? reason : path);
+  }
+  PyObject* functions = py::module_::import("dygraph._core").attr("ops").ptr();
+  try {
+    FreezeRegistry();
+  } catch (const Error&) {
+    AddOperatorFunctions(functions);  // of those that fit
+    throw;
+  }
+  AddOperatorFunctions(functions);
+  after = OpNames();
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(added));
+  return added;
+}
+
+}  // namespace
 
 void BindPlatform(py::module_& m) {
   py::class_<Place>(m, "Place", "Where data lies: a kind of device and its number.")
@@ -28,6 +63,8 @@ void BindPlatform(py::module_& m) {
     ENFORCE(FindDeviceKind(name, &kind), NotFound, "no device of the given name has been registered, got '", name, "'");
     return Place{kind, static_cast<uint8_t>(id)};
   }, py::arg("name"), py::arg("device_id") = 0);
+  m.def("load_library", &LoadLibrary, py::arg("path"),
+        "Loads a shared object of operators, kernels or devices; returns the names of the operators it added.");
   m.def("current_place", [] { return CurrentThread().place; });
   m.def("set_current_place", [](py::object place) {
     Place p = PlaceFromPython(place.ptr());

@@ -191,6 +191,7 @@ std::string Document(const OpInfo& op) {
 void AddOperatorFunctions(PyObject* module) {
   static std::vector<std::unique_ptr<Function>> functions;  // method definitions must live as long as the process
   for (const OpInfo* op : AllOps()) {
+    if (PyObject_HasAttrString(module, op->type.c_str())) continue;  // from an earlier call, before a plug-in was loaded
     auto f = std::make_unique<Function>();
     f->op = op;
     f->name = op->type;

@@ -308,7 +308,7 @@ PyObject* NbFloat(PyObject* a) {
   return Guarded([&] {
     TellRead(a, "float()");
     const Tensor& t = VarOf(a).tensor();
-    if (t.dtype() == DType::kFloat32 && t.numel() == 1) return PyFloat_FromDouble(*t.data<float>());
+    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace()) return PyFloat_FromDouble(*t.data<float>());
     PyObject* item = ItemFromTensor(t);
     PyObject* result = item ? PyNumber_Float(item) : nullptr;
     Py_XDECREF(item);

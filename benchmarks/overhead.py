@@ -1,0 +1,179 @@
+"""What a call costs before it computes anything: operators on 8x8, chains, exchange with Python.
+
+    python benchmarks/overhead.py [rounds]
+
+One thread on both sides. "Recording" means that the inputs want gradients.
+"""
+
+import itertools
+import sys
+
+import peer
+import report
+
+SIZE, LINKS = 8, 1000
+EAGER = 0.25  # of torch's time
+EXCHANGE = 0.5
+
+
+def repeated(f, *arguments):
+    def run(n):
+        for _ in itertools.repeat(None, n):
+            f(*arguments)
+
+    return run
+
+
+def operators(make, relu, record):
+    """run(n) of `a + b`, `relu(a)` and `a @ b`; make(record) gives an operand."""
+
+    def add():
+        a, b = make(record), make(record)
+
+        def run(n):
+            for _ in itertools.repeat(None, n):
+                a + b
+
+        return run
+
+    def matmul():
+        a, b = make(record), make(record)
+
+        def run(n):
+            for _ in itertools.repeat(None, n):
+                a @ b
+
+        return run
+
+    suffix = ", recording" if record else ""
+    return {
+        "a + b" + suffix: add,
+        "relu(a)" + suffix: lambda: repeated(relu, make(record)),
+        "a @ b" + suffix: matmul,
+    }
+
+
+def chains(make, backward):
+    """Forward and backward of y = y * a + b, LINKS times over: 2 * LINKS operators."""
+
+    def build(a, b):
+        y = a
+        for _ in itertools.repeat(None, LINKS):
+            y = y * a + b
+        return y
+
+    def forward():
+        a, b = make(True, 0.5), make(True, 0.5)
+
+        def run(n):
+            for _ in itertools.repeat(None, n):
+                build(a, b)
+
+        return run
+
+    def both():
+        a, b = make(True, 0.5), make(True, 0.5)
+
+        def run(n):
+            for _ in itertools.repeat(None, n):
+                backward(build(a, b), a, b)
+
+        return run
+
+    return {"chain forward": forward, "chain forward and backward": both}
+
+
+def ours():
+    import numpy as np
+
+    from dygraph import _core
+
+    def make(record, value=None):
+        array = (
+            np.ones((SIZE, SIZE), np.float32)
+            if value is None
+            else np.full((SIZE, SIZE), value, np.float32)
+        )
+        v = _core.to_variable(array)
+        v.stop_gradient = not record
+        return v
+
+    ones = [_core.to_variable(np.ones((SIZE, SIZE), np.float32))]
+
+    def backward(y, a, b):
+        a.clear_gradient()
+        b.clear_gradient()
+        _core.backward([y], ones, False, False)
+
+    relu, array = _core.ops.relu, np.ones((SIZE, SIZE), np.float32)
+    return {
+        **operators(make, relu, False),
+        **operators(make, relu, True),
+        **chains(make, backward),
+        "float(x)": lambda: repeated(float, _core.to_variable(np.float32(1.5))),
+        "from NumPy": lambda: repeated(_core.to_variable, array),
+        "to NumPy": lambda: repeated(make(False).numpy),
+    }
+
+
+def torchs():
+    import numpy as np
+    import torch
+
+    def make(record, value=1.0):
+        return torch.full((SIZE, SIZE), value, requires_grad=record)
+
+    ones = torch.ones(SIZE, SIZE)
+
+    def backward(y, a, b):
+        a.grad = b.grad = None
+        y.backward(ones)
+
+    array = np.ones((SIZE, SIZE), np.float32)
+    return {
+        **operators(make, torch.relu, False),
+        **operators(make, torch.relu, True),
+        **chains(make, backward),
+        "float(x)": lambda: repeated(float, torch.tensor(1.5)),
+        "from NumPy": lambda: repeated(torch.tensor, array),
+        "to NumPy": lambda: repeated(lambda t: t.numpy().copy(), make(False)),
+    }
+
+
+class Cases(dict):
+    """Imports a side's library only in its own worker."""
+
+    def __missing__(self, side):
+        self[side] = {"ours": ours, "torch": torchs}[side]()
+        return self[side]
+
+
+def main(rounds):
+    table = report.Report("overhead", "Cost of a call, 1 thread")
+    with (
+        peer.Side(__file__, "ours", threads=1) as us,
+        peer.Side(__file__, "torch", threads=1) as torch,
+    ):
+
+        def row(case, share, per=1):
+            medians, ratios = peer.interleave([us, torch], case, rounds)
+            return medians["ours"] / per, medians["torch"] / per, ratios["torch"], share
+
+        for record in ("", ", recording"):
+            for case in ("a + b", "relu(a)", "a @ b"):
+                o, t, ratio, share = row(case + record, EAGER)
+                table.add(f"{case}, 8x8{record}", o, t, ratio, share)
+        o, t, ratio, _ = row("chain forward", EAGER, 2 * LINKS)
+        table.add("chain of y*a + b: forward, per operator", o, t, ratio, EAGER)
+        both_o, both_t, _, _ = row("chain forward and backward", EAGER, 2 * LINKS)
+        table.add("chain of y*a + b: backward, per operator", both_o - o, both_t - t, None, EAGER)
+        for case in ("float(x)", "from NumPy", "to NumPy"):
+            o, t, ratio, share = row(case, EXCHANGE)
+            table.add(case if case == "float(x)" else f"8x8 {case}", o, t, ratio, share)
+    table.note("from NumPy and to NumPy copy on both sides (torch.tensor(a), t.numpy().copy()).")
+    table.finish()
+
+
+if __name__ == "__main__":
+    if not peer.worker(Cases()):
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 40)

@@ -1,0 +1,182 @@
+"""The two sides of a comparison, each in a process of its own, measured in turns.
+
+A benchmark is a file that holds `CASES = {side: {name: function}}`, sides being "ours" and "torch".
+A case's function sets something up and returns another: `run(n)` does the work n times. What that
+returns, if anything, comes back with the time. `Side` starts the benchmark's own file again as a
+worker under the side's interpreter and asks it for times over a pipe; `interleave` asks the sides
+in turns, so that a busy or throttled machine disturbs both alike.
+
+torch lives in `.venv-peer`, made at first use; DYGRAPH_PEER_PYTHON names another interpreter that
+has it. "Tuned" torch runs with a preloaded library that lets MKL take its AVX-512 path on
+processors that are not Intel's.
+"""
+
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TORCH = "torch==2.13.0"
+SPREAD = (
+    0.01  # seconds one measurement should last: long beside the clock, short beside a disturbance
+)
+
+
+def peer_python():
+    """The interpreter that has torch; made on first use, which downloads torch."""
+    given = os.environ.get("DYGRAPH_PEER_PYTHON")
+    if given:
+        return given
+    folder = ROOT / ".venv-peer"
+    python = folder / "bin" / "python"
+    done = folder / "installed"
+    if not done.exists():
+        print(f"Installing {TORCH} into .venv-peer, once", file=sys.stderr)
+        venv.create(folder, with_pip=True)
+        subprocess.check_call([str(python), "-m", "pip", "install", "-q", TORCH, "numpy"])
+        done.touch()
+    return str(python)
+
+
+def mkl_switch():
+    """A library that answers MKL's question for an Intel processor with yes; None without cc."""
+    folder = Path(tempfile.gettempdir()) / f"dygraph-mkl-{os.getuid()}"
+    library = folder / "mkl_is_intel.so"
+    if not library.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        source = folder / "mkl_is_intel.c"
+        source.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")
+        command = ["cc", "-shared", "-fPIC", "-o", str(library), str(source)]
+        try:
+            subprocess.check_call(command)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+    return str(library)
+
+
+class Side:
+    """A worker process: `ours`, `torch`, or torch `tuned`."""
+
+    def __init__(self, benchmark, name, threads=2):
+        self.name = name
+        self.library = "ours" if name == "ours" else "torch"
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
+        python = sys.executable
+        if self.library == "ours":
+            environment["PYTHONPATH"] = os.pathsep.join(
+                [str(ROOT), *filter(None, [environment.get("PYTHONPATH")])]
+            )
+        else:
+            python = peer_python()
+            environment.pop("PYTHONPATH", None)
+        if name == "tuned":
+            environment["LD_PRELOAD"] = mkl_switch() or ""
+        self.process = subprocess.Popen(
+            [python, str(Path(benchmark).resolve()), "--worker", self.library],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self.numbers = {}
+
+    def ask(self, **command):
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker of {self.name} ended with {self.process.wait()}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(f"{self.name}, {command.get('case')}: {answer['error']}")
+        return answer
+
+    def has(self, case):
+        return case in self.ask()["cases"]
+
+    def run(self, case, number=1):
+        """Seconds for each of `number` repetitions, and what the case returned."""
+        answer = self.ask(case=case, number=number)
+        return answer["seconds"] / number, answer["value"]
+
+    def time(self, case):
+        """Seconds for one repetition; the number is chosen at the first call, after warming up."""
+        if case not in self.numbers:
+            self.run(case)  # first calls make threads, caches and plans
+            number, seconds = 1, 0.0
+            while number < 1 << 24:
+                seconds = self.run(case, number)[0] * number
+                if seconds > SPREAD / 4:
+                    break
+                number *= 4
+            self.numbers[case] = max(1, round(number * SPREAD / max(seconds, 1e-9)))
+        return self.run(case, self.numbers[case])[0]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+def interleave(sides, case, rounds):
+    """Median seconds by side, and the median of each side's ratio ours / its within a round."""
+    times = {side.name: [] for side in sides}
+    for side in sides:
+        side.time(case)  # warms up
+    for i in range(rounds):
+        for side in sides[i % len(sides) :] + sides[: i % len(sides)]:
+            times[side.name].append(side.time(case))
+    medians = {name: statistics.median(t) for name, t in times.items()}
+    ratios = {
+        name: statistics.median(o / p for o, p in zip(times["ours"], t, strict=True))
+        for name, t in times.items()
+    }
+    return medians, ratios
+
+
+def serve(cases):
+    """The worker's loop: one line of JSON asks, one answers. Other output goes to stderr."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    made = {}
+    for line in sys.stdin:
+        command = json.loads(line)
+        if "case" not in command:
+            answer = {"cases": sorted(cases)}
+        else:
+            try:
+                name, number = command["case"], command["number"]
+                if name not in made:
+                    made[name] = cases[name]()
+                gc.collect()
+                gc.disable()
+                start = time.perf_counter()
+                value = made[name](number)
+                answer = {"seconds": time.perf_counter() - start, "value": value}
+            except Exception as error:  # told to the parent, which names the side and the case
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            finally:
+                gc.enable()
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+
+def worker(cases):
+    """True in a worker process, after its parent has no more questions."""
+    if sys.argv[1:2] != ["--worker"]:
+        return False
+    serve(cases[sys.argv[2]])
+    return True

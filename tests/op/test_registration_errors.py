@@ -1,0 +1,107 @@
+"""Mistakes of a plug-in's registrations are Python errors that name the places in the source."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import plugins
+
+HEADER = """
+#include "op/op_registry.h"
+namespace {
+using namespace dygraph;
+[[maybe_unused]] void Define(OpDef& op) {
+  op.Comment("3 x").Input(0, "X", "any").Output(0, "Out", "X's shape").SameShape(0, 0);
+}
+template <class T> struct K {
+  static void Compute(KernelContext& ctx) {
+    const T* x = ctx.In(0).data<T>();
+    T* out = ctx.Out(0).mutable_data<T>();
+    for (int64_t i = 0; i < ctx.In(0).numel(); ++i) out[i] = 3 * x[i];
+  }
+};
+"""
+LINES = HEADER.count("\n")  # the registrations of a test begin on the next line
+
+
+def load(tmp_path, registrations, after=""):
+    """What load_library printed of its error in a child, which then runs `after`."""
+    source = tmp_path / "plugin.cc"
+    source.write_text(HEADER + registrations + "\n}  // namespace\n")
+    library = plugins.build(source, tmp_path / "plugin.so")
+    code = (
+        f"import sys; sys.path.insert(0, {str(plugins.PACKAGE.parent)!r})\n"
+        "from dygraph import _core\n"
+        "try:\n    _core.load_library(sys.argv[1])\n"
+        "except _core.DygraphError as e:\n    print(type(e).__name__, e)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code + after, library], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_second_operator_of_a_name_tells_both_places(tmp_path):
+    text = load(tmp_path, "REGISTER_OPERATOR(relu, Define);", "assert _core.ops.relu")
+    first = Path("operators") / "relu_op.cc"
+    assert text.startswith("AlreadyExistsError ")
+    assert "operator relu is registered at" in text
+    assert f"{first}:" in text
+    assert f"plugin.cc:{LINES + 1}" in text
+
+
+def test_a_second_kernel_of_a_key_tells_both_places(tmp_path):
+    after = "assert _core.ops.relu(_core.to_variable([-1.0, 2.0])).numpy().tolist() == [0.0, 2.0]"
+    text = load(tmp_path, "\nREGISTER_CPU_KERNEL(relu, K, double);", after)
+    assert "operator relu has two kernels for CPUPlace, float64" in text
+    assert "relu_op.cc:" in text and f"plugin.cc:{LINES + 2}" in text
+
+
+def test_kernels_of_an_unknown_operator_or_device_are_told_together(tmp_path):
+    text = load(
+        tmp_path,
+        "REGISTER_CPU_KERNEL(rellu, K, float);\n"
+        "REGISTER_DEVICE_KERNEL(relu, NoSuchDevice, K, float);",
+        "assert _core.ops.relu",
+    )
+    assert text.startswith("NotFoundError ")
+    assert f"plugin.cc:{LINES + 1} belong to an operator that nobody registered: 'rellu'" in text
+    assert f"plugin.cc:{LINES + 2} are for a device that nobody registered: 'NoSuchDevice'" in text
+
+
+def test_what_is_right_joins_beside_a_mistake(tmp_path):
+    text = load(
+        tmp_path,
+        "REGISTER_OPERATOR(thrice, Define);\nREGISTER_CPU_KERNEL(thrice, K, double);\n"
+        "REGISTER_CPU_KERNEL(no_such, K, float);",
+        "print(_core.run_op('thrice', {'X': _core.to_variable([2.0])})['Out'].item())",
+    )
+    assert "'no_such'" in text
+    assert text.endswith("6.0\n")
+
+
+def test_a_wrong_description_leaves_its_operator_out(tmp_path):
+    text = load(
+        tmp_path,
+        'REGISTER_OPERATOR(crooked, [](OpDef& op) { op.Input(1, "X", "begins at 0"); });',
+        "assert 'crooked' not in _core.op_names()",
+    )
+    assert f"plugin.cc:{LINES + 1}: slot X of operator crooked is declared as number 1" in text
+
+
+def test_files_that_are_no_libraries(tmp_path):
+    text_file = tmp_path / "text.so"
+    text_file.write_text("not a library")
+    code = (
+        f"import sys; sys.path.insert(0, {str(plugins.PACKAGE.parent)!r})\n"
+        "from dygraph import _core\n"
+        "for path, error in ((sys.argv[1], ValueError), (sys.argv[1] + 'x', FileNotFoundError)):\n"
+        "    try:\n        _core.load_library(path)\n"
+        "    except error as e:\n        assert path in str(e), e\n"
+        "    else:\n        sys.exit('nothing was raised')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(text_file)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
