@@ -10,6 +10,13 @@ import sys
 import numpy as np
 
 from dygraph import _core
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    kind_of,
+)
 
 __all__ = ["TracedLayer", "trace"]
 
@@ -37,9 +44,9 @@ def _flatten(value, out):
         for key in value:
             _flatten(value[key], out)
     elif value is not None:
-        raise _core.ArgumentTypeError(
+        raise ArgumentTypeError(
             "trace: a layer must return Variables, or lists, tuples and dicts of them, "
-            f"got {type(value).__name__}"
+            f"got {kind_of(value)}"
         )
     return out
 
@@ -83,7 +90,7 @@ class _Input:
 def _make_inputs(layer, inputs):
     given = [inputs] if isinstance(inputs, _core.Variable) else list(inputs)
     if not given:
-        raise _core.InvalidArgumentError("trace: there must be at least one input, got none")
+        raise InvalidArgumentError("trace: there must be at least one input, got none")
     names = []
     try:
         signature = inspect.signature(getattr(layer, "forward", layer))
@@ -93,14 +100,14 @@ def _make_inputs(layer, inputs):
     result = []
     for i, variable in enumerate(given):
         if not isinstance(variable, _core.Variable):
-            raise _core.ArgumentTypeError(
-                f"trace: inputs must be Variables, got {type(variable).__name__} at {i}. "
+            raise ArgumentTypeError(
+                f"trace: inputs must be Variables, got {kind_of(variable)} at {i}. "
                 "Convert arrays with dygraph.to_variable()"
             )
         result.append(_Input(variable, names[i] if i < len(names) else f"input_{i}"))
     batch = next((i.batch for i in result if i.batch is not None), None)
     if not batch:
-        raise _core.InvalidArgumentError(
+        raise InvalidArgumentError(
             "trace: the first axis of an input is its batch and must hold at least one row, "
             f"got shapes {[list(i.array.shape) for i in result]}"
         )
@@ -153,7 +160,7 @@ def _check_replay(recording, inputs, layer):
         want, got = want.numpy(), got.numpy()
         same = want.dtype == got.dtype and want.shape == got.shape
         if not same or want.tobytes() != got.tobytes() or lods[0] != lods[1]:
-            raise _core.PreconditionNotMetError(
+            raise PreconditionNotMetError(
                 f"trace: the program must repeat the layer bit for bit, but output {i} differs "
                 f"for inputs of shapes {[list(v.shape) for v in inputs]}: "
                 f"{want.dtype} {list(want.shape)} eagerly, {got.dtype} {list(got.shape)} from the "
@@ -164,17 +171,19 @@ def _check_replay(recording, inputs, layer):
 def trace(layer, inputs):
     """Record what a layer does as a program.
 
-    The layer runs at two batch sizes; what differs between them is left open in the program. A third run is compared
-    with the program, bit for bit. Afterwards the layer remembers what one call with ``inputs`` leaves behind.
+    The layer runs at two batch sizes; what differs between them is left open in the program. A
+    third run is compared with the program, bit for bit. Afterwards the layer remembers what one
+    call with ``inputs`` leaves behind.
 
     Parameters
     ----------
     layer : Layer
-        A layer, or any function of Variables. In train mode it is recorded as it trains (batch_norm updates its means
-        when the program runs, dropout draws); for deployment call ``layer.eval()`` first.
+        A layer, or any function of Variables. In train mode it is recorded as it trains (batch_norm
+        updates its means when the program runs, dropout draws); for deployment call
+        ``layer.eval()`` first.
     inputs : Variable or list of Variable
-        Positional arguments of the layer. The first axis of the first one (for a variable with LoD, its sequences) is
-        the batch; other inputs with as many rows follow it.
+        Positional arguments of the layer. The first axis of the first one (for a variable with LoD,
+        its sequences) is the batch; other inputs with as many rows follow it.
 
     Returns
     -------
@@ -186,9 +195,11 @@ def trace(layer, inputs):
     Raises
     ------
     ValueError
-        An operator, attribute or constant depends on the batch size; the message has the Python line.
+        An operator, attribute or constant depends on the batch size; the message has the Python
+        line.
     RuntimeError
-        A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat the layer.
+        A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat
+        the layer.
     """
     given, batch = _make_inputs(layer, inputs)
     state = _state(layer)
@@ -213,19 +224,19 @@ def trace(layer, inputs):
     except BaseException:
         saved.restore()
         raise
-    structure = outputs if isinstance(outputs, (list, tuple)) else None
-    return outputs, TracedLayer(recording, type(structure) if structure is not None else None)
+    return outputs, TracedLayer(recording, isinstance(outputs, _core.Variable))
 
 
 class TracedLayer:
     """A layer that became a program. Made by :func:`trace`."""
 
-    def __init__(self, recording, container=None):
+    def __init__(self, recording, single=False):
         self._recording = recording
-        self._container = container
+        self._single = single  # the layer returned one Variable, not a container
         self._scope = _core.Scope()
         recording.fill_scope(self._scope)
         self._prepared = None
+        self._program = None
 
     @staticmethod
     def trace(layer, inputs):
@@ -235,9 +246,11 @@ class TracedLayer:
     @property
     def program(self):
         """The recorded ``static.Program``."""
-        from static.program import Program
+        if self._program is None:
+            from static.program import Program
 
-        return Program(self._recording.program)
+            self._program = Program(self._recording.program)
+        return self._program
 
     @property
     def feed_names(self):
@@ -250,15 +263,16 @@ class TracedLayer:
         return self._recording.fetches
 
     def __call__(self, *inputs):
-        """Run the program. ``traced(x, y)``, or Fluid's ``traced([x, y])``."""
-        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        """Run the program: ``traced(x, y)``, or Fluid's ``traced([x, y])``, which gives a list."""
+        as_list = len(inputs) == 1 and isinstance(inputs[0], (list, tuple))
+        if as_list:
             inputs = inputs[0]
         if self._prepared is None:
             self._prepared = _core.PreparedProgram(
-                self._recording.program, self._scope, self.feed_names, self.fetch_names, None
+                self.program.desc, self._scope, self.feed_names, self.fetch_names, None
             )
         outputs = self._prepared.run(list(inputs))
-        return outputs[0] if self._container is None and len(outputs) == 1 else outputs
+        return outputs[0] if self._single and not as_list else outputs
 
     def save_inference_model(self, dirname, feed=None, fetch=None):
         """Save program and weights for ``static.load_inference_model``.
@@ -268,7 +282,8 @@ class TracedLayer:
         dirname : str or path
             Directory, made if it is not there. A model in it is replaced at once or not at all.
         feed, fetch : list of int, optional
-            Numbers of the inputs and outputs that the saved program keeps, in their order. Default: all.
+            Numbers of the inputs and outputs that the saved program keeps, in their order. Default:
+            all.
 
         Raises
         ------
@@ -279,9 +294,7 @@ class TracedLayer:
 
         feeds = _choose(self.feed_names, feed, "feed")
         fetches = _choose(self.fetch_names, fetch, "fetch")
-        save_inference_model(
-            dirname, feeds, fetches, main_program=self.program, scope=self._scope
-        )
+        save_inference_model(dirname, feeds, fetches, main_program=self.program, scope=self._scope)
 
 
 def _choose(names, numbers, what):
@@ -289,7 +302,7 @@ def _choose(names, numbers, what):
         return names
     for i in numbers:
         if not 0 <= i < len(names):
-            raise _core.OutOfRangeError(
+            raise OutOfRangeError(
                 f"save_inference_model: {what} must hold numbers in [0, {len(names)}), got {i}"
             )
     return [names[i] for i in numbers]

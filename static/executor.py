@@ -2,23 +2,22 @@
 
 import collections
 
-import numpy as np
-
 from dygraph import _core
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static.program import Program
 from static.scope import Scope, global_scope
 
 __all__ = ["Executor"]
 
 
-def _name(item):
+def name_of(item):
     """The name of a fetched thing: a name, or a variable that has one."""
     if isinstance(item, str):
         return item
     name = getattr(item, "name", None)
     if not isinstance(name, str) or not name:
-        raise _core.ArgumentTypeError(
-            f"fetch_list must hold variables or their names, got {type(item).__name__}"
+        raise ArgumentTypeError(
+            f"fetch_list must hold variables or their names, got {kind_of(item)}"
         )
     return name
 
@@ -61,7 +60,8 @@ class Executor:
         feed_var_name, fetch_var_name : str
             Fluid's; not used.
         scope : Scope, optional
-            Holds persistable variables. Default: ``global_scope()``. Temporaries live in a child of it that ends with the run.
+            Holds persistable variables. Default: ``global_scope()``. Temporaries live in a child of
+            it that ends with the run.
         return_numpy : bool
             Arrays (True) or Variables (False).
 
@@ -78,23 +78,19 @@ class Executor:
             A feed is of another element type than its variable declares.
         """
         if not isinstance(program, Program):
-            raise _core.ArgumentTypeError(
-                f"Executor.run takes a static.Program, got {type(program).__name__}"
-            )
+            raise ArgumentTypeError(f"Executor.run takes a static.Program, got {kind_of(program)}")
         scope = global_scope() if scope is None else scope
         if not isinstance(scope, Scope):
-            raise _core.ArgumentTypeError(f"scope must be a static.Scope, got {type(scope).__name__}")
+            raise ArgumentTypeError(f"scope must be a static.Scope, got {kind_of(scope)}")
         feed = {} if feed is None else feed
         if not isinstance(feed, dict):
-            raise _core.ArgumentTypeError(
-                f"feed must be a dict of names to values, got {type(feed).__name__}"
-            )
+            raise ArgumentTypeError(f"feed must be a dict of names to values, got {kind_of(feed)}")
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
-        names = None if fetch_list is None else tuple(_name(item) for item in fetch_list)
+        names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
         prepared = self._prepare(program, scope, frozenset(feed), names)
         results = prepared.run([feed[name] for name in prepared.feeds])
-        return [_to_numpy(v) for v in results] if return_numpy else results
+        return [v.numpy() for v in results] if return_numpy else results
 
     def close(self):
         """Forget what was prepared."""
@@ -107,8 +103,9 @@ class Executor:
             declared = program.desc.feed_names
             missing = [name for name in declared if name not in fed]
             if missing:
-                raise _core.InvalidArgumentError(
-                    f"Executor.run: the program must be fed {declared}, but feed has no {missing[0]!r}"
+                raise InvalidArgumentError(
+                    f"Executor.run: the program must be fed {declared}, "
+                    f"but feed has no {missing[0]!r}"
                 )
             order = declared + sorted(fed.difference(declared))
             wanted = program.desc.fetch_names if fetches is None else list(fetches)
@@ -119,9 +116,3 @@ class Executor:
         else:
             self._prepared.move_to_end(key)
         return prepared
-
-
-def _to_numpy(variable):
-    if variable.value_is_rows if hasattr(variable, "value_is_rows") else False:
-        return np.asarray(_core.to_dense(variable))
-    return variable.numpy()

@@ -3,7 +3,8 @@
 import os
 
 from dygraph import _core
-from static.executor import Executor, _name
+from dygraph.errors import ArgumentTypeError, kind_of
+from static.executor import Executor, name_of
 from static.program import Program
 from static.scope import global_scope
 
@@ -13,10 +14,11 @@ __all__ = ["load_inference_model", "save_inference_model"]
 def save_inference_model(
     dirname, feeded_var_names, target_vars, executor=None, main_program=None, scope=None
 ):
-    """Save the part of a program that leads from the fed variables to the targets, with its weights.
+    """Save the part of a program that leads from the fed variables to the targets, and its weights.
 
-    The directory holds ``__model__`` (ProgramDesc bytes that Netron and Fluid read) and ``__params__`` (Fluid's stream of
-    tensors). A model in it is replaced at once or, if anything fails, not at all.
+    The directory holds ``__model__`` (ProgramDesc bytes that Netron and Fluid read) and
+    ``__params__`` (Fluid's stream of tensors). A model in it is replaced at once or, if anything
+    fails, not at all.
 
     Parameters
     ----------
@@ -46,14 +48,14 @@ def save_inference_model(
         A weight holds no value, or a needed input is not among the fed names.
     """
     if not isinstance(main_program, Program):
-        raise _core.ArgumentTypeError(
-            f"main_program must be a static.Program, got {type(main_program).__name__}"
+        raise ArgumentTypeError(
+            f"main_program must be a static.Program, got {kind_of(main_program)}"
         )
     if isinstance(feeded_var_names, str):
         feeded_var_names = [feeded_var_names]
     if not isinstance(target_vars, (list, tuple)):
         target_vars = [target_vars]
-    fetches = [_name(var) for var in target_vars]
+    fetches = [name_of(var) for var in target_vars]
     pruned = _core.prune(main_program.desc, list(feeded_var_names), fetches)
     _core.save_inference_model(
         os.fspath(dirname), pruned, global_scope() if scope is None else scope
@@ -92,9 +94,7 @@ def load_inference_model(dirname, executor=None, scope=None):
         The program has an operator that this library does not know.
     """
     if executor is not None and not isinstance(executor, Executor):
-        raise _core.ArgumentTypeError(
-            f"executor must be a static.Executor, got {type(executor).__name__}"
-        )
+        raise ArgumentTypeError(f"executor must be a static.Executor, got {kind_of(executor)}")
     desc = _core.load_inference_model(
         os.fspath(dirname), global_scope() if scope is None else scope
     )

@@ -1,6 +1,7 @@
 """Program, Block, Operator and Variable: views of a program description."""
 
 from dygraph import _core
+from dygraph.errors import ArgumentTypeError, OutOfRangeError, kind_of
 
 __all__ = ["Block", "Operator", "Program", "Variable"]
 
@@ -35,9 +36,7 @@ class Program:
             The bytes are no ProgramDesc; the message says where they stop being one.
         """
         if not isinstance(binary, (bytes, bytearray)):
-            raise _core.ArgumentTypeError(
-                f"parse_from_string takes bytes, got {type(binary).__name__}"
-            )
+            raise ArgumentTypeError(f"parse_from_string takes bytes, got {kind_of(binary)}")
         return Program(_core.program_from_bytes(bytes(binary)))
 
     def serialize_to_string(self):
@@ -45,7 +44,7 @@ class Program:
         return self.desc.to_bytes()
 
     def to_string(self, throw_on_error=True, with_details=False):
-        """The program as protobuf text. Both arguments are Fluid's and change nothing: a program is always whole."""
+        """The program as protobuf text. Both arguments are Fluid's and change nothing."""
         return self.desc.to_text()
 
     __str__ = to_string
@@ -67,7 +66,7 @@ class Program:
     def block(self, index):
         """The block of this number; IndexError if there is none."""
         if index < 0:
-            raise _core.OutOfRangeError(
+            raise OutOfRangeError(
                 f"the number of a block must be in [0, {self.num_blocks}), got {index}"
             )
         return self.desc.block(index)

@@ -4,6 +4,7 @@ import contextlib
 import threading
 
 from dygraph import _core
+from dygraph.errors import ArgumentTypeError, kind_of
 
 __all__ = ["Scope", "global_scope", "scope_guard"]
 
@@ -14,7 +15,7 @@ _current = threading.local()
 
 
 def global_scope():
-    """The scope programs run in unless another one is given: the innermost ``scope_guard``'s, or the process's."""
+    """The scope programs run in by default: the innermost ``scope_guard``'s, or the process's."""
     stack = getattr(_current, "stack", None)
     return stack[-1] if stack else _default
 
@@ -29,9 +30,7 @@ def scope_guard(scope):
         ``scope`` is not a Scope.
     """
     if not isinstance(scope, Scope):
-        raise _core.ArgumentTypeError(
-            f"scope_guard takes a static.Scope, got {type(scope).__name__}"
-        )
+        raise ArgumentTypeError(f"scope_guard takes a static.Scope, got {kind_of(scope)}")
     if not hasattr(_current, "stack"):
         _current.stack = []
     _current.stack.append(scope)

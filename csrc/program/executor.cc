@@ -5,6 +5,8 @@
 #include "base/nearest.h"
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
+#include "imperative/transform.h"
+#include "platform/device_context.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
 
@@ -26,9 +28,9 @@ struct PreparedProgram::Op {
   SmallVector<int, 6> in, out;  // slots, flat; -1: absent
   SmallVector<uint32_t, 4> in_ends, out_ends;
   // Outputs that are also inputs (a running mean): made aside, then moved.
-  SmallVector<int, 2> staged;   // flat output numbers
+  SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;
-  SmallVector<int, 4> done;     // slots nobody uses after this operator
+  SmallVector<int, 4> done;  // slots nobody uses after this operator
 };
 
 // What one run at a time uses: the scope of temporaries and the calls bound to its values.
@@ -47,22 +49,23 @@ struct PreparedProgram::Frame {
 namespace {
 
 std::vector<std::string> Columns(const ProgramDesc& program, const char* type, bool feeds) {
-  ENFORCE(!program.blocks.empty(), Format, "ProgramDesc: a program has at least one block, got none");
+  ENFORCE(!program.blocks.empty(), Format,
+          "ProgramDesc: a program has at least one block, got none");
   std::vector<std::string> names;
   size_t count = 0;
   for (const OpDesc& op : program.blocks[0].ops) {
     if (op.type != type) continue;
     const int32_t* column = op.FindAttr<int32_t>("col");
     const auto* arguments = feeds ? op.Output("Out") : op.Input("X");
-    ENFORCE(column && *column >= 0 && *column < 1000000 && arguments && arguments->size() == 1, Format, type,
-            ": it must have one variable and a column of at least 0");
+    ENFORCE(column && *column >= 0 && *column < 1000000 && arguments && arguments->size() == 1,
+            Format, type, ": it must have one variable and a column of at least 0");
     if (names.size() <= static_cast<size_t>(*column)) names.resize(*column + 1);
     ENFORCE(names[*column].empty(), Format, type, ": columns must differ, got ", *column, " twice");
     names[*column] = (*arguments)[0];
     ++count;
   }
-  ENFORCE(count == names.size(), Format, type, ": columns must count from 0 without gaps, got ", count,
-          " operators and a largest column of ", static_cast<int64_t>(names.size()) - 1);
+  ENFORCE(count == names.size(), Format, type, ": columns must count from 0 without gaps, got ",
+          count, " operators and a largest column of ", static_cast<int64_t>(names.size()) - 1);
   return names;
 }
 
@@ -71,30 +74,37 @@ constexpr uint64_t kProgramStreams = uint64_t{1} << 63;
 
 }  // namespace
 
-std::vector<std::string> FeedNames(const ProgramDesc& program) { return Columns(program, "feed", true); }
-std::vector<std::string> FetchNames(const ProgramDesc& program) { return Columns(program, "fetch", false); }
+std::vector<std::string> FeedNames(const ProgramDesc& program) {
+  return Columns(program, "feed", true);
+}
+std::vector<std::string> FetchNames(const ProgramDesc& program) {
+  return Columns(program, "fetch", false);
+}
 
-PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
-                                 std::vector<std::string> feeds, std::vector<std::string> fetches, Place place)
+PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
+                                 std::shared_ptr<Scope> scope, std::vector<std::string> feeds,
+                                 std::vector<std::string> fetches, Place place)
     : program_((Verify(*program), CheckOperators(*program), std::move(program))),
       block_(program_->blocks[0]),
       scope_(std::move(scope)),
       place_(place),
       feeds_(std::move(feeds)),
       fetches_(std::move(fetches)) {
+  GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
   auto find = [&](const std::string& name, const char* what) {
     const VarDesc* var = block_.FindVar(name);
     if (var) return var;
     std::vector<std::string> known;
     for (const VarDesc& v : block_.vars) known.push_back(v.name);
-    THROW(InvalidArgument, what, " must be a variable of the program, got '", name, "'.", DidYouMean(name, known));
+    THROW(InvalidArgument, what, " must be a variable of the program, got '", name, "'.",
+          DidYouMean(name, known));
   };
   for (const std::string& name : feeds_) {
     const VarDesc* var = find(name, "what is fed");
-    ENFORCE(std::find(feed_vars_.begin(), feed_vars_.end(), var) == feed_vars_.end(), InvalidArgument,
-            "a variable may be fed once, got '", name, "' twice");
-    ENFORCE(!var->persistable.value_or(false), InvalidArgument, "a persistable variable is not fed but set in the scope, got '",
-            name, "'");
+    ENFORCE(std::find(feed_vars_.begin(), feed_vars_.end(), var) == feed_vars_.end(),
+            InvalidArgument, "a variable may be fed once, got '", name, "' twice");
+    ENFORCE(!var->persistable.value_or(false), InvalidArgument,
+            "a persistable variable is not fed but set in the scope, got '", name, "'");
     feed_vars_.push_back(var);
     feed_slots_.push_back(SlotOf(name));
   }
@@ -151,8 +161,10 @@ void PreparedProgram::BindOperators() {
     }
     for (size_t pair = 0; pair < op.info->in_place.size(); ++pair) {
       auto [in_slot, out_slot] = op.info->in_place[pair];
-      uint32_t in = in_slot ? op.in_ends[in_slot - 1] : 0, out = out_slot ? op.out_ends[out_slot - 1] : 0;
-      bool same = in < op.in_ends[in_slot] && out < op.out_ends[out_slot] && op.in[in] >= 0 && op.in[in] == op.out[out];
+      uint32_t in = in_slot ? op.in_ends[in_slot - 1] : 0,
+               out = out_slot ? op.out_ends[out_slot - 1] : 0;
+      bool same = in < op.in_ends[in_slot] && out < op.out_ends[out_slot] && op.in[in] >= 0 &&
+                  op.in[in] == op.out[out];
       if (same) op.reuse |= 1u << pair;
     }
     ops_.push_back(std::move(op));
@@ -235,7 +247,8 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
     for (uint32_t end : op.out_ends) {
       for (; k < end; ++k) {
         auto at = std::find(op.staged.begin(), op.staged.end(), static_cast<int>(k));
-        bound.call.out.Push(at == op.staged.end() ? value(op.out[k]) : &frame->staging[at - op.staged.begin()]);
+        bound.call.out.Push(at == op.staged.end() ? value(op.out[k])
+                                                  : &frame->staging[at - op.staged.begin()]);
       }
       bound.call.out.Close();
     }
@@ -247,19 +260,24 @@ void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
   const VarDesc& var = *feed_vars_[i];
   const VarType::TensorDesc* want = TensorOf(var);
   if (!want) return;
-  ENFORCE(!value.empty(), InvalidArgument, "the feed '", var.name, "' must hold a value, got an empty one");
+  ENFORCE(!value.empty(), InvalidArgument, "the feed '", var.name,
+          "' must hold a value, got an empty one");
   DType dtype = ElementType(var);
-  ENFORCE(dtype == DType::kUnset || dtype == value.dtype(), Type, "the feed '", var.name, "' must be ", dtype, ", got ",
-          value.dtype(), ". Convert with astype('", Name(dtype), "')");
+  ENFORCE(dtype == DType::kUnset || dtype == value.dtype(), Type, "the feed '", var.name,
+          "' must be ", dtype, ", got ", value.dtype(), ". Convert with astype('", Name(dtype),
+          "')");
   const Dims& dims = value.dims();
   bool fits = want->dims.size() == dims.size();
-  for (size_t d = 0; fits && d < dims.size(); ++d) fits = want->dims[d] < 0 || want->dims[d] == dims[d];
-  ENFORCE(fits, InvalidArgument, "the feed '", var.name, "' must have the shape ", Dims(Span<const int64_t>(
-          want->dims.data(), want->dims.size())), " (-1: any size), got ", dims);
+  for (size_t d = 0; fits && d < dims.size(); ++d)
+    fits = want->dims[d] < 0 || want->dims[d] == dims[d];
+  ENFORCE(fits, InvalidArgument, "the feed '", var.name, "' must have the shape ",
+          Dims(Span<const int64_t>(want->dims.data(), want->dims.size())), " (-1: any size), got ",
+          dims);
   if (!value.is_tensor() || !var.type.lod_tensor) return;
   int levels = var.type.lod_tensor->lod_level.value_or(0);
-  ENFORCE(levels <= 0 || static_cast<int>(value.tensor().lod_levels().size()) == levels, InvalidArgument, "the feed '",
-          var.name, "' must have ", levels, " levels of detail, got ", value.tensor().lod_levels().size(),
+  ENFORCE(levels <= 0 || static_cast<int>(value.tensor().lod_levels().size()) == levels,
+          InvalidArgument, "the feed '", var.name, "' must have ", levels,
+          " levels of detail, got ", value.tensor().lod_levels().size(),
           ". Give a variable made with to_variable(array, lod=...)");
 }
 
@@ -328,12 +346,15 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
 }
 
 std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomStreams random) {
-  ENFORCE(feeds.size() == feeds_.size(), InvalidArgument, "there must be a value for each of the ", feeds_.size(),
-          " feeds, got ", feeds.size());
+  ENFORCE(feeds.size() == feeds_.size(), InvalidArgument, "there must be a value for each of the ",
+          feeds_.size(), " feeds, got ", feeds.size());
   for (size_t i = 0; i < feeds.size(); ++i) CheckFeed(i, feeds[i]);
   Running running(this);
   Frame& frame = running.frame();
-  for (size_t i = 0; i < feeds.size(); ++i) *frame.values[feed_slots_[i]] = feeds[i];
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    *frame.values[feed_slots_[i]] =
+        feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
+  }
   RunOps(frame, random);
   std::vector<Value> results;
   for (int s : fetch_slots_) results.push_back(*frame.values[s]);

@@ -1,5 +1,5 @@
-// Runs programs. A prepared program has its names resolved to places and its operators to calls, so that running it again
-// meets no string and no map.
+// Runs programs. A prepared program has its names resolved to places and its operators to calls, so
+// that running it again meets no string and no map.
 #pragma once
 
 #include <memory>
@@ -22,15 +22,17 @@ struct RandomStreams {
 
 class PreparedProgram {
  public:
-  // Persistable variables live in `scope` (made there, empty, where they are missing); temporaries in a child of it.
-  // `feeds` are variables of the block that a run is given, `fetches` what it gives back. Throws what CheckOperators
-  // and Verify throw; InvalidArgument for a feed or fetch that cannot be; PreconditionNotMet for a variable that is
-  // read, but neither fed nor written nor persistable.
+  // Persistable variables live in `scope` (made there, empty, where they are missing); temporaries
+  // in a child of it. `feeds` are variables of the block that a run is given, `fetches` what it
+  // gives back. Throws what CheckOperators and Verify throw; InvalidArgument for a feed or fetch
+  // that cannot be; PreconditionNotMet for a variable that is read, but neither fed nor written nor
+  // persistable.
   PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
                   std::vector<std::string> feeds, std::vector<std::string> fetches, Place place);
   ~PreparedProgram();
 
-  // One value for each feed, in order; the result has one for each fetch. May run in several threads at once.
+  // One value for each feed, in order; the result has one for each fetch. May run in several
+  // threads at once.
   std::vector<Value> Run(const std::vector<Value>& feeds);
   std::vector<Value> Run(const std::vector<Value>& feeds, RandomStreams random);
 
@@ -68,7 +70,8 @@ class PreparedProgram {
   uint64_t runs_ = 0;
 };
 
-// The variables that feed operators of block 0 fill and fetch operators read, by column. Format when a column is missing.
+// The variables that feed operators of block 0 fill and fetch operators read, by column. Format
+// when a column is missing.
 std::vector<std::string> FeedNames(const ProgramDesc& program);
 std::vector<std::string> FetchNames(const ProgramDesc& program);
 

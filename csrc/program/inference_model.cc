@@ -15,7 +15,8 @@ namespace dygraph::program {
 
 namespace {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are little-endian, and so are the casts below");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "files are little-endian, and so are the casts below");
 
 constexpr const char* kModel = "__model__";
 constexpr const char* kNewModel = "__model__.tmp";
@@ -27,7 +28,9 @@ struct Manifest {
   uint64_t program_size = 0, weights_size = 0;
   uint32_t program_crc = 0, weights_crc = 0;
 };
-constexpr char kManifestStart[] = "\xC2\x3E\x20" "DGM1";  // field 1000, 32 bytes
+constexpr char kManifestStart[] =
+    "\xC2\x3E\x20"
+    "DGM1";  // field 1000, 32 bytes
 constexpr size_t kStartBytes = sizeof(kManifestStart) - 1;
 constexpr size_t kManifestBytes = 35;
 
@@ -57,22 +60,24 @@ std::string Encode(const Manifest& m) {
 // False for a model that another library wrote, which has no manifest.
 bool Decode(const std::string& bytes, const std::string& path, Manifest* m) {
   if (bytes.compare(0, 3, kManifestStart, 3) != 0) return false;
-  ENFORCE(bytes.size() >= kManifestBytes && bytes.compare(0, kStartBytes, kManifestStart, kStartBytes) == 0, Format,
-          "the file '", path, "' must start with a whole manifest, got a damaged one");
+  ENFORCE(bytes.size() >= kManifestBytes &&
+              bytes.compare(0, kStartBytes, kManifestStart, kStartBytes) == 0,
+          Format, "damaged inference model: the file '", path,
+          "' must start with a whole manifest, got a damaged one");
   size_t at = kStartBytes;
   m->program_size = Take<uint64_t>(bytes, &at);
   m->program_crc = Take<uint32_t>(bytes, &at);
   m->weights_size = Take<uint64_t>(bytes, &at);
   m->weights_crc = Take<uint32_t>(bytes, &at);
   uint32_t crc = Crc32(0, bytes.data(), at);
-  ENFORCE(Take<uint32_t>(bytes, &at) == crc, Format, "the file '", path,
+  ENFORCE(Take<uint32_t>(bytes, &at) == crc, Format, "damaged inference model: the file '", path,
           "' must start with a whole manifest, got one whose checksum does not fit");
   return true;
 }
 
 std::string ReadAll(FileReader* file) {
-  ENFORCE(file->size() <= kMaxProgramBytes, Format, "the file '", file->path(), "' may hold a program of ",
-          kMaxProgramBytes, " bytes, got ", file->size());
+  ENFORCE(file->size() <= kMaxProgramBytes, Format, "damaged inference model: the file '",
+          file->path(), "' may hold a program of ", kMaxProgramBytes, " bytes, got ", file->size());
   std::string bytes(file->size(), '\0');
   file->Read(bytes.data(), bytes.size(), "a program");
   return bytes;
@@ -87,7 +92,8 @@ std::vector<const VarDesc*> WeightVars(const ProgramDesc& program) {
                   type == VarType::Type::RAW || type == VarType::Type::READER;
     if (var.persistable.value_or(false) && !holder) vars.push_back(&var);
   }
-  std::sort(vars.begin(), vars.end(), [](const VarDesc* a, const VarDesc* b) { return a->name < b->name; });
+  std::sort(vars.begin(), vars.end(),
+            [](const VarDesc* a, const VarDesc* b) { return a->name < b->name; });
   return vars;
 }
 
@@ -123,7 +129,8 @@ void WriteTensor(FileWriter* file, const Tensor& value) {
 // Reads a TensorDesc: its type and sizes, packed or not.
 class TensorDescReader {
  public:
-  TensorDescReader(const std::string& bytes, const std::string& what) : bytes_(bytes), what_(what) {}
+  TensorDescReader(const std::string& bytes, const std::string& what)
+      : bytes_(bytes), what_(what) {}
 
   void Read(DType* dtype, Dims* dims) {
     bool has_type = false;
@@ -147,7 +154,8 @@ class TensorDescReader {
 
  private:
   void Check(bool fine) const {
-    ENFORCE(fine, Format, what_, " must be described by a type and sizes, got a damaged description");
+    ENFORCE(fine, Format, "damaged inference model: ", what_,
+            " must be described by a type and sizes, got a damaged description");
   }
   uint64_t Varint() {
     uint64_t v = 0;
@@ -161,9 +169,11 @@ class TensorDescReader {
   }
   DType Type(uint64_t number) const {
     for (int i = 0; i < kNumDTypes; ++i) {
-      if (static_cast<uint64_t>(ToWire(static_cast<DType>(i))) == number) return static_cast<DType>(i);
+      if (static_cast<uint64_t>(ToWire(static_cast<DType>(i))) == number)
+        return static_cast<DType>(i);
     }
-    THROW(Format, what_, " must be of an element type of ours, got number ", number);
+    THROW(Format, "damaged inference model: ", what_,
+          " must be of an element type of ours, got number ", number);
   }
   void Add(Dims* dims, uint64_t size) const {
     Check(dims->size() < kMaxProgramRank && size <= static_cast<uint64_t>(INT64_MAX));
@@ -184,11 +194,13 @@ T ReadNumber(FileReader* file, const char* what) {
 
 LoDLevels ReadLoD(FileReader* file, const std::string& what) {
   uint64_t levels = ReadNumber<uint64_t>(file, "a number of LoD levels");
-  ENFORCE(levels <= kMaxProgramRank, Format, what, " may have ", kMaxProgramRank, " levels of detail, got ", levels);
+  ENFORCE(levels <= kMaxProgramRank, Format, "damaged inference model: ", what, " may have ",
+          kMaxProgramRank, " levels of detail, got ", levels);
   LoDLevels lod;
   for (uint64_t i = 0; i < levels; ++i) {
     uint64_t size = ReadNumber<uint64_t>(file, "the size of a LoD level");
-    ENFORCE(size % sizeof(int64_t) == 0 && size <= file->left(), Format, what,
+    ENFORCE(size % sizeof(int64_t) == 0 && size <= file->left(), Format,
+            "damaged inference model: ", what,
             " must have levels of whole offsets within the file, got ", size, " bytes");
     std::vector<int64_t> level(size / sizeof(int64_t));
     file->Read(level.data(), size, "a LoD level");
@@ -200,40 +212,47 @@ LoDLevels ReadLoD(FileReader* file, const std::string& what) {
 Tensor ReadTensor(FileReader* file, const VarDesc& var) {
   std::string what = "the weight '" + var.name + "' in '" + file->path() + "'";
   uint32_t version = ReadNumber<uint32_t>(file, "a version");
-  ENFORCE(version == 0, Format, what, " must be of version 0, got ", version);
+  ENFORCE(version == 0, Format, "damaged inference model: ", what, " must be of version 0, got ",
+          version);
   LoDLevels lod = ReadLoD(file, what);
   version = ReadNumber<uint32_t>(file, "a version");
-  ENFORCE(version == 0, Format, what, " must be of version 0, got ", version);
+  ENFORCE(version == 0, Format, "damaged inference model: ", what, " must be of version 0, got ",
+          version);
   int32_t size = ReadNumber<int32_t>(file, "the size of a description");
-  ENFORCE(size >= 0 && size <= 512, Format, what, " must be described in at most 512 bytes, got ", size);
+  ENFORCE(size >= 0 && size <= 512, Format, "damaged inference model: ", what,
+          " must be described in at most 512 bytes, got ", size);
   std::string desc(static_cast<size_t>(size), '\0');
   file->Read(desc.data(), desc.size(), "a description");
   DType dtype = DType::kUnset;
   Dims dims;
   TensorDescReader(desc, what).Read(&dtype, &dims);
-  ENFORCE(dtype == ElementType(var), Format, what, " must be ", ElementType(var), " as its program says, got ", dtype);
+  ENFORCE(dtype == ElementType(var), Format, "damaged inference model: ", what, " must be ",
+          ElementType(var), " as its program says, got ", dtype);
   const std::vector<int64_t>& want = TensorOf(var)->dims;
-  ENFORCE(dims == Dims(Span<const int64_t>(want.data(), want.size())), Format, what, " must have the shape ",
+  ENFORCE(dims == Dims(Span<const int64_t>(want.data(), want.size())), Format,
+          "damaged inference model: ", what, " must have the shape ",
           Dims(Span<const int64_t>(want.data(), want.size())), " as its program says, got ", dims);
   size_t bytes = 0;
   try {
     bytes = ByteSize(dims, dtype);
   } catch (const Error& e) {
-    THROW(Format, what, " must have a size that fits into memory. ", e.message());
+    THROW(Format, "damaged inference model: ", what, " must have a size that fits into memory. ",
+          e.message());
   }
-  ENFORCE(bytes <= file->left(), Format, what, " must have ", bytes, " bytes of data, got the end of the file after ",
-          file->left());
+  ENFORCE(bytes <= file->left(), Format, "damaged inference model: ", what, " must have ", bytes,
+          " bytes of data, got the end of the file after ", file->left());
   Tensor t(dims, dtype);
   if (bytes > 0) file->Read(t.mutable_raw_data(), bytes, "the data of a weight");
   if (dtype == DType::kBool) {
     const uint8_t* data = static_cast<const uint8_t*>(t.raw_data());
-    ENFORCE(std::all_of(data, data + bytes, [](uint8_t b) { return b <= 1; }), Format, what,
-            " must hold bools of 0 and 1, got another byte");
+    ENFORCE(std::all_of(data, data + bytes, [](uint8_t b) { return b <= 1; }), Format,
+            "damaged inference model: ", what, " must hold bools of 0 and 1, got another byte");
   }
   try {
     t.SetLoD(std::move(lod));
   } catch (const Error& e) {
-    THROW(Format, what, " must have levels of detail that fit its rows. ", e.message());
+    THROW(Format, "damaged inference model: ", what,
+          " must have levels of detail that fit its rows. ", e.message());
   }
   return t;
 }
@@ -241,14 +260,16 @@ Tensor ReadTensor(FileReader* file, const VarDesc& var) {
 std::vector<Value> ReadWeights(FileReader* file, const std::vector<const VarDesc*>& vars) {
   std::vector<Value> values;
   for (const VarDesc* var : vars) {
-    ENFORCE(TensorOf(*var) && ElementType(*var) != DType::kUnset, Format, "the weight '", var->name,
+    ENFORCE(TensorOf(*var) && ElementType(*var) != DType::kUnset, Format,
+            "damaged inference model: the weight '", var->name,
             "' must be a tensor of an element type of ours");
-    ENFORCE(file->left() > 0, Format, "the file '", file->path(), "' must hold ", vars.size(),
-            " weights, got its end before '", var->name, "', which is missing");
+    ENFORCE(file->left() > 0, Format, "damaged inference model: the file '", file->path(),
+            "' must hold ", vars.size(), " weights, got its end before '", var->name,
+            "', which is missing");
     values.push_back(Value(ReadTensor(file, *var)));
   }
-  ENFORCE(file->left() == 0, Format, "the file '", file->path(), "' must end after its ", vars.size(),
-          " weights, got ", file->left(), " surplus bytes");
+  ENFORCE(file->left() == 0, Format, "damaged inference model: the file '", file->path(),
+          "' must end after its ", vars.size(), " weights, got ", file->left(), " surplus bytes");
   return values;
 }
 
@@ -257,7 +278,8 @@ bool Fits(const Directory& directory, const char* name, const Manifest& manifest
   FileReader file;
   if (!file.Open(directory, name) || file.size() != manifest.weights_size) return false;
   std::vector<char> part(size_t{1} << 18);
-  while (file.left() > 0) file.Read(part.data(), std::min<uint64_t>(part.size(), file.left()), "weights");
+  while (file.left() > 0)
+    file.Read(part.data(), std::min<uint64_t>(part.size(), file.left()), "weights");
   return file.crc() == manifest.weights_crc;
 }
 
@@ -294,7 +316,8 @@ ProgramDesc WithoutLines(const ProgramDesc& program) {
 
 }  // namespace
 
-void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope) {
+void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program,
+                        const Scope& scope) {
   ProgramDesc bare = WithoutLines(program);
   Verify(bare);
   CheckOperators(bare);
@@ -305,10 +328,13 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
     values.push_back(scope.GetVar(var->name).value);
     ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
             "' must hold a value to be saved, got nothing. Run the startup program first");
-    ENFORCE(values.back().is_tensor() && values.back().dtype() == ElementType(*var) && TensorOf(*var) &&
-                values.back().dims() == Dims(Span<const int64_t>(TensorOf(*var)->dims.data(), TensorOf(*var)->dims.size())),
-            InvalidArgument, "the persistable variable '", var->name, "' must be what the program declares, got ",
-            values.back().dtype(), " ", values.back().dims());
+    ENFORCE(
+        values.back().is_tensor() && values.back().dtype() == ElementType(*var) && TensorOf(*var) &&
+            values.back().dims() ==
+                Dims(Span<const int64_t>(TensorOf(*var)->dims.data(), TensorOf(*var)->dims.size())),
+        InvalidArgument, "the persistable variable '", var->name,
+        "' must be what the program declares, got ", values.back().dtype(), " ",
+        values.back().dims());
   }
   Directory directory(dirname, Directory::kWrite);
   FinishEarlierSave(directory);
@@ -335,39 +361,47 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
 ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope) {
   Directory directory(dirname, Directory::kRead);
   FileReader model;
-  ENFORCE(model.Open(directory, kModel), FileNotFound, "an inference model has a file '", directory.PathOf(kModel),
-          "', which is missing");
+  ENFORCE(model.Open(directory, kModel), FileNotFound, "an inference model has a file '",
+          directory.PathOf(kModel), "', which is missing");
   std::string bytes = ReadAll(&model);
   Manifest manifest;
   bool ours = Decode(bytes, model.path(), &manifest);
   if (ours) {
     bytes.erase(0, kManifestBytes);
-    ENFORCE(bytes.size() == manifest.program_size, Format, "the file '", model.path(), "' must hold a program of ",
-            manifest.program_size, " bytes, got ", bytes.size());
+    ENFORCE(bytes.size() == manifest.program_size, Format, "damaged inference model: the file '",
+            model.path(), "' must hold a program of ", manifest.program_size, " bytes, got ",
+            bytes.size());
     uint32_t crc = Crc32(0, bytes.data(), bytes.size());
-    ENFORCE(crc == manifest.program_crc, Format, "the program in '", model.path(),
+    ENFORCE(crc == manifest.program_crc, Format, "damaged inference model: the program in '",
+            model.path(),
             "' must have the checksum its manifest says, got another: the file is damaged");
   }
   ProgramDesc program = ParseProgram(bytes);
-  ENFORCE(!program.unknown, Format, "the program in '", model.path(), "' must have known fields alone, got others");
+  ENFORCE(!program.unknown, Format, "damaged inference model: the program in '", model.path(),
+          "' must have known fields alone, got others");
   Verify(program);
   CheckOperators(program);
   std::vector<const VarDesc*> vars = WeightVars(program);
 
   // Killed between its two renames, a saver left the weights of this model under their other name.
-  const char* name = ours && Fits(directory, kNextWeights, manifest) && !Fits(directory, kWeights, manifest) ? kNextWeights
-                                                                                                          : kWeights;
+  const char* name =
+      ours && Fits(directory, kNextWeights, manifest) && !Fits(directory, kWeights, manifest)
+          ? kNextWeights
+          : kWeights;
   std::vector<Value> values;
   FileReader weights;
   if (weights.Open(directory, name)) {
-    ENFORCE(!ours || weights.size() == manifest.weights_size, Format, "the file '", weights.path(), "' must have ",
+    ENFORCE(!ours || weights.size() == manifest.weights_size, Format,
+            "damaged inference model: the file '", weights.path(), "' must have ",
             manifest.weights_size, " bytes as the model says, got ", weights.size());
     values = ReadWeights(&weights, vars);
-    ENFORCE(!ours || weights.crc() == manifest.weights_crc, Format, "the weights in '", weights.path(),
-            "' must have the checksum the model says, got another: the file is damaged or of another model");
+    ENFORCE(!ours || weights.crc() == manifest.weights_crc, Format,
+            "damaged inference model: the weights in '", weights.path(),
+            "' must have the checksum the model says, got another: the file is damaged or of "
+            "another model");
   } else {
-    ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '", directory.PathOf(kWeights),
-            "', which is missing");
+    ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
+            directory.PathOf(kWeights), "', which is missing");
   }
   for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).value = std::move(values[i]);
   return program;

@@ -22,9 +22,11 @@ constexpr size_t kBufferBytes = size_t{1} << 18;
 [[noreturn]] void FailIO(const std::string& path, const char* doing) {
   int error = errno;
   const char* reason = std::strerror(error);
-  if (error == ENOENT) THROW(FileNotFound, "cannot ", doing, " '", path, "': ", reason);
-  if (error == ENOSPC || error == EDQUOT) THROW(ResourceExhausted, "cannot ", doing, " '", path, "': ", reason);
-  THROW(PreconditionNotMet, "cannot ", doing, " '", path, "': ", reason);
+  if (error == ENOENT)
+    THROW(FileNotFound, "a file operation failed: cannot ", doing, " '", path, "': ", reason);
+  if (error == ENOSPC || error == EDQUOT)
+    THROW(ResourceExhausted, "a file operation failed: cannot ", doing, " '", path, "': ", reason);
+  THROW(PreconditionNotMet, "a file operation failed: cannot ", doing, " '", path, "': ", reason);
 }
 
 }  // namespace
@@ -58,12 +60,14 @@ bool FileReader::Open(const Directory& directory, const char* name) {
   fd_ = openat(directory.fd(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) {
     if (errno == ENOENT) return false;
-    ENFORCE(errno != ELOOP, Format, "a file of a model must not be a symbolic link, got '", path_, "'");
+    ENFORCE(errno != ELOOP, Format, "a file of a model must not be a symbolic link, got '", path_,
+            "'");
     FailIO(path_, "open");
   }
   struct stat status;
   if (fstat(fd_, &status) != 0) FailIO(path_, "look at");
-  ENFORCE(S_ISREG(status.st_mode), Format, "a file of a model must be a regular file, got '", path_, "'");
+  ENFORCE(S_ISREG(status.st_mode), Format, "a file of a model must be a regular file, got '", path_,
+          "'");
   size_ = static_cast<uint64_t>(status.st_size);
   return true;
 }
@@ -73,8 +77,8 @@ FileReader::~FileReader() {
 }
 
 void FileReader::Read(void* to, uint64_t size, const char* what) {
-  ENFORCE(size <= left(), Format, "the file '", path_, "' must hold ", what, " of ", size, " bytes at byte ", read_,
-          ", got its end after ", left());
+  ENFORCE(size <= left(), Format, "the file '", path_, "' must hold ", what, " of ", size,
+          " bytes at byte ", read_, ", got its end after ", left());
   char* at = static_cast<char*>(to);
   read_ += size;
   while (size > 0) {
@@ -110,7 +114,8 @@ void FileReader::Fill() {
   filled_ = static_cast<size_t>(n);
 }
 
-FileWriter::FileWriter(const Directory& directory, const char* name) : path_(directory.PathOf(name)) {
+FileWriter::FileWriter(const Directory& directory, const char* name)
+    : path_(directory.PathOf(name)) {
   directory.Remove(name);
   fd_ = openat(directory.fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd_ < 0) FailIO(path_, "make");

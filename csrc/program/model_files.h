@@ -1,4 +1,5 @@
-// Files of a model directory: opened by fixed names, never through a symbolic link, written to last.
+// Files of a model directory: opened by fixed names, never through a symbolic link, written to
+// last.
 #pragma once
 
 #include <cstdint>

@@ -43,11 +43,12 @@ dygraph::AttrValue FromWireValue(const AttrValue& value) {
       value);
 }
 
-// What Fluid writes beside an operator's own attributes: roles, origins, library hints. None changes a value.
+// What Fluid writes beside an operator's own attributes: roles, origins, library hints. None
+// changes a value.
 bool IsBookkeeping(const std::string& name) {
-  static const char* const kNames[] = {"op_role", "op_role_var", "op_namescope", kCallstackAttr, "op_device",
-                                       "with_quant_attr", "mkldnn_data_type", "use_cudnn", "use_mkldnn",
-                                       "use_quantizer"};
+  static const char* const kNames[] = {
+      "op_role",         "op_role_var",      "op_namescope", kCallstackAttr, "op_device",
+      "with_quant_attr", "mkldnn_data_type", "use_cudnn",    "use_mkldnn",   "use_quantizer"};
   for (const char* known : kNames) {
     if (name == known) return true;
   }
@@ -60,14 +61,16 @@ std::string ListOf(const std::vector<SlotInfo>& slots) {
   return list.empty() ? "none" : list;
 }
 
-void CheckSide(const std::vector<OpDesc::Var>& bound, const std::vector<SlotInfo>& slots, const char* side) {
+void CheckSide(const std::vector<OpDesc::Var>& bound, const std::vector<SlotInfo>& slots,
+               const char* side) {
   for (const OpDesc::Var& var : bound) {
-    auto slot = std::find_if(slots.begin(), slots.end(), [&](const SlotInfo& s) { return s.name == var.parameter; });
-    ENFORCE(slot != slots.end() || var.arguments.empty(), Format, "the ", side, " slots are ", ListOf(slots),
-            ", got a variable in a slot '", var.parameter, "'");
+    auto slot = std::find_if(slots.begin(), slots.end(),
+                             [&](const SlotInfo& s) { return s.name == var.parameter; });
+    ENFORCE(slot != slots.end() || var.arguments.empty(), Format, "the ", side, " slots are ",
+            ListOf(slots), ", got a variable in a slot '", var.parameter, "'");
     if (slot == slots.end()) continue;
-    ENFORCE(var.arguments.size() <= 1 || slot->duplicable(), Format, "the ", side, " slot ", slot->name,
-            " takes one variable, got ", var.arguments.size());
+    ENFORCE(var.arguments.size() <= 1 || slot->duplicable(), Format, "the ", side, " slot ",
+            slot->name, " takes one variable, got ", var.arguments.size());
   }
 }
 
@@ -81,7 +84,8 @@ bool Bound(const std::vector<OpDesc::Var>& bound, const std::string& slot) {
 void CheckFeedFetch(const OpDesc& op) {
   const auto* x = op.Input("X");
   const auto* out = op.Output("Out");
-  ENFORCE(x && x->size() == 1 && out && out->size() == 1, Format, "it must have one variable X and one Out");
+  ENFORCE(x && x->size() == 1 && out && out->size() == 1, Format,
+          "it must have one variable X and one Out");
   const int32_t* column = op.FindAttr<int32_t>("col");
   ENFORCE(column && *column >= 0, Format, "its attribute col must be an int of at least 0");
 }
@@ -103,7 +107,8 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
       if (IsBookkeeping(attr.name)) continue;
       std::vector<std::string> names;
       for (const AttrField& f : op.attr_table.fields) names.push_back(f.name);
-      THROW(Format, "the operator must know its attributes, got '", attr.name, "'.", DidYouMean(attr.name, names));
+      THROW(Format, "the operator must know its attributes, got '", attr.name, "'.",
+            DidYouMean(attr.name, names));
     }
     attrs->Set(field, FromWireValue(attr.value));
   }
@@ -153,8 +158,10 @@ std::string PositionText(const OpDesc& op, size_t index, int block) {
 VarType::Type WireType(DType dtype) { return static_cast<VarType::Type>(ToWire(dtype)); }
 
 const VarType::TensorDesc* TensorOf(const VarDesc& var) {
-  if (var.type.type == VarType::Type::LOD_TENSOR && var.type.lod_tensor) return &var.type.lod_tensor->tensor;
-  if (var.type.type == VarType::Type::SELECTED_ROWS && var.type.selected_rows) return &*var.type.selected_rows;
+  if (var.type.type == VarType::Type::LOD_TENSOR && var.type.lod_tensor)
+    return &var.type.lod_tensor->tensor;
+  if (var.type.type == VarType::Type::SELECTED_ROWS && var.type.selected_rows)
+    return &*var.type.selected_rows;
   return nullptr;
 }
 
@@ -162,7 +169,8 @@ DType ElementType(const VarDesc& var) {
   const VarType::TensorDesc* tensor = TensorOf(var);
   if (!tensor) return DType::kUnset;
   for (int i = 0; i < kNumDTypes; ++i) {
-    if (ToWire(static_cast<DType>(i)) == static_cast<int>(tensor->data_type)) return static_cast<DType>(i);
+    if (ToWire(static_cast<DType>(i)) == static_cast<int>(tensor->data_type))
+      return static_cast<DType>(i);
   }
   return DType::kUnset;
 }

@@ -14,16 +14,17 @@ constexpr const char* kEmptyName = "@EMPTY@";           // Fluid's argument for 
 // Every attribute of the operator, defaults included, with its wire type.
 void WriteAttrs(const Attrs& attrs, OpDesc* desc);
 
-// The attributes of a described operator. Format for one the operator does not know (bookkeeping of Fluid's, which
-// changes no value, is passed over); the operator's own checks say the rest.
+// The attributes of a described operator. Format for one the operator does not know (bookkeeping of
+// Fluid's, which changes no value, is passed over); the operator's own checks say the rest.
 Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc);
 
-// Format unless every slot of the description is one of the operator's, required inputs are bound, and single slots
-// hold one name.
+// Format unless every slot of the description is one of the operator's, required inputs are bound,
+// and single slots hold one name.
 void CheckSlots(const OpInfo& op, const OpDesc& desc);
 
-// NotFound for an unknown operator, and whatever the two functions above find wrong, with the operator's position.
-// Operators handled without a kernel (feed, fetch) are checked for their slots.
+// NotFound for an unknown operator, and whatever the two functions above find wrong, with the
+// operator's position. Operators handled without a kernel (feed, fetch) are checked for their
+// slots.
 void CheckOperators(const ProgramDesc& program);
 
 bool IsFeed(const OpDesc& op);

@@ -35,14 +35,15 @@ void CheckNames(const BlockDesc& block, const std::vector<std::string>& names, c
     if (block.FindVar(name)) continue;
     std::vector<std::string> known;
     for (const VarDesc& v : block.vars) known.push_back(v.name);
-    THROW(InvalidArgument, "what is ", what, " must be a variable of the program, got '", name, "'.",
-          DidYouMean(name, known));
+    THROW(InvalidArgument, "what is ", what, " must be a variable of the program, got '", name,
+          "'.", DidYouMean(name, known));
   }
 }
 
 }  // namespace
 
-void AddFeedAndFetch(BlockDesc* block, const std::vector<std::string>& feeds, const std::vector<std::string>& fetches) {
+void AddFeedAndFetch(BlockDesc* block, const std::vector<std::string>& feeds,
+                     const std::vector<std::string>& fetches) {
   block->vars.push_back(HolderOf("feed", VarType::Type::FEED_MINIBATCH));
   block->vars.push_back(HolderOf("fetch", VarType::Type::FETCH_LIST));
   std::vector<OpDesc> ops;
@@ -54,26 +55,30 @@ void AddFeedAndFetch(BlockDesc* block, const std::vector<std::string>& feeds, co
 
 ProgramDesc Prune(const ProgramDesc& program, const std::vector<std::string>& feeds,
                   const std::vector<std::string>& fetches) {
-  ENFORCE(!fetches.empty(), InvalidArgument, "a program needs at least one variable to fetch, got none");
-  ENFORCE(program.blocks.size() == 1, Unimplemented, "only a program of one block is cut down, got ",
-          program.blocks.size());
+  ENFORCE(!fetches.empty(), InvalidArgument,
+          "a program needs at least one variable to fetch, got none");
+  ENFORCE(program.blocks.size() == 1, Unimplemented,
+          "only a program of one block is cut down, got ", program.blocks.size());
   const BlockDesc& block = program.blocks[0];
   CheckNames(block, feeds, "fed");
   CheckNames(block, fetches, "fetched");
-  std::unordered_set<std::string> needed(fetches.begin(), fetches.end()), used(needed), fed(feeds.begin(), feeds.end());
+  std::unordered_set<std::string> needed(fetches.begin(), fetches.end()), used(needed),
+      fed(feeds.begin(), feeds.end());
   std::vector<const OpDesc*> kept;
   for (size_t i = block.ops.size(); i-- > 0;) {
     const OpDesc& op = block.ops[i];
     if (IsFetch(op)) continue;
     bool makes = false;
     for (const OpDesc::Var& slot : op.outputs) {
-      for (const std::string& name : slot.arguments) makes |= needed.count(name) && !fed.count(name);
+      for (const std::string& name : slot.arguments)
+        makes |= needed.count(name) && !fed.count(name);
     }
     if (!makes) continue;
-    ENFORCE(!IsFeed(op), PreconditionNotMet, "the fetched variables need '", op.Output("Out")->at(0),
-            "', which must be among the feeds");
+    ENFORCE(!IsFeed(op), PreconditionNotMet, "the fetched variables need '",
+            op.Output("Out")->at(0), "', which must be among the feeds");
     kept.push_back(&op);
-    for (const OpDesc::Var& slot : op.outputs) used.insert(slot.arguments.begin(), slot.arguments.end());
+    for (const OpDesc::Var& slot : op.outputs)
+      used.insert(slot.arguments.begin(), slot.arguments.end());
     for (const OpDesc::Var& slot : op.inputs) {
       used.insert(slot.arguments.begin(), slot.arguments.end());
       needed.insert(slot.arguments.begin(), slot.arguments.end());

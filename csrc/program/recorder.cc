@@ -51,7 +51,8 @@ void Recorder::Declare(Variable& var, const std::string& name, bool persistable)
 std::string Recorder::AddFeed(Variable& var, const std::string& name) {
   ENFORCE(!names_.count(var.value_number) || var.value_number == 0, InvalidArgument,
           "a variable may be given once, got it again as '", name, "'");
-  ENFORCE(!var.value().empty(), PreconditionNotMet, "the input '", name, "' must hold a value, got an empty variable");
+  ENFORCE(!var.value().empty(), PreconditionNotMet, "the input '", name,
+          "' must hold a value, got an empty variable");
   std::string unique = Unique(name);
   Declare(var, unique, false);
   block_.vars.back().need_check_feed = true;
@@ -66,7 +67,8 @@ std::string Recorder::AddFeed(Variable& var, const std::string& name) {
 
 // Weights are declared when an operator first reads one, so that the program names no others.
 void Recorder::AddParameter(Variable& var, const std::string& name) {
-  ENFORCE(!var.value().empty(), PreconditionNotMet, "the parameter '", name, "' must hold a value, got an empty variable");
+  ENFORCE(!var.value().empty(), PreconditionNotMet, "the parameter '", name,
+          "' must hold a value, got an empty variable");
   if (var.value_number == 0) var.value_number = NextNumber();
   if (names_.count(var.value_number)) return;  // shared by two layers
   std::string unique = Unique(name);
@@ -83,14 +85,16 @@ std::string Recorder::AddWeight(Variable& var, const std::string& name) {
 const std::string& Recorder::NameOf(Variable& var) {
   auto known = names_.find(var.value_number);
   if (var.value_number != 0 && known != names_.end()) {
-    if (!recorded_.count(var.value_number) && !result_.weights.count(known->second)) AddWeight(var, known->second);
+    if (!recorded_.count(var.value_number) && !result_.weights.count(known->second))
+      AddWeight(var, known->second);
     return names_[var.value_number];
   }
   if (var.value().is_tensor()) {
     auto source = made_.find(var.tensor().storage().get());
-    ENFORCE(source == made_.end() || var.tensor().numel() == 0, PreconditionNotMet,
-            "a program can follow a value only through operators, but here one shares the data of '", source->second,
-            "' and no operator made it, at ", where_());
+    ENFORCE(
+        source == made_.end() || var.tensor().numel() == 0, PreconditionNotMet,
+        "a program can follow a value only through operators, but here one shares the data of '",
+        source->second, "' and no operator made it, at ", where_());
   }
   std::string name = Unique(var.persistable && !var.name().empty() ? var.name() : "constant_0");
   AddWeight(var, name);
@@ -143,23 +147,28 @@ void Recorder::OnCall(const CallRecord& call) {
 
 void Recorder::OnRead(Variable& var, const char* how) {
   if (var.value_number == 0 || !recorded_.count(var.value_number)) return;
-  THROW(PreconditionNotMet, how, " of a value that is being recorded cannot become part of a program, since it would "
-        "freeze what this batch holds, at ", where_(), ". Compute with operators, or read it outside the traced layer");
+  THROW(PreconditionNotMet, how,
+        " of a value that is being recorded cannot become part of a program, since it would "
+        "freeze what this batch holds, at ",
+        where_(), ". Compute with operators, or read it outside the traced layer");
 }
 
-// An operator whose output took over a parameter (a running mean) writes the parameter in the program as well.
+// An operator whose output took over a parameter (a running mean) writes the parameter in the
+// program as well.
 void Recorder::WriteParameters() {
   for (Parameter& p : parameters_) {
     if (p.var->value_number == p.number) continue;
     ENFORCE(recorded_.count(p.var->value_number), PreconditionNotMet, "the parameter '", p.name,
-            "' was written while recording by something that is not an operator. A program cannot repeat that");
+            "' was written while recording by something that is not an operator. A program cannot "
+            "repeat that");
     std::string made = names_[p.var->value_number];
     bool writing = false;
     for (OpDesc& op : block_.ops) {
       for (OpDesc::Var& slot : op.inputs) {
         for (std::string& name : slot.arguments) {
           ENFORCE(!writing || name != p.name, Unimplemented, "the parameter '", p.name,
-                  "' is read after it was written, by way of a copy. Compute from the copy before writing");
+                  "' is read after it was written, by way of a copy. Compute from the copy before "
+                  "writing");
           if (name == made) name = p.name;
         }
       }

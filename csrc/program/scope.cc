@@ -9,7 +9,8 @@ namespace dygraph::program {
 Scope::~Scope() = default;
 
 ScopeVar& Scope::Var(const std::string& name) {
-  ENFORCE(!name.empty(), InvalidArgument, "a variable of a scope must have a name, got an empty one");
+  ENFORCE(!name.empty(), InvalidArgument,
+          "a variable of a scope must have a name, got an empty one");
   std::lock_guard<std::mutex> lock(mutex_);
   std::unique_ptr<ScopeVar>& var = vars_[name];
   if (!var) var = std::make_unique<ScopeVar>();
@@ -43,8 +44,9 @@ ScopeVar& Scope::GetVar(const std::string& name) const {
   std::string list;
   for (size_t i = 0; i < known.size() && i < 8; ++i) list += (i ? ", '" : "'") + known[i] + "'";
   if (known.size() > 8) list += ", ...";
-  THROW(NotFound, "the scope and its parents (", scopes, " in all) hold no variable '", name, "', got ", known.size(),
-        " others", list.empty() ? "" : ": ", list, ".", DidYouMean(name, known));
+  THROW(NotFound, "the scope and its parents (", scopes, " in all) hold no variable '", name,
+        "', got ", known.size(), " others", list.empty() ? "" : ": ", list, ".",
+        DidYouMean(name, known));
 }
 
 std::shared_ptr<Scope> Scope::NewScope() {
@@ -67,7 +69,9 @@ void Scope::Adopt(const std::shared_ptr<Scope>& kid) {
 
 void Scope::Drop(const Scope* kid) {
   std::lock_guard<std::mutex> lock(mutex_);
-  kids_.erase(std::remove_if(kids_.begin(), kids_.end(), [&](const auto& k) { return k.get() == kid; }), kids_.end());
+  kids_.erase(
+      std::remove_if(kids_.begin(), kids_.end(), [&](const auto& k) { return k.get() == kid; }),
+      kids_.end());
 }
 
 std::vector<std::shared_ptr<Scope>> Scope::kids() const {

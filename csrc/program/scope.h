@@ -1,5 +1,5 @@
-// Where a running program keeps its variables: names to values, with a parent. Persistable variables live in the scope a
-// program is given, temporaries in a child that ends with the run.
+// Where a running program keeps its variables: names to values, with a parent. Persistable
+// variables live in the scope a program is given, temporaries in a child that ends with the run.
 #pragma once
 
 #include <memory>
@@ -24,10 +24,11 @@ class Scope : public std::enable_shared_from_this<Scope> {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  ScopeVar& Var(const std::string& name);       // of this scope; made if it is not there
+  ScopeVar& Var(const std::string& name);  // of this scope; made if it is not there
   ScopeVar* FindLocalVar(const std::string& name) const;
   ScopeVar* FindVar(const std::string& name) const;  // here, then in the parents; null if nowhere
-  ScopeVar& GetVar(const std::string& name) const;   // NotFound naming what the scopes on the way hold
+  ScopeVar& GetVar(
+      const std::string& name) const;  // NotFound naming what the scopes on the way hold
 
   std::shared_ptr<Scope> NewScope();
   void DropKids();

@@ -52,7 +52,7 @@ def without_literals(text):
     def blank(match):
         if match["string"]:
             return '"' + re.sub(r"[^\n]", "x", match[0][1:-1]) + '"'
-        return "' '" if match["char"] else match[0]
+        return "'" + " " * (len(match[0]) - 2) + "'" if match["char"] else match[0]
 
     return TOKEN.sub(blank, without_comments(text))
 

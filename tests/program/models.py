@@ -4,8 +4,9 @@ import subprocess
 import sys
 import textwrap
 
-import dygraph
 import numpy as np
+
+import dygraph
 
 
 class MLP(dygraph.Layer):
@@ -53,3 +54,18 @@ def run_in_child(model, arrays, folder):
     assert done.returncode == 0, done.stderr
     with np.load(folder / "results.npz") as results:
         return dict(results)
+
+
+class ConvNet(dygraph.Layer):
+    """A convolution, normalised and pooled, before one linear layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = dygraph.Conv2D(2, 4, 3, padding=1)
+        self.norm = dygraph.BatchNorm(4)
+        self.pool = dygraph.Pool2D(2, "max", 2)
+        self.fc = dygraph.Linear(4 * 4 * 4, 5)
+
+    def forward(self, x):
+        x = self.pool(dygraph.relu(self.norm(self.conv(x))))
+        return self.fc(dygraph.reshape(x, shape=[-1, 4 * 4 * 4]))

@@ -3,12 +3,13 @@
 import signal
 import threading
 
-import dygraph
 import numpy as np
 import pytest
+from models import MLP, numbers
+
+import dygraph
 import static
 from dygraph import _core, jit
-from models import MLP, numbers
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def test_any_variable_may_be_fetched(mlp):
     program, scope, model = mlp
     x = numbers(2, 6)
     hidden = program.global_block().var("relu_0.tmp_0")
-    results = static.Executor().run(program, {"x": x}, [hidden, "x", model.first.bias.name], scope=scope)
+    results = static.Executor().run(
+        program, {"x": x}, [hidden, "x", model.first.bias.name], scope=scope
+    )
     first = dygraph.relu(model.first(dygraph.to_variable(x))).numpy()
     assert results[0].tobytes() == first.tobytes()
     np.testing.assert_array_equal(results[1], x)
@@ -80,7 +83,11 @@ def test_memory_is_back_after_a_run_and_temporaries_die_early():
         ({"x": np.zeros((2, 6))}, TypeError, "'x' must be float32, got float64"),
         ({"x": np.zeros((2, 5), "float32")}, ValueError, r"shape \[-1, 6\].*got \[2, 5\]"),
         ({"x": np.zeros(6, "float32")}, ValueError, r"shape \[-1, 6\].*got \[6\]"),
-        ({"x": np.zeros((2, 6), "float32"), "y": np.zeros(1)}, ValueError, "variable of the program, got 'y'"),
+        (
+            {"x": np.zeros((2, 6), "float32"), "y": np.zeros(1)},
+            ValueError,
+            "variable of the program, got 'y'",
+        ),
         ({"x": "words"}, TypeError, "arrays of bool"),
         ([1], TypeError, "feed must be a dict"),
     ],
@@ -104,6 +111,12 @@ def test_wrong_fetches_and_programs_raise(mlp):
         executor.run(program, {"x": numbers(2, 6)}, scope={})
 
 
+def test_a_place_that_is_not_built_raises(mlp):
+    program, scope, _ = mlp
+    with pytest.raises(NotImplementedError, match="CUDAPlace"):
+        static.Executor(dygraph.CUDAPlace(0)).run(program, {"x": numbers(2, 6)}, scope=scope)
+
+
 def test_an_empty_weight_names_operator_position_and_line(mlp):
     program, _, _ = mlp
     with pytest.raises(RuntimeError) as error:
@@ -117,7 +130,9 @@ def test_an_error_at_run_time_leaves_the_program_usable():
     def forward(x, y):
         return dygraph.relu(x) + y
 
-    _, traced = jit.trace(forward, [dygraph.to_variable(numbers(2, 3))] * 1 + [dygraph.to_variable(numbers(2, 3))])
+    _, traced = jit.trace(
+        forward, [dygraph.to_variable(numbers(2, 3))] * 1 + [dygraph.to_variable(numbers(2, 3))]
+    )
     with pytest.raises(ValueError, match="operator 3 of block 0, made at .*test_executor.py"):
         traced(dygraph.to_variable(numbers(2, 3)), dygraph.to_variable(numbers(4, 3)))
     x = numbers(4, 3)
@@ -159,7 +174,9 @@ def test_ctrl_c_is_answered_between_operators():
     y = chain(x)
     recorder.stop()
     recording = recorder.finish([y])
-    prepared = _core.PreparedProgram(recording.program, _core.Scope(), ["x"], recording.fetches, None)
+    prepared = _core.PreparedProgram(
+        recording.program, _core.Scope(), ["x"], recording.fetches, None
+    )
     timer = threading.Timer(0.0, signal.raise_signal, [signal.SIGINT])
     with pytest.raises(KeyboardInterrupt):
         timer.start()

@@ -9,13 +9,14 @@ import sys
 import textwrap
 import zlib
 
-import dygraph
 import numpy as np
 import pytest
-import static
-from dygraph import _core, jit
 from models import MLP, numbers
 from test_wire_bytes import pb  # noqa: F401  (a fixture)
+
+import dygraph
+import static
+from dygraph import _core, jit
 
 HEAD = 35  # bytes of the manifest before the program
 
@@ -203,8 +204,16 @@ def test_each_misfit_of_weights_has_its_error(pb, tmp_path):  # noqa: F811
     cases = [
         (declare(pb, ["a", "b"]), one, "end before 'b', which is missing"),
         (declare(pb, ["a"]), one + one, "surplus bytes"),
-        (declare(pb, ["a"], (3,)), one, r"must have the shape \[3\] as its program says, got \[2\]"),
-        (declare(pb, ["a"]), tensor_bytes(pb, np.zeros(2, "int64")), "must be float32 .* got int64"),
+        (
+            declare(pb, ["a"], (3,)),
+            one,
+            r"must have the shape \[3\] as its program says, got \[2\]",
+        ),
+        (
+            declare(pb, ["a"]),
+            tensor_bytes(pb, np.zeros(2, "int64")),
+            "must be float32 .* got int64",
+        ),
         (declare(pb, ["a"]), b"\x01" + one[1:], "must be of version 0, got 1"),
         (declare(pb, ["a"]), tensor_bytes(pb, np.zeros(2, "float32"), [[0, 3]]), "fit its rows"),
         (declare(pb, ["a"], (1 << 40, 1 << 40)), one, "got"),
@@ -223,7 +232,9 @@ def test_a_huge_weight_is_refused_before_memory_is_taken(pb, tmp_path):  # noqa:
     data = desc.SerializeToString()
     weights = struct.pack("<IQIi", 0, 0, 0, len(data)) + data + bytes(100)
     write(tmp_path, declare(pb, ["a"], (1 << 32,)).SerializeToString(), weights)
-    with pytest.raises(_core.FormatError, match="17179869184 bytes of data, got the end of the file"):
+    with pytest.raises(
+        _core.FormatError, match="17179869184 bytes of data, got the end of the file"
+    ):
         load(tmp_path)
 
 
@@ -246,10 +257,22 @@ def test_each_fault_of_a_program_has_its_error(pb, tmp_path):  # noqa: F811
     load(relu(lambda block, op: attr(op, "op_role")))  # Fluid's bookkeeping
     cases = [
         (lambda b, op: setattr(op, "type", "rleu"), KeyError, "Did you mean 'relu'"),
-        (lambda b, op: attr(op, "slope"), _core.FormatError, "must know its attributes, got 'slope'"),
+        (
+            lambda b, op: attr(op, "slope"),
+            _core.FormatError,
+            "must know its attributes, got 'slope'",
+        ),
         (lambda b, op: op.inputs.pop(), _core.FormatError, r"Input\(X\) must be given"),
-        (lambda b, op: op.inputs[0].arguments.append("x"), _core.FormatError, "takes one variable, got 2"),
-        (lambda b, op: op.outputs.add(parameter="Z", arguments=["y"]), _core.FormatError, "slot 'Z'"),
+        (
+            lambda b, op: op.inputs[0].arguments.append("x"),
+            _core.FormatError,
+            "takes one variable, got 2",
+        ),
+        (
+            lambda b, op: op.outputs.add(parameter="Z", arguments=["y"]),
+            _core.FormatError,
+            "slot 'Z'",
+        ),
         (lambda b, op: b.vars.pop(0), KeyError, "must be declared .* got 'x'"),
         (lambda b, op: b.vars.append(b.vars[0]), _core.AlreadyExistsError, "got 'x' also at"),
     ]

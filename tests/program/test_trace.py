@@ -2,12 +2,13 @@
 
 import inspect
 
-import dygraph
 import numpy as np
 import pytest
+from models import MLP, ConvNet, numbers, run_in_child
+
+import dygraph
 import static
 from dygraph import _core, jit
-from models import MLP, numbers, run_in_child
 
 
 def var(*shape, seed=0):
@@ -36,6 +37,45 @@ def test_mlp_runs_in_a_process_without_its_class(tmp_path):
         np.testing.assert_allclose(
             results[name], np.maximum(array @ w1 + b1, 0) @ w2 + b2, rtol=1e-5, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_convnet_runs_in_a_process_without_its_class(tmp_path, mode):
+    model = ConvNet()
+    getattr(model, mode)()
+    before = model.norm._mean.numpy()
+    _, traced = jit.trace(model, [var(4, 2, 8, 8)])
+    after = model.norm._mean.numpy()
+    assert np.array_equal(before, after) == (mode == "eval")  # one training call, not three
+    traced.save_inference_model(tmp_path / "net")
+    for n in (1, 4, 9):  # each child starts with the saved means
+        array = numbers(n, 2, 8, 8, seed=n)
+        (result,) = run_in_child(tmp_path / "net", {"x": array}, tmp_path).values()
+        assert result.shape == (n, 5)
+        assert result.tobytes() == model(dygraph.to_variable(array)).numpy().tobytes()
+
+
+def test_a_program_in_train_mode_moves_its_own_means():
+    model = ConvNet()
+    _, traced = jit.trace(model, [var(4, 2, 8, 8)])
+    frozen = model.norm._mean.numpy()
+    scope = static.Scope()
+    traced._recording.fill_scope(scope)
+    executor = static.Executor()
+    x = numbers(5, 2, 8, 8, seed=2)
+    name = model.norm._mean.name
+    start = scope.find_var(name).get().numpy()
+    executor.run(traced.program, {traced.feed_names[0]: x}, scope=scope)
+    np.testing.assert_array_equal(model.norm._mean.numpy(), frozen)
+    moved = scope.find_var(name).get().numpy()
+    w, b = model.conv.weight.numpy(), model.conv.bias.numpy()
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    conv = sum(
+        np.einsum("nchw,oc->nohw", padded[:, :, i : i + 8, j : j + 8], w[:, :, i, j])
+        for i in range(3)
+        for j in range(3)
+    ) + b.reshape(1, -1, 1, 1)
+    np.testing.assert_allclose(moved, 0.9 * start + 0.1 * conv.mean(axis=(0, 2, 3)), atol=1e-5)
 
 
 def test_the_program_has_the_shape_of_fluids():
@@ -78,11 +118,18 @@ def test_several_inputs_and_outputs_and_a_choice_of_them(tmp_path):
     (total, positive), traced = jit.trace(forward, [var(3, 2), var(3, 2, seed=1)])
     assert traced.feed_names == ["x", "y"] and len(traced.fetch_names) == 2
     again = traced(var(3, 2), var(3, 2, seed=1))
-    assert [v.numpy().tobytes() for v in again] == [total.numpy().tobytes(), positive.numpy().tobytes()]
+    assert [v.numpy().tobytes() for v in again] == [
+        total.numpy().tobytes(),
+        positive.numpy().tobytes(),
+    ]
     traced.save_inference_model(tmp_path, feed=[0], fetch=[1])
     scope, executor = static.Scope(), static.Executor()
     program, feeds, fetches = static.load_inference_model(tmp_path, executor, scope=scope)
-    assert feeds == ["x"] and [op.type for op in program.global_block().ops] == ["feed", "relu", "fetch"]
+    assert feeds == ["x"] and [op.type for op in program.global_block().ops] == [
+        "feed",
+        "relu",
+        "fetch",
+    ]
     (out,) = executor.run(program, {"x": numbers(3, 2)}, fetches, scope=scope)
     np.testing.assert_array_equal(out, np.maximum(numbers(3, 2), 0))
     with pytest.raises(RuntimeError, match="'y'"):
@@ -172,7 +219,9 @@ def test_a_third_size_is_compared_with_the_layer():
     def forward(x):  # 4 and 5 agree, 1 does not
         return x + x if x.shape[0] > 1 else x * x
 
-    with pytest.raises(RuntimeError, match="must repeat the layer bit for bit, but output 0 differs"):
+    with pytest.raises(
+        RuntimeError, match="must repeat the layer bit for bit, but output 0 differs"
+    ):
         jit.trace(forward, [var(4, 2)])
 
 

@@ -6,9 +6,9 @@ import struct
 import sys
 
 import pytest
+from grpc_tools import protoc
 
 from dygraph import _core
-from grpc_tools import protoc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHARACTERS = "abcXYZ019_@./ \"'\\\n\t\r\x01\x7f\x85é中\u2028😀"
