@@ -505,8 +505,7 @@ def wrong_input(case):
 @check
 def program_equals_eager(case):
     """The same call in a program gives the same bits."""
-    if case.run_as_program is None:
-        return
     eager = case.run_slots(case.inputs).arrays()
     for name, array in case.run_as_program(case.inputs).items():
-        np.testing.assert_array_equal(array, eager[name], err_msg=f"{case.op_type}: {name}")
+        assert array.dtype == eager[name].dtype and array.shape == eager[name].shape, name
+        assert array.tobytes() == eager[name].tobytes(), f"{case.op_type}: {name}"

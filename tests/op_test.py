@@ -129,7 +129,9 @@ def cast(slots, dtype):
 class Run:
     """One call: variables by input name, results by output name."""
 
-    def __init__(self, case, inputs, *, grads_for=(), layout=None, attrs=None, outputs=None):
+    def __init__(
+        self, case, inputs, *, grads_for=(), layout=None, attrs=None, outputs=None, recorder=None
+    ):
         self.variables = {}
         slots = {}
         for slot, value in inputs.items():
@@ -152,10 +154,17 @@ class Run:
         extra = {s["name"] for s in declared["outputs"] if s["extra"]}
         counts = {s: len(v) for s, v in wanted.items() if isinstance(v, list)}
         counts.update({s: 1 for s, v in wanted.items() if s in extra and s not in counts})
+        given = case.call_attrs() if attrs is None else attrs
         _core.set_generator_state(7, 0)
-        results = _core.run_op(
-            case.op_type, slots, case.call_attrs() if attrs is None else attrs, counts
-        )
+        if recorder:
+            for name, variable in self.variables.items():
+                recorder.add_feed(variable, name)
+            recorder.start()
+        try:
+            results = _core.run_op(case.op_type, slots, given, counts)
+        finally:
+            if recorder:
+                recorder.stop()
         self.results = {}
         for slot, value in results.items():
             if isinstance(value, list):
@@ -188,7 +197,6 @@ class OpTest(unittest.TestCase):
     fixed_dtypes = {}  # {output name: dtype} where it does not follow the inputs
     elementwise = None  # True: 0-d inputs must work; None: judged by shapes
     reference = None  # method (inputs, attrs) -> outputs
-    run_as_program = None  # method (inputs) -> {output name: array}, where programs can be run
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -218,6 +226,20 @@ class OpTest(unittest.TestCase):
 
     def supports(self, dtype):
         return any(dtype in kernel for kernel in self.info()["kernels"])
+
+    def run_as_program(self, inputs):
+        """{output name: array} of the same call: recorded, sent through bytes, run by name."""
+        recorder = _core.Recorder(lambda: "a case")
+        run = self.run_slots(inputs, recorder=recorder)
+        made = {name: v for name, v in run.results.items() if v.dtype is not None}
+        recording = recorder.finish(list(made.values()))
+        program = _core.program_from_bytes(recording.program.to_bytes())
+        prepared = _core.PreparedProgram(
+            program, _core.Scope(), recording.feeds, recording.fetches, None
+        )
+        feeds = list(self.run_slots(inputs).variables.values())
+        results = prepared.run(feeds, (7, 0))
+        return {name: result.numpy() for name, result in zip(made, results, strict=True)}
 
     def run_slots(self, inputs, **options):
         return Run(self, inputs, **options)

@@ -71,6 +71,7 @@ Edge Variable::GradEdge() {
 
 Ref<Variable> Variable::Detach() const {
   Ref<Variable> v = Make(value_);
+  v->value_number = value_number;
   return v;
 }
 

@@ -48,17 +48,8 @@ void BroadcastRows(const Walk<2>& walk, const A* x, const B* y, Out* out, F f, i
   int64_t n = walk.dims[outer];
   int64_t sx = walk.strides[0][outer], sy = walk.strides[1][outer];
   ParallelRows(walk.Count(0, outer), n * cost, [=, &walk](int64_t begin, int64_t end) {
-    if (outer == 1) {
-      int64_t rx = walk.strides[0][0], ry = walk.strides[1][0];
-      Simd([=] {
-        for (int64_t r = begin; r < end; ++r) {
-          BroadcastRow<kX, kY>(x + r * rx, sx, y + r * ry, sy, out + r * n, n, f);
-        }
-      });
-      return;
-    }
     const Walk<2>* w = &walk;
-    Simd([=] {
+    SimdFor<A>([=] {
       Odometer<2> at(*w, outer, begin);
       for (int64_t r = begin; r < end; ++r, at.Next()) {
         BroadcastRow<kX, kY>(x + at.offset[0], sx, y + at.offset[1], sy, out + r * n, n, f);
@@ -91,9 +82,11 @@ void Broadcast(Span<const int64_t> dims, const A* x, Span<const int64_t> x_strid
     if (sx == 1 && sy == 0) return ZipScalar(x, *y, out, n, f, cost);
     if (sx == 0 && sy == 1) return ScalarZip(*x, y, out, n, f, cost);
   }
-  if (sx == 1 && sy == 1) return detail::BroadcastRows<1, 1>(walk, x, y, out, f, cost);
-  if (sx == 1 && sy == 0) return detail::BroadcastRows<1, 0>(walk, x, y, out, f, cost);
-  if (sx == 0 && sy == 1) return detail::BroadcastRows<0, 1>(walk, x, y, out, f, cost);
+  if constexpr (std::is_floating_point_v<A>) {  // the other types make do with the general loop
+    if (sx == 1 && sy == 1) return detail::BroadcastRows<1, 1>(walk, x, y, out, f, cost);
+    if (sx == 1 && sy == 0) return detail::BroadcastRows<1, 0>(walk, x, y, out, f, cost);
+    if (sx == 0 && sy == 1) return detail::BroadcastRows<0, 1>(walk, x, y, out, f, cost);
+  }
   detail::BroadcastRows<-1, -1>(walk, x, y, out, f, cost);
 }
 

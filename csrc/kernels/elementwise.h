@@ -13,7 +13,7 @@ namespace dygraph::kernels {
 template <class Out, class In, class F>
 void Map(const In* x, Out* y, int64_t n, F f, int64_t cost = 1) {
   ParallelFor(n, Grain(cost), [=](int64_t begin, int64_t end) {
-    Simd([=] {
+    SimdFor<In>([=] {
       DYGRAPH_IVDEP
       for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
     });
@@ -24,7 +24,7 @@ void Map(const In* x, Out* y, int64_t n, F f, int64_t cost = 1) {
 template <class A, class B, class Out, class F>
 void Zip(const A* x, const B* y, Out* out, int64_t n, F f, int64_t cost = 1) {
   ParallelFor(n, Grain(cost), [=](int64_t begin, int64_t end) {
-    Simd([=] {
+    SimdFor<A>([=] {
       DYGRAPH_IVDEP
       for (int64_t i = begin; i < end; ++i) out[i] = f(x[i], y[i]);
     });
@@ -45,7 +45,7 @@ void ScalarZip(S s, const A* x, Out* out, int64_t n, F f, int64_t cost = 1) {
 template <class A, class B, class C, class Out, class F>
 void Zip3(const A* x, const B* y, const C* z, Out* out, int64_t n, F f, int64_t cost = 1) {
   ParallelFor(n, Grain(cost), [=](int64_t begin, int64_t end) {
-    Simd([=] {
+    SimdFor<A>([=] {
       DYGRAPH_IVDEP
       for (int64_t i = begin; i < end; ++i) out[i] = f(x[i], y[i], z[i]);
     });

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYGRAPH_X86 1
@@ -74,6 +75,16 @@ inline void Simd(const Body& body) {
   if (level >= 3) return RunV3(body);
 #endif
   RunBase(body);
+}
+
+// The same where T is worth a copy for every instruction set; the rarer types run the baseline, which keeps the library small.
+template <class T, class Body>
+inline void SimdFor(const Body& body) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    Simd(body);
+  } else {
+    RunBase(body);
+  }
 }
 
 }  // namespace kernels

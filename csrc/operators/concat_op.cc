@@ -40,13 +40,15 @@ Dims JoinedShape(InferContext& ctx, int x, int axis_slot) {
   return axis < 0 ? Dims(out.size(), -1) : out;
 }
 
-// Copies between `whole` and its pieces along the axis; f(i, first element of the piece in a row of `whole`, elements of a row).
+// Calls f(i, first element of piece i in a row of the whole, elements of the piece's row). Rows are what comes before the axis.
 template <class F>
-void ForEachPiece(const KernelContext& ctx, int x, int axis, F f) {
+void ForEachPiece(const KernelContext& ctx, int x, int64_t rows, int axis, F f) {
   int64_t at = 0;
   for (int i = 0; i < ctx.InputCount(x); ++i) {
     const Dims& d = ctx.In(x, i).dims();
     int64_t width = Numel(d, axis, d.rank());
+    ENFORCE(axis < d.rank() && Numel(d, 0, axis) == rows, InvalidArgument, "X[", i, "] must have ", rows,
+            " rows before axis ", axis, ", got shape ", d);
     f(i, at, width);
     at += width;
   }
@@ -79,7 +81,7 @@ struct ConcatKernel {
     if (axis != 0) out.SetLoD(ctx.In(kX).lod_ref());  // rows stay rows, so do sequences
     int64_t rows = Numel(out.dims(), 0, axis), step = Numel(out.dims(), axis, out.rank());
     T* to = out.mutable_data<T>();
-    ForEachPiece(ctx, kX, axis, [&](int i, int64_t at, int64_t width) {
+    ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t at, int64_t width) {
       kernels::CopyRows(rows, width, ctx.In(kX, i).data<T>(), width, to + at, step, sizeof(T));
     });
   }
@@ -116,7 +118,7 @@ struct ConcatGradKernel {
     int axis = AxisOf(ctx.call(), kAxisTensor, g.rank());
     int64_t rows = Numel(g.dims(), 0, axis), step = Numel(g.dims(), axis, g.rank());
     const T* from = g.data<T>();
-    ForEachPiece(ctx, kX, axis, [&](int i, int64_t at, int64_t width) {
+    ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t at, int64_t width) {
       ENFORCE(at + width <= step, InvalidArgument, "Out@GRAD ", g.dims(), " must have the shape of Out");
       Tensor* out = ctx.OutOrNull(kXGrad, i);
       if (out) kernels::CopyRows(rows, width, from + at, step, out->mutable_data<T>(), width, sizeof(T));
@@ -151,8 +153,9 @@ struct ConcatGradGradKernel {
     int axis = AxisOf(ctx.call(), kAxisTensor, out.rank());
     int64_t rows = Numel(out.dims(), 0, axis), step = Numel(out.dims(), axis, out.rank());
     T* to = out.mutable_data<T>();
-    ForEachPiece(ctx, kX, axis, [&](int i, int64_t at, int64_t width) {
+    ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t at, int64_t width) {
       if (const Tensor* g = ctx.InOrNull(kXGradGrad, i)) {
+        ENFORCE(g->numel() == rows * width, InvalidArgument, "X@GRAD@GRAD[", i, "] must have the shape of its X, got ", g->dims());
         kernels::CopyRows(rows, width, g->data<T>(), width, to + at, step, sizeof(T));
       } else {
         for (int64_t r = 0; r < rows; ++r) std::memset(to + r * step + at, 0, width * sizeof(T));

@@ -83,8 +83,9 @@ namespace grad {
 constexpr int kW = 0, kIds = 1, kOutGrad = 2, kWGrad = 0;
 
 void InferVarType(InferContext& ctx) {
-  if (!ctx.attrs<LookupTableV2Attrs>().is_sparse) return;
   const Dims& w = ctx.dims(kW);
+  ENFORCE(w.rank() == 2, InvalidArgument, "W must be a matrix [height, width], got shape ", w);
+  if (!ctx.attrs<LookupTableV2Attrs>().is_sparse) return;
   Tensor none;
   none.SetMeta({0, w[1]}, ctx.dtype(kW));
   if (Value* out = ctx.call().out.at(kWGrad)) out->SetRows(MakeRef<SelectedRows>(std::vector<int64_t>(), w[0], std::move(none)));

@@ -12,7 +12,7 @@ struct Reshape2Attrs {
 Dims TargetShape(const Dims& x, const IntList& shape) {
   Dims out;
   int inferred = -1;
-  int64_t known = 1;  // product of the other sizes, -1 when one of them is unknown
+  Dims others;
   for (size_t i = 0; i < shape.values.size(); ++i) {
     int64_t size = shape.values[i];
     if (!shape.known) {
@@ -30,11 +30,11 @@ Dims TargetShape(const Dims& x, const IntList& shape) {
       continue;
     }
     ENFORCE(size >= 0 || x.HasUnknown(), InvalidArgument, "the elements of shape must be -1, 0 or sizes, got ", Dims(shape.values));
-    known = MulSizes(known, size);
+    others.push_back(size);
     out.push_back(size);
   }
   if (!shape.known || x.HasUnknown()) return out;
-  int64_t numel = Numel(x);
+  int64_t numel = Numel(x), known = Numel(others);
   if (inferred >= 0) {
     ENFORCE(known > 0 && numel % known == 0, InvalidArgument, "the -1 in shape ", Dims(shape.values),
             " must have one solution for the ", numel, " elements of X ", x, ", got none");

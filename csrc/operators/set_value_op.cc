@@ -189,11 +189,13 @@ struct SetValueGradGradKernel {
     Tensor& out = ctx.Out(kOutGradGrad);
     Region r = RegionOf(ctx.call(), out.dims(), kStartsTensorList);
     const Tensor *ddx = ctx.InOrNull(kInputGradGrad), *ddv = ctx.InOrNull(kValueGradGrad);
+    ENFORCE(!ddx || ddx->dims() == out.dims(), InvalidArgument, "Input@GRAD@GRAD must have the shape of Out@GRAD, ", out.dims(),
+            ", got ", ddx->dims());
     if (out.numel() == 0) return;
     if (ddx) {
       std::memcpy(out.mutable_raw_data(), ddx->data<T>(), out.bytes());
     } else {
-      std::memset(out.mutable_raw_data(), 0, out.bytes());
+      std::memset(out.mutable_data<T>(), 0, out.bytes());
     }
     T zero = 0;
     Dims strides(r.dims.size(), 0);

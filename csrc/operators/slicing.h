@@ -46,10 +46,11 @@ Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& star
     auto clamp = [&](int64_t at) { return std::min(std::max(at < 0 ? at + size : at, low), high); };
     start = clamp(start);
     end = clamp(end);
-    int64_t count = step > 0 ? (end - start + step - 1) / step : (end - start + step + 1) / step;
-    r.start[axis] = start;
-    r.step[axis] = step;
-    r.dims[axis] = count > 0 ? count : 0;
+    bool any = step > 0 ? start < end : start > end;
+    int64_t count = !any ? 0 : step > 0 ? (end - start - 1) / step + 1 : (end - start + 1) / step + 1;
+    r.start[axis] = any ? start : 0;
+    r.step[axis] = count > 1 ? step : 1;  // a step nobody takes may be of any size
+    r.dims[axis] = count;
   }
   for (int i = 0; i < x.rank(); ++i) {
     if (!(gone >> i & 1)) {

@@ -27,7 +27,8 @@ void DefineSoftmax(OpDef& op) {
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .Attr(&SoftmaxAttrs::axis, "axis", "the axis whose elements sum to one, -rank <= axis < rank")
-      .Attr(&SoftmaxAttrs::data_format, "data_format", "of programs; axis counts the axes of X whatever it says")
+      .Attr(&SoftmaxAttrs::data_format, "data_format", "of programs; axis counts the axes of X whatever it says",
+            OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
       .ShareLoD(kX)
       .InPlace(kX, kOut)

@@ -22,7 +22,7 @@ int CountOf(const Call& call, int sections_slot) {
   const SplitAttrs& a = *static_cast<const SplitAttrs*>(call.attrs);
   int count = call.in.count(sections_slot);
   if (count == 0) count = a.num > 0 ? a.num : static_cast<int>(a.sections.size());
-  ENFORCE(count > 0, InvalidArgument, "num or sections must say into how many parts X goes, got neither");
+  ENFORCE(count > 0 && count <= 100000, InvalidArgument, "num or sections must say into how many parts X goes, 1 to 100000, got ", count);
   return count;
 }
 
@@ -50,10 +50,10 @@ Parts PartsOf(const Call& call, const Dims& x, int axis_slot) {
   int64_t sum = 0;
   for (int i = 0; i < count; ++i) {
     int64_t s = parts.sizes[i] = sections.values[i];
-    ENFORCE(s >= -1 && (s >= 0 || inferred < 0), InvalidArgument, "sections must be sizes, at most one of them -1, got ",
-            Dims(sections.values));
+    ENFORCE(s >= -1 && (s >= 0 || inferred < 0) && (s <= size || size < 0), InvalidArgument,
+            "sections must be sizes within axis ", parts.axis, " of X ", x, ", at most one of them -1, got ", Dims(sections.values));
     if (s < 0) inferred = i;
-    else sum += s;
+    else if (size >= 0) sum += s;
   }
   if (size < 0) return parts;
   ENFORCE(inferred >= 0 ? sum <= size : sum == size, InvalidArgument, "sections ", Dims(sections.values), " must add up to axis ",

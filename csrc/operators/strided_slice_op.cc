@@ -87,7 +87,7 @@ struct StridedSliceGradKernel {
     Tensor& out = ctx.Out(kInputGrad);
     Region r = RegionOf(ctx.call(), out.dims());
     ENFORCE(g.dims() == r.kept, InvalidArgument, "Out@GRAD must have the shape of Out, ", r.kept, ", got ", g.dims());
-    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+    if (out.numel() > 0) std::memset(out.mutable_data<T>(), 0, out.bytes());
     Scatter(g.data<T>(), Strides(r.dims), r, &out);
   }
 };

@@ -84,9 +84,12 @@ struct TopKKernel {
   }
 };
 
-// Positions within rows of n elements, each checked.
-const int64_t* CheckedIndices(const Tensor& indices, int64_t n) {
+// Positions within the rows of a tensor of shape `x`, each checked.
+const int64_t* CheckedIndices(const Tensor& indices, const Dims& x) {
   const int64_t* list = indices.data<int64_t>();
+  bool fits = x.rank() > 0 && x.rank() == indices.rank() && Numel(x, 0, x.rank() - 1) == Numel(indices.dims(), 0, x.rank() - 1);
+  ENFORCE(fits, InvalidArgument, "Indices must have as many rows as X ", x, ", got shape ", indices.dims());
+  int64_t n = x.back();
   for (int64_t i = 0; i < indices.numel(); ++i) {
     ENFORCE(list[i] >= 0 && list[i] < n, OutOfRange, "Indices must lie in [0, ", n, "), the last size of X, got ", list[i],
             " at position ", i);
@@ -117,10 +120,10 @@ struct TopKGradKernel {
     const Tensor &indices = ctx.In(kIndices), &g = ctx.In(kOutGrad);
     Tensor& out = ctx.Out(kXGrad);
     ENFORCE(g.dims() == indices.dims(), InvalidArgument, "Out@GRAD must have the shape of Indices, ", indices.dims(), ", got ", g.dims());
+    const int64_t* list = CheckedIndices(indices, out.dims());
     T* to = out.mutable_data<T>();
     if (out.numel() > 0) std::memset(to, 0, out.bytes());
     int64_t n = out.dims().back(), k = g.dims().back();
-    const int64_t* list = CheckedIndices(indices, n);
     const T* from = g.data<T>();
     for (int64_t i = 0; i < g.numel(); ++i) to[i / k * n + list[i]] += from[i];
   }
@@ -146,8 +149,8 @@ template <class T>
 struct TopKGradGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &ddx = ctx.In(kXGradGrad), &indices = ctx.In(kIndices);
+    const int64_t* list = CheckedIndices(indices, ddx.dims());
     int64_t n = ddx.dims().back(), k = indices.dims().back();
-    const int64_t* list = CheckedIndices(indices, n);
     const T* from = ddx.data<T>();
     T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
     for (int64_t i = 0; i < indices.numel(); ++i) to[i] = from[i / k * n + list[i]];

@@ -3,14 +3,12 @@
 #include <string_view>
 #include <unordered_map>
 
-
 #include "base/enforce.h"
+#include "program/op_binding.h"
 #include "program/wire.h"
 
 namespace dygraph::program {
 namespace {
-
-constexpr const char* kEmptyName = "@EMPTY@";  // Fluid's argument for "no variable here"
 
 std::string Where(const BlockDesc& block) {
   return "ProgramDesc.blocks[" + std::to_string(block.idx) + "]";

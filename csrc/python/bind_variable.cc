@@ -34,13 +34,17 @@ VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object
   return v;
 }
 
+void TellRead(Variable& v, const char* how) {
+  for (Listener* l : CurrentThread().listeners) l->OnRead(v, how);
+}
+
 }  // namespace
 
 void BindVariable(py::module_& m) {
   m.def("to_variable", &ToVariable, py::arg("value"), py::arg("lod") = py::none(), py::arg("dtype") = py::none(),
         py::arg("name") = py::none());
   m.def("view", [](const VarRef& v) {
-    for (Listener* l : CurrentThread().listeners) l->OnRead(*v, "np.asarray()");
+    TellRead(*v, "np.asarray()");
     return Steal(ViewOfTensor(v->value().ToDense()));
   });
   m.def("lod", [](const VarRef& v) { return Steal(LoDToPython(v->tensor().lod_levels())); });
@@ -72,17 +76,29 @@ void BindVariable(py::module_& m) {
     ENFORCE(layout == "NCHW" || layout == "NHWC", InvalidArgument, "the layout must be NCHW or NHWC, got '", layout, "'");
     Value value(layout == "NHWC" ? ToLayout(v->tensor(), Layout::kNHWC) : v->tensor().Plain());
     VarRef out = Variable::Make(std::move(value));
+    out->value_number = v->value_number;
     return out;
   });
   m.def("to_place", [](const VarRef& v, py::object place) {
-    return Variable::Make(Value(CopyTo(v->tensor(), PlaceFromPython(place.ptr()))));
+    VarRef out = Variable::Make(Value(CopyTo(v->tensor(), PlaceFromPython(place.ptr()))));
+    out->value_number = v->value_number;
+    return out;
   });
   m.def("is_selected_rows", [](const VarRef& v) { return v->value().is_rows(); });
-  m.def("rows", [](const VarRef& v) { return v->value().rows().rows(); });
+  m.def("rows", [](const VarRef& v) {
+    TellRead(*v, "rows()");
+    return v->value().rows().rows();
+  });
   m.def("height", [](const VarRef& v) { return v->value().rows().height(); });
   m.def("rows_value", [](const VarRef& v) { return Variable::Make(Value(v->value().rows().value())); });
-  m.def("to_dense", [](const VarRef& v) { return Variable::Make(Value(v->value().ToDense())); });
-  m.def("merged", [](const VarRef& v) { return Variable::Make(Value(v->value().rows().Merged())); });
+  m.def("to_dense", [](const VarRef& v) {
+    TellRead(*v, "to_dense()");
+    return Variable::Make(Value(v->value().ToDense()));
+  });
+  m.def("merged", [](const VarRef& v) {
+    TellRead(*v, "merged()");
+    return Variable::Make(Value(v->value().rows().Merged()));
+  });
   m.def("make_selected_rows", [](const std::vector<int64_t>& rows, int64_t height, const VarRef& value) {
     return Variable::Make(Value(MakeRef<SelectedRows>(rows, height, value->tensor().Plain())));
   });

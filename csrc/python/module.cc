@@ -45,6 +45,7 @@ PYBIND11_MODULE(_core, m) {
   BindRegistry(m);
   BindAutograd(m);
   BindVariable(m);
+  BindProgram(m);
   BindUpdate(m);
   py::module_ ops = m.def_submodule("ops", "Operators as functions, made from the registry.");
   AddOperatorFunctions(ops.ptr());

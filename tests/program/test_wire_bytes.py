@@ -204,7 +204,7 @@ def test_damaged_programs_work_or_raise(pb):
         try:
             program = _core.program_from_bytes(data)
         except ValueError as error:
-            assert str(error).startswith("ProgramDesc")
+            assert str(error).startswith("damaged program, ProgramDesc")
             refused += 1
         else:
             again = _core.program_from_bytes(program.to_bytes())
@@ -267,5 +267,5 @@ def test_a_missing_required_field_is_named(pb, message, path, field):
     with pytest.raises(ValueError) as error:
         _core.program_from_bytes(program.SerializePartialToString())
     assert str(error.value).startswith(
-        f"ProgramDesc.{path}: the required field '{field}' is missing, at byte "
+        f"damaged program, ProgramDesc.{path}: the required field '{field}' is missing, at byte "
     )

@@ -1,0 +1,343 @@
+#include "program/executor.h"
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+#include "program/op_binding.h"
+#include "program/verify.h"
+
+namespace dygraph::program {
+
+// Where a name's value is: in the outer scope or in the scope of the run.
+struct PreparedProgram::Slot {
+  std::string name;
+  bool persistable = false;
+  int last_use = -1;  // the operator after which a temporary may go; -1: kept to the end
+};
+
+struct PreparedProgram::Op {
+  const OpInfo* info = nullptr;
+  Ref<Attrs> attrs;
+  const OpDesc* desc = nullptr;
+  int position = 0;             // in its block
+  int random = -1;              // its number among the random operators
+  SmallVector<int, 6> in, out;  // slots, flat; -1: absent
+  SmallVector<uint32_t, 4> in_ends, out_ends;
+  // Outputs that are also inputs (a running mean): made aside, then moved.
+  SmallVector<int, 2> staged;   // flat output numbers
+  uint32_t reuse = 0;
+  SmallVector<int, 4> done;     // slots nobody uses after this operator
+};
+
+// What one run at a time uses: the scope of temporaries and the calls bound to its values.
+struct PreparedProgram::Frame {
+  struct Bound {
+    Call call;
+    SmallVector<const Value*, 6> in;  // the door may put transformed inputs in their place
+  };
+  std::shared_ptr<Scope> scope;
+  std::vector<Value*> values;  // by slot
+  std::vector<Bound> calls;    // by operator
+  std::vector<Value> staging;
+  std::vector<Value*> temporaries;
+};
+
+namespace {
+
+std::vector<std::string> Columns(const ProgramDesc& program, const char* type, bool feeds) {
+  ENFORCE(!program.blocks.empty(), Format, "ProgramDesc: a program has at least one block, got none");
+  std::vector<std::string> names;
+  size_t count = 0;
+  for (const OpDesc& op : program.blocks[0].ops) {
+    if (op.type != type) continue;
+    const int32_t* column = op.FindAttr<int32_t>("col");
+    const auto* arguments = feeds ? op.Output("Out") : op.Input("X");
+    ENFORCE(column && *column >= 0 && *column < 1000000 && arguments && arguments->size() == 1, Format, type,
+            ": it must have one variable and a column of at least 0");
+    if (names.size() <= static_cast<size_t>(*column)) names.resize(*column + 1);
+    ENFORCE(names[*column].empty(), Format, type, ": columns must differ, got ", *column, " twice");
+    names[*column] = (*arguments)[0];
+    ++count;
+  }
+  ENFORCE(count == names.size(), Format, type, ": columns must count from 0 without gaps, got ", count,
+          " operators and a largest column of ", static_cast<int64_t>(names.size()) - 1);
+  return names;
+}
+
+// Streams of programs and of eager calls never meet.
+constexpr uint64_t kProgramStreams = uint64_t{1} << 63;
+
+}  // namespace
+
+std::vector<std::string> FeedNames(const ProgramDesc& program) { return Columns(program, "feed", true); }
+std::vector<std::string> FetchNames(const ProgramDesc& program) { return Columns(program, "fetch", false); }
+
+PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
+                                 std::vector<std::string> feeds, std::vector<std::string> fetches, Place place)
+    : program_((Verify(*program), CheckOperators(*program), std::move(program))),
+      block_(program_->blocks[0]),
+      scope_(std::move(scope)),
+      place_(place),
+      feeds_(std::move(feeds)),
+      fetches_(std::move(fetches)) {
+  auto find = [&](const std::string& name, const char* what) {
+    const VarDesc* var = block_.FindVar(name);
+    if (var) return var;
+    std::vector<std::string> known;
+    for (const VarDesc& v : block_.vars) known.push_back(v.name);
+    THROW(InvalidArgument, what, " must be a variable of the program, got '", name, "'.", DidYouMean(name, known));
+  };
+  for (const std::string& name : feeds_) {
+    const VarDesc* var = find(name, "what is fed");
+    ENFORCE(std::find(feed_vars_.begin(), feed_vars_.end(), var) == feed_vars_.end(), InvalidArgument,
+            "a variable may be fed once, got '", name, "' twice");
+    ENFORCE(!var->persistable.value_or(false), InvalidArgument, "a persistable variable is not fed but set in the scope, got '",
+            name, "'");
+    feed_vars_.push_back(var);
+    feed_slots_.push_back(SlotOf(name));
+  }
+  for (const std::string& name : fetches_) {
+    find(name, "what is fetched");
+    fetch_slots_.push_back(SlotOf(name));
+  }
+  BindOperators();
+  CheckReads();
+  FindLastUses();
+  slot_numbers_.clear();
+}
+
+PreparedProgram::~PreparedProgram() = default;
+
+size_t PreparedProgram::operators() const { return ops_.size(); }
+
+int PreparedProgram::SlotOf(const std::string& name) {
+  if (name.empty() || name == kEmptyName) return -1;
+  auto [at, is_new] = slot_numbers_.emplace(name, static_cast<int>(slots_.size()));
+  if (is_new) slots_.push_back({name, false, -1});
+  return at->second;
+}
+
+void PreparedProgram::BindOperators() {
+  for (size_t i = 0; i < block_.ops.size(); ++i) {
+    const OpDesc& desc = block_.ops[i];
+    if (IsFeed(desc) || IsFetch(desc)) continue;
+    Op op;
+    op.info = &GetOp(desc.type);
+    op.attrs = ReadAttrs(*op.info, desc);
+    op.desc = &desc;
+    op.position = static_cast<int>(i);
+    if (op.info->random) op.random = random_ops_++;
+    for (const SlotInfo& slot : op.info->inputs) {
+      if (const auto* names = desc.Input(slot.name)) {
+        for (const std::string& name : *names) op.in.push_back(SlotOf(name));
+      }
+      op.in_ends.push_back(static_cast<uint32_t>(op.in.size()));
+    }
+    for (const SlotInfo& slot : op.info->outputs) {
+      const auto* names = desc.Output(slot.name);
+      if (names) {
+        for (const std::string& name : *names) op.out.push_back(SlotOf(name));
+      } else if (!slot.extra() && !slot.duplicable()) {
+        op.out.push_back(-1);
+      }
+      op.out_ends.push_back(static_cast<uint32_t>(op.out.size()));
+    }
+    for (size_t k = 0; k < op.out.size(); ++k) {
+      if (op.out[k] >= 0 && std::find(op.in.begin(), op.in.end(), op.out[k]) != op.in.end()) {
+        op.staged.push_back(static_cast<int>(k));
+      }
+    }
+    for (size_t pair = 0; pair < op.info->in_place.size(); ++pair) {
+      auto [in_slot, out_slot] = op.info->in_place[pair];
+      uint32_t in = in_slot ? op.in_ends[in_slot - 1] : 0, out = out_slot ? op.out_ends[out_slot - 1] : 0;
+      bool same = in < op.in_ends[in_slot] && out < op.out_ends[out_slot] && op.in[in] >= 0 && op.in[in] == op.out[out];
+      if (same) op.reuse |= 1u << pair;
+    }
+    ops_.push_back(std::move(op));
+  }
+  auto positions = block_.VarPositions();
+  for (Slot& slot : slots_) {
+    auto at = positions.find(slot.name);
+    slot.persistable = at != positions.end() && block_.vars[at->second].persistable.value_or(false);
+  }
+}
+
+void PreparedProgram::CheckReads() const {
+  std::vector<bool> written(slots_.size());
+  for (size_t s = 0; s < slots_.size(); ++s) written[s] = slots_[s].persistable;
+  for (int s : feed_slots_) written[s] = true;
+  for (const Op& op : ops_) {
+    for (int s : op.in) {
+      ENFORCE(s < 0 || written[s], PreconditionNotMet, "the variable '", slots_[s].name,
+              "' must be fed, since no operator writes it before ", op.desc->type, " reads it",
+              PositionText(*op.desc, op.position, 0));
+    }
+    for (int s : op.out) {
+      if (s >= 0) written[s] = true;
+    }
+  }
+  for (size_t i = 0; i < fetches_.size(); ++i) {
+    ENFORCE(written[fetch_slots_[i]], PreconditionNotMet, "the variable '", fetches_[i],
+            "' must be written by an operator or fed to be fetched");
+  }
+}
+
+void PreparedProgram::FindLastUses() {
+  std::vector<int> last(slots_.size(), -1);
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    for (int s : ops_[i].in) {
+      if (s >= 0) last[s] = static_cast<int>(i);
+    }
+    for (int s : ops_[i].out) {
+      if (s >= 0) last[s] = static_cast<int>(i);
+    }
+  }
+  for (int s : fetch_slots_) last[s] = -1;
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (!slots_[s].persistable && last[s] >= 0) ops_[last[s]].done.push_back(static_cast<int>(s));
+  }
+}
+
+std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
+  auto frame = std::make_unique<Frame>();
+  frame->scope = Scope::Make();
+  for (const Slot& slot : slots_) {
+    if (slot.persistable) {
+      ScopeVar* var = scope_->FindVar(slot.name);
+      frame->values.push_back(&(var ? *var : scope_->Var(slot.name)).value);
+    } else {
+      frame->values.push_back(&frame->scope->Var(slot.name).value);
+      frame->temporaries.push_back(frame->values.back());
+    }
+  }
+  size_t staged = 0;
+  for (const Op& op : ops_) staged = std::max(staged, op.staged.size());
+  frame->staging.resize(staged);
+  frame->calls.resize(ops_.size());
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    const Op& op = ops_[i];
+    Frame::Bound& bound = frame->calls[i];
+    bound.call.op = op.info;
+    bound.call.attrs = op.attrs->data();
+    bound.call.reuse = op.reuse;
+    auto value = [&](int slot) { return slot < 0 ? nullptr : frame->values[slot]; };
+    size_t k = 0;
+    for (uint32_t end : op.in_ends) {
+      for (; k < end; ++k) {
+        bound.call.in.Push(value(op.in[k]));
+        bound.in.push_back(value(op.in[k]));
+      }
+      bound.call.in.Close();
+    }
+    k = 0;
+    for (uint32_t end : op.out_ends) {
+      for (; k < end; ++k) {
+        auto at = std::find(op.staged.begin(), op.staged.end(), static_cast<int>(k));
+        bound.call.out.Push(at == op.staged.end() ? value(op.out[k]) : &frame->staging[at - op.staged.begin()]);
+      }
+      bound.call.out.Close();
+    }
+  }
+  return frame;
+}
+
+void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
+  const VarDesc& var = *feed_vars_[i];
+  const VarType::TensorDesc* want = TensorOf(var);
+  if (!want) return;
+  ENFORCE(!value.empty(), InvalidArgument, "the feed '", var.name, "' must hold a value, got an empty one");
+  DType dtype = ElementType(var);
+  ENFORCE(dtype == DType::kUnset || dtype == value.dtype(), Type, "the feed '", var.name, "' must be ", dtype, ", got ",
+          value.dtype(), ". Convert with astype('", Name(dtype), "')");
+  const Dims& dims = value.dims();
+  bool fits = want->dims.size() == dims.size();
+  for (size_t d = 0; fits && d < dims.size(); ++d) fits = want->dims[d] < 0 || want->dims[d] == dims[d];
+  ENFORCE(fits, InvalidArgument, "the feed '", var.name, "' must have the shape ", Dims(Span<const int64_t>(
+          want->dims.data(), want->dims.size())), " (-1: any size), got ", dims);
+  if (!value.is_tensor() || !var.type.lod_tensor) return;
+  int levels = var.type.lod_tensor->lod_level.value_or(0);
+  ENFORCE(levels <= 0 || static_cast<int>(value.tensor().lod_levels().size()) == levels, InvalidArgument, "the feed '",
+          var.name, "' must have ", levels, " levels of detail, got ", value.tensor().lod_levels().size(),
+          ". Give a variable made with to_variable(array, lod=...)");
+}
+
+void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
+  void (*check_signals)() = Interpreter().check_signals;
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    const Op& op = ops_[i];
+    Frame::Bound& bound = frame.calls[i];
+    Call& call = bound.call;
+    for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+    if (op.random >= 0) {
+      call.random_given = true;
+      call.random_seed = random.seed;
+      call.random_stream = random.first + op.random;
+    }
+    try {
+      RunKernel(call, place_);
+    } catch (Error& e) {
+      e.Append(PositionText(*op.desc, op.position, 0));
+      throw;
+    }
+    for (size_t k = 0; k < op.staged.size(); ++k) {
+      *frame.values[op.out[op.staged[k]]] = std::move(frame.staging[k]);
+      frame.staging[k] = Value();
+    }
+    for (int s : op.done) *frame.values[s] = Value();
+    if (check_signals) check_signals();
+  }
+}
+
+// The child scope is there while the run lasts, whichever way it ends.
+class PreparedProgram::Running {
+ public:
+  explicit Running(PreparedProgram* program) : program_(*program) {
+    {
+      std::lock_guard<std::mutex> lock(program_.mutex_);
+      if (!program_.idle_.empty()) {
+        frame_ = std::move(program_.idle_.back());
+        program_.idle_.pop_back();
+      }
+    }
+    if (!frame_) frame_ = program_.MakeFrame();
+    program_.scope_->Adopt(frame_->scope);
+  }
+  ~Running() {
+    program_.scope_->Drop(frame_->scope.get());
+    for (Value* v : frame_->temporaries) *v = Value();
+    for (Value& v : frame_->staging) v = Value();
+    std::lock_guard<std::mutex> lock(program_.mutex_);
+    program_.idle_.push_back(std::move(frame_));
+  }
+  Frame& frame() { return *frame_; }
+
+ private:
+  PreparedProgram& program_;
+  std::unique_ptr<Frame> frame_;
+};
+
+std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
+  RandomStreams random;
+  if (random_ops_ > 0) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    random = {GeneratorSeed(), kProgramStreams + runs_++ * static_cast<uint64_t>(random_ops_)};
+  }
+  return Run(feeds, random);
+}
+
+std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomStreams random) {
+  ENFORCE(feeds.size() == feeds_.size(), InvalidArgument, "there must be a value for each of the ", feeds_.size(),
+          " feeds, got ", feeds.size());
+  for (size_t i = 0; i < feeds.size(); ++i) CheckFeed(i, feeds[i]);
+  Running running(this);
+  Frame& frame = running.frame();
+  for (size_t i = 0; i < feeds.size(); ++i) *frame.values[feed_slots_[i]] = feeds[i];
+  RunOps(frame, random);
+  std::vector<Value> results;
+  for (int s : fetch_slots_) results.push_back(*frame.values[s]);
+  return results;
+}
+
+}  // namespace dygraph::program

@@ -1,0 +1,75 @@
+// Runs programs. A prepared program has its names resolved to places and its operators to calls, so that running it again
+// meets no string and no map.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "op/call.h"
+#include "platform/place.h"
+#include "program/desc.h"
+#include "program/scope.h"
+
+namespace dygraph::program {
+
+// Random operators draw from (seed, first + position among the random operators of the program).
+struct RandomStreams {
+  uint64_t seed = 0;
+  uint64_t first = 0;
+};
+
+class PreparedProgram {
+ public:
+  // Persistable variables live in `scope` (made there, empty, where they are missing); temporaries in a child of it.
+  // `feeds` are variables of the block that a run is given, `fetches` what it gives back. Throws what CheckOperators
+  // and Verify throw; InvalidArgument for a feed or fetch that cannot be; PreconditionNotMet for a variable that is
+  // read, but neither fed nor written nor persistable.
+  PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
+                  std::vector<std::string> feeds, std::vector<std::string> fetches, Place place);
+  ~PreparedProgram();
+
+  // One value for each feed, in order; the result has one for each fetch. May run in several threads at once.
+  std::vector<Value> Run(const std::vector<Value>& feeds);
+  std::vector<Value> Run(const std::vector<Value>& feeds, RandomStreams random);
+
+  const std::vector<std::string>& feeds() const { return feeds_; }
+  const std::vector<std::string>& fetches() const { return fetches_; }
+  int random_operators() const { return random_ops_; }
+  size_t operators() const;
+
+ private:
+  struct Op;
+  struct Slot;
+  struct Frame;
+  class Running;
+  int SlotOf(const std::string& name);
+  void BindOperators();
+  void FindLastUses();
+  void CheckReads() const;
+  void CheckFeed(size_t i, const Value& value) const;
+  std::unique_ptr<Frame> MakeFrame() const;
+  void RunOps(Frame& frame, RandomStreams random) const;
+
+  std::shared_ptr<const ProgramDesc> program_;
+  const BlockDesc& block_;
+  std::shared_ptr<Scope> scope_;
+  Place place_;
+  std::vector<std::string> feeds_, fetches_;
+  std::vector<int> feed_slots_, fetch_slots_;
+  std::vector<const VarDesc*> feed_vars_;
+  std::vector<Slot> slots_;
+  std::unordered_map<std::string, int> slot_numbers_;  // while preparing
+  std::vector<Op> ops_;
+  int random_ops_ = 0;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Frame>> idle_;
+  uint64_t runs_ = 0;
+};
+
+// The variables that feed operators of block 0 fill and fetch operators read, by column. Format when a column is missing.
+std::vector<std::string> FeedNames(const ProgramDesc& program);
+std::vector<std::string> FetchNames(const ProgramDesc& program);
+
+}  // namespace dygraph::program

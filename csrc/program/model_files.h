@@ -1,0 +1,73 @@
+// Files of a model directory: opened by fixed names, never through a symbolic link, written to last.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dygraph::program {
+
+// An open directory, locked against other savers (or, for reading, against any).
+class Directory {
+ public:
+  enum Use { kRead, kWrite };  // kWrite makes the directory and its parents
+  Directory(const std::string& path, Use use);
+  ~Directory();
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string PathOf(const char* name) const { return path_ + "/" + name; }
+  int fd() const { return fd_; }
+  void Rename(const char* from, const char* to) const;
+  void Remove(const char* name) const;  // nothing happens if it is not there
+  void Sync() const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+// Reads from the start, adding to a CRC as it goes.
+class FileReader {
+ public:
+  // False if there is no such file; Format for anything that is not a regular file.
+  bool Open(const Directory& directory, const char* name);
+  ~FileReader();
+  uint64_t size() const { return size_; }
+  uint64_t left() const { return size_ - read_; }
+  uint32_t crc() const { return crc_; }
+  const std::string& path() const { return path_; }
+  // Format if the file ends sooner; `what` is being read.
+  void Read(void* to, uint64_t size, const char* what);
+
+ private:
+  void Fill();
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0, read_ = 0;
+  uint32_t crc_ = 0;
+  std::vector<char> buffer_;
+  size_t at_ = 0, filled_ = 0;
+};
+
+class FileWriter {
+ public:
+  FileWriter(const Directory& directory, const char* name);  // replaces what is there
+  ~FileWriter();
+  void Write(const void* from, uint64_t size);
+  void Finish();  // everything is on the disk after it
+  uint64_t size() const { return size_; }
+  uint32_t crc() const { return crc_; }
+
+ private:
+  void Flush();
+  void WriteOut(const char* from, uint64_t size);
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  uint32_t crc_ = 0;
+  std::vector<char> buffer_;
+};
+
+}  // namespace dygraph::program

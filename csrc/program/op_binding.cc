@@ -1,0 +1,170 @@
+#include "program/op_binding.h"
+
+#include <algorithm>
+
+#include "base/nearest.h"
+
+namespace dygraph::program {
+
+namespace {
+
+// Both variants list the types of AttrType in its order; blocks alone are spelled differently.
+AttrValue ToWireValue(const dygraph::AttrValue& value) {
+  return std::visit(
+      [](const auto& v) -> AttrValue {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, dygraph::BlockIndex>) {
+          return BlockIndex{v.index};
+        } else if constexpr (std::is_same_v<T, std::vector<dygraph::BlockIndex>>) {
+          BlockIndices list;
+          for (const auto& block : v) list.values.push_back(block.index);
+          return list;
+        } else {
+          return v;
+        }
+      },
+      value);
+}
+
+dygraph::AttrValue FromWireValue(const AttrValue& value) {
+  return std::visit(
+      [](const auto& v) -> dygraph::AttrValue {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, BlockIndex>) {
+          return dygraph::BlockIndex{v.value};
+        } else if constexpr (std::is_same_v<T, BlockIndices>) {
+          std::vector<dygraph::BlockIndex> list;
+          for (int32_t block : v.values) list.push_back({block});
+          return list;
+        } else {
+          return v;
+        }
+      },
+      value);
+}
+
+// What Fluid writes beside an operator's own attributes: roles, origins, library hints. None changes a value.
+bool IsBookkeeping(const std::string& name) {
+  static const char* const kNames[] = {"op_role", "op_role_var", "op_namescope", kCallstackAttr, "op_device",
+                                       "with_quant_attr", "mkldnn_data_type", "use_cudnn", "use_mkldnn",
+                                       "use_quantizer"};
+  for (const char* known : kNames) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+std::string ListOf(const std::vector<SlotInfo>& slots) {
+  std::string list;
+  for (const SlotInfo& s : slots) list += (list.empty() ? "" : ", ") + s.name;
+  return list.empty() ? "none" : list;
+}
+
+void CheckSide(const std::vector<OpDesc::Var>& bound, const std::vector<SlotInfo>& slots, const char* side) {
+  for (const OpDesc::Var& var : bound) {
+    auto slot = std::find_if(slots.begin(), slots.end(), [&](const SlotInfo& s) { return s.name == var.parameter; });
+    ENFORCE(slot != slots.end() || var.arguments.empty(), Format, "the ", side, " slots are ", ListOf(slots),
+            ", got a variable in a slot '", var.parameter, "'");
+    if (slot == slots.end()) continue;
+    ENFORCE(var.arguments.size() <= 1 || slot->duplicable(), Format, "the ", side, " slot ", slot->name,
+            " takes one variable, got ", var.arguments.size());
+  }
+}
+
+bool Bound(const std::vector<OpDesc::Var>& bound, const std::string& slot) {
+  for (const OpDesc::Var& var : bound) {
+    if (var.parameter == slot) return !var.arguments.empty() && var.arguments[0] != kEmptyName;
+  }
+  return false;
+}
+
+void CheckFeedFetch(const OpDesc& op) {
+  const auto* x = op.Input("X");
+  const auto* out = op.Output("Out");
+  ENFORCE(x && x->size() == 1 && out && out->size() == 1, Format, "it must have one variable X and one Out");
+  const int32_t* column = op.FindAttr<int32_t>("col");
+  ENFORCE(column && *column >= 0, Format, "its attribute col must be an int of at least 0");
+}
+
+}  // namespace
+
+void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
+  const AttrTable& table = attrs.table();
+  for (size_t i = 0; i < table.fields.size(); ++i) {
+    desc->attrs.push_back({table.fields[i].name, ToWireValue(attrs.Get(static_cast<int>(i))), {}});
+  }
+}
+
+Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
+  Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+  for (const OpDesc::Attr& attr : desc.attrs) {
+    int field = op.attr_table.Find(attr.name);
+    if (field < 0) {
+      if (IsBookkeeping(attr.name)) continue;
+      std::vector<std::string> names;
+      for (const AttrField& f : op.attr_table.fields) names.push_back(f.name);
+      THROW(Format, "the operator must know its attributes, got '", attr.name, "'.", DidYouMean(attr.name, names));
+    }
+    attrs->Set(field, FromWireValue(attr.value));
+  }
+  return attrs;
+}
+
+void CheckSlots(const OpInfo& op, const OpDesc& desc) {
+  CheckSide(desc.inputs, op.inputs, "input");
+  CheckSide(desc.outputs, op.outputs, "output");
+  for (const SlotInfo& slot : op.inputs) {
+    ENFORCE(slot.dispensable() || Bound(desc.inputs, slot.name), Format, "Input(", slot.name,
+            ") must be given, got nothing");
+  }
+}
+
+void CheckOperators(const ProgramDesc& program) {
+  for (const BlockDesc& block : program.blocks) {
+    for (size_t i = 0; i < block.ops.size(); ++i) {
+      const OpDesc& desc = block.ops[i];
+      try {
+        if (IsFeed(desc) || IsFetch(desc)) {
+          CheckFeedFetch(desc);
+          continue;
+        }
+        const OpInfo& op = GetOp(desc.type);
+        CheckSlots(op, desc);
+        ReadAttrs(op, desc);
+      } catch (Error& e) {
+        e.AddOperator(desc.type);
+        e.Append(PositionText(desc, i, block.idx));
+        throw;
+      }
+    }
+  }
+}
+
+bool IsFeed(const OpDesc& op) { return op.type == "feed"; }
+bool IsFetch(const OpDesc& op) { return op.type == "fetch"; }
+
+std::string PositionText(const OpDesc& op, size_t index, int block) {
+  std::string text = " (operator " + std::to_string(index) + " of block " + std::to_string(block);
+  const auto* lines = op.FindAttr<std::vector<std::string>>(kCallstackAttr);
+  if (lines && !lines->empty()) text += ", made at " + lines->back();
+  return text + ")";
+}
+
+VarType::Type WireType(DType dtype) { return static_cast<VarType::Type>(ToWire(dtype)); }
+
+const VarType::TensorDesc* TensorOf(const VarDesc& var) {
+  if (var.type.type == VarType::Type::LOD_TENSOR && var.type.lod_tensor) return &var.type.lod_tensor->tensor;
+  if (var.type.type == VarType::Type::SELECTED_ROWS && var.type.selected_rows) return &*var.type.selected_rows;
+  return nullptr;
+}
+
+DType ElementType(const VarDesc& var) {
+  const VarType::TensorDesc* tensor = TensorOf(var);
+  if (!tensor) return DType::kUnset;
+  for (int i = 0; i < kNumDTypes; ++i) {
+    if (ToWire(static_cast<DType>(i)) == static_cast<int>(tensor->data_type)) return static_cast<DType>(i);
+  }
+  return DType::kUnset;
+}
+
+}  // namespace dygraph::program

@@ -1,0 +1,40 @@
+// Between an operator in a program (names and wire values) and the registry's description of it.
+#pragma once
+
+#include <vector>
+
+#include "op/op_registry.h"
+#include "program/desc.h"
+
+namespace dygraph::program {
+
+constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
+constexpr const char* kEmptyName = "@EMPTY@";           // Fluid's argument for "no variable here"
+
+// Every attribute of the operator, defaults included, with its wire type.
+void WriteAttrs(const Attrs& attrs, OpDesc* desc);
+
+// The attributes of a described operator. Format for one the operator does not know (bookkeeping of Fluid's, which
+// changes no value, is passed over); the operator's own checks say the rest.
+Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc);
+
+// Format unless every slot of the description is one of the operator's, required inputs are bound, and single slots
+// hold one name.
+void CheckSlots(const OpInfo& op, const OpDesc& desc);
+
+// NotFound for an unknown operator, and whatever the two functions above find wrong, with the operator's position.
+// Operators handled without a kernel (feed, fetch) are checked for their slots.
+void CheckOperators(const ProgramDesc& program);
+
+bool IsFeed(const OpDesc& op);
+bool IsFetch(const OpDesc& op);
+// " (operator 3 of block 0, made at model.py:12)"
+std::string PositionText(const OpDesc& op, size_t index, int block);
+
+VarType::Type WireType(DType dtype);
+// Unset for a variable without element type or one that is not ours.
+DType ElementType(const VarDesc& var);
+// The sizes of a variable's tensor; null for one that holds none.
+const VarType::TensorDesc* TensorOf(const VarDesc& var);
+
+}  // namespace dygraph::program

@@ -1,0 +1,197 @@
+#include "program/recorder.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "program/op_binding.h"
+#include "program/prune.h"
+
+namespace dygraph::program {
+
+namespace {
+
+uint64_t NextNumber() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+VarDesc Describe(const std::string& name, const Value& value, bool persistable) {
+  VarDesc var;
+  var.name = name;
+  VarType::TensorDesc tensor;
+  tensor.data_type = WireType(value.dtype());
+  tensor.dims.assign(value.dims().begin(), value.dims().end());
+  if (value.is_rows()) {
+    var.type.type = VarType::Type::SELECTED_ROWS;
+    var.type.selected_rows.emplace() = std::move(tensor);
+  } else {
+    var.type.type = VarType::Type::LOD_TENSOR;
+    var.type.lod_tensor.emplace();
+    var.type.lod_tensor->tensor = std::move(tensor);
+    var.type.lod_tensor->lod_level = static_cast<int32_t>(value.tensor().lod_levels().size());
+  }
+  if (persistable) var.persistable = true;
+  return var;
+}
+
+}  // namespace
+
+std::string Recorder::Unique(const std::string& name) {
+  std::string unique = name;
+  for (int i = 1; !taken_.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
+  return unique;
+}
+
+void Recorder::Declare(Variable& var, const std::string& name, bool persistable) {
+  if (var.value_number == 0) var.value_number = NextNumber();
+  names_[var.value_number] = name;
+  block_.vars.push_back(Describe(name, var.value(), persistable));
+}
+
+std::string Recorder::AddFeed(Variable& var, const std::string& name) {
+  ENFORCE(!names_.count(var.value_number) || var.value_number == 0, InvalidArgument,
+          "a variable may be given once, got it again as '", name, "'");
+  ENFORCE(!var.value().empty(), PreconditionNotMet, "the input '", name, "' must hold a value, got an empty variable");
+  std::string unique = Unique(name);
+  Declare(var, unique, false);
+  block_.vars.back().need_check_feed = true;
+  recorded_.insert(var.value_number);
+  if (var.value().is_tensor()) {
+    made_.emplace(var.tensor().storage().get(), unique);
+    kept_.push_back(var.tensor().storage());
+  }
+  result_.feeds.push_back(unique);
+  return unique;
+}
+
+// Weights are declared when an operator first reads one, so that the program names no others.
+void Recorder::AddParameter(Variable& var, const std::string& name) {
+  ENFORCE(!var.value().empty(), PreconditionNotMet, "the parameter '", name, "' must hold a value, got an empty variable");
+  if (var.value_number == 0) var.value_number = NextNumber();
+  if (names_.count(var.value_number)) return;  // shared by two layers
+  std::string unique = Unique(name);
+  names_[var.value_number] = unique;
+  parameters_.push_back({Ref<Variable>(&var), unique, var.value_number});
+}
+
+std::string Recorder::AddWeight(Variable& var, const std::string& name) {
+  Declare(var, name, true);
+  result_.weights.emplace(name, var.value());
+  return name;
+}
+
+const std::string& Recorder::NameOf(Variable& var) {
+  auto known = names_.find(var.value_number);
+  if (var.value_number != 0 && known != names_.end()) {
+    if (!recorded_.count(var.value_number) && !result_.weights.count(known->second)) AddWeight(var, known->second);
+    return names_[var.value_number];
+  }
+  if (var.value().is_tensor()) {
+    auto source = made_.find(var.tensor().storage().get());
+    ENFORCE(source == made_.end() || var.tensor().numel() == 0, PreconditionNotMet,
+            "a program can follow a value only through operators, but here one shares the data of '", source->second,
+            "' and no operator made it, at ", where_());
+  }
+  std::string name = Unique(var.persistable && !var.name().empty() ? var.name() : "constant_0");
+  AddWeight(var, name);
+  if (!var.persistable) result_.constants.insert(name);
+  return names_[var.value_number];
+}
+
+void Recorder::OnCall(const CallRecord& call) {
+  OpDesc op;
+  op.type = call.op.type;
+  for (size_t s = 0; s < call.op.inputs.size(); ++s) {
+    OpDesc::Var slot{call.op.inputs[s].name, {}, {}};
+    for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i) {
+      Variable* v = call.in.at(static_cast<int>(s), i);
+      slot.arguments.push_back(v ? NameOf(*v) : kEmptyName);
+    }
+    op.inputs.push_back(std::move(slot));
+  }
+  std::string prefix = call.op.type + "_" + std::to_string(counters_[call.op.type]++) + ".tmp_";
+  int made = 0;
+  for (size_t s = 0; s < call.op.outputs.size(); ++s) {
+    int count = call.out.count(static_cast<int>(s));
+    if (call.op.outputs[s].extra() && count == 0) continue;
+    OpDesc::Var slot{call.op.outputs[s].name, {}, {}};
+    for (int i = 0; i < count; ++i) {
+      Variable* v = call.out.at(static_cast<int>(s), i);
+      if (!v || v->value().empty()) {
+        slot.arguments.push_back(kEmptyName);
+        continue;
+      }
+      std::string name = Unique(prefix + std::to_string(made++));
+      v->value_number = NextNumber();
+      Declare(*v, name, false);
+      recorded_.insert(v->value_number);
+      slot.arguments.push_back(name);
+      if (!v->value().is_tensor()) continue;
+      const Ref<Storage>& storage = v->tensor().storage();
+      bool shared = false;  // with an input, which is known or an outsider in its own right
+      for (Variable* in : call.in.flat()) {
+        shared |= in && in->value().is_tensor() && in->tensor().storage() == storage;
+      }
+      if (storage && !shared && made_.emplace(storage.get(), name).second) kept_.push_back(storage);
+    }
+    op.outputs.push_back(std::move(slot));
+  }
+  WriteAttrs(*call.attrs, &op);
+  op.SetAttr(kCallstackAttr, std::vector<std::string>{where_()});
+  block_.ops.push_back(std::move(op));
+}
+
+void Recorder::OnRead(Variable& var, const char* how) {
+  if (var.value_number == 0 || !recorded_.count(var.value_number)) return;
+  THROW(PreconditionNotMet, how, " of a value that is being recorded cannot become part of a program, since it would "
+        "freeze what this batch holds, at ", where_(), ". Compute with operators, or read it outside the traced layer");
+}
+
+// An operator whose output took over a parameter (a running mean) writes the parameter in the program as well.
+void Recorder::WriteParameters() {
+  for (Parameter& p : parameters_) {
+    if (p.var->value_number == p.number) continue;
+    ENFORCE(recorded_.count(p.var->value_number), PreconditionNotMet, "the parameter '", p.name,
+            "' was written while recording by something that is not an operator. A program cannot repeat that");
+    std::string made = names_[p.var->value_number];
+    bool writing = false;
+    for (OpDesc& op : block_.ops) {
+      for (OpDesc::Var& slot : op.inputs) {
+        for (std::string& name : slot.arguments) {
+          ENFORCE(!writing || name != p.name, Unimplemented, "the parameter '", p.name,
+                  "' is read after it was written, by way of a copy. Compute from the copy before writing");
+          if (name == made) name = p.name;
+        }
+      }
+      for (OpDesc::Var& slot : op.outputs) {
+        for (std::string& name : slot.arguments) {
+          if (name != made) continue;
+          name = p.name;
+          writing = true;
+        }
+      }
+    }
+    block_.vars.erase(std::find_if(block_.vars.begin(), block_.vars.end(),
+                                   [&](const VarDesc& v) { return v.name == made; }));
+    if (!result_.weights.count(p.name)) {  // written, never read
+      block_.vars.push_back(Describe(p.name, p.var->value(), true));
+      result_.weights.emplace(p.name, p.var->value());
+    }
+    names_[p.var->value_number] = p.name;
+  }
+}
+
+Recording Recorder::Finish(const std::vector<Variable*>& outputs) {
+  ENFORCE(!outputs.empty(), InvalidArgument, "a program needs at least one output, got none");
+  for (Variable* v : outputs) result_.fetches.push_back(NameOf(*v));
+  WriteParameters();
+  for (size_t i = 0; i < outputs.size(); ++i) result_.fetches[i] = names_[outputs[i]->value_number];
+  block_.idx = 0;
+  block_.parent_idx = -1;
+  AddFeedAndFetch(&block_, result_.feeds, result_.fetches);
+  result_.program.blocks.push_back(std::move(block_));
+  result_.program.version.emplace().version = 0;
+  return std::move(result_);
+}
+
+}  // namespace dygraph::program

@@ -1,0 +1,69 @@
+// Writes immediate calls down as a program: a listener of the door that gives values names.
+//
+// A name belongs to a value, not to a variable: it keys on the value number, which every write renews. So a variable
+// written in the middle of a recording stands for two names, and two variables of one value for one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "imperative/door.h"
+#include "program/desc.h"
+
+namespace dygraph::program {
+
+struct Recording {
+  ProgramDesc program;  // one block; feed and fetch operators as Fluid writes them
+  std::map<std::string, Value> weights;  // every persistable variable the program names, as it was at its first sight
+  std::unordered_set<std::string> constants;  // weights that are nobody's parameter
+  std::vector<std::string> feeds, fetches;
+};
+
+class Recorder : public Listener {
+ public:
+  // `where` says which Python line is running, for operators and errors.
+  explicit Recorder(std::function<std::string()> where) : where_(std::move(where)) {}
+
+  // Before the first call. Names are made unique; the one given is the result.
+  std::string AddFeed(Variable& var, const std::string& name);
+  void AddParameter(Variable& var, const std::string& name);
+
+  void OnCall(const CallRecord& call) override;
+  void OnRead(Variable& var, const char* how) override;
+
+  // The program that computes `outputs`. A parameter written by an operator is written in the program too.
+  Recording Finish(const std::vector<Variable*>& outputs);
+
+ private:
+  struct Parameter {
+    Ref<Variable> var;
+    std::string name;
+    uint64_t number;
+  };
+  std::string Unique(const std::string& name);
+  const std::string& NameOf(Variable& var);   // an operand: an outside value seen first becomes a constant
+  void Declare(Variable& var, const std::string& name, bool persistable);
+  void WriteParameters();
+  std::string AddWeight(Variable& var, const std::string& name);
+
+  std::function<std::string()> where_;
+  BlockDesc block_;
+  Recording result_;
+  std::vector<Parameter> parameters_;
+  std::unordered_map<uint64_t, std::string> names_;      // of value numbers
+  std::unordered_set<uint64_t> recorded_;                // numbers of feeds and of what operators made
+  std::unordered_map<const Storage*, std::string> made_;  // storage of these, to notice values made behind our back
+  std::vector<Ref<Storage>> kept_;                       // keeps those addresses from being used again
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> counters_;        // operators of a type so far
+};
+
+// What two recordings of one function at two batch sizes have in common: sizes that differ become -1 in `first`.
+// InvalidArgument where an operator, an attribute or a constant differs, naming it and its line.
+void Generalize(Recording* first, const Recording& second);
+
+}  // namespace dygraph::program

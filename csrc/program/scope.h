@@ -1,0 +1,50 @@
+// Where a running program keeps its variables: names to values, with a parent. Persistable variables live in the scope a
+// program is given, temporaries in a child that ends with the run.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tensor/value.h"
+
+namespace dygraph::program {
+
+// What a name stands for; its address does not change while its scope lives.
+struct ScopeVar {
+  Value value;
+};
+
+class Scope : public std::enable_shared_from_this<Scope> {
+ public:
+  static std::shared_ptr<Scope> Make() { return std::shared_ptr<Scope>(new Scope); }
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  ScopeVar& Var(const std::string& name);       // of this scope; made if it is not there
+  ScopeVar* FindLocalVar(const std::string& name) const;
+  ScopeVar* FindVar(const std::string& name) const;  // here, then in the parents; null if nowhere
+  ScopeVar& GetVar(const std::string& name) const;   // NotFound naming what the scopes on the way hold
+
+  std::shared_ptr<Scope> NewScope();
+  void DropKids();
+  // A scope made elsewhere is a kid for a while: how the executor reuses the scope of a run.
+  void Adopt(const std::shared_ptr<Scope>& kid);
+  void Drop(const Scope* kid);
+
+  std::shared_ptr<Scope> parent() const { return parent_.lock(); }
+  std::vector<std::shared_ptr<Scope>> kids() const;
+  std::vector<std::string> LocalNames() const;  // sorted
+
+ private:
+  Scope() = default;
+  mutable std::mutex mutex_;  // runs of one program in several threads share the outer scope
+  std::unordered_map<std::string, std::unique_ptr<ScopeVar>> vars_;
+  std::weak_ptr<Scope> parent_;
+  std::vector<std::shared_ptr<Scope>> kids_;
+};
+
+}  // namespace dygraph::program

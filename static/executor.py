@@ -1,0 +1,127 @@
+"""Running programs."""
+
+import collections
+
+import numpy as np
+
+from dygraph import _core
+from static.program import Program
+from static.scope import Scope, global_scope
+
+__all__ = ["Executor"]
+
+
+def _name(item):
+    """The name of a fetched thing: a name, or a variable that has one."""
+    if isinstance(item, str):
+        return item
+    name = getattr(item, "name", None)
+    if not isinstance(name, str) or not name:
+        raise _core.ArgumentTypeError(
+            f"fetch_list must hold variables or their names, got {type(item).__name__}"
+        )
+    return name
+
+
+class Executor:
+    """Runs programs on a place.
+
+    Parameters
+    ----------
+    place : CPUPlace or CUDAPlace, optional
+        Default: the place of the current guard.
+    """
+
+    _KEPT = 64  # prepared programs
+
+    def __init__(self, place=None):
+        self.place = place
+        self._prepared = collections.OrderedDict()
+
+    def run(
+        self,
+        program=None,
+        feed=None,
+        fetch_list=None,
+        feed_var_name="feed",
+        fetch_var_name="fetch",
+        scope=None,
+        return_numpy=True,
+    ):
+        """Run a program once.
+
+        Parameters
+        ----------
+        program : Program
+            What to run.
+        feed : dict of str to array or Variable, optional
+            Values by variable name. Arrays keep their dtype; a Variable brings its LoD along.
+        fetch_list : list of Variable or str, optional
+            What to return. Default: what the program's own fetch operators name.
+        feed_var_name, fetch_var_name : str
+            Fluid's; not used.
+        scope : Scope, optional
+            Holds persistable variables. Default: ``global_scope()``. Temporaries live in a child of it that ends with the run.
+        return_numpy : bool
+            Arrays (True) or Variables (False).
+
+        Returns
+        -------
+        list of numpy.ndarray or list of Variable
+            One for each entry of ``fetch_list``.
+
+        Raises
+        ------
+        ValueError
+            A feed is missing, unknown or of another shape than its variable declares.
+        TypeError
+            A feed is of another element type than its variable declares.
+        """
+        if not isinstance(program, Program):
+            raise _core.ArgumentTypeError(
+                f"Executor.run takes a static.Program, got {type(program).__name__}"
+            )
+        scope = global_scope() if scope is None else scope
+        if not isinstance(scope, Scope):
+            raise _core.ArgumentTypeError(f"scope must be a static.Scope, got {type(scope).__name__}")
+        feed = {} if feed is None else feed
+        if not isinstance(feed, dict):
+            raise _core.ArgumentTypeError(
+                f"feed must be a dict of names to values, got {type(feed).__name__}"
+            )
+        if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
+            fetch_list = [fetch_list]
+        names = None if fetch_list is None else tuple(_name(item) for item in fetch_list)
+        prepared = self._prepare(program, scope, frozenset(feed), names)
+        results = prepared.run([feed[name] for name in prepared.feeds])
+        return [_to_numpy(v) for v in results] if return_numpy else results
+
+    def close(self):
+        """Forget what was prepared."""
+        self._prepared.clear()
+
+    def _prepare(self, program, scope, fed, fetches):
+        key = (program.desc, scope, fed, fetches)
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            declared = program.desc.feed_names
+            missing = [name for name in declared if name not in fed]
+            if missing:
+                raise _core.InvalidArgumentError(
+                    f"Executor.run: the program must be fed {declared}, but feed has no {missing[0]!r}"
+                )
+            order = declared + sorted(fed.difference(declared))
+            wanted = program.desc.fetch_names if fetches is None else list(fetches)
+            prepared = _core.PreparedProgram(program.desc, scope, order, wanted, self.place)
+            self._prepared[key] = prepared
+            while len(self._prepared) > self._KEPT:
+                self._prepared.popitem(last=False)
+        else:
+            self._prepared.move_to_end(key)
+        return prepared
+
+
+def _to_numpy(variable):
+    if variable.value_is_rows if hasattr(variable, "value_is_rows") else False:
+        return np.asarray(_core.to_dense(variable))
+    return variable.numpy()

@@ -1,0 +1,41 @@
+"""Where running programs keep their variables."""
+
+import contextlib
+import threading
+
+from dygraph import _core
+
+__all__ = ["Scope", "global_scope", "scope_guard"]
+
+Scope = _core.Scope
+
+_default = Scope()
+_current = threading.local()
+
+
+def global_scope():
+    """The scope programs run in unless another one is given: the innermost ``scope_guard``'s, or the process's."""
+    stack = getattr(_current, "stack", None)
+    return stack[-1] if stack else _default
+
+
+@contextlib.contextmanager
+def scope_guard(scope):
+    """Make ``scope`` the global one of this thread inside a ``with`` block.
+
+    Raises
+    ------
+    TypeError
+        ``scope`` is not a Scope.
+    """
+    if not isinstance(scope, Scope):
+        raise _core.ArgumentTypeError(
+            f"scope_guard takes a static.Scope, got {type(scope).__name__}"
+        )
+    if not hasattr(_current, "stack"):
+        _current.stack = []
+    _current.stack.append(scope)
+    try:
+        yield
+    finally:
+        _current.stack.pop()

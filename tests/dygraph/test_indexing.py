@@ -1,0 +1,173 @@
+"""x[index] and x[index] = value, against NumPy."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dygraph
+
+A = np.arange(60, dtype="float32").reshape(3, 4, 5)
+
+CASES = [
+    np.s_[0],
+    np.s_[-1],
+    np.s_[1, 2, 3],
+    np.s_[1, -2],
+    np.s_[:],
+    np.s_[...],
+    np.s_[()],
+    np.s_[1:],
+    np.s_[:-1, 1:3],
+    np.s_[::2],
+    np.s_[::-1],
+    np.s_[::-2, ::3],
+    np.s_[2:0:-1],
+    np.s_[-1:-10:-1],
+    np.s_[5:1],
+    np.s_[1:100],
+    np.s_[..., 0],
+    np.s_[..., -1:],
+    np.s_[0, ...],
+    np.s_[1, ..., 2],
+    np.s_[None],
+    np.s_[:, None],
+    np.s_[..., None],
+    np.s_[0, None, 1:3],
+    np.s_[None, 1, None, ::-1, 2],
+    np.s_[np.int64(1), np.int32(-1)],
+]
+
+
+def var(values, grad=False):
+    x = dygraph.to_variable(values)
+    if grad:
+        x.stop_gradient = False
+    return x
+
+
+@pytest.mark.parametrize("index", CASES, ids=str)
+def test_reads_as_numpy(index):
+    got = var(A)[index]
+    assert got.shape == A[index].shape
+    assert np.array_equal(got.numpy(), A[index])
+
+
+@pytest.mark.parametrize("index", CASES, ids=str)
+def test_gradient_goes_to_the_part(index):
+    x = var(A, grad=True)
+    part = x[index]
+    part.backward(np.ones(part.shape, "float32"))
+    expected = np.zeros_like(A)
+    expected[index] = 1
+    assert np.array_equal(x.gradient(), expected)
+
+
+@pytest.mark.parametrize("index", CASES, ids=str)
+def test_writes_as_numpy(index):
+    x, expected = var(A), A.copy()
+    x[index] = 7.0
+    expected[index] = 7.0
+    assert np.array_equal(x.numpy(), expected)
+
+
+def test_0d_and_zero_size():
+    assert var(np.float32(3.0))[()].item() == 3.0
+    assert var(np.float32(3.0))[None].shape == (1,)
+    assert var(np.zeros((0, 3)))[:, 1:].shape == (0, 2)
+    with pytest.raises(IndexError):
+        var(np.float32(3.0))[0]
+    with pytest.raises(IndexError):
+        var(np.zeros((0, 3)))[0]
+
+
+def test_variables_as_indices():
+    i = var(np.array(2))
+    assert np.array_equal(var(A)[i].numpy(), A[2])
+    assert np.array_equal(var(A)[:i].numpy(), A[:2])
+
+
+@pytest.mark.parametrize("index", [3, -4, (0, 4), (0, 0, 0, 0), (..., ...)], ids=str)
+def test_out_of_range(index):
+    with pytest.raises(IndexError):
+        var(A)[index]
+    with pytest.raises(IndexError):
+        var(A)[index] = 0.0
+
+
+@pytest.mark.parametrize("index", ["a", 1.5, slice("a", None), (0, "b")], ids=str)
+def test_what_is_no_index(index):
+    with pytest.raises(TypeError):
+        var(A)[index]
+
+
+def test_zero_step():
+    with pytest.raises(ValueError):
+        var(A)[::0]
+
+
+@pytest.mark.parametrize("index", [[0, 1], np.array([0, 1]), True, A > 3], ids=str)
+def test_advanced_indexing_names_the_working_form(index):
+    with pytest.raises(NotImplementedError, match="gather"):
+        var(A)[index]
+
+
+def test_written_values_are_broadcast_and_cast():
+    x, expected = var(A), A.copy()
+    x[1] = np.arange(5)
+    expected[1] = np.arange(5)
+    x[:, 0, 0] = var(np.array([1.5, 2.5, 3.5]))
+    expected[:, 0, 0] = [1.5, 2.5, 3.5]
+    assert np.array_equal(x.numpy(), expected)
+    with pytest.raises(ValueError):
+        x[0] = np.zeros((3, 3), "float32")
+    for bad in (None, "a"):
+        with pytest.raises(TypeError):
+            x[0] = bad
+    with pytest.raises(TypeError):
+        del x[0]
+
+
+def test_gradient_through_a_write():
+    base, value = var(np.ones(4, "float32"), grad=True), var(np.array([5.0], "float32"), grad=True)
+    x = base * 2.0
+    x[1:2] = value
+    (x * x).backward()
+    assert base.gradient().tolist() == [8.0, 0.0, 8.0, 8.0]
+    assert value.gradient().tolist() == [10.0]
+
+
+def test_writing_keeps_what_others_hold():
+    x = var(A)
+    y = x.detach()
+    x[0] = 0.0
+    assert np.array_equal(y.numpy(), A)
+
+
+class TestTemporaries:
+    @pytest.mark.parametrize("make", [lambda x: x[0], lambda x: x.reshape(-1), lambda x: x.detach()])
+    def test_a_lost_write_warns(self, make):
+        x = var(A)
+        with pytest.warns(UserWarning, match=r"x\[0, 1\]"):
+            make(x)[0] = 1.0
+        assert np.array_equal(x.numpy(), A)
+
+    def test_kept_variables_do_not_warn(self):
+        class Holder:
+            pass
+
+        holder = Holder()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            x = var(A)
+            x[0] = 1.0
+            y = x[1]
+            y[0] = 2.0
+            holder.x = x
+            holder.x[1] = 3.0
+            [x][0][0, 0] = 4.0
+            w = var(np.ones(3, "float32"), grad=True)
+            (w * w).backward()
+            w.grad[0] = 0.0
+        assert w.gradient().tolist() == [0.0, 2.0, 2.0]
+        assert y.numpy()[0].tolist() == [2.0] * 5

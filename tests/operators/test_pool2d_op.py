@@ -1,0 +1,178 @@
+"""pool2d against loops over windows."""
+
+import numpy as np
+import pytest
+from dygraph import _core
+
+from op_test import OpTest
+
+
+def pool2d(x, attrs):
+    last = attrs.get("data_format") == "NHWC"
+    if last:
+        x = x.transpose(0, 3, 1, 2)
+    size = x.shape[2:]
+    k = list(attrs["ksize"])
+    s = attrs.get("strides", [1, 1])
+    p = attrs.get("paddings", [0, 0])
+    pads = [(p[0], p[0]), (p[1], p[1])] if len(p) == 2 else [(p[0], p[1]), (p[2], p[3])]
+    algorithm = attrs.get("padding_algorithm", "EXPLICIT")
+    if algorithm == "VALID":
+        pads = [(0, 0), (0, 0)]
+    if algorithm == "SAME":
+        totals = [max((-(-size[i] // s[i]) - 1) * s[i] + k[i] - size[i], 0) for i in range(2)]
+        pads = [(t // 2, t - t // 2) for t in totals]
+    windows = []
+    for i in range(2):
+        if attrs.get("global_pooling"):
+            windows.append([(0, size[i], size[i])])
+        elif attrs.get("adaptive"):
+            n = k[i]
+            spans = [(o * size[i] // n, -(-(o + 1) * size[i] // n)) for o in range(n)]
+            windows.append([(a, b, b - a) for a, b in spans])
+        else:
+            room = size[i] + sum(pads[i]) - k[i] + (s[i] - 1 if attrs.get("ceil_mode") else 0)
+            spans = [o * s[i] - pads[i][0] for o in range(room // s[i] + 1)]
+            cut = [(max(a, 0), min(a + k[i], size[i])) for a in spans]
+            exclusive = attrs.get("exclusive", True)
+            windows.append([(a, b, b - a if exclusive else k[i]) for a, b in cut])
+    out = np.zeros((*x.shape[:2], len(windows[0]), len(windows[1])), x.dtype)
+    for i, (h0, h1, hs) in enumerate(windows[0]):
+        for j, (w0, w1, ws) in enumerate(windows[1]):
+            patch = x[:, :, h0:h1, w0:w1]
+            if attrs["pooling_type"] == "max":
+                out[:, :, i, j] = patch.max((2, 3))
+            else:
+                out[:, :, i, j] = patch.sum((2, 3)) / (hs * ws)
+    return out.transpose(0, 2, 3, 1) if last else out
+
+
+class TestMax(OpTest):
+    shape = (2, 3, 6, 7)
+    pooling_type = "max"
+    options = {"ksize": [2, 2], "strides": [2, 2]}
+    elementwise = False
+
+    def setUp(self):
+        self.op_type = "pool2d"
+        # Distinct values: differences of a maximum need a clear winner.
+        x = np.random.permutation(np.prod(self.shape)).reshape(self.shape) / 10.0
+        self.inputs = {"X": x}
+        self.attrs = {"pooling_type": self.pooling_type, **self.options}
+        self.outputs = {"Out": pool2d(x, self.attrs)}
+
+    def test_check_output(self):
+        self.check_output()
+
+    def test_check_grad(self):
+        self.check_grad(["X"], "Out")
+
+
+class TestAvg(TestMax):
+    pooling_type = "avg"
+
+
+class TestMaxOverlap(TestMax):
+    options = {"ksize": [3, 3], "strides": [2, 1], "paddings": [1, 1]}
+
+
+class TestAvgOverlap(TestMaxOverlap):
+    pooling_type = "avg"
+
+
+class TestAvgInclusive(TestMax):
+    pooling_type = "avg"
+    options = {"ksize": [3, 3], "strides": [2, 1], "paddings": [1, 1], "exclusive": False}
+
+
+class TestMaxFourPaddings(TestMax):
+    options = {"ksize": [3, 3], "strides": [1, 2], "paddings": [0, 1, 2, 1]}
+
+
+class TestAvgCeil(TestMax):
+    pooling_type = "avg"
+    options = {"ksize": [2, 2], "strides": [2, 2], "ceil_mode": True}
+
+
+class TestMaxCeil(TestAvgCeil):
+    pooling_type = "max"
+
+
+class TestMaxSame(TestMax):
+    options = {"ksize": [3, 2], "strides": [2, 2], "padding_algorithm": "SAME"}
+
+
+class TestAvgValid(TestMax):
+    pooling_type = "avg"
+    options = {"ksize": [3, 2], "paddings": [1, 1], "padding_algorithm": "VALID"}
+
+
+class TestMaxGlobal(TestMax):
+    options = {"ksize": [1, 1], "global_pooling": True}
+
+
+class TestAvgGlobal(TestMaxGlobal):
+    pooling_type = "avg"
+
+
+class TestMaxAdaptive(TestMax):
+    options = {"ksize": [3, 2], "adaptive": True}
+
+
+class TestAvgAdaptive(TestMaxAdaptive):
+    pooling_type = "avg"
+
+
+class TestMaxChannelsLast(TestMax):
+    options = {"ksize": [2, 3], "strides": [2, 2], "data_format": "NHWC"}
+
+
+class TestAvgChannelsLast(TestMaxChannelsLast):
+    pooling_type = "avg"
+
+
+class TestManyChannels(TestMax):
+    """More channels than one vector, an odd number."""
+
+    shape = (1, 37, 4, 4)
+
+
+def run(x, **attrs):
+    v = _core.to_variable(x)
+    v.stop_gradient = False
+    return v, _core.run_op("pool2d", {"X": v}, attrs)["Out"]
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_first_of_equals_gets_the_gradient(layout):
+    v = _core.to_layout(_core.to_variable(np.ones((1, 1, 2, 2), "float32")), layout)
+    v.stop_gradient = False
+    out = _core.run_op("pool2d", {"X": v}, {"pooling_type": "max", "ksize": [2, 2]})["Out"]
+    grad = _core.grad([out], [v], [], False, False, True)[0]
+    np.testing.assert_array_equal(grad.numpy(), [[[[1, 0], [0, 0]]]])
+
+
+def test_nan_wins():
+    x = np.zeros((1, 1, 2, 4), "float32")
+    x[0, 0, 1, 0] = np.nan
+    out = run(x, pooling_type="max", ksize=[2, 2], strides=[2, 2])[1].numpy()
+    assert np.isnan(out[0, 0, 0, 0]) and out[0, 0, 0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    "attrs,message",
+    [
+        ({"ksize": [5, 1]}, "window must fit"),
+        ({"ksize": [2, 2], "strides": [0, 1]}, "strides must be at least 1"),
+        ({"ksize": [2, 2], "paddings": [2, 0]}, "paddings must be smaller than ksize"),
+        ({"ksize": [2, 2], "paddings": [-1, 0]}, "paddings must be at least 0"),
+        ({"ksize": [0, 2]}, "ksize must be positive"),
+        ({"ksize": [2]}, "ksize must hold two numbers"),
+        ({"ksize": [2, 2], "pooling_type": "sum"}, "must be one of 'max', 'avg'"),
+    ],
+)
+def test_wrong_geometry(attrs, message):
+    with pytest.raises(ValueError, match=message):
+        run(np.ones((1, 1, 4, 4), "float32"), **attrs)
+    with pytest.raises(ValueError, match="X must have 4 axes"):
+        run(np.ones((1, 4, 4), "float32"), ksize=[2, 2])

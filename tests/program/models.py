@@ -1,0 +1,55 @@
+"""Small models, and a child process that runs what was saved of them without their classes."""
+
+import subprocess
+import sys
+import textwrap
+
+import dygraph
+import numpy as np
+
+
+class MLP(dygraph.Layer):
+    """Two layers with relu between them."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = dygraph.Linear(6, 8)
+        self.second = dygraph.Linear(8, 3)
+
+    def forward(self, x):
+        return self.second(dygraph.relu(self.first(x)))
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype("float32")
+
+
+CHILD = """
+    import sys
+    import numpy as np
+    import static
+
+    executor = static.Executor()
+    program, feeds, fetches = static.load_inference_model(sys.argv[1], executor)
+    given = np.load(sys.argv[2])
+    results = {}
+    for name in given.files:
+        (results[name],) = executor.run(program, feed={feeds[0]: given[name]}, fetch_list=fetches)
+    np.savez(sys.argv[3], **results)
+    assert "models" not in sys.modules
+"""
+
+
+def run_in_child(model, arrays, folder):
+    """{name: output} of a saved model with one input, computed by a process of its own."""
+    np.savez(folder / "given.npz", **arrays)
+    paths = [str(model), str(folder / "given.npz"), str(folder / "results.npz")]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CHILD), *paths],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(folder / "results.npz") as results:
+        return dict(results)
