@@ -102,13 +102,13 @@ inline Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const
 
 // out = f(x, y), broadcasting.
 template <class T, class Out, class F>
-void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f) {
+void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f, int64_t cost = 1) {
   if (__builtin_expect(x.dims() == y.dims(), 1)) {
-    return kernels::Zip(x.data<T>(), y.data<T>(), out->mutable_data<Out>(), x.numel(), f);
+    return kernels::Zip(x.data<T>(), y.data<T>(), out->mutable_data<Out>(), x.numel(), f, cost);
   }
   if (out->numel() == 0) return;
   Plan p = MakePlan(x, x.dims(), y, AlignY(x.dims(), y.dims(), axis), out->dims(), out->layout() == Layout::kNHWC);
-  kernels::Broadcast(p.dims, x.data<T>(), p.x, y.data<T>(), p.y, out->mutable_data<Out>(), f);
+  kernels::Broadcast(p.dims, x.data<T>(), p.x, y.data<T>(), p.y, out->mutable_data<Out>(), f, cost);
 }
 
 // Sums `g` (shape of the result) over what was broadcast of an operand of shape `dims`, aligned as `aligned`.

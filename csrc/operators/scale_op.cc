@@ -1,10 +1,13 @@
+#include <cmath>
+
+#include "kernels/cast.h"
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
 namespace {
 
-constexpr int kX = 0, kOut = 0;
+constexpr int kX = 0, kScaleTensor = 1, kOut = 0;
 
 struct ScaleAttrs {
   float scale = 1.0f;
@@ -15,16 +18,19 @@ struct ScaleAttrs {
 void DefineScale(OpDef& op) {
   op.Comment("Out = scale * X + bias, or scale * (X + bias) where bias_after_scale is False.")
       .Input(kX, "X", "any shape")
+      .Input(kScaleTensor, "ScaleTensor", "the factor, one element, in place of the attribute", kDispensable)
       .Output(kOut, "Out", "shape of X")
       .Attr(&ScaleAttrs::scale, "scale", "the factor")
       .Attr(&ScaleAttrs::bias, "bias", "the summand")
       .Attr(&ScaleAttrs::bias_after_scale, "bias_after_scale", "add after multiplying")
       .SameShape(kX, kOut)
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
       .Grad([](GradBuilder& g) {  // the forward kernel is the gradient's
-        g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+        g.Call("scale", {g.OutputGrad(kOut), g.Input(kScaleTensor)}, {g.InputGrad(kX)})
             .AttrsFrom([](const void* forward, void* backward) {
               static_cast<ScaleAttrs*>(backward)->scale = static_cast<const ScaleAttrs*>(forward)->scale;
             });
@@ -37,8 +43,23 @@ struct ScaleKernel {
     const Tensor& x = ctx.In(kX);
     const ScaleAttrs& a = ctx.attrs<ScaleAttrs>();
     using C = std::conditional_t<std::is_integral_v<T>, double, T>;
-    C scale = a.scale, bias = a.bias_after_scale ? C(a.bias) : C(a.scale) * C(a.bias);
+    C scale = a.scale;
+    if (const Tensor* t = ctx.InOrNull(kScaleTensor)) {
+      ENFORCE(t->numel() == 1, InvalidArgument, "ScaleTensor must have one element, got shape ", t->dims());
+      scale = static_cast<C>(Item(*t));
+    }
+    C bias = a.bias_after_scale ? C(a.bias) : scale * C(a.bias);
     T* y = ctx.Out(kOut).mutable_data<T>();
+    if constexpr (std::is_integral_v<T>) {
+      if (scale == std::floor(scale) && bias == std::floor(bias) && std::abs(scale) < 1e18 && std::abs(bias) < 1e18) {
+        auto s = static_cast<uint64_t>(static_cast<int64_t>(scale)), b = static_cast<uint64_t>(static_cast<int64_t>(bias));
+        return kernels::Map(x.data<T>(), y, x.numel(),  // whole numbers stay exact, and wrap
+                            [s, b](T v) { return static_cast<T>(static_cast<uint64_t>(v) * s + b); });
+      }
+      return kernels::Map(x.data<T>(), y, x.numel(), [scale, bias](T v) {
+        return kernels::Convert<T>(static_cast<double>(v) * scale + bias);
+      });
+    }
     if (bias == 0) {
       kernels::Map(x.data<T>(), y, x.numel(), [scale](T v) { return static_cast<T>(v * scale); });
     } else if (scale == 1) {
@@ -50,7 +71,7 @@ struct ScaleKernel {
 };
 
 REGISTER_OPERATOR(scale, DefineScale);
-REGISTER_CPU_KERNEL(scale, ScaleKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(scale, ScaleKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -47,3 +47,19 @@ class TestScaleIntegers(TestScale):
         x = _core.to_variable(self.inputs["X"])
         with self.assertRaisesRegex(ValueError, "int64"):
             x.stop_gradient = False
+
+
+def test_integers_stay_exact():
+    x = _core.to_variable(np.array([2**53 + 1, -7]))
+    np.testing.assert_array_equal(_core.ops.scale(x, scale=-1.0).numpy(), [-(2**53) - 1, 7])
+    np.testing.assert_array_equal(_core.ops.scale(x, scale=0.5).numpy()[1], -3)
+
+
+def test_the_factor_may_be_a_tensor():
+    x = _core.to_variable(np.array([1.0, -2.0]))
+    x.stop_gradient = False
+    factor = _core.to_variable(np.array([3.0], "float32"))
+    y = _core.ops.scale(x, scale_tensor=factor, bias=1.0, bias_after_scale=False)
+    np.testing.assert_array_equal(y.numpy(), [6.0, -3.0])
+    (gradient,) = _core.grad([_core.ops.reduce_sum(y)], [x], [], False, False, False)
+    np.testing.assert_array_equal(gradient.numpy(), [3.0, 3.0])

@@ -1,0 +1,134 @@
+#include <cmath>
+
+#include "kernels/cast.h"
+#include "kernels/elementwise.h"
+#include "kernels/math.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kFactorTensor = 1, kOut = 0;
+constexpr int64_t kPowCost = 40;
+
+struct PowAttrs {
+  float factor = 1.0f;
+};
+
+double FactorOf(const KernelContext& ctx, int slot) {
+  const Tensor* t = ctx.InOrNull(slot);
+  if (!t) return ctx.attrs<PowAttrs>().factor;
+  ENFORCE(t->numel() == 1, InvalidArgument, "FactorTensor must have one element, got shape ", t->dims());
+  return Item(*t);
+}
+
+void DefinePow(OpDef& op) {
+  op.Comment("Out = X ** factor, elementwise. Results of integers are rounded towards zero.")
+      .Input(kX, "X", "any shape")
+      .Input(kFactorTensor, "FactorTensor", "the exponent, one element, in place of the attribute", kDispensable)
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&PowAttrs::factor, "factor", "the exponent")
+      .SameShape(kX, kOut)
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
+      .KeepsLayout()
+      .ShareLoD(kX)
+      .InPlace(kX, kOut)
+      .Grad([](GradBuilder& g) {
+        g.Call("pow_grad", {g.Input(kX), g.Input(kFactorTensor), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+      });
+}
+
+// y = f(x ** e, i) with the exponents that need no pow() apart.
+template <class T, class F>
+void ForPower(double e, F f) {
+  if (e == 0) return f([](T) { return T(1); }, 1);
+  if (e == 1) return f([](T v) { return v; }, 1);
+  if (e == 2) return f([](T v) { return v * v; }, 1);
+  if (e == 3) return f([](T v) { return v * v * v; }, 1);
+  if (e == -1) return f([](T v) { return T(1) / v; }, 4);
+  if (e == 0.5) {  // pow gives +0 for -0 and inf for -inf, sqrt does not
+    return f([](T v) { return v == -std::numeric_limits<T>::infinity() ? -v : kernels::Sqrt(v + T(0)); }, 4);
+  }
+  T t = static_cast<T>(e);
+  f([t](T v) { return std::pow(v, t); }, kPowCost);
+}
+
+template <class T>
+struct PowKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    double e = FactorOf(ctx, kFactorTensor);
+    const T* from = x.data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    if constexpr (std::is_integral_v<T>) {
+      auto power = [e](T v) {  // whole exponents by squaring: exact, wrapping
+        if (e < 0 || e != std::floor(e) || e > 1e9) return kernels::Convert<T>(std::pow(static_cast<double>(v), e));
+        uint64_t result = 1, square = static_cast<uint64_t>(v);
+        for (auto n = static_cast<uint64_t>(e); n > 0; n >>= 1, square *= square) result *= n & 1 ? square : 1;
+        return static_cast<T>(result);
+      };
+      kernels::Map(from, to, x.numel(), power, kPowCost);
+    } else {
+      ForPower<T>(e, [&](auto power, int64_t cost) { kernels::Map(from, to, x.numel(), power, cost); });
+    }
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kFactorTensor = 1, kOutGrad = 2, kXGrad = 0;
+
+void DefinePowGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD * factor * X ** (factor - 1); 0 where factor is.")
+      .Input(kX, "X", "the base")
+      .Input(kFactorTensor, "FactorTensor", "the exponent, in place of the attribute", kDispensable)
+      .Input(kOutGrad, "Out@GRAD", "shape of X")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("pow")
+      .SameShape(kX, kXGrad)
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
+      .KeepsLayout()
+      .Grad([](GradBuilder& g) {
+        RecipeRef ddx = g.OutputGrad(kXGrad), factor = g.Input(kFactorTensor);
+        g.Call("pow_grad", {g.Input(kX), factor, ddx}, {g.InputGrad(kOutGrad)}).SameAttrs();
+        // factor * d(X ** (factor - 1)) / dX, times both gradients
+        RecipeRef product = g.Apply("elementwise_mul", {ddx, g.Input(kOutGrad)});
+        RecipeRef slope = g.Temp();
+        if (g.HasInput(kFactorTensor)) {
+          RecipeRef less = g.Temp();
+          g.Call("scale", {factor}, {less}).Attr("bias", -1.0f);
+          g.Call("pow_grad", {g.Input(kX), less, product}, {slope});
+          g.Call("scale", {slope, factor}, {g.InputGrad(kX)});
+          return;
+        }
+        g.Call("pow_grad", {g.Input(kX), {}, product}, {slope}).AttrsFrom([](const void* forward, void* backward) {
+          static_cast<PowAttrs*>(backward)->factor = static_cast<const PowAttrs*>(forward)->factor - 1;
+        });
+        g.Call("scale", {slope}, {g.InputGrad(kX)}).Attr("scale", g.attrs<PowAttrs>().factor);
+      });
+}
+
+template <class T>
+struct PowGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    double e = FactorOf(ctx, kFactorTensor);
+    T t = static_cast<T>(e);
+    T* to = ctx.Out(kXGrad).mutable_data<T>();
+    if (e == 0) return kernels::Fill(to, x.numel(), T(0));
+    const T *from = x.data<T>(), *g = ctx.In(kOutGrad).data<T>();
+    ForPower<T>(e - 1, [&](auto power, int64_t cost) {
+      kernels::Zip(from, g, to, x.numel(), [=](T v, T d) { return d * (t * power(v)); }, cost);
+    });
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(pow, DefinePow);
+REGISTER_CPU_KERNEL(pow, PowKernel, float, double, int32_t, int64_t);
+REGISTER_OPERATOR(pow_grad, grad::DefinePowGrad);
+REGISTER_CPU_KERNEL(pow_grad, grad::PowGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,151 @@
+// What the reduce_* operators share: attributes, the shape rule, types, the way back from a result to the elements it was made of.
+#pragma once
+
+#include "kernels/broadcast.h"
+#include "kernels/cast.h"
+#include "kernels/reduce.h"
+#include "op/op_registry.h"
+
+namespace dygraph::reduce {
+
+constexpr int kX = 0, kOut = 0;
+
+struct ReduceAttrs {
+  std::vector<int32_t> dim = {0};
+  bool keep_dim = false;
+  bool reduce_all = false;
+  DType in_dtype = DType::kUnset;
+  DType out_dtype = DType::kUnset;
+};
+
+// Which axes of X go.
+struct Axes {
+  bool reduced[kMaxRank] = {};
+  Axes(int rank, const ReduceAttrs& a) {
+    bool all = a.reduce_all || a.dim.empty();
+    for (int i = 0; i < rank; ++i) reduced[i] = all;
+    if (all) return;
+    for (int32_t d : a.dim) {
+      int axis = NormalizeAxis(d, rank, "dim");
+      ENFORCE(!reduced[axis], InvalidArgument, "dim must not name an axis twice, got axis ", axis, " more than once");
+      reduced[axis] = true;
+    }
+  }
+};
+
+inline Dims ReducedDims(const Dims& x, const ReduceAttrs& a) {
+  ENFORCE(x.rank() <= kMaxRank, InvalidArgument, "X must have at most ", kMaxRank, " axes, got shape ", x);
+  Axes axes(x.rank(), a);
+  Dims out;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!axes.reduced[i]) {
+      out.push_back(x[i]);
+    } else if (a.keep_dim) {
+      out.push_back(1);
+    }
+  }
+  return out;
+}
+
+inline void InferShape(InferContext& ctx) {
+  const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
+  ctx.SetOutput(kOut, ReducedDims(ctx.dims(kX), a), a.out_dtype);
+}
+
+// What all reduce_* operators declare.
+inline OpDef& DefineReduce(OpDef& op, const char* comment) {
+  return op.Comment(comment)
+      .Input(kX, "X", "any shape")
+      .Output(kOut, "Out", "shape of X without the axes of dim; [] where none is left")
+      .Attr(&ReduceAttrs::dim, "dim", "axes to reduce; an empty list means all")
+      .Attr(&ReduceAttrs::keep_dim, "keep_dim", "keep reduced axes as ones")
+      .Attr(&ReduceAttrs::reduce_all, "reduce_all", "reduce all axes, whatever dim says")
+      .Attr(&ReduceAttrs::in_dtype, "in_dtype", "element type of X, for programs; may be left out")
+      .Attr(&ReduceAttrs::out_dtype, "out_dtype", "element type to reduce in; unset: X's")
+      .Shape(InferShape);
+}
+
+inline Tensor CastTo(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  Tensor y(x.dims(), dtype, x.place());
+  kernels::Cast(x.dtype(), x.raw_data(), dtype, y.mutable_raw_data(), x.numel());
+  return y;
+}
+
+template <template <class> class Op, class T>
+void Run(const Tensor& x, const Axes& axes, Tensor* out) {
+  kernels::Reduce<Op<T>>(x.data<T>(), x.dims(), Span<const bool>(axes.reduced, x.dims().size()),
+                         out->mutable_data<T>());
+}
+
+// out = Op over the axes, computed in the type of out. `Ts`: the types there are kernels for.
+template <template <class> class Op, class... Ts>
+void Compute(KernelContext& ctx) {
+  Tensor& out = ctx.Out(kOut);
+  Tensor x = CastTo(ctx.In(kX), out.dtype());
+  Axes axes(x.rank(), ctx.attrs<ReduceAttrs>());
+  bool found = ((out.dtype() == DTypeOf<Ts>::value && (Run<Op, Ts>(x, axes, &out), true)) || ...);
+  ENFORCE(found, Unimplemented, "there is no kernel for out_dtype ", out.dtype(), ". Cast the result instead");
+}
+
+// Walks of X and of a result, for each axis of X.
+struct Strides {
+  Dims x, out;
+  Strides(const Dims& dims, const Axes& axes) : x(dygraph::Strides(dims)), out(dims.size(), 0) {
+    int64_t stride = 1;
+    for (int i = dims.rank() - 1; i >= 0; --i) {
+      if (axes.reduced[i]) continue;
+      out[i] = stride;
+      stride *= dims[i];
+    }
+  }
+};
+
+// Each result at the place of all the elements it was made of, as f(result).
+template <class T, class F>
+void Spread(const Tensor& result, const ReduceAttrs& a, Tensor* out, F f) {
+  if (out->numel() == 0) return;
+  Strides strides(out->dims(), Axes(out->rank(), a));
+  const T* r = result.data<T>();
+  kernels::Broadcast(out->dims(), r, strides.out, r, strides.out, out->mutable_data<T>(),
+                     [f](T v, T) { return f(v); });
+}
+
+inline int64_t CountOf(const Tensor& x, const Axes& axes) {
+  int64_t n = 1;
+  for (int i = 0; i < x.rank(); ++i) n *= axes.reduced[i] ? x.dim(i) : 1;
+  return n;
+}
+
+// Calls f(out position, x position of the first element) for every result, in parallel; the offsets of the result's elements
+// from the first one are the same for all: `elements`, in order.
+template <class F>
+void ForEachResult(const Dims& dims, const Axes& axes, const std::vector<int64_t>& elements, F f) {
+  Strides strides(dims, axes);
+  kernels::Walk<2> kept;
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (!axes.reduced[i]) kept.Push(dims[i], {strides.x[i], strides.out[i]});
+  }
+  kernels::ParallelRows(kept.Count(0, kept.rank), static_cast<int64_t>(elements.size()) * 4,
+                        [&](int64_t begin, int64_t end) {
+                          kernels::Odometer<2> at(kept, kept.rank, begin);
+                          for (int64_t i = begin; i < end; ++i, at.Next()) f(at.offset[1], at.offset[0]);
+                        });
+}
+
+inline std::vector<int64_t> ElementOffsets(const Dims& dims, const Axes& axes) {
+  Strides strides(dims, axes);
+  kernels::Walk<1> walk;
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (axes.reduced[i]) walk.Push(dims[i], {strides.x[i]});
+  }
+  std::vector<int64_t> offsets(walk.Count(0, walk.rank));
+  kernels::Odometer<1> at(walk, walk.rank, 0);
+  for (int64_t& offset : offsets) {
+    offset = at.offset[0];
+    at.Next();
+  }
+  return offsets;
+}
+
+}  // namespace dygraph::reduce

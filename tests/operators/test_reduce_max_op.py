@@ -1,0 +1,89 @@
+"""reduce_max: the largest element of X over axes, whose first place gets the gradient."""
+
+import numpy as np
+import pytest
+
+from dygraph import _core
+from op_test import OpTest, rand
+
+
+class TestReduceMax(OpTest):
+    def setUp(self):
+        self.op_type = "reduce_max"
+        self.inputs = {"X": rand(3, 4)}
+        self.attrs = {}
+
+    def reference(self, inputs, attrs):
+        axes = tuple(attrs.get("dim", [0])) or None
+        if attrs.get("reduce_all", False):
+            axes = None
+        keep = attrs.get("keep_dim", False)
+        return {"Out": np.asarray(np.max(inputs["X"], axis=axes, keepdims=keep))}
+
+    def test_check_output(self):
+        self.check_output()
+
+    def test_check_grad(self):
+        self.check_grad(["X"], "Out")
+
+
+class TestReduceMaxLastAxis(TestReduceMax):
+    def setUp(self):
+        self.op_type = "reduce_max"
+        self.inputs = {"X": rand(2, 3, 4)}
+        self.attrs = {"dim": [-1]}
+
+
+class TestReduceMaxOuterAxesKept(TestReduceMax):
+    def setUp(self):
+        self.op_type = "reduce_max"
+        self.inputs = {"X": rand(2, 3, 2, 2)}
+        self.attrs = {"dim": [2, 0], "keep_dim": True}
+
+
+class TestReduceMaxAll(TestReduceMax):
+    def setUp(self):
+        self.op_type = "reduce_max"
+        self.inputs = {"X": rand(2, 3)}
+        self.attrs = {"reduce_all": True}
+
+
+class TestReduceMaxEmptyList(TestReduceMax):
+    """An empty list of axes means all."""
+
+    def setUp(self):
+        self.op_type = "reduce_max"
+        self.inputs = {"X": rand(2, 3)}
+        self.attrs = {"dim": []}
+
+
+def reduce(x, **attrs):
+    return _core.ops.reduce_max(_core.to_variable(np.asarray(x)), **attrs)
+
+
+def test_the_axes_must_exist_and_differ():
+    with pytest.raises(IndexError, match="dim"):
+        reduce(np.ones((2, 3)), dim=[2])
+    with pytest.raises(ValueError, match="twice"):
+        reduce(np.ones((2, 3)), dim=[1, -1])
+
+
+def test_ties_give_their_gradient_to_the_first():
+    x = _core.to_variable(np.array([[1.0, 2.0, 2.0], [3.0, 3.0, 3.0]]))
+    x.stop_gradient = False
+    _core.backward([_core.ops.reduce_sum(_core.ops.reduce_max(x, dim=[1]))], [], False, False)
+    np.testing.assert_array_equal(x.grad.numpy(), [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+
+
+def test_a_nan_wins():
+    assert np.isnan(reduce(np.array([1.0, np.nan, 3.0])).numpy())
+
+
+def test_integers():
+    assert reduce(np.array([2**62, -(2**62), 1])).numpy() == 2**62
+
+
+def test_nothing_has_no_extreme():
+    with pytest.raises(ValueError, match="must not be empty"):
+        reduce(np.zeros((0, 2)))
+    assert reduce(np.zeros((2, 0))).numpy().shape == (0,)
