@@ -27,16 +27,6 @@ constexpr int64_t kStatBlock = 4096;  // elements of a block: they stay in the f
 // Rows of few channels are taken several at a time, so that vectors are full.
 inline int64_t RowsTogether(int64_t channels) { return channels >= 64 ? 1 : 64 / channels; }
 
-// acc[j] = sum over rows of f(element, j).
-template <class T, class F>
-DYGRAPH_INLINE void AddRows(int64_t rows, int64_t width, T* acc, F f) {
-  for (int64_t j = 0; j < width; ++j) acc[j] = 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    DYGRAPH_IVDEP
-    for (int64_t j = 0; j < width; ++j) acc[j] += f(r * width + j, j);
-  }
-}
-
 template <class T, class F>
 DYGRAPH_INLINE T AddLane(int64_t n, F f) {
   constexpr int kLanes = 32;
@@ -53,6 +43,15 @@ DYGRAPH_INLINE T AddLane(int64_t n, F f) {
   return lane[0];
 }
 
+// to[c] = acc[c] + acc[channels + c] + ...
+template <class T>
+DYGRAPH_INLINE void Fold(const T* acc, int64_t together, int64_t channels, T* to) {
+  for (int64_t c = 0; c < channels; ++c) to[c] = acc[c];
+  for (int64_t k = 1; k < together; ++k) {
+    for (int64_t c = 0; c < channels; ++c) to[c] += acc[k * channels + c];
+  }
+}
+
 // Blocks of whole rows for an inner size of 1.
 struct RowBlocks {
   int64_t together, rows, count;
@@ -65,53 +64,58 @@ struct RowBlocks {
 
 }  // namespace detail
 
-// to[c] = acc[c] + acc[channels + c] + ...
-template <class T>
-DYGRAPH_INLINE void Fold(const T* acc, int64_t together, int64_t channels, T* to) {
-  for (int64_t c = 0; c < channels; ++c) to[c] = acc[c];
-  for (int64_t k = 1; k < together; ++k) {
-    for (int64_t c = 0; c < channels; ++c) to[c] += acc[k * channels + c];
-  }
-}
-
-// mean[c] and variance[c], the biased one, of each channel.
+// mean[c] and variance[c], the biased one, of each channel. A block's mean is first taken roughly, then corrected by the
+// deviations from it, so that channels far from zero lose nothing.
 template <class T>
 void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* variance) {
-  int64_t channels = s.channels;
-  if (s.inner == 1) {
+  int64_t channels = s.channels, outer = s.outer, inner = s.inner;
+  // Joins n elements whose mean is m + e and whose squared deviations from m add up to v.
+  auto join = [](double n, double m, double e, double v, double seen, double* mean, double* squares)
+                  __attribute__((always_inline)) {
+    double d = m + e - *mean, total = seen + n;
+    *mean += d * n / total;
+    *squares += v - n * e * e + d * d * seen * n / total;
+  };
+  if (inner == 1) {
     detail::RowBlocks b(s);
-    std::vector<T> sums(2 * b.count * channels);
+    std::vector<T> sums(3 * b.count * channels);
     T* all = sums.data();
-    int64_t outer = s.outer;
     ParallelRows(b.count, b.rows * channels * 3, [=](int64_t begin, int64_t end) {
-      std::vector<T> buffer(2 * channels * b.together);
-      T *acc = buffer.data(), *wide = acc + channels * b.together;
+      int64_t width = b.together * channels;
+      std::vector<T> buffer(3 * width);
+      T *acc = buffer.data(), *squares = acc + width, *wide = squares + width;
       Simd([=] {
         for (int64_t i = begin; i < end; ++i) {
-          int64_t rows = std::min(b.rows, outer - i * b.rows);
+          int64_t rows = std::min(b.rows, outer - i * b.rows), groups = rows / b.together;
           const T* from = x + i * b.rows * channels;
-          T *m = all + 2 * i * channels, *v = m + channels;
-          int64_t groups = rows / b.together, width = b.together * channels, rest = groups * b.together;
-          detail::AddRows(groups, width, acc, [=](int64_t at, int64_t) { return from[at]; });
-          Fold(acc, b.together, channels, m);
-          for (int64_t r = rest; r < rows; ++r) {
-            for (int64_t c = 0; c < channels; ++c) m[c] += from[r * channels + c];
+          T *m = all + 3 * i * channels, *e = m + channels, *v = e + channels;
+          for (int64_t j = 0; j < width; ++j) acc[j] = squares[j] = 0;
+          for (int64_t r = 0; r < groups; ++r) {
+            DYGRAPH_IVDEP
+            for (int64_t j = 0; j < width; ++j) acc[j] += from[r * width + j];
           }
+          detail::Fold(acc, b.together, channels, m);
+          for (int64_t at = groups * width; at < rows * channels; ++at) m[at % channels] += from[at];
           T factor = T(1) / static_cast<T>(rows);
           for (int64_t c = 0; c < channels; ++c) m[c] *= factor;
           for (int64_t k = 0; k < b.together; ++k) {
             for (int64_t c = 0; c < channels; ++c) wide[k * channels + c] = m[c];
           }
-          detail::AddRows(groups, width, acc, [=](int64_t at, int64_t j) {
-            T d = from[at] - wide[j];
-            return d * d;
-          });
-          Fold(acc, b.together, channels, v);
-          for (int64_t r = rest; r < rows; ++r) {
-            for (int64_t c = 0; c < channels; ++c) {
-              T d = from[r * channels + c] - m[c];
-              v[c] += d * d;
+          for (int64_t j = 0; j < width; ++j) acc[j] = 0;
+          for (int64_t r = 0; r < groups; ++r) {
+            DYGRAPH_IVDEP
+            for (int64_t j = 0; j < width; ++j) {
+              T d = from[r * width + j] - wide[j];
+              acc[j] += d;
+              squares[j] += d * d;
             }
+          }
+          detail::Fold(acc, b.together, channels, e);
+          detail::Fold(squares, b.together, channels, v);
+          for (int64_t at = groups * width; at < rows * channels; ++at) {
+            T d = from[at] - m[at % channels];
+            e[at % channels] += d;
+            v[at % channels] += d * d;
           }
         }
       });
@@ -119,19 +123,16 @@ void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* var
     for (int64_t c = 0; c < channels; ++c) mean[c] = variance[c] = 0;
     double seen = 0;
     for (int64_t i = 0; i < b.count; ++i) {
-      double rows = static_cast<double>(std::min(b.rows, outer - i * b.rows)), total = seen + rows;
-      const T *m = all + 2 * i * channels, *v = m + channels;
+      double rows = static_cast<double>(std::min(b.rows, outer - i * b.rows));
+      const T *m = all + 3 * i * channels, *e = m + channels, *v = e + channels;
       for (int64_t c = 0; c < channels; ++c) {
-        double d = static_cast<double>(m[c]) - mean[c];
-        mean[c] += d * rows / total;
-        variance[c] += static_cast<double>(v[c]) + d * d * seen * rows / total;
+        join(rows, m[c], static_cast<double>(e[c]) / rows, v[c], seen, mean + c, variance + c);
       }
-      seen = total;
+      seen += rows;
     }
-    for (int64_t c = 0; c < channels; ++c) variance[c] /= seen;
+    for (int64_t c = 0; c < channels; ++c) variance[c] = std::max(variance[c] / seen, 0.0);
     return;
   }
-  int64_t outer = s.outer, inner = s.inner;
   ParallelRows(channels, outer * inner * 3, [=](int64_t begin, int64_t end) {
     Simd([=] {
       for (int64_t c = begin; c < end; ++c) {
@@ -140,16 +141,16 @@ void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* var
           for (int64_t at = 0; at < inner; at += detail::kStatBlock) {
             int64_t n = std::min(detail::kStatBlock, inner - at);
             const T* from = x + (o * channels + c) * inner + at;
-            T block = detail::AddLane<T>(n, [=](int64_t i) { return from[i]; }) / static_cast<T>(n);
-            T squares = detail::AddLane<T>(n, [=](int64_t i) { return (from[i] - block) * (from[i] - block); });
-            double d = static_cast<double>(block) - m, count = static_cast<double>(n), total = seen + count;
-            m += d * count / total;
-            v += static_cast<double>(squares) + d * d * seen * count / total;
-            seen = total;
+            T rough = detail::AddLane<T>(n, [=](int64_t i) { return from[i]; }) / static_cast<T>(n);
+            T rest = detail::AddLane<T>(n, [=](int64_t i) { return from[i] - rough; });
+            T squares = detail::AddLane<T>(n, [=](int64_t i) { return (from[i] - rough) * (from[i] - rough); });
+            double count = static_cast<double>(n);
+            join(count, rough, static_cast<double>(rest) / count, squares, seen, &m, &v);
+            seen += count;
           }
         }
         mean[c] = m;
-        variance[c] = v / seen;
+        variance[c] = std::max(v / seen, 0.0);
       }
     });
   });
@@ -182,8 +183,8 @@ void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& 
               acc_x[j] += v * (xs[r * width + j] - wide[j]);
             }
           }
-          Fold(acc, b.together, channels, to);
-          Fold(acc_x, b.together, channels, to_x);
+          detail::Fold(acc, b.together, channels, to);
+          detail::Fold(acc_x, b.together, channels, to_x);
           for (int64_t at = groups * width; at < rows * channels; ++at) {
             to[at % channels] += gs[at];
             to_x[at % channels] += gs[at] * (xs[at] - wide[at % channels]);

@@ -58,6 +58,17 @@ namespace detail {
 
 constexpr int64_t kPoolTile = 256;  // channels worked on together
 
+// Few channels are worked on as if there were this many, so that loops have a fixed length: what is
+// too much belongs to the next pixels, which come later and put it right.
+constexpr int64_t kPoolLanes = 16;
+using PoolLanes = std::integral_constant<int64_t, kPoolLanes>;
+
+// That much can be read from every pixel of the window.
+DYGRAPH_INLINE bool LanesReadable(const PoolShape& s, int64_t image, int64_t i, int64_t j) {
+  int64_t last = image * s.InPixels() + (s.h.end[i] - 1) * s.w.in + s.w.end[j] - 1;
+  return s.channels <= kPoolLanes && (s.images * s.InPixels() - last) * s.channels >= kPoolLanes;
+}
+
 // Calls body(image, oh, ow, first channel, channels) for every output pixel, sharing out rows of
 // outputs.
 template <class Body>
@@ -73,6 +84,10 @@ void ForPoolRows(const PoolShape& s, const Body& body) {
             body(*p, r / oh, r % oh, j, int64_t{0}, std::integral_constant<int64_t, 1>());
             continue;
           }
+          if ((ow - j) * p->channels >= kPoolLanes && LanesReadable(*p, r / oh, r % oh, j)) {
+            body(*p, r / oh, r % oh, j, int64_t{0}, PoolLanes());
+            continue;
+          }
           for (int64_t c = 0; c < p->channels; c += kPoolTile) {
             body(*p, r / oh, r % oh, j, c, std::min(kPoolTile, p->channels - c));
           }
@@ -82,7 +97,8 @@ void ForPoolRows(const PoolShape& s, const Body& body) {
   });
 }
 
-// The same, but one thread sees all pixels of its channels: for gradients, whose windows overlap.
+// The same, but one thread sees all pixels of its channels: for gradients, whose windows overlap and
+// which therefore write no more than min(n, s.channels - c) values.
 template <class Body>
 void ForPoolImages(const PoolShape& s, const Body& body) {
   constexpr int64_t kTile = 64;
@@ -98,6 +114,8 @@ void ForPoolImages(const PoolShape& s, const Body& body) {
                          if (p->channels == 1) {
                            body(*p, t / tiles, i, j, int64_t{0},
                                 std::integral_constant<int64_t, 1>());
+                         } else if (LanesReadable(*p, t / tiles, i, j)) {
+                           body(*p, t / tiles, i, j, int64_t{0}, PoolLanes());
                          } else {
                            body(*p, t / tiles, i, j, c, std::min(kTile, p->channels - c));
                          }
@@ -263,7 +281,8 @@ void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
     detail::MaxWindow(s, x, image, i, j, c, n, value, at);
     const T* from = dy + (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
     T* plane = dx + image * s.InPixels() * s.channels + c;
-    for (int64_t k = 0; k < n; ++k) {
+    int64_t real = std::min<int64_t>(n, s.channels - c);
+    for (int64_t k = 0; k < real; ++k) {
       if (at[k] >= 0) plane[at[k] * s.channels + k] += from[k];
     }
   });
@@ -277,7 +296,8 @@ void MaxPoolScatter(const int32_t* index, const T* dy, const PoolShape& shape, T
                                    int64_t c, auto n) __attribute__((always_inline)) {
     int64_t from = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
     T* plane = dx + image * s.InPixels() * s.channels + c;
-    for (int64_t k = 0; k < n; ++k) {
+    int64_t real = std::min<int64_t>(n, s.channels - c);
+    for (int64_t k = 0; k < real; ++k) {
       if (index[from + k] >= 0) plane[index[from + k] * s.channels + k] += dy[from + k];
     }
   });
@@ -288,7 +308,8 @@ void MaxPoolGather(const T* x, const int32_t* index, const PoolShape& shape, T* 
                                  auto n) __attribute__((always_inline)) {
     int64_t to = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
     const T* plane = x + image * s.InPixels() * s.channels + c;
-    for (int64_t k = 0; k < n; ++k) {
+    int64_t real = std::min<int64_t>(n, s.channels - c);
+    for (int64_t k = 0; k < real; ++k) {
       y[to + k] = index[to + k] >= 0 ? plane[index[to + k] * s.channels + k] : T(0);
     }
   });
@@ -326,10 +347,11 @@ void AvgPoolBackward(const T* dy, const PoolShape& shape, T* dx) {
     const T* from = dy + (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
     T* plane = dx + image * s.InPixels() * s.channels + c;
     T area = static_cast<T>(s.h.size[i] * s.w.size[j]);
+    int64_t real = std::min<int64_t>(n, s.channels - c);
     for (int64_t h = s.h.begin[i]; h < s.h.end[i]; ++h) {
       for (int64_t w = s.w.begin[j]; w < s.w.end[j]; ++w) {
         T* to = plane + (h * s.w.in + w) * s.channels;
-        for (int64_t k = 0; k < n; ++k) to[k] += from[k] / area;
+        for (int64_t k = 0; k < real; ++k) to[k] += from[k] / area;
       }
     }
   });

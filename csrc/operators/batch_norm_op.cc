@@ -117,7 +117,9 @@ struct BatchNormKernel {
       if (saved_variance) saved_variance->mutable_data<T>()[c] = static_cast<T>(inverse);
       vectors[c] = static_cast<T>(m[c]);
       vectors[n + c] = static_cast<T>(static_cast<double>(scale[c]) * inverse);
-      vectors[2 * n + c] = bias[c];
+      // What the mean loses in T goes into the summand.
+      double lost = (m[c] - static_cast<double>(vectors[c])) * static_cast<double>(vectors[n + c]);
+      vectors[2 * n + c] = static_cast<T>(static_cast<double>(bias[c]) - lost);
     }
     const T* xd = x.data<T>();
     kernels::ChannelMap(s, vectors.data(), ctx.Out(kY).mutable_data<T>(),

@@ -1,0 +1,294 @@
+// conv2d by oneDNN: images channels-last, filters packed as each primitive likes them. Ready primitives are kept by shape.
+#include <array>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "kernels/elementwise.h"
+#include "operators/conv2d.h"
+#include "platform/onednn_api.h"
+#include "platform/threads.h"
+
+namespace dygraph {
+namespace {
+
+using conv2d::Attrs;
+using conv2d::Geometry;
+
+enum Kind { kForward, kBackwardInput, kBackwardFilter };
+constexpr size_t kMostPrimitives = 1024;  // a primitive takes some 20 KB
+
+// All a primitive depends on.
+using Key = std::array<int64_t, 20>;
+Key MakeKey(Kind kind, const Geometry& g, bool bias) {
+  Key key{kind, bias, NumThreads(), g.n, g.c, g.out_c, g.groups};
+  size_t i = 7;
+  for (const window::Axis* a : {&g.h, &g.w}) {
+    for (int64_t v : {a->size, a->kernel, a->stride, a->dilation, a->before, a->after}) key[i++] = v;
+  }
+  return key;
+}
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    uint64_t h = 0;
+    for (int64_t v : key) h = (h ^ static_cast<uint64_t>(v)) * 0x9E3779B97F4A7C15u, h ^= h >> 29;
+    return h;
+  }
+};
+
+// A memory descriptor of ours, or one that a primitive descriptor owns.
+class MemoryDesc {
+ public:
+  MemoryDesc(const OneDnnApi& api, std::initializer_list<int64_t> dims, dnnl_format_tag_t tag) : api_(api) {
+    dnnl_dims_t d;
+    std::copy(dims.begin(), dims.end(), d);
+    CheckOneDnn(api.dnnl_memory_desc_create_with_tag(&md_, static_cast<int>(dims.size()), d, dnnl_f32, tag),
+                "the description of an array");
+  }
+  ~MemoryDesc() { api_.dnnl_memory_desc_destroy(md_); }
+  MemoryDesc(const MemoryDesc&) = delete;
+  MemoryDesc& operator=(const MemoryDesc&) = delete;
+  const_dnnl_memory_desc_t get() const { return md_; }
+
+ private:
+  const OneDnnApi& api_;
+  dnnl_memory_desc_t md_ = nullptr;
+};
+
+struct Argument {
+  int index;
+  const_dnnl_memory_desc_t md;
+  const void* data;
+};
+
+class Primitive {
+ public:
+  Primitive(const OneDnnApi& api, dnnl_primitive_desc_t pd) : api_(api), pd_(pd) {
+    dnnl_status_t status = api.dnnl_primitive_create(&primitive_, pd);
+    if (status != dnnl_success) api.dnnl_primitive_desc_destroy(pd);
+    CheckOneDnn(status, "a convolution of this shape");
+    scratch_ = Query(dnnl_query_scratchpad_md);
+    scratch_bytes_ = api.dnnl_memory_desc_get_size(scratch_);
+  }
+  ~Primitive() {
+    api_.dnnl_primitive_destroy(primitive_);
+    api_.dnnl_primitive_desc_destroy(pd_);
+  }
+  Primitive(const Primitive&) = delete;
+  Primitive& operator=(const Primitive&) = delete;
+
+  const_dnnl_memory_desc_t Query(dnnl_query_t what) const { return api_.dnnl_primitive_desc_query_md(pd_, what, 0); }
+
+  // May run on several threads at once: memory objects and scratch belong to the call.
+  void Run(std::initializer_list<Argument> arguments) const {
+    Scratch scratch(CPUPlace(), scratch_bytes_);
+    dnnl_exec_arg_t list[8];
+    int n = 0;
+    auto add = [&](int index, const_dnnl_memory_desc_t md, void* data) {
+      list[n].arg = index;
+      CheckOneDnn(api_.dnnl_memory_create(&list[n].memory, md, api_.engine, data), "an array");
+      ++n;
+    };
+    for (const Argument& a : arguments) {
+      if (a.data) add(a.index, a.md, const_cast<void*>(a.data));
+    }
+    if (scratch_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, scratch_, scratch.as<void>());
+    dnnl_status_t status = api_.dnnl_primitive_execute(primitive_, ThreadStream(api_), n, list);
+    for (int i = 0; i < n; ++i) api_.dnnl_memory_destroy(list[i].memory);
+    CheckOneDnn(status, "a convolution");
+  }
+
+ private:
+  static dnnl_stream_t ThreadStream(const OneDnnApi& api) {
+    struct Owner {
+      const OneDnnApi& api;
+      dnnl_stream_t stream = nullptr;
+      explicit Owner(const OneDnnApi& a) : api(a) {
+        CheckOneDnn(a.dnnl_stream_create(&stream, a.engine, dnnl_stream_default_flags), "a stream");
+      }
+      ~Owner() { api.dnnl_stream_destroy(stream); }
+    };
+    static thread_local Owner owner(api);
+    return owner.stream;
+  }
+
+  const OneDnnApi& api_;
+  dnnl_primitive_desc_t pd_;
+  dnnl_primitive_t primitive_ = nullptr;
+  const_dnnl_memory_desc_t scratch_;
+  size_t scratch_bytes_ = 0;
+};
+
+// One convolution of one kind, with the reorder between our filter and the primitive's where they differ.
+class Convolution {
+ public:
+  Convolution(const OneDnnApi& api, Kind kind, const Geometry& g, bool bias)
+      : x_(api, {g.n, g.c, g.h.size, g.w.size}, dnnl_nhwc),
+        y_(api, {g.n, g.out_c, g.h.Out(), g.w.Out()}, dnnl_nhwc),
+        bias_(api, {g.out_c}, dnnl_a),
+        plain_(Filter(api, g, false)) {
+    std::unique_ptr<MemoryDesc> any = Filter(api, g, true);
+    dnnl_dims_t strides = {g.h.stride, g.w.stride}, dilations = {g.h.dilation - 1, g.w.dilation - 1};
+    dnnl_dims_t before = {g.h.before, g.w.before}, after = {Behind(g.h), Behind(g.w)};
+    dnnl_primitive_attr_t attr = nullptr;
+    CheckOneDnn(api.dnnl_primitive_attr_create(&attr), "attributes");
+    std::unique_ptr<dnnl_primitive_attr, decltype(api.dnnl_primitive_attr_destroy)> attr_owner(
+        attr, api.dnnl_primitive_attr_destroy);
+    CheckOneDnn(api.dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "attributes");
+    const_dnnl_memory_desc_t b = bias ? bias_.get() : nullptr;
+    dnnl_primitive_desc_t forward = nullptr, pd = nullptr;
+    CheckOneDnn(api.dnnl_convolution_forward_primitive_desc_create(
+                    &forward, api.engine, dnnl_forward_training, dnnl_convolution_direct, x_.get(), any->get(),
+                    kind == kForward ? b : nullptr, y_.get(), strides, dilations, before, after, attr),
+                "a convolution of this shape");
+    if (kind != kForward) {
+      dnnl_status_t status =
+          kind == kBackwardInput
+              ? api.dnnl_convolution_backward_data_primitive_desc_create(
+                    &pd, api.engine, dnnl_convolution_direct, x_.get(), any->get(), y_.get(), strides, dilations, before,
+                    after, forward, attr)
+              : api.dnnl_convolution_backward_weights_primitive_desc_create(
+                    &pd, api.engine, dnnl_convolution_direct, x_.get(), any->get(), b, y_.get(), strides, dilations,
+                    before, after, forward, attr);
+      api.dnnl_primitive_desc_destroy(forward);
+      CheckOneDnn(status, "the gradient of a convolution of this shape");
+    } else {
+      pd = forward;
+    }
+    primitive_ = std::make_unique<Primitive>(api, pd);
+    packed_ = primitive_->Query(kind == kBackwardFilter ? dnnl_query_diff_weights_md : dnnl_query_weights_md);
+    if (api.dnnl_memory_desc_equal(packed_, plain_->get())) return;
+    packed_bytes_ = api.dnnl_memory_desc_get_size(packed_);
+    bool unpack = kind == kBackwardFilter;
+    dnnl_primitive_desc_t reorder = nullptr;
+    CheckOneDnn(api.dnnl_reorder_primitive_desc_create(&reorder, unpack ? packed_ : plain_->get(), api.engine,
+                                                       unpack ? plain_->get() : packed_, api.engine, attr),
+                "the packing of a filter");
+    reorder_ = std::make_unique<Primitive>(api, reorder);
+  }
+
+  void Forward(const float* x, const float* filter, const float* bias, float* y) const {
+    Scratch packed(CPUPlace(), packed_bytes_);
+    primitive_->Run({{DNNL_ARG_SRC, x_.get(), x},
+                     {DNNL_ARG_WEIGHTS, packed_, Pack(filter, &packed)},
+                     {DNNL_ARG_BIAS, bias_.get(), bias},
+                     {DNNL_ARG_DST, y_.get(), y}});
+  }
+  void BackwardInput(const float* dy, const float* filter, float* dx) const {
+    Scratch packed(CPUPlace(), packed_bytes_);
+    primitive_->Run({{DNNL_ARG_DIFF_DST, y_.get(), dy},
+                     {DNNL_ARG_WEIGHTS, packed_, Pack(filter, &packed)},
+                     {DNNL_ARG_DIFF_SRC, x_.get(), dx}});
+  }
+  void BackwardFilter(const float* x, const float* dy, float* filter, float* bias) const {
+    Scratch packed(CPUPlace(), packed_bytes_);
+    primitive_->Run({{DNNL_ARG_SRC, x_.get(), x},
+                     {DNNL_ARG_DIFF_DST, y_.get(), dy},
+                     {DNNL_ARG_DIFF_WEIGHTS, packed_, reorder_ ? packed.as<float>() : filter},
+                     {DNNL_ARG_DIFF_BIAS, bias_.get(), bias}});
+    if (reorder_) {
+      reorder_->Run({{DNNL_ARG_FROM, packed_, packed.as<float>()}, {DNNL_ARG_TO, plain_->get(), filter}});
+    }
+  }
+
+ private:
+  static std::unique_ptr<MemoryDesc> Filter(const OneDnnApi& api, const Geometry& g, bool any) {
+    if (g.groups == 1) {
+      return std::make_unique<MemoryDesc>(api, std::initializer_list<int64_t>{g.out_c, g.c, g.h.kernel, g.w.kernel},
+                                          any ? dnnl_format_tag_any : dnnl_oihw);
+    }
+    return std::make_unique<MemoryDesc>(
+        api, std::initializer_list<int64_t>{g.groups, g.out_c / g.groups, g.c / g.groups, g.h.kernel, g.w.kernel},
+        any ? dnnl_format_tag_any : dnnl_goihw);
+  }
+  // oneDNN wants the padding behind to be what the outputs need: less, even below 0, where a stride leaves pixels over.
+  static int64_t Behind(const window::Axis& a) {
+    return (a.Out() - 1) * a.stride + a.Reach() - a.size - a.before;
+  }
+  const float* Pack(const float* filter, Scratch* packed) const {
+    if (!reorder_) return filter;
+    reorder_->Run({{DNNL_ARG_FROM, plain_->get(), filter}, {DNNL_ARG_TO, packed_, packed->as<float>()}});
+    return packed->as<float>();
+  }
+
+  MemoryDesc x_, y_, bias_;
+  std::unique_ptr<MemoryDesc> plain_;
+  std::unique_ptr<Primitive> primitive_, reorder_;
+  const_dnnl_memory_desc_t packed_ = nullptr;
+  size_t packed_bytes_ = 0;
+};
+
+// Emptied when full: simple, and a net has far fewer shapes.
+std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, bool bias) {
+  static std::mutex mutex;
+  static auto& cache = *new std::unordered_map<Key, std::shared_ptr<const Convolution>, KeyHash>;  // outlives all threads
+  Key key = MakeKey(kind, g, bias);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto it = cache.find(key);
+    if (it != cache.end()) return it->second;
+  }
+  const OneDnnApi* api = OneDnn();
+  ENFORCE(api, PreconditionNotMet, "oneDNN must be available");
+  auto made = std::make_shared<const Convolution>(*api, kind, g, bias);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (cache.size() >= kMostPrimitives) cache.clear();
+  cache.emplace(key, made);
+  return made;
+}
+
+// Below this many multiplications our own kernel is as fast.
+constexpr int64_t kLeastWork = 1 << 16;
+
+// Slots 0 and 1 are Input and Filter in both operators. Sizes are not checked yet.
+bool Accepts(const Call& call) {
+  const Attrs& a = *static_cast<const Attrs*>(call.attrs);
+  const Dims &x = call.in.at(conv2d::kInput)->dims(), &filter = call.in.at(conv2d::kFilter)->dims();
+  if (x.rank() != 4 || filter.rank() != 4 || a.channels_last()) return false;
+  return x[0] * x[2] * x[3] * Numel(filter) >= kLeastWork && OneDnn();
+}
+
+template <class T>
+struct Conv2dOneDnnKernel {
+  static void Compute(KernelContext& ctx) {
+    using namespace conv2d;  // NOLINT: its slots
+    const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter), *bias = ctx.InOrNull(kBias);
+    Geometry g = Describe(x.dims(), filter.dims(), ctx.attrs<Attrs>());
+    T* y = ctx.Out(kOutput).template mutable_data<T>();
+    GetConvolution(kForward, g, bias != nullptr)
+        ->Forward(x.data<T>(), filter.data<T>(), bias ? bias->data<T>() : nullptr, y);
+    if (const Tensor* r = ctx.InOrNull(kResidual)) {
+      kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(), [](T a, T b) { return a + b; });
+    }
+  }
+};
+
+template <class T>
+struct Conv2dGradOneDnnKernel {
+  static void Compute(KernelContext& ctx) {
+    using namespace conv2d::grad;  // NOLINT: its slots
+    const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter);
+    Geometry g = conv2d::Describe(x.dims(), filter.dims(), ctx.attrs<Attrs>());
+    const T* dy = ctx.In(kOutputGrad).data<T>();
+    if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
+      GetConvolution(kBackwardInput, g, false)->BackwardInput(dy, filter.data<T>(), out->mutable_data<T>());
+    }
+    Tensor *to_filter = ctx.OutOrNull(kFilterGrad), *to_bias = ctx.OutOrNull(kBiasGrad);
+    if (to_filter) {
+      GetConvolution(kBackwardFilter, g, to_bias != nullptr)
+          ->BackwardFilter(x.data<T>(), dy, to_filter->mutable_data<T>(),
+                           to_bias ? to_bias->mutable_data<T>() : nullptr);
+    } else if (to_bias) {
+      T* to = to_bias->mutable_data<T>();
+      std::vector<double> sums(g.out_c);
+      for (int64_t i = 0, n = ctx.In(kOutputGrad).numel(); i < n; ++i) sums[i % g.out_c] += dy[i];
+      for (int64_t c = 0; c < g.out_c; ++c) to[c] = static_cast<T>(sums[c]);
+    }
+  }
+};
+
+REGISTER_KERNEL(conv2d, kCPU, kNHWC, kOneDNN, Accepts, Conv2dOneDnnKernel, float);
+REGISTER_KERNEL(conv2d_grad, kCPU, kNHWC, kOneDNN, Accepts, Conv2dGradOneDnnKernel, float);
+
+}  // namespace
+}  // namespace dygraph
