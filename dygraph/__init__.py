@@ -11,14 +11,24 @@ array([4.])
 
 import os as _os
 
-# libgomp reads it when it loads: enough spinning to bridge the gap between two kernels, little enough
-# to leave a busy neighbour its core.
+# libgomp reads it when it loads: enough spinning to bridge the gap between two kernels, little
+# enough to leave a busy neighbour its core.
 if "OMP_WAIT_POLICY" not in _os.environ:
     _os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-from dygraph import _core, clip, errors, functional, initializer, memory, nn, optimizer  # noqa: E402
+from dygraph import (  # noqa: E402  # noqa: E402
+    _core,
+    clip,
+    errors,
+    functional,
+    initializer,
+    memory,
+    nn,
+    optimizer,
+    regularizer,
+    unique_name,
+)
 from dygraph import flags as _flags  # noqa: E402
-from dygraph import regularizer, unique_name  # noqa: E402
 from dygraph._core import (  # noqa: E402
     CPUPlace,
     CUDAPinnedPlace,
@@ -59,6 +69,17 @@ from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
+
+__all__ = [
+    "BatchNorm", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Conv2D", "Dropout", "Embedding",
+    "Function", "Layer", "LayerList", "Linear", "ParamAttr", "Parameter", "ParameterList", "Place",
+    "Pool2D", "PyLayer", "Sequential", "Variable", "bfloat16", "bool_", "clip", "dtype",
+    "enable_grad", "errors", "explain", "float16", "float32", "float64", "functional", "get_flags",
+    "grad", "grad_enabled", "guard", "in_dygraph_mode", "initializer", "int16", "int32", "int64",
+    "int8", "matmul", "memory", "nn", "no_grad", "num_threads", "op_info", "op_names", "optimizer",
+    "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
+    "to_variable", "transpose", "uint8", "unique_name",
+]  # fmt: skip
 
 __version__ = _core.__version__
 

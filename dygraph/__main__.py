@@ -21,7 +21,10 @@ def info():
         ("dygraph", dygraph.__version__),
         ("Python", f"{platform.python_version()}, NumPy {np.__version__}"),
         ("places", ", ".join(str(p) for p in places if p.available)),
-        ("libraries", "oneDNN" if any("onednn" in k.lower() for k in op_kernels) else "own kernels"),
+        (
+            "libraries",
+            "oneDNN" if any("onednn" in k.lower() for k in op_kernels) else "own kernels",
+        ),
         ("operators", f"{len(_core.op_names())}, {len(op_kernels)} kernels"),
         ("processor", f"{os.cpu_count()} cores, {', '.join(features) or 'baseline'}"),
         ("threads", f"{_core.num_threads()} of {_core.available_cores()} available cores"),
@@ -69,7 +72,7 @@ def _square_error(net, x, y):
 
 
 def gradient_error(rng):
-    """Largest difference between backward and central differences, relative to the gradient's size."""
+    """Largest difference between backward and central differences, relative to the gradient."""
     net = _Net("float64")
     points, sides = _spirals(8, rng)
     x, y = dygraph.to_variable(points), dygraph.to_variable(sides)
@@ -112,7 +115,9 @@ def check(seconds=2.0):
         points, sides = _spirals(1000, rng)
         found = net.eval()(dygraph.to_variable(points.astype("float32"))).numpy()
         accuracy = float(np.mean((found > 0) == (sides > 0)))
-    print(f"{steps} steps of Adam in {seconds:g} s; {accuracy:.1%} of new points right (at least 95%)")
+    print(
+        f"{steps} steps of Adam in {seconds:g} s; {accuracy:.1%} of new points right (at least 95%)"
+    )
     well = error < 1e-6 and accuracy >= 0.95
     print("all is well" if well else "something is wrong")
     return well

@@ -23,8 +23,8 @@ class guard:  # noqa: N801 - Fluid's name
     seed : int, optional
         Starts the random numbers anew; those that were running go on after the block.
     dtype : dtype, optional
-        A float type that incoming arrays of other float types are cast to: ``guard(dtype='float32')``
-        makes float32 of NumPy's float64.
+        A float type that incoming arrays of other float types are cast to:
+        ``guard(dtype='float32')`` makes float32 of NumPy's float64.
 
     Raises
     ------
@@ -93,16 +93,17 @@ def to_variable(value, lod=None, name=None, zero_copy=None, dtype=None):
     """Make a Variable of an array, a number or a nested list.
 
     The values are copied, so later writes to the array do not reach the Variable; ``zero_copy`` is
-    accepted for Fluid's sake and changes nothing. A Variable passes through as it is, unless `lod` or
-    `dtype` ask for another.
+    accepted for Fluid's sake and changes nothing. A Variable passes through as it is, unless `lod`
+    or `dtype` ask for another.
 
     Parameters
     ----------
     value : array_like or Variable
-        bool, int8 to int64, uint8, float16 to float64. The type is kept: float64 stays float64 unless
-        `dtype` or ``guard(dtype=...)`` says otherwise.
+        bool, int8 to int64, uint8, float16 to float64. The type is kept: float64 stays float64
+        unless `dtype` or ``guard(dtype=...)`` says otherwise.
     lod : list of list of int, optional
-        Offsets of the sequences in a ragged batch: ``[[0, 2, 5]]`` are two sequences, of 2 and 3 rows.
+        Offsets of the sequences in a ragged batch: ``[[0, 2, 5]]`` are two sequences, of 2 and 3
+        rows.
     name : str, optional
     dtype : dtype, optional
         Cast to this type.
@@ -128,6 +129,8 @@ def to_variable(value, lod=None, name=None, zero_copy=None, dtype=None):
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
+    if type(value) is np.ndarray and lod is None and name is None and dtype is None:
+        return _core.to_variable(value)
     if name is not None and not isinstance(name, str):
         raise ArgumentTypeError(f"to_variable: name must be a string, got {kind_of(name)}")
     if isinstance(value, Variable):
@@ -141,7 +144,8 @@ def to_variable(value, lod=None, name=None, zero_copy=None, dtype=None):
         return value
     if value is None or isinstance(value, (str, bytes)):
         raise ArgumentTypeError(
-            f"to_variable: value must be an array, a number or a list of numbers, got {kind_of(value)}"
+            "to_variable: value must be an array, a number or a list of numbers, "
+            f"got {kind_of(value)}"
         )
     if isinstance(value, (list, tuple)):
         value = _stack(value)
@@ -182,7 +186,9 @@ def _variables(value, what):
         return [value]
     if isinstance(value, (list, tuple)):
         return [check.variable(v, f"grad: {what}[{i}]") for i, v in enumerate(value)]
-    raise ArgumentTypeError(f"grad: {what} must be a Variable or a list of them, got {kind_of(value)}")
+    raise ArgumentTypeError(
+        f"grad: {what} must be a Variable or a list of them, got {kind_of(value)}"
+    )
 
 
 def grad(

@@ -1,4 +1,4 @@
-"""Checks of arguments: one place for the wording of what is wrong with a number, a shape or a Variable."""
+"""Checks of arguments: one wording of what is wrong with a number, a shape or a Variable."""
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of

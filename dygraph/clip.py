@@ -10,8 +10,8 @@ __all__ = ["GradientClipByGlobalNorm", "GradientClipByNorm", "GradientClipByValu
 ops = _core.ops
 
 
-def _dense(gradient):
-    return _core.to_dense(gradient) if _core.is_selected_rows(gradient) else gradient
+def _chosen(rule, parameter):
+    return rule.need_clip is None or rule.need_clip(parameter)
 
 
 def _squares(gradient):
@@ -46,12 +46,13 @@ class GradientClipByValue:
 
     def clip(self, pairs):
         """(parameter, gradient) pairs with the gradients limited."""
-        return [
-            (p, ops.clip(_dense(g), min=self.min, max=self.max))
-            if self.need_clip is None or self.need_clip(p)
-            else (p, g)
-            for p, g in pairs
-        ]
+        return [(p, self._one(g)) if _chosen(self, p) else (p, g) for p, g in pairs]
+
+    def _one(self, gradient):
+        gradient = _core.to_dense(gradient) if _core.is_selected_rows(gradient) else gradient
+        low = _core.to_variable(self.min, None, gradient.dtype)
+        high = _core.to_variable(self.max, None, gradient.dtype)
+        return ops.elementwise_min(ops.elementwise_max(gradient, low), high)
 
 
 class GradientClipByNorm:
@@ -66,14 +67,14 @@ class GradientClipByNorm:
         return [(p, self._one(p, g)) for p, g in pairs]
 
     def _one(self, parameter, gradient):
-        if self.need_clip is not None and not self.need_clip(parameter):
+        if not _chosen(self, parameter):
             return gradient
         norm = math.sqrt(_squares(gradient))
         return _scaled(gradient, self.clip_norm / norm) if norm > self.clip_norm else gradient
 
 
 class GradientClipByGlobalNorm(GradientClipByNorm):
-    """All gradients are scaled by one factor, so that the norm of all together is at most `clip_norm`.
+    """All gradients are scaled by one factor, so that their common norm is at most `clip_norm`.
 
     ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013.)
     """
@@ -83,7 +84,7 @@ class GradientClipByGlobalNorm(GradientClipByNorm):
 
     def clip(self, pairs):
         """(parameter, gradient) pairs with the gradients limited."""
-        chosen = [self.need_clip is None or self.need_clip(p) for p, _ in pairs]
+        chosen = [_chosen(self, p) for p, _ in pairs]
         norm = math.sqrt(sum(_squares(g) for (_, g), c in zip(pairs, chosen, strict=True) if c))
         if norm <= self.clip_norm:
             return pairs

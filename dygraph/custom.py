@@ -36,9 +36,7 @@ class Context:
     @property
     def saved_variables(self):
         """What `save_for_backward` kept, in its order."""
-        return tuple(
-            self._outputs[v] if isinstance(v, int) else v for v in self._saved
-        )
+        return tuple(self._outputs[v] if isinstance(v, int) else v for v in self._saved)
 
     def saved_tensor(self):
         """`saved_variables`, under Paddle's name."""
@@ -55,8 +53,10 @@ class PyLayer:
     """A function with a gradient of your own.
 
     A subclass has two static methods. ``forward(ctx, *args)`` computes without recording.
-    ``backward(ctx, *grads)`` gets a gradient for each output (None where none flows) and gives one, or
-    None, for each Variable among the arguments. Written with our operators it can be differentiated again.
+    ``backward(ctx, *grads)`` gets a gradient for each output (None where none flows) and gives
+    one, or
+    None, for each Variable among the arguments. Written with our operators it can be
+    differentiated again.
 
     Examples
     --------
@@ -96,8 +96,8 @@ class PyLayer:
         for name, value in kwargs.items():
             if isinstance(value, Variable):
                 raise ArgumentTypeError(
-                    f"{cls.__name__}.apply: the Variable '{name}' must be given by position, so that "
-                    "backward can give its gradient"
+                    f"{cls.__name__}.apply: the Variable '{name}' must be given by position, "
+                    "so that backward can give its gradient"
                 )
         inputs = [a for a in args if isinstance(a, Variable)]
         needs = tuple(isinstance(a, Variable) and not a.stop_gradient for a in args)
@@ -152,7 +152,8 @@ class _Backward:
                 continue
             if not isinstance(grad, Variable):
                 raise ArgumentTypeError(
-                    f"{name}: backward must give Variables or None, got {kind_of(grad)} for input {i}"
+                    f"{name}: backward must give Variables or None, got {kind_of(grad)} "
+                    f"for input {i}"
                 )
             if grad.shape != shape:
                 raise InvalidArgumentError(

@@ -51,6 +51,8 @@ def did_you_mean(name, known):
 
 def kind_of(value):
     """How messages name what came: the type, and the value where it is short."""
-    text = repr(value) if isinstance(value, (str, int, float, bool, type(None), tuple, list)) else ""
+    text = (
+        repr(value) if isinstance(value, (str, int, float, bool, type(None), tuple, list)) else ""
+    )
     name = type(value).__name__
     return f"{name} {text}" if text and len(text) <= 60 and value is not None else (text or name)

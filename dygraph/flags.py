@@ -70,7 +70,9 @@ def set_flags(flags):
     >>> dygraph.set_flags({"FLAGS_kernel_library": ""})
     """
     if not isinstance(flags, dict):
-        raise ArgumentTypeError(f"set_flags: flags must be a dict of names to values, got {kind_of(flags)}")
+        raise ArgumentTypeError(
+            f"set_flags: flags must be a dict of names to values, got {kind_of(flags)}"
+        )
     known = _core.all_flags()
     names = {_known(name, known): value for name, value in flags.items()}
     for name, value in names.items():
@@ -92,7 +94,7 @@ def set_flags(flags):
 def warn_about_environment():
     """Warn of FLAGS_ variables that no flag answers to, and of values that do not fit theirs."""
     for name, nearest in _core.unknown_environment_flags():
-        hint = f" Did you mean {nearest}?" if nearest else ""
-        warnings.warn(f"the environment sets {name}, which is no flag.{hint}", stacklevel=3)
+        hint = f" Did you mean FLAGS_{nearest}?" if nearest else ""
+        warnings.warn(f"the environment sets FLAGS_{name}, which is no flag.{hint}", stacklevel=3)
     for problem in _core.flag_problems():
         warnings.warn(problem, stacklevel=3)

@@ -1,7 +1,7 @@
 """Every operator as a function: input slots first, in lower case, then attributes by name.
 
-The functions are made from the registry, so this list is complete by itself; ``help(relu)`` shows formula,
-slots and attributes. Operators that only compute gradients are left to `dygraph.run_op`.
+The functions are made from the registry, so this list is complete by itself; ``help(relu)`` shows
+formula, slots and attributes. Operators that only compute gradients are left to `dygraph.run_op`.
 
 Examples
 --------

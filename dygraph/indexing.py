@@ -57,8 +57,9 @@ class Selection:
         self._add(axis, i, i + 1, 1)
 
     def _slice(self, item, axis, size):
-        start, stop, step = (None if v is None else position(v) for v in
-                             (item.start, item.stop, item.step))
+        start, stop, step = (
+            None if v is None else position(v) for v in (item.start, item.stop, item.step)
+        )
         if step == 0:
             raise InvalidArgumentError("the step of a slice cannot be 0")
         start, stop, step = slice(start, stop, step).indices(size)
@@ -89,8 +90,9 @@ def position(item):
         return item.__index__()
     if isinstance(item, (bool, list, Variable)) or hasattr(item, "__array__"):
         raise UnimplementedError(
-            f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}. Pick rows by "
-            "number with dygraph.functional.gather(x, index), elements by a mask with masked_select"
+            f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}. "
+            "Pick rows by number with dygraph.functional.gather(x, index), elements by a mask with "
+            "masked_select"
         )
     raise ArgumentTypeError(
         f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}"
@@ -104,8 +106,7 @@ def getitem(x, index):
         x = ops.strided_slice(
             x, axes=chosen.axes, starts=chosen.starts, ends=chosen.ends, strides=chosen.steps
         )
-        if chosen.picked:
-            x = ops.squeeze2(x, axes=chosen.picked)
+        shape = [n for axis, n in enumerate(x.shape) if axis not in chosen.picked]
     elif chosen.axes:
         x = ops.slice(
             x,
@@ -114,9 +115,19 @@ def getitem(x, index):
             ends=chosen.ends,
             decrease_axis=chosen.picked,
         )
-    elif not chosen.added:
-        return ops.assign(x)
-    return ops.unsqueeze2(x, axes=chosen.added) if chosen.added else x
+        shape = list(x.shape)
+    else:
+        shape = list(x.shape)
+    for axis in chosen.added:
+        shape.insert(axis, 1)
+    if chosen.axes and shape == list(x.shape):
+        return x
+    return ops.reshape2(x, shape=_literal(shape))
+
+
+def _literal(shape):
+    """A shape as reshape2 reads it, where 0 would copy a size of the input, and -1 gives 0."""
+    return [-1 if n == 0 else n for n in shape] if shape.count(0) == 1 else shape
 
 
 def setitem(x, index, value):

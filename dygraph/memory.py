@@ -61,7 +61,8 @@ def summary(place=None):
     place = _place(place)
     s = _core.memory.stats(place)
     return (
-        f"{place}: {human(s['used'])} in use in {s['live_blocks']} blocks, peak {human(s['peak'])}, "
+        f"{place}: {human(s['used'])} in use in {s['live_blocks']} blocks, "
+        f"peak {human(s['peak'])}, "
         f"{human(s['reserved'])} reserved in {s['arenas']} arenas, "
         f"largest free block {human(s['largest_free'])}"
     )

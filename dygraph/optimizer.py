@@ -152,8 +152,10 @@ class Optimizer:
         """Update the parameters to make `loss` smaller.
 
         Where ``loss.backward()`` has been called the gradients it left are used, as in Fluid, and
-        stay until `clear_gradients`. Where no parameter has a gradient, backward is called here, and
-        the gradients are cleared after the step, so that ``minimize(loss)`` alone makes a loop right.
+        stay until `clear_gradients`. Where no parameter has a gradient, backward is called here,
+        and
+        the gradients are cleared after the step, so that ``minimize(loss)`` alone makes a loop
+        right.
 
         Parameters
         ----------
@@ -212,7 +214,7 @@ class Optimizer:
             return self._last
         if callable(self._learning_rate):
             raise PreconditionNotMetError(
-                f"{type(self).__name__}: a learning rate that is computed is known after the first step"
+                f"{type(self).__name__}: a computed learning rate is known after the first step"
             )
         return self._learning_rate
 
@@ -281,8 +283,10 @@ def _as_number(value):
 
 
 def _checked(parameter_list, kind):
-    if parameter_list is None or isinstance(parameter_list, (str, Variable)) or not hasattr(
-        parameter_list, "__iter__"
+    if (
+        parameter_list is None
+        or isinstance(parameter_list, (str, Variable))
+        or not hasattr(parameter_list, "__iter__")
     ):
         raise ArgumentTypeError(
             f"{kind}: parameter_list must be a list of parameters, such as model.parameters(), "
@@ -290,7 +294,9 @@ def _checked(parameter_list, kind):
         )
     parameters = list(parameter_list)
     if not parameters:
-        raise InvalidArgumentError(f"{kind}: parameter_list must hold a parameter, got an empty list")
+        raise InvalidArgumentError(
+            f"{kind}: parameter_list must hold a parameter, got an empty list"
+        )
     seen = set()
     for i, p in enumerate(parameters):
         check.variable(p, f"{kind}: parameter_list[{i}]")
@@ -315,8 +321,8 @@ class SGD(Optimizer):
 class Momentum(Optimizer):
     """Gradient descent with memory.
 
-    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``, or with
-    `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
+    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``,
+    or with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
     """
 
     operator = "momentum"

@@ -52,7 +52,8 @@ class ParamAttr:
                 )
         if gradient_clip is not None and not hasattr(gradient_clip, "clip"):
             raise ArgumentTypeError(
-                f"ParamAttr: gradient_clip must be one of dygraph.clip, got {kind_of(gradient_clip)}"
+                "ParamAttr: gradient_clip must be one of dygraph.clip, "
+                f"got {kind_of(gradient_clip)}"
             )
         self.name = name
         self.initializer = initializer
@@ -64,7 +65,7 @@ class ParamAttr:
 
     @staticmethod
     def of(value):
-        """A ParamAttr from what layers accept: None, a name, an initializer, or False (no parameter)."""
+        """A ParamAttr from what layers accept: None, a name, an initializer; None for False."""
         if isinstance(value, ParamAttr):
             return value
         if value is None or value is True:

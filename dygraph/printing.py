@@ -19,7 +19,7 @@ def _facts(x):
 def text(x):
     """What ``repr(x)`` gives: the values as NumPy prints them, and the facts."""
     kind = type(x).__name__
-    if x.dtype is None:
+    if _core.is_empty(x):
         return f"{kind}(no value yet)"
     facts = _facts(x)
     if _core.is_selected_rows(x):
@@ -40,7 +40,7 @@ def text(x):
 
 def html(x):
     """What a notebook shows: a table of values (the corner of a large one) and statistics."""
-    if x.dtype is None or _core.is_selected_rows(x):
+    if _core.is_empty(x) or _core.is_selected_rows(x):
         return f"<pre>{text(x)}</pre>"
     values = _core.view(x)
     table = _table(values)

@@ -1,7 +1,7 @@
 """Switches of recording: `no_grad`, `enable_grad`, and what they and layers know of this thread."""
 
 import functools
-import threading
+from _thread import _local
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
@@ -11,7 +11,7 @@ __all__ = ["enable_grad", "grad_enabled", "no_grad"]
 _GENERATOR = 0x20  # co_flags of a generator function
 
 
-class ThreadModes(threading.local):
+class ThreadModes(_local):
     """What one thread is doing. Class attributes are the values a new thread starts with."""
 
     in_layer = False  # a layer's forward runs

@@ -25,7 +25,8 @@ class OpDescription:
     ----------
     type, comment : str
     inputs, outputs : list of Item
-        With ``name``, ``python_name``, ``help``, ``duplicable``, ``dispensable``, ``intermediate``, ``extra``.
+        With ``name``, ``python_name``, ``help``, ``duplicable``, ``dispensable``,
+        ``intermediate``, ``extra``.
     attrs : list of Item
         With ``name``, ``help``, ``type``, ``default``, ``is_dtype``.
     kernels : list of str
@@ -50,8 +51,14 @@ class OpDescription:
         for title, group in (("inputs", self.inputs), ("outputs", self.outputs)):
             lines.append(f"{title}:")
             for s in group:
-                marks = [m for m in ("duplicable", "dispensable", "intermediate", "extra") if getattr(s, m)]
-                lines.append(f"  {s.name}{' (' + ', '.join(marks) + ')' if marks else ''}: {s.help}")
+                marks = [
+                    m
+                    for m in ("duplicable", "dispensable", "intermediate", "extra")
+                    if getattr(s, m)
+                ]
+                lines.append(
+                    f"  {s.name}{' (' + ', '.join(marks) + ')' if marks else ''}: {s.help}"
+                )
         lines.append("attributes:" if self.attrs else "attributes: none")
         for a in self.attrs:
             kind = "dtype" if a.is_dtype else a.type
@@ -69,7 +76,7 @@ class OpDescription:
 
 
 class Explanation:
-    """Which kernel a call would run: ``chosen``, and ``candidates`` as (kernel, chosen?, reason)."""
+    """Which kernel would run: ``chosen``, and ``candidates`` as (kernel, chosen?, reason)."""
 
     def __init__(self, kind, facts):
         self.type = kind
@@ -214,8 +221,8 @@ def run_op(type, inputs, attrs=None, outputs=None):
 
     Raises
     ------
-    NotFoundError
-        (a KeyError) for an unknown operator, slot or attribute, with near spellings.
+    NotFoundError, ArgumentTypeError
+        For an unknown operator, slot or attribute, with near spellings.
     InvalidArgumentError, ArgumentTypeError
         From the operator's own rules.
 

@@ -34,7 +34,10 @@ class L1Decay(_Decay):
     """Adds ``coefficient * sign(parameter)`` to the gradient."""
 
     def term(self, parameter):
-        return ops.sign(parameter)
+        zero = _core.to_variable(0.0, None, parameter.dtype)
+        above, below = ops.greater_than(parameter, zero), ops.less_than(parameter, zero)
+        kind = {"in_dtype": "bool", "out_dtype": parameter.dtype}
+        return ops.elementwise_sub(ops.cast(above, **kind), ops.cast(below, **kind))
 
 
 L1DecayRegularizer = L1Decay

@@ -48,7 +48,9 @@ class SavedTable(list):
             seen.add(e.block)
             rows.append((e.op, e.slot, str(list(e.shape)), str(e.dtype), size))
         widths = [max(len(r[c]) for r in rows) for c in range(5)]
-        lines = ["  ".join(t.ljust(w) for t, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+        lines = [
+            "  ".join(t.ljust(w) for t, w in zip(r, widths, strict=True)).rstrip() for r in rows
+        ]
         return "\n".join([*lines, f"total: {human(self.total)} in {len(self)} values"])
 
 

@@ -5,11 +5,11 @@ builds models for ever does not grow.
 """
 
 import re
-import threading
+from _thread import allocate_lock
 
 __all__ = ["generate", "guard"]
 
-_lock = threading.Lock()
+_lock = allocate_lock()
 _counters = {}
 
 

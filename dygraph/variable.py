@@ -226,7 +226,7 @@ def _reduce(op, what):
     method.__qualname__ = f"Variable.{what}"
     method.__doc__ = (
         f"The {what} over `axis` (an int or several; None: over all, giving shape ``()``).\n\n"
-        "`keepdim` leaves the axes in the shape with size 1. OutOfRangeError for an axis that is not there."
+        "`keepdim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too many."
     )
     return method
 
@@ -262,11 +262,13 @@ def set_value(self, value):
     """Write other values of the same shape and type; the tape and sharers keep the old ones."""
     if value is None or isinstance(value, (str, bytes)):
         raise ArgumentTypeError(f"set_value: value must be an array, got {kind_of(value)}")
-    if not isinstance(value, Variable) and self.dtype is not None:
+    if not isinstance(value, Variable) and not _core.is_empty(self):
         value = np.asarray(value)
         target = str(self.dtype)
-        if target != "bfloat16" and value.dtype != target and np.can_cast(
-            value.dtype, target, "same_kind"
+        if (
+            target != "bfloat16"
+            and value.dtype != target
+            and np.can_cast(value.dtype, target, "same_kind")
         ):
             value = value.astype(target)
     _core.set_value(self, value)
@@ -324,12 +326,6 @@ def iterate(self):
     return (self[i] for i in range(self.shape[0]))
 
 
-def _arrays(self):
-    if _core.is_selected_rows(self):
-        raise ArgumentTypeError("selected rows cannot be copied or pickled. Take to_dense() first")
-    return None if self.dtype is None else self.numpy()
-
-
 def _rebuild(cls, values, dtype, offsets, flags, name, state):
     made = cls.__new__(cls)
     if values is not None:
@@ -344,11 +340,14 @@ def _rebuild(cls, values, dtype, offsets, flags, name, state):
 
 def reduce(self, protocol=2):
     """Pickled are values, LoD, flags, name and attributes; not gradient, hooks and history."""
-    dtype = None if self.dtype is None else str(self.dtype)
-    offsets = _core.lod(self) if self.dtype is not None else None
     flags = (self.stop_gradient, self.persistable)
-    state = dict(getattr(self, "__dict__", None) or {})
-    return _rebuild, (type(self), _arrays(self), dtype, offsets, flags, self.name, state)
+    state = dict(self.__dict__)
+    if _core.is_empty(self):
+        return _rebuild, (type(self), None, None, None, flags, self.name, state)
+    if _core.is_selected_rows(self):
+        raise ArgumentTypeError("selected rows cannot be copied or pickled. Pass to_dense() on")
+    values = self.numpy(), str(self.dtype), _core.lod(self)
+    return _rebuild, (type(self), *values, flags, self.name, state)
 
 
 def deepcopy(self, memo):
@@ -364,49 +363,6 @@ def deepcopy(self, memo):
 def shallow_copy(self):
     """As ``copy.deepcopy``, with shared attributes."""
     return _rebuild(*reduce(self)[1])
-
-
-# Rarer operators ----------------------------------------------------------------------------------
-
-
-def _pair(a, b):
-    """Both sides of an operator as Variables of one type; numbers take the other side's."""
-    pair = []
-    for value, other in ((a, b), (b, a)):
-        if not isinstance(value, Variable):
-            if not hasattr(value, "__array__") and not isinstance(value, (int, float)):
-                return None
-            value = _core.to_variable(value, None, None if hasattr(value, "__array__") else other.dtype)
-        pair.append(value)
-    common = _core.promote(pair[0].dtype, pair[1].dtype)
-    return [v if v.dtype == common else astype(v, common) for v in pair]
-
-
-def _binary(name):
-    def operator(a, b):
-        pair = _pair(a, b)
-        return NotImplemented if pair is None else getattr(ops, name)(*pair)
-
-    return operator
-
-
-def _logical(name):
-    def operator(a, b):
-        pair = _pair(a, b)
-        if pair is None:
-            return NotImplemented
-        for v in pair:
-            if v.dtype != _core.bool_:
-                raise ArgumentTypeError(f"&, | and ^ combine bool variables, got {v.dtype}")
-        return getattr(ops, name)(*pair)
-
-    return operator
-
-
-def invert(a):
-    if a.dtype != _core.bool_:
-        raise ArgumentTypeError(f"~ inverts a bool variable, got {a.dtype}")
-    return ops.logical_not(a)
 
 
 # Parameter ----------------------------------------------------------------------------------------
@@ -503,12 +459,6 @@ _methods = {
     "__reduce_ex__": reduce,
     "__deepcopy__": deepcopy,
     "__copy__": shallow_copy,
-    "__floordiv__": _binary("elementwise_floordiv"),
-    "__mod__": _binary("elementwise_mod"),
-    "__and__": _logical("logical_and"),
-    "__or__": _logical("logical_or"),
-    "__xor__": _logical("logical_xor"),
-    "__invert__": invert,
     "__abs__": lambda x: ops.abs(x),
 }
 for _name, _method in _methods.items():

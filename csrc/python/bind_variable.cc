@@ -84,6 +84,7 @@ void BindVariable(py::module_& m) {
     out->value_number = v->value_number;
     return out;
   });
+  m.def("is_empty", [](const VarRef& v) { return v->value().empty(); });
   m.def("is_selected_rows", [](const VarRef& v) { return v->value().is_rows(); });
   m.def("rows", [](const VarRef& v) {
     TellRead(*v, "rows()");

@@ -11,10 +11,10 @@ namespace dygraph::python {
 namespace {
 
 enum Method {
-  kGetItem, kSetItem, kLength, kIterate, kRepr, kFloorDivide, kRemainder, kAnd, kOr, kXor, kInvert, kAbsolute, kMethods
+  kGetItem, kSetItem, kLength, kIterate, kRepr, kAbsolute, kMethods
 };
-const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__", "__iter__", "__repr__", "__floordiv__",
-                                      "__mod__", "__and__", "__or__", "__xor__", "__invert__", "__abs__"};
+const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__", "__iter__", "__repr__",
+                                      "__abs__"};
 PyObject* functions[kMethods];
 
 template <class... Args>
@@ -84,14 +84,7 @@ void AddSlots(PyTypeObject* type) {
   type->tp_as_mapping = &mapping_methods;
   type->tp_iter = Unary<kIterate>;
   type->tp_repr = Unary<kRepr>;
-  PyNumberMethods& number = *type->tp_as_number;
-  number.nb_floor_divide = Binary<kFloorDivide>;
-  number.nb_remainder = Binary<kRemainder>;
-  number.nb_and = Binary<kAnd>;
-  number.nb_or = Binary<kOr>;
-  number.nb_xor = Binary<kXor>;
-  number.nb_invert = Unary<kInvert>;
-  number.nb_absolute = Unary<kAbsolute>;
+  type->tp_as_number->nb_absolute = Unary<kAbsolute>;
 }
 
 bool SetSlotFunction(const char* name, PyObject* function) {

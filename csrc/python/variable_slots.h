@@ -1,4 +1,4 @@
-// Slots of the Variable type that call Python functions: indexing, iteration, printing, rarer operators.
+// Slots of the Variable type that call Python functions: indexing, iteration, printing.
 #pragma once
 
 #include <Python.h>

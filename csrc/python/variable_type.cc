@@ -431,7 +431,15 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
   return done ? 0 : -1;
 }
 
+// Attributes of its own, which pickle and copies read. Made at first need, and then the collector must see it.
+PyObject* GetDict(PyObject* self, void*) {
+  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
+  if (dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return dict;
+}
+
 PyGetSetDef properties[] = {
+    {"__dict__", GetDict, nullptr, "Attributes of its own.", nullptr},
     {"shape", GetShape, nullptr, "Sizes of the axes, a tuple of ints.", nullptr},
     {"dtype", GetDType, nullptr, "Element type.", nullptr},
     {"ndim", GetNdim, nullptr, "Number of axes.", nullptr},

@@ -20,7 +20,9 @@ def activation(name, owner):
         raise ArgumentTypeError(f"{owner}: act must be an activation's name, got {kind_of(name)}")
     function = getattr(ops, name, None)
     if function is None or name.startswith("_") or not _takes_one(name):
-        known = [n for n in dir(ops) if not n.startswith("_") and "_grad" not in n and _takes_one(n)]
+        known = [
+            n for n in dir(ops) if not n.startswith("_") and "_grad" not in n and _takes_one(n)
+        ]
         raise InvalidArgumentError(
             f"{owner}: act must name an activation such as 'relu', got '{name}'."
             f"{did_you_mean(name, known)}"

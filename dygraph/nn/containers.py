@@ -60,9 +60,11 @@ class Sequential(Layer):
         return list(self._sub_layers.values())[_at(index, len(self), "Sequential")]
 
     def __setitem__(self, name, layer):
-        name = name if isinstance(name, str) else list(self._sub_layers)[
-            _at(name, len(self), "Sequential")
-        ]
+        name = (
+            name
+            if isinstance(name, str)
+            else list(self._sub_layers)[_at(name, len(self), "Sequential")]
+        )
         self.add_sublayer(name, layer)
 
 

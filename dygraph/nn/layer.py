@@ -89,7 +89,9 @@ class Layer:
 
     def __init__(self, name_scope=None, dtype="float32"):
         if name_scope is not None and not isinstance(name_scope, str):
-            raise ArgumentTypeError(f"Layer: name_scope must be a string, got {kind_of(name_scope)}")
+            raise ArgumentTypeError(
+                f"Layer: name_scope must be a string, got {kind_of(name_scope)}"
+            )
         attributes = self.__dict__
         attributes["_parameters"] = {}
         attributes["_buffers"] = {}
@@ -268,9 +270,11 @@ class Layer:
 
     def _named(self, group, prefix, include_sublayers):
         seen = set()
-        layers = self.named_sublayers(prefix, include_self=True) if include_sublayers else [
-            (prefix, self)
-        ]
+        layers = (
+            self.named_sublayers(prefix, include_self=True)
+            if include_sublayers
+            else [(prefix, self)]
+        )
         for path, layer in layers:
             for name, value in getattr(layer, group).items():
                 if value is not None and id(value) not in seen:
@@ -294,7 +298,7 @@ class Layer:
         return [b for _, b in self.named_buffers("", include_sublayers)]
 
     def apply(self, function):
-        """Call ``function(layer)`` for every layer below and then for this one. Gives this layer."""
+        """Call ``function(layer)`` for all layers below, then for this one. Gives this layer."""
         for layer in self._sub_layers.values():
             layer.apply(function)
         function(self)
@@ -397,7 +401,7 @@ class Layer:
         return self._add_hook("_pre_hooks", hook)
 
     def register_forward_post_hook(self, hook):
-        """Call ``hook(layer, inputs, outputs)`` after forward; what it gives replaces the outputs."""
+        """Call ``hook(layer, inputs, outputs)`` after forward; its result replaces the outputs."""
         return self._add_hook("_post_hooks", hook)
 
     def _add_hook(self, hooks, hook):

@@ -7,7 +7,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean
 
 
 class LoadReport:
-    """What did not agree: ``missing`` and ``unexpected`` names, and ``mismatched`` reasons by name."""
+    """What did not agree: ``missing`` and ``unexpected`` names, ``mismatched`` reasons by name."""
 
     def __init__(self, missing, unexpected, mismatched):
         self.missing, self.unexpected, self.mismatched = missing, unexpected, mismatched

@@ -12,11 +12,13 @@ ops = _core.ops
 
 
 class BatchNorm(Layer):
-    """Normalise each channel over the batch: ``(x - mean) / sqrt(variance + epsilon) * weight + bias``.
+    """Normalise each channel over the batch.
+
+    ``(x - mean) / sqrt(variance + epsilon) * weight + bias``.
 
     While training, mean and variance are the batch's, and the running ones follow them:
-    ``running = momentum * running + (1 - momentum) * batch``. In eval mode the running ones are used.
-    (Ioffe and Szegedy, 2015.)
+    ``running = momentum * running + (1 - momentum) * batch``. In eval mode the running ones are
+    used. (Ioffe and Szegedy, 2015.)
 
     Parameters
     ----------
@@ -75,7 +77,8 @@ class BatchNorm(Layer):
         self._is_test = bool(is_test)
         self._act = activation(act, "BatchNorm")
         self.weight = self.create_parameter(
-            [channels], ParamAttr.of(param_attr) or ParamAttr(trainable=False),
+            [channels],
+            ParamAttr.of(param_attr) or ParamAttr(trainable=False),
             default_initializer=Constant(1.0),
         )
         self.bias = self.create_parameter(

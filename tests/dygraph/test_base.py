@@ -190,7 +190,9 @@ class TestGrad:
 
     def test_grad_outputs(self):
         x, y = leaf([1.0, 2.0]), leaf([5.0, 7.0])
-        dx, dy = dygraph.grad([x * y], [x, y], [dygraph.to_variable(np.array([10, 100], "float32"))])
+        dx, dy = dygraph.grad(
+            [x * y], [x, y], [dygraph.to_variable(np.array([10, 100], "float32"))]
+        )
         assert dx.numpy().tolist() == [50.0, 700.0]
         assert dy.numpy().tolist() == [10.0, 200.0]
 

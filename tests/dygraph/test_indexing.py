@@ -145,7 +145,9 @@ def test_writing_keeps_what_others_hold():
 
 
 class TestTemporaries:
-    @pytest.mark.parametrize("make", [lambda x: x[0], lambda x: x.reshape(-1), lambda x: x.detach()])
+    @pytest.mark.parametrize(
+        "make", [lambda x: x[0], lambda x: x.reshape(-1), lambda x: x.detach()]
+    )
     def test_a_lost_write_warns(self, make):
         x = var(A)
         with pytest.warns(UserWarning, match=r"x\[0, 1\]"):

@@ -23,7 +23,9 @@ class Scale(nn.Layer):
 
     def __init__(self, size=2):
         super().__init__()
-        self.weight = self.create_parameter([size], default_initializer=dygraph.initializer.Constant(3.0))
+        self.weight = self.create_parameter(
+            [size], default_initializer=dygraph.initializer.Constant(3.0)
+        )
 
     def forward(self, x):
         return x * self.weight
@@ -358,12 +360,7 @@ class TestErrors:
 
 def test_repr_is_a_tree():
     assert repr(nn.Sequential(nn.Linear(2, 3, act="relu"), nn.Sequential(nn.ReLU()))) == (
-        "Sequential(\n"
-        "  (0): Linear(2, 3, act='relu')\n"
-        "  (1): Sequential(\n"
-        "    (0): ReLU()\n"
-        "  )\n"
-        ")"
+        "Sequential(\n  (0): Linear(2, 3, act='relu')\n  (1): Sequential(\n    (0): ReLU()\n  )\n)"
     )
 
 

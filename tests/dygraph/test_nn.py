@@ -294,7 +294,9 @@ class TestInitializers:
     def test_seed_of_its_own(self):
         init = initializer.Uniform(seed=9)
         assert np.array_equal(init([5]).numpy(), init([5]).numpy())
-        assert not np.array_equal(initializer.Uniform()([5]).numpy(), initializer.Uniform()([5]).numpy())
+        assert not np.array_equal(
+            initializer.Uniform()([5]).numpy(), initializer.Uniform()([5]).numpy()
+        )
 
     def test_0d_and_zero_size(self):
         assert initializer.Xavier()([]).shape == () and initializer.MSRA()([0, 3]).shape == (0, 3)

@@ -23,7 +23,7 @@ def var(values, dtype="float32", grad=False):
 
 
 def python(code, **environment):
-    env = {**os.environ, **environment}
+    env = {k: v for k, v in os.environ.items() if k != "GOMP_SPINCOUNT"} | environment
     env["PYTHONPATH"] = os.path.dirname(os.path.dirname(dygraph.__file__))
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=120
@@ -47,9 +47,9 @@ class TestRegistry:
             dygraph.op_info("rellu")
         with pytest.raises(KeyError, match="relu"):
             dygraph.run_op("rellu", {"X": var([1.0])})
-        with pytest.raises(KeyError, match="scale"):
+        with pytest.raises((KeyError, TypeError), match="scale"):
             dygraph.run_op("scale", {"X": var([1.0])}, {"scael": 2.0})
-        with pytest.raises(KeyError):
+        with pytest.raises((KeyError, TypeError)):
             dygraph.run_op("relu", {"Y": var([1.0])})
         with pytest.raises(AttributeError, match="relu"):
             dygraph.functional.rellu  # noqa: B018
@@ -293,7 +293,9 @@ class TestMemory:
         memory.release_free()
         assert "in use" in memory.summary()
 
-    @pytest.mark.parametrize("name", ["used", "peak", "stats", "reset_peak", "release_free", "summary"])
+    @pytest.mark.parametrize(
+        "name", ["used", "peak", "stats", "reset_peak", "release_free", "summary"]
+    )
     def test_bad_place(self, name):
         for bad in (3, "cpu", [1]):
             with pytest.raises(TypeError):
@@ -330,7 +332,10 @@ class TestFlags:
 
     def test_environment(self):
         done = python("import dygraph", FLAGS_kernel_libary="plain")
-        assert "FLAGS_kernel_libary" in done.stderr and "Did you mean FLAGS_kernel_library" in done.stderr
+        assert (
+            "FLAGS_kernel_libary" in done.stderr
+            and "Did you mean FLAGS_kernel_library" in done.stderr
+        )
         done = python("import dygraph", FLAGS_use_pinned_memory="perhaps")
         assert "use_pinned_memory" in done.stderr and done.returncode == 0
 
@@ -348,10 +353,19 @@ class TestImport:
     def test_spin_count_is_the_users_if_set(self):
         code = "import dygraph, os; print(os.environ.get('GOMP_SPINCOUNT'))"
         assert python(code, GOMP_SPINCOUNT="77").stdout.strip() == "77"
-        assert python(code, OMP_WAIT_POLICY="passive").stdout.strip() in ("None", "77")
+        assert python(code, OMP_WAIT_POLICY="passive").stdout.strip() == "None"
 
     def test_public_names(self):
-        for name in ("float32", "int64", "bool_", "Layer", "ParamAttr", "PyLayer", "nn", "optimizer"):
+        for name in (
+            "float32",
+            "int64",
+            "bool_",
+            "Layer",
+            "ParamAttr",
+            "PyLayer",
+            "nn",
+            "optimizer",
+        ):
             assert name in dir(dygraph)
         assert dygraph.float32 == "float32" and dygraph.float32 == np.float32
 
@@ -361,7 +375,10 @@ class TestCommandLine:
         env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(dygraph.__file__))}
         return subprocess.run(
             [sys.executable, "-m", "dygraph", *arguments],
-            capture_output=True, text=True, env=env, timeout=120,
+            capture_output=True,
+            text=True,
+            env=env,
+            timeout=120,
         )
 
     def test_info(self):

