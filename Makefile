@@ -50,7 +50,7 @@ sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
 
 bench: $(STAMPS)/package-examples
-	set -e; for script in overhead train memory startup; do $(PY) benchmarks/$$script.py; done
+	set -e; for script in overhead train memory startup report; do $(PY) benchmarks/$$script.py; done
 
 format: $(STAMPS)/package-dev
 	git ls-files '*.h' '*.cc' '*.cu' | xargs -r $(VENV)/bin/clang-format -i

@@ -101,7 +101,7 @@ def chain(side):
         held = resident() - memory
         backward(y)
         clock.append(time.perf_counter())
-        gradient = float(b.grad)
+        gradient = b.grad.item()
         y = a * 0 + b  # an unplayed chain dies as a whole
         for _ in range(n):
             y = y * a + b
@@ -172,7 +172,7 @@ def chains(table):
 
 
 def main(total):
-    table = report.Report("memory", "Memory of training and of long graphs, 2 threads")
+    table = report.Report("memory", "Memory of training and of long graphs")
     flat(table, total)
     peaks(table)
     chains(table)

@@ -7,8 +7,9 @@ worker under the side's interpreter and asks it for times over a pipe; `interlea
 in turns, so that a busy or throttled machine disturbs both alike.
 
 torch lives in `.venv-peer`, made at first use; DYGRAPH_PEER_PYTHON names another interpreter that
-has it. "Tuned" torch runs with a preloaded library that lets MKL take its AVX-512 path on
-processors that are not Intel's.
+has it. DYGRAPH_BENCH_THREADS sets the threads of both sides where a benchmark does not. "Tuned"
+torch runs with a preloaded library that lets MKL take its AVX-512 path on processors that are not
+Intel's.
 """
 
 import gc
@@ -17,16 +18,14 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TORCH = "torch==2.13.0"
-SPREAD = (
-    0.01  # seconds one measurement should last: long beside the clock, short beside a disturbance
-)
+THREADS = int(os.environ.get("DYGRAPH_BENCH_THREADS", "2"))
+SPREAD = 0.01  # seconds a measurement should last: long for the clock, short for a disturbance
 
 
 def peer_python():
@@ -47,10 +46,10 @@ def peer_python():
 
 def mkl_switch():
     """A library that answers MKL's question for an Intel processor with yes; None without cc."""
-    folder = Path(tempfile.gettempdir()) / f"dygraph-mkl-{os.getuid()}"
+    folder = ROOT / "build" / "peer"
     library = folder / "mkl_is_intel.so"
     if not library.exists():
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         source = folder / "mkl_is_intel.c"
         source.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")
         command = ["cc", "-shared", "-fPIC", "-o", str(library), str(source)]
@@ -64,7 +63,7 @@ def mkl_switch():
 class Side:
     """A worker process: `ours`, `torch`, or torch `tuned`."""
 
-    def __init__(self, benchmark, name, threads=2):
+    def __init__(self, benchmark, name, threads=THREADS):
         self.name = name
         self.library = "ours" if name == "ours" else "torch"
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))

@@ -124,7 +124,7 @@ def ours(model):
     images, labels = dygraph.to_variable(images), dygraph.to_variable(labels)
 
     def step():
-        loss = functional.softmax_with_cross_entropy(net(images), labels).mean()
+        loss = functional.mean(functional.softmax_with_cross_entropy(net(images), labels))
         loss.backward()
         optimizer.step()
         optimizer.clear_gradients()
@@ -175,7 +175,7 @@ def case(build, model):
                 loss = step()
                 if n <= CHECKED_STEPS:
                     first.append(loss)
-            return [float(loss) for loss in first]
+            return [loss.item() for loss in first]
 
         return run
 
@@ -199,7 +199,7 @@ def check_losses(name, sides):
 
 
 def main(rounds, part):
-    table = report.Report("train", "A training step, 2 threads")
+    table = report.Report("train", f"A training step, threads: {peer.THREADS}")
     for name, make in MODELS.items():
         if part not in name:
             continue

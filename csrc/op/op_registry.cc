@@ -123,6 +123,7 @@ void Freeze(Registry& r) {
   for (auto& [type, op] : r.ops) {
     if (type.size() <= kSuffix || type.compare(type.size() - kSuffix, kSuffix, "_grad") != 0) continue;
     auto forward = r.ops.find(type.substr(0, type.size() - kSuffix));
+    if (op->gradient_of) continue;  // linked by an earlier freeze; calls may be reading it
     if (forward != r.ops.end()) op->gradient_of = std::make_unique<GradientOf>(LinkGradient(*op, *forward->second));
   }
   ThrowLoadProblems();
