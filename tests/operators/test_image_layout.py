@@ -1,4 +1,4 @@
-"""Images stay channels-last from one convolution to the next, forward and backward; bits depend on no thread count."""
+"""Images stay channels-last from convolution to convolution; bits depend on no thread count."""
 
 import numpy as np
 import pytest
