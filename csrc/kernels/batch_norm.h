@@ -1,8 +1,8 @@
-// Per-channel sums and affine maps of an array seen as [outer, channels, inner]: NCHW data has the pixels inside, NHWC data
-// has an inner size of 1.
+// Per-channel sums and affine maps of an array seen as [outer, channels, inner]: NCHW data has the
+// pixels inside, NHWC data has an inner size of 1.
 //
-// Sums are taken over blocks whose borders depend on the shape alone: floats within a block, doubles between blocks in
-// order. The bits do not depend on the thread count.
+// Sums are taken over blocks whose borders depend on the shape alone: floats within a block,
+// doubles between blocks in order. The bits do not depend on the thread count.
 #pragma once
 
 #include <algorithm>
@@ -64,18 +64,18 @@ struct RowBlocks {
 
 }  // namespace detail
 
-// mean[c] and variance[c], the biased one, of each channel. A block's mean is first taken roughly, then corrected by the
-// deviations from it, so that channels far from zero lose nothing.
+// mean[c] and variance[c], the biased one, of each channel. A block's mean is first taken roughly,
+// then corrected by the deviations from it, so that channels far from zero lose nothing.
 template <class T>
 void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* variance) {
   int64_t channels = s.channels, outer = s.outer, inner = s.inner;
   // Joins n elements whose mean is m + e and whose squared deviations from m add up to v.
   auto join = [](double n, double m, double e, double v, double seen, double* mean, double* squares)
                   __attribute__((always_inline)) {
-    double d = m + e - *mean, total = seen + n;
-    *mean += d * n / total;
-    *squares += v - n * e * e + d * d * seen * n / total;
-  };
+                    double d = m + e - *mean, total = seen + n;
+                    *mean += d * n / total;
+                    *squares += v - n * e * e + d * d * seen * n / total;
+                  };
   if (inner == 1) {
     detail::RowBlocks b(s);
     std::vector<T> sums(3 * b.count * channels);
@@ -95,7 +95,8 @@ void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* var
             for (int64_t j = 0; j < width; ++j) acc[j] += from[r * width + j];
           }
           detail::Fold(acc, b.together, channels, m);
-          for (int64_t at = groups * width; at < rows * channels; ++at) m[at % channels] += from[at];
+          for (int64_t at = groups * width; at < rows * channels; ++at)
+            m[at % channels] += from[at];
           T factor = T(1) / static_cast<T>(rows);
           for (int64_t c = 0; c < channels; ++c) m[c] *= factor;
           for (int64_t k = 0; k < b.together; ++k) {
@@ -143,7 +144,8 @@ void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* var
             const T* from = x + (o * channels + c) * inner + at;
             T rough = detail::AddLane<T>(n, [=](int64_t i) { return from[i]; }) / static_cast<T>(n);
             T rest = detail::AddLane<T>(n, [=](int64_t i) { return from[i] - rough; });
-            T squares = detail::AddLane<T>(n, [=](int64_t i) { return (from[i] - rough) * (from[i] - rough); });
+            T squares = detail::AddLane<T>(
+                n, [=](int64_t i) { return (from[i] - rough) * (from[i] - rough); });
             double count = static_cast<double>(n);
             join(count, rough, static_cast<double>(rest) / count, squares, seen, &m, &v);
             seen += count;
@@ -158,7 +160,8 @@ void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* var
 
 // sum_g[c] = sum of g, sum_gx[c] = sum of g (x - mean[c]).
 template <class T>
-void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& s, double* sum_g, double* sum_gx) {
+void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& s, double* sum_g,
+                     double* sum_gx) {
   int64_t channels = s.channels, outer = s.outer, inner = s.inner;
   if (inner == 1) {
     detail::RowBlocks b(s);
@@ -208,10 +211,12 @@ void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& 
         T m = mean[c];
         for (int64_t o = 0; o < outer; ++o) {
           for (int64_t at = 0; at < inner; at += detail::kStatBlock) {
-            int64_t n = std::min(detail::kStatBlock, inner - at), from = (o * channels + c) * inner + at;
+            int64_t n = std::min(detail::kStatBlock, inner - at),
+                    from = (o * channels + c) * inner + at;
             const T *xs = x + from, *gs = g + from;
             total += static_cast<double>(detail::AddLane<T>(n, [=](int64_t i) { return gs[i]; }));
-            total_x += static_cast<double>(detail::AddLane<T>(n, [=](int64_t i) { return gs[i] * (xs[i] - m); }));
+            total_x += static_cast<double>(
+                detail::AddLane<T>(n, [=](int64_t i) { return gs[i] * (xs[i] - m); }));
           }
         }
         sum_g[c] = total;
@@ -221,7 +226,8 @@ void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& 
   });
 }
 
-// out = f(element, a[c], b[c], d[c], e[c]) for every element; `vectors` holds the four one after the other.
+// out = f(element, a[c], b[c], d[c], e[c]) for every element; `vectors` holds the four one after
+// the other.
 template <class T, class F>
 void ChannelMap(const ChannelShape& s, const T* vectors, T* out, F f) {
   int64_t channels = s.channels, outer = s.outer, inner = s.inner;
@@ -232,7 +238,8 @@ void ChannelMap(const ChannelShape& s, const T* vectors, T* out, F f) {
     std::vector<T> wide(together > 1 ? 4 * width : 0);
     if (together > 1) {
       for (int v = 0; v < 4; ++v) {
-        for (int64_t j = 0; j < width; ++j) wide[v * width + j] = vectors[v * channels + j % channels];
+        for (int64_t j = 0; j < width; ++j)
+          wide[v * width + j] = vectors[v * channels + j % channels];
       }
       a = wide.data();
       b = a + width;

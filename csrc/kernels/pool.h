@@ -97,8 +97,8 @@ void ForPoolRows(const PoolShape& s, const Body& body) {
   });
 }
 
-// The same, but one thread sees all pixels of its channels: for gradients, whose windows overlap and
-// which therefore write no more than min(n, s.channels - c) values.
+// The same, but one thread sees all pixels of its channels: for gradients, whose windows overlap
+// and which therefore write no more than min(n, s.channels - c) values.
 template <class Body>
 void ForPoolImages(const PoolShape& s, const Body& body) {
   constexpr int64_t kTile = 64;

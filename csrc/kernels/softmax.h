@@ -62,9 +62,8 @@ template <class Rows, class Columns>
 void ForSoftmax(const SoftmaxShape& s, int64_t cost, const Rows& rows, const Columns& columns) {
   if (s.n == 0) return;
   if (s.inner == 1) {
-    return ParallelRows(s.outer, s.n * cost, [=](int64_t begin, int64_t end) {
-      Simd([=] { rows(begin, end); });
-    });
+    return ParallelRows(s.outer, s.n * cost,
+                        [=](int64_t begin, int64_t end) { Simd([=] { rows(begin, end); }); });
   }
   int64_t tiles = (s.inner + kSoftmaxTile - 1) / kSoftmaxTile, n = s.n, inner = s.inner;
   ParallelRows(s.outer * tiles, n * std::min(inner, kSoftmaxTile) * cost,
@@ -156,7 +155,8 @@ void SoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& shape, T* dx) {
     int64_t at = o * s.n * s.inner + c;
     for (int64_t k = 0; k < width; ++k) dot[k] = 0;
     for (int64_t i = 0; i < s.n; ++i) {
-      for (int64_t k = 0; k < width; ++k) dot[k] += y[at + i * s.inner + k] * dy[at + i * s.inner + k];
+      for (int64_t k = 0; k < width; ++k)
+        dot[k] += y[at + i * s.inner + k] * dy[at + i * s.inner + k];
     }
     for (int64_t i = 0; i < s.n; ++i) {
       DYGRAPH_IVDEP

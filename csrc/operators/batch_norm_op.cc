@@ -1,14 +1,14 @@
-#include "kernels/batch_norm.h"
-
 #include <cmath>
 
+#include "kernels/batch_norm.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
 namespace {
 
 constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4, kMomentum = 5;
-constexpr int kY = 0, kMeanOut = 1, kVarianceOut = 2, kSavedMean = 3, kSavedVariance = 4, kReserve = 5;
+constexpr int kY = 0, kMeanOut = 1, kVarianceOut = 2, kSavedMean = 3, kSavedVariance = 4,
+              kReserve = 5;
 
 struct BatchNormAttrs {
   float momentum = 0.9f;
@@ -42,14 +42,16 @@ void CheckVector(InferContext& ctx, int slot, const char* name, int64_t channels
 void InferShape(InferContext& ctx) {
   const Dims& x = ctx.dims(kX);
   const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
-  ENFORCE(x.rank() >= 2 && x.rank() <= 5, InvalidArgument, "X must have 2 to 5 axes, got shape ", x);
+  ENFORCE(x.rank() >= 2 && x.rank() <= 5, InvalidArgument, "X must have 2 to 5 axes, got shape ",
+          x);
   int64_t channels = ChannelsOf(x, a);
   const char* names[] = {"Scale", "Bias", "Mean", "Variance"};
   for (int i = 0; i < 4; ++i) CheckVector(ctx, kScale + i, names[i], channels);
   if (ctx.runtime() && !a.global()) {
     int64_t count = 1;
     for (int64_t d : x) count *= d;
-    ENFORCE(count > 0, InvalidArgument, "X must not be empty where its own statistics are taken, got shape ", x);
+    ENFORCE(count > 0, InvalidArgument,
+            "X must not be empty where its own statistics are taken, got shape ", x);
   }
   ctx.SetOutput(kY, x);
   for (int slot = kMeanOut; slot <= kSavedVariance; ++slot) ctx.SetOutput(slot, Dims{channels});
@@ -57,9 +59,13 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineBatchNorm(OpDef& op) {
-  op.Comment("Y = Scale * (X - mean) / sqrt(variance + epsilon) + Bias, per channel. Mean and variance (biased) are those of the "
-             "batch, and MeanOut = momentum * Mean + (1 - momentum) * mean, VarianceOut likewise; with is_test or "
-             "use_global_stats they are Mean and Variance. SavedVariance is 1 / sqrt(variance + epsilon).")
+  op.Comment(
+        "Y = Scale * (X - mean) / sqrt(variance + epsilon) + Bias, per channel. Mean and variance "
+        "(biased) are those of the "
+        "batch, and MeanOut = momentum * Mean + (1 - momentum) * mean, VarianceOut likewise; with "
+        "is_test or "
+        "use_global_stats they are Mean and Variance. SavedVariance is 1 / sqrt(variance + "
+        "epsilon).")
       .Input(kX, "X", "2 to 5 axes, the channels second, or last with data_layout NHWC")
       .Input(kScale, "Scale", "[C]")
       .Input(kBias, "Bias", "[C]")
@@ -78,7 +84,8 @@ void DefineBatchNorm(OpDef& op) {
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Attr(&BatchNormAttrs::is_test, "is_test", "use the running statistics")
       .Attr(&BatchNormAttrs::use_global_stats, "use_global_stats", "use them in training too")
-      .Attr(&BatchNormAttrs::trainable_statistics, "trainable_statistics", "use the batch's although is_test")
+      .Attr(&BatchNormAttrs::trainable_statistics, "trainable_statistics",
+            "use the batch's although is_test")
       .Shape(InferShape)
       .KeepsLayout()
       .ShareLoD(kX)
@@ -86,7 +93,8 @@ void DefineBatchNorm(OpDef& op) {
       .InPlace(kVariance, kVarianceOut)
       .Grad([](GradBuilder& g) {
         g.Call("batch_norm_grad",
-               {g.Input(kX), g.Input(kScale), g.Output(kSavedMean), g.Output(kSavedVariance), g.OutputGrad(kY)},
+               {g.Input(kX), g.Input(kScale), g.Output(kSavedMean), g.Output(kSavedVariance),
+                g.OutputGrad(kY)},
                {g.InputGrad(kX), g.InputGrad(kScale), g.InputGrad(kBias)})
             .SameAttrs();
       });
@@ -130,7 +138,10 @@ struct BatchNormKernel {
     if (!out) return;
     T* to = out->mutable_data<T>();
     for (size_t c = 0; c < batch.size(); ++c) {
-      to[c] = momentum == 1 ? old[c] : static_cast<T>(momentum * static_cast<double>(old[c]) + (1 - momentum) * batch[c]);
+      to[c] =
+          momentum == 1
+              ? old[c]
+              : static_cast<T>(momentum * static_cast<double>(old[c]) + (1 - momentum) * batch[c]);
     }
   }
 };
@@ -146,9 +157,12 @@ void InferGradShape(InferContext& ctx) {
 }
 
 void DefineBatchNormGrad(OpDef& op) {
-  op.Comment("With x = (X - SavedMean) * SavedVariance: Bias@GRAD = sum(Y@GRAD), Scale@GRAD = sum(Y@GRAD * x), X@GRAD = Scale * "
-             "SavedVariance * (Y@GRAD - mean(Y@GRAD) - x * mean(Y@GRAD * x)), without the means where the running statistics "
-             "were used.")
+  op.Comment(
+        "With x = (X - SavedMean) * SavedVariance: Bias@GRAD = sum(Y@GRAD), Scale@GRAD = "
+        "sum(Y@GRAD * x), X@GRAD = Scale * "
+        "SavedVariance * (Y@GRAD - mean(Y@GRAD) - x * mean(Y@GRAD * x)), without the means where "
+        "the running statistics "
+        "were used.")
       .Input(kX, "X", "as of the forward call")
       .Input(kScale, "Scale", "[C]")
       .Input(kSavedMean, "SavedMean", "[C]")
@@ -162,8 +176,9 @@ void DefineBatchNormGrad(OpDef& op) {
       .KeepsLayout()
       .Grad([](GradBuilder& g) {
         g.Call("batch_norm_grad_grad",
-               {g.Input(kX), g.Input(kScale), g.Input(kSavedMean), g.Input(kSavedVariance), g.Input(kYGrad),
-                g.OutputGrad(kXGrad), g.OutputGrad(kScaleGrad), g.OutputGrad(kBiasGrad)},
+               {g.Input(kX), g.Input(kScale), g.Input(kSavedMean), g.Input(kSavedVariance),
+                g.Input(kYGrad), g.OutputGrad(kXGrad), g.OutputGrad(kScaleGrad),
+                g.OutputGrad(kBiasGrad)},
                {g.InputGrad(kX), g.InputGrad(kScale), g.InputGrad(kYGrad)})
             .SameAttrs();
       });
@@ -179,10 +194,13 @@ struct BatchNormGradKernel {
     const T *xd = x.data<T>(), *g = ctx.In(kYGrad).data<T>(), *scale = ctx.In(kScale).data<T>();
     const T *mean = ctx.In(kSavedMean).data<T>(), *inverse = ctx.In(kSavedVariance).data<T>();
     std::vector<double> sum_g(n), sum_gx(n);
-    Tensor *dx = ctx.OutOrNull(kXGrad), *dscale = ctx.OutOrNull(kScaleGrad), *dbias = ctx.OutOrNull(kBiasGrad);
-    if (dscale || dbias || !a.global()) kernels::ChannelGradSums(xd, g, mean, s, sum_g.data(), sum_gx.data());
+    Tensor *dx = ctx.OutOrNull(kXGrad), *dscale = ctx.OutOrNull(kScaleGrad),
+           *dbias = ctx.OutOrNull(kBiasGrad);
+    if (dscale || dbias || !a.global())
+      kernels::ChannelGradSums(xd, g, mean, s, sum_g.data(), sum_gx.data());
     for (int64_t c = 0; c < n; ++c) {
-      if (dscale) dscale->mutable_data<T>()[c] = static_cast<T>(sum_gx[c] * static_cast<double>(inverse[c]));
+      if (dscale)
+        dscale->mutable_data<T>()[c] = static_cast<T>(sum_gx[c] * static_cast<double>(inverse[c]));
       if (dbias) dbias->mutable_data<T>()[c] = static_cast<T>(sum_g[c]);
     }
     if (!dx) return;
@@ -209,7 +227,8 @@ struct BatchNormGradKernel {
 }  // namespace grad
 
 namespace grad_grad {
-constexpr int kX = 0, kScale = 1, kSavedMean = 2, kSavedVariance = 3, kYGrad = 4, kVX = 5, kVScale = 6, kVBias = 7;
+constexpr int kX = 0, kScale = 1, kSavedMean = 2, kSavedVariance = 3, kYGrad = 4, kVX = 5,
+              kVScale = 6, kVBias = 7;
 constexpr int kXResult = 0, kScaleResult = 1, kYGradResult = 2;
 
 void InferGradGradShape(InferContext& ctx) {
@@ -219,8 +238,11 @@ void InferGradGradShape(InferContext& ctx) {
 }
 
 void DefineBatchNormGradGrad(OpDef& op) {
-  op.Comment("The gradients of sum(X@GRAD * V) + sum(Scale@GRAD * VScale) + sum(Bias@GRAD * VBias), the results of batch_norm_grad, "
-             "with respect to X, Scale and Y@GRAD. It has no gradient of its own: batch_norm can be differentiated twice.")
+  op.Comment(
+        "The gradients of sum(X@GRAD * V) + sum(Scale@GRAD * VScale) + sum(Bias@GRAD * VBias), the "
+        "results of batch_norm_grad, "
+        "with respect to X, Scale and Y@GRAD. It has no gradient of its own: batch_norm can be "
+        "differentiated twice.")
       .Input(kX, "X", "as of the forward call")
       .Input(kScale, "Scale", "[C]")
       .Input(kSavedMean, "SavedMean", "[C]")
@@ -261,7 +283,8 @@ struct BatchNormGradGradKernel {
         double mu = means[c], inv = inverses[c], f = scales[c];
         double vs = v_scale ? v_scale[c] : 0.0, vb = v_bias ? v_bias[c] : 0.0;
         double count = static_cast<double>(s.count());
-        double g_mean = 0, v_mean = 0, gx = 0, vx = 0, vg = 0;  // means over the channel; x is normalised
+        double g_mean = 0, v_mean = 0, gx = 0, vx = 0,
+               vg = 0;  // means over the channel; x is normalised
         auto each = [&](auto body) {
           for (int64_t o = 0; o < s.outer; ++o) {
             for (int64_t k = 0; k < s.inner; ++k) {
@@ -286,7 +309,9 @@ struct BatchNormGradGradKernel {
           if (to_g) to_g[i] = static_cast<T>(f * inv * (v - v_mean - xh * vx) + vs * xh + vb);
           if (!to_x) return;
           double dx = vs * inv * (g - g_mean - xh * gx);
-          if (!global) dx -= f * inv * inv * (xh * rest + vx * (g - g_mean - xh * gx) + gx * (v - v_mean - xh * vx));
+          if (!global)
+            dx -= f * inv * inv *
+                  (xh * rest + vx * (g - g_mean - xh * gx) + gx * (v - v_mean - xh * vx));
           to_x[i] = static_cast<T>(dx);
         });
       }

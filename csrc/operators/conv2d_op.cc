@@ -1,9 +1,8 @@
-#include "operators/conv2d.h"
-
 #include "kernels/elementwise.h"
 #include "kernels/gemm.h"
 #include "kernels/im2col.h"
 #include "kernels/transpose.h"
+#include "operators/conv2d.h"
 
 namespace dygraph {
 namespace {
@@ -19,8 +18,9 @@ void InferShape(InferContext& ctx) {
   Dims out = window::MakeImageDims(g.n, g.out_c, g.h.Out(), g.w.Out(), a.channels_last());
   if (ctx.HasInput(kBias)) {
     const Dims& bias = ctx.dims(kBias);
-    ENFORCE(bias.rank() == 1 && (bias[0] == g.out_c || !BothKnown(bias[0], g.out_c)), InvalidArgument,
-            "Bias must have one number for each of the ", g.out_c, " output channels, got shape ", bias);
+    ENFORCE(bias.rank() == 1 && (bias[0] == g.out_c || !BothKnown(bias[0], g.out_c)),
+            InvalidArgument, "Bias must have one number for each of the ", g.out_c,
+            " output channels, got shape ", bias);
   }
   if (ctx.HasInput(kResidual)) {
     const Dims& residual = ctx.dims(kResidual);
@@ -32,35 +32,42 @@ void InferShape(InferContext& ctx) {
 
 void DefineConv2d(OpDef& op) {
   using namespace conv2d;  // NOLINT: its slots
-  op.Comment("Output[n, o, i, j] = sum over c, u, v of Input[n, c, i * stride + u * dilation - pad, ...] * Filter[o, c, u, v] "
-             "(+ Bias[o]) (+ ResidualData), c over the channels of o's group.")
+  op.Comment(
+        "Output[n, o, i, j] = sum over c, u, v of Input[n, c, i * stride + u * dilation - pad, "
+        "...] * Filter[o, c, u, v] "
+        "(+ Bias[o]) (+ ResidualData), c over the channels of o's group.")
       .Input(kInput, "Input", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
       .Input(kFilter, "Filter", "[M, C / groups, kernel height, kernel width]", kWeight)
       .Input(kBias, "Bias", "[M]", kDispensable)
       .Input(kResidual, "ResidualData", "shape of Output", kDispensable)
       .Output(kOutput, "Output", "[N, M, H', W'], or [N, H', W', M]")
       .Attr(&Attrs::strides, "strides", "of the window, [height, width]", EachAtLeast(1))
-      .Attr(&Attrs::paddings, "paddings", "[height, width] or [top, bottom, left, right]", EachAtLeast(0))
+      .Attr(&Attrs::paddings, "paddings", "[height, width] or [top, bottom, left, right]",
+            EachAtLeast(0))
       .Attr(&Attrs::padding_algorithm, "padding_algorithm", "SAME and VALID replace paddings",
             OneOf({"EXPLICIT", "SAME", "VALID"}))
-      .Attr(&Attrs::groups, "groups", "channels are split into so many independent convolutions", AtLeast(1))
-      .Attr(&Attrs::dilations, "dilations", "between the taps of the window, [height, width]", EachAtLeast(1))
+      .Attr(&Attrs::groups, "groups", "channels are split into so many independent convolutions",
+            AtLeast(1))
+      .Attr(&Attrs::dilations, "dilations", "between the taps of the window, [height, width]",
+            EachAtLeast(1))
       .Attr(&Attrs::data_format, "data_format", "the order of Input's and Output's axes",
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("conv2d_grad",
                {g.Wants(kFilter) ? g.Input(kInput) : g.InputShape(kInput),
-                g.Wants(kInput) ? g.Input(kFilter) : g.InputShape(kFilter), g.InputShape(kBias), g.OutputGrad(kOutput)},
+                g.Wants(kInput) ? g.Input(kFilter) : g.InputShape(kFilter), g.InputShape(kBias),
+                g.OutputGrad(kOutput)},
                {g.InputGrad(kInput), g.InputGrad(kFilter), g.InputGrad(kBias)})
             .SameAttrs();
         g.Call("scale", {g.OutputGrad(kOutput)}, {g.InputGrad(kResidual)});
       });
 }
 
-// One image at a time: its patches as a matrix [C / groups * taps, pixels], times the filter as a matrix.
+// One image at a time: its patches as a matrix [C / groups * taps, pixels], times the filter as a
+// matrix.
 struct Plan {
-  kernels::Im2ColShape patch;  // of one group
+  kernels::Im2ColShape patch;                                 // of one group
   int64_t n, groups, in_size, out_size, out_c, taps, pixels;  // out_c: of one group
   bool direct;  // a 1x1 window is its own patch matrix
   explicit Plan(const Geometry& g) {
@@ -84,13 +91,14 @@ struct Plan {
     pixels = patch.OutHeight() * patch.OutWidth();
     out_size = out_c * pixels;
     taps = patch.channels * patch.kernel_h * patch.kernel_w;
-    direct = pixels == patch.height * patch.width && patch.kernel_h * patch.kernel_w == 1 && patch.top == 0 &&
-             patch.left == 0;
+    direct = pixels == patch.height * patch.width && patch.kernel_h * patch.kernel_w == 1 &&
+             patch.top == 0 && patch.left == 0;
   }
   int64_t Work() const { return out_size * taps; }
 };
 
-// Images in parallel, each with a matrix of its own; one image alone leaves the threads to the product.
+// Images in parallel, each with a matrix of its own; one image alone leaves the threads to the
+// product.
 template <class T, class Body>
 void ForImages(const Plan& p, const Body& body) {
   int64_t col_size = p.direct ? 0 : p.taps * p.pixels;
@@ -118,8 +126,8 @@ void Forward(const T* x, const T* filter, const T* bias, const T* residual, cons
         }
       }
       if (!p.direct) kernels::Im2Col(from, p.patch, col);
-      kernels::Gemm<T>(false, false, p.out_c, p.pixels, p.taps, T(1), filter + g * p.out_c * p.taps, p.taps,
-                       p.direct ? from : col, p.pixels, T(bias || residual), to, p.pixels);
+      kernels::Gemm<T>(false, false, p.out_c, p.pixels, p.taps, T(1), filter + g * p.out_c * p.taps,
+                       p.taps, p.direct ? from : col, p.pixels, T(bias || residual), to, p.pixels);
     }
   });
 }
@@ -129,19 +137,22 @@ void BackwardInput(const T* dy, const T* filter, const Plan& p, T* dx) {
   ForImages<T>(p, [&](int64_t i, T* col) {
     for (int64_t g = 0; g < p.groups; ++g) {
       T* to = dx + (i * p.groups + g) * p.in_size;
-      kernels::Gemm<T>(true, false, p.taps, p.pixels, p.out_c, T(1), filter + g * p.out_c * p.taps, p.taps,
-                       dy + (i * p.groups + g) * p.out_size, p.pixels, T(0), p.direct ? to : col, p.pixels);
+      kernels::Gemm<T>(true, false, p.taps, p.pixels, p.out_c, T(1), filter + g * p.out_c * p.taps,
+                       p.taps, dy + (i * p.groups + g) * p.out_size, p.pixels, T(0),
+                       p.direct ? to : col, p.pixels);
       if (!p.direct) kernels::Col2Im(col, p.patch, to);
     }
   });
 }
 
-// Images are added within pieces and pieces in order; how many there are follows from the shape alone.
+// Images are added within pieces and pieces in order; how many there are follows from the shape
+// alone.
 template <class T>
 void BackwardFilter(const T* x, const T* dy, const Plan& p, T* dw) {
   constexpr int64_t kMostPieces = 8, kMostBytes = 16 << 20;
   int64_t size = p.groups * p.out_c * p.taps, bytes = size * static_cast<int64_t>(sizeof(T));
-  int64_t pieces = std::max<int64_t>(std::min({kMostPieces, p.n, kMostBytes / std::max<int64_t>(bytes, 1)}), 1);
+  int64_t pieces =
+      std::max<int64_t>(std::min({kMostPieces, p.n, kMostBytes / std::max<int64_t>(bytes, 1)}), 1);
   int64_t col_size = p.direct ? 0 : p.taps * p.pixels;
   Scratch partial(CPUPlace(), static_cast<size_t>((pieces - 1) * bytes));
   ParallelBlocks(pieces, [&](int64_t piece) {
@@ -152,14 +163,17 @@ void BackwardFilter(const T* x, const T* dy, const Plan& p, T* dw) {
       for (int64_t g = 0; g < p.groups; ++g) {
         const T* from = x + (i * p.groups + g) * p.in_size;
         if (!p.direct) kernels::Im2Col(from, p.patch, col.as<T>());
-        kernels::Gemm<T>(false, true, p.out_c, p.taps, p.pixels, T(1), dy + (i * p.groups + g) * p.out_size, p.pixels,
-                         p.direct ? from : col.as<T>(), p.pixels, T(i > first), to + g * p.out_c * p.taps, p.taps);
+        kernels::Gemm<T>(false, true, p.out_c, p.taps, p.pixels, T(1),
+                         dy + (i * p.groups + g) * p.out_size, p.pixels,
+                         p.direct ? from : col.as<T>(), p.pixels, T(i > first),
+                         to + g * p.out_c * p.taps, p.taps);
       }
     }
     if (first == last) std::fill_n(to, size, T(0));
   });
   for (int64_t piece = 1; piece < pieces; ++piece) {
-    kernels::Zip(static_cast<const T*>(dw), partial.as<T>() + (piece - 1) * size, dw, size, [](T a, T b) { return a + b; });
+    kernels::Zip(static_cast<const T*>(dw), partial.as<T>() + (piece - 1) * size, dw, size,
+                 [](T a, T b) { return a + b; });
   }
 }
 
@@ -179,12 +193,14 @@ void BackwardBias(const T* dy, int64_t n, int64_t channels, int64_t pixels, T* d
 Tensor ToNchw(const Tensor& t) {
   const Dims& d = t.dims();
   Tensor out({d[0], d[3], d[1], d[2]}, t.dtype());
-  kernels::NhwcToNchw(t.raw_data(), d[0], d[3], d[1] * d[2], out.mutable_raw_data(), SizeOf(t.dtype()));
+  kernels::NhwcToNchw(t.raw_data(), d[0], d[3], d[1] * d[2], out.mutable_raw_data(),
+                      SizeOf(t.dtype()));
   return out;
 }
 void ToNhwc(const Tensor& nchw, Tensor* out) {
   const Dims& d = nchw.dims();
-  kernels::NchwToNhwc(nchw.raw_data(), d[0], d[1], d[2] * d[3], out->mutable_raw_data(), SizeOf(nchw.dtype()));
+  kernels::NchwToNhwc(nchw.raw_data(), d[0], d[1], d[2] * d[3], out->mutable_raw_data(),
+                      SizeOf(nchw.dtype()));
 }
 
 template <class T>
@@ -201,7 +217,8 @@ struct Conv2dKernel {
     if (last) y.Allocate({g.n, g.out_c, g.h.Out(), g.w.Out()}, out.dtype(), out.place());
     const Tensor* bias = ctx.InOrNull(kBias);
     Forward<T>(x.data<T>(), ctx.In(kFilter).data<T>(), bias ? bias->data<T>() : nullptr,
-               residual.has_data() ? residual.data<T>() : nullptr, Plan(g), (last ? y : out).template mutable_data<T>());
+               residual.has_data() ? residual.data<T>() : nullptr, Plan(g),
+               (last ? y : out).template mutable_data<T>());
     if (last) ToNhwc(y, &out);
   }
 };
@@ -215,8 +232,10 @@ void InferGradShape(InferContext& ctx) {
 
 void DefineConv2dGrad(OpDef& op) {
   using namespace conv2d::grad;  // NOLINT: its slots
-  op.Comment("Input@GRAD is the convolution of Output@GRAD with Filter turned around, Filter@GRAD the correlation of Input with "
-             "Output@GRAD, Bias@GRAD the sum of Output@GRAD over all but the channels.")
+  op.Comment(
+        "Input@GRAD is the convolution of Output@GRAD with Filter turned around, Filter@GRAD the "
+        "correlation of Input with "
+        "Output@GRAD, Bias@GRAD the sum of Output@GRAD over all but the channels.")
       .Input(kInput, "Input", "its shape; its values for Filter@GRAD")
       .Input(kFilter, "Filter", "its shape; its values for Input@GRAD", kWeight)
       .Input(kBias, "Bias", "its shape", kDispensable)
@@ -228,7 +247,8 @@ void DefineConv2dGrad(OpDef& op) {
       .Shape(InferGradShape)
       .KernelDTypeOf(kOutputGrad)
       .Grad([](GradBuilder& g) {
-        RecipeRef ddx = g.OutputGrad(kInputGrad), ddw = g.OutputGrad(kFilterGrad), ddb = g.OutputGrad(kBiasGrad);
+        RecipeRef ddx = g.OutputGrad(kInputGrad), ddw = g.OutputGrad(kFilterGrad),
+                  ddb = g.OutputGrad(kBiasGrad);
         RecipeRef a = g.Temp(), b = g.Temp(), c = g.Temp(), zero = g.Temp();
         g.Call("conv2d", {ddx, g.Input(kFilter)}, {a}).SameAttrs();
         g.Call("conv2d", {g.Input(kInput), ddw}, {b}).SameAttrs();
@@ -238,8 +258,11 @@ void DefineConv2dGrad(OpDef& op) {
           g.Call("elementwise_add", {zero, ddb}, {c}).Attr("axis", axis);
         }
         g.Call("sum", {RecipeSlot({a, b, c})}, {g.InputGrad(kOutputGrad)});
-        g.Call("conv2d_grad", {g.InputShape(kInput), ddw, {}, g.Input(kOutputGrad)}, {g.InputGrad(kInput)}).SameAttrs();
-        g.Call("conv2d_grad", {ddx, g.InputShape(kFilter), {}, g.Input(kOutputGrad)}, {{}, g.InputGrad(kFilter)})
+        g.Call("conv2d_grad", {g.InputShape(kInput), ddw, {}, g.Input(kOutputGrad)},
+               {g.InputGrad(kInput)})
+            .SameAttrs();
+        g.Call("conv2d_grad", {ddx, g.InputShape(kFilter), {}, g.Input(kOutputGrad)},
+               {{}, g.InputGrad(kFilter)})
             .SameAttrs();
       });
 }

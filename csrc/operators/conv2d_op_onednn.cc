@@ -1,4 +1,5 @@
-// conv2d by oneDNN: images channels-last, filters packed as each primitive likes them. Ready primitives are kept by shape.
+// conv2d by oneDNN: images channels-last, filters packed as each primitive likes them. Ready
+// primitives are kept by shape.
 #include <array>
 #include <memory>
 #include <mutex>
@@ -25,7 +26,8 @@ Key MakeKey(Kind kind, const Geometry& g, bool bias) {
   Key key{kind, bias, NumThreads(), g.n, g.c, g.out_c, g.groups};
   size_t i = 7;
   for (const window::Axis* a : {&g.h, &g.w}) {
-    for (int64_t v : {a->size, a->kernel, a->stride, a->dilation, a->before, a->after}) key[i++] = v;
+    for (int64_t v : {a->size, a->kernel, a->stride, a->dilation, a->before, a->after})
+      key[i++] = v;
   }
   return key;
 }
@@ -40,11 +42,13 @@ struct KeyHash {
 // A memory descriptor of ours, or one that a primitive descriptor owns.
 class MemoryDesc {
  public:
-  MemoryDesc(const OneDnnApi& api, std::initializer_list<int64_t> dims, dnnl_format_tag_t tag) : api_(api) {
+  MemoryDesc(const OneDnnApi& api, std::initializer_list<int64_t> dims, dnnl_format_tag_t tag)
+      : api_(api) {
     dnnl_dims_t d;
     std::copy(dims.begin(), dims.end(), d);
-    CheckOneDnn(api.dnnl_memory_desc_create_with_tag(&md_, static_cast<int>(dims.size()), d, dnnl_f32, tag),
-                "the description of an array");
+    CheckOneDnn(
+        api.dnnl_memory_desc_create_with_tag(&md_, static_cast<int>(dims.size()), d, dnnl_f32, tag),
+        "the description of an array");
   }
   ~MemoryDesc() { api_.dnnl_memory_desc_destroy(md_); }
   MemoryDesc(const MemoryDesc&) = delete;
@@ -78,7 +82,9 @@ class Primitive {
   Primitive(const Primitive&) = delete;
   Primitive& operator=(const Primitive&) = delete;
 
-  const_dnnl_memory_desc_t Query(dnnl_query_t what) const { return api_.dnnl_primitive_desc_query_md(pd_, what, 0); }
+  const_dnnl_memory_desc_t Query(dnnl_query_t what) const {
+    return api_.dnnl_primitive_desc_query_md(pd_, what, 0);
+  }
 
   // May run on several threads at once: memory objects and scratch belong to the call.
   void Run(std::initializer_list<Argument> arguments) const {
@@ -120,7 +126,8 @@ class Primitive {
   size_t scratch_bytes_ = 0;
 };
 
-// One convolution of one kind, with the reorder between our filter and the primitive's where they differ.
+// One convolution of one kind, with the reorder between our filter and the primitive's where they
+// differ.
 class Convolution {
  public:
   Convolution(const OneDnnApi& api, Kind kind, const Geometry& g, bool bias)
@@ -129,41 +136,46 @@ class Convolution {
         bias_(api, {g.out_c}, dnnl_a),
         plain_(Filter(api, g, false)) {
     std::unique_ptr<MemoryDesc> any = Filter(api, g, true);
-    dnnl_dims_t strides = {g.h.stride, g.w.stride}, dilations = {g.h.dilation - 1, g.w.dilation - 1};
+    dnnl_dims_t strides = {g.h.stride, g.w.stride},
+                dilations = {g.h.dilation - 1, g.w.dilation - 1};
     dnnl_dims_t before = {g.h.before, g.w.before}, after = {Behind(g.h), Behind(g.w)};
     dnnl_primitive_attr_t attr = nullptr;
     CheckOneDnn(api.dnnl_primitive_attr_create(&attr), "attributes");
     std::unique_ptr<dnnl_primitive_attr, decltype(api.dnnl_primitive_attr_destroy)> attr_owner(
         attr, api.dnnl_primitive_attr_destroy);
-    CheckOneDnn(api.dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "attributes");
+    CheckOneDnn(api.dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
+                "attributes");
     const_dnnl_memory_desc_t b = bias ? bias_.get() : nullptr;
     dnnl_primitive_desc_t forward = nullptr, pd = nullptr;
     CheckOneDnn(api.dnnl_convolution_forward_primitive_desc_create(
-                    &forward, api.engine, dnnl_forward_training, dnnl_convolution_direct, x_.get(), any->get(),
-                    kind == kForward ? b : nullptr, y_.get(), strides, dilations, before, after, attr),
+                    &forward, api.engine, dnnl_forward_training, dnnl_convolution_direct, x_.get(),
+                    any->get(), kind == kForward ? b : nullptr, y_.get(), strides, dilations,
+                    before, after, attr),
                 "a convolution of this shape");
     if (kind != kForward) {
       dnnl_status_t status =
           kind == kBackwardInput
               ? api.dnnl_convolution_backward_data_primitive_desc_create(
-                    &pd, api.engine, dnnl_convolution_direct, x_.get(), any->get(), y_.get(), strides, dilations, before,
-                    after, forward, attr)
+                    &pd, api.engine, dnnl_convolution_direct, x_.get(), any->get(), y_.get(),
+                    strides, dilations, before, after, forward, attr)
               : api.dnnl_convolution_backward_weights_primitive_desc_create(
-                    &pd, api.engine, dnnl_convolution_direct, x_.get(), any->get(), b, y_.get(), strides, dilations,
-                    before, after, forward, attr);
+                    &pd, api.engine, dnnl_convolution_direct, x_.get(), any->get(), b, y_.get(),
+                    strides, dilations, before, after, forward, attr);
       api.dnnl_primitive_desc_destroy(forward);
       CheckOneDnn(status, "the gradient of a convolution of this shape");
     } else {
       pd = forward;
     }
     primitive_ = std::make_unique<Primitive>(api, pd);
-    packed_ = primitive_->Query(kind == kBackwardFilter ? dnnl_query_diff_weights_md : dnnl_query_weights_md);
+    packed_ = primitive_->Query(kind == kBackwardFilter ? dnnl_query_diff_weights_md
+                                                        : dnnl_query_weights_md);
     if (api.dnnl_memory_desc_equal(packed_, plain_->get())) return;
     packed_bytes_ = api.dnnl_memory_desc_get_size(packed_);
     bool unpack = kind == kBackwardFilter;
     dnnl_primitive_desc_t reorder = nullptr;
-    CheckOneDnn(api.dnnl_reorder_primitive_desc_create(&reorder, unpack ? packed_ : plain_->get(), api.engine,
-                                                       unpack ? plain_->get() : packed_, api.engine, attr),
+    CheckOneDnn(api.dnnl_reorder_primitive_desc_create(&reorder, unpack ? packed_ : plain_->get(),
+                                                       api.engine, unpack ? plain_->get() : packed_,
+                                                       api.engine, attr),
                 "the packing of a filter");
     reorder_ = std::make_unique<Primitive>(api, reorder);
   }
@@ -188,27 +200,33 @@ class Convolution {
                      {DNNL_ARG_DIFF_WEIGHTS, packed_, reorder_ ? packed.as<float>() : filter},
                      {DNNL_ARG_DIFF_BIAS, bias_.get(), bias}});
     if (reorder_) {
-      reorder_->Run({{DNNL_ARG_FROM, packed_, packed.as<float>()}, {DNNL_ARG_TO, plain_->get(), filter}});
+      reorder_->Run(
+          {{DNNL_ARG_FROM, packed_, packed.as<float>()}, {DNNL_ARG_TO, plain_->get(), filter}});
     }
   }
 
  private:
   static std::unique_ptr<MemoryDesc> Filter(const OneDnnApi& api, const Geometry& g, bool any) {
     if (g.groups == 1) {
-      return std::make_unique<MemoryDesc>(api, std::initializer_list<int64_t>{g.out_c, g.c, g.h.kernel, g.w.kernel},
-                                          any ? dnnl_format_tag_any : dnnl_oihw);
+      return std::make_unique<MemoryDesc>(
+          api, std::initializer_list<int64_t>{g.out_c, g.c, g.h.kernel, g.w.kernel},
+          any ? dnnl_format_tag_any : dnnl_oihw);
     }
     return std::make_unique<MemoryDesc>(
-        api, std::initializer_list<int64_t>{g.groups, g.out_c / g.groups, g.c / g.groups, g.h.kernel, g.w.kernel},
+        api,
+        std::initializer_list<int64_t>{g.groups, g.out_c / g.groups, g.c / g.groups, g.h.kernel,
+                                       g.w.kernel},
         any ? dnnl_format_tag_any : dnnl_goihw);
   }
-  // oneDNN wants the padding behind to be what the outputs need: less, even below 0, where a stride leaves pixels over.
+  // oneDNN wants the padding behind to be what the outputs need: less, even below 0, where a stride
+  // leaves pixels over.
   static int64_t Behind(const window::Axis& a) {
     return (a.Out() - 1) * a.stride + a.Reach() - a.size - a.before;
   }
   const float* Pack(const float* filter, Scratch* packed) const {
     if (!reorder_) return filter;
-    reorder_->Run({{DNNL_ARG_FROM, plain_->get(), filter}, {DNNL_ARG_TO, packed_, packed->as<float>()}});
+    reorder_->Run(
+        {{DNNL_ARG_FROM, plain_->get(), filter}, {DNNL_ARG_TO, packed_, packed->as<float>()}});
     return packed->as<float>();
   }
 
@@ -222,7 +240,8 @@ class Convolution {
 // Emptied when full: simple, and a net has far fewer shapes.
 std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, bool bias) {
   static std::mutex mutex;
-  static auto& cache = *new std::unordered_map<Key, std::shared_ptr<const Convolution>, KeyHash>;  // outlives all threads
+  static auto& cache = *new std::unordered_map<Key, std::shared_ptr<const Convolution>,
+                                               KeyHash>;  // outlives all threads
   Key key = MakeKey(kind, g, bias);
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -238,7 +257,8 @@ std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, 
   return made;
 }
 
-// Below this many multiplications (as if nothing were left out at the borders) our own kernel was measured to be faster.
+// Below this many multiplications (as if nothing were left out at the borders) our own kernel was
+// measured to be faster.
 constexpr int64_t kLeastWork = 1 << 17;
 
 // Slots 0 and 1 are Input and Filter in both operators. Sizes are not checked yet.
@@ -249,8 +269,9 @@ bool Accepts(const Call& call) {
   return x[0] * x[2] * x[3] * Numel(filter) >= kLeastWork && OneDnn();
 }
 
-// The gradient of few channels, where oneDNN fills its vectors with nothing: a product gives every output pixel's share in
-// its whole window, whose rows lie together in memory and are added there. Measured 1.9 times as fast at 6 channels.
+// The gradient of few channels, where oneDNN fills its vectors with nothing: a product gives every
+// output pixel's share in its whole window, whose rows lie together in memory and are added there.
+// Measured 1.9 times as fast at 6 channels.
 constexpr int64_t kFewChannels = 8;
 bool HasFewChannels(const Geometry& g) {
   return g.c <= kFewChannels && g.groups == 1 && g.h.dilation == 1 && g.w.dilation == 1;
@@ -258,8 +279,10 @@ bool HasFewChannels(const Geometry& g) {
 
 template <class T>
 void BackwardFewChannels(const T* dy, const T* filter, const Geometry& g, T* dx) {
-  int64_t oh = g.h.Out(), ow = g.w.Out(), pixels = oh * ow, c = g.c, line = g.w.kernel * c, window = g.h.kernel * line;
-  Scratch turned(CPUPlace(), static_cast<size_t>(g.out_c * window) * sizeof(T));  // [out_c, kernel_h, kernel_w, c]
+  int64_t oh = g.h.Out(), ow = g.w.Out(), pixels = oh * ow, c = g.c, line = g.w.kernel * c,
+          window = g.h.kernel * line;
+  Scratch turned(CPUPlace(), static_cast<size_t>(g.out_c * window) *
+                                 sizeof(T));  // [out_c, kernel_h, kernel_w, c]
   for (int64_t o = 0; o < g.out_c; ++o) {
     for (int64_t k = 0; k < c; ++k) {
       for (int64_t t = 0; t < g.h.kernel * g.w.kernel; ++t) {
@@ -273,15 +296,16 @@ void BackwardFewChannels(const T* dy, const T* filter, const Geometry& g, T* dx)
     Scratch scratch(CPUPlace(), static_cast<size_t>(pixels * window) * sizeof(T));
     T* shares = scratch.as<T>();
     for (int64_t i = begin; i < end; ++i) {
-      kernels::Gemm<T>(false, false, pixels, window, g.out_c, T(1), dy + i * pixels * g.out_c, g.out_c, taps, window, T(0),
-                       shares, window);
+      kernels::Gemm<T>(false, false, pixels, window, g.out_c, T(1), dy + i * pixels * g.out_c,
+                       g.out_c, taps, window, T(0), shares, window);
       T* image = dx + i * size;
       std::fill_n(image, size, T(0));
       window::Axis h = g.h, w = g.w;
       kernels::Simd([=] {
         for (int64_t p = 0; p < pixels; ++p) {
           int64_t top = p / ow * h.stride - h.before, left = p % ow * w.stride - w.before;
-          int64_t first = std::max<int64_t>(-left, 0) * c, last = std::min(w.kernel, w.size - left) * c;
+          int64_t first = std::max<int64_t>(-left, 0) * c,
+                  last = std::min(w.kernel, w.size - left) * c;
           for (int64_t u = std::max<int64_t>(-top, 0); u < std::min(h.kernel, h.size - top); ++u) {
             T* to = image + ((top + u) * w.size + left) * c;
             const T* from = shares + p * window + u * line;
@@ -304,7 +328,8 @@ struct Conv2dOneDnnKernel {
     GetConvolution(kForward, g, bias != nullptr)
         ->Forward(x.data<T>(), filter.data<T>(), bias ? bias->data<T>() : nullptr, y);
     if (const Tensor* r = ctx.InOrNull(kResidual)) {
-      kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(), [](T a, T b) { return a + b; });
+      kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(),
+                   [](T a, T b) { return a + b; });
     }
   }
 };

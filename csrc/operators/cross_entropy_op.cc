@@ -13,12 +13,15 @@ struct CrossEntropyAttrs {
 };
 
 void InferShape(InferContext& ctx) {
-  ctx.SetOutput(kY, labels::InferLoss(ctx, kX, "X", kLabel, -1, ctx.attrs<CrossEntropyAttrs>().soft_label));
+  ctx.SetOutput(
+      kY, labels::InferLoss(ctx, kX, "X", kLabel, -1, ctx.attrs<CrossEntropyAttrs>().soft_label));
 }
 
 void DefineCrossEntropy(OpDef& op) {
-  op.Comment("Y = -log(X[Label]), or -sum(Label * log(X)) with soft_label, over the last axis; 0 where Label is ignore_index. A "
-             "probability of 0 costs 1e20, not infinity. Label gets no gradient.")
+  op.Comment(
+        "Y = -log(X[Label]), or -sum(Label * log(X)) with soft_label, over the last axis; 0 where "
+        "Label is ignore_index. A "
+        "probability of 0 costs 1e20, not infinity. Label gets no gradient.")
       .Input(kX, "X", "probabilities [..., C]")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]; soft: shape of X")
       .Output(kY, "Y", "[..., 1]")
@@ -28,7 +31,9 @@ void DefineCrossEntropy(OpDef& op) {
       .Shape(InferShape)
       .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
-        g.Call("cross_entropy_grad", {g.Input(kX), g.Input(kLabel), g.OutputGrad(kY)}, {g.InputGrad(kX)}).SameAttrs();
+        g.Call("cross_entropy_grad", {g.Input(kX), g.Input(kLabel), g.OutputGrad(kY)},
+               {g.InputGrad(kX)})
+            .SameAttrs();
       });
 }
 
@@ -60,10 +65,11 @@ struct CrossEntropyKernel {
     const T* xd = x.data<T>();
     T* y = out.mutable_data<T>();
     std::fill(y, y + out.numel(), T(0));
-    ForEachTerm<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>(), [=](int64_t r, int64_t j, T w) {
-      T log = std::log(xd[j]);
-      y[r] -= w * (std::isinf(log) ? std::copysign(T(1e20), log) : log);
-    });
+    ForEachTerm<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>(),
+                   [=](int64_t r, int64_t j, T w) {
+                     T log = std::log(xd[j]);
+                     y[r] -= w * (std::isinf(log) ? std::copysign(T(1e20), log) : log);
+                   });
   }
 };
 
@@ -80,7 +86,8 @@ void DefineCrossEntropyGrad(OpDef& op) {
       .MixedDTypes()
       .SameShape(kX, kXGrad)
       .Grad([](GradBuilder& g) {
-        g.Call("cross_entropy_grad_grad", {g.Input(kX), g.Input(kLabel), g.Input(kYGrad), g.OutputGrad(kXGrad)},
+        g.Call("cross_entropy_grad_grad",
+               {g.Input(kX), g.Input(kLabel), g.Input(kYGrad), g.OutputGrad(kXGrad)},
                {g.InputGrad(kX), g.InputGrad(kYGrad)})
             .SameAttrs();
       });
@@ -108,8 +115,10 @@ void InferGradGradShape(InferContext& ctx) {
 }
 
 void DefineCrossEntropyGradGrad(OpDef& op) {
-  op.Comment("What cross_entropy_grad gives X, V * Y@GRAD / X^2 at Label, and Y@GRAD, -V / X at Label; with soft_label times "
-             "Label and summed. It has no gradient of its own: the loss can be differentiated twice.")
+  op.Comment(
+        "What cross_entropy_grad gives X, V * Y@GRAD / X^2 at Label, and Y@GRAD, -V / X at Label; "
+        "with soft_label times "
+        "Label and summed. It has no gradient of its own: the loss can be differentiated twice.")
       .Input(kX, "X", "as of the forward call")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kYGrad, "Y@GRAD", "shape of Y")
@@ -132,10 +141,11 @@ struct CrossEntropyGradGradKernel {
       return data;
     };
     T *dx = cleared(ctx.OutOrNull(kXResult)), *dg = cleared(ctx.OutOrNull(kYGradResult));
-    ForEachTerm<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>(), [=](int64_t r, int64_t j, T w) {
-      if (dx) dx[j] = v[j] * g[r] * w / (xd[j] * xd[j]);
-      if (dg) dg[r] -= v[j] * w / xd[j];
-    });
+    ForEachTerm<T>(x, ctx.In(kLabel), ctx.attrs<CrossEntropyAttrs>(),
+                   [=](int64_t r, int64_t j, T w) {
+                     if (dx) dx[j] = v[j] * g[r] * w / (xd[j] * xd[j]);
+                     if (dg) dg[r] -= v[j] * w / xd[j];
+                   });
   }
 };
 }  // namespace grad_grad

@@ -1,5 +1,5 @@
-// Class labels as the losses take them: int32 or int64 numbers of classes with an axis of 1 in place of the class axis or
-// without it, or (soft_label) a distribution of the scores' shape.
+// Class labels as the losses take them: int32 or int64 numbers of classes with an axis of 1 in
+// place of the class axis or without it, or (soft_label) a distribution of the scores' shape.
 #pragma once
 
 #include "kernels/softmax.h"
@@ -14,10 +14,11 @@ inline kernels::SoftmaxShape ShapeOf(const Dims& scores, int axis) {
 }
 
 // Checks Label against the scores; gives the loss's shape, that of the scores with 1 class.
-inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scores_name, int label_slot, int axis,
-                      bool soft) {
+inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scores_name,
+                      int label_slot, int axis, bool soft) {
   const Dims &scores = ctx.dims(scores_slot), &label = ctx.dims(label_slot);
-  ENFORCE(!scores.empty(), InvalidArgument, scores_name, " must have a class axis, got shape ", scores);
+  ENFORCE(!scores.empty(), InvalidArgument, scores_name, " must have a class axis, got shape ",
+          scores);
   int a = NormalizeAxis(axis, scores.rank());
   Dims loss = scores;
   loss[a] = 1;
@@ -32,16 +33,17 @@ inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scor
   };
   DType type = ctx.dtype(label_slot);
   if (soft) {
-    ENFORCE(fits(label, scores), InvalidArgument, "with soft_label, Label must have the shape of ", scores_name, " ",
-            scores, ", got ", label);
-    ENFORCE(type == ctx.dtype(scores_slot), Type, "with soft_label, Label must be of the type of ", scores_name, ", ",
-            ctx.dtype(scores_slot), ", got ", type);
+    ENFORCE(fits(label, scores), InvalidArgument, "with soft_label, Label must have the shape of ",
+            scores_name, " ", scores, ", got ", label);
+    ENFORCE(type == ctx.dtype(scores_slot), Type, "with soft_label, Label must be of the type of ",
+            scores_name, ", ", ctx.dtype(scores_slot), ", got ", type);
   } else {
-    ENFORCE(fits(label, loss) || fits(label, bare), InvalidArgument, "Label must have the shape ", loss, " or ", bare,
-            " for ", scores_name, " ", scores, " with its classes along axis ", a, ", got ", label,
+    ENFORCE(fits(label, loss) || fits(label, bare), InvalidArgument, "Label must have the shape ",
+            loss, " or ", bare, " for ", scores_name, " ", scores, " with its classes along axis ",
+            a, ", got ", label, ". Distributions need soft_label=True");
+    ENFORCE(type == DType::kInt64 || type == DType::kInt32, Type,
+            "Label must hold int64 or int32 class numbers, got ", type,
             ". Distributions need soft_label=True");
-    ENFORCE(type == DType::kInt64 || type == DType::kInt32, Type, "Label must hold int64 or int32 class numbers, got ",
-            type, ". Distributions need soft_label=True");
   }
   return loss;
 }
@@ -59,8 +61,8 @@ class ClassLabels {
     for (int64_t i = 0; i < count_; ++i) {
       int64_t label = (*this)[i];
       ENFORCE((label >= 0 && label < classes) || label == ignore_index, OutOfRange,
-              "every Label must be a class in [0, ", classes, ") or ignore_index (", ignore_index, "), got ", label,
-              " at position ", i);
+              "every Label must be a class in [0, ", classes, ") or ignore_index (", ignore_index,
+              "), got ", label, " at position ", i);
     }
   }
 

@@ -24,8 +24,8 @@ int64_t SizeOfAxes(const Dims& dims, int begin, int end) {
 }
 
 void CheckFlattens(const char* slot, const Dims& dims, const char* attr, int num_col_dims) {
-  ENFORCE(dims.rank() > num_col_dims, InvalidArgument, slot, " must have more axes than ", attr, ", got shape ", dims,
-          " and ", attr, " ", num_col_dims);
+  ENFORCE(dims.rank() > num_col_dims, InvalidArgument, slot, " must have more axes than ", attr,
+          ", got shape ", dims, " and ", attr, " ", num_col_dims);
 }
 
 void InferShape(InferContext& ctx) {
@@ -33,21 +33,25 @@ void InferShape(InferContext& ctx) {
   const MulAttrs& a = ctx.attrs<MulAttrs>();
   CheckFlattens("X", x, "x_num_col_dims", a.x_num_col_dims);
   CheckFlattens("Y", y, "y_num_col_dims", a.y_num_col_dims);
-  int64_t width = SizeOfAxes(x, a.x_num_col_dims, x.rank()), height = SizeOfAxes(y, 0, a.y_num_col_dims);
-  ENFORCE(width == height || !BothKnown(width, height), InvalidArgument, "the width of X ", x, " flattened at ",
-          a.x_num_col_dims, " must be the height of Y ", y, " flattened at ", a.y_num_col_dims, ", got ", width, " and ",
-          height);
+  int64_t width = SizeOfAxes(x, a.x_num_col_dims, x.rank()),
+          height = SizeOfAxes(y, 0, a.y_num_col_dims);
+  ENFORCE(width == height || !BothKnown(width, height), InvalidArgument, "the width of X ", x,
+          " flattened at ", a.x_num_col_dims, " must be the height of Y ", y, " flattened at ",
+          a.y_num_col_dims, ", got ", width, " and ", height);
   Dims out(x.begin(), x.begin() + a.x_num_col_dims);
   out.Append(y.begin() + a.y_num_col_dims, y.end());
   ctx.SetOutput(kOut, out);
 }
 
 void DefineMul(OpDef& op) {
-  op.Comment("Out = X Y, the matrix product of X and Y flattened to matrices: the first num_col_dims axes make the rows, the others "
-             "the columns. X [2, 3, 4, 5, 6] with x_num_col_dims = 3 is a matrix [24, 30].")
+  op.Comment(
+        "Out = X Y, the matrix product of X and Y flattened to matrices: the first num_col_dims "
+        "axes make the rows, the others "
+        "the columns. X [2, 3, 4, 5, 6] with x_num_col_dims = 3 is a matrix [24, 30].")
       .Input(kX, "X", "at least x_num_col_dims + 1 axes")
       .Input(kY, "Y", "at least y_num_col_dims + 1 axes")
-      .Output(kOut, "Out", "the first x_num_col_dims axes of X, then those of Y from y_num_col_dims on")
+      .Output(kOut, "Out",
+              "the first x_num_col_dims axes of X, then those of Y from y_num_col_dims on")
       .Attr(&MulAttrs::x_num_col_dims, "x_num_col_dims", "axes of X that make rows", AtLeast(1))
       .Attr(&MulAttrs::y_num_col_dims, "y_num_col_dims", "axes of Y that make rows", AtLeast(1))
       .Attr(&MulAttrs::use_mkldnn, "use_mkldnn", "of programs; the library follows from the size")
@@ -59,8 +63,8 @@ void DefineMul(OpDef& op) {
       .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         g.Call("mul_grad",
-               {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX), g.Wants(kX) ? g.Input(kY) : g.InputShape(kY),
-                g.OutputGrad(kOut)},
+               {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX),
+                g.Wants(kX) ? g.Input(kY) : g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})
             .SameAttrs();
       });
@@ -108,8 +112,10 @@ void DefineMulGrad(OpDef& op) {
         g.Call("mul", {ddx, g.Input(kY)}, {a}).SameAttrs();
         g.Call("mul", {g.Input(kX), ddy}, {b}).SameAttrs();
         g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kOutGrad)});
-        g.Call("mul_grad", {g.InputShape(kX), ddy, g.Input(kOutGrad)}, {g.InputGrad(kX), {}}).SameAttrs();
-        g.Call("mul_grad", {ddx, g.InputShape(kY), g.Input(kOutGrad)}, {{}, g.InputGrad(kY)}).SameAttrs();
+        g.Call("mul_grad", {g.InputShape(kX), ddy, g.Input(kOutGrad)}, {g.InputGrad(kX), {}})
+            .SameAttrs();
+        g.Call("mul_grad", {ddx, g.InputShape(kY), g.Input(kOutGrad)}, {{}, g.InputGrad(kY)})
+            .SameAttrs();
       });
 }
 
@@ -120,10 +126,12 @@ struct MulGradKernel {
     const T* g = ctx.In(kOutGrad).data<T>();
     Matrices s(x.dims(), y.dims(), ctx.attrs<MulAttrs>());
     if (Tensor* out = ctx.OutOrNull(kXGrad)) {
-      kernels::MatMul<T>(false, true, s.m, s.k, s.n, T(1), g, s.n, y.data<T>(), s.n, T(0), out->mutable_data<T>(), s.k);
+      kernels::MatMul<T>(false, true, s.m, s.k, s.n, T(1), g, s.n, y.data<T>(), s.n, T(0),
+                         out->mutable_data<T>(), s.k);
     }
     if (Tensor* out = ctx.OutOrNull(kYGrad)) {
-      kernels::MatMul<T>(true, false, s.k, s.n, s.m, T(1), x.data<T>(), s.k, g, s.n, T(0), out->mutable_data<T>(), s.n);
+      kernels::MatMul<T>(true, false, s.k, s.n, s.m, T(1), x.data<T>(), s.k, g, s.n, T(0),
+                         out->mutable_data<T>(), s.n);
     }
   }
 };

@@ -1,5 +1,4 @@
 #include "kernels/pool.h"
-
 #include "operators/window.h"
 
 namespace dygraph {
@@ -27,7 +26,8 @@ struct Geometry {
 };
 
 Geometry Describe(const Dims& x, const PoolAttrs& a) {
-  ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, ", a.channels_last() ? "NHWC" : "NCHW", ", got shape ", x);
+  ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, ",
+          a.channels_last() ? "NHWC" : "NCHW", ", got shape ", x);
   window::ImageDims in(x, a.channels_last());
   Geometry g;
   g.h.size = in.h;
@@ -39,8 +39,9 @@ Geometry Describe(const Dims& x, const PoolAttrs& a) {
   }
   window::CheckPair("ksize", a.ksize);
   window::CheckPair("strides", a.strides);
-  ENFORCE(a.ksize[0] > 0 && a.ksize[1] > 0, InvalidArgument, "ksize must be positive unless global_pooling is set, got [",
-          a.ksize[0], ", ", a.ksize[1], "]");
+  ENFORCE(a.ksize[0] > 0 && a.ksize[1] > 0, InvalidArgument,
+          "ksize must be positive unless global_pooling is set, got [", a.ksize[0], ", ",
+          a.ksize[1], "]");
   g.h.kernel = a.ksize[0];
   g.w.kernel = a.ksize[1];
   if (a.adaptive) return g;
@@ -49,8 +50,8 @@ Geometry Describe(const Dims& x, const PoolAttrs& a) {
   window::SetPaddings(a.paddings, a.padding_algorithm, &g.h, &g.w);
   for (const window::Axis* axis : {&g.h, &g.w}) {
     ENFORCE(std::max(axis->before, axis->after) < axis->kernel, InvalidArgument,
-            "paddings must be smaller than ksize, got ", std::max(axis->before, axis->after), " and ", axis->kernel,
-            ": a window would see padding only");
+            "paddings must be smaller than ksize, got ", std::max(axis->before, axis->after),
+            " and ", axis->kernel, ": a window would see padding only");
   }
   window::CheckAxis("height", g.h);
   window::CheckAxis("width", g.w);
@@ -80,13 +81,17 @@ kernels::PoolShape ShapeOf(const Tensor& x, const PoolAttrs& a) {
   auto axis = [&](const window::Axis& v) {
     if (a.global_pooling) return kernels::AdaptiveWindows(v.size, 1);
     if (a.adaptive) return kernels::AdaptiveWindows(v.size, v.kernel);
-    return kernels::SlidingWindows(v.size, v.Out(a.ceil_mode), v.kernel, v.stride, v.before, a.exclusive);
+    return kernels::SlidingWindows(v.size, v.Out(a.ceil_mode), v.kernel, v.stride, v.before,
+                                   a.exclusive);
   };
   return {last ? in.n : in.n * in.c, last ? in.c : 1, axis(g.h), axis(g.w)};
 }
 
-// Channels-last data of a tensor whose data_format says so already is a mixture the loops do not know.
-bool Mixed(const Tensor& x, const PoolAttrs& a) { return a.channels_last() && x.layout() == Layout::kNHWC; }
+// Channels-last data of a tensor whose data_format says so already is a mixture the loops do not
+// know.
+bool Mixed(const Tensor& x, const PoolAttrs& a) {
+  return a.channels_last() && x.layout() == Layout::kNHWC;
+}
 Tensor Ordered(const Tensor& x, const PoolAttrs& a) { return Mixed(x, a) ? x.Plain() : x; }
 template <class T>
 T* OrderedOut(Tensor* out, const PoolAttrs& a) {
@@ -95,26 +100,34 @@ T* OrderedOut(Tensor* out, const PoolAttrs& a) {
 }
 
 void DefinePool2d(OpDef& op) {
-  op.Comment("Out[n, c, i, j] = max or average of X[n, c] over the window at (i * stride - pad, j * stride - pad). The gradient of a "
-             "maximum goes to the first of equals.")
+  op.Comment(
+        "Out[n, c, i, j] = max or average of X[n, c] over the window at (i * stride - pad, j * "
+        "stride - pad). The gradient of a "
+        "maximum goes to the first of equals.")
       .Input(kX, "X", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
       .Output(kOut, "Out", "[N, C, H', W'], or [N, H', W', C]")
       .Attr(&PoolAttrs::pooling_type, "pooling_type", "max or avg", OneOf({"max", "avg"}))
-      .Attr(&PoolAttrs::ksize, "ksize", "the window, or with adaptive the output's size, [height, width]")
-      .Attr(&PoolAttrs::global_pooling, "global_pooling", "one window over the whole image; ksize and paddings do not count")
+      .Attr(&PoolAttrs::ksize, "ksize",
+            "the window, or with adaptive the output's size, [height, width]")
+      .Attr(&PoolAttrs::global_pooling, "global_pooling",
+            "one window over the whole image; ksize and paddings do not count")
       .Attr(&PoolAttrs::strides, "strides", "of the window, [height, width]", EachAtLeast(1))
-      .Attr(&PoolAttrs::paddings, "paddings", "[height, width] or [top, bottom, left, right]", EachAtLeast(0))
+      .Attr(&PoolAttrs::paddings, "paddings", "[height, width] or [top, bottom, left, right]",
+            EachAtLeast(0))
       .Attr(&PoolAttrs::exclusive, "exclusive", "an average does not count padding")
       .Attr(&PoolAttrs::adaptive, "adaptive", "windows share the image out evenly")
       .Attr(&PoolAttrs::ceil_mode, "ceil_mode", "a last window may reach beyond the padding")
-      .Attr(&PoolAttrs::data_format, "data_format", "the order of the axes", OneOf({"NCHW", "NHWC", "AnyLayout"}))
+      .Attr(&PoolAttrs::data_format, "data_format", "the order of the axes",
+            OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Attr(&PoolAttrs::padding_algorithm, "padding_algorithm", "SAME and VALID replace paddings",
             OneOf({"EXPLICIT", "SAME", "VALID"}))
       .Shape(InferShape)
       .KeepsLayout()
       .Grad([](GradBuilder& g) {
         bool max = g.attrs<PoolAttrs>().max();
-        g.Call("pool2d_grad", {max ? g.Input(kX) : g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        g.Call("pool2d_grad", {max ? g.Input(kX) : g.InputShape(kX), g.OutputGrad(kOut)},
+               {g.InputGrad(kX)})
+            .SameAttrs();
       });
 }
 
@@ -133,7 +146,9 @@ namespace grad {
 constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
 
 void DefinePool2dGrad(OpDef& op) {
-  op.Comment("X@GRAD: each Out@GRAD goes to the first maximum of its window, or evenly to the pixels averaged.")
+  op.Comment(
+        "X@GRAD: each Out@GRAD goes to the first maximum of its window, or evenly to the pixels "
+        "averaged.")
       .Input(kX, "X", "its shape; its values for a maximum")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
@@ -143,7 +158,8 @@ void DefinePool2dGrad(OpDef& op) {
       .KeepsLayout(true)
       .Grad([](GradBuilder& g) {  // linear in Out@GRAD; flat in X
         if (g.attrs<PoolAttrs>().max()) {
-          g.Call("pool2d_grad_grad", {g.Input(kX), g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+          g.Call("pool2d_grad_grad", {g.Input(kX), g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)})
+              .SameAttrs();
         } else {
           g.Call("pool2d", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
         }
@@ -157,7 +173,8 @@ struct Pool2dGradKernel {
     Tensor x = Ordered(ctx.In(kX), a), dy = Ordered(ctx.In(kOutGrad), a);
     kernels::PoolShape s = ShapeOf(x, a);
     T* dx = OrderedOut<T>(&ctx.Out(kXGrad), a);
-    a.max() ? kernels::MaxPoolBackward(x.data<T>(), dy.data<T>(), s, dx) : kernels::AvgPoolBackward(dy.data<T>(), s, dx);
+    a.max() ? kernels::MaxPoolBackward(x.data<T>(), dy.data<T>(), s, dx)
+            : kernels::AvgPoolBackward(dy.data<T>(), s, dx);
   }
 };
 }  // namespace grad
@@ -166,7 +183,8 @@ namespace grad_grad {
 constexpr int kX = 0, kV = 1, kResult = 0;
 
 void DefinePool2dGradGrad(OpDef& op) {
-  op.Comment("What pool2d_grad of a maximum gives Out@GRAD: V at the first maximum of each window of X.")
+  op.Comment(
+        "What pool2d_grad of a maximum gives Out@GRAD: V at the first maximum of each window of X.")
       .Input(kX, "X", "as of the forward call")
       .Input(kV, "X@GRAD@GRAD", "shape of X")
       .Output(kResult, "Out@GRAD@GRAD", "shape of Out")

@@ -27,7 +27,8 @@ void DefineSoftmax(OpDef& op) {
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .Attr(&SoftmaxAttrs::axis, "axis", "the axis whose elements sum to one, -rank <= axis < rank")
-      .Attr(&SoftmaxAttrs::data_format, "data_format", "of programs; axis counts the axes of X whatever it says",
+      .Attr(&SoftmaxAttrs::data_format, "data_format",
+            "of programs; axis counts the axes of X whatever it says",
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
       .ShareLoD(kX)
@@ -41,7 +42,8 @@ template <class T>
 struct SoftmaxKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Softmax(x.data<T>(), ShapeOf(x.dims(), ctx.attrs<SoftmaxAttrs>().axis), ctx.Out(kOut).mutable_data<T>());
+    kernels::Softmax(x.data<T>(), ShapeOf(x.dims(), ctx.attrs<SoftmaxAttrs>().axis),
+                     ctx.Out(kOut).mutable_data<T>());
   }
 };
 
@@ -59,7 +61,8 @@ void DefineSoftmaxGrad(OpDef& op) {
       .Grad([](GradBuilder& g) {  // linear and symmetric in Out@GRAD
         RecipeRef v = g.OutputGrad(kXGrad);
         g.Call("softmax_grad", {g.Input(kOut), v}, {g.InputGrad(kOutGrad)}).SameAttrs();
-        g.Call("softmax_grad_grad", {g.Input(kOut), g.Input(kOutGrad), v}, {g.InputGrad(kOut)}).SameAttrs();
+        g.Call("softmax_grad_grad", {g.Input(kOut), g.Input(kOutGrad), v}, {g.InputGrad(kOut)})
+            .SameAttrs();
       });
 }
 
@@ -67,7 +70,8 @@ template <class T>
 struct SoftmaxGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& y = ctx.In(kOut);
-    kernels::SoftmaxGrad(y.data<T>(), ctx.In(kOutGrad).data<T>(), ShapeOf(y.dims(), ctx.attrs<SoftmaxAttrs>().axis),
+    kernels::SoftmaxGrad(y.data<T>(), ctx.In(kOutGrad).data<T>(),
+                         ShapeOf(y.dims(), ctx.attrs<SoftmaxAttrs>().axis),
                          ctx.Out(kXGrad).mutable_data<T>());
   }
 };
@@ -77,8 +81,10 @@ namespace grad_grad {
 constexpr int kOut = 0, kOutGrad = 1, kV = 2, kResult = 0;
 
 void DefineSoftmaxGradGrad(OpDef& op) {
-  op.Comment("What softmax_grad gives its input Out: V * (Out@GRAD - sum(Out@GRAD * Out)) - Out@GRAD * sum(V * Out). "
-             "It has no gradient of its own: softmax can be differentiated twice.")
+  op.Comment(
+        "What softmax_grad gives its input Out: V * (Out@GRAD - sum(Out@GRAD * Out)) - Out@GRAD * "
+        "sum(V * Out). "
+        "It has no gradient of its own: softmax can be differentiated twice.")
       .Input(kOut, "Out", "result of softmax")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Input(kV, "X@GRAD@GRAD", "shape of Out")
@@ -92,7 +98,8 @@ struct SoftmaxGradGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& y = ctx.In(kOut);
     kernels::SoftmaxGradGrad(y.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.In(kV).data<T>(),
-                             ShapeOf(y.dims(), ctx.attrs<SoftmaxAttrs>().axis), ctx.Out(kResult).mutable_data<T>());
+                             ShapeOf(y.dims(), ctx.attrs<SoftmaxAttrs>().axis),
+                             ctx.Out(kResult).mutable_data<T>());
   }
 };
 }  // namespace grad_grad

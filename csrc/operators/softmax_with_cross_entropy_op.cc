@@ -20,14 +20,19 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineSoftmaxWithCrossEntropy(OpDef& op) {
-  op.Comment("Softmax = softmax(Logits) along axis, and Loss = -log(Softmax[Label]), or -sum(Label * log(Softmax)) with "
-             "soft_label; 0 where Label is ignore_index. Label gets no gradient.")
+  op.Comment(
+        "Softmax = softmax(Logits) along axis, and Loss = -log(Softmax[Label]), or -sum(Label * "
+        "log(Softmax)) with "
+        "soft_label; 0 where Label is ignore_index. Label gets no gradient.")
       .Input(kLogits, "Logits", "scores [..., C, ...], the classes along axis")
-      .Input(kLabel, "Label", "int64 or int32 classes, shaped as Logits with 1 class or without the axis; soft: as Logits")
+      .Input(kLabel, "Label",
+             "int64 or int32 classes, shaped as Logits with 1 class or without the axis; soft: as "
+             "Logits")
       .Output(kSoftmax, "Softmax", "shape of Logits", kIntermediate)
       .Output(kLoss, "Loss", "shape of Logits with 1 class")
       .Attr(&LossAttrs::soft_label, "soft_label", "Label holds distributions")
-      .Attr(&LossAttrs::numeric_stable_mode, "numeric_stable_mode", "of programs; the stable formula is always used")
+      .Attr(&LossAttrs::numeric_stable_mode, "numeric_stable_mode",
+            "of programs; the stable formula is always used")
       .Attr(&LossAttrs::ignore_index, "ignore_index", "a Label without loss or gradient")
       .Attr(&LossAttrs::axis, "axis", "the class axis")
       .MixedDTypes()
@@ -58,7 +63,8 @@ struct SoftmaxWithCrossEntropyKernel {
     kernels::Softmax(xd, s, ctx.Out(kSoftmax).mutable_data<T>(), loss);
     for (int64_t r = 0; r < s.rows(); ++r) {
       int64_t c = classes[r];
-      loss[r] = c == a.ignore_index ? T(0) : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
+      loss[r] = c == a.ignore_index ? T(0)
+                                    : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
     }
   }
   // `loss` holds log(sum(exp(x))).
@@ -80,8 +86,10 @@ namespace grad {
 constexpr int kLabel = 0, kSoftmax = 1, kLossGrad = 2, kSoftmaxGrad = 3, kLogitsGrad = 0;
 
 void DefineGrad(OpDef& op) {
-  op.Comment("Logits@GRAD = Loss@GRAD * (Softmax - onehot(Label)), 0 at ignore_index; with soft_label Loss@GRAD * (Softmax * "
-             "sum(Label) - Label). A gradient of Softmax itself is added as softmax_grad gives it.")
+  op.Comment(
+        "Logits@GRAD = Loss@GRAD * (Softmax - onehot(Label)), 0 at ignore_index; with soft_label "
+        "Loss@GRAD * (Softmax * "
+        "sum(Label) - Label). A gradient of Softmax itself is added as softmax_grad gives it.")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kSoftmax, "Softmax", "result of the forward call")
       .Input(kLossGrad, "Loss@GRAD", "shape of Loss", kDispensable)
@@ -93,13 +101,16 @@ void DefineGrad(OpDef& op) {
       .SameShape(kSoftmax, kLogitsGrad)
       .Grad([](GradBuilder& g) {
         RecipeRef v = g.OutputGrad(kLogitsGrad), a = g.Temp(), b = g.Temp();
-        g.Call("softmax_with_cross_entropy_grad_grad", {g.Input(kLabel), g.Input(kSoftmax), g.Input(kLossGrad), v},
+        g.Call("softmax_with_cross_entropy_grad_grad",
+               {g.Input(kLabel), g.Input(kSoftmax), g.Input(kLossGrad), v},
                {g.InputGrad(kLossGrad), a})
             .SameAttrs();
         if (g.HasInput(kSoftmaxGrad)) {
           AttrValue axis = g.attrs<LossAttrs>().axis;
-          g.Call("softmax_grad", {g.Input(kSoftmax), v}, {g.InputGrad(kSoftmaxGrad)}).Attr("axis", axis);
-          g.Call("softmax_grad_grad", {g.Input(kSoftmax), g.Input(kSoftmaxGrad), v}, {b}).Attr("axis", axis);
+          g.Call("softmax_grad", {g.Input(kSoftmax), v}, {g.InputGrad(kSoftmaxGrad)})
+              .Attr("axis", axis);
+          g.Call("softmax_grad_grad", {g.Input(kSoftmax), g.Input(kSoftmaxGrad), v}, {b})
+              .Attr("axis", axis);
         }
         g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kSoftmax)});
       });
@@ -184,9 +195,12 @@ void InferGradGradShape(InferContext& ctx) {
 }
 
 void DefineGradGrad(OpDef& op) {
-  op.Comment("What softmax_with_cross_entropy_grad gives Loss@GRAD, sum(V * (Softmax - onehot(Label))) over the classes, and "
-             "Softmax, Loss@GRAD * V; with soft_label as there. It has no gradient of its own: the loss can be "
-             "differentiated twice.")
+  op.Comment(
+        "What softmax_with_cross_entropy_grad gives Loss@GRAD, sum(V * (Softmax - onehot(Label))) "
+        "over the classes, and "
+        "Softmax, Loss@GRAD * V; with soft_label as there. It has no gradient of its own: the loss "
+        "can be "
+        "differentiated twice.")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kSoftmax, "Softmax", "result of the forward call")
       .Input(kLossGrad, "Loss@GRAD", "shape of Loss", kDispensable)

@@ -1,4 +1,5 @@
-// The geometry of sliding windows that convolution and pooling share: strides, paddings and their algorithms.
+// The geometry of sliding windows that convolution and pooling share: strides, paddings and their
+// algorithms.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +22,11 @@ struct Axis {
   }
 };
 
-// Paddings as attributes give them: [h, w] or [top, bottom, left, right]; replaced where the algorithm is SAME (as many
-// outputs as size / stride rounded up, the odd pixel behind) or VALID (none).
-inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string& algorithm, Axis* h, Axis* w) {
+// Paddings as attributes give them: [h, w] or [top, bottom, left, right]; replaced where the
+// algorithm is SAME (as many outputs as size / stride rounded up, the odd pixel behind) or VALID
+// (none).
+inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string& algorithm, Axis* h,
+                        Axis* w) {
   if (algorithm == "VALID") return;
   if (algorithm == "SAME") {
     for (Axis* a : {h, w}) {
@@ -36,7 +39,8 @@ inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string&
     return;
   }
   ENFORCE(paddings.size() == 2 || paddings.size() == 4, InvalidArgument,
-          "paddings must be [height, width] or [top, bottom, left, right], got ", paddings.size(), " numbers");
+          "paddings must be [height, width] or [top, bottom, left, right], got ", paddings.size(),
+          " numbers");
   bool four = paddings.size() == 4;
   h->before = paddings[0];
   h->after = four ? paddings[1] : paddings[0];
@@ -45,19 +49,24 @@ inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string&
 }
 
 inline void CheckAxis(const char* name, const Axis& a) {
-  ENFORCE(a.size < 0 || a.Padded() >= a.Reach(), InvalidArgument, "the window must fit into the padded input along the ", name,
-          ", got a window over ", a.Reach(), " of ", a.size, " + ", a.before, " + ", a.after);
+  ENFORCE(a.size < 0 || a.Padded() >= a.Reach(), InvalidArgument,
+          "the window must fit into the padded input along the ", name, ", got a window over ",
+          a.Reach(), " of ", a.size, " + ", a.before, " + ", a.after);
 }
 
 inline void CheckPair(const char* name, const std::vector<int32_t>& pair) {
-  ENFORCE(pair.size() == 2, InvalidArgument, name, " must hold two numbers, for height and width, got ", pair.size());
+  ENFORCE(pair.size() == 2, InvalidArgument, name,
+          " must hold two numbers, for height and width, got ", pair.size());
 }
 
 // NCHW sizes of an image tensor whose data_format may say otherwise.
 struct ImageDims {
   int64_t n, c, h, w;
   ImageDims(const Dims& d, bool channels_last)
-      : n(d[0]), c(channels_last ? d[3] : d[1]), h(channels_last ? d[1] : d[2]), w(channels_last ? d[2] : d[3]) {}
+      : n(d[0]),
+        c(channels_last ? d[3] : d[1]),
+        h(channels_last ? d[1] : d[2]),
+        w(channels_last ? d[2] : d[3]) {}
 };
 inline Dims MakeImageDims(int64_t n, int64_t c, int64_t h, int64_t w, bool channels_last) {
   return channels_last ? Dims{n, h, w, c} : Dims{n, c, h, w};

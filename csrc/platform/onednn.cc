@@ -42,7 +42,8 @@ const OneDnnApi* Load() {
   });
   if (!complete) return nullptr;
   if (api.dnnl_engine_create(&api.engine, dnnl_cpu, 0) != dnnl_success) return nullptr;
-  api.dnnl_set_primitive_cache_capacity(0);  // we keep ready primitives ourselves, in a bounded number
+  api.dnnl_set_primitive_cache_capacity(
+      0);  // we keep ready primitives ourselves, in a bounded number
   return &api;
 }
 
@@ -54,18 +55,19 @@ const OneDnnApi* OneDnn() {
   return api;
 }
 
-bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b,
-                int64_t ldb, float beta, float* c, int64_t ldc) {
+bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
+                int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
   const OneDnnApi* api = OneDnn();
   if (!api) return false;
-  CheckOneDnn(api->dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),
-              "a matrix product");
+  CheckOneDnn(
+      api->dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),
+      "a matrix product");
   return true;
 }
 #else
 const OneDnnApi* OneDnn() { return nullptr; }
-bool OneDnnGemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*,
-                int64_t) {
+bool OneDnnGemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
+                int64_t, float, float*, int64_t) {
   return false;
 }
 #endif

@@ -23,12 +23,16 @@ struct OneDnnApi {
   decltype(&::dnnl_memory_set_data_handle) dnnl_memory_set_data_handle = nullptr;
   decltype(&::dnnl_primitive_attr_create) dnnl_primitive_attr_create = nullptr;
   decltype(&::dnnl_primitive_attr_destroy) dnnl_primitive_attr_destroy = nullptr;
-  decltype(&::dnnl_primitive_attr_set_scratchpad_mode) dnnl_primitive_attr_set_scratchpad_mode = nullptr;
+  decltype(&::dnnl_primitive_attr_set_scratchpad_mode) dnnl_primitive_attr_set_scratchpad_mode =
+      nullptr;
   decltype(&::dnnl_primitive_desc_destroy) dnnl_primitive_desc_destroy = nullptr;
   decltype(&::dnnl_primitive_desc_query_md) dnnl_primitive_desc_query_md = nullptr;
-  decltype(&::dnnl_convolution_forward_primitive_desc_create) dnnl_convolution_forward_primitive_desc_create = nullptr;
-  decltype(&::dnnl_convolution_backward_data_primitive_desc_create) dnnl_convolution_backward_data_primitive_desc_create = nullptr;
-  decltype(&::dnnl_convolution_backward_weights_primitive_desc_create) dnnl_convolution_backward_weights_primitive_desc_create = nullptr;
+  decltype(&::dnnl_convolution_forward_primitive_desc_create)
+      dnnl_convolution_forward_primitive_desc_create = nullptr;
+  decltype(&::dnnl_convolution_backward_data_primitive_desc_create)
+      dnnl_convolution_backward_data_primitive_desc_create = nullptr;
+  decltype(&::dnnl_convolution_backward_weights_primitive_desc_create)
+      dnnl_convolution_backward_weights_primitive_desc_create = nullptr;
   decltype(&::dnnl_reorder_primitive_desc_create) dnnl_reorder_primitive_desc_create = nullptr;
   decltype(&::dnnl_primitive_create) dnnl_primitive_create = nullptr;
   decltype(&::dnnl_primitive_execute) dnnl_primitive_execute = nullptr;
@@ -56,9 +60,12 @@ struct OneDnnApi {
     f("dnnl_primitive_attr_set_scratchpad_mode", &dnnl_primitive_attr_set_scratchpad_mode);
     f("dnnl_primitive_desc_destroy", &dnnl_primitive_desc_destroy);
     f("dnnl_primitive_desc_query_md", &dnnl_primitive_desc_query_md);
-    f("dnnl_convolution_forward_primitive_desc_create", &dnnl_convolution_forward_primitive_desc_create);
-    f("dnnl_convolution_backward_data_primitive_desc_create", &dnnl_convolution_backward_data_primitive_desc_create);
-    f("dnnl_convolution_backward_weights_primitive_desc_create", &dnnl_convolution_backward_weights_primitive_desc_create);
+    f("dnnl_convolution_forward_primitive_desc_create",
+      &dnnl_convolution_forward_primitive_desc_create);
+    f("dnnl_convolution_backward_data_primitive_desc_create",
+      &dnnl_convolution_backward_data_primitive_desc_create);
+    f("dnnl_convolution_backward_weights_primitive_desc_create",
+      &dnnl_convolution_backward_weights_primitive_desc_create);
     f("dnnl_reorder_primitive_desc_create", &dnnl_reorder_primitive_desc_create);
     f("dnnl_primitive_create", &dnnl_primitive_create);
     f("dnnl_primitive_execute", &dnnl_primitive_execute);
@@ -71,7 +78,8 @@ struct OneDnnApi {
 inline void CheckOneDnn(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
   ENFORCE(status != dnnl_out_of_memory, ResourceExhausted, "oneDNN has no memory for ", what);
-  THROW(PreconditionNotMet, "oneDNN must be able to do ", what, ", got status ", static_cast<int>(status),
+  THROW(PreconditionNotMet, "oneDNN must be able to do ", what, ", got status ",
+        static_cast<int>(status),
         ". dygraph.set_flags({'kernel_library': 'plain'}) takes our own kernels");
 }
 

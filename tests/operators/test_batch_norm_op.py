@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from dygraph import _core
 
+from dygraph import _core
 from op_test import OpTest, rand
 
 

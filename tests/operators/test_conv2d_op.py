@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from dygraph import _core
 
+from dygraph import _core
 from op_test import OpTest, rand
 
 
@@ -200,7 +200,9 @@ def test_float32(library, case, layout):
 
 
 def test_same_call_same_bits(library):
-    x, w = (np.random.RandomState(0).rand(*s).astype("float32") for s in ((4, 16, 9, 9), (32, 16, 3, 3)))
+    x, w = (
+        np.random.RandomState(0).rand(*s).astype("float32") for s in ((4, 16, 9, 9), (32, 16, 3, 3))
+    )
     results = []
     for _ in range(3):
         vx, vw = _core.to_variable(x), _core.to_variable(w)
@@ -230,7 +232,10 @@ def test_same_call_same_bits(library):
     ],
 )
 def test_wrong_geometry(x, w, attrs, message):
-    slots = {"Input": _core.to_variable(np.ones(x, "float32")), "Filter": _core.to_variable(np.ones(w, "float32"))}
+    slots = {
+        "Input": _core.to_variable(np.ones(x, "float32")),
+        "Filter": _core.to_variable(np.ones(w, "float32")),
+    }
     with pytest.raises(ValueError, match=message):
         _core.run_op("conv2d", slots, attrs)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from dygraph import _core
 
+from dygraph import _core
 from op_test import OpTest, randomize_probability
 
 
@@ -60,11 +60,15 @@ class TestSoft(OpTest):
 
 def test_zero_probability_costs_much_but_not_infinity():
     x = _core.to_variable(np.array([[0.0, 1.0]], "float32"))
-    y = _core.run_op("cross_entropy", {"X": x, "Label": _core.to_variable(np.array([[0]]))}, {})["Y"]
+    y = _core.run_op("cross_entropy", {"X": x, "Label": _core.to_variable(np.array([[0]]))}, {})[
+        "Y"
+    ]
     np.testing.assert_allclose(y.numpy(), [[1e20]])
 
 
 def test_label_out_of_range():
     x = _core.to_variable(np.full((2, 3), 1 / 3, "float32"))
     with pytest.raises(IndexError, match=r"class in \[0, 3\).*got 3 at position 0"):
-        _core.run_op("cross_entropy", {"X": x, "Label": _core.to_variable(np.array([[3], [0]]))}, {})
+        _core.run_op(
+            "cross_entropy", {"X": x, "Label": _core.to_variable(np.array([[3], [0]]))}, {}
+        )

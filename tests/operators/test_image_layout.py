@@ -1,7 +1,8 @@
-"""Images stay channels-last from one convolution to the next, forward and backward; bits depend on no thread count."""
+"""Images stay channels-last from convolution to convolution; bits depend on no thread count."""
 
 import numpy as np
 import pytest
+
 from dygraph import _core
 
 
@@ -91,7 +92,9 @@ def test_memory_is_flat_over_many_shapes():
             x = _core.to_variable(np.ones((1, 4, h, wide), "float32"))
             _core.run_op("conv2d", {"Input": x, "Filter": w}, {})
 
-    run([(h, wide) for h in range(31, 63) for wide in range(31, 95)])  # 2048: the cache has been full
+    run(
+        [(h, wide) for h in range(31, 63) for wide in range(31, 95)]
+    )  # 2048: the cache has been full
     before = resident()
     run([(h, wide) for h in range(63, 95) for wide in range(31, 95)])
     assert resident() - before < 30 << 20

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from dygraph import _core
 
+from dygraph import _core
 from op_test import OpTest, rand
 
 
@@ -51,7 +51,9 @@ def run(array, **attrs):
 @pytest.mark.parametrize("shape,axis", [((4, 6), 1), ((64, 300), 1), ((5, 9, 300), 1)])
 def test_extreme_values(dtype, shape, axis):
     x = np.random.RandomState(0).uniform(-1, 1, shape).astype(dtype) * 300 + 1e4
-    np.testing.assert_allclose(run(x, axis=axis), softmax(x.astype("float64"), axis), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        run(x, axis=axis), softmax(x.astype("float64"), axis), rtol=1e-5, atol=1e-7
+    )
 
 
 def test_infinities_and_nan():
