@@ -5,11 +5,11 @@ import threading
 
 import numpy as np
 import pytest
-from models import MLP, numbers
 
 import dygraph
 import static
 from dygraph import _core, jit
+from program.models import MLP, numbers
 
 
 @pytest.fixture

@@ -11,12 +11,11 @@ import zlib
 
 import numpy as np
 import pytest
-from models import MLP, numbers
-from test_wire_bytes import pb  # noqa: F401  (a fixture)
 
 import dygraph
 import static
 from dygraph import _core, jit
+from program.models import MLP, numbers
 
 HEAD = 35  # bytes of the manifest before the program
 
@@ -64,7 +63,7 @@ def write(folder, program, weights):
     (folder / "__params__").write_bytes(weights)
 
 
-def tensor_bytes(pb, array, lod=()):  # noqa: F811
+def tensor_bytes(pb, array, lod=()):
     """One tensor of Fluid's stream."""
     desc = pb.VarType.TensorDesc(dims=array.shape)
     desc.data_type = {"float32": pb.VarType.FP32, "int64": pb.VarType.INT64}[str(array.dtype)]
@@ -75,7 +74,7 @@ def tensor_bytes(pb, array, lod=()):  # noqa: F811
     return out + struct.pack("<Ii", 0, len(data)) + data + array.tobytes()
 
 
-def test_files_are_those_of_the_format(saved, pb):  # noqa: F811
+def test_files_are_those_of_the_format(saved, pb):
     folder, model = saved
     assert sorted(os.listdir(folder)) == ["__model__", "__params__"]
     message = pb.ProgramDesc()
@@ -105,7 +104,7 @@ def test_saving_twice_gives_the_same_bytes(saved, tmp_path):
         assert (tmp_path / "a" / "b" / name).read_bytes() == (saved[0] / name).read_bytes()
 
 
-def test_weights_with_lod_of_other_types_and_sizes(pb, tmp_path):  # noqa: F811
+def test_weights_with_lod_of_other_types_and_sizes(pb, tmp_path):
     """Written by hand, packed dims included, and read back."""
     program = pb.ProgramDesc()
     block = program.blocks.add(idx=0, parent_idx=-1)
@@ -188,7 +187,7 @@ def test_mutated_models_with_fitting_checksums_work_or_raise(copy):
     assert 500 < refused < 1500
 
 
-def declare(pb, names, shape=(2,)):  # noqa: F811
+def declare(pb, names, shape=(2,)):
     program = pb.ProgramDesc()
     block = program.blocks.add(idx=0, parent_idx=-1)
     for name in names:
@@ -199,7 +198,7 @@ def declare(pb, names, shape=(2,)):  # noqa: F811
     return program
 
 
-def test_each_misfit_of_weights_has_its_error(pb, tmp_path):  # noqa: F811
+def test_each_misfit_of_weights_has_its_error(pb, tmp_path):
     one = tensor_bytes(pb, np.zeros(2, "float32"))
     cases = [
         (declare(pb, ["a", "b"]), one, "end before 'b', which is missing"),
@@ -225,7 +224,7 @@ def test_each_misfit_of_weights_has_its_error(pb, tmp_path):  # noqa: F811
             load(tmp_path)
 
 
-def test_a_huge_weight_is_refused_before_memory_is_taken(pb, tmp_path):  # noqa: F811
+def test_a_huge_weight_is_refused_before_memory_is_taken(pb, tmp_path):
     weights = tensor_bytes(pb, np.zeros(2, "float32"))
     desc = pb.VarType.TensorDesc(dims=[1 << 32])
     desc.data_type = pb.VarType.FP32
@@ -238,7 +237,7 @@ def test_a_huge_weight_is_refused_before_memory_is_taken(pb, tmp_path):  # noqa:
         load(tmp_path)
 
 
-def test_each_fault_of_a_program_has_its_error(pb, tmp_path):  # noqa: F811
+def test_each_fault_of_a_program_has_its_error(pb, tmp_path):
     def relu(change):
         program = declare(pb, ["x", "y"])
         block = program.blocks[0]

@@ -1,7 +1,6 @@
 """Program, blocks, operators and variables as Python sees them; bytes made by Python protobuf."""
 
 import pytest
-from test_wire_bytes import pb  # noqa: F401  (a fixture)
 
 import static
 from dygraph import _core
@@ -12,7 +11,7 @@ def parse(message):
     return Program.parse_from_string(message.SerializeToString())
 
 
-def add_var(pb, block, name, dims=(1,)):  # noqa: F811
+def add_var(pb, block, name, dims=(1,)):
     var = block.vars.add(name=name)
     var.type.type = pb.VarType.LOD_TENSOR
     var.type.lod_tensor.tensor.data_type = pb.VarType.FP32
@@ -20,7 +19,7 @@ def add_var(pb, block, name, dims=(1,)):  # noqa: F811
     return var
 
 
-def test_sum_and_split_of_the_documents(pb):  # noqa: F811
+def test_sum_and_split_of_the_documents(pb):
     message = pb.ProgramDesc()
     block = message.blocks.add(idx=0, parent_idx=-1)
     total = block.ops.add(type="sum")
@@ -44,7 +43,7 @@ def test_sum_and_split_of_the_documents(pb):  # noqa: F811
         second.output("X")
 
 
-def test_every_attribute_type(pb):  # noqa: F811
+def test_every_attribute_type(pb):
     message = pb.ProgramDesc()
     block = message.blocks.add(idx=0, parent_idx=-1)
     for i in range(1, 4):
@@ -70,7 +69,7 @@ def test_every_attribute_type(pb):  # noqa: F811
     assert type(got.attr("boolean")) is bool and type(got.attr("int")) is int
 
 
-def test_blocks_look_inside_out(pb):  # noqa: F811
+def test_blocks_look_inside_out(pb):
     """The documents' b = 1 outside, b = 2 inside."""
     message = pb.ProgramDesc()
     outer = message.blocks.add(idx=0, parent_idx=-1)
@@ -96,7 +95,7 @@ def test_blocks_look_inside_out(pb):  # noqa: F811
         program.block(-1)
 
 
-def test_a_variable_twice_in_a_block_raises_naming_both(pb):  # noqa: F811
+def test_a_variable_twice_in_a_block_raises_naming_both(pb):
     message = pb.ProgramDesc()
     block = message.blocks.add(idx=0, parent_idx=-1)
     for name in ("a", "b", "a"):
@@ -105,7 +104,7 @@ def test_a_variable_twice_in_a_block_raises_naming_both(pb):  # noqa: F811
         parse(message).desc.verify()
 
 
-def test_an_unknown_operator_names_its_neighbours(pb):  # noqa: F811
+def test_an_unknown_operator_names_its_neighbours(pb):
     message = pb.ProgramDesc()
     block = message.blocks.add(idx=0, parent_idx=-1)
     block.ops.add(type="reluu")
@@ -113,7 +112,7 @@ def test_an_unknown_operator_names_its_neighbours(pb):  # noqa: F811
         parse(message).desc.verify()
 
 
-def test_variables_of_every_type(pb):  # noqa: F811
+def test_variables_of_every_type(pb):
     message = pb.ProgramDesc()
     block = message.blocks.add(idx=0, parent_idx=-1)
     for name, number in pb.VarType.Type.items():
@@ -125,7 +124,7 @@ def test_variables_of_every_type(pb):  # noqa: F811
     assert [v.persistable for v in program.list_vars()][:2] == [True, False]
 
 
-def test_text_and_bytes_are_those_of_protobuf(pb):  # noqa: F811
+def test_text_and_bytes_are_those_of_protobuf(pb):
     message = pb.ProgramDesc()
     block = message.blocks.add(idx=0, parent_idx=-1)
     add_var(pb, block, "x", [-1, 3])
@@ -141,7 +140,7 @@ def test_text_and_bytes_are_those_of_protobuf(pb):  # noqa: F811
     assert repr(program) == "<Program of 1 blocks, 1 operators>"
 
 
-def test_a_new_program_has_one_empty_block(pb):  # noqa: F811
+def test_a_new_program_has_one_empty_block(pb):
     message = pb.ProgramDesc()
     message.blocks.add(idx=0, parent_idx=-1)
     program = static.Program()
@@ -149,7 +148,7 @@ def test_a_new_program_has_one_empty_block(pb):  # noqa: F811
     assert program.serialize_to_string() == message.SerializeToString()
 
 
-def test_parts_outlive_their_program(pb):  # noqa: F811
+def test_parts_outlive_their_program(pb):
     message = pb.ProgramDesc()
     message.blocks.add(idx=0, parent_idx=-1).ops.add(type="some_type")
     op = parse(message).block(0).ops[0]

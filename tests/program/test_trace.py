@@ -4,11 +4,11 @@ import inspect
 
 import numpy as np
 import pytest
-from models import MLP, ConvNet, numbers, run_in_child
 
 import dygraph
 import static
 from dygraph import _core, jit
+from program.models import MLP, ConvNet, numbers, run_in_child
 
 
 def var(*shape, seed=0):

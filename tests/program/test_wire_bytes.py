@@ -1,16 +1,12 @@
 """The program codec against Python protobuf: same bytes, same text, and only errors on damage."""
 
-import pathlib
 import random
 import struct
-import sys
 
 import pytest
-from grpc_tools import protoc
 
 from dygraph import _core
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHARACTERS = "abcXYZ019_@./ \"'\\\n\t\r\x01\x7f\x85é中\u2028😀"
 UNKNOWN = [
     b"\xa0\x06\x05",  # field 100, varint 5
@@ -19,21 +15,6 @@ UNKNOWN = [
     b"\xa1\x06\x01\x02\x03\x04\x05\x06\x07\x08",  # field 100, fixed64
     b"\xa3\x06\xa8\x06\x01\xa4\x06",  # field 100, a group holding field 101
 ]
-
-
-@pytest.fixture(scope="session")
-def pb(tmp_path_factory):
-    """The Python classes of framework.proto, made by protoc."""
-    out = tmp_path_factory.mktemp("proto")
-    folder = ROOT / "csrc" / "program"
-    status = protoc.main(["", f"-I{folder}", f"--python_out={out}", "framework.proto"])
-    assert status == 0
-    sys.path.insert(0, str(out))
-    try:
-        import framework_pb2
-    finally:
-        sys.path.remove(str(out))
-    return framework_pb2
 
 
 def text(rng, least=0):
