@@ -2,6 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <sstream>
@@ -23,6 +24,7 @@ struct Function {
   const OpInfo* op;
   int inputs, attrs;
   std::vector<PyObject*> names;  // interned: slots, then attributes
+  std::vector<int> order;        // positional arguments as numbers of names; empty: as they stand
   std::string name, doc;
   PyMethodDef def;
   bool returns_one;
@@ -73,6 +75,7 @@ void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* 
 void MoveToTwins(const Function& f, PyObject** bound) {
   for (auto [slot, attr] : f.twins) {
     PyObject* value = bound[slot];
+    if (!value && bound[attr] && IsVariable(bound[attr])) std::swap(bound[slot], bound[attr]);
     if (!value || value == Py_None || IsVariable(value)) continue;
     ENFORCE(!bound[attr], Type, f.name, ": the argument ", f.op->inputs[slot].python_name, " must be given once, got it twice");
     std::swap(bound[slot], bound[attr]);
@@ -111,8 +114,13 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
     PyObject* bound[kMost];
     int total = f.inputs + f.attrs;
     ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ", nargs);
-    for (Py_ssize_t i = 0; i < nargs; ++i) bound[i] = args[i];
-    for (int i = static_cast<int>(nargs); i < total; ++i) bound[i] = nullptr;
+    if (__builtin_expect(f.order.empty(), 1)) {
+      for (Py_ssize_t i = 0; i < nargs; ++i) bound[i] = args[i];
+      for (int i = static_cast<int>(nargs); i < total; ++i) bound[i] = nullptr;
+    } else {
+      for (int i = 0; i < total; ++i) bound[i] = nullptr;
+      for (Py_ssize_t i = 0; i < nargs; ++i) bound[f.order[i]] = args[i];
+    }
     if (kwnames) {
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
         PyObject* key = PyTuple_GET_ITEM(kwnames, k);
@@ -146,23 +154,37 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
   });
 }
 
+// Positional arguments are the slots that must be given, the attributes, the optional slots: scale(x, 2.0) reads as it should.
+// A slot that is one argument with an attribute stands where the attribute does.
+std::vector<int> PositionalOrder(const OpInfo& op) {
+  std::vector<int> order, optional;
+  int inputs = static_cast<int>(op.inputs.size());
+  for (int i = 0; i < inputs; ++i) (op.inputs[i].dispensable() ? optional : order).push_back(i);
+  for (size_t a = 0; a < op.attr_table.fields.size(); ++a) order.push_back(inputs + static_cast<int>(a));
+  order.insert(order.end(), optional.begin(), optional.end());
+  return order;
+}
+
 // signature, formula, slots, attributes: what help() shows.
 std::string Document(const OpInfo& op) {
   std::ostringstream signature, text;
   signature << op.type << "(";
   const char* comma = "";
-  for (const SlotInfo& s : op.inputs) {
-    signature << comma << s.python_name << (s.dispensable() ? "=None" : "");
-    comma = ", ";
-  }
-  for (size_t i = 0; i < op.attr_table.fields.size(); ++i) {
-    const AttrField& f = op.attr_table.fields[i];
-    AttrValue v = op.attr_table.Get(op.default_attrs->data(), static_cast<int>(i));
-    signature << comma << f.name << "=";
-    int number = f.is_dtype ? std::get<int32_t>(v) : 0;
-    if (f.is_dtype && number >= 0) signature << "'" << Name(DTypeFromWire(number)) << "'";
-    else if (f.is_dtype) signature << "None";
-    else signature << ToString(v);
+  int inputs = static_cast<int>(op.inputs.size());
+  for (int i : PositionalOrder(op)) {
+    if (i < inputs) {
+      const SlotInfo& s = op.inputs[i];
+      if (op.attr_table.Find(s.python_name) >= 0) continue;
+      signature << comma << s.python_name << (s.dispensable() ? "=None" : "");
+    } else {
+      const AttrField& f = op.attr_table.fields[i - inputs];
+      AttrValue v = op.attr_table.Get(op.default_attrs->data(), i - inputs);
+      int number = f.is_dtype ? std::get<int32_t>(v) : 0;
+      signature << comma << f.name << "=";
+      if (!f.is_dtype) signature << ToString(v);
+      else if (number < 0) signature << "None";
+      else signature << "'" << Name(DTypeFromWire(number)) << "'";
+    }
     comma = ", ";
   }
   text << signature.str() << ")\n--\n\n" << op.comment << "\n";
@@ -199,6 +221,8 @@ void AddOperatorFunctions(PyObject* module) {
     f->attrs = static_cast<int>(op->attr_table.fields.size());
     for (const SlotInfo& s : op->inputs) f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
     for (const AttrField& a : op->attr_table.fields) f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
+    f->order = PositionalOrder(*op);
+    if (std::is_sorted(f->order.begin(), f->order.end())) f->order.clear();
     for (int i = 0; i < f->inputs; ++i) {
       int attr = op->attr_table.Find(op->inputs[i].python_name);
       if (attr >= 0) f->twins.emplace_back(i, f->inputs + attr);

@@ -33,7 +33,7 @@ def python(code, **environment):
 class TestRegistry:
     def test_op_info(self):
         info = dygraph.op_info("scale")
-        assert info.type == "scale" and [s.name for s in info.inputs] == ["X"]
+        assert info.type == "scale" and [s.name for s in info.inputs] == ["X", "ScaleTensor"]
         assert [s.name for s in info.outputs] == ["Out"]
         defaults = {a.name: a.default for a in info.attrs}
         assert defaults["scale"] == 1.0 and defaults["bias"] == 0.0
