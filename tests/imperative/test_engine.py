@@ -317,14 +317,14 @@ def test_create_graph_leaves_no_cycle_behind():
 def test_a_python_backward_must_fit():
     x = var([1.0, 2.0])
     y = var([2.0, 4.0], grad=False)
-    _core.record_function("double", [x], [y], lambda g: g * 2.0)
+    _core.record_function("double", [x], [y], lambda saved, g: g * 2.0)
     backward(y)
     np.testing.assert_array_equal(x.grad.numpy(), [2.0, 2.0])
     for wrong, error in [
-        (lambda g: var([1.0], grad=False), ValueError),
-        (lambda g: (g, g), ValueError),
-        (lambda g: "text", TypeError),
-        (lambda g: _core.to_variable(np.float32([1, 1])), ValueError),
+        (lambda saved, g: var([1.0], grad=False), ValueError),
+        (lambda saved, g: (g, g), ValueError),
+        (lambda saved, g: "text", TypeError),
+        (lambda saved, g: _core.to_variable(np.float32([1, 1])), ValueError),
     ]:
         y = var([2.0, 4.0], grad=False)
         _core.record_function("double", [x], [y], wrong)
