@@ -1,7 +1,9 @@
 """Random bad calls of every operator: errors must be Python's, nothing may crash the process.
 
-Each group of operators runs in a child process that may take little memory beyond what the import took. A call follows from
-the operator's name and a number alone; `python tests/test_fuzz_operators.py TYPE NUMBER` makes it again.
+Each group of operators runs in a child process that may take little memory beyond the import's. A
+call follows from the operator's name and a number alone, and this makes it again::
+
+    python tests/test_fuzz_operators.py TYPE NUMBER
 """
 
 import os
@@ -31,10 +33,34 @@ DTYPES = ["float32", "float64", "int32", "int64", "bool", "uint8", "int8", "int1
 SIZES = [0, 1, 1, 2, 2, 3, 3, 4, 5, 8]
 WILD_SIZES = [2**31 - 1, 2**31, 2**32 + 1, 2**40, 2**61, 2**62]
 SMALL_INTS = [-3, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 5]
-WILD_INTS = [2**31 - 1, -(2**31), 2**31, 2**63 - 1, -(2**63), 2**63, 10**6, 123456789, 2**40, -(2**40)]
+WILD_INTS = [
+    2**31 - 1,
+    -(2**31),
+    2**31,
+    2**63 - 1,
+    -(2**63),
+    2**63,
+    10**6,
+    123456789,
+    2**40,
+    -(2**40),
+]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, float("nan"), float("inf"), float("-inf"), 3e38, 1e-45]
 TEXTS = ["", "x", "max", "avg", "NCHW", "NHWC", "SAME", "VALID", "sum", "mean", "\0", "é" * 100]
-GARBAGE = [None, "text", 3, 2.5, [], [None], {}, object(), b"bytes", np.zeros((2, 2)), (1, "a"), True]
+GARBAGE = [
+    None,
+    "text",
+    3,
+    2.5,
+    [],
+    [None],
+    {},
+    object(),
+    b"bytes",
+    np.zeros((2, 2)),
+    (1, "a"),
+    True,
+]
 
 
 def some_shape(r):

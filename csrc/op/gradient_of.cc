@@ -14,7 +14,9 @@ int FindInput(const OpInfo& op, const std::string& name) {
   return -1;
 }
 
-const std::string& AttrsOwner(const OpInfo& op) { return op.attrs_of.empty() ? op.type : op.attrs_of; }
+const std::string& AttrsOwner(const OpInfo& op) {
+  return op.attrs_of.empty() ? op.type : op.attrs_of;
+}
 
 const Dims* DimsAt(const Call& call, int slot, int i) {
   const Value* v = slot < 0 ? nullptr : call.in.at(slot, i);
@@ -23,8 +25,8 @@ const Dims* DimsAt(const Call& call, int slot, int i) {
 
 void Compare(const Call& call, int slot, int i, const Dims& must, const std::string& of) {
   const Dims* given = DimsAt(call, slot, i);
-  ENFORCE(!given || *given == must, InvalidArgument, "Input(", call.op->inputs[slot].name, ") must have the shape of ", of,
-          ", ", must, ", got ", *given);
+  ENFORCE(!given || *given == must, InvalidArgument, "Input(", call.op->inputs[slot].name,
+          ") must have the shape of ", of, ", ", must, ", got ", *given);
 }
 
 // The forward call these inputs tell of, asked for the shapes of its outputs.
@@ -32,7 +34,8 @@ void CheckAgainstRule(const Call& call, const GradientOf& link) {
   const OpInfo& forward = *link.forward;
   Call asked;
   asked.op = &forward;
-  asked.attrs = AttrsOwner(*call.op) == AttrsOwner(forward) ? call.attrs : forward.default_attrs->data();
+  asked.attrs =
+      AttrsOwner(*call.op) == AttrsOwner(forward) ? call.attrs : forward.default_attrs->data();
   DType dtype = DType::kUnset;
   for (int from : link.inputs) {
     for (int i = 0; i < (from < 0 ? 0 : call.in.count(from)); ++i) {
@@ -47,7 +50,8 @@ void CheckAgainstRule(const Call& call, const GradientOf& link) {
   std::vector<int> counts;
   for (size_t s = 0; s < forward.outputs.size(); ++s) {
     int n = 1;
-    for (int from : {link.outputs[s], link.grads[s]}) n = from < 0 ? n : std::max(n, call.in.count(from));
+    for (int from : {link.outputs[s], link.grads[s]})
+      n = from < 0 ? n : std::max(n, call.in.count(from));
     counts.push_back(n);
     count += static_cast<size_t>(n);
   }
@@ -75,7 +79,8 @@ void CheckAgainstRule(const Call& call, const GradientOf& link) {
 GradientOf LinkGradient(const OpInfo& op, const OpInfo& forward) {
   GradientOf link;
   link.forward = &forward;
-  link.shape_follows = forward.shape_rule && (!forward.attr_table.size || AttrsOwner(op) == AttrsOwner(forward));
+  link.shape_follows =
+      forward.shape_rule && (!forward.attr_table.size || AttrsOwner(op) == AttrsOwner(forward));
   for (const SlotInfo& s : forward.inputs) {
     link.inputs.push_back(FindInput(op, s.name));
     // A slot that may be absent and that we never see may have decided the shape.

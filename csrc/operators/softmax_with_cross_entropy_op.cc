@@ -82,8 +82,24 @@ struct SoftmaxWithCrossEntropyKernel {
   }
 };
 
+// What comes into a gradient must fit the forward call, also where somebody else than the tape calls.
+Dims CheckGradient(const InferContext& ctx, int label, int softmax, int loss_grad, int like_softmax, const char* name) {
+  const LossAttrs& a = ctx.attrs<LossAttrs>();
+  Dims loss = labels::InferLoss(ctx, softmax, "Softmax", label, a.axis, a.soft_label);
+  ENFORCE(!ctx.HasInput(loss_grad) || ctx.dims(loss_grad) == loss, InvalidArgument,
+          "Loss@GRAD must have the shape of Loss, ", loss, ", got ", ctx.dims(loss_grad));
+  ENFORCE(!ctx.HasInput(like_softmax) || ctx.dims(like_softmax) == ctx.dims(softmax), InvalidArgument, name,
+          " must have the shape of Softmax, ", ctx.dims(softmax), ", got ", ctx.dims(like_softmax));
+  return loss;
+}
+
 namespace grad {
 constexpr int kLabel = 0, kSoftmax = 1, kLossGrad = 2, kSoftmaxGrad = 3, kLogitsGrad = 0;
+
+void InferGradShape(InferContext& ctx) {
+  CheckGradient(ctx, kLabel, kSoftmax, kLossGrad, kSoftmaxGrad, "Softmax@GRAD");
+  ctx.SetOutput(kLogitsGrad, ctx.dims(kSoftmax));
+}
 
 void DefineGrad(OpDef& op) {
   op.Comment(
@@ -98,7 +114,7 @@ void DefineGrad(OpDef& op) {
       .AttrsOf("softmax_with_cross_entropy")
       .MixedDTypes()
       .KernelDTypeOf(kSoftmax)
-      .SameShape(kSoftmax, kLogitsGrad)
+      .Shape(InferGradShape)
       .Grad([](GradBuilder& g) {
         RecipeRef v = g.OutputGrad(kLogitsGrad), a = g.Temp(), b = g.Temp();
         g.Call("softmax_with_cross_entropy_grad_grad",
@@ -147,6 +163,7 @@ struct GradKernel {
       });
     }
     labels::ClassLabels classes(label);
+    classes.Check(s.n, a.ignore_index);
     int64_t ignored = a.ignore_index;
     kernels::ParallelRows(s.outer, s.n * s.inner, [=](int64_t begin, int64_t end) {
       kernels::Simd([=] {
@@ -187,11 +204,8 @@ namespace grad_grad {
 constexpr int kLabel = 0, kSoftmax = 1, kLossGrad = 2, kV = 3, kLossResult = 0, kSoftmaxResult = 1;
 
 void InferGradGradShape(InferContext& ctx) {
-  const Dims& softmax = ctx.dims(kSoftmax);
-  Dims loss = softmax;
-  loss[NormalizeAxis(ctx.attrs<LossAttrs>().axis, softmax.rank())] = 1;
-  ctx.SetOutput(kLossResult, loss);
-  ctx.SetOutput(kSoftmaxResult, softmax);
+  ctx.SetOutput(kLossResult, CheckGradient(ctx, kLabel, kSoftmax, kLossGrad, kV, "Logits@GRAD@GRAD"));
+  ctx.SetOutput(kSoftmaxResult, ctx.dims(kSoftmax));
 }
 
 void DefineGradGrad(OpDef& op) {
@@ -222,6 +236,7 @@ struct GradGradKernel {
     const T *yd = y.data<T>(), *v = ctx.In(kV).data<T>();
     const Tensor* g = ctx.InOrNull(kLossGrad);
     Tensor *to_loss = ctx.OutOrNull(kLossResult), *to_softmax = ctx.OutOrNull(kSoftmaxResult);
+    if (!a.soft_label) labels::ClassLabels(label).Check(s.n, a.ignore_index);
     for (int64_t r = 0; r < s.rows(); ++r) {
       int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
       T mass = 1, dot = 0;

@@ -153,3 +153,26 @@ def test_channels_last_twin_follows_writes():
     np.testing.assert_array_equal(x.numpy(), values)
     _core.set_value(x, values + 1)
     np.testing.assert_array_equal(x.numpy(), values + 1)
+
+
+def test_a_hundred_steps_copy_no_parameter():
+    """The step writes into the parameter's own block and makes no other; a sharer gets a copy."""
+    w = var(np.ones(1 << 14), grad=True)
+    g, rate = var(np.ones(1 << 14)), var([0.125])
+    step = _core.UpdateCall("sgd")
+    values = {"Param": w, "Grad": g, "LearningRate": rate}
+    entry = tuple(values.get(slot) for slot in step.slots)
+    step.run([entry])
+    block, place = _core.data_pointer(w), _core.CPUPlace()
+    allocated, used = _core.memory.stats(place)["total_allocs"], _core.memory.used(place)
+    for _ in range(100):
+        step.run([entry])
+        assert _core.data_pointer(w) == block
+    assert _core.memory.stats(place)["total_allocs"] == allocated
+    assert _core.memory.used(place) == used
+    np.testing.assert_array_equal(w.numpy(), np.full(1 << 14, 1 - 101 * 0.125))
+    kept = w.detach()
+    step.run([entry])
+    assert _core.data_pointer(w) != block
+    np.testing.assert_array_equal(kept.numpy(), np.full(1 << 14, 1 - 101 * 0.125))
+    assert not w.stop_gradient and w.is_leaf

@@ -22,7 +22,9 @@ def test_sum_of_two_types(a, b):
     x, y = _core.to_variable(np.ones(2, a)), _core.to_variable(np.ones(2, b))
     meet = expected(a, b)
     if meet in ("bool", "float16"):
-        pytest.raises(NotImplementedError, lambda: x + y).match("elementwise_add.*there must be a kernel")
+        pytest.raises(NotImplementedError, lambda: x + y).match(
+            "elementwise_add.*there must be a kernel"
+        )
         return
     out = x + y
     assert out.dtype.name == meet
@@ -42,13 +44,23 @@ def test_arrays_come_back_as_they_went(dtype):
 
 def test_strange_arrays():
     base = np.arange(24.0).reshape(2, 3, 4)
-    for a in (base[:, ::2], base.T, base[::-1], base[..., ::-2], np.broadcast_to(base[0], (3, 3, 4)),
-              np.asfortranarray(base), np.zeros((0, 3)), np.float64(3)):  # fmt: skip
+    views = [base[:, ::2], base.T, base[::-1], base[..., ::-2], np.asfortranarray(base)]
+    for a in [*views, np.broadcast_to(base[0], (3, 3, 4)), np.zeros((0, 3)), np.float64(3)]:
         np.testing.assert_array_equal(_core.to_variable(a).numpy(), a)
 
 
-@pytest.mark.parametrize("a", [np.array(["a"]), np.array([object()]), np.array([1j]), np.ones(2, ">f8"),
-                               np.array(["2020-01-01"], "datetime64[D]"), object(), "text"])  # fmt: skip
+NO_TENSORS = [
+    np.array(["a"]),
+    np.array([object()]),
+    np.array([1j]),
+    np.ones(2, ">f8"),
+    np.array(["2020-01-01"], "datetime64[D]"),
+    object(),
+    "text",
+]
+
+
+@pytest.mark.parametrize("a", NO_TENSORS)
 def test_arrays_that_are_no_tensors(a):
     with pytest.raises(TypeError) as e:
         _core.to_variable(a)

@@ -145,9 +145,19 @@ def test_none_is_no_variable():
 
 def test_a_variable_without_a_value_says_so():
     empty = _core.Variable()
-    for ask in (lambda: empty.shape, lambda: empty.dtype, empty.numpy, empty.item,
-                lambda: empty + 1.0, lambda: float(empty), lambda: bool(empty),
-                lambda: _core.view(empty), lambda: _core.lod(empty), lambda: empty.place):  # fmt: skip
+    asks = [
+        lambda: empty.shape,
+        lambda: empty.dtype,
+        lambda: empty.place,
+        empty.numpy,
+        empty.item,
+        lambda: empty + 1.0,
+        lambda: float(empty),
+        lambda: bool(empty),
+        lambda: _core.view(empty),
+        lambda: _core.lod(empty),
+    ]
+    for ask in asks:
         with pytest.raises((TypeError, RuntimeError)) as e:
             ask()
         assert isinstance(e.value, _core.DygraphError)
