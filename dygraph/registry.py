@@ -137,9 +137,11 @@ def load_library(path):
     Examples
     --------
     >>> import dygraph
-    >>> dygraph.load_library("no_such_library.so")
-    Traceback (most recent call last):
-    dygraph.errors.MissingFileError: ...
+    >>> try:
+    ...     dygraph.load_library("no_such_library.so")
+    ... except FileNotFoundError as error:
+    ...     print(error)
+    the library to load must exist and be readable, got 'no_such_library.so'
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"load_library: path must be a path, got {kind_of(path)}")
