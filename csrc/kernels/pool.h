@@ -247,6 +247,93 @@ void AvgPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y) {
                    });
 }
 
+// Windows that lie side by side without gap, overlap or rest: every pixel is written once.
+inline bool Tiles(const PoolAxis& axis) {
+  int64_t size = axis.out() == 0 ? 0 : axis.in / axis.out();
+  for (int64_t o = 0; o < axis.out(); ++o) {
+    if (axis.begin[o] != o * size || axis.end[o] != (o + 1) * size) return false;
+  }
+  return size > 0 && size * axis.out() == axis.in;
+}
+
+template <class T>
+void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx) {
+  const PoolShape* p = &shape;
+  auto window = [=](int64_t image, int64_t i, int64_t j, int64_t c, auto n)
+                    __attribute__((always_inline)) {
+                      const PoolShape& s = *p;
+                      T value[kPoolTile];
+                      int32_t at[kPoolTile];
+                      MaxWindow(s, x, image, i, j, c, n, value, at);
+                      const T* from = dy + (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+                      T* plane = dx + image * s.InPixels() * s.channels + c;
+                      for (int64_t h = s.h.begin[i]; h < s.h.end[i]; ++h) {
+                        for (int64_t w = s.w.begin[j]; w < s.w.end[j]; ++w) {
+                          int32_t pixel = static_cast<int32_t>(h * s.w.in + w);
+                          T* to = plane + pixel * s.channels;
+                          for (int64_t k = 0; k < n; ++k) to[k] = at[k] == pixel ? from[k] : T(0);
+                        }
+                      }
+                    };
+  int64_t oh = shape.h.out(), ow = shape.w.out();
+  ParallelRows(shape.images * oh, shape.w.in * shape.channels * 8, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t j = 0; j < ow; ++j) {
+          // The lanes beyond the channels stay within the row of pixels: later windows put them right.
+          bool lanes = p->channels <= kPoolLanes && (p->w.in - p->w.end[j] + 1) * p->channels >= kPoolLanes &&
+                       (ow - j) * p->channels >= kPoolLanes;
+          if (lanes) {
+            window(r / oh, r % oh, j, int64_t{0}, PoolLanes());
+            continue;
+          }
+          for (int64_t c = 0; c < p->channels; c += kPoolTile) {
+            window(r / oh, r % oh, j, c, std::min(kPoolTile, p->channels - c));
+          }
+        }
+      }
+    });
+  });
+}
+
+// Channels last, no index: the rows of a window first, whole lines at a time, then its columns.
+template <class T>
+void MaxPoolColumns(const T* x, const PoolShape& shape, T* y) {
+  constexpr int64_t kLine = 4096;  // values of a line worked on together
+  const PoolShape* p = &shape;
+  auto larger = [](T a, T b) { return ((b > a) | (b != b)) & (a == a) ? b : a; };  // NaN wins
+  int64_t oh = shape.h.out(), ow = shape.w.out(), channels = shape.channels;
+  ParallelRows(shape.images * oh, shape.w.in * channels * 4, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      T line[kLine + kPoolLanes];
+      for (int64_t r = begin; r < end; ++r) {
+        int64_t h0 = p->h.begin[r % oh], h1 = p->h.end[r % oh], width = p->w.in * channels;
+        const T* rows = x + (r / oh) * p->InPixels() * channels;
+        for (int64_t k = 0; k < width; ++k) line[k] = rows[h0 * width + k];
+        for (int64_t h = h0 + 1; h < h1; ++h) {
+          DYGRAPH_IVDEP
+          for (int64_t k = 0; k < width; ++k) line[k] = larger(line[k], rows[h * width + k]);
+        }
+        T* to = y + r * ow * channels;
+        for (int64_t j = 0; j < ow; ++j, to += channels) {
+          const T* first = line + p->w.begin[j] * channels;
+          int64_t taps = p->w.end[j] - p->w.begin[j];
+          auto column = [=](auto n) __attribute__((always_inline)) {
+            T value[kPoolLanes];
+            for (int64_t k = 0; k < n; ++k) value[k] = first[k];
+            for (int64_t t = 1; t < taps; ++t) {
+              for (int64_t k = 0; k < n; ++k) value[k] = larger(value[k], first[t * channels + k]);
+            }
+            for (int64_t k = 0; k < n; ++k) to[k] = value[k];
+          };
+          // Lanes beyond the channels belong to the next outputs of this row, which come later.
+          (ow - j) * channels >= kPoolLanes ? column(PoolLanes()) : column(channels);
+        }
+      }
+    });
+  });
+}
+
 }  // namespace detail
 
 // y = max of each window; `index`, where given, gets the pixel (h * width + w) it came from.
@@ -256,6 +343,10 @@ void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr)
     int64_t longest = detail::LongestWindow(shape.w);
     if (longest > 0 && detail::LongestWindow(shape.h) > 0)
       return detail::MaxPoolLines(x, shape, longest, y, index);
+  }
+  if (!index && shape.channels > 1 && shape.channels <= detail::kPoolLanes && shape.w.in * shape.channels <= 4096 &&
+      detail::LongestWindow(shape.w) > 0 && detail::LongestWindow(shape.h) > 0) {
+    return detail::MaxPoolColumns(x, shape, y);
   }
   detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
                                  auto n) __attribute__((always_inline)) {
@@ -273,6 +364,9 @@ void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr)
 // dx from dy by the first maximum of each window of x.
 template <class T>
 void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
+  if (shape.channels > 1 && detail::Tiles(shape.h) && detail::Tiles(shape.w)) {
+    return detail::MaxPoolBackwardTiled(x, dy, shape, dx);
+  }
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
   detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j,
                                    int64_t c, auto n) __attribute__((always_inline)) {
