@@ -192,6 +192,14 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   }
   out.Allocate(t.dims(), t.dtype(), t.place(), layout);
   out.SetLoD(t.lod_ref());
+  if (t.numel() == 0) return out;
+  if (t.place() != CPUPlace()) {  // the host transposes, and it cannot read a device's memory
+    DeviceContext& device = GetDeviceContext(t.place());
+    Tensor host(t.dims(), t.dtype(), CPUPlace(), t.layout());
+    device.CopyToHost(host.mutable_raw_data(), t.raw_data(), t.bytes());
+    device.CopyFromHost(out.mutable_raw_data(), ToLayout(host, layout).raw_data(), t.bytes());
+    return out;
+  }
   int64_t n = t.dim(0), channels = t.dim(1), area = Numel(t.dims(), 2, t.rank());
   bool to_last = layout == Layout::kNHWC;
   int64_t rows = to_last ? channels : area, cols = to_last ? area : channels;
