@@ -23,14 +23,14 @@ class Run {
     if (!slot) {
       slot = std::move(grad);
     } else {
-      Sum(&slot, grad);
+      AddGradient(&slot, grad, !options_.create_graph && slot->unique());
     }
   }
 
   // Takes the newest waiting node.
   bool Next(Ref<Node>* node, GradList* grads) {
     if (heap_.empty()) return false;
-    std::pop_heap(heap_.begin(), heap_.end(), Older);
+    std::pop_heap(heap_.begin(), heap_.end(), older_);
     uint32_t i = heap_.back();
     heap_.pop_back();
     *node = std::move(waiting_[i].node);
@@ -71,7 +71,7 @@ class Run {
       waiting_[i].grads.clear();
       waiting_[i].grads.resize(node->outputs());
       heap_.push_back(i);
-      std::push_heap(heap_.begin(), heap_.end(), Older);
+      std::push_heap(heap_.begin(), heap_.end(), older_);
     }
     last_node_ = node.get();
     last_ = it->second;
@@ -82,26 +82,11 @@ class Run {
     if (last_node_ == node) last_node_ = nullptr;
   }
 
-  void Sum(Ref<Variable>* sum, const Ref<Variable>& term) {
-    static const OpInfo& op = GetOp("sum");
-    SlotList<Variable> in;
-    in.Push(sum->get());
-    in.Push(term.get());
-    in.Close();
-    SlotList<Variable> target;
-    target.Add(sum->get());
-    OpOptions run;
-    if (!options_.create_graph && (*sum)->unique()) run.targets = &target;
-    Outputs out;
-    RunOp(op, op.default_attrs, in, &out, run);
-    *sum = std::move(out.owned[0]);
-  }
-
   const PlayOptions& options_;
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> free_;
   std::vector<uint32_t> heap_;
-  Order Older{&waiting_};
+  Order older_{&waiting_};
   std::unordered_map<Node*, uint32_t> index_;
   Node* last_node_ = nullptr;
   uint32_t last_ = 0;

@@ -11,8 +11,13 @@ namespace dygraph {
 namespace {
 std::atomic<uint64_t> next_seq{1};
 
-// dW.sum-like addition in arrival order, through the door; in place when nobody else sees the first operand.
-void AddInto(Ref<Variable>* sum, const Ref<Variable>& term) {
+// What a variable collects over several passes: it stays the same variable unless passes are recorded.
+void Accumulate(Ref<Variable>* sum, const Ref<Variable>& term) {
+  AddGradient(sum, term, !CurrentThread().grad_enabled && (*sum)->IsLeaf());
+}
+}  // namespace
+
+void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first) {
   static const OpInfo& op = GetOp("sum");
   SlotList<Variable> in;
   in.Push(sum->get());
@@ -21,13 +26,11 @@ void AddInto(Ref<Variable>* sum, const Ref<Variable>& term) {
   SlotList<Variable> target;
   target.Add(sum->get());
   OpOptions options;
-  bool in_place = !CurrentThread().grad_enabled && (*sum)->IsLeaf();
-  if (in_place) options.targets = &target;
+  if (into_first) options.targets = &target;
   Outputs out;
   RunOp(op, op.default_attrs, in, &out, options);
   *sum = std::move(out.owned[0]);
 }
-}  // namespace
 
 Node::Node(uint32_t outputs) : seq_(next_seq.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {}
 
@@ -92,7 +95,7 @@ void Node::RunHooks(GradList* grads) const {
       Ref<Variable>& grad = (*grads)[r.output];
       if (!grad) continue;
       if (r.grad) {
-        AddInto(&r.grad, grad);
+        Accumulate(&r.grad, grad);
       } else {
         r.grad = CurrentThread().grad_enabled ? grad : grad->Detach();
       }
@@ -127,7 +130,7 @@ void Node::ClearRetainedGrad(uint32_t output) {
 void LeafNode::Play(GradList& output_grads, GradList*, const PlayOptions& options) {
   if (!options.accumulate_leaves || abandoned_ || !output_grads[0]) return;
   if (grad) {
-    AddInto(&grad, output_grads[0]);
+    Accumulate(&grad, output_grads[0]);
   } else if (options.create_graph) {
     grad = std::move(output_grads[0]);
   } else {

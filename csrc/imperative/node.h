@@ -28,6 +28,10 @@ struct Edge {
 using Hook = std::function<Ref<Variable>(const Ref<Variable>&)>;
 using GradList = SmallVector<Ref<Variable>, 2>;
 
+// *sum = *sum + term, through the door. `into_first`: the first operand's variable takes the sum, in
+// its own storage if nobody shares that.
+void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first);
+
 struct PlayOptions {
   bool retain_graph = false;
   bool create_graph = false;
@@ -53,7 +57,6 @@ class Node : public RefCounted<Node> {
   void VisitHookOwners(void (*visit)(void* owner, void* arg), void* arg) const;
   bool RemoveHook(uint64_t handle);
   void RunHooks(GradList* output_grads) const;
-  bool has_hooks() const { return static_cast<bool>(hooks_); }
   void ClearHooks() { hooks_.reset(); }
   // Asked for by Variable.retain_grad: where the gradient of an intermediate is put.
   void RetainGrad(uint32_t output);
