@@ -211,7 +211,13 @@ DType DTypeFromPython(PyObject* o) {
     if (name == "float") name = "float32";
     return DTypeFromName(name);
   }
-  if (PyLong_Check(o) && !PyBool_Check(o)) return DTypeFromWire(static_cast<int>(PyLong_AsLong(o)));
+  if (PyLong_Check(o) && !PyBool_Check(o)) {
+    int overflow = 0;
+    long number = PyLong_AsLongAndOverflow(o, &overflow);
+    ENFORCE(!overflow && number == static_cast<int>(number), InvalidArgument,
+            "the number of an element type must be one of VarType.Type, got a larger int");
+    return DTypeFromWire(static_cast<int>(number));
+  }
   py::handle h(o);
   if (py::isinstance<PyDType>(h)) return h.cast<PyDType&>().dtype;
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::kFloat32;
@@ -274,11 +280,9 @@ int64_t IntFrom(PyObject* o, const AttrField& field) {
     return v;
   }
   if (PyIndex_Check(o)) {
-    PyObject* i = PyNumber_Index(o);
+    py::object i = py::reinterpret_steal<py::object>(PyNumber_Index(o));
     if (!i) ThrowPythonError();
-    int64_t v = IntFrom(i, field);
-    Py_DECREF(i);
-    return v;
+    return IntFrom(i.ptr(), field);
   }
   THROW(Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
 }

@@ -147,10 +147,23 @@ int SetAttr(PyObject* self, PyObject* name, PyObject* value) {
 
 // Numbers -------------------------------------------------------------------------------------------------------------
 
-const OpInfo& Op(const char* type) { return GetOp(type); }
+// Looked up while the module loads: a number slot is called from C, where no exception may pass.
+struct NumberOperators {
+  const OpInfo &add = GetOp("elementwise_add"), &subtract = GetOp("elementwise_sub"),
+               &multiply = GetOp("elementwise_mul"), &divide = GetOp("elementwise_div"),
+               &matmul = GetOp("matmul_v2"), &power = GetOp("elementwise_pow"),
+               &power_of_number = GetOp("pow"), &scale = GetOp("scale"), &cast = GetOp("cast");
+  const OpInfo* compare[6] = {&GetOp("less_than"), &GetOp("less_equal"),   &GetOp("equal"),
+                              &GetOp("not_equal"), &GetOp("greater_than"), &GetOp("greater_equal")};
+};
+
+const NumberOperators& Operators() {
+  static const NumberOperators operators;
+  return operators;
+}
 
 Ref<Variable> CastTo(Variable& x, DType dtype) {
-  static const OpInfo& op = Op("cast");
+  const OpInfo& op = Operators().cast;
   Ref<Attrs> attrs = Attrs::Make(op.attr_table);
   attrs->Set("in_dtype", static_cast<int32_t>(ToWire(x.value().dtype())));
   attrs->Set("out_dtype", static_cast<int32_t>(ToWire(dtype)));
@@ -219,7 +232,7 @@ bool FitsScale(Variable& x, PyObject* number, float* value) {
 }
 
 PyObject* Scaled(Variable& x, float scale, float bias) {
-  static const OpInfo& op = Op("scale");
+  const OpInfo& op = Operators().scale;
   static const int kScale = op.attr_table.Require("scale"), kBias = op.attr_table.Require("bias");
   return Guarded([&] {
     Ref<Attrs> attrs = Attrs::Make(op.attr_table);
@@ -230,32 +243,29 @@ PyObject* Scaled(Variable& x, float scale, float bias) {
 }
 
 PyObject* NbAdd(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_add");
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
-  return Binary(op, a, b);
+  return Binary(Operators().add, a, b);
 }
 
 PyObject* NbSubtract(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_sub");
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
-  return Binary(op, a, b);
+  return Binary(Operators().subtract, a, b);
 }
 
 PyObject* NbMultiply(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_mul");
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), s, 0);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), s, 0);
-  return Binary(op, a, b);
+  return Binary(Operators().multiply, a, b);
 }
 
 // Python's true division of integers gives floats.
 PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_div");
+  const OpInfo& op = Operators().divide;
   return Guarded([&]() -> PyObject* {
     Operands both(a, b);
     if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
@@ -268,13 +278,12 @@ PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
 }
 
 PyObject* NbMatmul(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("matmul_v2");
-  return Binary(op, a, b);
+  return Binary(Operators().matmul, a, b);
 }
 
-PyObject* NbPower(PyObject* a, PyObject* b, PyObject*) {
-  static const OpInfo& power = Op("pow");
-  static const OpInfo& elementwise = Op("elementwise_pow");
+PyObject* NbPower(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  const OpInfo& power = Operators().power_of_number;
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) {
     return Guarded([&] {
@@ -283,17 +292,10 @@ PyObject* NbPower(PyObject* a, PyObject* b, PyObject*) {
       return Wrap(RunUnary(power, attrs, VarOf(a)));
     });
   }
-  return BinarySlow(elementwise, a, b);
+  return BinarySlow(Operators().power, a, b);
 }
 
-PyObject* NbNegative(PyObject* a) {
-  static const OpInfo& op = Op("scale");
-  return Guarded([&] {
-    Ref<Attrs> attrs = Attrs::Make(op.attr_table);
-    attrs->Set("scale", -1.0f);
-    return Wrap(RunUnary(op, attrs, VarOf(a)));
-  });
-}
+PyObject* NbNegative(PyObject* a) { return Scaled(VarOf(a), -1, 0); }
 
 PyObject* NbPositive(PyObject* a) {
   Py_INCREF(a);
@@ -351,9 +353,7 @@ int NbBool(PyObject* a) {
 }
 
 PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
-  static const OpInfo* const ops[] = {&Op("less_than"), &Op("less_equal"), &Op("equal"),
-                                      &Op("not_equal"), &Op("greater_than"), &Op("greater_equal")};
-  return BinarySlow(*ops[how], a, b);
+  return BinarySlow(*Operators().compare[how], a, b);
 }
 
 Py_hash_t Hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(AsPy(self)->var) >> 4); }
@@ -378,12 +378,16 @@ PyObject* GetPlace(PyObject* self, void*) {
   return Guarded([&] { return pybind11::cast(VarOf(self).value().place()).release().ptr(); });
 }
 PyObject* GetStopGradient(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).stop_gradient()); }
+// 0 or 1; -1 with a Python error set, also for a deletion (a null value).
+int TruthGiven(PyObject* value, const char* property) {
+  if (value) return PyObject_IsTrue(value);
+  PyErr_Format(PyExc_AttributeError, "%s cannot be deleted", property);
+  return -1;
+}
+
 int SetStopGradient(PyObject* self, PyObject* value, void*) {
-  int truth = value ? PyObject_IsTrue(value) : -1;
-  if (truth < 0) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "stop_gradient cannot be deleted");
-    return -1;
-  }
+  int truth = TruthGiven(value, "stop_gradient");
+  if (truth < 0) return -1;
   PyObject* done = Guarded([&]() -> PyObject* {
     VarOf(self).set_stop_gradient(truth);
     Py_RETURN_NONE;
@@ -393,8 +397,9 @@ int SetStopGradient(PyObject* self, PyObject* value, void*) {
 }
 PyObject* GetPersistable(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).persistable); }
 int SetPersistable(PyObject* self, PyObject* value, void*) {
-  VarOf(self).persistable = value && PyObject_IsTrue(value) == 1;
-  return 0;
+  int truth = TruthGiven(value, "persistable");
+  if (truth >= 0) VarOf(self).persistable = truth;
+  return truth < 0 ? -1 : 0;
 }
 PyObject* GetIsLeaf(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).IsLeaf()); }
 PyObject* GetName(PyObject* self, void*) {
@@ -457,8 +462,7 @@ PyGetSetDef properties[] = {
 PyObject* MethodNumpy(PyObject* self, PyObject*) {
   return Guarded([&] {
     TellRead(self, "numpy()");
-    const Value& v = VarOf(self).value();
-    return ArrayFromTensor(v.is_rows() ? v.ToDense() : v.tensor());
+    return ArrayFromTensor(VarOf(self).value().ToDense());
   });
 }
 PyObject* MethodItem(PyObject* self, PyObject*) {
@@ -522,6 +526,7 @@ void SetTypeAttribute(const char* name, PyObject* value) {
 }
 
 bool ReadyVariableType() {
+  Operators();
   number_methods.nb_add = NbAdd;
   number_methods.nb_subtract = NbSubtract;
   number_methods.nb_multiply = NbMultiply;
