@@ -110,7 +110,8 @@ void CheckRoot(Variable& root, size_t i) {
   ENFORCE(!root.not_recorded, PreconditionNotMet, "backward from ", which, " reaches nothing: ",
           *root.not_recorded, ". Compute it under dygraph.enable_grad() to record gradients");
   THROW(PreconditionNotMet, "backward from ", which, " reaches nothing: no input of its computation has "
-        "stop_gradient = False. Parameters do by default; set it on inputs before the forward call");
+        "stop_gradient = False, or its derivative is zero everywhere. Parameters have it by default; set it on "
+        "inputs before the forward call");
 }
 
 Ref<Variable> RootGrad(Variable& root, Variable* given) {
@@ -202,7 +203,9 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
                                 Span<Variable* const> grad_outputs, bool retain_graph, bool create_graph,
                                 bool allow_unused) {
   PlayOptions options{retain_graph || create_graph, create_graph, false};
-  for (size_t i = 0; i < outputs.size(); ++i) CheckRoot(*outputs[i], i);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!allow_unused) CheckRoot(*outputs[i], i);
+  }
   std::vector<Capture> captures;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Edge edge = inputs[i]->GradEdge();
@@ -224,7 +227,8 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   }
   Run run(options);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    run.Add(outputs[i]->GradEdge(), RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
+    Edge edge = outputs[i]->GradEdge();
+    if (edge) run.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
   }
   Play(run, options, &captures, &useful);
   std::vector<Ref<Variable>> result;

@@ -247,6 +247,132 @@ void AvgPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y) {
                    });
 }
 
+// The larger of two, NaN winning, the first of equals.
+template <class T>
+DYGRAPH_INLINE T Larger(T a, T b) {
+  T m = b > a ? b : a;
+  m = b != b ? b : m;
+  return a != a ? a : m;
+}
+
+// Few channels, channels last: a loop over the channels of one pixel is too short, so work goes along lines of pixels, and the
+// picking of pixels copies kPoolLanes values whatever the number of channels: what is too much is overwritten by the next copy.
+constexpr int64_t kPoolLine = 2048;
+
+inline bool FitsLines(const PoolShape& s) {
+  return s.channels > 1 && s.channels <= kPoolLanes && s.w.in * s.channels <= kPoolLine &&
+         LongestWindow(s.h) > 0 && LongestWindow(s.w) > 0;
+}
+
+// to[0, n) = from[0, n), n <= kPoolLanes; all lanes where `room` has space for them.
+template <class T>
+DYGRAPH_INLINE void CopyPixel(const T* from, T* to, int64_t n, bool room) {
+  if (room) {
+    for (int64_t k = 0; k < kPoolLanes; ++k) to[k] = from[k];
+  } else {
+    for (int64_t k = 0; k < n; ++k) to[k] = from[k];
+  }
+}
+
+// The rows of a window first, a whole line at a time, then its columns.
+template <class T>
+void MaxPoolFewChannels(const T* x, const PoolShape& shape, T* y) {
+  const PoolShape* p = &shape;
+  int64_t oh = shape.h.out(), ow = shape.w.out(), c = shape.channels, width = shape.w.in * c;
+  ParallelRows(shape.images * oh, width * 4, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      T line[kPoolLine + kPoolLanes], out[kPoolLine + kPoolLanes];
+      for (int64_t r = begin; r < end; ++r) {
+        const T* rows = x + (r / oh) * p->InPixels() * c;
+        int64_t h0 = p->h.begin[r % oh], h1 = p->h.end[r % oh];
+        for (int64_t k = 0; k < width; ++k) line[k] = rows[h0 * width + k];
+        for (int64_t h = h0 + 1; h < h1; ++h) {
+          const T* row = rows + h * width;
+          DYGRAPH_IVDEP
+          for (int64_t k = 0; k < width; ++k) line[k] = Larger(line[k], row[k]);
+        }
+        for (int64_t j = 0; j < ow; ++j) {
+          const T* first = line + p->w.begin[j] * c;
+          T* to = out + j * c;
+          int64_t taps = p->w.end[j] - p->w.begin[j];
+          if (taps == 2) {
+            DYGRAPH_IVDEP
+            for (int64_t k = 0; k < kPoolLanes; ++k) to[k] = Larger(first[k], first[c + k]);
+            continue;
+          }
+          for (int64_t k = 0; k < kPoolLanes; ++k) to[k] = first[k];
+          for (int64_t t = 1; t < taps; ++t) {
+            DYGRAPH_IVDEP
+            for (int64_t k = 0; k < kPoolLanes; ++k) to[k] = Larger(to[k], first[t * c + k]);
+          }
+        }
+        for (int64_t k = 0; k < ow * c; ++k) y[r * ow * c + k] = out[k];
+      }
+    });
+  });
+}
+
+// Windows that lie side by side without gap, overlap or rest: every pixel is written once.
+inline bool Tiles(const PoolAxis& axis) {
+  int64_t size = axis.out() == 0 ? 0 : axis.in / axis.out();
+  for (int64_t o = 0; o < axis.out(); ++o) {
+    if (axis.begin[o] != o * size || axis.end[o] != (o + 1) * size) return false;
+  }
+  return size > 0 && size * axis.out() == axis.in;
+}
+
+// The pixels at one place of all windows of a row make a line: lines are compared, and the gradient goes to the line that won.
+template <class T>
+void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx) {
+  const PoolShape* p = &shape;
+  int64_t oh = shape.h.out(), ow = shape.w.out(), c = shape.channels, width = shape.w.in * c;
+  ParallelRows(shape.images * oh, width * 8, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      T value[kPoolLine + kPoolLanes], tap[kPoolLine + kPoolLanes];
+      int32_t at[kPoolLine + kPoolLanes];
+      int64_t kh = p->h.in / oh, kw = p->w.in / ow, n = ow * c;
+      for (int64_t r = begin; r < end; ++r) {
+        const T* rows = x + ((r / oh) * p->InPixels() + r % oh * kh * p->w.in) * c;
+        T* to = dx + (rows - x);
+        const T* g = dy + r * n;
+        for (int64_t t = 0; t < kh * kw; ++t) {
+          const T* from = rows + t / kw * width + t % kw * c;
+          for (int64_t j = 0; j < ow; ++j) {
+            CopyPixel(from + j * kw * c, tap + j * c, c, t % kw * c + j * kw * c + kPoolLanes <= width);
+          }
+          int32_t number = static_cast<int32_t>(t);
+          if (t == 0) {
+            for (int64_t k = 0; k < n; ++k) {
+              value[k] = tap[k];
+              at[k] = 0;
+            }
+            continue;
+          }
+          DYGRAPH_IVDEP
+          for (int64_t k = 0; k < n; ++k) {
+            T a = value[k], b = tap[k];
+            int32_t now = b > a ? number : at[k];
+            now = b != b ? number : now;
+            at[k] = a != a ? at[k] : now;
+            value[k] = Larger(a, b);
+          }
+        }
+        for (int64_t h = 0; h < kh; ++h) {
+          T* line = to + h * width;
+          for (int64_t w = 0; w < kw; ++w) {
+            int32_t number = static_cast<int32_t>(h * kw + w);
+            DYGRAPH_IVDEP
+            for (int64_t k = 0; k < n; ++k) tap[k] = at[k] == number ? g[k] : T(0);
+            for (int64_t j = 0; j < ow; ++j) {
+              for (int64_t k = 0; k < c; ++k) line[(j * kw + w) * c + k] = tap[j * c + k];
+            }
+          }
+        }
+      }
+    });
+  });
+}
+
 }  // namespace detail
 
 // y = max of each window; `index`, where given, gets the pixel (h * width + w) it came from.
@@ -257,6 +383,7 @@ void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr)
     if (longest > 0 && detail::LongestWindow(shape.h) > 0)
       return detail::MaxPoolLines(x, shape, longest, y, index);
   }
+  if (!index && detail::FitsLines(shape)) return detail::MaxPoolFewChannels(x, shape, y);
   detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
                                  auto n) __attribute__((always_inline)) {
     T value[detail::kPoolTile];
@@ -273,6 +400,9 @@ void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr)
 // dx from dy by the first maximum of each window of x.
 template <class T>
 void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
+  if (detail::FitsLines(shape) && detail::Tiles(shape.h) && detail::Tiles(shape.w)) {
+    return detail::MaxPoolBackwardTiled(x, dy, shape, dx);
+  }
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
   detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j,
                                    int64_t c, auto n) __attribute__((always_inline)) {

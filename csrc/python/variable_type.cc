@@ -42,6 +42,13 @@ void VisitHooks(const Node* node, void (*visit)(void*, void*), void* arg) {
   if (node && node->unique()) node->VisitHookOwners(visit, arg);
 }
 
+// Attributes that the gradient's dead wrapper left behind: they are this variable's to answer for.
+WrapperState* StateOfGrad(const Variable* var) {
+  const Ref<LeafNode>& leaf = var->leaf();
+  if (!leaf || !leaf->unique() || !leaf->grad || !leaf->grad->unique()) return nullptr;
+  return static_cast<WrapperState*>(leaf->grad->wrapper_state);
+}
+
 int Traverse(PyObject* self, visitproc visit, void* arg) {
   PyVariable* p = AsPy(self);
   Py_VISIT(p->dict);
@@ -58,6 +65,7 @@ int Traverse(PyObject* self, visitproc visit, void* arg) {
     };
     VisitHooks(p->var->leaf().get(), each, &v);
     VisitHooks(p->var->producer().node.get(), each, &v);
+    if (WrapperState* left = StateOfGrad(p->var)) each(left->dict, &v);
     if (v.result) return v.result;
   }
   return 0;
@@ -68,6 +76,7 @@ int Clear(PyObject* self) {
   Py_CLEAR(p->dict);
   if (p->var && p->var->unique()) {
     if (p->var->leaf()) p->var->leaf()->ClearHooks();
+    if (WrapperState* left = StateOfGrad(p->var)) Py_CLEAR(left->dict);
     if (p->var->producer().node && p->var->producer().node->unique()) p->var->producer().node->ClearHooks();
   }
   return 0;
@@ -416,6 +425,7 @@ int SetName(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 PyObject* GetGrad(PyObject* self, void*) {
+  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);  // whatever is put on the gradient may lead back here
   return Guarded([&] { return Wrap(VarOf(self).grad()); });
 }
 int SetGrad(PyObject* self, PyObject* value, void*) {

@@ -330,3 +330,12 @@ def test_a_python_backward_must_fit():
         _core.record_function("double", [x], [y], wrong)
         with pytest.raises(error, match="double"):
             backward(y * x)
+
+
+def test_a_zero_derivative_is_unused_not_an_error():
+    """relu'' is zero everywhere: asked to allow it, grad gives None; else it says why."""
+    x = var([1.0, -2.0])
+    (first,) = _core.grad([_core.ops.relu(x)], [x], [], True, True, False)
+    assert _core.grad([first], [x], [], True, False, True) == [None]
+    with pytest.raises(RuntimeError, match="derivative is zero everywhere"):
+        _core.grad([first], [x], [], True, False, False)

@@ -95,6 +95,18 @@ def test_cycle_through_an_attribute_is_collected():
     assert _core.live_variables() == before
 
 
+def test_cycle_through_an_attribute_of_a_gradient_is_collected():
+    gc.collect()
+    before = _core.live_variables()
+    x = _core.to_variable(np.ones(3))
+    x.stop_gradient = False
+    _core.backward([_core.ops.mean(x)], [], False, False)
+    x.grad.owner = x
+    del x
+    gc.collect()
+    assert _core.live_variables() == before
+
+
 def test_hooks_of_living_variables_survive_collection():
     x = var([1.0])
     fired = []
