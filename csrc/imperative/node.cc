@@ -11,7 +11,8 @@ namespace dygraph {
 namespace {
 std::atomic<uint64_t> next_seq{1};
 
-// What a variable collects over several passes: it stays the same variable unless passes are recorded.
+// What a variable collects over several passes: it stays the same variable unless passes are
+// recorded.
 void Accumulate(Ref<Variable>* sum, const Ref<Variable>& term) {
   AddGradient(sum, term, !CurrentThread().grad_enabled && (*sum)->IsLeaf());
 }
@@ -32,7 +33,8 @@ void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first)
   *sum = std::move(out.owned[0]);
 }
 
-Node::Node(uint32_t outputs) : seq_(next_seq.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {}
+Node::Node(uint32_t outputs)
+    : seq_(next_seq.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {}
 
 void Node::Destroy(Node* self) {
   static thread_local std::vector<Node*>* dying = nullptr;
@@ -83,10 +85,11 @@ void Node::RunHooks(GradList* grads) const {
       if (!grad) continue;
       Ref<Variable> other = h.hook(grad);
       if (!other) continue;
-      ENFORCE(other->value().dims() == grad->value().dims() && other->value().dtype() == grad->value().dtype(),
+      ENFORCE(other->value().dims() == grad->value().dims() &&
+                  other->value().dtype() == grad->value().dtype(),
               InvalidArgument, "a hook must give a gradient of the same shape and type, ",
-              grad->value().dims(), " of ", grad->value().dtype(), ", got ", other->value().dims(), " of ",
-              other->value().dtype());
+              grad->value().dims(), " of ", grad->value().dtype(), ", got ", other->value().dims(),
+              " of ", other->value().dtype());
       grad = std::move(other);
     }
   }
@@ -185,11 +188,13 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       for (RecipeRef r : call.in[s]) {
         Variable* v = find(r);
         if (v) ++present;
-        // A list that must be given holds what is present, as the terms of a sum; an optional one keeps the places.
+        // A list that must be given holds what is present, as the terms of a sum; an optional one
+        // keeps the places.
         if (v || (call.in[s].size() > 1 && call.op->inputs[s].dispensable())) in.Push(v);
       }
       in.Close();
-      // An absent gradient stands for zero: a call that cannot do without it gives zeros, so it is left out.
+      // An absent gradient stands for zero: a call that cannot do without it gives zeros, so it is
+      // left out.
       complete &= present > 0 || call.op->inputs[s].dispensable();
     }
     if (!complete) continue;
@@ -222,8 +227,9 @@ void FunctionNode::Play(GradList& output_grads, GradList* input_grads, const Pla
   for (size_t i = 0; i < expected_.size(); ++i) {
     const Ref<Variable>& g = (*input_grads)[i];
     if (!g) continue;
-    ENFORCE(g->value().dims() == expected_[i].first && g->value().dtype() == expected_[i].second, InvalidArgument, name_,
-            ": backward must give gradient ", i, " in the shape and type of its input, ", expected_[i].first, " of ",
+    ENFORCE(g->value().dims() == expected_[i].first && g->value().dtype() == expected_[i].second,
+            InvalidArgument, name_, ": backward must give gradient ", i,
+            " in the shape and type of its input, ", expected_[i].first, " of ",
             expected_[i].second, ", got ", g->value().dims(), " of ", g->value().dtype());
   }
 }

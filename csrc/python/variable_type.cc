@@ -1,6 +1,6 @@
-// The Variable type: life of wrappers, number slots, plain properties. Methods that are not hot are written in Python.
+// The Variable type: life of wrappers, number slots, plain properties. Methods that are not hot are
+// written in Python.
 #include <pybind11/pybind11.h>
-
 #include <structmember.h>
 
 #include <cstring>
@@ -19,13 +19,14 @@ namespace {
 
 PyVariable* AsPy(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
 
-// Life of wrappers --------------------------------------------------------------------------------------------------
+// Life of wrappers --------------------------------------------------------------------------------
 
 constexpr int kMostSpare = 256;
 PyObject* spare_wrappers[kMostSpare];
 int spare_count = 0;
 
-// What a dead wrapper leaves to its variable: class and attributes, so that the next wrapper is the same to its users.
+// What a dead wrapper leaves to its variable: class and attributes, so that the next wrapper is the
+// same to its users.
 struct WrapperState {
   PyTypeObject* type;
   PyObject* dict;
@@ -77,7 +78,8 @@ int Clear(PyObject* self) {
   if (p->var && p->var->unique()) {
     if (p->var->leaf()) p->var->leaf()->ClearHooks();
     if (WrapperState* left = StateOfGrad(p->var)) Py_CLEAR(left->dict);
-    if (p->var->producer().node && p->var->producer().node->unique()) p->var->producer().node->ClearHooks();
+    if (p->var->producer().node && p->var->producer().node->unique())
+      p->var->producer().node->ClearHooks();
   }
   return 0;
 }
@@ -109,7 +111,8 @@ PyObject* NewWrapper(PyTypeObject* type) {
     PyObject* self = spare_wrappers[--spare_count];
     return PyObject_Init(self, &VariableType);
   }
-  PyObject* self = type->tp_alloc(type, 0);  // tracks; a bare wrapper refers to nothing the collector should see
+  // tracks; a bare wrapper refers to nothing the collector should see
+  PyObject* self = type->tp_alloc(type, 0);
   if (self && type == &VariableType) PyObject_GC_UnTrack(self);
   return self;
 }
@@ -128,8 +131,8 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject *value = Py_None, *lod = Py_None, *dtype = Py_None;
   int stop_gradient = 1;
   const char* name = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOpz", const_cast<char**>(names), &value, &lod, &dtype,
-                                   &stop_gradient, &name)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOpz", const_cast<char**>(names), &value, &lod,
+                                   &dtype, &stop_gradient, &name)) {
     return -1;
   }
   PyObject* done = Guarded([&]() -> PyObject* {
@@ -154,7 +157,7 @@ int SetAttr(PyObject* self, PyObject* name, PyObject* value) {
   return result;
 }
 
-// Numbers -------------------------------------------------------------------------------------------------------------
+// Numbers -----------------------------------------------------------------------------------------
 
 // Looked up while the module loads: a number slot is called from C, where no exception may pass.
 struct NumberOperators {
@@ -179,7 +182,8 @@ Ref<Variable> CastTo(Variable& x, DType dtype) {
   return RunUnary(op, attrs, x);
 }
 
-// Both sides as variables of one type: numbers take the other side's, arrays become variables, types are promoted.
+// Both sides as variables of one type: numbers take the other side's, arrays become variables,
+// types are promoted.
 struct Operands {
   Ref<Variable> x, y;
   bool ok = false;
@@ -219,14 +223,16 @@ PyObject* BinarySlow(const OpInfo& op, PyObject* a, PyObject* b) {
 inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
   if (__builtin_expect(IsVariable(a) && IsVariable(b), 1)) {
     Variable &x = VarOf(a), &y = VarOf(b);
-    if (x.value().is_tensor() && y.value().is_tensor() && x.tensor().dtype() == y.tensor().dtype()) {
+    if (x.value().is_tensor() && y.value().is_tensor() &&
+        x.tensor().dtype() == y.tensor().dtype()) {
       return Guarded([&] { return Wrap(RunBinary(op, op.default_attrs, x, y)); });
     }
   }
   return BinarySlow(op, a, b);
 }
 
-// x * s and x + s with a Python number are one `scale`, unless its float attribute would round the number.
+// x * s and x + s with a Python number are one `scale`, unless its float attribute would round the
+// number.
 bool FitsScale(Variable& x, PyObject* number, float* value) {
   if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
   DType t = x.tensor().dtype();
@@ -286,9 +292,7 @@ PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
   });
 }
 
-PyObject* NbMatmul(PyObject* a, PyObject* b) {
-  return Binary(Operators().matmul, a, b);
-}
+PyObject* NbMatmul(PyObject* a, PyObject* b) { return Binary(Operators().matmul, a, b); }
 
 PyObject* NbPower(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -319,7 +323,8 @@ PyObject* NbFloat(PyObject* a) {
   return Guarded([&] {
     TellRead(a, "float()");
     const Tensor& t = VarOf(a).tensor();
-    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace()) return PyFloat_FromDouble(*t.data<float>());
+    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace())
+      return PyFloat_FromDouble(*t.data<float>());
     PyObject* item = ItemFromTensor(t);
     PyObject* result = item ? PyNumber_Float(item) : nullptr;
     Py_XDECREF(item);
@@ -342,7 +347,8 @@ PyObject* NbIndex(PyObject* a) {
     TellRead(a, "index()");
     const Tensor& t = VarOf(a).tensor();
     ENFORCE(IsInteger(t.dtype()) && t.numel() == 1, Type,
-            "only an integer variable of one element serves as an index, got ", t.dtype(), " of shape ", t.dims());
+            "only an integer variable of one element serves as an index, got ", t.dtype(),
+            " of shape ", t.dims());
     return ItemFromTensor(t);
   });
 }
@@ -365,11 +371,13 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
   return BinarySlow(*Operators().compare[how], a, b);
 }
 
-Py_hash_t Hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(AsPy(self)->var) >> 4); }
+Py_hash_t Hash(PyObject* self) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(AsPy(self)->var) >> 4);
+}
 
 PyNumberMethods number_methods;
 
-// Properties ------------------------------------------------------------------------------------------------------------
+// Properties --------------------------------------------------------------------------------------
 
 PyObject* GetShape(PyObject* self, void*) {
   return Guarded([&] { return DimsToPython(VarOf(self).value().dims()); });
@@ -386,7 +394,9 @@ PyObject* GetSize(PyObject* self, void*) {
 PyObject* GetPlace(PyObject* self, void*) {
   return Guarded([&] { return pybind11::cast(VarOf(self).value().place()).release().ptr(); });
 }
-PyObject* GetStopGradient(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).stop_gradient()); }
+PyObject* GetStopGradient(PyObject* self, void*) {
+  return PyBool_FromLong(VarOf(self).stop_gradient());
+}
 // 0 or 1; -1 with a Python error set, also for a deletion (a null value).
 int TruthGiven(PyObject* value, const char* property) {
   if (value) return PyObject_IsTrue(value);
@@ -425,7 +435,8 @@ int SetName(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 PyObject* GetGrad(PyObject* self, void*) {
-  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);  // whatever is put on the gradient may lead back here
+  // whatever is put on the gradient may lead back here
+  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
   return Guarded([&] { return Wrap(VarOf(self).grad()); });
 }
 int SetGrad(PyObject* self, PyObject* value, void*) {
@@ -436,9 +447,11 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
       Py_RETURN_NONE;
     }
     Variable& grad = RequireVariable(value, "grad");
-    ENFORCE(grad.value().dims() == var.value().dims() && grad.value().dtype() == var.value().dtype(), InvalidArgument,
-            "a gradient must have the shape and type of its variable, ", var.value().dims(), " of ",
-            var.value().dtype(), ", got ", grad.value().dims(), " of ", grad.value().dtype());
+    ENFORCE(
+        grad.value().dims() == var.value().dims() && grad.value().dtype() == var.value().dtype(),
+        InvalidArgument, "a gradient must have the shape and type of its variable, ",
+        var.value().dims(), " of ", var.value().dtype(), ", got ", grad.value().dims(), " of ",
+        grad.value().dtype());
     var.SetGrad(Ref<Variable>(&grad));
     Py_RETURN_NONE;
   });
@@ -446,7 +459,8 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
   return done ? 0 : -1;
 }
 
-// Attributes of its own, which pickle and copies read. Made at first need, and then the collector must see it.
+// Attributes of its own, which pickle and copies read. Made at first need, and then the collector
+// must see it.
 PyObject* GetDict(PyObject* self, void*) {
   PyObject* dict = PyObject_GenericGetDict(self, nullptr);
   if (dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
@@ -460,14 +474,16 @@ PyGetSetDef properties[] = {
     {"ndim", GetNdim, nullptr, "Number of axes.", nullptr},
     {"size", GetSize, nullptr, "Number of elements.", nullptr},
     {"place", GetPlace, nullptr, "Where the data lies.", nullptr},
-    {"stop_gradient", GetStopGradient, SetStopGradient, "True: no gradient flows into or through it.", nullptr},
-    {"persistable", GetPersistable, SetPersistable, "True: survives a run of a program and is saved.", nullptr},
+    {"stop_gradient", GetStopGradient, SetStopGradient,
+     "True: no gradient flows into or through it.", nullptr},
+    {"persistable", GetPersistable, SetPersistable,
+     "True: survives a run of a program and is saved.", nullptr},
     {"is_leaf", GetIsLeaf, nullptr, "True: no recorded operator computed it.", nullptr},
     {"name", GetName, SetName, "Its name; empty if it has none.", nullptr},
     {"grad", GetGrad, SetGrad, "Gradient of the last backward passes, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-// Methods that must be quick ----------------------------------------------------------------------------------------------
+// Methods that must be quick ----------------------------------------------------------------------
 
 PyObject* MethodNumpy(PyObject* self, PyObject*) {
   return Guarded([&] {
@@ -490,11 +506,14 @@ PyObject* MethodClearGradient(PyObject* self, PyObject*) {
 }
 
 PyMethodDef methods[] = {
-    {"numpy", MethodNumpy, METH_NOARGS, "numpy()\n--\n\nThe values as an independent, writable NumPy array."},
+    {"numpy", MethodNumpy, METH_NOARGS,
+     "numpy()\n--\n\nThe values as an independent, writable NumPy array."},
     {"item", MethodItem, METH_NOARGS,
      "item()\n--\n\nThe only element as a Python number. ValueError for more or fewer than one."},
-    {"detach", MethodDetach, METH_NOARGS, "detach()\n--\n\nThe same values without a past; no gradient flows through."},
-    {"clear_gradient", MethodClearGradient, METH_NOARGS, "clear_gradient()\n--\n\nForgets the gradient."},
+    {"detach", MethodDetach, METH_NOARGS,
+     "detach()\n--\n\nThe same values without a past; no gradient flows through."},
+    {"clear_gradient", MethodClearGradient, METH_NOARGS,
+     "clear_gradient()\n--\n\nForgets the gradient."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

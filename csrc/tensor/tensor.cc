@@ -8,7 +8,8 @@
 namespace dygraph {
 
 namespace {
-// [N, C, rest] <-> [N, rest, C]: both orders of a 4-D or 5-D tensor are one batched matrix transpose apart.
+// [N, C, rest] <-> [N, rest, C]: both orders of a 4-D or 5-D tensor are one batched matrix
+// transpose apart.
 template <class T>
 void TransposeBatches(const void* from, void* to, int64_t n, int64_t rows, int64_t cols) {
   constexpr int64_t kTile = 16;
@@ -33,8 +34,9 @@ const LoDLevels& Tensor::lod_levels() const {
 }
 
 void Tensor::FailRead(DType asked) const {
-  ENFORCE(data_, PreconditionNotMet, "the values of a tensor of shape ", dims_,
-          " were read, but it holds none. Only its shape was kept, or nothing has been written yet");
+  ENFORCE(
+      data_, PreconditionNotMet, "the values of a tensor of shape ", dims_,
+      " were read, but it holds none. Only its shape was kept, or nothing has been written yet");
   THROW(Type, "the element type must be ", asked, ", got ", dtype_, ". Convert with astype('",
         Name(asked), "')");
 }
@@ -101,8 +103,8 @@ Tensor Tensor::Reshaped(Dims dims) const {
   Tensor t = *this;
   t.lod_.reset();
   t.dims_ = std::move(dims);
-  ENFORCE(Numel(t.dims_) == numel_, InvalidArgument, "a reshape must keep the number of elements, got ",
-          dims_, " to ", t.dims_);
+  ENFORCE(Numel(t.dims_) == numel_, InvalidArgument,
+          "a reshape must keep the number of elements, got ", dims_, " to ", t.dims_);
   return t;
 }
 
@@ -215,8 +217,8 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
 }
 
 double Item(const Tensor& t) {
-  ENFORCE(t.numel() == 1, InvalidArgument, "only a tensor of one element converts to a number, got shape ",
-          t.dims());
+  ENFORCE(t.numel() == 1, InvalidArgument,
+          "only a tensor of one element converts to a number, got shape ", t.dims());
   return VisitDType(t.dtype(), [&](auto tag) {
     return static_cast<double>(*t.data<typename decltype(tag)::type>());
   });
