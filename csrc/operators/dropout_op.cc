@@ -1,4 +1,3 @@
-#include <cstring>
 
 #include "kernels/elementwise.h"
 #include "kernels/philox.h"

@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 
 #include "kernels/cast.h"

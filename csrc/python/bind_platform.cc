@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "base/flags.h"

@@ -3,8 +3,6 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
-#include <cstring>
-
 #include "imperative/door.h"
 #include "imperative/engine.h"
 #include "imperative/thread_state.h"

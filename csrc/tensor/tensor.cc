@@ -1,7 +1,6 @@
 #include "tensor/tensor.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "platform/device_context.h"
 
