@@ -42,7 +42,7 @@ def as_method(name, fn):
 
 
 def tools():
-    """The helpers of op_test.py, which imports this module."""
+    """The module op_test, which imports this one."""
     import op_test
 
     return op_test

@@ -54,11 +54,11 @@ template <class... Parts>
 }  // namespace dygraph
 
 // ENFORCE(x.rank() == 2, InvalidArgument, "X must be a matrix, got shape ", x.dims());
-#define ENFORCE(condition, kind, ...)                                   \
-  do {                                                                  \
-    if (__builtin_expect(!(condition), 0)) {                            \
-      ::dygraph::Throw(::dygraph::ErrorKind::kind, __VA_ARGS__);        \
-    }                                                                   \
+#define ENFORCE(condition, kind, ...)                            \
+  do {                                                           \
+    if (__builtin_expect(!(condition), 0)) {                     \
+      ::dygraph::Throw(::dygraph::ErrorKind::kind, __VA_ARGS__); \
+    }                                                            \
   } while (false)
 
 #define THROW(kind, ...) ::dygraph::Throw(::dygraph::ErrorKind::kind, __VA_ARGS__)

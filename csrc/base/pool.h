@@ -1,5 +1,5 @@
-// Free lists for small objects made and dropped at every call. Memory comes from operator new, so an object may die on
-// another thread than the one that made it.
+// Free lists for small objects made and dropped at every call, one for each thread. Memory comes
+// from operator new, so an object may die on another thread than the one that made it.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,8 @@ class Pool {
   }
   static void Put(void* p) {
     List& list = list_;
-    if (__builtin_expect(list.size >= kMost, 0)) return Return(p);
-    Item* item = new (p) Item;
-    item->next = list.head;
-    list.head = item;
-    ++list.size;
+    if (__builtin_expect(list.size >= kMost, 0)) return PutSlow(p);
+    Push(list, p);
   }
 
  private:
@@ -37,6 +34,7 @@ class Pool {
     Item* head;
     int size;
   };
+  // Gives the list back when its thread ends.
   struct Drain {
     bool armed = false;
     ~Drain() {
@@ -47,15 +45,26 @@ class Pool {
       }
     }
   };
-  static __attribute__((noinline)) void Return(void* p) { ::operator delete(p); }
-  static inline thread_local __attribute__((tls_model("initial-exec"))) List list_{nullptr, 0};
 
- public:
-  // Called by threads that end: gives the list back. The main thread's list dies with the process.
-  static void DrainAtThreadEnd() {
-    static thread_local Drain drain;
-    drain.armed = true;
+  static void Push(List& list, void* p) {
+    Item* item = new (p) Item;
+    item->next = list.head;
+    list.head = item;
+    ++list.size;
   }
+  // A list begins as if full, so that the first object put on it arms its drain.
+  static __attribute__((noinline)) void PutSlow(void* p) {
+    static thread_local Drain drain;
+    if (drain.armed) {
+      ::operator delete(p);
+      return;
+    }
+    drain.armed = true;
+    list_.size = 0;
+    Push(list_, p);
+  }
+
+  static inline thread_local __attribute__((tls_model("initial-exec"))) List list_{nullptr, kMost};
 };
 
 }  // namespace dygraph

@@ -1,4 +1,5 @@
-// Intrusive reference counting. The count is atomic; a sole owner frees without a locked instruction.
+// Intrusive reference counting. The count is atomic; a sole owner frees without a locked
+// instruction.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// A vector whose first N elements live inside it: shapes, argument lists and edges rarely need the heap.
+// A vector whose first N elements live inside it: shapes, argument lists and edges rarely need the
+// heap.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,8 @@ DType KernelDType(const Call& call) {
   for (const Value* v : call.in.flat()) {
     if (v) return v->dtype();
   }
-  THROW(PreconditionNotMet, "the element type of a call without inputs must follow from its attributes");
+  THROW(PreconditionNotMet,
+        "the element type of a call without inputs must follow from its attributes");
 }
 
 // Required slots are filled, variables hold something, types agree.
@@ -44,12 +45,13 @@ void CheckInputs(const Call& call, DType dtype) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
       if (__builtin_expect(v->empty(), 0)) {
-        THROW(PreconditionNotMet, "Input(", op.inputs[s].name, ") must hold a value, but nothing has been "
+        THROW(PreconditionNotMet, "Input(", op.inputs[s].name,
+              ") must hold a value, but nothing has been "
               "written to it. In a program, run the startup program first");
       }
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
-        THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(), " for Input(",
-              op.inputs[s].name, "). Convert with astype()");
+        THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),
+              " for Input(", op.inputs[s].name, "). Convert with astype()");
       }
     }
   }
@@ -96,7 +98,8 @@ class Unlocked {
 
  private:
   static bool WorthIt(const Call& call) {
-    constexpr int64_t kElements = 1 << 15;  // about 10 us of work; handing the lock over costs 0.1 us
+    // about 10 us of work; handing the lock over costs 0.1 us
+    constexpr int64_t kElements = 1 << 15;
     int64_t n = 0;
     for (const Value* v : call.in.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
     for (const Value* v : call.out.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
@@ -123,12 +126,14 @@ void AllocateOutputs(Call& call, Place place, Layout layout) {
     Tensor& t = out[i]->MutableTensor();
     if (op.lod_from >= 0 && call.in.count(op.lod_from) > 0) {
       const Value* from = call.in.at(op.lod_from);
-      if (__builtin_expect(from && from->is_tensor() && from->tensor().lod(), 0)) {  // unless broadcasting changed the rows
+      // unless broadcasting changed the rows
+      if (__builtin_expect(from && from->is_tensor() && from->tensor().lod(), 0)) {
         if (t.rank() > 0 && t.dim(0) == from->tensor().dim(0)) t.SetLoD(from->tensor().lod_ref());
       }
     }
     if (t.has_data() || t.dtype() == DType::kUnset) continue;
-    Layout order = (t.rank() == 4 || t.rank() == 5) && !op.outputs[slot].weight() ? layout : Layout::kPlain;
+    Layout order =
+        (t.rank() == 4 || t.rank() == 5) && !op.outputs[slot].weight() ? layout : Layout::kPlain;
     t.AllocateData(place, order);
   }
 }
@@ -159,9 +164,10 @@ void RunChosen(Call& call, Place fallback) {
   DType dtype = KernelDType(call);
   CheckInputs(call, dtype);
   Place place = PlaceOf(call, fallback);
-  const Kernel* kernel = dtype == DType::kUnset
-                             ? nullptr
-                             : op.sole_kernel[static_cast<int>(place.kind)][static_cast<int>(dtype)];
+  const Kernel* kernel =
+      dtype == DType::kUnset
+          ? nullptr
+          : op.sole_kernel[static_cast<int>(place.kind)][static_cast<int>(dtype)];
   if (__builtin_expect(kernel == nullptr, 0)) kernel = Choose(call, place, dtype);
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, *kernel, place);
@@ -231,7 +237,8 @@ void MakeOutputs(const OpInfo& op, const Call& call, const OpOptions& options, O
   }
 }
 
-uint32_t ReusablePairs(const OpInfo& op, const SlotList<Variable>& in, const SlotList<Variable>& targets) {
+uint32_t ReusablePairs(const OpInfo& op, const SlotList<Variable>& in,
+                       const SlotList<Variable>& targets) {
   uint32_t pairs = 0;
   for (size_t i = 0; i < op.in_place.size(); ++i) {
     Variable* target = targets.at(op.in_place[i].second);
@@ -240,7 +247,8 @@ uint32_t ReusablePairs(const OpInfo& op, const SlotList<Variable>& in, const Slo
   return pairs;
 }
 
-// Outputs whose inputs wanted gradients while recording was off remember why, for the error of backward().
+// Outputs whose inputs wanted gradients while recording was off remember why, for the error of
+// backward().
 void MarkNotRecorded(const SlotList<Variable>& in, const Outputs& out) {
   static const std::string kNoGrad = "it was computed under no_grad";
   const std::string* reason = nullptr;

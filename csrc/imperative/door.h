@@ -1,4 +1,5 @@
-// The one door: every immediate operator call goes through RunOp. Its lower half, RunKernel, serves programs too.
+// The one door: every immediate operator call goes through RunOp. Its lower half, RunKernel, serves
+// programs too.
 #pragma once
 
 #include "imperative/variable.h"
@@ -6,7 +7,8 @@
 
 namespace dygraph {
 
-// A finished call, as listeners see it. Outputs are fresh variables, whatever the caller does with them afterwards.
+// A finished call, as listeners see it. Outputs are fresh variables, whatever the caller does with
+// them afterwards.
 struct CallRecord {
   const OpInfo& op;
   const Ref<Attrs>& attrs;
@@ -21,7 +23,7 @@ class Listener {
   // A value leaves for Python (numpy, item, bool): a recorder that cannot follow it raises here.
   virtual void OnRead(Variable&, const char* /*how*/) {}
 };
-void AddListener(Listener* listener);     // for this thread
+void AddListener(Listener* listener);  // for this thread
 void RemoveListener(Listener* listener);
 
 struct Outputs {
@@ -30,12 +32,15 @@ struct Outputs {
 };
 
 struct OpOptions {
-  // Variables that take the results, by slot; an operator's in-place pairs then write into their storage if nobody shares it.
+  // Variables that take the results, by slot; an operator's in-place pairs then write into their
+  // storage if nobody shares it.
   const SlotList<Variable>* targets = nullptr;
-  const SmallVector<int, 4>* counts = nullptr;  // lengths of output lists, by slot; negative: the operator's rule
-  const WantedSet* wanted = nullptr;            // by flat output number; nullptr: all
-  bool extras = false;                          // make kExtra outputs too
-  bool from_tape = false;                       // shapes follow from a recorded call: no need to check a gradient's
+  // lengths of output lists, by slot; negative: the operator's rule
+  const SmallVector<int, 4>* counts = nullptr;
+  const WantedSet* wanted = nullptr;  // by flat output number; nullptr: all
+  bool extras = false;                // make kExtra outputs too
+  // shapes follow from a recorded call: no need to check a gradient's
+  bool from_tape = false;
 };
 
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
@@ -45,8 +50,9 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
 Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x);
 Ref<Variable> RunBinary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x, Variable& y);
 
-// Kernel choice, input transform, shape rule, allocation, kernel. `call.out` holds fresh values; one that already shares the
-// storage of an input (an in-place pair) keeps it. `place` serves calls without inputs.
+// Kernel choice, input transform, shape rule, allocation, kernel. `call.out` holds fresh values;
+// one that already shares the storage of an input (an in-place pair) keeps it. `place` serves calls
+// without inputs.
 void RunKernel(Call& call, Place place);
 
 // Which kernel would run for these inputs, and every candidate with the reason it was passed over.

@@ -11,8 +11,8 @@ namespace dygraph {
 
 namespace {
 
-// One backward pass. Waiting nodes lie in a heap by creation number; a node that is on top has all its contributions, since
-// its consumers are newer.
+// One backward pass. Waiting nodes lie in a heap by creation number; a node that is on top has all
+// its contributions, since its consumers are newer.
 class Run {
  public:
   explicit Run(const PlayOptions& options) : options_(options) {}
@@ -23,14 +23,14 @@ class Run {
     if (!slot) {
       slot = std::move(grad);
     } else {
-      Sum(&slot, grad);
+      AddGradient(&slot, grad, !options_.create_graph && slot->unique());
     }
   }
 
   // Takes the newest waiting node.
   bool Next(Ref<Node>* node, GradList* grads) {
     if (heap_.empty()) return false;
-    std::pop_heap(heap_.begin(), heap_.end(), Older);
+    std::pop_heap(heap_.begin(), heap_.end(), older_);
     uint32_t i = heap_.back();
     heap_.pop_back();
     *node = std::move(waiting_[i].node);
@@ -71,7 +71,7 @@ class Run {
       waiting_[i].grads.clear();
       waiting_[i].grads.resize(node->outputs());
       heap_.push_back(i);
-      std::push_heap(heap_.begin(), heap_.end(), Older);
+      std::push_heap(heap_.begin(), heap_.end(), older_);
     }
     last_node_ = node.get();
     last_ = it->second;
@@ -82,26 +82,11 @@ class Run {
     if (last_node_ == node) last_node_ = nullptr;
   }
 
-  void Sum(Ref<Variable>* sum, const Ref<Variable>& term) {
-    static const OpInfo& op = GetOp("sum");
-    SlotList<Variable> in;
-    in.Push(sum->get());
-    in.Push(term.get());
-    in.Close();
-    SlotList<Variable> target;
-    target.Add(sum->get());
-    OpOptions run;
-    if (!options_.create_graph && (*sum)->unique()) run.targets = &target;
-    Outputs out;
-    RunOp(op, op.default_attrs, in, &out, run);
-    *sum = std::move(out.owned[0]);
-  }
-
   const PlayOptions& options_;
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> free_;
   std::vector<uint32_t> heap_;
-  Order Older{&waiting_};
+  Order older_{&waiting_};
   std::unordered_map<Node*, uint32_t> index_;
   Node* last_node_ = nullptr;
   uint32_t last_ = 0;
@@ -121,22 +106,26 @@ Ref<Variable> Ones(const Value& like) {
 
 void CheckRoot(Variable& root, size_t i) {
   if (root.RequiresGrad()) return;
-  std::string which = root.name().empty() ? "variable " + std::to_string(i) : "'" + root.name() + "'";
-  ENFORCE(!root.not_recorded, PreconditionNotMet, "backward from ", which, " reaches nothing: ",
-          *root.not_recorded, ". Compute it under dygraph.enable_grad() to record gradients");
-  THROW(PreconditionNotMet, "backward from ", which, " reaches nothing: no input of its computation has "
-        "stop_gradient = False, or its derivative is zero everywhere. Parameters have it by default; set it on "
+  std::string which =
+      root.name().empty() ? "variable " + std::to_string(i) : "'" + root.name() + "'";
+  ENFORCE(!root.not_recorded, PreconditionNotMet, "backward from ", which,
+          " reaches nothing: ", *root.not_recorded,
+          ". Compute it under dygraph.enable_grad() to record gradients");
+  THROW(PreconditionNotMet, "backward from ", which,
+        " reaches nothing: no input of its computation has "
+        "stop_gradient = False, or its derivative is zero everywhere. Parameters have it by "
+        "default; set it on "
         "inputs before the forward call");
 }
 
 Ref<Variable> RootGrad(Variable& root, Variable* given) {
   if (!given) return Ones(root.value());
   ENFORCE(given->value().dims() == root.value().dims(), InvalidArgument,
-          "the gradient given to backward must have the shape of its variable, ", root.value().dims(), ", got ",
-          given->value().dims());
+          "the gradient given to backward must have the shape of its variable, ",
+          root.value().dims(), ", got ", given->value().dims());
   ENFORCE(given->value().dtype() == root.value().dtype(), Type,
-          "the gradient given to backward must have the type of its variable, ", root.value().dtype(), ", got ",
-          given->value().dtype());
+          "the gradient given to backward must have the type of its variable, ",
+          root.value().dtype(), ", got ", given->value().dtype());
   return Ref<Variable>(given);
 }
 
@@ -154,7 +143,8 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
   GradList grads, input_grads;
   uint32_t played = 0;
   while (run.Next(&node, &grads)) {
-    if (__builtin_expect((++played & 63) == 0 && Interpreter().check_signals, 0)) Interpreter().check_signals();
+    if (__builtin_expect((++played & 63) == 0 && Interpreter().check_signals, 0))
+      Interpreter().check_signals();
     node->RunHooks(&grads);
     if (captures) {
       for (Capture& c : *captures) {
@@ -163,7 +153,8 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
       if (!useful->count(node.get())) continue;
     }
     ENFORCE(!node->freed(), PreconditionNotMet, "the graph behind ", node->name(),
-            " was freed by an earlier backward. Pass retain_graph=True to the first one to play it twice");
+            " was freed by an earlier backward. Pass retain_graph=True to the first one to play it "
+            "twice");
     input_grads.clear();
     input_grads.resize(node->edges().size());
     node->Play(grads, &input_grads, options);
@@ -172,7 +163,8 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
       const Edge& edge = node->edges()[i];
       if (!input_grads[i] || !edge) continue;
       if (useful && !useful->count(edge.node.get()) &&
-          std::none_of(captures->begin(), captures->end(), [&](const Capture& c) { return c.node == edge.node; })) {
+          std::none_of(captures->begin(), captures->end(),
+                       [&](const Capture& c) { return c.node == edge.node; })) {
         continue;
       }
       run.Add(edge, std::move(input_grads[i]));
@@ -204,7 +196,8 @@ std::vector<Node*> Reachable(Span<Variable* const> roots) {
 
 }  // namespace
 
-void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool retain_graph, bool create_graph) {
+void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool retain_graph,
+              bool create_graph) {
   PlayOptions options{retain_graph || create_graph, create_graph, true};
   Run run(options);
   for (size_t i = 0; i < roots.size(); ++i) CheckRoot(*roots[i], i);
@@ -215,8 +208,8 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
 }
 
 std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* const> inputs,
-                                Span<Variable* const> grad_outputs, bool retain_graph, bool create_graph,
-                                bool allow_unused) {
+                                Span<Variable* const> grad_outputs, bool retain_graph,
+                                bool create_graph, bool allow_unused) {
   PlayOptions options{retain_graph || create_graph, create_graph, false};
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!allow_unused) CheckRoot(*outputs[i], i);
@@ -224,7 +217,8 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   std::vector<Capture> captures;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Edge edge = inputs[i]->GradEdge();
-    ENFORCE(edge, InvalidArgument, "inputs[", i, "] must take part in gradients, got one with stop_gradient = True");
+    ENFORCE(edge, InvalidArgument, "inputs[", i,
+            "] must take part in gradients, got one with stop_gradient = True");
     captures.push_back({edge.node, edge.index, nullptr});
   }
   // A node is worth playing when an input lies beyond it.
@@ -243,13 +237,15 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   Run run(options);
   for (size_t i = 0; i < outputs.size(); ++i) {
     Edge edge = outputs[i]->GradEdge();
-    if (edge) run.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
+    if (edge)
+      run.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
   }
   Play(run, options, &captures, &useful);
   std::vector<Ref<Variable>> result;
   for (size_t i = 0; i < captures.size(); ++i) {
     ENFORCE(captures[i].grad || allow_unused, InvalidArgument, "inputs[", i,
-            "] does not influence the outputs, so it has no gradient. Pass allow_unused=True to get None");
+            "] does not influence the outputs, so it has no gradient. Pass allow_unused=True to "
+            "get None");
     result.push_back(std::move(captures[i].grad));
   }
   return result;
@@ -265,8 +261,12 @@ std::vector<KeptTensor> KeptFor(Variable& root) {
       RecipeRef r = node->recipe().kept[i];
       const Value& v = node->kept()[i];
       bool output = r.kind == RecipeRef::kOutput;
-      KeptTensor k{node->op().type, (output ? node->op().outputs : node->op().inputs)[r.slot].name, v.dims(),
-                   v.dtype(), 0, nullptr};
+      KeptTensor k{node->op().type,
+                   (output ? node->op().outputs : node->op().inputs)[r.slot].name,
+                   v.dims(),
+                   v.dtype(),
+                   0,
+                   nullptr};
       const Tensor& t = v.is_rows() ? v.rows().value() : v.tensor();
       if (t.has_data()) {
         k.bytes = t.bytes();

@@ -7,14 +7,16 @@
 
 namespace dygraph {
 
-// Gradients of `roots` with respect to every leaf are added to the leaves' grads. A null gradient stands for ones.
-void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool retain_graph, bool create_graph);
+// Gradients of `roots` with respect to every leaf are added to the leaves' grads. A null gradient
+// stands for ones.
+void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool retain_graph,
+              bool create_graph);
 
-// Gradients with respect to `inputs` only; leaves stay untouched. An input the outputs do not depend on gives null when
-// `allow_unused`, else InvalidArgument.
+// Gradients with respect to `inputs` only; leaves stay untouched. An input the outputs do not
+// depend on gives null when `allow_unused`, else InvalidArgument.
 std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* const> inputs,
-                                Span<Variable* const> grad_outputs, bool retain_graph, bool create_graph,
-                                bool allow_unused);
+                                Span<Variable* const> grad_outputs, bool retain_graph,
+                                bool create_graph, bool allow_unused);
 
 // What backward from `root` will keep alive: every kept tensor, newest call first.
 struct KeptTensor {

@@ -11,8 +11,14 @@ namespace dygraph {
 namespace {
 std::atomic<uint64_t> next_seq{1};
 
-// dW.sum-like addition in arrival order, through the door; in place when nobody else sees the first operand.
-void AddInto(Ref<Variable>* sum, const Ref<Variable>& term) {
+// What a variable collects over several passes: it stays the same variable unless passes are
+// recorded.
+void Accumulate(Ref<Variable>* sum, const Ref<Variable>& term) {
+  AddGradient(sum, term, !CurrentThread().grad_enabled && (*sum)->IsLeaf());
+}
+}  // namespace
+
+void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first) {
   static const OpInfo& op = GetOp("sum");
   SlotList<Variable> in;
   in.Push(sum->get());
@@ -21,15 +27,14 @@ void AddInto(Ref<Variable>* sum, const Ref<Variable>& term) {
   SlotList<Variable> target;
   target.Add(sum->get());
   OpOptions options;
-  bool in_place = !CurrentThread().grad_enabled && (*sum)->IsLeaf();
-  if (in_place) options.targets = &target;
+  if (into_first) options.targets = &target;
   Outputs out;
   RunOp(op, op.default_attrs, in, &out, options);
   *sum = std::move(out.owned[0]);
 }
-}  // namespace
 
-Node::Node(uint32_t outputs) : seq_(next_seq.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {}
+Node::Node(uint32_t outputs)
+    : seq_(next_seq.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {}
 
 void Node::Destroy(Node* self) {
   static thread_local std::vector<Node*>* dying = nullptr;
@@ -80,10 +85,11 @@ void Node::RunHooks(GradList* grads) const {
       if (!grad) continue;
       Ref<Variable> other = h.hook(grad);
       if (!other) continue;
-      ENFORCE(other->value().dims() == grad->value().dims() && other->value().dtype() == grad->value().dtype(),
+      ENFORCE(other->value().dims() == grad->value().dims() &&
+                  other->value().dtype() == grad->value().dtype(),
               InvalidArgument, "a hook must give a gradient of the same shape and type, ",
-              grad->value().dims(), " of ", grad->value().dtype(), ", got ", other->value().dims(), " of ",
-              other->value().dtype());
+              grad->value().dims(), " of ", grad->value().dtype(), ", got ", other->value().dims(),
+              " of ", other->value().dtype());
       grad = std::move(other);
     }
   }
@@ -92,7 +98,7 @@ void Node::RunHooks(GradList* grads) const {
       Ref<Variable>& grad = (*grads)[r.output];
       if (!grad) continue;
       if (r.grad) {
-        AddInto(&r.grad, grad);
+        Accumulate(&r.grad, grad);
       } else {
         r.grad = CurrentThread().grad_enabled ? grad : grad->Detach();
       }
@@ -127,7 +133,7 @@ void Node::ClearRetainedGrad(uint32_t output) {
 void LeafNode::Play(GradList& output_grads, GradList*, const PlayOptions& options) {
   if (!options.accumulate_leaves || abandoned_ || !output_grads[0]) return;
   if (grad) {
-    AddInto(&grad, output_grads[0]);
+    Accumulate(&grad, output_grads[0]);
   } else if (options.create_graph) {
     grad = std::move(output_grads[0]);
   } else {
@@ -182,11 +188,13 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       for (RecipeRef r : call.in[s]) {
         Variable* v = find(r);
         if (v) ++present;
-        // A list that must be given holds what is present, as the terms of a sum; an optional one keeps the places.
+        // A list that must be given holds what is present, as the terms of a sum; an optional one
+        // keeps the places.
         if (v || (call.in[s].size() > 1 && call.op->inputs[s].dispensable())) in.Push(v);
       }
       in.Close();
-      // An absent gradient stands for zero: a call that cannot do without it gives zeros, so it is left out.
+      // An absent gradient stands for zero: a call that cannot do without it gives zeros, so it is
+      // left out.
       complete &= present > 0 || call.op->inputs[s].dispensable();
     }
     if (!complete) continue;
@@ -219,8 +227,9 @@ void FunctionNode::Play(GradList& output_grads, GradList* input_grads, const Pla
   for (size_t i = 0; i < expected_.size(); ++i) {
     const Ref<Variable>& g = (*input_grads)[i];
     if (!g) continue;
-    ENFORCE(g->value().dims() == expected_[i].first && g->value().dtype() == expected_[i].second, InvalidArgument, name_,
-            ": backward must give gradient ", i, " in the shape and type of its input, ", expected_[i].first, " of ",
+    ENFORCE(g->value().dims() == expected_[i].first && g->value().dtype() == expected_[i].second,
+            InvalidArgument, name_, ": backward must give gradient ", i,
+            " in the shape and type of its input, ", expected_[i].first, " of ",
             expected_[i].second, ", got ", g->value().dims(), " of ", g->value().dtype());
   }
 }

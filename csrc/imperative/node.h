@@ -1,5 +1,6 @@
-// The tape is a graph of nodes: one per recorded call, one per leaf that collects a gradient, one per Python function. Nodes
-// point to the producers of their inputs, never to their outputs; the newest are played first.
+// The tape is a graph of nodes: one per recorded call, one per leaf that collects a gradient, one
+// per Python function. Nodes point to the producers of their inputs, never to their outputs; the
+// newest are played first.
 #pragma once
 
 #include <functional>
@@ -28,6 +29,10 @@ struct Edge {
 using Hook = std::function<Ref<Variable>(const Ref<Variable>&)>;
 using GradList = SmallVector<Ref<Variable>, 2>;
 
+// *sum = *sum + term, through the door. `into_first`: the first operand's variable takes the sum,
+// in its own storage if nobody shares that.
+void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first);
+
 struct PlayOptions {
   bool retain_graph = false;
   bool create_graph = false;
@@ -53,7 +58,6 @@ class Node : public RefCounted<Node> {
   void VisitHookOwners(void (*visit)(void* owner, void* arg), void* arg) const;
   bool RemoveHook(uint64_t handle);
   void RunHooks(GradList* output_grads) const;
-  bool has_hooks() const { return static_cast<bool>(hooks_); }
   void ClearHooks() { hooks_.reset(); }
   // Asked for by Variable.retain_grad: where the gradient of an intermediate is put.
   void RetainGrad(uint32_t output);
@@ -90,7 +94,8 @@ class LeafNode : public Node {
   LeafNode() : Node(1) {}
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
   const char* name() const override { return "leaf"; }
-  // Its variable died: nobody can ask for the gradient, which may itself depend on this leaf (create_graph) and so keep it alive.
+  // Its variable died: nobody can ask for the gradient, which may itself depend on this leaf
+  // (create_graph) and so keep it alive.
   void Abandon() {
     abandoned_ = true;
     grad.reset();
@@ -134,7 +139,8 @@ class OpNode : public Node {
 // A gradient written in Python (or by a C++ caller).
 class FunctionNode : public Node {
  public:
-  using Backward = std::function<void(GradList& output_grads, GradList* input_grads, bool create_graph)>;
+  using Backward =
+      std::function<void(GradList& output_grads, GradList* input_grads, bool create_graph)>;
   FunctionNode(std::string name, uint32_t outputs, Backward backward)
       : Node(outputs), name_(std::move(name)), backward_(std::move(backward)) {}
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;

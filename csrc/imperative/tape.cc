@@ -10,7 +10,8 @@ void RecordOnTape(const CallRecord& call) {
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] && in[i]->RequiresGrad()) wanted.Set(static_cast<int>(i));
   }
-  if (!wanted.any()) {  // what was computed under no_grad stays explained in what is computed from it
+  // what was computed under no_grad stays explained in what is computed from it
+  if (!wanted.any()) {
     for (Variable* from : in) {
       if (__builtin_expect(!from || !from->not_recorded, 1)) continue;
       for (Variable* to : call.out.flat()) {
@@ -24,7 +25,8 @@ void RecordOnTape(const CallRecord& call) {
   const Recipe& recipe = GetRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
   if (recipe.calls.empty()) return;
   Span<Variable* const> out = call.out.flat();
-  // Edges before the node: a leaf node made here must be older than all that read it, or it would play too early.
+  // Edges before the node: a leaf node made here must be older than all that read it, or it would
+  // play too early.
   SmallVector<Edge, 2> edges;
   for (size_t i = 0; i < in.size(); ++i) {
     edges.push_back(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());

@@ -26,7 +26,9 @@ ThreadState& CurrentThread();
 // Switches recording for a scope of C++ code.
 class GradSwitch {
  public:
-  explicit GradSwitch(bool on) : saved_(CurrentThread().grad_enabled) { CurrentThread().grad_enabled = on; }
+  explicit GradSwitch(bool on) : saved_(CurrentThread().grad_enabled) {
+    CurrentThread().grad_enabled = on;
+  }
   ~GradSwitch() { CurrentThread().grad_enabled = saved_; }
 
  private:
@@ -43,7 +45,8 @@ struct GeneratorState {
 GeneratorState GetGeneratorState();
 void SetGeneratorState(GeneratorState state);
 
-// What the Python room lends: long kernels run without the interpreter's lock; loops of our own ask for signals.
+// What the Python room lends: long kernels run without the interpreter's lock; loops of our own ask
+// for signals.
 struct InterpreterHooks {
   void* (*release_lock)() = nullptr;
   void (*acquire_lock)(void*) = nullptr;

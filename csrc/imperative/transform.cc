@@ -49,7 +49,8 @@ Layout TransformedInputs::ApplySlow(Call& call, const Kernel& kernel, Place plac
   bool one_shape = true;
   for (size_t i = 0; i < flat.size(); ++i) {
     if (!flat[i] || !flat[i]->is_tensor()) continue;
-    if (flat[i]->tensor().place() != place) Replace(call, static_cast<int>(i), CopyTo(flat[i]->tensor(), place));
+    if (flat[i]->tensor().place() != place)
+      Replace(call, static_cast<int>(i), CopyTo(flat[i]->tensor(), place));
     const Tensor& t = flat[i]->tensor();
     if (t.layout() == Layout::kNHWC && !ordered) ordered = &t;
   }
@@ -60,7 +61,8 @@ Layout TransformedInputs::ApplySlow(Call& call, const Kernel& kernel, Place plac
   }
   Layout wanted = Layout::kPlain;
   if (kernel.key.layout == KernelLayout::kNHWC) wanted = Layout::kNHWC;
-  if (op.keeps_layout && ordered && (one_shape || op.keeps_layout_of_any_shape)) wanted = Layout::kNHWC;
+  if (op.keeps_layout && ordered && (one_shape || op.keeps_layout_of_any_shape))
+    wanted = Layout::kNHWC;
   int slot = 0;
   for (size_t i = 0; i < flat.size(); ++i) {
     while (call.in.begin_of(slot) + call.in.count(slot) <= static_cast<int>(i)) ++slot;

@@ -1,4 +1,5 @@
-// Expected against actual: where an input lies elsewhere or in another order than the kernel wants, the door puts a copy in its place.
+// Expected against actual: where an input lies elsewhere or in another order than the kernel wants,
+// the door puts a copy in its place.
 #pragma once
 
 #include "op/op_info.h"

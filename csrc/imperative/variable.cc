@@ -96,7 +96,8 @@ void Variable::ClearGrad() {
 uint64_t Variable::AddHook(Hook hook, void* owner) {
   Edge edge = GradEdge();
   ENFORCE(edge, PreconditionNotMet,
-          "a hook needs a variable that gets a gradient. Set stop_gradient = False before the forward call");
+          "a hook needs a variable that gets a gradient. Set stop_gradient = False before the "
+          "forward call");
   return edge.node->AddHook(edge.index, std::move(hook), owner);
 }
 

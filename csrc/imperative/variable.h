@@ -11,7 +11,9 @@ namespace dygraph {
 
 class Variable : public RefCounted<Variable> {
  public:
-  static Ref<Variable> Make(Value value = Value()) { return Ref<Variable>(new Variable(std::move(value))); }
+  static Ref<Variable> Make(Value value = Value()) {
+    return Ref<Variable>(new Variable(std::move(value)));
+  }
 
   const Value& value() const { return value_; }
   const Tensor& tensor() const { return value_.tensor(); }
@@ -19,8 +21,8 @@ class Variable : public RefCounted<Variable> {
   Value& fresh_value() { return value_; }
   // A write: the new value is another one for the recorder, and what the tape kept stays as it was.
   void SetValue(Value value);
-  // Takes over value, producer and number of `result`: how in-place operators end. PreconditionNotMet for a leaf that needs a
-  // gradient while recording.
+  // Takes over value, producer and number of `result`: how in-place operators end.
+  // PreconditionNotMet for a leaf that needs a gradient while recording.
   void Become(Variable& result);
 
   bool stop_gradient() const { return stop_gradient_; }
@@ -48,7 +50,8 @@ class Variable : public RefCounted<Variable> {
   void set_name(const std::string& name);
   bool persistable = false;
 
-  // Why no gradient reaches this variable although its inputs wanted one: set by the door, told by backward().
+  // Why no gradient reaches this variable although its inputs wanted one: set by the door, told by
+  // backward().
   const std::string* not_recorded = nullptr;
 
   // Recorder: numbers are given at first sight and never reused; a write takes the number away.

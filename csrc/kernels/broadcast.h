@@ -58,12 +58,13 @@ void BroadcastRows(const Walk<2>& walk, const A* x, const B* y, Out* out, F f, i
   });
 }
 
-// Adding a short row vector to many rows (a bias of a few channels): the vector is repeated into a tile first, so that the
-// loops are as long as for a wide one.
+// Adding a short row vector to many rows (a bias of a few channels): the vector is repeated into a
+// tile first, so that the loops are as long as for a wide one.
 constexpr int64_t kShortRow = 64, kRowTile = 512;
 
 template <class A, class B, class Out, class F>
-void BroadcastShortRows(int64_t rows, int64_t n, const A* x, const B* y, Out* out, F f, int64_t cost) {
+void BroadcastShortRows(int64_t rows, int64_t n, const A* x, const B* y, Out* out, F f,
+                        int64_t cost) {
   B tile[kRowTile];
   int64_t copies = kRowTile / n, width = copies * n, total = rows * n;
   for (int64_t i = 0; i < width; ++i) tile[i] = y[i % n];
@@ -104,8 +105,8 @@ void Broadcast(Span<const int64_t> dims, const A* x, Span<const int64_t> x_strid
   }
   if constexpr (std::is_floating_point_v<A>) {  // the other types make do with the general loop
     int64_t rows = walk.dims[0], n = walk.dims[last];
-    if (walk.rank == 2 && sx == 1 && sy == 1 && walk.strides[0][0] == n && walk.strides[1][0] == 0 &&
-        n <= detail::kShortRow && rows * n >= 2 * detail::kRowTile) {
+    if (walk.rank == 2 && sx == 1 && sy == 1 && walk.strides[0][0] == n &&
+        walk.strides[1][0] == 0 && n <= detail::kShortRow && rows * n >= 2 * detail::kRowTile) {
       return detail::BroadcastShortRows(rows, n, x, y, out, f, cost);
     }
     if (sx == 1 && sy == 1) return detail::BroadcastRows<1, 1>(walk, x, y, out, f, cost);

@@ -33,9 +33,8 @@ DYGRAPH_INLINE To ToInteger(From v) {
   constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
   // The first value above the range, a power of two, and the last one within it.
   constexpr From kAbove = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
-  constexpr From kHigh =
-      kExact ? static_cast<From>(std::numeric_limits<To>::max())
-             : kAbove * (1 - std::numeric_limits<From>::epsilon() / 2);
+  constexpr From kHigh = kExact ? static_cast<From>(std::numeric_limits<To>::max())
+                                : kAbove * (1 - std::numeric_limits<From>::epsilon() / 2);
   From inside = v > kLow ? v : kLow;  // a NaN becomes the lowest value here and 0 below
   inside = inside < kHigh ? inside : kHigh;
   To r = static_cast<To>(inside);

@@ -77,7 +77,8 @@ inline void Simd(const Body& body) {
   RunBase(body);
 }
 
-// The same where T is worth a copy for every instruction set; the rarer types run the baseline, which keeps the library small.
+// The same where T is worth a copy for every instruction set; the rarer types run the baseline,
+// which keeps the library small.
 template <class T, class Body>
 inline void SimdFor(const Body& body) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {

@@ -166,8 +166,7 @@ inline void Permute(const void* x, Span<const int64_t> dims, Span<const int> per
       return detail::PermuteWalk(walk, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
     case 8:
       return detail::PermuteWalk(walk, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
-    default:
-      THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
+    default: THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
   }
 }
 

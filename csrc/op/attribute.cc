@@ -8,9 +8,10 @@
 namespace dygraph {
 
 const char* Name(AttrType type) {
-  static const char* const kNames[] = {"an int", "a float", "a string", "a list of ints", "a list of floats",
-                                       "a list of strings", "a bool", "a list of bools", "a block",
-                                       "an int", "a list of blocks", "a list of ints"};
+  static const char* const kNames[] = {"an int",         "a float",          "a string",
+                                       "a list of ints", "a list of floats", "a list of strings",
+                                       "a bool",         "a list of bools",  "a block",
+                                       "an int",         "a list of blocks", "a list of ints"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -46,16 +47,16 @@ std::string ToString(const AttrValue& value) {
 
 AttrCheck AtLeast(double least) {
   return [least](const std::string& name, const AttrValue& value) {
-    ENFORCE(AsNumber(value) >= least, InvalidArgument, "the attribute ", name, " must be at least ", least,
-            ", got ", ToString(value));
+    ENFORCE(AsNumber(value) >= least, InvalidArgument, "the attribute ", name, " must be at least ",
+            least, ", got ", ToString(value));
   };
 }
 
 AttrCheck Between(double least, double most) {
   return [least, most](const std::string& name, const AttrValue& value) {
     double v = AsNumber(value);
-    ENFORCE(v >= least && v <= most, InvalidArgument, "the attribute ", name, " must lie in [", least, ", ",
-            most, "], got ", ToString(value));
+    ENFORCE(v >= least && v <= most, InvalidArgument, "the attribute ", name, " must lie in [",
+            least, ", ", most, "], got ", ToString(value));
   };
 }
 
@@ -76,8 +77,8 @@ AttrCheck OneOf(std::initializer_list<const char*> allowed) {
 AttrCheck EachAtLeast(int64_t least) {
   return [least](const std::string& name, const AttrValue& value) {
     auto check = [&](int64_t v) {
-      ENFORCE(v >= least, InvalidArgument, "every element of the attribute ", name, " must be at least ",
-              least, ", got ", ToString(value));
+      ENFORCE(v >= least, InvalidArgument, "every element of the attribute ", name,
+              " must be at least ", least, ", got ", ToString(value));
     };
     if (auto* ints = std::get_if<std::vector<int32_t>>(&value)) {
       for (int32_t v : *ints) check(v);
@@ -99,7 +100,8 @@ int AttrTable::Require(const std::string& name) const {
   if (i < 0) {
     std::vector<std::string> names;
     for (const AttrField& f : fields) names.push_back(f.name);
-    THROW(Type, "there must be an attribute of the given name, got '", name, "'.", DidYouMean(name, names));
+    THROW(Type, "there must be an attribute of the given name, got '", name, "'.",
+          DidYouMean(name, names));
   }
   return i;
 }
@@ -147,8 +149,8 @@ bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
 void AttrTable::Set(void* attrs, int field, const AttrValue& value) const {
   const AttrField& f = fields[field];
   AttrValue converted;
-  ENFORCE(Convert(value, f.type, &converted), Type, "the attribute ", f.name, " must be ", Name(f.type),
-          ", got ", ToString(value));
+  ENFORCE(Convert(value, f.type, &converted), Type, "the attribute ", f.name, " must be ",
+          Name(f.type), ", got ", ToString(value));
   if (f.check) f.check(f.name, converted);
   f.set(static_cast<char*>(attrs) + f.offset, converted);
 }

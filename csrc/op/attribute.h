@@ -1,4 +1,5 @@
-// Operator attributes: a plain struct per operator, and a table of its fields so that others can set them by name.
+// Operator attributes: a plain struct per operator, and a table of its fields so that others can
+// set them by name.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,18 @@ namespace dygraph {
 
 // Numbers of AttrType in framework.proto; AttrValue's alternatives stand in the same order.
 enum class AttrType : uint8_t {
-  kInt, kFloat, kString, kInts, kFloats, kStrings, kBool, kBools, kBlock, kLong, kBlocks, kLongs
+  kInt,
+  kFloat,
+  kString,
+  kInts,
+  kFloats,
+  kStrings,
+  kBool,
+  kBools,
+  kBlock,
+  kLong,
+  kBlocks,
+  kLongs
 };
 const char* Name(AttrType type);
 
@@ -24,9 +36,10 @@ struct BlockIndex {
   int32_t index = -1;
   bool operator==(const BlockIndex& o) const { return index == o.index; }
 };
-using AttrValue = std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
-                               std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
-                               std::vector<BlockIndex>, std::vector<int64_t>>;
+using AttrValue =
+    std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
+                 std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
+                 std::vector<BlockIndex>, std::vector<int64_t>>;
 std::string ToString(const AttrValue& value);  // as Python writes it
 
 // Throws when a value is not allowed; `name` is the attribute's.
@@ -55,10 +68,10 @@ class AttrTable {
   void (*destroy)(void* self) = nullptr;
   std::vector<AttrField> fields;
 
-  int Find(const std::string& name) const;  // -1 when there is none
+  int Find(const std::string& name) const;     // -1 when there is none
   int Require(const std::string& name) const;  // NotFound with the nearest name
-  // Converts what may be converted without loss (int to float or int64, list of int to list of float or int64), checks
-  // and stores. TypeError says what was expected.
+  // Converts what may be converted without loss (int to float or int64, list of int to list of
+  // float or int64), checks and stores. TypeError says what was expected.
   void Set(void* attrs, int field, const AttrValue& value) const;
   AttrValue Get(const void* attrs, int field) const;
 };
@@ -66,7 +79,7 @@ class AttrTable {
 // One immutable, shared set of attribute values.
 class Attrs : public RefCounted<Attrs> {
  public:
-  static Ref<Attrs> Make(const AttrTable& table);            // defaults
+  static Ref<Attrs> Make(const AttrTable& table);  // defaults
   static Ref<Attrs> Copy(const Attrs& other);
   const AttrTable& table() const { return *table_; }
   const void* data() const { return this + 1; }
@@ -87,15 +100,15 @@ class Attrs : public RefCounted<Attrs> {
   uint64_t padding_ = 0;  // the struct that follows is 16-byte aligned
 };
 
-struct NoAttrs {};
-
 namespace detail {
-template <class M> struct MemberTraits;
-#define REGISTER_ATTR_MEMBER(cpp, wire)                                              \
-  template <> struct MemberTraits<cpp> {                                             \
-    static constexpr AttrType type = AttrType::wire;                                 \
-    static cpp From(const AttrValue& v) { return std::get<cpp>(v); }                 \
-    static AttrValue To(const cpp& m) { return m; }                                  \
+template <class M>
+struct MemberTraits;
+#define REGISTER_ATTR_MEMBER(cpp, wire)                              \
+  template <>                                                        \
+  struct MemberTraits<cpp> {                                         \
+    static constexpr AttrType type = AttrType::wire;                 \
+    static cpp From(const AttrValue& v) { return std::get<cpp>(v); } \
+    static AttrValue To(const cpp& m) { return m; }                  \
   }
 REGISTER_ATTR_MEMBER(int32_t, kInt);
 REGISTER_ATTR_MEMBER(float, kFloat);
@@ -110,7 +123,8 @@ REGISTER_ATTR_MEMBER(int64_t, kLong);
 REGISTER_ATTR_MEMBER(std::vector<BlockIndex>, kBlocks);
 REGISTER_ATTR_MEMBER(std::vector<int64_t>, kLongs);
 #undef REGISTER_ATTR_MEMBER
-template <> struct MemberTraits<DType> {
+template <>
+struct MemberTraits<DType> {
   static constexpr AttrType type = AttrType::kInt;
   static DType From(const AttrValue& v) { return DTypeFromWire(std::get<int32_t>(v)); }
   static AttrValue To(const DType& m) { return static_cast<int32_t>(ToWire(m)); }
@@ -127,7 +141,7 @@ void BindAttrStruct(AttrTable* table) {
 }
 
 template <class A, class M>
-AttrField MakeAttrField(M A::*member, const char* name, const char* help, AttrCheck check) {
+AttrField MakeAttrField(M A::* member, const char* name, const char* help, AttrCheck check) {
   using Traits = detail::MemberTraits<M>;
   AttrField f;
   f.name = name;

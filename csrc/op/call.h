@@ -10,7 +10,8 @@ namespace dygraph {
 class OpInfo;
 constexpr int kMaxSlots = 24;
 
-// The arguments of all slots in one flat list, with the slots' ends. An absent slot is an empty one.
+// The arguments of all slots in one flat list, with the slots' ends. An absent slot is an empty
+// one.
 template <class V>
 class SlotList {
  public:
@@ -22,7 +23,9 @@ class SlotList {
   }
   int slots() const { return slots_; }
   int begin_of(int slot) const { return slot == 0 ? 0 : static_cast<int>(ends_[slot - 1]); }
-  int count(int slot) const { return slot < slots_ ? static_cast<int>(ends_[slot]) - begin_of(slot) : 0; }
+  int count(int slot) const {
+    return slot < slots_ ? static_cast<int>(ends_[slot]) - begin_of(slot) : 0;
+  }
   V* at(int slot, int i = 0) const { return i < count(slot) ? flat_[begin_of(slot) + i] : nullptr; }
   Span<V* const> flat() const { return {flat_.data(), flat_.size()}; }
   // The same slots with f(element) in them.
@@ -46,8 +49,9 @@ struct Call {
   const OpInfo* op = nullptr;
   const void* attrs = nullptr;  // the operator's attribute struct
   SlotList<const Value> in;
-  SlotList<Value> out;          // an element may be null: that output is not wanted
-  // In-place pairs of the operator (by position) whose output may be written into the input's storage.
+  SlotList<Value> out;  // an element may be null: that output is not wanted
+  // In-place pairs of the operator (by position) whose output may be written into the input's
+  // storage.
   uint32_t reuse = 0;
   bool from_tape = false;  // shapes fit the forward call already
   // Random operators: stream is (ordinal, run) in programs, the call number eagerly.

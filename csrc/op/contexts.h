@@ -1,4 +1,5 @@
-// What an operator's functions see of a call: InferContext in shape rules, KernelContext in kernels.
+// What an operator's functions see of a call: InferContext in shape rules, KernelContext in
+// kernels.
 #pragma once
 
 #include "op/call.h"
@@ -7,11 +8,13 @@
 
 namespace dygraph {
 
-// PreconditionNotMet naming the slot: an operator read an input, or wrote an output, that this call leaves out.
+// PreconditionNotMet naming the slot: an operator read an input, or wrote an output, that this call
+// leaves out.
 [[noreturn]] void FailAbsent(const Call& call, bool input, int slot, int i);
 
-// Shape rules run when a program is built (sizes may be -1) and when a call runs (they are real). The same function serves both:
-// it skips a check that involves -1, and arithmetic with -1 gives -1.
+// Shape rules run when a program is built (sizes may be -1) and when a call runs (they are real).
+// The same function serves both: it skips a check that involves -1, and arithmetic with -1 gives
+// -1.
 class InferContext {
  public:
   InferContext(Call& call, bool runtime, DType default_dtype)
@@ -100,7 +103,8 @@ class KernelContext {
   DeviceContext& device() { return device_; }
   Place place() const { return device_.place(); }
   Scratch Workspace(size_t bytes) { return Scratch(place(), bytes); }
-  // Seed and stream of this call's random numbers; an operator's own `seed` attribute replaces the first.
+  // Seed and stream of this call's random numbers; an operator's own `seed` attribute replaces the
+  // first.
   uint64_t random_seed() const { return call_.random_seed; }
   uint64_t random_stream() const { return call_.random_stream; }
   const Call& call() const { return call_; }

@@ -39,7 +39,8 @@ RecipeRef GradBuilder::OutputGrad(int slot, int i) const {
   return Make(RecipeRef::kOutputGrad, slot, i, situation_.out_counts[slot]);
 }
 RecipeRef GradBuilder::InputGrad(int slot, int i) const {
-  return Wants(slot, i) ? RecipeRef{RecipeRef::kInputGrad, static_cast<uint8_t>(slot), static_cast<uint16_t>(i)}
+  return Wants(slot, i) ? RecipeRef{RecipeRef::kInputGrad, static_cast<uint8_t>(slot),
+                                    static_cast<uint16_t>(i)}
                         : RecipeRef{};
 }
 RecipeRef GradBuilder::Temp() {
@@ -92,8 +93,9 @@ GradBuilder::CallRef GradBuilder::Call(const char* type, std::initializer_list<R
   call.in.assign(in.begin(), in.end());
   call.out.assign(out.begin(), out.end());
   ENFORCE(call.in.size() <= call.op->inputs.size() && call.out.size() <= call.op->outputs.size(),
-          PreconditionNotMet, "the gradient recipe of ", situation_.op->type, " gives operator ", type,
-          " more slots than it has: ", call.in.size(), " inputs, ", call.out.size(), " outputs");
+          PreconditionNotMet, "the gradient recipe of ", situation_.op->type, " gives operator ",
+          type, " more slots than it has: ", call.in.size(), " inputs, ", call.out.size(),
+          " outputs");
   call.in.resize(call.op->inputs.size());
   call.out.resize(call.op->outputs.size());
   recipe_.calls.push_back(std::move(call));
@@ -131,7 +133,8 @@ Recipe GradBuilder::Finish() {
         if (ref.kind == RecipeRef::kTemp) temp_needed[ref.index] = true;
         bool kept = ref.kind == RecipeRef::kInput || ref.kind == RecipeRef::kInputShape ||
                     ref.kind == RecipeRef::kOutput;
-        if (kept && std::find(recipe_.kept.begin(), recipe_.kept.end(), ref) == recipe_.kept.end()) {
+        if (kept &&
+            std::find(recipe_.kept.begin(), recipe_.kept.end(), ref) == recipe_.kept.end()) {
           recipe_.kept.push_back(ref);
         }
       }
@@ -144,9 +147,11 @@ Recipe GradBuilder::Finish() {
     for (const RecipeSlot& slot : call.out) {
       for (RecipeRef ref : slot) {
         if (ref.kind != RecipeRef::kInputGrad) continue;
-        ENFORCE(std::find(produced.begin(), produced.end(), ref) == produced.end(), PreconditionNotMet,
+        ENFORCE(std::find(produced.begin(), produced.end(), ref) == produced.end(),
+                PreconditionNotMet,
                 "exactly one call of a gradient recipe may produce each gradient; that of ",
-                situation_.op->type, " produces that of input ", situation_.op->inputs[ref.slot].name, " twice");
+                situation_.op->type, " produces that of input ",
+                situation_.op->inputs[ref.slot].name, " twice");
         produced.push_back(ref);
       }
     }
@@ -206,7 +211,8 @@ const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_
   OpInfo::RecipeCache& cache = *op.recipes;
   OpInfo::RecipeCache::Entry* latest = cache.latest.load(std::memory_order_acquire);
   if (latest && Fits(*latest, attrs, in_ends, out_ends, wanted)) return latest->recipe;
-  ENFORCE(op.grad_maker, PreconditionNotMet, "the operator has no gradient, so backward cannot pass through "
+  ENFORCE(op.grad_maker, PreconditionNotMet,
+          "the operator has no gradient, so backward cannot pass through "
           "it. Detach its inputs or set their stop_gradient to True");
   std::lock_guard<std::mutex> lock(cache.mutex);
   for (auto& e : cache.entries) {
@@ -234,6 +240,8 @@ const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_
   return cache.entries.back()->recipe;
 }
 
-std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache() { return std::make_shared<OpInfo::RecipeCache>(); }
+std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache() {
+  return std::make_shared<OpInfo::RecipeCache>();
+}
 
 }  // namespace dygraph

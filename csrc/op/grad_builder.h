@@ -1,13 +1,14 @@
-// Gradient recipes: what an operator's GradOpMaker writes, as data. The tape binds a recipe to live values, append_backward
-// binds it to names, so eager and static gradients cannot differ.
+// Gradient recipes: what an operator's GradOpMaker writes, as data. The tape binds a recipe to live
+// values, append_backward binds it to names, so eager and static gradients cannot differ.
 //
 //   void MulGrad(GradBuilder& g) {
 //     g.Call("mul_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
 //                        {g.InputGrad(kX), g.InputGrad(kY)}).SameAttrs();
 //   }
 //
-// Calls none of whose results is wanted are dropped, and with them what only they read. A maker may look at attributes, slot
-// presence, list lengths and which gradients are wanted, never at sizes or data.
+// Calls none of whose results is wanted are dropped, and with them what only they read. A maker may
+// look at attributes, slot presence, list lengths and which gradients are wanted, never at sizes or
+// data.
 #pragma once
 
 #include <initializer_list>
@@ -65,9 +66,9 @@ struct RecipeCall {
   const OpInfo* op = nullptr;
   std::vector<RecipeSlot> in;
   std::vector<RecipeSlot> out;
-  bool same_attrs = false;   // shares the forward call's attributes
-  AttrFn attr_fn = nullptr;  // computes them from the forward's
-  Ref<Attrs> attrs;          // fixed ones
+  bool same_attrs = false;         // shares the forward call's attributes
+  AttrFn attr_fn = nullptr;        // computes them from the forward's
+  Ref<Attrs> attrs;                // fixed ones
   SmallVector<int, 4> out_counts;  // what the door is asked to make, set by Finish()
   WantedSet out_wanted;
 };
@@ -116,9 +117,11 @@ class GradBuilder {
   class CallRef {
    public:
     CallRef(Recipe* recipe, size_t index) : recipe_(recipe), index_(index) {}
-    CallRef& SameAttrs();                                       // the operator has the forward's attribute struct
+    // the operator has the forward's attribute struct
+    CallRef& SameAttrs();
     CallRef& Attr(const char* name, const AttrValue& value);
-    CallRef& AttrsFrom(AttrFn fn);                              // fn(const Forward*, Backward*) as void pointers
+    // fn(const Forward*, Backward*) as void pointers
+    CallRef& AttrsFrom(AttrFn fn);
 
    private:
     Recipe* recipe_;
@@ -142,8 +145,9 @@ class GradBuilder {
 
 using GradMaker = void (*)(GradBuilder&);
 
-// The recipe for a situation: made once per operator, slot presence, list lengths and wanted gradients (and attributes, where
-// the maker looks at them), and kept for good. PreconditionNotMet when the operator has no gradient.
+// The recipe for a situation: made once per operator, slot presence, list lengths and wanted
+// gradients (and attributes, where the maker looks at them), and kept for good. PreconditionNotMet
+// when the operator has no gradient.
 const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
                         Span<const uint32_t> out_ends, const WantedSet& wanted);
 

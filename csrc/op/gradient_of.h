@@ -1,5 +1,6 @@
-// What a gradient operator T_grad owes to its forward T: an incoming gradient Out@GRAD has the shape of Out. The tape guarantees it;
-// calls that come from elsewhere (by name from Python, from a program file) are checked here, once for all operators.
+// What a gradient operator T_grad owes to its forward T: an incoming gradient Out@GRAD has the
+// shape of Out. The tape guarantees it; calls that come from elsewhere (by name from Python, from a
+// program file) are checked here, once for all operators.
 #pragma once
 
 #include <vector>

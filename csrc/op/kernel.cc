@@ -13,10 +13,8 @@ const char* Name(Library library) {
 }
 
 std::string ToString(const KernelKey& key) {
-  std::string text = DeviceKindName(key.device) + ", " + Name(key.dtype) + ", layout " + Name(key.layout) +
-                     ", library " + Name(key.library);
-  if (key.customized) text += ", customized " + std::to_string(key.customized);
-  return text;
+  return DeviceKindName(key.device) + ", " + Name(key.dtype) + ", layout " + Name(key.layout) +
+         ", library " + Name(key.library);
 }
 
 }  // namespace dygraph

@@ -7,7 +7,8 @@
 
 namespace dygraph {
 
-enum class KernelLayout : uint8_t { kAny, kPlain, kNHWC };  // the order a kernel wants its 4-D and 5-D inputs in
+// the order a kernel wants its 4-D and 5-D inputs in
+enum class KernelLayout : uint8_t { kAny, kPlain, kNHWC };
 enum class Library : uint8_t { kPlain, kOneDNN, kCUDNN };
 const char* Name(KernelLayout layout);
 const char* Name(Library library);
@@ -17,7 +18,6 @@ struct KernelKey {
   DType dtype = DType::kFloat32;
   KernelLayout layout = KernelLayout::kPlain;
   Library library = Library::kPlain;
-  int customized = 0;
 };
 std::string ToString(const KernelKey& key);
 
@@ -26,7 +26,8 @@ using KernelFn = void (*)(KernelContext&);
 struct Kernel {
   KernelKey key;
   KernelFn run = nullptr;
-  // A kernel of a library may decline a call (shapes it is slow or wrong at, library missing). nullptr: takes all.
+  // A kernel of a library may decline a call (shapes it is slow or wrong at, library missing).
+  // nullptr: takes all.
   bool (*accepts)(const Call&) = nullptr;
   const char* file = "";
   int line = 0;

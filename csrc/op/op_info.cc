@@ -10,7 +10,8 @@ namespace dygraph {
 
 void FailAbsent(const Call& call, bool input, int slot, int i) {
   const SlotInfo& s = (input ? call.op->inputs : call.op->outputs)[slot];
-  THROW(PreconditionNotMet, input ? "Input(" : "Output(", s.name, ")", i ? " number " + std::to_string(i) : std::string(),
+  THROW(PreconditionNotMet, input ? "Input(" : "Output(", s.name, ")",
+        i ? " number " + std::to_string(i) : std::string(),
         " is needed for what was asked of this call, but was left out");
 }
 
@@ -25,7 +26,9 @@ std::string PythonName(const std::string& slot) {
       continue;
     }
     bool upper = std::isupper(static_cast<unsigned char>(c));
-    if (upper && i > 0 && slot[i - 1] != '@' && !std::isupper(static_cast<unsigned char>(slot[i - 1]))) name += '_';
+    if (upper && i > 0 && slot[i - 1] != '@' &&
+        !std::isupper(static_cast<unsigned char>(slot[i - 1])))
+      name += '_';
     name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return name;
@@ -41,10 +44,11 @@ int FindSlot(const std::vector<SlotInfo>& slots, const std::string& name, const 
         DidYouMean(name, names));
 }
 
-void AddSlot(const OpInfo& op, std::vector<SlotInfo>* slots, int index, const char* name, const char* help,
-             int flags) {
-  ENFORCE(index == static_cast<int>(slots->size()), PreconditionNotMet, "slot ", name, " of operator ",
-          op.type, " is declared as number ", index, ", but it is number ", slots->size());
+void AddSlot(const OpInfo& op, std::vector<SlotInfo>* slots, int index, const char* name,
+             const char* help, int flags) {
+  ENFORCE(index == static_cast<int>(slots->size()), PreconditionNotMet, "slot ", name,
+          " of operator ", op.type, " is declared as number ", index, ", but it is number ",
+          slots->size());
   ENFORCE(slots->size() < static_cast<size_t>(kMaxSlots), PreconditionNotMet, "operator ", op.type,
           " has more than ", kMaxSlots, " slots of a kind");
   slots->push_back({name, PythonName(name), help, static_cast<uint8_t>(flags)});
@@ -94,15 +98,17 @@ OpDef& OpDef::SameShape(int in, int out) {
                                              {CopyShape<1, 0>, CopyShape<1, 1>},
                                              {CopyShape<2, 0>, CopyShape<2, 1>},
                                              {CopyShape<3, 0>, CopyShape<3, 1>}};
-  ENFORCE(in < 4 && out < 2, PreconditionNotMet, "SameShape serves the first slots, got ", in, " and ", out);
+  ENFORCE(in < 4 && out < 2, PreconditionNotMet, "SameShape serves the first slots, got ", in,
+          " and ", out);
   info_.shape_rule = kRules[in][out];
   return *this;
 }
 
 OpDef& OpDef::KernelDTypeOf(int in) {
-  static constexpr KernelDTypeRule kRules[] = {
-      [](const Call& c) { return c.in.at(0)->dtype(); }, [](const Call& c) { return c.in.at(1)->dtype(); },
-      [](const Call& c) { return c.in.at(2)->dtype(); }, [](const Call& c) { return c.in.at(3)->dtype(); }};
+  static constexpr KernelDTypeRule kRules[] = {[](const Call& c) { return c.in.at(0)->dtype(); },
+                                               [](const Call& c) { return c.in.at(1)->dtype(); },
+                                               [](const Call& c) { return c.in.at(2)->dtype(); },
+                                               [](const Call& c) { return c.in.at(3)->dtype(); }};
   ENFORCE(in < 4, PreconditionNotMet, "KernelDTypeOf serves the first four slots, got ", in);
   info_.kernel_dtype = kRules[in];
   return *this;

@@ -47,32 +47,36 @@ class OpInfo {
   Ref<Attrs> default_attrs;
   ShapeRule shape_rule = nullptr;
   VarTypeRule var_type_rule = nullptr;
-  KernelDTypeRule kernel_dtype = nullptr;   // nullptr: the first input that is present
-  OutputCountRule output_count = nullptr;   // length of a duplicable output
+  KernelDTypeRule kernel_dtype = nullptr;  // nullptr: the first input that is present
+  OutputCountRule output_count = nullptr;  // length of a duplicable output
   GradMaker grad_maker = nullptr;
-  bool has_no_grad = false;      // said so: backward through it raises or stops
-  bool keeps_layout = false;     // kernels take NCHW or NHWC (all 4-D and 5-D inputs alike) and give what they got
-  bool keeps_layout_of_any_shape = false;  // also when those inputs differ in shape (pooling gradients)
-  bool random = false;           // draws numbers
-  bool mixed_dtypes = false;     // inputs may differ in type (label and logits, ids and table)
-  bool allocates = true;         // the door allocates dense outputs; false: the kernel does
-  int lod_from = -1;             // input slot whose LoD the outputs take; -1: none
-  std::vector<std::pair<int, int>> in_place;   // (input slot, output slot) that may be one variable
-  std::vector<std::pair<int, int>> may_share;  // (input slot, output slot) whose storage may be shared
+  bool has_no_grad = false;  // said so: backward through it raises or stops
+  // kernels take NCHW or NHWC (all 4-D and 5-D inputs alike) and give what they got
+  bool keeps_layout = false;
+  // also when those inputs differ in shape (pooling gradients)
+  bool keeps_layout_of_any_shape = false;
+  bool random = false;        // draws numbers
+  bool mixed_dtypes = false;  // inputs may differ in type (label and logits, ids and table)
+  bool allocates = true;      // the door allocates dense outputs; false: the kernel does
+  int lod_from = -1;          // input slot whose LoD the outputs take; -1: none
+  std::vector<std::pair<int, int>> in_place;  // (input slot, output slot) that may be one variable
+  // (input slot, output slot) whose storage may be shared
+  std::vector<std::pair<int, int>> may_share;
   std::vector<Kernel> kernels;
-  std::string attrs_of;          // a gradient operator with its forward's attributes
+  std::string attrs_of;                     // a gradient operator with its forward's attributes
   std::unique_ptr<GradientOf> gradient_of;  // set when the registry freezes; T_grad of T
   const char* file = "";
   int line = 0;
   int id = 0;  // position in the registry
 
-  int InputSlot(const std::string& name) const;   // NotFound with the nearest name
+  int InputSlot(const std::string& name) const;  // NotFound with the nearest name
   int OutputSlot(const std::string& name) const;
 
   // Kernels of one (device, dtype), preferred first; empty when there is none.
   std::vector<const Kernel*> Candidates(DeviceKind device, DType dtype) const;
 
-  // The one kernel for (device, dtype) if there is exactly one and it takes all calls; the usual case.
+  // The one kernel for (device, dtype) if there is exactly one and it takes all calls; the usual
+  // case.
   struct RecipeCache;
   mutable std::shared_ptr<RecipeCache> recipes;
   const Kernel* sole_kernel[kMaxDeviceKinds][kNumDTypes] = {};
@@ -83,17 +87,20 @@ class OpDef {
  public:
   explicit OpDef(OpInfo* info) : info_(*info) {}
   OpDef& Comment(const char* text);
-  // `index` is the slot's constant in the file (kX): it must be the next one, so that constants and slots agree.
+  // `index` is the slot's constant in the file (kX): it must be the next one, so that constants and
+  // slots agree.
   OpDef& Input(int index, const char* name, const char* help, int flags = kSingle);
   OpDef& Output(int index, const char* name, const char* help, int flags = kSingle);
   template <class A, class M>
-  OpDef& Attr(M A::*member, const char* name, const char* help, AttrCheck check = nullptr) {
+  OpDef& Attr(M A::* member, const char* name, const char* help, AttrCheck check = nullptr) {
     if (!info_.attr_table.construct) BindAttrStruct<A>(&info_.attr_table);
     info_.attr_table.fields.push_back(MakeAttrField(member, name, help, std::move(check)));
     return *this;
   }
-  // A gradient operator has the attributes of its forward operator, whatever order the files register in.
+  // A gradient operator has the attributes of its forward operator, whatever order the files
+  // register in.
   OpDef& AttrsOf(const char* forward_type);
+  // clang-format off
   OpDef& Shape(ShapeRule rule) { info_.shape_rule = rule; return *this; }
   OpDef& SameShape(int in, int out);  // Out has X's shape and type
   OpDef& VarType(VarTypeRule rule) { info_.var_type_rule = rule; return *this; }
@@ -113,6 +120,7 @@ class OpDef {
   OpDef& ShareLoD(int in) { info_.lod_from = in; return *this; }
   OpDef& InPlace(int in, int out) { info_.in_place.emplace_back(in, out); return *this; }
   OpDef& MayShare(int in, int out) { info_.may_share.emplace_back(in, out); return *this; }
+  // clang-format on
 
  private:
   OpInfo& info_;
@@ -120,7 +128,8 @@ class OpDef {
 
 std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache();
 
-// An attribute by name, for kernels outside the operator's file, which do not see its attribute struct:
+// An attribute by name, for kernels outside the operator's file, which do not see its attribute
+// struct:
 //   bool trans_x = AttrOf<bool>(ctx.call(), "trans_x");
 template <class T>
 T AttrOf(const Call& call, const char* name) {

@@ -37,8 +37,7 @@ std::string At(const char* file, int line) {
 void AddKernel(OpInfo* op, const Kernel& k) {
   for (const Kernel& other : op->kernels) {
     if (other.key.device == k.key.device && other.key.dtype == k.key.dtype &&
-        other.key.layout == k.key.layout && other.key.library == k.key.library &&
-        other.key.customized == k.key.customized) {
+        other.key.layout == k.key.layout && other.key.library == k.key.library) {
       AddLoadProblem(ErrorKind::AlreadyExists,
                      "operator " + op->type + " has two kernels for " + ToString(k.key) + ": at " +
                          At(other.file, other.line) + " and at " + At(k.file, k.line));
@@ -121,10 +120,12 @@ void Freeze(Registry& r) {
   }
   constexpr size_t kSuffix = 5;  // "_grad"
   for (auto& [type, op] : r.ops) {
-    if (type.size() <= kSuffix || type.compare(type.size() - kSuffix, kSuffix, "_grad") != 0) continue;
+    if (type.size() <= kSuffix || type.compare(type.size() - kSuffix, kSuffix, "_grad") != 0)
+      continue;
     auto forward = r.ops.find(type.substr(0, type.size() - kSuffix));
     if (op->gradient_of) continue;  // linked by an earlier freeze; calls may be reading it
-    if (forward != r.ops.end()) op->gradient_of = std::make_unique<GradientOf>(LinkGradient(*op, *forward->second));
+    if (forward != r.ops.end())
+      op->gradient_of = std::make_unique<GradientOf>(LinkGradient(*op, *forward->second));
   }
   ThrowLoadProblems();
 }
@@ -200,7 +201,7 @@ KernelRegistration::KernelRegistration(const char* type, const char* device, Ker
   PendingKernels p{type, device, {}};
   for (auto& [dtype, fn] : kernels) {
     Kernel k;
-    k.key = {DeviceKind::kCPU, dtype, layout, library, 0};
+    k.key = {DeviceKind::kCPU, dtype, layout, library};
     k.run = fn;
     k.accepts = accepts;
     k.file = file;

@@ -1,5 +1,6 @@
-// All operators and kernels of the process. Files register themselves while the library loads, in any order; the registry
-// freezes at first use: names become numbers, kernels join their operators, mistakes are reported with both places.
+// All operators and kernels of the process. Files register themselves while the library loads, in
+// any order; the registry freezes at first use: names become numbers, kernels join their operators,
+// mistakes are reported with both places.
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@ const OpInfo* FindOp(const std::string& type);  // nullptr when there is none
 std::vector<const OpInfo*> AllOps();            // by name
 std::vector<std::string> OpNames();
 
-// Joins what was registered since the last call (plug-ins register later). What does not fit is left out and thrown, each
-// mistake with its places in the source; the rest stays usable.
+// Joins what was registered since the last call (plug-ins register later). What does not fit is
+// left out and thrown, each mistake with its places in the source; the rest stays usable.
 void FreezeRegistry();
 
 class OpRegistration {
@@ -33,8 +34,8 @@ class KernelRegistration {
   KernelRegistration(const char* type, DeviceKind device, KernelLayout layout, Library library,
                      std::vector<std::pair<DType, KernelFn>> kernels, bool (*accepts)(const Call&),
                      const char* file, int line)
-      : KernelRegistration(type, DeviceKindName(device).c_str(), layout, library, std::move(kernels),
-                           accepts, file, line) {}
+      : KernelRegistration(type, DeviceKindName(device).c_str(), layout, library,
+                           std::move(kernels), accepts, file, line) {}
 };
 
 template <template <class> class K, class... Ts>
@@ -48,21 +49,24 @@ std::vector<std::pair<DType, KernelFn>> KernelsFor() {
 #define REGISTER_OPERATOR(type, define) \
   static ::dygraph::OpRegistration op_registration_##type(#type, define, __FILE__, __LINE__)
 
-// REGISTER_CPU_KERNEL(relu, ReluKernel, float, double): ReluKernel<T>::Compute(KernelContext&) for each T. The kernel reads plain
-// order, or either when the operator KeepsLayout().
-#define REGISTER_CPU_KERNEL(type, kernel, ...)                                            \
-  static ::dygraph::KernelRegistration kernel_registration_##type(                        \
-      #type, ::dygraph::DeviceKind::kCPU, ::dygraph::KernelLayout::kPlain,                \
-      ::dygraph::Library::kPlain, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), nullptr, __FILE__, __LINE__)
+// REGISTER_CPU_KERNEL(relu, ReluKernel, float, double): ReluKernel<T>::Compute(KernelContext&) for
+// each T. The kernel reads plain order, or either when the operator KeepsLayout().
+#define REGISTER_CPU_KERNEL(type, kernel, ...)                                                     \
+  static ::dygraph::KernelRegistration kernel_registration_##type(                                 \
+      #type, ::dygraph::DeviceKind::kCPU, ::dygraph::KernelLayout::kPlain,                         \
+      ::dygraph::Library::kPlain, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), nullptr, __FILE__, \
+      __LINE__)
 
 // The same for another device, layout or library, with a function that may decline a call.
 #define REGISTER_KERNEL(type, device, layout, library, accepts, kernel, ...)              \
   static ::dygraph::KernelRegistration kernel_registration_##type##_##library(            \
       #type, ::dygraph::DeviceKind::device, ::dygraph::KernelLayout::layout,              \
-      ::dygraph::Library::library, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), accepts, __FILE__, __LINE__)
+      ::dygraph::Library::library, ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), accepts, \
+      __FILE__, __LINE__)
 
-// REGISTER_DEVICE_KERNEL(relu, NpuPlace, ReluKernel, float): for a device registered from outside under that name.
-#define REGISTER_DEVICE_KERNEL(type, device, kernel, ...)                                 \
-  static ::dygraph::KernelRegistration kernel_registration_##type##_##device(             \
-      #type, #device, ::dygraph::KernelLayout::kPlain, ::dygraph::Library::kPlain,        \
+// REGISTER_DEVICE_KERNEL(relu, NpuPlace, ReluKernel, float): for a device registered from outside
+// under that name.
+#define REGISTER_DEVICE_KERNEL(type, device, kernel, ...)                          \
+  static ::dygraph::KernelRegistration kernel_registration_##type##_##device(      \
+      #type, #device, ::dygraph::KernelLayout::kPlain, ::dygraph::Library::kPlain, \
       ::dygraph::KernelsFor<kernel, __VA_ARGS__>(), nullptr, __FILE__, __LINE__)

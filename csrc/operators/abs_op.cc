@@ -15,7 +15,9 @@ void DefineAbs(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("abs_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("abs_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
@@ -31,7 +33,8 @@ template <class T>
 struct AbsKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return Magnitude(v); });
+    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+                 [](T v) { return Magnitude(v); });
   }
 };
 
@@ -55,8 +58,10 @@ template <class T>
 struct AbsGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kX);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return v > T(0) ? g : v < T(0) ? -g : v * g; });
+    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 given.numel(), [](T v, T g) { return v > T(0)   ? g
+                                                      : v < T(0) ? -g
+                                                                 : v * g; });
   }
 };
 }  // namespace grad

@@ -7,19 +7,22 @@ constexpr int kOut = 0, kIndices = 1, kLabel = 2, kAccuracy = 0, kCorrect = 1, k
 
 void InferShape(InferContext& ctx) {
   const Dims &indices = ctx.dims(kIndices), &label = ctx.dims(kLabel);
-  ENFORCE(indices.rank() == 2, InvalidArgument, "Indices must be a matrix [N, k], got shape ", indices);
-  ENFORCE(label.rank() == 1 || (label.rank() == 2 && (label[1] == 1 || label[1] < 0)), InvalidArgument,
-          "Label must have shape [N, 1] or [N], got ", label);
-  ENFORCE(label[0] == indices[0] || !BothKnown(label[0], indices[0]), InvalidArgument, "Label and Indices must have as many rows, got ",
-          label, " and ", indices);
+  ENFORCE(indices.rank() == 2, InvalidArgument, "Indices must be a matrix [N, k], got shape ",
+          indices);
+  ENFORCE(label.rank() == 1 || (label.rank() == 2 && (label[1] == 1 || label[1] < 0)),
+          InvalidArgument, "Label must have shape [N, 1] or [N], got ", label);
+  ENFORCE(label[0] == indices[0] || !BothKnown(label[0], indices[0]), InvalidArgument,
+          "Label and Indices must have as many rows, got ", label, " and ", indices);
   ctx.SetOutput(kAccuracy, Dims(), DType::kFloat32);
   ctx.SetOutput(kCorrect, Dims(), DType::kInt32);
   ctx.SetOutput(kTotal, Dims(), DType::kInt32);
 }
 
 void DefineAccuracy(OpDef& op) {
-  op.Comment("Accuracy = Correct / Total, where Correct counts the rows of Indices that hold their Label and Total all of them. No rows "
-             "give NaN.")
+  op.Comment(
+        "Accuracy = Correct / Total, where Correct counts the rows of Indices that hold their "
+        "Label and Total all of them. No rows "
+        "give NaN.")
       .Input(kOut, "Out", "[N, k], values of top_k; not read")
       .Input(kIndices, "Indices", "[N, k], positions of top_k, int32 or int64")
       .Input(kLabel, "Label", "[N, 1] or [N], int32 or int64")
@@ -41,14 +44,17 @@ struct AccuracyKernel {
       VisitIndices(label, "Label", [&](auto* wanted) {
         for (int64_t i = 0; i < rows; ++i) {
           bool hit = false;
-          for (int64_t j = 0; j < k; ++j) hit |= static_cast<int64_t>(found[i * k + j]) == static_cast<int64_t>(wanted[i]);
+          for (int64_t j = 0; j < k; ++j)
+            hit |= static_cast<int64_t>(found[i * k + j]) == static_cast<int64_t>(wanted[i]);
           correct += hit;
         }
       });
     });
-    if (Tensor* out = ctx.OutOrNull(kAccuracy)) *out->mutable_data<float>() = static_cast<float>(correct) / static_cast<float>(rows);
+    if (Tensor* out = ctx.OutOrNull(kAccuracy))
+      *out->mutable_data<float>() = static_cast<float>(correct) / static_cast<float>(rows);
     if (Tensor* out = ctx.OutOrNull(kCorrect)) *out->mutable_data<int32_t>() = correct;
-    if (Tensor* out = ctx.OutOrNull(kTotal)) *out->mutable_data<int32_t>() = static_cast<int32_t>(rows);
+    if (Tensor* out = ctx.OutOrNull(kTotal))
+      *out->mutable_data<int32_t>() = static_cast<int32_t>(rows);
   }
 };
 

@@ -6,8 +6,8 @@
 namespace dygraph {
 namespace {
 
-constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment1 = 3, kMoment2 = 4, kBeta1Pow = 5, kBeta2Pow = 6, kBeta1Tensor = 7,
-              kBeta2Tensor = 8;
+constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment1 = 3, kMoment2 = 4, kBeta1Pow = 5,
+              kBeta2Pow = 6, kBeta1Tensor = 7, kBeta2Tensor = 8;
 constexpr int kParamOut = 0, kMoment1Out = 1, kMoment2Out = 2, kBeta1PowOut = 3, kBeta2PowOut = 4;
 
 struct AdamAttrs {
@@ -26,16 +26,21 @@ void InferShape(InferContext& ctx) {
   optimizer::CheckScalar(ctx, kParam, kBeta2Pow, "Beta2Pow");
   if (ctx.HasInput(kBeta1Tensor)) optimizer::CheckScalar(ctx, kParam, kBeta1Tensor, "Beta1Tensor");
   if (ctx.HasInput(kBeta2Tensor)) optimizer::CheckScalar(ctx, kParam, kBeta2Tensor, "Beta2Tensor");
-  for (int out : {kParamOut, kMoment1Out, kMoment2Out}) ctx.SetOutput(out, ctx.dims(kParam), ctx.dtype(kParam));
+  for (int out : {kParamOut, kMoment1Out, kMoment2Out})
+    ctx.SetOutput(out, ctx.dims(kParam), ctx.dtype(kParam));
   ctx.SetOutput(kBeta1PowOut, ctx.dims(kBeta1Pow), ctx.dtype(kBeta1Pow));
   ctx.SetOutput(kBeta2PowOut, ctx.dims(kBeta2Pow), ctx.dtype(kBeta2Pow));
 }
 
 void DefineAdam(OpDef& op) {
-  op.Comment("Moment1Out = beta1 * Moment1 + (1 - beta1) * Grad; Moment2Out = beta2 * Moment2 + (1 - beta2) * Grad^2; ParamOut = Param - "
-             "LearningRate * sqrt(1 - Beta2Pow) / (1 - Beta1Pow) * Moment1Out / (sqrt(Moment2Out) + epsilon); Beta1PowOut = Beta1Pow * "
-             "beta1, Beta2PowOut = Beta2Pow * beta2 (Kingma and Ba, 2015). Rows that a Grad of selected rows leaves out have a "
-             "gradient of 0; with lazy_mode they are left as they are.")
+  op.Comment(
+        "Moment1Out = beta1 * Moment1 + (1 - beta1) * Grad; Moment2Out = beta2 * Moment2 + (1 - "
+        "beta2) * Grad^2; ParamOut = Param - "
+        "LearningRate * sqrt(1 - Beta2Pow) / (1 - Beta1Pow) * Moment1Out / (sqrt(Moment2Out) + "
+        "epsilon); Beta1PowOut = Beta1Pow * "
+        "beta1, Beta2PowOut = Beta2Pow * beta2 (Kingma and Ba, 2015). Rows that a Grad of selected "
+        "rows leaves out have a "
+        "gradient of 0; with lazy_mode they are left as they are.")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows")
       .Input(kLearningRate, "LearningRate", "[1] or []")
@@ -96,12 +101,23 @@ struct AdamKernel {
   static void Compute(KernelContext& ctx) {
     const AdamAttrs& a = ctx.attrs<AdamAttrs>();
     const Tensor &param = ctx.In(kParam), &m1 = ctx.In(kMoment1), &m2 = ctx.In(kMoment2);
-    const Tensor *beta1_tensor = ctx.InOrNull(kBeta1Tensor), *beta2_tensor = ctx.InOrNull(kBeta2Tensor);
-    double beta1 = beta1_tensor ? Item(*beta1_tensor) : a.beta1, beta2 = beta2_tensor ? Item(*beta2_tensor) : a.beta2;
-    double rate = Item(ctx.In(kLearningRate)) * std::sqrt(1 - Item(ctx.In(kBeta2Pow))) / (1 - Item(ctx.In(kBeta1Pow)));
-    Tensor &p_out = ctx.Out(kParamOut), &m1_out = ctx.Out(kMoment1Out), &m2_out = ctx.Out(kMoment2Out);
-    AdamKernel step{param.data<T>(), m1.data<T>(), m2.data<T>(), p_out.mutable_data<T>(), m1_out.mutable_data<T>(),
-                    m2_out.mutable_data<T>(), static_cast<T>(beta1), static_cast<T>(beta2), static_cast<T>(rate),
+    const Tensor *beta1_tensor = ctx.InOrNull(kBeta1Tensor),
+                 *beta2_tensor = ctx.InOrNull(kBeta2Tensor);
+    double beta1 = beta1_tensor ? Item(*beta1_tensor) : a.beta1,
+           beta2 = beta2_tensor ? Item(*beta2_tensor) : a.beta2;
+    double rate = Item(ctx.In(kLearningRate)) * std::sqrt(1 - Item(ctx.In(kBeta2Pow))) /
+                  (1 - Item(ctx.In(kBeta1Pow)));
+    Tensor &p_out = ctx.Out(kParamOut), &m1_out = ctx.Out(kMoment1Out),
+           &m2_out = ctx.Out(kMoment2Out);
+    AdamKernel step{param.data<T>(),
+                    m1.data<T>(),
+                    m2.data<T>(),
+                    p_out.mutable_data<T>(),
+                    m1_out.mutable_data<T>(),
+                    m2_out.mutable_data<T>(),
+                    static_cast<T>(beta1),
+                    static_cast<T>(beta2),
+                    static_cast<T>(rate),
                     static_cast<T>(a.epsilon)};
     StorePower(ctx.In(kBeta1Pow), beta1, &ctx.Out(kBeta1PowOut));
     StorePower(ctx.In(kBeta2Pow), beta2, &ctx.Out(kBeta2PowOut));
@@ -117,8 +133,10 @@ struct AdamKernel {
     auto row = [=](int64_t r, const T* g) {
       int64_t begin = r * width;
       kernels::Simd([=] {
-        if (g) step.Step(begin, begin + width, [=](int64_t i) { return g[i - begin]; });
-        else step.Step(begin, begin + width, [](int64_t) { return T(0); });
+        if (g)
+          step.Step(begin, begin + width, [=](int64_t i) { return g[i - begin]; });
+        else
+          step.Step(begin, begin + width, [](int64_t) { return T(0); });
       });
     };
     if (!a.lazy_mode) return optimizer::ForEachRow<T>(param.dim(0), width, *merged, row);
@@ -132,9 +150,10 @@ struct AdamKernel {
     if (merged->rows().empty()) return;
     const T* g = merged->value().data<T>();
     const int64_t* rows = merged->rows().data();
-    kernels::ParallelRows(static_cast<int64_t>(merged->rows().size()), width * 4, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) row(rows[i], g + i * width);
-    });
+    kernels::ParallelRows(static_cast<int64_t>(merged->rows().size()), width * 4,
+                          [=](int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end; ++i) row(rows[i], g + i * width);
+                          });
   }
 };
 

@@ -22,14 +22,18 @@ inline void InferShape(InferContext& ctx) {
   const ArgExtremumAttrs& a = ctx.attrs<ArgExtremumAttrs>();
   const Dims& x = ctx.dims(kX);
   DType dtype = a.dtype == DType::kUnset ? DType::kInt64 : a.dtype;
-  ENFORCE(dtype == DType::kInt64 || dtype == DType::kInt32, Type, "the attribute dtype must be int32 or int64, got ", dtype);
+  ENFORCE(dtype == DType::kInt64 || dtype == DType::kInt32, Type,
+          "the attribute dtype must be int32 or int64, got ", dtype);
   int axis = NormalizeAxis(a.axis, x.rank());
   Dims out;
   for (int i = 0; i < x.rank(); ++i) {
     bool gone = a.flatten || i == axis;
-    ENFORCE(!gone || x[i] != 0, InvalidArgument, "X must have elements to choose from, got shape ", x);
-    if (!gone) out.push_back(x[i]);
-    else if (a.keepdims) out.push_back(1);
+    ENFORCE(!gone || x[i] != 0, InvalidArgument, "X must have elements to choose from, got shape ",
+            x);
+    if (!gone)
+      out.push_back(x[i]);
+    else if (a.keepdims)
+      out.push_back(1);
   }
   ctx.SetOutput(kOut, out, dtype);
 }
@@ -46,7 +50,8 @@ inline void Define(OpDef& op, const char* comment) {
       .NoGrad();
 }
 
-// Position of the first element that no other beats: its value by vector instructions, then where it stands.
+// Position of the first element that no other beats: its value by vector instructions, then where
+// it stands.
 template <class T, class Beats>
 int64_t First(const T* row, int64_t n, Beats beats) {
   constexpr int64_t kLanes = 64 / sizeof(T);
@@ -68,7 +73,8 @@ int64_t First(const T* row, int64_t n, Beats beats) {
   });
   T winner = best[0];
   for (int64_t k = 1; k < kLanes; ++k) winner = beats(best[k], winner) ? best[k] : winner;
-  for (int64_t i = n / kLanes * kLanes; i < n; ++i) winner = beats(row[i], winner) ? row[i] : winner;
+  for (int64_t i = n / kLanes * kLanes; i < n; ++i)
+    winner = beats(row[i], winner) ? row[i] : winner;
   int64_t at = 0;
   if (winner != winner) {
     while (row[at] == row[at]) ++at;
@@ -78,7 +84,8 @@ int64_t First(const T* row, int64_t n, Beats beats) {
   return at;
 }
 
-// better(a, b): a is to be preferred to b. A NaN wins over all, the first of equals over the others.
+// better(a, b): a is to be preferred to b. A NaN wins over all, the first of equals over the
+// others.
 template <class T, class Better>
 void Compute(KernelContext& ctx, Better better) {
   const ArgExtremumAttrs& a = ctx.attrs<ArgExtremumAttrs>();

@@ -4,7 +4,9 @@ namespace dygraph::arg_extremum {
 namespace {
 
 void DefineArgMax(OpDef& op) {
-  Define(op, "Out = the position of the greatest element of X along an axis; of several the first. A NaN counts as the greatest.");
+  Define(op,
+         "Out = the position of the greatest element of X along an axis; of several the first. A "
+         "NaN counts as the greatest.");
 }
 
 template <class T>
@@ -15,7 +17,8 @@ struct ArgMaxKernel {
 };
 
 REGISTER_OPERATOR(arg_max, DefineArgMax);
-REGISTER_CPU_KERNEL(arg_max, ArgMaxKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double);
+REGISTER_CPU_KERNEL(arg_max, ArgMaxKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+                    double);
 
 }  // namespace
 }  // namespace dygraph::arg_extremum

@@ -4,7 +4,9 @@ namespace dygraph::arg_extremum {
 namespace {
 
 void DefineArgMin(OpDef& op) {
-  Define(op, "Out = the position of the least element of X along an axis; of several the first. A NaN counts as the least.");
+  Define(op,
+         "Out = the position of the least element of X along an axis; of several the first. A NaN "
+         "counts as the least.");
 }
 
 template <class T>
@@ -15,7 +17,8 @@ struct ArgMinKernel {
 };
 
 REGISTER_OPERATOR(arg_min, DefineArgMin);
-REGISTER_CPU_KERNEL(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double);
+REGISTER_CPU_KERNEL(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+                    double);
 
 }  // namespace
 }  // namespace dygraph::arg_extremum

@@ -7,7 +7,8 @@
 
 namespace dygraph {
 
-// Calls f(const int32_t*) or f(const int64_t*) with the values of `t`; any other type is a TypeError naming the slot.
+// Calls f(const int32_t*) or f(const int64_t*) with the values of `t`; any other type is a
+// TypeError naming the slot.
 template <class F>
 decltype(auto) VisitIndices(const Tensor& t, const char* slot, F&& f) {
   if (t.dtype() == DType::kInt32) return f(t.data<int32_t>());
@@ -20,13 +21,15 @@ inline std::vector<int64_t> Integers(const Tensor& t, const char* slot) {
   return VisitIndices(t, slot, [&](auto* v) { return std::vector<int64_t>(v, v + t.numel()); });
 }
 
-// While a program is built tensors have no values: then `known` is false and only the length is right.
+// While a program is built tensors have no values: then `known` is false and only the length is
+// right.
 struct IntList {
   std::vector<int64_t> values;
   bool known = true;
 };
 
-// The integers a call gives as a list of one-element tensors, as one tensor or, where neither is there, as an attribute.
+// The integers a call gives as a list of one-element tensors, as one tensor or, where neither is
+// there, as an attribute.
 template <class A>
 IntList ReadIntList(const Call& call, int tensor_slot, int list_slot, const std::vector<A>& attr) {
   IntList list;

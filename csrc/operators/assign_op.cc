@@ -6,7 +6,9 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 void DefineAssign(OpDef& op) {
-  op.Comment("Out = X. The two share storage until one of them is written in place. Selected rows stay selected rows.")
+  op.Comment(
+        "Out = X. The two share storage until one of them is written in place. Selected rows stay "
+        "selected rows.")
       .Input(kX, "X", "a tensor or selected rows")
       .Output(kOut, "Out", "shape of X")
       .VarType([](InferContext& ctx) {
@@ -33,8 +35,8 @@ struct AssignKernel {
 };
 
 REGISTER_OPERATOR(assign, DefineAssign);
-REGISTER_CPU_KERNEL(assign, AssignKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float,
-                    double);
+REGISTER_CPU_KERNEL(assign, AssignKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,5 +1,4 @@
 #include "kernels/cast.h"
-
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -14,13 +13,15 @@ struct CastAttrs {
 
 void InferShape(InferContext& ctx) {
   DType to = ctx.attrs<CastAttrs>().out_dtype;
-  ENFORCE(to != DType::kUnset, InvalidArgument, "the attribute out_dtype must be given, got nothing");
+  ENFORCE(to != DType::kUnset, InvalidArgument,
+          "the attribute out_dtype must be given, got nothing");
   ctx.SetOutput(kOut, ctx.dims(kX), to);
 }
 
 void DefineCast(OpDef& op) {
   op.Comment(
-        "Out = X in another element type. Floats become integers towards zero, saturating, NaN as 0; "
+        "Out = X in another element type. Floats become integers towards zero, saturating, NaN as "
+        "0; "
         "integers wrap; bool is X != 0.")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
@@ -76,7 +77,8 @@ void DefineCastGrad(OpDef& op) {
       .KernelAllocates()
       .MayShare(kOutGrad, kXGrad)
       .Grad([](GradBuilder& g) {
-        g.Call("cast_grad", {g.InputShape(kOutGrad), g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)});
+        g.Call("cast_grad", {g.InputShape(kOutGrad), g.OutputGrad(kXGrad)},
+               {g.InputGrad(kOutGrad)});
       });
 }
 
@@ -84,7 +86,8 @@ template <class T>
 struct CastGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
-    ENFORCE(g.dims() == ctx.In(kX).dims(), InvalidArgument, "Out@GRAD must have the shape of X, ", ctx.In(kX).dims(), ", got ", g.dims());
+    ENFORCE(g.dims() == ctx.In(kX).dims(), InvalidArgument, "Out@GRAD must have the shape of X, ",
+            ctx.In(kX).dims(), ", got ", g.dims());
     CastTo(g, &ctx.Out(kXGrad));
   }
 };

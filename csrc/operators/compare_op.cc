@@ -1,6 +1,5 @@
 // The six comparisons. They are one family: a > b is b < a, and so four loops serve them.
 #include "kernels/cast.h"
-
 #include "operators/elementwise.h"
 
 namespace dygraph::elementwise {
@@ -32,24 +31,32 @@ void DefineCompare(OpDef& op, const char* comment) {
 
 struct Less {
   template <class T>
-  bool operator()(T a, T b) const { return a < b; }
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
 };
 struct LessEqual {
   template <class T>
-  bool operator()(T a, T b) const { return a <= b; }
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
 };
 struct Equal {
   template <class T>
-  bool operator()(T a, T b) const { return a == b; }
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
 };
 struct NotEqual {
   template <class T>
-  bool operator()(T a, T b) const { return a != b; }
+  bool operator()(T a, T b) const {
+    return a != b;
+  }
 };
 
 template <class T, class F>
-void CompareValues(const Tensor& a, const Dims& a_dims, const T* av, const Tensor& b, const Dims& b_dims, const T* bv,
-                   Tensor* out) {
+void CompareValues(const Tensor& a, const Dims& a_dims, const T* av, const Tensor& b,
+                   const Dims& b_dims, const T* bv, Tensor* out) {
   bool* to = out->mutable_data<bool>();
   if (a_dims == b_dims) return kernels::Zip(av, bv, to, out->numel(), F());
   Plan p = MakePlan(a, a_dims, b, b_dims, out->dims(), out->layout() == Layout::kNHWC);
@@ -96,13 +103,14 @@ using EqualKernel = Compare<Equal, false, T>;
 template <class T>
 using NotEqualKernel = Compare<NotEqual, false, T>;
 
-#define REGISTER_COMPARISON(type, kernel, sign)                                                              \
-  REGISTER_OPERATOR(type, [](OpDef& op) {                                                                    \
-    DefineCompare(op, "Out = X " sign " Y, elementwise, as bool. A NaN equals nothing and has no order. "    \
-                      "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.");           \
-  });                                                                                                        \
-  REGISTER_CPU_KERNEL(type, kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, \
-                      double)
+#define REGISTER_COMPARISON(type, kernel, sign)                                                    \
+  REGISTER_OPERATOR(type, [](OpDef& op) {                                                          \
+    DefineCompare(op, "Out = X " sign                                                              \
+                      " Y, elementwise, as bool. A NaN equals nothing and has no order. "          \
+                      "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on."); \
+  });                                                                                              \
+  REGISTER_CPU_KERNEL(type, kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,     \
+                      bfloat16, float, double)
 
 REGISTER_COMPARISON(less_than, LessThanKernel, "<");
 REGISTER_COMPARISON(less_equal, LessEqualKernel, "<=");

@@ -13,9 +13,11 @@ struct ConcatAttrs {
 // The axis, or -1 while a program is built and only a tensor will say.
 int AxisOf(const Call& call, int axis_slot, int rank) {
   ENFORCE(rank > 0, InvalidArgument, "X must have at least one axis to lie along, got shape []");
-  IntList axis = ReadIntList(call, axis_slot, -1, std::vector<int32_t>{static_cast<const ConcatAttrs*>(call.attrs)->axis});
+  IntList axis = ReadIntList(
+      call, axis_slot, -1, std::vector<int32_t>{static_cast<const ConcatAttrs*>(call.attrs)->axis});
   if (!axis.known) return -1;
-  ENFORCE(axis.values.size() == 1, InvalidArgument, "AxisTensor must hold one integer, got ", axis.values.size());
+  ENFORCE(axis.values.size() == 1, InvalidArgument, "AxisTensor must hold one integer, got ",
+          axis.values.size());
   return NormalizeAxis(axis.values[0], rank);
 }
 
@@ -34,21 +36,22 @@ Dims JoinedShape(InferContext& ctx, int x, int axis_slot) {
         if (out[k] < 0) out[k] = d[k];
       }
     }
-    ENFORCE(fits, InvalidArgument, "all X must have one shape but for axis ", axis, ", got X[0] ", ctx.dims(x), " and X[", i,
-            "] ", d);
+    ENFORCE(fits, InvalidArgument, "all X must have one shape but for axis ", axis, ", got X[0] ",
+            ctx.dims(x), " and X[", i, "] ", d);
   }
   return axis < 0 ? Dims(out.size(), -1) : out;
 }
 
-// Calls f(i, first element of piece i in a row of the whole, elements of the piece's row). Rows are what comes before the axis.
+// Calls f(i, first element of piece i in a row of the whole, elements of the piece's row). Rows are
+// what comes before the axis.
 template <class F>
 void ForEachPiece(const KernelContext& ctx, int x, int64_t rows, int axis, F f) {
   int64_t at = 0;
   for (int i = 0; i < ctx.InputCount(x); ++i) {
     const Dims& d = ctx.In(x, i).dims();
     int64_t width = Numel(d, axis, d.rank());
-    ENFORCE(axis < d.rank() && Numel(d, 0, axis) == rows, InvalidArgument, "X[", i, "] must have ", rows,
-            " rows before axis ", axis, ", got shape ", d);
+    ENFORCE(axis < d.rank() && Numel(d, 0, axis) == rows, InvalidArgument, "X[", i, "] must have ",
+            rows, " rows before axis ", axis, ", got shape ", d);
     f(i, at, width);
     at += width;
   }
@@ -65,7 +68,9 @@ void DefineConcat(OpDef& op) {
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, JoinedShape(ctx, kX, kAxisTensor)); })
       .MixedDTypes()
       .Grad([](GradBuilder& g) {
-        g.Call("concat_grad", {g.InputShapes(kX), g.OutputGrad(kOut), g.Input(kAxisTensor)}, {g.InputGrads(kX)}).SameAttrs();
+        g.Call("concat_grad", {g.InputShapes(kX), g.OutputGrad(kOut), g.Input(kAxisTensor)},
+               {g.InputGrads(kX)})
+            .SameAttrs();
       });
 }
 
@@ -75,8 +80,9 @@ struct ConcatKernel {
     Tensor& out = ctx.Out(kOut);
     int axis = AxisOf(ctx.call(), kAxisTensor, out.rank());
     for (int i = 0; i < ctx.InputCount(kX); ++i) {
-      ENFORCE(ctx.In(kX, i).dtype() == out.dtype(), Type, "all X must have one element type, got X[0] of ", out.dtype(),
-              " and X[", i, "] of ", ctx.In(kX, i).dtype(), ". Convert with astype()");
+      ENFORCE(ctx.In(kX, i).dtype() == out.dtype(), Type,
+              "all X must have one element type, got X[0] of ", out.dtype(), " and X[", i, "] of ",
+              ctx.In(kX, i).dtype(), ". Convert with astype()");
     }
     if (axis != 0) out.SetLoD(ctx.In(kX).lod_ref());  // rows stay rows, so do sequences
     int64_t rows = Numel(out.dims(), 0, axis), step = Numel(out.dims(), axis, out.rank());
@@ -91,7 +97,8 @@ namespace grad {
 constexpr int kX = 0, kOutGrad = 1, kAxisTensor = 2, kXGrad = 0;
 
 void InferGradShape(InferContext& ctx) {
-  for (int i = 0; i < ctx.InputCount(kX); ++i) ctx.SetOutputAt(kXGrad, i, ctx.dims(kX, i), ctx.dtype(kX, i));
+  for (int i = 0; i < ctx.InputCount(kX); ++i)
+    ctx.SetOutputAt(kXGrad, i, ctx.dims(kX, i), ctx.dtype(kX, i));
 }
 
 void DefineConcatGrad(OpDef& op) {
@@ -106,7 +113,8 @@ void DefineConcatGrad(OpDef& op) {
       .MixedDTypes()
       .OutputCount([](int, const Call& call) { return call.in.count(kX); })
       .Grad([](GradBuilder& g) {
-        g.Call("concat_grad_grad", {g.InputShapes(kX), g.OutputGrads(kXGrad), g.Input(kAxisTensor)}, {g.InputGrad(kOutGrad)})
+        g.Call("concat_grad_grad", {g.InputShapes(kX), g.OutputGrads(kXGrad), g.Input(kAxisTensor)},
+               {g.InputGrad(kOutGrad)})
             .SameAttrs();
       });
 }
@@ -119,9 +127,11 @@ struct ConcatGradKernel {
     int64_t rows = Numel(g.dims(), 0, axis), step = Numel(g.dims(), axis, g.rank());
     const T* from = g.data<T>();
     ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t at, int64_t width) {
-      ENFORCE(at + width <= step, InvalidArgument, "Out@GRAD ", g.dims(), " must have the shape of Out");
+      ENFORCE(at + width <= step, InvalidArgument, "Out@GRAD ", g.dims(),
+              " must have the shape of Out");
       Tensor* out = ctx.OutOrNull(kXGrad, i);
-      if (out) kernels::CopyRows(rows, width, from + at, step, out->mutable_data<T>(), width, sizeof(T));
+      if (out)
+        kernels::CopyRows(rows, width, from + at, step, out->mutable_data<T>(), width, sizeof(T));
     });
   }
 };
@@ -132,16 +142,22 @@ namespace grad_grad {
 constexpr int kX = 0, kXGradGrad = 1, kAxisTensor = 2, kOutGradGrad = 0;
 
 void DefineConcatGradGrad(OpDef& op) {
-  op.Comment("Out@GRAD@GRAD = the X@GRAD@GRAD one after the other, an absent one being zeros of its X's shape.")
+  op.Comment(
+        "Out@GRAD@GRAD = the X@GRAD@GRAD one after the other, an absent one being zeros of its X's "
+        "shape.")
       .Input(kX, "X", "their shapes", kDuplicable)
-      .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent", kDuplicable | kDispensable)
+      .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent",
+             kDuplicable | kDispensable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("concat")
-      .Shape([](InferContext& ctx) { ctx.SetOutput(kOutGradGrad, JoinedShape(ctx, kX, kAxisTensor), ctx.dtype(kX)); })
+      .Shape([](InferContext& ctx) {
+        ctx.SetOutput(kOutGradGrad, JoinedShape(ctx, kX, kAxisTensor), ctx.dtype(kX));
+      })
       .MixedDTypes()
       .Grad([](GradBuilder& g) {
-        g.Call("concat_grad", {g.InputShapes(kX), g.OutputGrad(kOutGradGrad), g.Input(kAxisTensor)}, {g.InputGrads(kXGradGrad)})
+        g.Call("concat_grad", {g.InputShapes(kX), g.OutputGrad(kOutGradGrad), g.Input(kAxisTensor)},
+               {g.InputGrads(kXGradGrad)})
             .SameAttrs();
       });
 }
@@ -155,7 +171,8 @@ struct ConcatGradGradKernel {
     T* to = out.mutable_data<T>();
     ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t at, int64_t width) {
       if (const Tensor* g = ctx.InOrNull(kXGradGrad, i)) {
-        ENFORCE(g->numel() == rows * width, InvalidArgument, "X@GRAD@GRAD[", i, "] must have the shape of its X, got ", g->dims());
+        ENFORCE(g->numel() == rows * width, InvalidArgument, "X@GRAD@GRAD[", i,
+                "] must have the shape of its X, got ", g->dims());
         kernels::CopyRows(rows, width, g->data<T>(), width, to + at, step, sizeof(T));
       } else {
         for (int64_t r = 0; r < rows; ++r) std::memset(to + r * step + at, 0, width * sizeof(T));
@@ -166,7 +183,8 @@ struct ConcatGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(concat, DefineConcat);
-REGISTER_CPU_KERNEL(concat, ConcatKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(concat, ConcatKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
 REGISTER_OPERATOR(concat_grad, grad::DefineConcatGrad);
 REGISTER_CPU_KERNEL(concat_grad, grad::ConcatGradKernel, float, double);
 REGISTER_OPERATOR(concat_grad_grad, grad_grad::DefineConcatGradGrad);

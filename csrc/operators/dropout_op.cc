@@ -1,4 +1,3 @@
-#include <cstring>
 
 #include "kernels/elementwise.h"
 #include "kernels/philox.h"
@@ -30,17 +29,24 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineDropout(OpDef& op) {
-  op.Comment("Training: Out = X * Mask, where Mask is 0 with probability dropout_prob and otherwise 1; upscale_in_train divides by 1 - "
-             "dropout_prob. With is_test: Out = X * (1 - dropout_prob) for downgrade_in_infer, X for upscale_in_train.")
+  op.Comment(
+        "Training: Out = X * Mask, where Mask is 0 with probability dropout_prob and otherwise 1; "
+        "upscale_in_train divides by 1 - "
+        "dropout_prob. With is_test: Out = X * (1 - dropout_prob) for downgrade_in_infer, X for "
+        "upscale_in_train.")
       .Input(kX, "X", "any shape")
-      .Input(kSeed, "Seed", "one integer, in place of the generator's seed and stream", kDispensable)
+      .Input(kSeed, "Seed", "one integer, in place of the generator's seed and stream",
+             kDispensable)
       .Output(kOut, "Out", "shape of X")
-      .Output(kMask, "Mask", "uint8, 1 where an element stayed; shape [0] with is_test", kIntermediate)
-      .Attr(&DropoutAttrs::dropout_prob, "dropout_prob", "probability of an element to become 0", Between(0, 1))
+      .Output(kMask, "Mask", "uint8, 1 where an element stayed; shape [0] with is_test",
+              kIntermediate)
+      .Attr(&DropoutAttrs::dropout_prob, "dropout_prob", "probability of an element to become 0",
+            Between(0, 1))
       .Attr(&DropoutAttrs::fix_seed, "fix_seed", "draw from `seed`: the same mask at each call")
       .Attr(&DropoutAttrs::seed, "seed", "with fix_seed")
       .Attr(&DropoutAttrs::is_test, "is_test", "drop nothing")
-      .Attr(&DropoutAttrs::dropout_implementation, "dropout_implementation", "when to make up for what is missing",
+      .Attr(&DropoutAttrs::dropout_implementation, "dropout_implementation",
+            "when to make up for what is missing",
             OneOf({"downgrade_in_infer", "upscale_in_train"}))
       .Shape(InferShape)
       .MixedDTypes()
@@ -50,16 +56,19 @@ void DefineDropout(OpDef& op) {
       .Grad([](GradBuilder& g) {
         const DropoutAttrs& a = g.attrs<DropoutAttrs>();
         if (a.is_test) {
-          g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).Attr("scale", static_cast<float>(a.TestFactor()));
+          g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+              .Attr("scale", static_cast<float>(a.TestFactor()));
         } else {
-          g.Call("dropout_grad", {g.Output(kMask), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+          g.Call("dropout_grad", {g.Output(kMask), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+              .SameAttrs();
         }
       });
 }
 
 kernels::Philox Generator(const KernelContext& ctx, const DropoutAttrs& a) {
   if (const Tensor* seed = ctx.InOrNull(kSeed)) {
-    ENFORCE(seed->numel() == 1, InvalidArgument, "Seed must hold one integer, got shape ", seed->dims());
+    ENFORCE(seed->numel() == 1, InvalidArgument, "Seed must hold one integer, got shape ",
+            seed->dims());
     return kernels::Philox(static_cast<uint64_t>(Integers(*seed, "Seed")[0]), 0);
   }
   if (a.fix_seed) return kernels::Philox(static_cast<uint64_t>(a.seed), 0);
@@ -120,7 +129,8 @@ void DefineDropoutGrad(OpDef& op) {
       .KeepsLayout()
       .InPlace(kOutGrad, kXGrad)
       .Grad([](GradBuilder& g) {
-        g.Call("dropout_grad", {g.Input(kMask), g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+        g.Call("dropout_grad", {g.Input(kMask), g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)})
+            .SameAttrs();
       });
 }
 
@@ -128,7 +138,8 @@ template <class T>
 struct DropoutGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &mask = ctx.In(kMask), &g = ctx.In(kOutGrad);
-    ENFORCE(mask.dims() == g.dims(), InvalidArgument, "Mask must have the shape of Out@GRAD, ", g.dims(), ", got ", mask.dims());
+    ENFORCE(mask.dims() == g.dims(), InvalidArgument, "Mask must have the shape of Out@GRAD, ",
+            g.dims(), ", got ", mask.dims());
     T factor = static_cast<T>(ctx.attrs<DropoutAttrs>().TrainFactor());
     kernels::Zip(mask.data<uint8_t>(), g.data<T>(), ctx.Out(kXGrad).mutable_data<T>(), g.numel(),
                  [factor](uint8_t m, T v) { return m ? v * factor : T(0); });

@@ -1,4 +1,3 @@
-#include <cstring>
 
 #include "operators/elementwise.h"
 
@@ -7,7 +6,8 @@ namespace {
 
 void DefineAdd(OpDef& op) {
   DefineBinary(op,
-               "Out = X + Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
+               "Out = X + Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X "
+               "from that axis on.")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})
@@ -27,7 +27,8 @@ namespace grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 
 void DefineAddGrad(OpDef& op) {
-  op.Comment("X@GRAD and Y@GRAD are Out@GRAD, summed over the axes along which X and Y were broadcast.")
+  op.Comment(
+        "X@GRAD and Y@GRAD are Out@GRAD, summed over the axes along which X and Y were broadcast.")
       .Input(kX, "X", "its shape")
       .Input(kY, "Y", "its shape")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
@@ -42,7 +43,8 @@ void DefineAddGrad(OpDef& op) {
       .MayShare(kOutGrad, kYGrad)
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_add_grad_grad",
-               {g.InputShape(kOutGrad), g.OutputGrad(kXGrad), g.OutputGrad(kYGrad), g.InputShape(kX), g.InputShape(kY)},
+               {g.InputShape(kOutGrad), g.OutputGrad(kXGrad), g.OutputGrad(kYGrad),
+                g.InputShape(kX), g.InputShape(kY)},
                {g.InputGrad(kOutGrad)})
             .SameAttrs();
       });
@@ -69,7 +71,8 @@ namespace grad_grad {
 constexpr int kOutGrad = 0, kXGradGrad = 1, kYGradGrad = 2, kX = 3, kY = 4, kOutGradGrad = 0;
 
 void DefineAddGradGrad(OpDef& op) {
-  op.Comment("Out@GRAD@GRAD = X@GRAD@GRAD + Y@GRAD@GRAD, an absent one being zero, in the shape of Out.")
+  op.Comment(
+        "Out@GRAD@GRAD = X@GRAD@GRAD + Y@GRAD@GRAD, an absent one being zero, in the shape of Out.")
       .Input(kOutGrad, "Out@GRAD", "its shape")
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X", kDispensable)
       .Input(kYGradGrad, "Y@GRAD@GRAD", "shape of Y", kDispensable)
@@ -80,7 +83,8 @@ void DefineAddGradGrad(OpDef& op) {
       .SameShape(kOutGrad, kOutGradGrad)
       .KeepsLayout(true)
       .Grad([](GradBuilder& g) {
-        g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOutGradGrad)},
+        g.Call("elementwise_add_grad",
+               {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOutGradGrad)},
                {g.InputGrad(kXGradGrad), g.InputGrad(kYGradGrad)})
             .SameAttrs();
       });
@@ -106,7 +110,8 @@ struct AddGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(elementwise_add, DefineAdd);
-REGISTER_CPU_KERNEL(elementwise_add, AddKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(elementwise_add, AddKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t);
 REGISTER_OPERATOR(elementwise_add_grad, grad::DefineAddGrad);
 REGISTER_CPU_KERNEL(elementwise_add_grad, grad::AddGradKernel, float, double);
 REGISTER_OPERATOR(elementwise_add_grad_grad, grad_grad::DefineAddGradGrad);

@@ -5,7 +5,8 @@ namespace {
 
 void DefineDiv(OpDef& op) {
   DefineBinary(op,
-               "Out = X / Y, elementwise. Integers are divided towards zero, as Fluid does, and by zero never. Shapes "
+               "Out = X / Y, elementwise. Integers are divided towards zero, as Fluid does, and by "
+               "zero never. Shapes "
                "broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
       .Grad([](GradBuilder& g) {
         RecipeRef out = g.Wants(kY) ? g.Output(kOut) : RecipeRef();
@@ -22,8 +23,9 @@ struct DivKernel {
     if constexpr (std::is_integral_v<T>) {
       const T* divisors = y.data<T>();
       for (int64_t i = 0; i < y.numel() && ctx.Out(kOut).numel() > 0; ++i) {
-        ENFORCE(divisors[i] != 0, InvalidArgument,
-                "integers cannot be divided by zero, got a 0 in Y. Convert to float32 for inf and nan");
+        ENFORCE(
+            divisors[i] != 0, InvalidArgument,
+            "integers cannot be divided by zero, got a 0 in Y. Convert to float32 for inf and nan");
       }
     }
     Apply<T, T>(ctx.In(kX), y, ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut), [](T a, T b) {
@@ -43,7 +45,8 @@ constexpr int kX = 0, kY = 1, kOut = 2, kOutGrad = 3, kXGrad = 0, kYGrad = 1;
 
 void DefineDivGrad(OpDef& op) {
   op.Comment(
-        "X@GRAD = Out@GRAD / Y and Y@GRAD = -Out@GRAD * Out / Y, each summed over the axes it was broadcast along.")
+        "X@GRAD = Out@GRAD / Y and Y@GRAD = -Out@GRAD * Out / Y, each summed over the axes it was "
+        "broadcast along.")
       .Input(kX, "X", "its shape")
       .Input(kY, "Y", "the divisor")
       .Input(kOut, "Out", "the quotient, for Y@GRAD", kDispensable)
@@ -56,14 +59,16 @@ void DefineDivGrad(OpDef& op) {
       .KeepsLayout()
       .Grad([](GradBuilder& g) {
         RecipeRef ddx = g.OutputGrad(kXGrad), ddy = g.OutputGrad(kYGrad);
-        // Out@GRAD@GRAD = u = (ddX - Out ddY) / Y; what comes to Y from both outputs is then -Out@GRAD u / Y.
+        // Out@GRAD@GRAD = u = (ddX - Out ddY) / Y; what comes to Y from both outputs is then
+        // -Out@GRAD u / Y.
         RecipeRef u = g.Wants(kOutGrad) ? g.InputGrad(kOutGrad) : g.Temp();
         RecipeRef a = g.Temp(), c = g.Temp(), d = g.Temp(), e = g.Temp();
         g.Call("elementwise_div", {ddx, g.Input(kY)}, {a}).SameAttrs();
         g.Call("elementwise_div", {ddy, g.Input(kY)}, {c}).SameAttrs();
         g.Call("elementwise_mul", {g.Input(kOut), c}, {d}).SameAttrs();
         g.Call("sum", {RecipeSlot({a, g.ApplyScale(d, -1.0f)})}, {u});
-        g.Call("elementwise_div_grad", {g.InputShape(kX), g.Input(kY), u, g.Input(kOutGrad)}, {{}, g.InputGrad(kY)})
+        g.Call("elementwise_div_grad", {g.InputShape(kX), g.Input(kY), u, g.Input(kOutGrad)},
+               {{}, g.InputGrad(kY)})
             .SameAttrs();
         g.Call("elementwise_mul", {g.Input(kOutGrad), c}, {e}).SameAttrs();
         g.Call("scale", {e}, {g.InputGrad(kOut)}).Attr("scale", -1.0f);
@@ -85,7 +90,8 @@ struct DivGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_div, DefineDiv);
-REGISTER_CPU_KERNEL(elementwise_div, DivKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(elementwise_div, DivKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t);
 REGISTER_OPERATOR(elementwise_div_grad, grad::DefineDivGrad);
 REGISTER_CPU_KERNEL(elementwise_div_grad, grad::DivGradKernel, float, double);
 

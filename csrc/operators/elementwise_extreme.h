@@ -1,5 +1,5 @@
-// What elementwise_max and elementwise_min share. A policy says which of two numbers is chosen: First(x, y) is true where it is X,
-// and so are ties and a NaN in X.
+// What elementwise_max and elementwise_min share. A policy says which of two numbers is chosen:
+// First(x, y) is true where it is X, and so are ties and a NaN in X.
 #pragma once
 
 #include "operators/elementwise.h"
@@ -19,7 +19,9 @@ constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 
 inline OpDef& Define(OpDef& op, const char* forward) {
   return op
-      .Comment("Out@GRAD goes to X where Out is X, to Y elsewhere, summed over the axes along which it was broadcast.")
+      .Comment(
+          "Out@GRAD goes to X where Out is X, to Y elsewhere, summed over the axes along which it "
+          "was broadcast.")
       .Input(kX, "X", "first operand")
       .Input(kY, "Y", "second operand")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
@@ -48,7 +50,10 @@ namespace extreme_grad_grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGradGrad = 3, kYGradGrad = 4, kOutGradGrad = 0;
 
 inline OpDef& Define(OpDef& op, const char* forward) {
-  return op.Comment("Out@GRAD@GRAD = X@GRAD@GRAD where Out is X, Y@GRAD@GRAD elsewhere, an absent one being zero.")
+  return op
+      .Comment(
+          "Out@GRAD@GRAD = X@GRAD@GRAD where Out is X, Y@GRAD@GRAD elsewhere, an absent one being "
+          "zero.")
       .Input(kX, "X", "first operand")
       .Input(kY, "Y", "second operand")
       .Input(kOutGrad, "Out@GRAD", "its shape")
@@ -73,7 +78,8 @@ struct Kernel {
       if (!t) return;
       Tensor full = Expanded<T>(*t, aligned, out);
       const T *v = a.data<T>(), *w = b.data<T>(), *from = full.data<T>();
-      for (int64_t i = 0; i < out.numel(); ++i) to[i] = Choice::First(v[i], w[i]) == first ? from[i] : to[i];
+      for (int64_t i = 0; i < out.numel(); ++i)
+        to[i] = Choice::First(v[i], w[i]) == first ? from[i] : to[i];
     };
     choose(ctx.InOrNull(kXGradGrad), x.dims(), true);
     choose(ctx.InOrNull(kYGradGrad), y_dims, false);

@@ -18,7 +18,8 @@ using MaxGradGradKernel = extreme_grad_grad::Kernel<Max, T>;
 
 void DefineMax(OpDef& op) {
   DefineBinary(op,
-               "Out = the larger of X and Y, elementwise; a NaN wins. The gradient of ties goes to X. Shapes broadcast as "
+               "Out = the larger of X and Y, elementwise; a NaN wins. The gradient of ties goes to "
+               "X. Shapes broadcast as "
                "NumPy's; axis >= 0 lays Y along X from that axis on.")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_max_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
@@ -29,9 +30,11 @@ void DefineMax(OpDef& op) {
 
 void DefineMaxGrad(OpDef& op) {
   namespace e = extreme_grad;
-  e::Define(op, "elementwise_max").Grad([](GradBuilder& g) {  // a choice of elements: linear in Out@GRAD, flat in X and Y
+  // a choice of elements: linear in Out@GRAD, flat in X and Y
+  e::Define(op, "elementwise_max").Grad([](GradBuilder& g) {
     g.Call("elementwise_max_grad_grad",
-           {g.Input(e::kX), g.Input(e::kY), g.InputShape(e::kOutGrad), g.OutputGrad(e::kXGrad), g.OutputGrad(e::kYGrad)},
+           {g.Input(e::kX), g.Input(e::kY), g.InputShape(e::kOutGrad), g.OutputGrad(e::kXGrad),
+            g.OutputGrad(e::kYGrad)},
            {g.InputGrad(e::kOutGrad)})
         .SameAttrs();
   });

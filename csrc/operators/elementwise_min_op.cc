@@ -18,7 +18,8 @@ using MinGradGradKernel = extreme_grad_grad::Kernel<Min, T>;
 
 void DefineMin(OpDef& op) {
   DefineBinary(op,
-               "Out = the smaller of X and Y, elementwise; a NaN wins. The gradient of ties goes to X. Shapes broadcast as "
+               "Out = the smaller of X and Y, elementwise; a NaN wins. The gradient of ties goes "
+               "to X. Shapes broadcast as "
                "NumPy's; axis >= 0 lays Y along X from that axis on.")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_min_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
@@ -29,9 +30,11 @@ void DefineMin(OpDef& op) {
 
 void DefineMinGrad(OpDef& op) {
   namespace e = extreme_grad;
-  e::Define(op, "elementwise_min").Grad([](GradBuilder& g) {  // a choice of elements: linear in Out@GRAD, flat in X and Y
+  // a choice of elements: linear in Out@GRAD, flat in X and Y
+  e::Define(op, "elementwise_min").Grad([](GradBuilder& g) {
     g.Call("elementwise_min_grad_grad",
-           {g.Input(e::kX), g.Input(e::kY), g.InputShape(e::kOutGrad), g.OutputGrad(e::kXGrad), g.OutputGrad(e::kYGrad)},
+           {g.Input(e::kX), g.Input(e::kY), g.InputShape(e::kOutGrad), g.OutputGrad(e::kXGrad),
+            g.OutputGrad(e::kYGrad)},
            {g.InputGrad(e::kOutGrad)})
         .SameAttrs();
   });

@@ -5,11 +5,13 @@ namespace {
 
 void DefineMul(OpDef& op) {
   DefineBinary(op,
-               "Out = X * Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
-      .Grad([](GradBuilder& g) {  // each gradient reads the other factor's values, its own factor's shape
+               "Out = X * Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X "
+               "from that axis on.")
+      // each gradient reads the other factor's values, its own factor's shape
+      .Grad([](GradBuilder& g) {
         g.Call("elementwise_mul_grad",
-               {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX), g.Wants(kX) ? g.Input(kY) : g.InputShape(kY),
-                g.OutputGrad(kOut)},
+               {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX),
+                g.Wants(kX) ? g.Input(kY) : g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})
             .SameAttrs();
       });
@@ -27,7 +29,9 @@ namespace grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 
 void DefineMulGrad(OpDef& op) {
-  op.Comment("X@GRAD = Out@GRAD * Y and Y@GRAD = Out@GRAD * X, each summed over the axes it was broadcast along.")
+  op.Comment(
+        "X@GRAD = Out@GRAD * Y and Y@GRAD = Out@GRAD * X, each summed over the axes it was "
+        "broadcast along.")
       .Input(kX, "X", "its shape; its values for Y@GRAD")
       .Input(kY, "Y", "its shape; its values for X@GRAD")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
@@ -43,8 +47,12 @@ void DefineMulGrad(OpDef& op) {
         g.Call("elementwise_mul", {ddx, g.Input(kY)}, {a}).SameAttrs();
         g.Call("elementwise_mul", {g.Input(kX), ddy}, {b}).SameAttrs();
         g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kOutGrad)});
-        g.Call("elementwise_mul_grad", {g.InputShape(kX), ddy, g.Input(kOutGrad)}, {g.InputGrad(kX), {}}).SameAttrs();
-        g.Call("elementwise_mul_grad", {ddx, g.InputShape(kY), g.Input(kOutGrad)}, {{}, g.InputGrad(kY)}).SameAttrs();
+        g.Call("elementwise_mul_grad", {g.InputShape(kX), ddy, g.Input(kOutGrad)},
+               {g.InputGrad(kX), {}})
+            .SameAttrs();
+        g.Call("elementwise_mul_grad", {ddx, g.InputShape(kY), g.Input(kOutGrad)},
+               {{}, g.InputGrad(kY)})
+            .SameAttrs();
       });
 }
 
@@ -61,7 +69,8 @@ struct MulGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_mul, DefineMul);
-REGISTER_CPU_KERNEL(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t);
 REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);
 REGISTER_CPU_KERNEL(elementwise_mul_grad, grad::MulGradKernel, float, double);
 

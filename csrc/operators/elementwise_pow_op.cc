@@ -9,7 +9,8 @@ constexpr int64_t kPowCost = 40;
 
 void DefinePow(OpDef& op) {
   DefineBinary(op,
-               "Out = X ** Y, elementwise. Integers have no negative powers. Shapes broadcast as NumPy's; axis >= 0 lays "
+               "Out = X ** Y, elementwise. Integers have no negative powers. Shapes broadcast as "
+               "NumPy's; axis >= 0 lays "
                "Y along X from that axis on.")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_pow_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
@@ -23,7 +24,8 @@ struct PowKernel {
   static T Power(T a, T b) {
     if constexpr (std::is_integral_v<T>) {  // by squaring: exact, wrapping
       uint64_t result = 1, square = static_cast<uint64_t>(a);
-      for (auto n = static_cast<uint64_t>(b); n > 0; n >>= 1, square *= square) result *= n & 1 ? square : 1;
+      for (auto n = static_cast<uint64_t>(b); n > 0; n >>= 1, square *= square)
+        result *= n & 1 ? square : 1;
       return static_cast<T>(result);
     } else {
       return std::pow(a, b);
@@ -39,16 +41,19 @@ struct PowKernel {
                 static_cast<int64_t>(exponents[i]), " in Y. Convert to float32");
       }
     }
-    Apply<T, T>(x, y, ctx.attrs<ElementwiseAttrs>().axis, &out, [](T a, T b) { return Power(a, b); }, kPowCost);
+    Apply<T, T>(
+        x, y, ctx.attrs<ElementwiseAttrs>().axis, &out, [](T a, T b) { return Power(a, b); },
+        kPowCost);
   }
 };
 
 namespace grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 
-// With ddX and ddY arriving for X@GRAD = sum(dOut Y P) and Y@GRAD = sum(dOut Q L), where P = X ** (Y - 1), Q = X ** Y and
-// L = log X: each factor gets its share, and P and Q pass theirs on through elementwise_pow_grad. In each call what has X's shape
-// stands first and what has Y's second, as axis wants it.
+// With ddX and ddY arriving for X@GRAD = sum(dOut Y P) and Y@GRAD = sum(dOut Q L), where P = X **
+// (Y - 1), Q = X ** Y and L = log X: each factor gets its share, and P and Q pass theirs on through
+// elementwise_pow_grad. In each call what has X's shape stands first and what has Y's second, as
+// axis wants it.
 void PowGradRecipe(GradBuilder& g) {
   RecipeRef x = g.Input(kX), y = g.Input(kY), dout = g.Input(kOutGrad);
   RecipeRef ddx = g.OutputGrad(kXGrad), ddy = g.OutputGrad(kYGrad);
@@ -59,9 +64,11 @@ void PowGradRecipe(GradBuilder& g) {
   };
   RecipeRef less = g.Temp();
   g.Call("scale", {y}, {less}).Attr("bias", -1.0f);
-  RecipeRef l = g.Apply("log", {x}), p = apply("elementwise_pow", x, less), q = apply("elementwise_pow", x, y);
+  RecipeRef l = g.Apply("log", {x}), p = apply("elementwise_pow", x, less),
+            q = apply("elementwise_pow", x, y);
   RecipeRef ddx_p = apply("elementwise_mul", ddx, p), q_ddy = apply("elementwise_mul", q, ddy);
-  g.Call("sum", {RecipeSlot({apply("elementwise_mul", ddx_p, y), apply("elementwise_mul", l, q_ddy)})},
+  g.Call("sum",
+         {RecipeSlot({apply("elementwise_mul", ddx_p, y), apply("elementwise_mul", l, q_ddy)})},
          {g.InputGrad(kOutGrad)});
   RecipeRef to_p = apply("elementwise_mul", ddx, apply("elementwise_mul", dout, y));
   RecipeRef to_q = apply("elementwise_mul", l, apply("elementwise_mul", dout, ddy));
@@ -70,9 +77,11 @@ void PowGradRecipe(GradBuilder& g) {
   g.Call("elementwise_pow_grad", {x, y, to_q}, {x2, y2}).SameAttrs();
   // elementwise_add_grad sums over what was broadcast.
   RecipeRef to_l = g.Temp(), y3 = g.Temp();
-  g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), apply("elementwise_mul", q_ddy, dout)}, {to_l, {}})
+  g.Call("elementwise_add_grad",
+         {g.InputShape(kX), g.InputShape(kY), apply("elementwise_mul", q_ddy, dout)}, {to_l, {}})
       .SameAttrs();
-  g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), apply("elementwise_mul", ddx_p, dout)}, {{}, y3})
+  g.Call("elementwise_add_grad",
+         {g.InputShape(kX), g.InputShape(kY), apply("elementwise_mul", ddx_p, dout)}, {{}, y3})
       .SameAttrs();
   g.Call("sum", {RecipeSlot({x1, x2, g.Apply("log_grad", {x, to_l})})}, {g.InputGrad(kX)});
   g.Call("sum", {RecipeSlot({y1, y2, y3})}, {g.InputGrad(kY)});
@@ -80,7 +89,8 @@ void PowGradRecipe(GradBuilder& g) {
 
 void DefinePowGrad(OpDef& op) {
   op.Comment(
-        "X@GRAD = Out@GRAD * Y * X ** (Y - 1), 0 where Y is; Y@GRAD = Out@GRAD * X ** Y * log(X), 0 where X is 0 and Y is not "
+        "X@GRAD = Out@GRAD * Y * X ** (Y - 1), 0 where Y is; Y@GRAD = Out@GRAD * X ** Y * log(X), "
+        "0 where X is 0 and Y is not "
         "negative; each summed over the axes it was broadcast along.")
       .Input(kX, "X", "the base")
       .Input(kY, "Y", "the exponent")
@@ -100,7 +110,9 @@ struct PowGradKernel {
     Dims y_dims = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
     Tensor a = Expanded<T>(x, x.dims(), g), b = Expanded<T>(y, y_dims, g);
     auto to_x = [](T d, T v, T e) { return e == 0 ? T(0) : d * e * std::pow(v, e - 1); };
-    auto to_y = [](T d, T v, T e) { return v == 0 && e >= 0 ? T(0) : d * std::pow(v, e) * std::log(v); };
+    auto to_y = [](T d, T v, T e) {
+      return v == 0 && e >= 0 ? T(0) : d * std::pow(v, e) * std::log(v);
+    };
     GradOf3<T>(g, a, b, x.dims(), ctx.OutOrNull(kXGrad), to_x, kPowCost);
     GradOf3<T>(g, a, b, y_dims, ctx.OutOrNull(kYGrad), to_y, 2 * kPowCost);
   }

@@ -5,7 +5,8 @@ namespace {
 
 void DefineSub(OpDef& op) {
   DefineBinary(op,
-               "Out = X - Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
+               "Out = X - Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X "
+               "from that axis on.")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_sub_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})
@@ -25,7 +26,9 @@ namespace grad {
 constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 
 void DefineSubGrad(OpDef& op) {
-  op.Comment("X@GRAD is Out@GRAD and Y@GRAD is -Out@GRAD, summed over the axes along which X and Y were broadcast.")
+  op.Comment(
+        "X@GRAD is Out@GRAD and Y@GRAD is -Out@GRAD, summed over the axes along which X and Y were "
+        "broadcast.")
       .Input(kX, "X", "its shape")
       .Input(kY, "Y", "its shape")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
@@ -39,8 +42,8 @@ void DefineSubGrad(OpDef& op) {
       .MayShare(kOutGrad, kXGrad)
       .Grad([](GradBuilder& g) {  // Out@GRAD@GRAD = X@GRAD@GRAD - Y@GRAD@GRAD
         g.Call("elementwise_add_grad_grad",
-               {g.InputShape(kOutGrad), g.OutputGrad(kXGrad), g.ApplyScale(g.OutputGrad(kYGrad), -1.0f),
-                g.InputShape(kX), g.InputShape(kY)},
+               {g.InputShape(kOutGrad), g.OutputGrad(kXGrad),
+                g.ApplyScale(g.OutputGrad(kYGrad), -1.0f), g.InputShape(kX), g.InputShape(kY)},
                {g.InputGrad(kOutGrad)})
             .SameAttrs();
       });
@@ -71,7 +74,8 @@ struct SubGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(elementwise_sub, DefineSub);
-REGISTER_CPU_KERNEL(elementwise_sub, SubKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(elementwise_sub, SubKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t);
 REGISTER_OPERATOR(elementwise_sub_grad, grad::DefineSubGrad);
 REGISTER_CPU_KERNEL(elementwise_sub_grad, grad::SubGradKernel, float, double);
 

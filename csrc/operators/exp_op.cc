@@ -15,14 +15,18 @@ void DefineExp(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("exp_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("exp_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
 struct ExpKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return kernels::Exp(v); }, 8);
+    kernels::Map(
+        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+        [](T v) { return kernels::Exp(v); }, 8);
   }
 };
 
@@ -48,8 +52,8 @@ template <class T>
 struct ExpGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kOut);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return g * v; });
+    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 given.numel(), [](T v, T g) { return g * v; });
   }
 };
 }  // namespace grad

@@ -17,7 +17,9 @@ void DefineFillAnyLike(OpDef& op) {
       .Output(kOut, "Out", "shape of X")
       .Attr(&FillAnyLikeAttrs::value, "value", "what to fill with")
       .Attr(&FillAnyLikeAttrs::dtype, "dtype", "element type of Out; unset: X's")
-      .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, ctx.dims(kX), ctx.attrs<FillAnyLikeAttrs>().dtype); })
+      .Shape([](InferContext& ctx) {
+        ctx.SetOutput(kOut, ctx.dims(kX), ctx.attrs<FillAnyLikeAttrs>().dtype);
+      })
       .ShareLoD(kX)
       .NoGrad();
 }
@@ -35,8 +37,8 @@ struct FillAnyLikeKernel {
 };
 
 REGISTER_OPERATOR(fill_any_like, DefineFillAnyLike);
-REGISTER_CPU_KERNEL(fill_any_like, FillAnyLikeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16,
-                    float, double);
+REGISTER_CPU_KERNEL(fill_any_like, FillAnyLikeKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t, float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph

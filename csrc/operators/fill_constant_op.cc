@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 
 #include "kernels/cast.h"
@@ -24,12 +23,13 @@ void AppendInts(const Tensor& t, Dims* to) {
           "a shape must be given as int32 or int64, got ", t.dtype());
   Tensor plain = t.Plain();
   for (int64_t i = 0; i < plain.numel(); ++i) {
-    to->push_back(plain.dtype() == DType::kInt32 ? plain.data<int32_t>()[i] : plain.data<int64_t>()[i]);
+    to->push_back(plain.dtype() == DType::kInt32 ? plain.data<int32_t>()[i]
+                                                 : plain.data<int64_t>()[i]);
   }
 }
 
-// The shape's sources, first come first: ShapeTensor, ShapeTensorList, the attribute. While a program is built tensors hold no
-// values yet: their sizes are unknown.
+// The shape's sources, first come first: ShapeTensor, ShapeTensorList, the attribute. While a
+// program is built tensors hold no values yet: their sizes are unknown.
 Dims WantedShape(InferContext& ctx) {
   Dims dims;
   if (ctx.HasInput(kShapeTensor)) {
@@ -42,15 +42,16 @@ Dims WantedShape(InferContext& ctx) {
     } else {
       int64_t rank = t.rank() == 0 ? 1 : t.dim(0);
       ENFORCE(rank >= 0 && rank <= kMaxRank, InvalidArgument, "ShapeTensor must have at most ",
-              kMaxRank, " elements, a number known when the program is built, got shape ", t.dims());
+              kMaxRank, " elements, a number known when the program is built, got shape ",
+              t.dims());
       dims.resize(static_cast<size_t>(rank), -1);
     }
     return dims;
   }
   for (int i = 0; i < ctx.InputCount(kShapeTensorList); ++i) {
     const Tensor& t = ctx.value(kShapeTensorList, i).tensor();
-    ENFORCE(t.numel() == 1, InvalidArgument, "ShapeTensorList[", i, "] must have one element, got shape ",
-            t.dims());
+    ENFORCE(t.numel() == 1, InvalidArgument, "ShapeTensorList[", i,
+            "] must have one element, got shape ", t.dims());
     t.has_data() ? AppendInts(t, &dims) : dims.push_back(-1);
   }
   return dims.empty() ? Dims(ctx.attrs<FillConstantAttrs>().shape) : dims;
@@ -59,28 +60,31 @@ Dims WantedShape(InferContext& ctx) {
 void InferShape(InferContext& ctx) {
   Dims dims = WantedShape(ctx);
   for (int64_t d : dims) {
-    ENFORCE(d >= 0 || !ctx.runtime(), InvalidArgument, "the sizes of shape must be at least 0, got ", dims);
+    ENFORCE(d >= 0 || !ctx.runtime(), InvalidArgument,
+            "the sizes of shape must be at least 0, got ", dims);
   }
   ctx.SetOutput(kOut, dims, ctx.attrs<FillConstantAttrs>().dtype);
 }
 
 void DefineFillConstant(OpDef& op) {
   op.Comment(
-        "Out = a tensor of the given shape, one value everywhere. str_value wins over value: it holds float64 and int64 "
+        "Out = a tensor of the given shape, one value everywhere. str_value wins over value: it "
+        "holds float64 and int64 "
         "exactly.")
       .Input(kValueTensor, "ValueTensor", "the value, one element", kDispensable)
       .Input(kShapeTensor, "ShapeTensor", "the shape, one axis of int32 or int64", kDispensable)
-      .Input(kShapeTensorList, "ShapeTensorList", "the sizes, one element each", kDispensable | kDuplicable)
+      .Input(kShapeTensorList, "ShapeTensorList", "the sizes, one element each",
+             kDispensable | kDuplicable)
       .Output(kOut, "Out", "the shape asked for")
       .Attr(&FillConstantAttrs::dtype, "dtype", "element type of Out")
       .Attr(&FillConstantAttrs::shape, "shape", "the sizes")
       .Attr(&FillConstantAttrs::value, "value", "what to fill with")
-      .Attr(&FillConstantAttrs::str_value, "str_value", "the same as text: '1e-3', '7', 'inf', 'nan'")
+      .Attr(&FillConstantAttrs::str_value, "str_value",
+            "the same as text: '1e-3', '7', 'inf', 'nan'")
       .Attr(&FillConstantAttrs::force_cpu, "force_cpu", "keep Out in host memory")
       .Shape(InferShape)
-      .KernelDType([](const Call& call) {
-        return static_cast<const FillConstantAttrs*>(call.attrs)->dtype;
-      })
+      .KernelDType(
+          [](const Call& call) { return static_cast<const FillConstantAttrs*>(call.attrs)->dtype; })
       .MixedDTypes()
       .NoGrad();
 }
@@ -94,13 +98,15 @@ T Parsed(const std::string& text) {
     errno = 0;
     int64_t whole = std::strtoll(text.c_str(), &end, 10);
     if (!text.empty() && *end == 0) {
-      ENFORCE(errno == 0 && whole >= std::numeric_limits<T>::min() && whole <= std::numeric_limits<T>::max(),
+      ENFORCE(errno == 0 && whole >= std::numeric_limits<T>::min() &&
+                  whole <= std::numeric_limits<T>::max(),
               OutOfRange, "str_value must fit into ", DTypeOf<T>::value, ", got '", text, "'");
       return static_cast<T>(whole);
     }
   }
   double v = std::strtod(text.c_str(), &end);
-  ENFORCE(!text.empty() && *end == 0, InvalidArgument, "str_value must be a number, got '", text, "'");
+  ENFORCE(!text.empty() && *end == 0, InvalidArgument, "str_value must be a number, got '", text,
+          "'");
   return kernels::Convert<T>(v);
 }
 
@@ -111,7 +117,8 @@ struct FillConstantKernel {
     Tensor& out = ctx.Out(kOut);
     T value;
     if (const Tensor* t = ctx.InOrNull(kValueTensor)) {
-      ENFORCE(t->numel() == 1, InvalidArgument, "ValueTensor must have one element, got shape ", t->dims());
+      ENFORCE(t->numel() == 1, InvalidArgument, "ValueTensor must have one element, got shape ",
+              t->dims());
       kernels::Cast(t->dtype(), t->raw_data(), out.dtype(), &value, 1);
     } else {
       value = a.str_value.empty() ? kernels::Convert<T>(a.value) : Parsed<T>(a.str_value);
@@ -121,8 +128,8 @@ struct FillConstantKernel {
 };
 
 REGISTER_OPERATOR(fill_constant, DefineFillConstant);
-REGISTER_CPU_KERNEL(fill_constant, FillConstantKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(fill_constant, FillConstantKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t, float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -12,11 +12,14 @@ struct GaussianRandomAttrs {
 };
 
 void DefineGaussianRandom(OpDef& op) {
-  AddSlots(op.Comment("Out is drawn from the normal distribution of the given mean and standard deviation."))
+  AddSlots(
+      op.Comment(
+          "Out is drawn from the normal distribution of the given mean and standard deviation."))
       .Attr(&GaussianRandomAttrs::shape, "shape", "sizes of Out")
       .Attr(&GaussianRandomAttrs::mean, "mean", "of the distribution")
       .Attr(&GaussianRandomAttrs::std, "std", "standard deviation", AtLeast(0))
-      .Attr(&GaussianRandomAttrs::seed, "seed", "0: the generator's; others give the same numbers at each call")
+      .Attr(&GaussianRandomAttrs::seed, "seed",
+            "0: the generator's; others give the same numbers at each call")
       .Attr(&GaussianRandomAttrs::dtype, "dtype", "float32 or float64")
       .Shape(InferShape<GaussianRandomAttrs>)
       .KernelDType(KernelDType<GaussianRandomAttrs>)

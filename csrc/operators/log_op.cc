@@ -15,14 +15,18 @@ void DefineLog(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("log_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("log_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
 struct LogKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return kernels::Log(v); }, 8);
+    kernels::Map(
+        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+        [](T v) { return kernels::Log(v); }, 8);
   }
 };
 
@@ -42,7 +46,8 @@ void DefineLogGrad(OpDef& op) {
         g.Call("log_grad", {g.Input(kX), ddx}, {g.InputGrad(kOutGrad)});
         RecipeRef product = g.Apply("elementwise_mul", {ddx, g.Input(kOutGrad)});
         RecipeRef once = g.Apply("log_grad", {g.Input(kX), product});
-        g.Call("scale", {g.Apply("log_grad", {g.Input(kX), once})}, {g.InputGrad(kX)}).Attr("scale", -1.0f);
+        g.Call("scale", {g.Apply("log_grad", {g.Input(kX), once})}, {g.InputGrad(kX)})
+            .Attr("scale", -1.0f);
       });
 }
 
@@ -50,8 +55,9 @@ template <class T>
 struct LogGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kX);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return g / v; }, 4);
+    kernels::Zip(
+        given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+        given.numel(), [](T v, T g) { return g / v; }, 4);
   }
 };
 }  // namespace grad

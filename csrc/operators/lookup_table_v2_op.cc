@@ -25,10 +25,11 @@ const int64_t* CheckedIds(const Tensor& ids, int64_t height, std::vector<int64_t
     list = copy->data();
   }
   uint64_t bad = 0;
-  for (int64_t i = 0; i < n; ++i) bad |= static_cast<uint64_t>(list[i]) >= static_cast<uint64_t>(height);
+  for (int64_t i = 0; i < n; ++i)
+    bad |= static_cast<uint64_t>(list[i]) >= static_cast<uint64_t>(height);
   for (int64_t i = 0; bad && i < n; ++i) {
-    ENFORCE(list[i] >= 0 && list[i] < height, OutOfRange, "Ids must lie in [0, ", height, "), the height of the table W, got ", list[i],
-            " at position ", i);
+    ENFORCE(list[i] >= 0 && list[i] < height, OutOfRange, "Ids must lie in [0, ", height,
+            "), the height of the table W, got ", list[i], " at position ", i);
   }
   return list;
 }
@@ -42,18 +43,23 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineLookupTableV2(OpDef& op) {
-  op.Comment("Out[i, ...] = W[Ids[i], ...]: the rows of a table by their numbers; zeros where an id is padding_idx.")
+  op.Comment(
+        "Out[i, ...] = W[Ids[i], ...]: the rows of a table by their numbers; zeros where an id is "
+        "padding_idx.")
       .Input(kW, "W", "[height, width]")
       .Input(kIds, "Ids", "any shape, int32 or int64, in [0, height)")
       .Output(kOut, "Out", "shape of Ids + [width]")
       .Attr(&LookupTableV2Attrs::is_sparse, "is_sparse", "W@GRAD is selected rows")
-      .Attr(&LookupTableV2Attrs::padding_idx, "padding_idx", "this id gives zeros and no gradient; -1: none")
+      .Attr(&LookupTableV2Attrs::padding_idx, "padding_idx",
+            "this id gives zeros and no gradient; -1: none")
       .Shape(InferShape)
       .KernelDTypeOf(kW)
       .MixedDTypes()
       .ShareLoD(kIds)
       .Grad([](GradBuilder& g) {
-        g.Call("lookup_table_v2_grad", {g.InputShape(kW), g.Input(kIds), g.OutputGrad(kOut)}, {g.InputGrad(kW)}).SameAttrs();
+        g.Call("lookup_table_v2_grad", {g.InputShape(kW), g.Input(kIds), g.OutputGrad(kOut)},
+               {g.InputGrad(kW)})
+            .SameAttrs();
       });
 }
 
@@ -88,16 +94,20 @@ void InferVarType(InferContext& ctx) {
   if (!ctx.attrs<LookupTableV2Attrs>().is_sparse) return;
   Tensor none;
   none.SetMeta({0, w[1]}, ctx.dtype(kW));
-  if (Value* out = ctx.call().out.at(kWGrad)) out->SetRows(MakeRef<SelectedRows>(std::vector<int64_t>(), w[0], std::move(none)));
+  if (Value* out = ctx.call().out.at(kWGrad))
+    out->SetRows(MakeRef<SelectedRows>(std::vector<int64_t>(), w[0], std::move(none)));
 }
 
 void InferGradShape(InferContext& ctx) {
-  if (!ctx.attrs<LookupTableV2Attrs>().is_sparse) ctx.SetOutput(kWGrad, ctx.dims(kW), ctx.dtype(kW));
+  if (!ctx.attrs<LookupTableV2Attrs>().is_sparse)
+    ctx.SetOutput(kWGrad, ctx.dims(kW), ctx.dtype(kW));
 }
 
 void DefineLookupTableV2Grad(OpDef& op) {
-  op.Comment("W@GRAD[id] = the sum of the rows of Out@GRAD where Ids is id, padding_idx left out. With is_sparse W@GRAD is selected "
-             "rows: the ids and the rows of Out@GRAD as they are.")
+  op.Comment(
+        "W@GRAD[id] = the sum of the rows of Out@GRAD where Ids is id, padding_idx left out. With "
+        "is_sparse W@GRAD is selected "
+        "rows: the ids and the rows of Out@GRAD as they are.")
       .Input(kW, "W", "its shape")
       .Input(kIds, "Ids", "int32 or int64, in [0, height)")
       .Input(kOutGrad, "Out@GRAD", "shape of Ids + [width]")
@@ -109,7 +119,8 @@ void DefineLookupTableV2Grad(OpDef& op) {
       .MixedDTypes()
       .MayShare(kOutGrad, kWGrad)
       .Grad([](GradBuilder& g) {
-        g.Call("lookup_table_v2", {g.OutputGrad(kWGrad), g.Input(kIds)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+        g.Call("lookup_table_v2", {g.OutputGrad(kWGrad), g.Input(kIds)}, {g.InputGrad(kOutGrad)})
+            .SameAttrs();
       });
 }
 
@@ -121,11 +132,13 @@ struct LookupTableV2GradKernel {
     const LookupTableV2Attrs& a = ctx.attrs<LookupTableV2Attrs>();
     std::vector<int64_t> copy;
     int64_t n = ids.numel(), width = w[1], padding = a.padding_idx;
-    ENFORCE(g.numel() == n * width, InvalidArgument, "Out@GRAD must have the shape of Out, that of Ids ", ids.dims(), " and ", width,
+    ENFORCE(g.numel() == n * width, InvalidArgument,
+            "Out@GRAD must have the shape of Out, that of Ids ", ids.dims(), " and ", width,
             ", got ", g.dims());
     const int64_t* list = CheckedIds(ids, w[0], &copy);
     const T* from = g.data<T>();
-    if (a.is_sparse) return ctx.OutValue(kWGrad).SetRows(Sparse(list, w[0], padding, g.Reshaped({n, width})));
+    if (a.is_sparse)
+      return ctx.OutValue(kWGrad).SetRows(Sparse(list, w[0], padding, g.Reshaped({n, width})));
     Tensor& out = ctx.Out(kWGrad);
     T* to = out.mutable_data<T>();
     kernels::Fill(to, out.numel(), T(0));
@@ -134,7 +147,9 @@ struct LookupTableV2GradKernel {
     ParallelBlocks(pieces, [=](int64_t piece) {
       kernels::Simd([=] {
         for (int64_t i = 0; i < n; ++i) {
-          if ((list[i] == padding && padding != kNoPadding) || (pieces > 1 && list[i] % pieces != piece)) continue;
+          if ((list[i] == padding && padding != kNoPadding) ||
+              (pieces > 1 && list[i] % pieces != piece))
+            continue;
           T* row = to + list[i] * width;
           const T* add = from + i * width;
           DYGRAPH_IVDEP
@@ -144,11 +159,13 @@ struct LookupTableV2GradKernel {
     });
   }
 
-  static Ref<SelectedRows> Sparse(const int64_t* ids, int64_t height, int64_t padding, Tensor values) {
+  static Ref<SelectedRows> Sparse(const int64_t* ids, int64_t height, int64_t padding,
+                                  Tensor values) {
     int64_t n = values.dim(0), width = values.dim(1);
     std::vector<int64_t> rows(ids, ids + n);
     if (padding == kNoPadding || std::find(rows.begin(), rows.end(), padding) == rows.end()) {
-      return MakeRef<SelectedRows>(std::move(rows), height, std::move(values));  // shares the storage of Out@GRAD
+      // shares the storage of Out@GRAD
+      return MakeRef<SelectedRows>(std::move(rows), height, std::move(values));
     }
     rows.clear();
     for (int64_t i = 0; i < n; ++i) {

@@ -69,7 +69,8 @@ void ForEachMatrix(const Product& p, F f) {
     for (int d = p.batch.rank() - 1; d >= 0; --d) {
       int64_t at = rest % p.batch[d];
       rest /= p.batch[d];
-      int xd = d - (p.batch.rank() - p.x_batch.rank()), yd = d - (p.batch.rank() - p.y_batch.rank());
+      int xd = d - (p.batch.rank() - p.x_batch.rank()),
+          yd = d - (p.batch.rank() - p.y_batch.rank());
       if (xd >= 0) {
         if (p.x_batch[xd] != 1) xi += at * x_stride;
         x_stride *= p.x_batch[xd];
@@ -84,8 +85,11 @@ void ForEachMatrix(const Product& p, F f) {
 }
 
 void DefineMatmulV2(OpDef& op) {
-  op.Comment("Out = op(X) op(Y), the matrix product over the last two axes, op transposing where trans_x, trans_y. Leading axes "
-             "broadcast; a 1-D operand is a row on the left and a column on the right, as in NumPy's matmul.")
+  op.Comment(
+        "Out = op(X) op(Y), the matrix product over the last two axes, op transposing where "
+        "trans_x, trans_y. Leading axes "
+        "broadcast; a 1-D operand is a row on the left and a column on the right, as in NumPy's "
+        "matmul.")
       .Input(kX, "X", "[..., m, k] or [k]")
       .Input(kY, "Y", "[..., k, n] or [k]")
       .Output(kOut, "Out", "[..., m, n]")
@@ -95,8 +99,8 @@ void DefineMatmulV2(OpDef& op) {
       .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         g.Call("matmul_v2_grad",
-               {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX), g.Wants(kX) ? g.Input(kY) : g.InputShape(kY),
-                g.OutputGrad(kOut)},
+               {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX),
+                g.Wants(kX) ? g.Input(kY) : g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})
             .SameAttrs();
       });
@@ -111,12 +115,14 @@ struct MatmulV2Kernel {
     const T *xd = x.data<T>(), *yd = y.data<T>();
     T* od = out.mutable_data<T>();
     if (out.numel() == 0) return;
-    if (p.y_batch.empty() && !p.trans_x) {  // one matrix on the right: the stack on the left is one tall matrix
-      return kernels::MatMul<T>(false, p.trans_y, out.numel() / p.n, p.n, p.k, T(1), xd, p.k, yd, p.ldy(), T(0), od, p.n);
+    // one matrix on the right: the stack on the left is one tall matrix
+    if (p.y_batch.empty() && !p.trans_x) {
+      return kernels::MatMul<T>(false, p.trans_y, out.numel() / p.n, p.n, p.k, T(1), xd, p.k, yd,
+                                p.ldy(), T(0), od, p.n);
     }
     ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
-      kernels::MatMul<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, T(1), xd + xi * p.m * p.k, p.ldx(), yd + yi * p.k * p.n,
-                       p.ldy(), T(0), od + i * p.m * p.n, p.n);
+      kernels::MatMul<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, T(1), xd + xi * p.m * p.k, p.ldx(),
+                         yd + yi * p.k * p.n, p.ldy(), T(0), od + i * p.m * p.n, p.n);
     });
   }
 };
@@ -130,8 +136,10 @@ void InferGradShape(InferContext& ctx) {
 }
 
 void DefineMatmulV2Grad(OpDef& op) {
-  op.Comment("X@GRAD = Out@GRAD op(Y)^T and Y@GRAD = op(X)^T Out@GRAD, undoing the transpositions, summed over leading axes that were "
-             "broadcast.")
+  op.Comment(
+        "X@GRAD = Out@GRAD op(Y)^T and Y@GRAD = op(X)^T Out@GRAD, undoing the transpositions, "
+        "summed over leading axes that were "
+        "broadcast.")
       .Input(kX, "X", "its shape; its values for Y@GRAD")
       .Input(kY, "Y", "its shape; its values for X@GRAD")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
@@ -146,8 +154,10 @@ void DefineMatmulV2Grad(OpDef& op) {
         g.Call("matmul_v2", {ddx, g.Input(kY)}, {a}).SameAttrs();
         g.Call("matmul_v2", {g.Input(kX), ddy}, {b}).SameAttrs();
         g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kOutGrad)});
-        g.Call("matmul_v2_grad", {g.InputShape(kX), ddy, g.Input(kOutGrad)}, {g.InputGrad(kX), {}}).SameAttrs();
-        g.Call("matmul_v2_grad", {ddx, g.InputShape(kY), g.Input(kOutGrad)}, {{}, g.InputGrad(kY)}).SameAttrs();
+        g.Call("matmul_v2_grad", {g.InputShape(kX), ddy, g.Input(kOutGrad)}, {g.InputGrad(kX), {}})
+            .SameAttrs();
+        g.Call("matmul_v2_grad", {ddx, g.InputShape(kY), g.Input(kOutGrad)}, {{}, g.InputGrad(kY)})
+            .SameAttrs();
       });
 }
 
@@ -172,9 +182,11 @@ struct MatmulV2GradKernel {
         const T *gi = g + i * p.m * p.n, *b = yd + yi * p.k * p.n;
         T* a = to + xi * p.m * p.k;
         if (p.trans_x) {
-          kernels::MatMul<T>(p.trans_y, true, p.k, p.m, p.n, T(1), b, p.ldy(), gi, p.n, T(added), a, p.m);
+          kernels::MatMul<T>(p.trans_y, true, p.k, p.m, p.n, T(1), b, p.ldy(), gi, p.n, T(added), a,
+                             p.m);
         } else {
-          kernels::MatMul<T>(false, !p.trans_y, p.m, p.k, p.n, T(1), gi, p.n, b, p.ldy(), T(added), a, p.k);
+          kernels::MatMul<T>(false, !p.trans_y, p.m, p.k, p.n, T(1), gi, p.n, b, p.ldy(), T(added),
+                             a, p.k);
         }
       });
     }
@@ -187,9 +199,11 @@ struct MatmulV2GradKernel {
         const T *gi = g + i * p.m * p.n, *a = xd + xi * p.m * p.k;
         T* b = to + yi * p.k * p.n;
         if (p.trans_y) {
-          kernels::MatMul<T>(true, p.trans_x, p.n, p.k, p.m, T(1), gi, p.n, a, p.ldx(), T(added), b, p.k);
+          kernels::MatMul<T>(true, p.trans_x, p.n, p.k, p.m, T(1), gi, p.n, a, p.ldx(), T(added), b,
+                             p.k);
         } else {
-          kernels::MatMul<T>(!p.trans_x, false, p.k, p.n, p.m, T(1), a, p.ldx(), gi, p.n, T(added), b, p.n);
+          kernels::MatMul<T>(!p.trans_x, false, p.k, p.n, p.m, T(1), a, p.ldx(), gi, p.n, T(added),
+                             b, p.n);
         }
       });
     }

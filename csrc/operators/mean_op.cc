@@ -23,8 +23,8 @@ struct MeanKernel {
     const Tensor& x = ctx.In(kX);
     int64_t n = x.numel();
     bool all = true;
-    kernels::Reduce<kernels::MeanOp<T>>(x.data<T>(), Span<const int64_t>(&n, 1), Span<const bool>(&all, 1),
-                                        ctx.Out(kOut).mutable_data<T>());
+    kernels::Reduce<kernels::MeanOp<T>>(x.data<T>(), Span<const int64_t>(&n, 1),
+                                        Span<const bool>(&all, 1), ctx.Out(kOut).mutable_data<T>());
   }
 };
 
@@ -38,14 +38,17 @@ void DefineMeanGrad(OpDef& op) {
       .Output(kXGrad, "X@GRAD", "shape of X")
       .SameShape(kX, kXGrad)
       .KernelDTypeOf(kOutGrad)
-      .Grad([](GradBuilder& g) { g.Call("mean", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}); });
+      .Grad(
+          [](GradBuilder& g) { g.Call("mean", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}); });
 }
 
 template <class T>
 struct MeanGradKernel {
   static void Compute(KernelContext& ctx) {
     int64_t n = ctx.In(kX).numel();
-    if (n > 0) kernels::Fill(ctx.Out(kXGrad).mutable_data<T>(), n, *ctx.In(kOutGrad).data<T>() / static_cast<T>(n));
+    if (n > 0)
+      kernels::Fill(ctx.Out(kXGrad).mutable_data<T>(), n,
+                    *ctx.In(kOutGrad).data<T>() / static_cast<T>(n));
   }
 };
 }  // namespace grad

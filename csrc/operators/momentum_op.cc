@@ -3,7 +3,8 @@
 namespace dygraph {
 namespace {
 
-constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3, kParamOut = 0, kVelocityOut = 1;
+constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3, kParamOut = 0,
+              kVelocityOut = 1;
 
 struct MomentumAttrs {
   float mu = 0.0f;
@@ -19,8 +20,11 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineMomentum(OpDef& op) {
-  op.Comment("VelocityOut = mu * Velocity + Grad; ParamOut = Param - LearningRate * VelocityOut, or with use_nesterov Param - "
-             "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out have a gradient of 0.")
+  op.Comment(
+        "VelocityOut = mu * Velocity + Grad; ParamOut = Param - LearningRate * VelocityOut, or "
+        "with use_nesterov Param - "
+        "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out "
+        "have a gradient of 0.")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows")
       .Input(kVelocity, "Velocity", "shape and type of Param")
@@ -69,8 +73,13 @@ struct MomentumKernel {
     const MomentumAttrs& a = ctx.attrs<MomentumAttrs>();
     const Tensor& param = ctx.In(kParam);
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
-    MomentumKernel step{param.data<T>(), ctx.In(kVelocity).data<T>(), ctx.Out(kParamOut).mutable_data<T>(),
-                        ctx.Out(kVelocityOut).mutable_data<T>(), static_cast<T>(a.mu), rate, a.use_nesterov};
+    MomentumKernel step{param.data<T>(),
+                        ctx.In(kVelocity).data<T>(),
+                        ctx.Out(kParamOut).mutable_data<T>(),
+                        ctx.Out(kVelocityOut).mutable_data<T>(),
+                        static_cast<T>(a.mu),
+                        rate,
+                        a.use_nesterov};
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
       ParallelFor(param.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
@@ -83,8 +92,10 @@ struct MomentumKernel {
     optimizer::ForEachRow<T>(param.dim(0), width, *merged, [=](int64_t r, const T* g) {
       int64_t begin = r * width;
       kernels::Simd([=] {
-        if (g) step.Step(begin, begin + width, [=](int64_t i) { return g[i - begin]; });
-        else step.Step(begin, begin + width, [](int64_t) { return T(0); });
+        if (g)
+          step.Step(begin, begin + width, [=](int64_t i) { return g[i - begin]; });
+        else
+          step.Step(begin, begin + width, [](int64_t) { return T(0); });
       });
     });
   }

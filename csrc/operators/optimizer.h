@@ -6,31 +6,37 @@
 
 namespace dygraph::optimizer {
 
-// A tensor the step reads and writes beside the parameter, or its gradient (dense or selected rows): shape and type of Param.
+// A tensor the step reads and writes beside the parameter, or its gradient (dense or selected
+// rows): shape and type of Param.
 inline void CheckLikeParam(const InferContext& ctx, int param, int slot, const char* name) {
   const Dims &p = ctx.dims(param), &d = ctx.dims(slot);
   bool same = p.rank() == d.rank();
   for (int i = 0; same && i < p.rank(); ++i) same = p[i] == d[i] || !BothKnown(p[i], d[i]);
   ENFORCE(same, InvalidArgument, name, " must have the shape of Param, ", p, ", got ", d);
-  ENFORCE(ctx.dtype(slot) == ctx.dtype(param), Type, name, " must have the element type of Param, ", ctx.dtype(param), ", got ",
-          ctx.dtype(slot));
+  ENFORCE(ctx.dtype(slot) == ctx.dtype(param), Type, name, " must have the element type of Param, ",
+          ctx.dtype(param), ", got ", ctx.dtype(slot));
 }
 
-inline bool IsScalar(const Dims& d) { return d.empty() || (d.rank() == 1 && (d[0] == 1 || d[0] < 0)); }
+inline bool IsScalar(const Dims& d) {
+  return d.empty() || (d.rank() == 1 && (d[0] == 1 || d[0] < 0));
+}
 
 // A number in a tensor of shape [1] or [], of float32 or Param's type.
 inline void CheckScalar(const InferContext& ctx, int param, int slot, const char* name) {
-  ENFORCE(IsScalar(ctx.dims(slot)), InvalidArgument, name, " must hold one number, shape [1] or [], got ", ctx.dims(slot));
+  ENFORCE(IsScalar(ctx.dims(slot)), InvalidArgument, name,
+          " must hold one number, shape [1] or [], got ", ctx.dims(slot));
   DType type = ctx.dtype(slot);
-  ENFORCE(type == DType::kFloat32 || type == ctx.dtype(param), Type, name, " must be of float32 or Param's type, ", ctx.dtype(param),
-          ", got ", type);
+  ENFORCE(type == DType::kFloat32 || type == ctx.dtype(param), Type, name,
+          " must be of float32 or Param's type, ", ctx.dtype(param), ", got ", type);
 }
 
 // Elements of one row of a parameter whose gradient is selected rows.
-inline int64_t RowWidth(const Tensor& param) { return param.dim(0) == 0 ? 0 : param.numel() / param.dim(0); }
+inline int64_t RowWidth(const Tensor& param) {
+  return param.dim(0) == 0 ? 0 : param.numel() / param.dim(0);
+}
 
-// Calls f(row of Param, row of the gradient, or nullptr where it has none) for every row, in parallel. `g` is merged: its rows are
-// ascending and distinct.
+// Calls f(row of Param, row of the gradient, or nullptr where it has none) for every row, in
+// parallel. `g` is merged: its rows are ascending and distinct.
 template <class T, class F>
 void ForEachRow(int64_t rows, int64_t width, const SelectedRows& g, F f) {
   const std::vector<int64_t>& list = g.rows();

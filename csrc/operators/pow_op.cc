@@ -18,14 +18,16 @@ struct PowAttrs {
 double FactorOf(const KernelContext& ctx, int slot) {
   const Tensor* t = ctx.InOrNull(slot);
   if (!t) return ctx.attrs<PowAttrs>().factor;
-  ENFORCE(t->numel() == 1, InvalidArgument, "FactorTensor must have one element, got shape ", t->dims());
+  ENFORCE(t->numel() == 1, InvalidArgument, "FactorTensor must have one element, got shape ",
+          t->dims());
   return Item(*t);
 }
 
 void DefinePow(OpDef& op) {
   op.Comment("Out = X ** factor, elementwise. Results of integers are rounded towards zero.")
       .Input(kX, "X", "any shape")
-      .Input(kFactorTensor, "FactorTensor", "the exponent, one element, in place of the attribute", kDispensable)
+      .Input(kFactorTensor, "FactorTensor", "the exponent, one element, in place of the attribute",
+             kDispensable)
       .Output(kOut, "Out", "shape of X")
       .Attr(&PowAttrs::factor, "factor", "the exponent")
       .SameShape(kX, kOut)
@@ -35,7 +37,9 @@ void DefinePow(OpDef& op) {
       .ShareLoD(kX)
       .InPlace(kX, kOut)
       .Grad([](GradBuilder& g) {
-        g.Call("pow_grad", {g.Input(kX), g.Input(kFactorTensor), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        g.Call("pow_grad", {g.Input(kX), g.Input(kFactorTensor), g.OutputGrad(kOut)},
+               {g.InputGrad(kX)})
+            .SameAttrs();
       });
 }
 
@@ -48,7 +52,9 @@ void ForPower(double e, F f) {
   if (e == 3) return f([](T v) { return v * v * v; }, 1);
   if (e == -1) return f([](T v) { return T(1) / v; }, 4);
   if (e == 0.5) {  // pow gives +0 for -0 and inf for -inf, sqrt does not
-    return f([](T v) { return v == -std::numeric_limits<T>::infinity() ? -v : kernels::Sqrt(v + T(0)); }, 4);
+    return f(
+        [](T v) { return v == -std::numeric_limits<T>::infinity() ? -v : kernels::Sqrt(v + T(0)); },
+        4);
   }
   T t = static_cast<T>(e);
   f([t](T v) { return std::pow(v, t); }, kPowCost);
@@ -63,14 +69,17 @@ struct PowKernel {
     T* to = ctx.Out(kOut).mutable_data<T>();
     if constexpr (std::is_integral_v<T>) {
       auto power = [e](T v) {  // whole exponents by squaring: exact, wrapping
-        if (e < 0 || e != std::floor(e) || e > 1e9) return kernels::Convert<T>(std::pow(static_cast<double>(v), e));
+        if (e < 0 || e != std::floor(e) || e > 1e9)
+          return kernels::Convert<T>(std::pow(static_cast<double>(v), e));
         uint64_t result = 1, square = static_cast<uint64_t>(v);
-        for (auto n = static_cast<uint64_t>(e); n > 0; n >>= 1, square *= square) result *= n & 1 ? square : 1;
+        for (auto n = static_cast<uint64_t>(e); n > 0; n >>= 1, square *= square)
+          result *= n & 1 ? square : 1;
         return static_cast<T>(result);
       };
       kernels::Map(from, to, x.numel(), power, kPowCost);
     } else {
-      ForPower<T>(e, [&](auto power, int64_t cost) { kernels::Map(from, to, x.numel(), power, cost); });
+      ForPower<T>(
+          e, [&](auto power, int64_t cost) { kernels::Map(from, to, x.numel(), power, cost); });
     }
   }
 };
@@ -102,9 +111,11 @@ void DefinePowGrad(OpDef& op) {
           g.Call("scale", {slope, factor}, {g.InputGrad(kX)});
           return;
         }
-        g.Call("pow_grad", {g.Input(kX), {}, product}, {slope}).AttrsFrom([](const void* forward, void* backward) {
-          static_cast<PowAttrs*>(backward)->factor = static_cast<const PowAttrs*>(forward)->factor - 1;
-        });
+        g.Call("pow_grad", {g.Input(kX), {}, product}, {slope})
+            .AttrsFrom([](const void* forward, void* backward) {
+              static_cast<PowAttrs*>(backward)->factor =
+                  static_cast<const PowAttrs*>(forward)->factor - 1;
+            });
         g.Call("scale", {slope}, {g.InputGrad(kX)}).Attr("scale", g.attrs<PowAttrs>().factor);
       });
 }

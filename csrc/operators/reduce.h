@@ -1,4 +1,5 @@
-// What the reduce_* operators share: attributes, the shape rule, types, the way back from a result to the elements it was made of.
+// What the reduce_* operators share: attributes, the shape rule, types, the way back from a result
+// to the elements it was made of.
 #pragma once
 
 #include "kernels/broadcast.h"
@@ -27,14 +28,16 @@ struct Axes {
     if (all) return;
     for (int32_t d : a.dim) {
       int axis = NormalizeAxis(d, rank, "dim");
-      ENFORCE(!reduced[axis], InvalidArgument, "dim must not name an axis twice, got axis ", axis, " more than once");
+      ENFORCE(!reduced[axis], InvalidArgument, "dim must not name an axis twice, got axis ", axis,
+              " more than once");
       reduced[axis] = true;
     }
   }
 };
 
 inline Dims ReducedDims(const Dims& x, const ReduceAttrs& a) {
-  ENFORCE(x.rank() <= kMaxRank, InvalidArgument, "X must have at most ", kMaxRank, " axes, got shape ", x);
+  ENFORCE(x.rank() <= kMaxRank, InvalidArgument, "X must have at most ", kMaxRank,
+          " axes, got shape ", x);
   Axes axes(x.rank(), a);
   Dims out;
   for (int i = 0; i < x.rank(); ++i) {
@@ -118,8 +121,8 @@ inline int64_t CountOf(const Tensor& x, const Axes& axes) {
   return n;
 }
 
-// Calls f(out position, x position of the first element) for every result, in parallel; the offsets of the result's elements
-// from the first one are the same for all: `elements`, in order.
+// Calls f(out position, x position of the first element) for every result, in parallel; the offsets
+// of the result's elements from the first one are the same for all: `elements`, in order.
 template <class F>
 void ForEachResult(const Dims& dims, const Axes& axes, const std::vector<int64_t>& elements, F f) {
   Strides strides(dims, axes);
@@ -130,7 +133,8 @@ void ForEachResult(const Dims& dims, const Axes& axes, const std::vector<int64_t
   kernels::ParallelRows(kept.Count(0, kept.rank), static_cast<int64_t>(elements.size()) * 4,
                         [&](int64_t begin, int64_t end) {
                           kernels::Odometer<2> at(kept, kept.rank, begin);
-                          for (int64_t i = begin; i < end; ++i, at.Next()) f(at.offset[1], at.offset[0]);
+                          for (int64_t i = begin; i < end; ++i, at.Next())
+                            f(at.offset[1], at.offset[0]);
                         });
 }
 

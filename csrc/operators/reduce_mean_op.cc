@@ -4,15 +4,20 @@ namespace dygraph::reduce {
 namespace {
 
 void DefineMean(OpDef& op) {
-  DefineReduce(op, "Out = the mean of X over the axes of dim, of integers rounded towards zero. The mean of nothing is NaN.")
+  DefineReduce(op,
+               "Out = the mean of X over the axes of dim, of integers rounded towards zero. The "
+               "mean of nothing is NaN.")
       .Grad([](GradBuilder& g) {
-        g.Call("reduce_mean_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        g.Call("reduce_mean_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+            .SameAttrs();
       });
 }
 
 template <class T>
 struct MeanKernel {
-  static void Compute(KernelContext& ctx) { reduce::Compute<kernels::MeanOp, float, double, int32_t, int64_t>(ctx); }
+  static void Compute(KernelContext& ctx) {
+    reduce::Compute<kernels::MeanOp, float, double, int32_t, int64_t>(ctx);
+  }
 };
 
 namespace grad {

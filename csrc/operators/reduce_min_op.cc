@@ -4,9 +4,13 @@ namespace dygraph::reduce {
 namespace {
 
 void DefineMin(OpDef& op) {
-  DefineReduce(op, "Out = the smallest element of X over the axes of dim; a NaN wins. The gradient of ties goes to the first.")
+  DefineReduce(op,
+               "Out = the smallest element of X over the axes of dim; a NaN wins. The gradient of "
+               "ties goes to the first.")
       .Grad([](GradBuilder& g) {
-        g.Call("reduce_min_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        g.Call("reduce_min_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)},
+               {g.InputGrad(kX)})
+            .SameAttrs();
       });
 }
 
@@ -17,7 +21,8 @@ struct MinKernel {
 
 void DefineMinGrad(OpDef& op) {
   namespace e = extreme_grad;
-  e::Define(op, "reduce_min").Grad([](GradBuilder& g) {  // a choice of elements: linear in Out@GRAD, flat in X
+  // a choice of elements: linear in Out@GRAD, flat in X
+  e::Define(op, "reduce_min").Grad([](GradBuilder& g) {
     g.Call("reduce_min_grad_grad", {g.Input(e::kX), g.Input(e::kOut), g.OutputGrad(e::kXGrad)},
            {g.InputGrad(e::kOutGrad)})
         .SameAttrs();

@@ -4,21 +4,27 @@ namespace dygraph::reduce {
 namespace {
 
 void DefineProd(OpDef& op) {
-  DefineReduce(op, "Out = the product of X over the axes of dim. An empty product is 1.").Grad([](GradBuilder& g) {
-    g.Call("reduce_prod_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
-  });
+  DefineReduce(op, "Out = the product of X over the axes of dim. An empty product is 1.")
+      .Grad([](GradBuilder& g) {
+        g.Call("reduce_prod_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+            .SameAttrs();
+      });
 }
 
 template <class T>
 struct ProdKernel {
-  static void Compute(KernelContext& ctx) { reduce::Compute<kernels::ProdOp, float, double, int32_t, int64_t>(ctx); }
+  static void Compute(KernelContext& ctx) {
+    reduce::Compute<kernels::ProdOp, float, double, int32_t, int64_t>(ctx);
+  }
 };
 
 namespace grad {
 constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
 
 void DefineProdGrad(OpDef& op) {
-  op.Comment("X@GRAD = Out@GRAD * the product of the other elements, without a division: exact beside zeros.")
+  op.Comment(
+        "X@GRAD = Out@GRAD * the product of the other elements, without a division: exact beside "
+        "zeros.")
       .Input(kX, "X", "input of the reduction")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
@@ -67,7 +73,8 @@ void InferGradGradShape(InferContext& ctx) {
 
 void DefineProdGradGrad(OpDef& op) {  // no recipe: third order is refused
   op.Comment(
-        "The gradient of the product along X@GRAD@GRAD: Out@GRAD@GRAD = d prod(X + t V)/dt at t = 0 with V = "
+        "The gradient of the product along X@GRAD@GRAD: Out@GRAD@GRAD = d prod(X + t V)/dt at t = "
+        "0 with V = "
         "X@GRAD@GRAD, and X@GRAD2 = Out@GRAD * its gradient with respect to X.")
       .Input(kX, "X", "input of the reduction")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")

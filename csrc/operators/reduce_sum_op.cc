@@ -10,16 +10,20 @@ void InferSumShape(InferContext& ctx) {
 }
 
 void DefineSum(OpDef& op) {
-  DefineReduce(op, "Out = the sum of X over the axes of dim. bool is summed as int64. An empty sum is 0.")
+  DefineReduce(
+      op, "Out = the sum of X over the axes of dim. bool is summed as int64. An empty sum is 0.")
       .Shape(InferSumShape)
       .Grad([](GradBuilder& g) {
-        g.Call("reduce_sum_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        g.Call("reduce_sum_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+            .SameAttrs();
       });
 }
 
 template <class T>
 struct SumKernel {
-  static void Compute(KernelContext& ctx) { reduce::Compute<kernels::SumOp, float, double, int32_t, int64_t>(ctx); }
+  static void Compute(KernelContext& ctx) {
+    reduce::Compute<kernels::SumOp, float, double, int32_t, int64_t>(ctx);
+  }
 };
 
 namespace grad {
@@ -49,7 +53,8 @@ struct SumGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reduce_sum, DefineSum);
-REGISTER_CPU_KERNEL(reduce_sum, SumKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(reduce_sum, SumKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
 REGISTER_OPERATOR(reduce_sum_grad, grad::DefineSumGrad);
 REGISTER_CPU_KERNEL(reduce_sum_grad, grad::SumGradKernel, float, double);
 

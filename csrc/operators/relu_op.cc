@@ -48,8 +48,8 @@ template <class T>
 struct ReluGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& out = ctx.In(kOut);
-    kernels::Zip(out.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), out.numel(),
-                 [](T y, T g) { return y > T(0) ? g : T(0); });
+    kernels::Zip(out.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 out.numel(), [](T y, T g) { return y > T(0) ? g : T(0); });
   }
 };
 }  // namespace grad

@@ -20,45 +20,54 @@ Dims TargetShape(const Dims& x, const IntList& shape) {
       continue;
     }
     if (size == 0) {
-      ENFORCE(static_cast<int>(i) < x.rank(), InvalidArgument, "a 0 in shape copies the size of the same axis of X, which must "
-              "exist, got axis ", i, " of X ", x);
+      ENFORCE(static_cast<int>(i) < x.rank(), InvalidArgument,
+              "a 0 in shape copies the size of the same axis of X, which must "
+              "exist, got axis ",
+              i, " of X ", x);
       size = x[i];
     } else if (size == -1) {
-      ENFORCE(inferred < 0, InvalidArgument, "at most one element of shape may be -1, got ", Dims(shape.values));
+      ENFORCE(inferred < 0, InvalidArgument, "at most one element of shape may be -1, got ",
+              Dims(shape.values));
       inferred = static_cast<int>(i);
       out.push_back(-1);
       continue;
     }
-    ENFORCE(size >= 0 || x.HasUnknown(), InvalidArgument, "the elements of shape must be -1, 0 or sizes, got ", Dims(shape.values));
+    ENFORCE(size >= 0 || x.HasUnknown(), InvalidArgument,
+            "the elements of shape must be -1, 0 or sizes, got ", Dims(shape.values));
     others.push_back(size);
     out.push_back(size);
   }
   if (!shape.known || x.HasUnknown()) return out;
   int64_t numel = Numel(x), known = Numel(others);
   if (inferred >= 0) {
-    ENFORCE(known > 0 && numel % known == 0, InvalidArgument, "the -1 in shape ", Dims(shape.values),
-            " must have one solution for the ", numel, " elements of X ", x, ", got none");
+    ENFORCE(known > 0 && numel % known == 0, InvalidArgument, "the -1 in shape ",
+            Dims(shape.values), " must have one solution for the ", numel, " elements of X ", x,
+            ", got none");
     out[inferred] = numel / known;
   }
-  ENFORCE(Numel(out) == numel, InvalidArgument, "Out must have as many elements as X ", x, ", ", numel, ", got shape ",
-          Dims(shape.values), " for it");
+  ENFORCE(Numel(out) == numel, InvalidArgument, "Out must have as many elements as X ", x, ", ",
+          numel, ", got shape ", Dims(shape.values), " for it");
   return out;
 }
 
 void InferShape(InferContext& ctx) {
   const Dims& x = ctx.dims(kX);
-  ctx.SetOutput(kOut, TargetShape(x, ReadIntList(ctx.call(), kShape, kShapeTensor, ctx.attrs<Reshape2Attrs>().shape)));
+  ctx.SetOutput(kOut, TargetShape(x, ReadIntList(ctx.call(), kShape, kShapeTensor,
+                                                 ctx.attrs<Reshape2Attrs>().shape)));
   Dims x_shape = {0};
   x_shape.Append(x.begin(), x.end());
   ctx.SetOutput(kXShape, x_shape);
 }
 
 void DefineReshape2(OpDef& op) {
-  op.Comment("Out has the elements of X, in row-major order, in another shape. A 0 in shape copies the size of that axis of X, one -1 "
-             "is inferred from the number of elements.")
+  op.Comment(
+        "Out has the elements of X, in row-major order, in another shape. A 0 in shape copies the "
+        "size of that axis of X, one -1 "
+        "is inferred from the number of elements.")
       .Input(kX, "X", "any shape")
       .Input(kShape, "Shape", "[rank of Out] integers, in place of the attribute", kDispensable)
-      .Input(kShapeTensor, "ShapeTensor", "one integer for each axis of Out, in place of both", kDispensable | kDuplicable)
+      .Input(kShapeTensor, "ShapeTensor", "one integer for each axis of Out, in place of both",
+             kDispensable | kDuplicable)
       .Output(kOut, "Out", "the elements of X")
       .Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra)
       .Attr(&Reshape2Attrs::shape, "shape", "sizes of Out")
@@ -92,7 +101,8 @@ void DefineReshape2Grad(OpDef& op) {
       .KernelAllocates()
       .MayShare(kOutGrad, kXGrad)
       .Grad([](GradBuilder& g) {
-        g.Call("reshape2_grad", {g.InputShape(kOutGrad), g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)});
+        g.Call("reshape2_grad", {g.InputShape(kOutGrad), g.OutputGrad(kXGrad)},
+               {g.InputGrad(kOutGrad)});
       });
 }
 
@@ -101,16 +111,16 @@ struct Reshape2GradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
     Tensor& out = ctx.Out(kXGrad);
-    ENFORCE(g.numel() == out.numel(), InvalidArgument, "Out@GRAD must have as many elements as X ", out.dims(), ", got shape ",
-            g.dims());
+    ENFORCE(g.numel() == out.numel(), InvalidArgument, "Out@GRAD must have as many elements as X ",
+            out.dims(), ", got shape ", g.dims());
     out.ShareData(g);
   }
 };
 }  // namespace grad
 
 REGISTER_OPERATOR(reshape2, DefineReshape2);
-REGISTER_CPU_KERNEL(reshape2, Reshape2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float,
-                    double);
+REGISTER_CPU_KERNEL(reshape2, Reshape2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
 REGISTER_OPERATOR(reshape2_grad, grad::DefineReshape2Grad);
 REGISTER_CPU_KERNEL(reshape2_grad, grad::Reshape2GradKernel, float, double);
 

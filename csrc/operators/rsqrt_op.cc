@@ -15,14 +15,18 @@ void DefineRsqrt(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("rsqrt_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("rsqrt_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
 struct RsqrtKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return kernels::Rsqrt(v); }, 8);
+    kernels::Map(
+        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+        [](T v) { return kernels::Rsqrt(v); }, 8);
   }
 };
 
@@ -41,7 +45,9 @@ void DefineRsqrtGrad(OpDef& op) {
         RecipeRef ddx = g.OutputGrad(kXGrad);
         g.Call("rsqrt_grad", {g.Input(kOut), ddx}, {g.InputGrad(kOutGrad)});
         RecipeRef product = g.Apply("elementwise_mul", {ddx, g.Input(kOutGrad)});
-        g.Call("elementwise_mul", {g.ApplyScale(product, -1.5f), g.Apply("square", {g.Input(kOut)})}, {g.InputGrad(kOut)});
+        g.Call("elementwise_mul",
+               {g.ApplyScale(product, -1.5f), g.Apply("square", {g.Input(kOut)})},
+               {g.InputGrad(kOut)});
       });
 }
 
@@ -49,8 +55,8 @@ template <class T>
 struct RsqrtGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kOut);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return T(-0.5) * g * v * v * v; });
+    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 given.numel(), [](T v, T g) { return T(-0.5) * g * v * v * v; });
   }
 };
 }  // namespace grad

@@ -18,7 +18,8 @@ struct ScaleAttrs {
 void DefineScale(OpDef& op) {
   op.Comment("Out = scale * X + bias, or scale * (X + bias) where bias_after_scale is False.")
       .Input(kX, "X", "any shape")
-      .Input(kScaleTensor, "ScaleTensor", "the factor, one element, in place of the attribute", kDispensable)
+      .Input(kScaleTensor, "ScaleTensor", "the factor, one element, in place of the attribute",
+             kDispensable)
       .Output(kOut, "Out", "shape of X")
       .Attr(&ScaleAttrs::scale, "scale", "the factor")
       .Attr(&ScaleAttrs::bias, "bias", "the summand")
@@ -32,7 +33,8 @@ void DefineScale(OpDef& op) {
       .Grad([](GradBuilder& g) {  // the forward kernel is the gradient's
         g.Call("scale", {g.OutputGrad(kOut), g.Input(kScaleTensor)}, {g.InputGrad(kX)})
             .AttrsFrom([](const void* forward, void* backward) {
-              static_cast<ScaleAttrs*>(backward)->scale = static_cast<const ScaleAttrs*>(forward)->scale;
+              static_cast<ScaleAttrs*>(backward)->scale =
+                  static_cast<const ScaleAttrs*>(forward)->scale;
             });
       });
 }
@@ -45,16 +47,20 @@ struct ScaleKernel {
     using C = std::conditional_t<std::is_integral_v<T>, double, T>;
     C scale = a.scale;
     if (const Tensor* t = ctx.InOrNull(kScaleTensor)) {
-      ENFORCE(t->numel() == 1, InvalidArgument, "ScaleTensor must have one element, got shape ", t->dims());
+      ENFORCE(t->numel() == 1, InvalidArgument, "ScaleTensor must have one element, got shape ",
+              t->dims());
       scale = static_cast<C>(Item(*t));
     }
     C bias = a.bias_after_scale ? C(a.bias) : scale * C(a.bias);
     T* y = ctx.Out(kOut).mutable_data<T>();
     if constexpr (std::is_integral_v<T>) {
-      if (scale == std::floor(scale) && bias == std::floor(bias) && std::abs(scale) < 1e18 && std::abs(bias) < 1e18) {
-        auto s = static_cast<uint64_t>(static_cast<int64_t>(scale)), b = static_cast<uint64_t>(static_cast<int64_t>(bias));
-        return kernels::Map(x.data<T>(), y, x.numel(),  // whole numbers stay exact, and wrap
-                            [s, b](T v) { return static_cast<T>(static_cast<uint64_t>(v) * s + b); });
+      if (scale == std::floor(scale) && bias == std::floor(bias) && std::abs(scale) < 1e18 &&
+          std::abs(bias) < 1e18) {
+        auto s = static_cast<uint64_t>(static_cast<int64_t>(scale)),
+             b = static_cast<uint64_t>(static_cast<int64_t>(bias));
+        return kernels::Map(
+            x.data<T>(), y, x.numel(),  // whole numbers stay exact, and wrap
+            [s, b](T v) { return static_cast<T>(static_cast<uint64_t>(v) * s + b); });
       }
       return kernels::Map(x.data<T>(), y, x.numel(), [scale, bias](T v) {
         return kernels::Convert<T>(static_cast<double>(v) * scale + bias);
@@ -65,7 +71,8 @@ struct ScaleKernel {
     } else if (scale == 1) {
       kernels::Map(x.data<T>(), y, x.numel(), [bias](T v) { return static_cast<T>(v + bias); });
     } else {
-      kernels::Map(x.data<T>(), y, x.numel(), [scale, bias](T v) { return static_cast<T>(v * scale + bias); });
+      kernels::Map(x.data<T>(), y, x.numel(),
+                   [scale, bias](T v) { return static_cast<T>(v * scale + bias); });
     }
   }
 };

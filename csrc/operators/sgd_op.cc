@@ -14,7 +14,9 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineSgd(OpDef& op) {
-  op.Comment("ParamOut = Param - LearningRate * Grad. A Grad of selected rows touches these rows only; repeated ones add up.")
+  op.Comment(
+        "ParamOut = Param - LearningRate * Grad. A Grad of selected rows touches these rows only; "
+        "repeated ones add up.")
       .Input(kParam, "Param", "any shape")
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows")
@@ -34,7 +36,8 @@ struct SgdKernel {
     const T* p = param.data<T>();
     T* y = out.mutable_data<T>();
     if (!ctx.IsRows(kGrad)) {
-      return kernels::Zip(p, ctx.In(kGrad).data<T>(), y, param.numel(), [rate](T v, T g) { return v - rate * g; });
+      return kernels::Zip(p, ctx.In(kGrad).data<T>(), y, param.numel(),
+                          [rate](T v, T g) { return v - rate * g; });
     }
     const SelectedRows& g = ctx.InRows(kGrad);
     if (p != y && param.numel() > 0) std::memcpy(y, p, param.bytes());

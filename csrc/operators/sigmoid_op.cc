@@ -15,14 +15,18 @@ void DefineSigmoid(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("sigmoid_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("sigmoid_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
 struct SigmoidKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return kernels::Sigmoid(v); }, 12);
+    kernels::Map(
+        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+        [](T v) { return kernels::Sigmoid(v); }, 12);
   }
 };
 
@@ -51,8 +55,8 @@ template <class T>
 struct SigmoidGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kOut);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return g * v * (T(1) - v); });
+    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 given.numel(), [](T v, T g) { return g * v * (T(1) - v); });
   }
 };
 }  // namespace grad

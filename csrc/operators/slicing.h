@@ -1,4 +1,5 @@
-// What slice, strided_slice and set_value share: a box of elements start, start + step, ... along each axis, as NumPy counts them.
+// What slice, strided_slice and set_value share: a box of elements start, start + step, ... along
+// each axis, as NumPy counts them.
 #pragma once
 
 #include "kernels/strided_copy.h"
@@ -10,19 +11,20 @@ struct Region {
   Dims dims;   // of the box, all axes; -1 unknown
   Dims start;  // first element along each axis
   Dims step;
-  Dims kept;   // dims without the axes that an index takes away
+  Dims kept;  // dims without the axes that an index takes away
 };
 
-// `steps` may be empty (all 1). Starts and ends may be negative (from the end) or lie outside (clamped). An axis in `decrease` must
-// be left with one element and disappears.
+// `steps` may be empty (all 1). Starts and ends may be negative (from the end) or lie outside
+// (clamped). An axis in `decrease` must be left with one element and disappears.
 template <class A>
-Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& starts, const IntList& ends, const IntList& steps,
-                  const std::vector<A>& decrease) {
+Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& starts,
+                  const IntList& ends, const IntList& steps, const std::vector<A>& decrease) {
   Region r{x, Dims(x.size(), 0), Dims(x.size(), 1), Dims()};
   size_t n = axes.size();
-  ENFORCE(starts.values.size() == n && ends.values.size() == n && (steps.values.empty() || steps.values.size() == n),
-          InvalidArgument, "axes, starts, ends and strides must be equally long, got ", n, ", ", starts.values.size(), ", ",
-          ends.values.size(), " and ", steps.values.size());
+  ENFORCE(starts.values.size() == n && ends.values.size() == n &&
+              (steps.values.empty() || steps.values.size() == n),
+          InvalidArgument, "axes, starts, ends and strides must be equally long, got ", n, ", ",
+          starts.values.size(), ", ", ends.values.size(), " and ", steps.values.size());
   bool known = starts.known && ends.known && steps.known;
   uint32_t seen = 0, gone = 0;
   for (int64_t a : decrease) gone |= 1u << NormalizeAxis(a, x.rank(), "decrease_axis");
@@ -33,21 +35,24 @@ Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& star
     seen |= 1u << axis;
     int64_t size = x[axis], start = starts.values[i], end = ends.values[i];
     int64_t step = steps.values.empty() ? 1 : steps.values[i];
-    ENFORCE(step != 0 || !known, InvalidArgument, "a stride must not be 0, got 0 for axis ", axes[i]);
+    ENFORCE(step != 0 || !known, InvalidArgument, "a stride must not be 0, got 0 for axis ",
+            axes[i]);
     if (!known || size < 0) {
       r.dims[axis] = -1;
       continue;
     }
     if (gone >> axis & 1) {
-      ENFORCE(start >= -size && start < size, OutOfRange, "an index must lie within its axis, got ", start, " for axis ", axis,
-              " of Input ", x);
+      ENFORCE(start >= -size && start < size, OutOfRange, "an index must lie within its axis, got ",
+              start, " for axis ", axis, " of Input ", x);
     }
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
     auto clamp = [&](int64_t at) { return std::min(std::max(at < 0 ? at + size : at, low), high); };
     start = clamp(start);
     end = clamp(end);
     bool any = step > 0 ? start < end : start > end;
-    int64_t count = !any ? 0 : step > 0 ? (end - start - 1) / step + 1 : (end - start + 1) / step + 1;
+    int64_t count = !any       ? 0
+                    : step > 0 ? (end - start - 1) / step + 1
+                               : (end - start + 1) / step + 1;
     r.start[axis] = any ? start : 0;
     r.step[axis] = count > 1 ? step : 1;  // a step nobody takes may be of any size
     r.dims[axis] = count;
@@ -57,8 +62,9 @@ Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& star
       r.kept.push_back(r.dims[i]);
       continue;
     }
-    ENFORCE(r.dims[i] == 1 || r.dims[i] < 0, InvalidArgument, "an axis in decrease_axis must be left with one element, got ",
-            r.dims[i], " for axis ", i, " of Input ", x);
+    ENFORCE(r.dims[i] == 1 || r.dims[i] < 0, InvalidArgument,
+            "an axis in decrease_axis must be left with one element, got ", r.dims[i], " for axis ",
+            i, " of Input ", x);
   }
   return r;
 }
@@ -74,19 +80,22 @@ inline int64_t Offset(const Dims& x, const Region& r, Dims* strides) {
   return offset;
 }
 
-// dense = x[box] and x[box] = dense, `dense` having the shape of the box. Types of equal size are the same to it.
+// dense = x[box] and x[box] = dense, `dense` having the shape of the box. Types of equal size are
+// the same to it.
 inline void Gather(const Tensor& x, const Region& r, Tensor* dense) {
   if (Numel(r.dims) == 0) return;
   Dims strides;
   size_t size = SizeOf(x.dtype());
-  const char* from = static_cast<const char*>(x.raw_data()) + Offset(x.dims(), r, &strides) * static_cast<int64_t>(size);
+  const char* from = static_cast<const char*>(x.raw_data()) +
+                     Offset(x.dims(), r, &strides) * static_cast<int64_t>(size);
   kernels::CopyStrided(r.dims, from, strides, dense->mutable_raw_data(), Strides(r.dims), size);
 }
 inline void Scatter(const void* dense, const Dims& dense_strides, const Region& r, Tensor* x) {
   if (Numel(r.dims) == 0) return;
   Dims strides;
   size_t size = SizeOf(x->dtype());
-  char* to = static_cast<char*>(x->mutable_raw_data()) + Offset(x->dims(), r, &strides) * static_cast<int64_t>(size);
+  char* to = static_cast<char*>(x->mutable_raw_data()) +
+             Offset(x->dims(), r, &strides) * static_cast<int64_t>(size);
   kernels::CopyStrided(r.dims, dense, dense_strides, to, strides, size);
 }
 

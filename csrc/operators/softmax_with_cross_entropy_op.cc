@@ -82,14 +82,17 @@ struct SoftmaxWithCrossEntropyKernel {
   }
 };
 
-// What comes into a gradient must fit the forward call, also where somebody else than the tape calls.
-Dims CheckGradient(const InferContext& ctx, int label, int softmax, int loss_grad, int like_softmax, const char* name) {
+// What comes into a gradient must fit the forward call, also where somebody else than the tape
+// calls.
+Dims CheckGradient(const InferContext& ctx, int label, int softmax, int loss_grad, int like_softmax,
+                   const char* name) {
   const LossAttrs& a = ctx.attrs<LossAttrs>();
   Dims loss = labels::InferLoss(ctx, softmax, "Softmax", label, a.axis, a.soft_label);
   ENFORCE(!ctx.HasInput(loss_grad) || ctx.dims(loss_grad) == loss, InvalidArgument,
           "Loss@GRAD must have the shape of Loss, ", loss, ", got ", ctx.dims(loss_grad));
-  ENFORCE(!ctx.HasInput(like_softmax) || ctx.dims(like_softmax) == ctx.dims(softmax), InvalidArgument, name,
-          " must have the shape of Softmax, ", ctx.dims(softmax), ", got ", ctx.dims(like_softmax));
+  ENFORCE(!ctx.HasInput(like_softmax) || ctx.dims(like_softmax) == ctx.dims(softmax),
+          InvalidArgument, name, " must have the shape of Softmax, ", ctx.dims(softmax), ", got ",
+          ctx.dims(like_softmax));
   return loss;
 }
 
@@ -204,7 +207,8 @@ namespace grad_grad {
 constexpr int kLabel = 0, kSoftmax = 1, kLossGrad = 2, kV = 3, kLossResult = 0, kSoftmaxResult = 1;
 
 void InferGradGradShape(InferContext& ctx) {
-  ctx.SetOutput(kLossResult, CheckGradient(ctx, kLabel, kSoftmax, kLossGrad, kV, "Logits@GRAD@GRAD"));
+  ctx.SetOutput(kLossResult,
+                CheckGradient(ctx, kLabel, kSoftmax, kLossGrad, kV, "Logits@GRAD@GRAD"));
   ctx.SetOutput(kSoftmaxResult, ctx.dims(kSoftmax));
 }
 

@@ -12,7 +12,8 @@ struct SplitAttrs {
   int32_t axis = 0;
 };
 
-// Where the parts lie along the axis; axis -1 and sizes -1 while a program is built and only tensors will say.
+// Where the parts lie along the axis; axis -1 and sizes -1 while a program is built and only
+// tensors will say.
 struct Parts {
   int axis = -1;
   Dims sizes;
@@ -22,7 +23,8 @@ int CountOf(const Call& call, int sections_slot) {
   const SplitAttrs& a = *static_cast<const SplitAttrs*>(call.attrs);
   int count = call.in.count(sections_slot);
   if (count == 0) count = a.num > 0 ? a.num : static_cast<int>(a.sections.size());
-  ENFORCE(count > 0 && count <= 100000, InvalidArgument, "num or sections must say into how many parts X goes, 1 to 100000, got ", count);
+  ENFORCE(count > 0 && count <= 100000, InvalidArgument,
+          "num or sections must say into how many parts X goes, 1 to 100000, got ", count);
   return count;
 }
 
@@ -35,12 +37,15 @@ Parts PartsOf(const Call& call, const Dims& x, int axis_slot) {
   parts.sizes = Dims(count, -1);
   IntList axis = ReadIntList(call, axis_slot, -1, std::vector<int32_t>{a.axis});
   if (!axis.known) return parts;
-  ENFORCE(axis.values.size() == 1, InvalidArgument, "AxisTensor must hold one integer, got ", axis.values.size());
+  ENFORCE(axis.values.size() == 1, InvalidArgument, "AxisTensor must hold one integer, got ",
+          axis.values.size());
   parts.axis = NormalizeAxis(axis.values[0], x.rank());
   int64_t size = x[parts.axis];
   if (a.num > 0 && call.in.count(axis_slot + 1) == 0) {
-    ENFORCE(size % count == 0 || size < 0, InvalidArgument, "axis ", parts.axis, " of X ", x, " must divide into num equal parts, got "
-            "num ", a.num);
+    ENFORCE(size % count == 0 || size < 0, InvalidArgument, "axis ", parts.axis, " of X ", x,
+            " must divide into num equal parts, got "
+            "num ",
+            a.num);
     if (size >= 0) parts.sizes = Dims(count, size / count);
     return parts;
   }
@@ -51,13 +56,16 @@ Parts PartsOf(const Call& call, const Dims& x, int axis_slot) {
   for (int i = 0; i < count; ++i) {
     int64_t s = parts.sizes[i] = sections.values[i];
     ENFORCE(s >= -1 && (s >= 0 || inferred < 0) && (s <= size || size < 0), InvalidArgument,
-            "sections must be sizes within axis ", parts.axis, " of X ", x, ", at most one of them -1, got ", Dims(sections.values));
-    if (s < 0) inferred = i;
-    else if (size >= 0) sum += s;
+            "sections must be sizes within axis ", parts.axis, " of X ", x,
+            ", at most one of them -1, got ", Dims(sections.values));
+    if (s < 0)
+      inferred = i;
+    else if (size >= 0)
+      sum += s;
   }
   if (size < 0) return parts;
-  ENFORCE(inferred >= 0 ? sum <= size : sum == size, InvalidArgument, "sections ", Dims(sections.values), " must add up to axis ",
-          parts.axis, " of X ", x, ", got ", sum);
+  ENFORCE(inferred >= 0 ? sum <= size : sum == size, InvalidArgument, "sections ",
+          Dims(sections.values), " must add up to axis ", parts.axis, " of X ", x, ", got ", sum);
   if (inferred >= 0) parts.sizes[inferred] = size - sum;
   return parts;
 }
@@ -74,18 +82,23 @@ constexpr int kX = 0, kAxisTensor = 1, kSectionsTensorList = 2, kOut = 0;
 void InferShape(InferContext& ctx) {
   const Dims& x = ctx.dims(kX);
   Parts parts = PartsOf(ctx.call(), x, kAxisTensor);
-  ENFORCE(ctx.OutputCount(kOut) == parts.sizes.rank(), InvalidArgument, "there must be one Out for each part, ", parts.sizes.rank(),
-          ", got ", ctx.OutputCount(kOut));
+  ENFORCE(ctx.OutputCount(kOut) == parts.sizes.rank(), InvalidArgument,
+          "there must be one Out for each part, ", parts.sizes.rank(), ", got ",
+          ctx.OutputCount(kOut));
   for (int i = 0; i < parts.sizes.rank(); ++i) ctx.SetOutputAt(kOut, i, PartDims(x, parts, i));
 }
 
 void DefineSplit(OpDef& op) {
-  op.Comment("Out[0], Out[1], ... are consecutive parts of X along an axis: num equal ones, or ones of the sizes in sections.")
+  op.Comment(
+        "Out[0], Out[1], ... are consecutive parts of X along an axis: num equal ones, or ones of "
+        "the sizes in sections.")
       .Input(kX, "X", "at least one axis")
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable)
-      .Input(kSectionsTensorList, "SectionsTensorList", "one integer for each part, in place of sections", kDispensable | kDuplicable)
+      .Input(kSectionsTensorList, "SectionsTensorList",
+             "one integer for each part, in place of sections", kDispensable | kDuplicable)
       .Output(kOut, "Out", "the parts", kDuplicable)
-      .Attr(&SplitAttrs::sections, "sections", "sizes of the parts along the axis, one may be -1: what is left")
+      .Attr(&SplitAttrs::sections, "sections",
+            "sizes of the parts along the axis, one may be -1: what is left")
       .Attr(&SplitAttrs::num, "num", "how many equal parts; 0: by sections", AtLeast(0))
       .Attr(&SplitAttrs::axis, "axis", "the axis to split; negative ones count from the end")
       .OutputCount([](int, const Call& call) { return CountOf(call, kSectionsTensorList); })
@@ -94,7 +107,9 @@ void DefineSplit(OpDef& op) {
       .KernelAllocates()
       .MayShare(kX, kOut)
       .Grad([](GradBuilder& g) {
-        g.Call("split_grad", {g.InputShape(kX), g.OutputGrads(kOut), g.Input(kAxisTensor), g.Inputs(kSectionsTensorList)},
+        g.Call("split_grad",
+               {g.InputShape(kX), g.OutputGrads(kOut), g.Input(kAxisTensor),
+                g.Inputs(kSectionsTensorList)},
                {g.InputGrad(kX)})
             .SameAttrs();
       });
@@ -117,7 +132,8 @@ struct SplitKernel {
       out->AllocateData(ctx.place());
       if (out->numel() == 0) continue;
       int64_t width = parts.sizes[i] * inner;
-      kernels::CopyRows(rows, width, x.data<T>() + at * inner, step, out->mutable_data<T>(), width, sizeof(T));
+      kernels::CopyRows(rows, width, x.data<T>() + at * inner, step, out->mutable_data<T>(), width,
+                        sizeof(T));
     }
   }
 };
@@ -129,15 +145,18 @@ constexpr int kX = 0, kOutGrad = 1, kAxisTensor = 2, kSectionsTensorList = 3, kX
 void DefineSplitGrad(OpDef& op) {
   op.Comment("X@GRAD = the Out@GRAD one after the other along the axis, an absent one being zeros.")
       .Input(kX, "X", "its shape")
-      .Input(kOutGrad, "Out@GRAD", "shape of each Out, elements may be absent", kDuplicable | kDispensable)
+      .Input(kOutGrad, "Out@GRAD", "shape of each Out, elements may be absent",
+             kDuplicable | kDispensable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable)
-      .Input(kSectionsTensorList, "SectionsTensorList", "one integer for each part, in place of sections", kDispensable | kDuplicable)
+      .Input(kSectionsTensorList, "SectionsTensorList",
+             "one integer for each part, in place of sections", kDispensable | kDuplicable)
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("split")
       .SameShape(kX, kXGrad)
       .MixedDTypes()
       .Grad([](GradBuilder& g) {
-        g.Call("split", {g.OutputGrad(kXGrad), g.Input(kAxisTensor), g.Inputs(kSectionsTensorList)}, {g.InputGrads(kOutGrad)})
+        g.Call("split", {g.OutputGrad(kXGrad), g.Input(kAxisTensor), g.Inputs(kSectionsTensorList)},
+               {g.InputGrads(kOutGrad)})
             .SameAttrs();
       });
 }
@@ -147,15 +166,18 @@ struct SplitGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     Parts parts = PartsOf(ctx.call(), out.dims(), kAxisTensor);
-    ENFORCE(ctx.InputCount(kOutGrad) == parts.sizes.rank(), InvalidArgument, "there must be one Out@GRAD for each part, ",
-            parts.sizes.rank(), ", got ", ctx.InputCount(kOutGrad));
-    int64_t rows = Numel(out.dims(), 0, parts.axis), step = Numel(out.dims(), parts.axis, out.rank());
+    ENFORCE(ctx.InputCount(kOutGrad) == parts.sizes.rank(), InvalidArgument,
+            "there must be one Out@GRAD for each part, ", parts.sizes.rank(), ", got ",
+            ctx.InputCount(kOutGrad));
+    int64_t rows = Numel(out.dims(), 0, parts.axis),
+            step = Numel(out.dims(), parts.axis, out.rank());
     int64_t inner = Numel(out.dims(), parts.axis + 1, out.rank());
     T* to = out.mutable_data<T>();
     for (int i = 0; i < parts.sizes.rank(); ++i) {
       int64_t width = parts.sizes[i] * inner;
       if (const Tensor* g = ctx.InOrNull(kOutGrad, i)) {
-        ENFORCE(g->numel() == rows * width, InvalidArgument, "Out@GRAD[", i, "] must have the shape of its Out, got ", g->dims());
+        ENFORCE(g->numel() == rows * width, InvalidArgument, "Out@GRAD[", i,
+                "] must have the shape of its Out, got ", g->dims());
         kernels::CopyRows(rows, width, g->data<T>(), width, to, step, sizeof(T));
       } else {
         for (int64_t r = 0; r < rows; ++r) std::memset(to + r * step, 0, width * sizeof(T));
@@ -167,7 +189,8 @@ struct SplitGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(split, DefineSplit);
-REGISTER_CPU_KERNEL(split, SplitKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(split, SplitKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
 REGISTER_OPERATOR(split_grad, grad::DefineSplitGrad);
 REGISTER_CPU_KERNEL(split_grad, grad::SplitGradKernel, float, double);
 

@@ -15,14 +15,18 @@ void DefineSqrt(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("sqrt_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("sqrt_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
 struct SqrtKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return kernels::Sqrt(v); }, 4);
+    kernels::Map(
+        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+        [](T v) { return kernels::Sqrt(v); }, 4);
   }
 };
 
@@ -50,8 +54,9 @@ template <class T>
 struct SqrtGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kOut);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return T(0.5) * g / v; }, 4);
+    kernels::Zip(
+        given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+        given.numel(), [](T v, T g) { return T(0.5) * g / v; }, 4);
   }
 };
 }  // namespace grad

@@ -14,14 +14,17 @@ void DefineSquare(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("square_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("square_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
 struct SquareKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return v * v; });
+    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+                 [](T v) { return v * v; });
   }
 };
 
@@ -48,8 +51,8 @@ template <class T>
 struct SquareGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kX);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return T(2) * v * g; });
+    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 given.numel(), [](T v, T g) { return T(2) * v * g; });
   }
 };
 }  // namespace grad

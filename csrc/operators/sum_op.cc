@@ -20,7 +20,9 @@ void InferVarType(InferContext& ctx) {
   if (!AllRows(ctx)) return;
   Value* out = ctx.call().out.at(kOut);
   const Value& like = ctx.value(kX);
-  if (out) out->SetRows(MakeRef<SelectedRows>(std::vector<int64_t>(), like.rows().height(), like.rows().value().Rows(0, 0)));
+  if (out)
+    out->SetRows(MakeRef<SelectedRows>(std::vector<int64_t>(), like.rows().height(),
+                                       like.rows().value().Rows(0, 0)));
 }
 
 void InferShape(InferContext& ctx) {
@@ -28,15 +30,19 @@ void InferShape(InferContext& ctx) {
   for (int i = 1; i < ctx.InputCount(kX); ++i) {
     const Dims& other = ctx.dims(kX, i);
     bool same = first.size() == other.size();
-    for (size_t k = 0; same && k < first.size(); ++k) same = first[k] == other[k] || !BothKnown(first[k], other[k]);
-    ENFORCE(same, InvalidArgument, "all X must have one shape, got X[0] ", first, " and X[", i, "] ", other);
+    for (size_t k = 0; same && k < first.size(); ++k)
+      same = first[k] == other[k] || !BothKnown(first[k], other[k]);
+    ENFORCE(same, InvalidArgument, "all X must have one shape, got X[0] ", first, " and X[", i,
+            "] ", other);
   }
   if (!AllRows(ctx)) ctx.SetOutput(kOut, first);
 }
 
 void DefineSum(OpDef& op) {
-  op.Comment("Out = X[0] + X[1] + ..., added from left to right. Selected rows give selected rows, or a tensor where an "
-             "operand is one.")
+  op.Comment(
+        "Out = X[0] + X[1] + ..., added from left to right. Selected rows give selected rows, or a "
+        "tensor where an "
+        "operand is one.")
       .Input(kX, "X", "operands of one shape", kDuplicable)
       .Output(kOut, "Out", "their shape")
       .VarType(InferVarType)
@@ -66,7 +72,8 @@ struct SumKernel {
   static void Concatenate(const std::vector<const Value*>& terms, Value* out) {
     std::vector<int64_t> rows;
     Dims dims = terms[0]->rows().value().dims();
-    for (const Value* t : terms) rows.insert(rows.end(), t->rows().rows().begin(), t->rows().rows().end());
+    for (const Value* t : terms)
+      rows.insert(rows.end(), t->rows().rows().begin(), t->rows().rows().end());
     dims[0] = static_cast<int64_t>(rows.size());
     Tensor value(dims, DTypeOf<T>::value, terms[0]->place());
     char* to = static_cast<char*>(value.mutable_raw_data());
@@ -75,7 +82,8 @@ struct SumKernel {
       std::memcpy(to, v.raw_data(), v.bytes());
       to += v.bytes();
     }
-    out->SetRows(MakeRef<SelectedRows>(std::move(rows), terms[0]->rows().height(), std::move(value)));
+    out->SetRows(
+        MakeRef<SelectedRows>(std::move(rows), terms[0]->rows().height(), std::move(value)));
   }
 
   static void Add(const std::vector<const Value*>& terms, Tensor* out) {
@@ -83,7 +91,8 @@ struct SumKernel {
     int64_t n = out->numel();
     size_t next = 1;
     if (terms.size() > 1 && terms[0]->is_tensor() && terms[1]->is_tensor()) {
-      kernels::Zip(terms[0]->tensor().data<T>(), terms[1]->tensor().data<T>(), y, n, [](T a, T b) { return static_cast<T>(a + b); });
+      kernels::Zip(terms[0]->tensor().data<T>(), terms[1]->tensor().data<T>(), y, n,
+                   [](T a, T b) { return static_cast<T>(a + b); });
       next = 2;
     } else if (terms[0]->is_rows()) {
       kernels::Fill(y, n, T(0));
@@ -93,7 +102,8 @@ struct SumKernel {
     }
     for (; next < terms.size(); ++next) {
       if (terms[next]->is_tensor()) {
-        kernels::Zip(static_cast<const T*>(y), terms[next]->tensor().data<T>(), y, n, [](T a, T b) { return static_cast<T>(a + b); });
+        kernels::Zip(static_cast<const T*>(y), terms[next]->tensor().data<T>(), y, n,
+                     [](T a, T b) { return static_cast<T>(a + b); });
         continue;
       }
       const SelectedRows& r = terms[next]->rows();

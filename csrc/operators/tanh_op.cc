@@ -15,14 +15,18 @@ void DefineTanh(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) { g.Call("tanh_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+      .Grad([](GradBuilder& g) {
+        g.Call("tanh_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+      });
 }
 
 template <class T>
 struct TanhKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(), [](T v) { return kernels::Tanh(v); }, 12);
+    kernels::Map(
+        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+        [](T v) { return kernels::Tanh(v); }, 12);
   }
 };
 
@@ -41,7 +45,8 @@ void DefineTanhGrad(OpDef& op) {
         RecipeRef ddx = g.OutputGrad(kXGrad);
         g.Call("tanh_grad", {g.Input(kOut), ddx}, {g.InputGrad(kOutGrad)});
         RecipeRef product = g.Apply("elementwise_mul", {ddx, g.Input(kOutGrad)});
-        g.Call("elementwise_mul", {product, g.ApplyScale(g.Input(kOut), -2.0f)}, {g.InputGrad(kOut)});
+        g.Call("elementwise_mul", {product, g.ApplyScale(g.Input(kOut), -2.0f)},
+               {g.InputGrad(kOut)});
       });
 }
 
@@ -49,8 +54,8 @@ template <class T>
 struct TanhGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(kOut);
-    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(), given.numel(),
-                 [](T v, T g) { return g * (T(1) - v * v); });
+    kernels::Zip(given.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 given.numel(), [](T v, T g) { return g * (T(1) - v * v); });
   }
 };
 }  // namespace grad

@@ -28,8 +28,10 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineTopK(OpDef& op) {
-  op.Comment("Out = the k greatest elements of each row of X, greatest first, of equals the first; Indices = their positions in the "
-             "row. A NaN counts as the greatest. Rows lie along the last axis.")
+  op.Comment(
+        "Out = the k greatest elements of each row of X, greatest first, of equals the first; "
+        "Indices = their positions in the "
+        "row. A NaN counts as the greatest. Rows lie along the last axis.")
       .Input(kX, "X", "[..., n]")
       .Input(kK, "K", "one integer, in place of the attribute", kDispensable)
       .Output(kOut, "Out", "[..., k]")
@@ -39,7 +41,8 @@ void DefineTopK(OpDef& op) {
       .MixedDTypes()
       .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
-        g.Call("top_k_grad", {g.InputShape(kX), g.Output(kIndices), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+        g.Call("top_k_grad", {g.InputShape(kX), g.Output(kIndices), g.OutputGrad(kOut)},
+               {g.InputGrad(kX)});
       });
 }
 
@@ -87,12 +90,14 @@ struct TopKKernel {
 // Positions within the rows of a tensor of shape `x`, each checked.
 const int64_t* CheckedIndices(const Tensor& indices, const Dims& x) {
   const int64_t* list = indices.data<int64_t>();
-  bool fits = x.rank() > 0 && x.rank() == indices.rank() && Numel(x, 0, x.rank() - 1) == Numel(indices.dims(), 0, x.rank() - 1);
-  ENFORCE(fits, InvalidArgument, "Indices must have as many rows as X ", x, ", got shape ", indices.dims());
+  bool fits = x.rank() > 0 && x.rank() == indices.rank() &&
+              Numel(x, 0, x.rank() - 1) == Numel(indices.dims(), 0, x.rank() - 1);
+  ENFORCE(fits, InvalidArgument, "Indices must have as many rows as X ", x, ", got shape ",
+          indices.dims());
   int64_t n = x.back();
   for (int64_t i = 0; i < indices.numel(); ++i) {
-    ENFORCE(list[i] >= 0 && list[i] < n, OutOfRange, "Indices must lie in [0, ", n, "), the last size of X, got ", list[i],
-            " at position ", i);
+    ENFORCE(list[i] >= 0 && list[i] < n, OutOfRange, "Indices must lie in [0, ", n,
+            "), the last size of X, got ", list[i], " at position ", i);
   }
   return list;
 }
@@ -110,7 +115,8 @@ void DefineTopKGrad(OpDef& op) {
       .KernelDTypeOf(kOutGrad)
       .MixedDTypes()
       .Grad([](GradBuilder& g) {
-        g.Call("top_k_grad_grad", {g.OutputGrad(kXGrad), g.Input(kIndices)}, {g.InputGrad(kOutGrad)});
+        g.Call("top_k_grad_grad", {g.OutputGrad(kXGrad), g.Input(kIndices)},
+               {g.InputGrad(kOutGrad)});
       });
 }
 
@@ -119,7 +125,8 @@ struct TopKGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &indices = ctx.In(kIndices), &g = ctx.In(kOutGrad);
     Tensor& out = ctx.Out(kXGrad);
-    ENFORCE(g.dims() == indices.dims(), InvalidArgument, "Out@GRAD must have the shape of Indices, ", indices.dims(), ", got ", g.dims());
+    ENFORCE(g.dims() == indices.dims(), InvalidArgument,
+            "Out@GRAD must have the shape of Indices, ", indices.dims(), ", got ", g.dims());
     const int64_t* list = CheckedIndices(indices, out.dims());
     T* to = out.mutable_data<T>();
     if (out.numel() > 0) std::memset(to, 0, out.bytes());
@@ -138,10 +145,14 @@ void DefineTopKGradGrad(OpDef& op) {
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X")
       .Input(kIndices, "Indices", "result of top_k")
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
-      .Shape([](InferContext& ctx) { ctx.SetOutput(kOutGradGrad, ctx.dims(kIndices), ctx.dtype(kXGradGrad)); })
+      .Shape([](InferContext& ctx) {
+        ctx.SetOutput(kOutGradGrad, ctx.dims(kIndices), ctx.dtype(kXGradGrad));
+      })
       .MixedDTypes()
       .Grad([](GradBuilder& g) {
-        g.Call("top_k_grad", {g.InputShape(kXGradGrad), g.Input(kIndices), g.OutputGrad(kOutGradGrad)}, {g.InputGrad(kXGradGrad)});
+        g.Call("top_k_grad",
+               {g.InputShape(kXGradGrad), g.Input(kIndices), g.OutputGrad(kOutGradGrad)},
+               {g.InputGrad(kXGradGrad)});
       });
 }
 

@@ -11,13 +11,15 @@ struct Transpose2Attrs {
 };
 
 SmallVector<int, 8> Permutation(const std::vector<int32_t>& axis, int rank) {
-  ENFORCE(static_cast<int>(axis.size()) == rank, InvalidArgument, "the attribute axis must name each of X's ", rank,
-          " axes, got ", axis.size(), " numbers");
+  ENFORCE(static_cast<int>(axis.size()) == rank, InvalidArgument,
+          "the attribute axis must name each of X's ", rank, " axes, got ", axis.size(),
+          " numbers");
   SmallVector<int, 8> perm;
   uint32_t seen = 0;
   for (int32_t a : axis) {
     int at = NormalizeAxis(a, rank);
-    ENFORCE(!(seen >> at & 1), InvalidArgument, "the attribute axis must name each axis of X once, got ", a, " twice");
+    ENFORCE(!(seen >> at & 1), InvalidArgument,
+            "the attribute axis must name each axis of X once, got ", a, " twice");
     seen |= 1u << at;
     perm.push_back(at);
   }
@@ -34,7 +36,8 @@ void InferShape(InferContext& ctx) {
   ctx.SetOutput(kXShape, x_shape);
 }
 
-// The permutation that undoes the forward one. Runs after the forward call, so axis is known to be one.
+// The permutation that undoes the forward one. Runs after the forward call, so axis is known to be
+// one.
 void InverseAttrs(const void* forward, void* backward) {
   const std::vector<int32_t>& axis = static_cast<const Transpose2Attrs*>(forward)->axis;
   std::vector<int32_t>& inverse = static_cast<Transpose2Attrs*>(backward)->axis;
@@ -48,7 +51,8 @@ void DefineTranspose2(OpDef& op) {
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "X's sizes, permuted")
       .Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra)
-      .Attr(&Transpose2Attrs::axis, "axis", "a permutation of X's axes; negative ones count from the end")
+      .Attr(&Transpose2Attrs::axis, "axis",
+            "a permutation of X's axes; negative ones count from the end")
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("transpose2", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).AttrsFrom(InverseAttrs);
@@ -67,8 +71,8 @@ struct Transpose2Kernel {
 };
 
 REGISTER_OPERATOR(transpose2, DefineTranspose2);
-REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, bfloat16, float,
-                    double);
+REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph

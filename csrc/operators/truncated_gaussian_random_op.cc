@@ -19,13 +19,16 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineTruncatedGaussianRandom(OpDef& op) {
-  op.Comment("Out is drawn from the normal distribution of the given mean and standard deviation, what lies further than two standard "
-             "deviations from the mean being drawn again.")
+  op.Comment(
+        "Out is drawn from the normal distribution of the given mean and standard deviation, what "
+        "lies further than two standard "
+        "deviations from the mean being drawn again.")
       .Output(kOut, "Out", "the numbers")
       .Attr(&TruncatedGaussianRandomAttrs::shape, "shape", "sizes of Out", EachAtLeast(0))
       .Attr(&TruncatedGaussianRandomAttrs::mean, "mean", "of the distribution before truncation")
       .Attr(&TruncatedGaussianRandomAttrs::std, "std", "its standard deviation", AtLeast(0))
-      .Attr(&TruncatedGaussianRandomAttrs::seed, "seed", "0: the generator's; others give the same numbers at each call")
+      .Attr(&TruncatedGaussianRandomAttrs::seed, "seed",
+            "0: the generator's; others give the same numbers at each call")
       .Attr(&TruncatedGaussianRandomAttrs::dtype, "dtype", "float32 or float64")
       .Shape(InferShape)
       .KernelDType(random::KernelDType<TruncatedGaussianRandomAttrs>)
@@ -45,8 +48,10 @@ struct TruncatedGaussianRandomKernel {
     T mean = a.mean, std = a.std;
     ParallelFor(n, kernels::Grain(8), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        // Further draws of element i stand at i + n, i + 2n, ...: the same for any cut of the work. About one in 22 needs one.
-        for (int64_t at = i + n; !(y[i] >= -2 && y[i] <= 2); at += n) generator.Normal(y + i, 1, at);
+        // Further draws of element i stand at i + n, i + 2n, ...: the same for any cut of the work.
+        // About one in 22 needs one.
+        for (int64_t at = i + n; !(y[i] >= -2 && y[i] <= 2); at += n)
+          generator.Normal(y + i, 1, at);
         y[i] = mean + std * y[i];
       }
     });

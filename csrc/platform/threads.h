@@ -10,7 +10,7 @@ namespace detail {
 // Above 0 the thread computes alone.
 extern __thread int t_serial __attribute__((tls_model("initial-exec")));
 extern std::atomic<int> g_threads;  // 0 until first asked for
-int DefaultThreads();  // fills g_threads
+int DefaultThreads();               // fills g_threads
 }  // namespace detail
 
 // Compute threads of the calling thread; 1 after fork, in service threads and inside a parallel

@@ -41,16 +41,45 @@ class Boxed {
 
 // Enumerators are spelled as in the schema, where tools and printed programs show them.
 enum class AttrType : int32_t {
-  INT, FLOAT, STRING, INTS, FLOATS, STRINGS, BOOLEAN, BOOLEANS, BLOCK, LONG, BLOCKS, LONGS,
+  INT,
+  FLOAT,
+  STRING,
+  INTS,
+  FLOATS,
+  STRINGS,
+  BOOLEAN,
+  BOOLEANS,
+  BLOCK,
+  LONG,
+  BLOCKS,
+  LONGS,
 };
 
 struct VarType {
   enum class Type : int32_t {
     UNSET = -1,  // never written
-    BOOL = 0, INT16 = 1, INT32 = 2, INT64 = 3, FP16 = 4, FP32 = 5, FP64 = 6,
-    LOD_TENSOR = 7, SELECTED_ROWS = 8, FEED_MINIBATCH = 9, FETCH_LIST = 10, STEP_SCOPES = 11,
-    LOD_RANK_TABLE = 12, LOD_TENSOR_ARRAY = 13, PLACE_LIST = 14, READER = 15, RAW = 17, TUPLE = 18,
-    SIZE_T = 19, UINT8 = 20, INT8 = 21, BF16 = 22,
+    BOOL = 0,
+    INT16 = 1,
+    INT32 = 2,
+    INT64 = 3,
+    FP16 = 4,
+    FP32 = 5,
+    FP64 = 6,
+    LOD_TENSOR = 7,
+    SELECTED_ROWS = 8,
+    FEED_MINIBATCH = 9,
+    FETCH_LIST = 10,
+    STEP_SCOPES = 11,
+    LOD_RANK_TABLE = 12,
+    LOD_TENSOR_ARRAY = 13,
+    PLACE_LIST = 14,
+    READER = 15,
+    RAW = 17,
+    TUPLE = 18,
+    SIZE_T = 19,
+    UINT8 = 20,
+    INT8 = 21,
+    BF16 = 22,
   };
   struct TensorDesc {
     Type data_type = Type::UNSET;
@@ -169,7 +198,11 @@ struct Version {
 struct CompatibleInfo {
   enum class Type : int32_t {
     UNSET = -1,  // never written
-    COMPATIBLE = 0, DEFINITELY_NOT = 1, POSSIBLE = 2, BUG_FIX = 3, PRECISION_CHANGE = 4,
+    COMPATIBLE = 0,
+    DEFINITELY_NOT = 1,
+    POSSIBLE = 2,
+    BUG_FIX = 3,
+    PRECISION_CHANGE = 4,
   };
   std::string version;
   Type type = Type::UNSET;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include "imperative/transform.h"
 #include "program/crc32.h"

@@ -1,6 +1,5 @@
 #include "program/prune.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "base/nearest.h"

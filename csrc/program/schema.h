@@ -125,7 +125,9 @@ void VisitFields(Tag<BlockDesc>, M& m, F&& field) {
 }
 
 template <class M, class F>
-void VisitFields(Tag<Version>, M& m, F&& field) { field({1, "version"}, m.version); }
+void VisitFields(Tag<Version>, M& m, F&& field) {
+  field({1, "version"}, m.version);
+}
 
 template <class M, class F>
 void VisitFields(Tag<CompatibleInfo>, M& m, F&& field) {
@@ -178,7 +180,7 @@ constexpr bool kIsRequired = !kIsRepeated<T> && !kIsOptional<T>;
 enum Wire : uint32_t { kVarint, kFixed64, kBytes, kGroup, kEndGroup, kFixed32 };
 
 template <class T>
-constexpr Wire kWireOf = std::is_same_v<T, float>                            ? kFixed32
+constexpr Wire kWireOf = std::is_same_v<T, float>                          ? kFixed32
                          : std::is_same_v<T, std::string> || kIsMessage<T> ? kBytes
                                                                            : kVarint;
 

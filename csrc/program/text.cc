@@ -90,18 +90,12 @@ class TextPrinter {
 
   static const char* Escape(unsigned char c) {
     switch (c) {
-      case '\n':
-        return "\\n";
-      case '\r':
-        return "\\r";
-      case '\t':
-        return "\\t";
-      case '"':
-        return "\\\"";
-      case '\'':
-        return "\\'";
-      case '\\':
-        return "\\\\";
+      case '\n': return "\\n";
+      case '\r': return "\\r";
+      case '\t': return "\\t";
+      case '"': return "\\\"";
+      case '\'': return "\\'";
+      case '\\': return "\\\\";
     }
     return nullptr;
   }

@@ -76,8 +76,8 @@ void CheckDistinct(const Elements& elements, Name name, const std::string& where
   for (size_t i = 0; i < elements.size(); ++i) {
     auto [place, is_new] = places.emplace(elements[i].*name, i);
     ENFORCE(is_new, AlreadyExists, where, ".", list, "[", i,
-            "]: names in a list must differ, got '", place->first, "' also at ", list,
-            "[", place->second, "]");
+            "]: names in a list must differ, got '", place->first, "' also at ", list, "[",
+            place->second, "]");
   }
 }
 

@@ -41,16 +41,11 @@ class LimitChecker {
   void CheckCount(const Field& field, size_t size, size_t more, Fail&& fail) {
     switch (field.limit) {
       case Limit::None:
-      case Limit::Name:
-        return;
-      case Limit::Rank:
-        return CheckAtMost(field, size + more, kMaxProgramRank, fail);
-      case Limit::Blocks:
-        return CheckAtMost(field, size + more, kMaxBlocks, fail);
-      case Limit::Vars:
-        return CheckAtMost(field, vars_ += more, kMaxVars, fail);
-      case Limit::Ops:
-        return CheckAtMost(field, ops_ += more, kMaxOps, fail);
+      case Limit::Name: return;
+      case Limit::Rank: return CheckAtMost(field, size + more, kMaxProgramRank, fail);
+      case Limit::Blocks: return CheckAtMost(field, size + more, kMaxBlocks, fail);
+      case Limit::Vars: return CheckAtMost(field, vars_ += more, kMaxVars, fail);
+      case Limit::Ops: return CheckAtMost(field, ops_ += more, kMaxOps, fail);
     }
   }
 
@@ -89,8 +84,8 @@ class Reader {
   };
   // What a message holds, known before any of it is read, so that lists get their exact size.
   struct Contents {
-    uint32_t values[kMaxFieldNumber + 1] = {};  // occurrences, not length-delimited
-    uint32_t pieces[kMaxFieldNumber + 1] = {};  // length-delimited occurrences
+    uint32_t values[kMaxFieldNumber + 1] = {};      // occurrences, not length-delimited
+    uint32_t pieces[kMaxFieldNumber + 1] = {};      // length-delimited occurrences
     uint64_t last_value[kMaxFieldNumber + 1] = {};  // of varints
   };
 
@@ -148,12 +143,8 @@ class Reader {
       uint64_t value = 0;
       size_t fixed = tag.wire == kFixed64 ? 8 : tag.wire == kFixed32 ? 4 : 0;
       switch (tag.wire) {
-        case kVarint:
-          value = Varint(in, path);
-          break;
-        case kBytes:
-          Piece(in, path);
-          break;
+        case kVarint: value = Varint(in, path); break;
+        case kBytes: Piece(in, path); break;
         case kFixed32:
         case kFixed64:
           if (in.left() < fixed) Fail(path, start, "a number of ", fixed, " bytes is cut off");
@@ -168,8 +159,7 @@ class Reader {
             Fail(path, start, "the end of a group ", tag.number, " that was not open");
           }
           break;
-        default:
-          Fail(path, start, "no value has the wire type ", tag.wire);
+        default: Fail(path, start, "no value has the wire type ", tag.wire);
       }
       if (depth == 0) return value;
       tag = Tag(in, path);

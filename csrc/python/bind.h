@@ -5,11 +5,12 @@
 
 namespace dygraph::python {
 
-void BindPlatform(pybind11::module_& m);   // places, flags, memory, threads
-void BindRegistry(pybind11::module_& m);   // op_info, explain, run_op
-void BindAutograd(pybind11::module_& m);   // backward, grad, hooks, recording switches, custom functions
-void BindVariable(pybind11::module_& m);   // making variables, LoD, selected rows, writes
-void BindProgram(pybind11::module_& m);    // programs, recorder, scopes, executor
-void BindUpdate(pybind11::module_& m);     // optimizer steps
+void BindPlatform(pybind11::module_& m);  // places, flags, memory, threads
+void BindRegistry(pybind11::module_& m);  // op_info, explain, run_op
+// backward, grad, hooks, recording switches, custom functions
+void BindAutograd(pybind11::module_& m);
+void BindVariable(pybind11::module_& m);  // making variables, LoD, selected rows, writes
+void BindProgram(pybind11::module_& m);   // programs, recorder, scopes, executor
+void BindUpdate(pybind11::module_& m);    // optimizer steps
 
 }  // namespace dygraph::python

@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "base/flags.h"
@@ -21,15 +20,18 @@ namespace dygraph::python {
 
 namespace {
 
-// Operators, kernels and devices in the library register themselves while it loads. It stays loaded, also after a mistake: what
-// it did register points into it.
+// Operators, kernels and devices in the library register themselves while it loads. It stays
+// loaded, also after a mistake: what it did register points into it.
 std::vector<std::string> LoadLibrary(const std::string& path) {
-  ENFORCE(access(path.c_str(), R_OK) == 0, FileNotFound, "the library to load must exist and be readable, got '", path, "'");
+  ENFORCE(access(path.c_str(), R_OK) == 0, FileNotFound,
+          "the library to load must exist and be readable, got '", path, "'");
   std::vector<std::string> before = OpNames(), after, added;
-  std::string file = path.find('/') == std::string::npos ? "./" + path : path;  // else dlopen would search elsewhere
+  // else dlopen would search elsewhere
+  std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   if (!dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     const char* reason = dlerror();
-    THROW(InvalidArgument, "the library must be a shared object built against this version's headers, got ",
+    THROW(InvalidArgument,
+          "the library must be a shared object built against this version's headers, got ",
           reason ? reason : path);
   }
   PyObject* functions = py::module_::import("dygraph._core").attr("ops").ptr();
@@ -41,7 +43,8 @@ std::vector<std::string> LoadLibrary(const std::string& path) {
   }
   AddOperatorFunctions(functions);
   after = OpNames();
-  std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(added));
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                      std::back_inserter(added));
   return added;
 }
 
@@ -49,29 +52,39 @@ std::vector<std::string> LoadLibrary(const std::string& path) {
 
 void BindPlatform(py::module_& m) {
   py::class_<Place>(m, "Place", "Where data lies: a kind of device and its number.")
-      .def("__repr__", [](Place p) { return ToString(p) + (p.kind == DeviceKind::kCUDA ? "" : "()"); })
-      .def("__eq__", [](Place a, py::object b) { return py::isinstance<Place>(b) && a == b.cast<Place>(); })
+      .def("__repr__",
+           [](Place p) { return ToString(p) + (p.kind == DeviceKind::kCUDA ? "" : "()"); })
+      .def("__eq__",
+           [](Place a, py::object b) { return py::isinstance<Place>(b) && a == b.cast<Place>(); })
       .def("__hash__", [](Place p) { return static_cast<int>(p.kind) * 256 + p.id; })
       .def_property_readonly("kind", [](Place p) { return DeviceKindName(p.kind); })
       .def_property_readonly("device_id", [](Place p) { return static_cast<int>(p.id); })
       .def_property_readonly("available", [](Place p) { return IsAvailable(p); });
   m.def("CPUPlace", &CPUPlace, "The processor and its memory.");
-  m.def("CUDAPlace", &CUDAPlace, py::arg("device_id") = 0, "An NVIDIA GPU. IndexError for a negative or huge number.");
+  m.def("CUDAPlace", &CUDAPlace, py::arg("device_id") = 0,
+        "An NVIDIA GPU. IndexError for a negative or huge number.");
   m.def("CUDAPinnedPlace", &CUDAPinnedPlace, "Page-locked host memory, for fast copies to a GPU.");
-  m.def("custom_place", [](const std::string& name, int id) {
-    DeviceKind kind;
-    ENFORCE(FindDeviceKind(name, &kind), NotFound, "no device of the given name has been registered, got '", name, "'");
-    return Place{kind, static_cast<uint8_t>(id)};
-  }, py::arg("name"), py::arg("device_id") = 0);
+  m.def(
+      "custom_place",
+      [](const std::string& name, int id) {
+        DeviceKind kind;
+        ENFORCE(FindDeviceKind(name, &kind), NotFound,
+                "no device of the given name has been registered, got '", name, "'");
+        return Place{kind, static_cast<uint8_t>(id)};
+      },
+      py::arg("name"), py::arg("device_id") = 0);
   m.def("load_library", &LoadLibrary, py::arg("path"),
-        "Loads a shared object of operators, kernels or devices; returns the names of the operators it added.");
+        "Loads a shared object of operators, kernels or devices; returns the names of the "
+        "operators it added.");
   m.def("current_place", [] { return CurrentThread().place; });
   m.def("set_current_place", [](py::object place) {
     Place p = PlaceFromPython(place.ptr());
     GetDeviceContext(p);  // raises for a place whose backend is not built
     CurrentThread().place = p;
   });
-  m.def("wait", [](Place p) { GetDeviceContext(p).Wait(); }, "Returns when all work queued on the place is done.");
+  m.def(
+      "wait", [](Place p) { GetDeviceContext(p).Wait(); },
+      "Returns when all work queued on the place is done.");
   m.def("cast_floats_to", [] {
     return py::reinterpret_steal<py::object>(DTypeToPython(CurrentThread().cast_floats_to));
   });
@@ -82,7 +95,8 @@ void BindPlatform(py::module_& m) {
   m.def("all_flags", [] {
     py::dict all;
     for (const FlagInfo& f : AllFlags()) {
-      all[py::str("FLAGS_" + f.name)] = py::make_tuple(py::cast(f.value), py::cast(f.default_value), f.help);
+      all[py::str("FLAGS_" + f.name)] =
+          py::make_tuple(py::cast(f.value), py::cast(f.default_value), f.help);
     }
     return all;
   });

@@ -35,7 +35,8 @@ SlotList<Variable> InputsFromDict(const OpInfo& op, const py::dict& given) {
     py::object value = py::none();
     if (given.contains(slot.name.c_str())) value = given[slot.name.c_str()];
     if (value.is_none()) {
-      ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
+      ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name,
+              ") must be given, got nothing");
     } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
       py::sequence list = value;
       ENFORCE(slot.duplicable() || list.size() == 1, InvalidArgument, "Input(", slot.name,
@@ -53,7 +54,8 @@ SlotList<Variable> InputsFromDict(const OpInfo& op, const py::dict& given) {
 }
 
 // outputs={'Out': 3}: how many; also asks for outputs that are not made otherwise.
-py::dict RunByName(const std::string& type, const py::dict& inputs, const py::dict& given, const py::object& outputs) {
+py::dict RunByName(const std::string& type, const py::dict& inputs, const py::dict& given,
+                   const py::object& outputs) {
   const OpInfo& op = GetOp(type);
   try {
     SlotList<Variable> in = InputsFromDict(op, inputs);
@@ -64,19 +66,23 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
       bool any = py::len(outputs) < op.outputs.size();
       for (auto [key, value] : py::dict(outputs)) {
         int slot = op.OutputSlot(py::cast<std::string>(key));
-        ENFORCE(PyLong_Check(value.ptr()), Type, "outputs must map slot names to how many variables, got ",
+        ENFORCE(PyLong_Check(value.ptr()), Type,
+                "outputs must map slot names to how many variables, got ",
                 Py_TYPE(value.ptr())->tp_name, " for ", op.outputs[slot].name);
         long n = PyLong_AsLong(value.ptr());
         if (n == -1 && PyErr_Occurred()) throw py::error_already_set();
-        ENFORCE(n >= 0 && n <= 100000, OutOfRange, "outputs must ask for 0 to 100000 variables, got ", n, " for ",
+        ENFORCE(n >= 0 && n <= 100000, OutOfRange,
+                "outputs must ask for 0 to 100000 variables, got ", n, " for ",
                 op.outputs[slot].name);
         const SlotInfo& info = op.outputs[slot];
         bool optional = info.duplicable() || info.extra() || info.intermediate() || op.gradient_of;
-        ENFORCE(n > 0 || optional, InvalidArgument, "Output(", info.name, ") is always made, got a request for none");
+        ENFORCE(n > 0 || optional, InvalidArgument, "Output(", info.name,
+                ") is always made, got a request for none");
         counts[slot] = static_cast<int>(n);
         any |= n > 0;
       }
-      ENFORCE(any, InvalidArgument, "at least one output must be asked for, got a request for none");
+      ENFORCE(any, InvalidArgument,
+              "at least one output must be asked for, got a request for none");
     }
     OpOptions options;
     options.counts = &counts;
@@ -129,12 +135,15 @@ py::dict DescribeOp(const std::string& type) {
     a["type"] = Name(f.type);
     a["wire_type"] = static_cast<int>(f.type);
     a["is_dtype"] = f.is_dtype;
-    a["default"] = Steal(AttrToPython(op.attr_table.Get(op.default_attrs->data(), static_cast<int>(i))));
+    a["default"] =
+        Steal(AttrToPython(op.attr_table.Get(op.default_attrs->data(), static_cast<int>(i))));
     attrs.append(a);
   }
   for (const Kernel& k : op.kernels) kernels.append(ToString(k.key));
-  for (auto [in, out] : op.in_place) in_place.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
-  for (auto [in, out] : op.may_share) may_share.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
+  for (auto [in, out] : op.in_place)
+    in_place.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
+  for (auto [in, out] : op.may_share)
+    may_share.append(py::make_tuple(op.inputs[in].name, op.outputs[out].name));
   d["inputs"] = inputs;
   d["outputs"] = outputs;
   d["attrs"] = attrs;
@@ -153,7 +162,8 @@ py::dict DescribeOp(const std::string& type) {
   return d;
 }
 
-// The recipe as calls of (type, inputs, outputs) with references spelt as in the documents: X, Out, Out@GRAD.
+// The recipe as calls of (type, inputs, outputs) with references spelt as in the documents: X, Out,
+// Out@GRAD.
 py::list DescribeRecipe(const std::string& type, const py::dict& given_attrs) {
   const OpInfo& op = GetOp(type);
   ENFORCE(op.grad_maker, PreconditionNotMet, type, ": the operator has no gradient recipe to show");
@@ -166,7 +176,8 @@ py::list DescribeRecipe(const std::string& type, const py::dict& given_attrs) {
     s.in_counts.push_back(slot.duplicable() ? 2 : slot.dispensable() ? 0 : 1);
     for (uint32_t i = 0; i < s.in_counts.back(); ++i) s.wanted.Set(flat++);
   }
-  for (const SlotInfo& slot : op.outputs) s.out_counts.push_back(slot.extra() ? 0 : slot.duplicable() ? 2 : 1);
+  for (const SlotInfo& slot : op.outputs)
+    s.out_counts.push_back(slot.extra() ? 0 : slot.duplicable() ? 2 : 1);
   GradBuilder builder(s);
   op.grad_maker(builder);
   Recipe recipe = builder.Finish();
@@ -215,7 +226,10 @@ py::dict Explain(const std::string& type, const py::dict& inputs, const py::dict
     py::list candidates;
     for (auto& [kernel, reason] : choice.candidates) {
       bool chosen = kernel == choice.chosen;
-      candidates.append(py::make_tuple(ToString(kernel->key), chosen, chosen ? "chosen" : reason.empty() ? "fits; one before it was taken" : reason));
+      candidates.append(py::make_tuple(ToString(kernel->key), chosen,
+                                       chosen           ? "chosen"
+                                       : reason.empty() ? "fits; one before it was taken"
+                                                        : reason));
     }
     d["candidates"] = candidates;
     return d;
@@ -232,7 +246,8 @@ void BindRegistry(py::module_& m) {
   m.def("describe_op", &DescribeOp);
   m.def("describe_recipe", &DescribeRecipe, py::arg("type"), py::arg("attrs") = py::dict());
   m.def("explain", &Explain, py::arg("type"), py::arg("inputs"), py::arg("attrs") = py::dict());
-  m.def("run_op", &RunByName, py::arg("type"), py::arg("inputs"), py::arg("attrs") = py::dict(), py::arg("outputs") = py::none());
+  m.def("run_op", &RunByName, py::arg("type"), py::arg("inputs"), py::arg("attrs") = py::dict(),
+        py::arg("outputs") = py::none());
   m.def("nearest_names", &NearestNames, py::arg("name"), py::arg("known"), py::arg("most") = 3);
 }
 

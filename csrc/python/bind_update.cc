@@ -15,7 +15,8 @@ namespace {
 
 class UpdateCall {
  public:
-  UpdateCall(const std::string& type, const py::dict& given) : op_(GetOp(type)), attrs_(Attrs::Make(op_.attr_table)) {
+  UpdateCall(const std::string& type, const py::dict& given)
+      : op_(GetOp(type)), attrs_(Attrs::Make(op_.attr_table)) {
     for (auto [key, value] : given) {
       int i = op_.attr_table.Require(py::cast<std::string>(key));
       attrs_->Set(i, AttrFromPython(value.ptr(), op_.attr_table.fields[i]));
@@ -32,8 +33,9 @@ class UpdateCall {
     return names;
   }
 
-  // Each entry has a Variable or None for every input slot; None at Grad stands for the parameter's own gradient, and a
-  // parameter without one is passed over. The results go where their inputs came from. Gives the number of updates.
+  // Each entry has a Variable or None for every input slot; None at Grad stands for the parameter's
+  // own gradient, and a parameter without one is passed over. The results go where their inputs
+  // came from. Gives the number of updates.
   int Run(const py::list& entries) const {
     GradSwitch off(false);
     int updated = 0;
@@ -43,8 +45,10 @@ class UpdateCall {
 
  private:
   bool RunOne(PyObject* entry) const {
-    ENFORCE(PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) == static_cast<Py_ssize_t>(op_.inputs.size()), Type, op_.type,
-            ": an update must be a tuple with an entry for each of the ", op_.inputs.size(), " input slots");
+    ENFORCE(PyTuple_Check(entry) &&
+                PyTuple_GET_SIZE(entry) == static_cast<Py_ssize_t>(op_.inputs.size()),
+            Type, op_.type, ": an update must be a tuple with an entry for each of the ",
+            op_.inputs.size(), " input slots");
     Ref<Variable> own_grad;
     SlotList<Variable> in, targets;
     for (size_t s = 0; s < op_.inputs.size(); ++s) {
@@ -78,8 +82,10 @@ class UpdateCall {
 }  // namespace
 
 void BindUpdate(py::module_& m) {
-  py::class_<UpdateCall>(m, "UpdateCall", "An optimizer operator with its attributes, applied in place.")
-      .def(py::init<const std::string&, const py::dict&>(), py::arg("type"), py::arg("attrs") = py::dict())
+  py::class_<UpdateCall>(m, "UpdateCall",
+                         "An optimizer operator with its attributes, applied in place.")
+      .def(py::init<const std::string&, const py::dict&>(), py::arg("type"),
+           py::arg("attrs") = py::dict())
       .def_property_readonly("slots", &UpdateCall::Slots)
       .def("run", &UpdateCall::Run, py::arg("entries"));
 }

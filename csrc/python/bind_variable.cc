@@ -25,7 +25,8 @@ VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object
   DType cast = dtype.is_none() ? DType::kUnset : DTypeFromPython(dtype.ptr());
   Tensor t = TensorFromPython(value.ptr(), cast);
   DType down = CurrentThread().cast_floats_to;
-  if (cast == DType::kUnset && down != DType::kUnset && IsFloating(t.dtype()) && t.dtype() != down) {
+  if (cast == DType::kUnset && down != DType::kUnset && IsFloating(t.dtype()) &&
+      t.dtype() != down) {
     t = TensorFromPython(value.ptr(), down);
   }
   if (!lod.is_none()) t.SetLoD(LoDFromPython(lod.ptr()));
@@ -41,8 +42,8 @@ void TellRead(Variable& v, const char* how) {
 }  // namespace
 
 void BindVariable(py::module_& m) {
-  m.def("to_variable", &ToVariable, py::arg("value"), py::arg("lod") = py::none(), py::arg("dtype") = py::none(),
-        py::arg("name") = py::none());
+  m.def("to_variable", &ToVariable, py::arg("value"), py::arg("lod") = py::none(),
+        py::arg("dtype") = py::none(), py::arg("name") = py::none());
   m.def("view", [](const Given& v) {
     TellRead(*v, "np.asarray()");
     return Steal(ViewOfTensor(v->value().ToDense()));
@@ -53,27 +54,38 @@ void BindVariable(py::module_& m) {
     t.SetLoD(LoDFromPython(lod.ptr()));
     v->SetValue(Value(std::move(t)));
   });
-  m.def("lengths_to_offsets", [](py::object lengths) { return Steal(LoDToPython(LengthsToOffsets(LoDFromPython(lengths.ptr())))); });
-  m.def("offsets_to_lengths", [](py::object offsets) { return Steal(LoDToPython(OffsetsToLengths(LoDFromPython(offsets.ptr())))); });
+  m.def("lengths_to_offsets", [](py::object lengths) {
+    return Steal(LoDToPython(LengthsToOffsets(LoDFromPython(lengths.ptr()))));
+  });
+  m.def("offsets_to_lengths", [](py::object offsets) {
+    return Steal(LoDToPython(OffsetsToLengths(LoDFromPython(offsets.ptr()))));
+  });
   // Takes over value and producer: how in-place operations end.
   m.def("become", [](const Given& v, const Given& result) { v->Become(*result); });
   m.def("set_value", [](const Given& v, py::object value) {
-    Tensor t = IsVariable(value.ptr()) ? VarOf(value.ptr()).tensor()
-                                       : TensorFromPython(value.ptr(), v->value().empty() ? DType::kUnset : v->value().dtype());
+    Tensor t = IsVariable(value.ptr())
+                   ? VarOf(value.ptr()).tensor()
+                   : TensorFromPython(value.ptr(),
+                                      v->value().empty() ? DType::kUnset : v->value().dtype());
     if (!v->value().empty()) {
-      ENFORCE(t.dims() == v->value().dims(), InvalidArgument, "set_value must keep the shape ", v->value().dims(),
-              ", got ", t.dims());
-      ENFORCE(t.dtype() == v->value().dtype(), Type, "set_value must keep the element type ", v->value().dtype(),
-              ", got ", t.dtype());
+      ENFORCE(t.dims() == v->value().dims(), InvalidArgument, "set_value must keep the shape ",
+              v->value().dims(), ", got ", t.dims());
+      ENFORCE(t.dtype() == v->value().dtype(), Type, "set_value must keep the element type ",
+              v->value().dtype(), ", got ", t.dtype());
     }
     v->SetValue(Value(CopyTo(t, v->value().empty() ? CurrentThread().place : v->value().place())));
   });
-  m.def("storage_id", [](const Given& v) { return reinterpret_cast<uintptr_t>(v->tensor().storage().get()); },
-        "Identity of the storage: equal for variables that share it.");
-  m.def("data_pointer", [](const Given& v) { return reinterpret_cast<uintptr_t>(v->tensor().raw_data()); });
-  m.def("layout", [](const Given& v) { return v->tensor().layout() == Layout::kNHWC ? "NHWC" : "NCHW"; });
+  m.def(
+      "storage_id",
+      [](const Given& v) { return reinterpret_cast<uintptr_t>(v->tensor().storage().get()); },
+      "Identity of the storage: equal for variables that share it.");
+  m.def("data_pointer",
+        [](const Given& v) { return reinterpret_cast<uintptr_t>(v->tensor().raw_data()); });
+  m.def("layout",
+        [](const Given& v) { return v->tensor().layout() == Layout::kNHWC ? "NHWC" : "NCHW"; });
   m.def("to_layout", [](const Given& v, const std::string& layout) {
-    ENFORCE(layout == "NCHW" || layout == "NHWC", InvalidArgument, "the layout must be NCHW or NHWC, got '", layout, "'");
+    ENFORCE(layout == "NCHW" || layout == "NHWC", InvalidArgument,
+            "the layout must be NCHW or NHWC, got '", layout, "'");
     Value value(layout == "NHWC" ? ToLayout(v->tensor(), Layout::kNHWC) : v->tensor().Plain());
     VarRef out = Variable::Make(std::move(value));
     out->value_number = v->value_number;
@@ -91,7 +103,8 @@ void BindVariable(py::module_& m) {
     return v->value().rows().rows();
   });
   m.def("height", [](const Given& v) { return v->value().rows().height(); });
-  m.def("rows_value", [](const Given& v) { return Variable::Make(Value(v->value().rows().value())); });
+  m.def("rows_value",
+        [](const Given& v) { return Variable::Make(Value(v->value().rows().value())); });
   m.def("to_dense", [](const Given& v) {
     TellRead(*v, "to_dense()");
     return Variable::Make(Value(v->value().ToDense()));
@@ -100,10 +113,13 @@ void BindVariable(py::module_& m) {
     TellRead(*v, "merged()");
     return Variable::Make(Value(v->value().rows().Merged()));
   });
-  m.def("make_selected_rows", [](const std::vector<int64_t>& rows, int64_t height, const Given& value) {
+  m.def("make_selected_rows", [](const std::vector<int64_t>& rows, int64_t height,
+                                 const Given& value) {
     return Variable::Make(Value(MakeRef<SelectedRows>(rows, height, value->tensor().Plain())));
   });
-  m.def("set_type_attribute", [](const std::string& name, py::object value) { SetTypeAttribute(name.c_str(), value.ptr()); });
+  m.def("set_type_attribute", [](const std::string& name, py::object value) {
+    SetTypeAttribute(name.c_str(), value.ptr());
+  });
 }
 
 }  // namespace dygraph::python

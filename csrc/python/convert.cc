@@ -3,7 +3,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -17,8 +16,18 @@ namespace dygraph::python {
 namespace {
 
 // NumPy's type numbers, fixed by its ABI.
-enum : int { kNpyBool = 0, kNpyByte = 1, kNpyUByte = 2, kNpyShort = 3, kNpyInt = 5, kNpyLong = 7, kNpyLongLong = 9,
-             kNpyFloat = 11, kNpyDouble = 12, kNpyHalf = 23 };
+enum : int {
+  kNpyBool = 0,
+  kNpyByte = 1,
+  kNpyUByte = 2,
+  kNpyShort = 3,
+  kNpyInt = 5,
+  kNpyLong = 7,
+  kNpyLongLong = 9,
+  kNpyFloat = 11,
+  kNpyDouble = 12,
+  kNpyHalf = 23
+};
 
 DType DTypeFromNumpy(int num) {
   switch (num) {
@@ -60,8 +69,8 @@ PyObject* NewArray(const Dims& dims, DType dtype, void* data, PyObject* base) {
   Py_intptr_t shape[kMaxRank];
   for (int i = 0; i < dims.rank(); ++i) shape[i] = dims[i];
   PyObject* descr = Npy().PyArray_DescrFromType_(NumpyNumber(dtype));
-  PyObject* array = Npy().PyArray_NewFromDescr_(Npy().PyArray_Type_, descr, dims.rank(), shape, nullptr, data,
-                                                 0, nullptr);
+  PyObject* array = Npy().PyArray_NewFromDescr_(Npy().PyArray_Type_, descr, dims.rank(), shape,
+                                                nullptr, data, 0, nullptr);
   if (!array) {
     Py_XDECREF(base);
     ThrowPythonError();
@@ -88,7 +97,8 @@ Tensor Exportable(const Tensor& t) {
 Tensor TensorFromPython(PyObject* value, DType cast_to) {
   py::object holder;
   if (!Npy().PyArray_Check_(value)) {
-    holder = py::reinterpret_steal<py::object>(Npy().PyArray_FromAny_(value, nullptr, 0, 0, 0, nullptr));
+    holder =
+        py::reinterpret_steal<py::object>(Npy().PyArray_FromAny_(value, nullptr, 0, 0, 0, nullptr));
     if (!holder) ThrowPythonError();
     value = holder.ptr();
   }
@@ -105,11 +115,13 @@ Tensor TensorFromPython(PyObject* value, DType cast_to) {
       }
     }
     std::string name = py::str(py::reinterpret_borrow<py::object>(array->descr));
-    THROW(Type, "a variable takes arrays of bool, integers (int8 to int64, uint8) and floats (float16 to float64), got ",
+    THROW(Type,
+          "a variable takes arrays of bool, integers (int8 to int64, uint8) and floats (float16 to "
+          "float64), got ",
           name, ". Convert with array.astype('float32')");
   }
-  ENFORCE(array->nd <= kMaxRank, InvalidArgument, "a variable has at most ", kMaxRank, " axes, got an array of ",
-          array->nd);
+  ENFORCE(array->nd <= kMaxRank, InvalidArgument, "a variable has at most ", kMaxRank,
+          " axes, got an array of ", array->nd);
   Dims dims;
   int64_t expected = 1;
   size_t size = SizeOf(dtype);
@@ -142,7 +154,8 @@ PyObject* ArrayFromTensor(const Tensor& t) {
   if (t.layout() != Layout::kPlain || t.place() != CPUPlace() || t.dtype() == DType::kBFloat16) {
     return ArrayFromTensor(Exportable(t));
   }
-  ENFORCE(t.has_data(), PreconditionNotMet, "the variable must hold a value to give an array, but nothing was written");
+  ENFORCE(t.has_data(), PreconditionNotMet,
+          "the variable must hold a value to give an array, but nothing was written");
   PyObject* array = NewArray(t.dims(), t.dtype(), nullptr, nullptr);
   if (t.numel() > 0) std::memcpy(py::detail::array_proxy(array)->data, t.raw_data(), t.bytes());
   return array;
@@ -153,7 +166,8 @@ PyObject* ViewOfTensor(const Tensor& t) {
   PyObject* base = PyCapsule_New(kept, nullptr, [](PyObject* capsule) {
     delete static_cast<Tensor*>(PyCapsule_GetPointer(capsule, nullptr));
   });
-  PyObject* array = NewArray(kept->dims(), kept->dtype(), const_cast<void*>(kept->raw_data()), base);
+  PyObject* array =
+      NewArray(kept->dims(), kept->dtype(), const_cast<void*>(kept->raw_data()), base);
   py::detail::array_proxy(array)->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;
 }
@@ -166,35 +180,43 @@ Tensor ScalarTensor(PyObject* number, DType dtype) {
     using T = typename decltype(tag)::type;
     T* to = t.mutable_data<T>();
     if constexpr (std::is_same_v<T, bool>) {
-      ENFORCE(PyBool_Check(number), Type, "a bool variable combines with True and False, got another number. "
+      ENFORCE(PyBool_Check(number), Type,
+              "a bool variable combines with True and False, got another number. "
               "Convert it with astype() first");
       *to = number == Py_True;
     } else if constexpr (std::is_integral_v<T>) {
       ENFORCE(PyLong_Check(number), Type, "a variable of ", dtype,
-              " does not combine with a float, which would lose its fraction. Convert with astype('float32') first");
+              " does not combine with a float, which would lose its fraction. Convert with "
+              "astype('float32') first");
       int overflow = 0;
       long long v = PyLong_AsLongLongAndOverflow(number, &overflow);
-      ENFORCE(!overflow && v >= std::numeric_limits<T>::min() && v <= static_cast<long long>(std::numeric_limits<T>::max()),
+      ENFORCE(!overflow && v >= std::numeric_limits<T>::min() &&
+                  v <= static_cast<long long>(std::numeric_limits<T>::max()),
               OutOfRange, "the number must fit into ", dtype, ", got one that is too large");
       *to = static_cast<T>(v);
     } else {
       double v = PyFloat_AsDouble(number);
       if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
-      *to = static_cast<T>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(v));
+      *to = static_cast<T>(
+          static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(v));
     }
   });
   return t;
 }
 
 PyObject* ItemFromTensor(const Tensor& t) {
-  ENFORCE(t.numel() == 1, InvalidArgument, "only a variable of one element converts to a number, got shape ", t.dims());
+  ENFORCE(t.numel() == 1, InvalidArgument,
+          "only a variable of one element converts to a number, got shape ", t.dims());
   Tensor host = OnHost(t);
   return VisitDType(host.dtype(), [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
     T v = *host.data<T>();
-    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(v);
-    else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(v);
-    else return PyFloat_FromDouble(static_cast<double>(v));
+    if constexpr (std::is_same_v<T, bool>)
+      return PyBool_FromLong(v);
+    else if constexpr (std::is_integral_v<T>)
+      return PyLong_FromLongLong(v);
+    else
+      return PyFloat_FromDouble(static_cast<double>(v));
   });
 }
 
@@ -211,17 +233,25 @@ DType DTypeFromPython(PyObject* o) {
     if (name == "float") name = "float32";
     return DTypeFromName(name);
   }
-  if (PyLong_Check(o) && !PyBool_Check(o)) return DTypeFromWire(static_cast<int>(PyLong_AsLong(o)));
+  if (PyLong_Check(o) && !PyBool_Check(o)) {
+    int overflow = 0;
+    long number = PyLong_AsLongAndOverflow(o, &overflow);
+    ENFORCE(!overflow && number == static_cast<int>(number), InvalidArgument,
+            "the number of an element type must be one of VarType.Type, got a larger int");
+    return DTypeFromWire(static_cast<int>(number));
+  }
   py::handle h(o);
   if (py::isinstance<PyDType>(h)) return h.cast<PyDType&>().dtype;
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::kFloat32;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::kInt64;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::kBool;
   try {
-    return DTypeFromName(py::cast<std::string>(py::dtype::from_args(py::reinterpret_borrow<py::object>(o)).attr("name")));
+    return DTypeFromName(py::cast<std::string>(
+        py::dtype::from_args(py::reinterpret_borrow<py::object>(o)).attr("name")));
   } catch (py::error_already_set&) {
     std::string text = py::str(py::repr(h));
-    THROW(Type, "an element type must be a dtype, a name such as 'float32' or a NumPy type, got ", text);
+    THROW(Type, "an element type must be a dtype, a name such as 'float32' or a NumPy type, got ",
+          text);
   }
 }
 
@@ -235,32 +265,40 @@ PyObject* DTypeToPython(DType t) {
 void AddDTypes(PyObject* module) {
   py::module_ m = py::reinterpret_borrow<py::module_>(module);
   py::class_<PyDType> cls(m, "dtype", "The element type of a variable.");
-  cls.def("__repr__", [](const PyDType& d) { return std::string("dygraph.") + (d.dtype == DType::kBool ? "bool_" : Name(d.dtype)); })
+  cls.def("__repr__",
+          [](const PyDType& d) {
+            return std::string("dygraph.") + (d.dtype == DType::kBool ? "bool_" : Name(d.dtype));
+          })
       .def("__str__", [](const PyDType& d) { return std::string(Name(d.dtype)); })
       .def_property_readonly("name", [](const PyDType& d) { return std::string(Name(d.dtype)); })
       .def_property_readonly("itemsize", [](const PyDType& d) { return SizeOf(d.dtype); })
       .def_property_readonly("is_floating", [](const PyDType& d) { return IsFloating(d.dtype); })
       .def_property_readonly("wire", [](const PyDType& d) { return ToWire(d.dtype); })
       .def("__hash__", [](const PyDType& d) { return py::hash(py::str(Name(d.dtype))); })
-      .def("__eq__", [](const PyDType& d, py::object other) {
-        if (other.is_none()) return false;
-        try {
-          return d.dtype == DTypeFromPython(other.ptr());
-        } catch (const Error&) {
-          return false;
-        }
-      })
+      .def("__eq__",
+           [](const PyDType& d, py::object other) {
+             if (other.is_none()) return false;
+             try {
+               return d.dtype == DTypeFromPython(other.ptr());
+             } catch (const Error&) {
+               return false;
+             }
+           })
       .def("__reduce__", [](const PyDType& d) {
-        return py::make_tuple(py::module_::import("dygraph._core").attr("dtype_of"), py::make_tuple(Name(d.dtype)));
+        return py::make_tuple(py::module_::import("dygraph._core").attr("dtype_of"),
+                              py::make_tuple(Name(d.dtype)));
       });
   for (int i = 0; i < kNumDTypes; ++i) {
     DType t = static_cast<DType>(i);
     dtype_objects[i] = py::cast(PyDType{t}).release().ptr();
     m.attr(t == DType::kBool ? "bool_" : Name(t)) = py::handle(dtype_objects[i]);
   }
-  m.def("dtype_of", [](py::object o) { return py::reinterpret_steal<py::object>(DTypeToPython(DTypeFromPython(o.ptr()))); });
+  m.def("dtype_of", [](py::object o) {
+    return py::reinterpret_steal<py::object>(DTypeToPython(DTypeFromPython(o.ptr())));
+  });
   m.def("promote", [](py::object a, py::object b) {
-    return py::reinterpret_steal<py::object>(DTypeToPython(Promote(DTypeFromPython(a.ptr()), DTypeFromPython(b.ptr()))));
+    return py::reinterpret_steal<py::object>(
+        DTypeToPython(Promote(DTypeFromPython(a.ptr()), DTypeFromPython(b.ptr()))));
   });
 }
 
@@ -270,22 +308,22 @@ int64_t IntFrom(PyObject* o, const AttrField& field) {
   if (PyLong_Check(o)) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    ENFORCE(!overflow, OutOfRange, "the attribute ", field.name, " must fit into 64 bits, got a larger int");
+    ENFORCE(!overflow, OutOfRange, "the attribute ", field.name,
+            " must fit into 64 bits, got a larger int");
     return v;
   }
   if (PyIndex_Check(o)) {
-    PyObject* i = PyNumber_Index(o);
+    py::object i = py::reinterpret_steal<py::object>(PyNumber_Index(o));
     if (!i) ThrowPythonError();
-    int64_t v = IntFrom(i, field);
-    Py_DECREF(i);
-    return v;
+    return IntFrom(i.ptr(), field);
   }
-  THROW(Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+  THROW(Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ",
+        Py_TYPE(o)->tp_name);
 }
 
 std::string TextFrom(PyObject* o, const AttrField& field) {
-  ENFORCE(PyUnicode_Check(o), Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ",
-          Py_TYPE(o)->tp_name);
+  ENFORCE(PyUnicode_Check(o), Type, "the attribute ", field.name, " must be ", Name(field.type),
+          ", got ", Py_TYPE(o)->tp_name);
   Py_ssize_t n = 0;
   const char* s = PyUnicode_AsUTF8AndSize(o, &n);
   if (!s) ThrowPythonError();
@@ -293,8 +331,8 @@ std::string TextFrom(PyObject* o, const AttrField& field) {
 }
 
 float FloatFrom(PyObject* o, const AttrField& field) {
-  ENFORCE(PyNumber_Check(o) && !PyUnicode_Check(o) && !PyComplex_Check(o), Type, "the attribute ", field.name, " must be ",
-          Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+  ENFORCE(PyNumber_Check(o) && !PyUnicode_Check(o) && !PyComplex_Check(o), Type, "the attribute ",
+          field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
   double v = PyFloat_AsDouble(o);
   if (v == -1.0 && PyErr_Occurred()) ThrowPythonError();
   return static_cast<float>(v);
@@ -304,11 +342,13 @@ template <class T, class F>
 std::vector<T> ListFrom(PyObject* o, const AttrField& field, F each) {
   ENFORCE(!PyUnicode_Check(o) && !PyBytes_Check(o), Type, "the attribute ", field.name, " must be ",
           Name(field.type), ", got ", Py_TYPE(o)->tp_name);
-  if (PyNumber_Check(o) && !PySequence_Check(o)) return {each(o, field)};  // one number stands for a list of it
+  // one number stands for a list of it
+  if (PyNumber_Check(o) && !PySequence_Check(o)) return {each(o, field)};
   PyObject* fast = PySequence_Fast(o, "");
   if (!fast) {
     PyErr_Clear();
-    THROW(Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+    THROW(Type, "the attribute ", field.name, " must be ", Name(field.type), ", got ",
+          Py_TYPE(o)->tp_name);
   }
   py::object holder = py::reinterpret_steal<py::object>(fast);
   std::vector<T> list;
@@ -325,7 +365,8 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
   switch (field.type) {
     case AttrType::kInt: {
       int64_t v = IntFrom(o, field);
-      ENFORCE(v == static_cast<int32_t>(v), OutOfRange, "the attribute ", field.name, " must fit into 32 bits, got ", v);
+      ENFORCE(v == static_cast<int32_t>(v), OutOfRange, "the attribute ", field.name,
+              " must fit into 32 bits, got ", v);
       return static_cast<int32_t>(v);
     }
     case AttrType::kLong: return IntFrom(o, field);
@@ -337,10 +378,12 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
         int64_t v = IntFrom(o, field);
         if (v == 0 || v == 1) return v == 1;
       }
-      if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool") == 0 || std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool_") == 0) {
+      if (std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool") == 0 ||
+          std::strcmp(Py_TYPE(o)->tp_name, "numpy.bool_") == 0) {
         return PyObject_IsTrue(o) == 1;
       }
-      THROW(Type, "the attribute ", field.name, " must be True or False, got ", Py_TYPE(o)->tp_name);
+      THROW(Type, "the attribute ", field.name, " must be True or False, got ",
+            Py_TYPE(o)->tp_name);
     }
     case AttrType::kInts:
       return ListFrom<int32_t>(o, field, [](PyObject* e, const AttrField& f) {
@@ -354,13 +397,14 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
     case AttrType::kStrings: return ListFrom<std::string>(o, field, TextFrom);
     case AttrType::kBools:
       return ListFrom<bool>(o, field, [](PyObject* e, const AttrField& f) {
-        ENFORCE(PyBool_Check(e), Type, "the elements of the attribute ", f.name, " must be True or False, got ",
-                Py_TYPE(e)->tp_name);
+        ENFORCE(PyBool_Check(e), Type, "the elements of the attribute ", f.name,
+                " must be True or False, got ", Py_TYPE(e)->tp_name);
         return e == Py_True;
       });
     default: break;
   }
-  THROW(Type, "the attribute ", field.name, " is ", Name(field.type), ", which only programs can give");
+  THROW(Type, "the attribute ", field.name, " is ", Name(field.type),
+        ", which only programs can give");
 }
 
 namespace {
@@ -369,7 +413,9 @@ struct ToPython {
   PyObject* operator()(int64_t v) const { return PyLong_FromLongLong(v); }
   PyObject* operator()(float v) const { return PyFloat_FromDouble(v); }
   PyObject* operator()(bool v) const { return PyBool_FromLong(v); }
-  PyObject* operator()(const std::string& v) const { return PyUnicode_FromStringAndSize(v.data(), v.size()); }
+  PyObject* operator()(const std::string& v) const {
+    return PyUnicode_FromStringAndSize(v.data(), v.size());
+  }
   PyObject* operator()(BlockIndex v) const { return PyLong_FromLong(v.index); }
   template <class T>
   PyObject* operator()(const std::vector<T>& v) const {
@@ -390,16 +436,19 @@ LoDLevels LoDFromPython(PyObject* o) {
     for (py::handle level : py::reinterpret_borrow<py::object>(o)) {
       std::vector<int64_t> offsets;
       for (py::handle v : level) {
-        ENFORCE(PyIndex_Check(v.ptr()), Type, "the offsets of a LoD must be ints, got ", Py_TYPE(v.ptr())->tp_name);
+        ENFORCE(PyIndex_Check(v.ptr()), Type, "the offsets of a LoD must be ints, got ",
+                Py_TYPE(v.ptr())->tp_name);
         offsets.push_back(v.cast<int64_t>());
       }
       levels.push_back(std::move(offsets));
     }
     return levels;
   } catch (py::error_already_set&) {
-    THROW(Type, "a LoD must be a list of lists of ints such as [[0, 5, 8]], got ", Py_TYPE(o)->tp_name);
+    THROW(Type, "a LoD must be a list of lists of ints such as [[0, 5, 8]], got ",
+          Py_TYPE(o)->tp_name);
   } catch (py::cast_error&) {
-    THROW(Type, "a LoD must be a list of lists of ints such as [[0, 5, 8]], got ", Py_TYPE(o)->tp_name);
+    THROW(Type, "a LoD must be a list of lists of ints such as [[0, 5, 8]], got ",
+          Py_TYPE(o)->tp_name);
   }
 }
 
@@ -425,9 +474,12 @@ Place PlaceFromPython(PyObject* o) {
     DeviceKind kind;
     if (name == "cpu") return CPUPlace();
     if (FindDeviceKind(name, &kind)) return Place{kind, 0};
-    THROW(InvalidArgument, "a place must be CPUPlace(), CUDAPlace(n), CUDAPinnedPlace() or the name of one, got '", name, "'");
+    THROW(InvalidArgument,
+          "a place must be CPUPlace(), CUDAPlace(n), CUDAPinnedPlace() or the name of one, got '",
+          name, "'");
   }
-  THROW(Type, "a place must be CPUPlace(), CUDAPlace(n) or CUDAPinnedPlace(), got ", Py_TYPE(o)->tp_name);
+  THROW(Type, "a place must be CPUPlace(), CUDAPlace(n) or CUDAPinnedPlace(), got ",
+        Py_TYPE(o)->tp_name);
 }
 
 }  // namespace dygraph::python

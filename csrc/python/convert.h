@@ -8,8 +8,8 @@
 
 namespace dygraph::python {
 
-// A NumPy array (or what np.asarray makes of a list or number) -> a tensor with its own memory. TypeError for object or
-// string arrays, naming what came.
+// A NumPy array (or what np.asarray makes of a list or number) -> a tensor with its own memory.
+// TypeError for object or string arrays, naming what came.
 Tensor TensorFromPython(PyObject* value, DType cast_to = DType::kUnset);
 // An independent, writable array. bfloat16 comes as float32.
 PyObject* ArrayFromTensor(const Tensor& t);
@@ -17,12 +17,13 @@ PyObject* ArrayFromTensor(const Tensor& t);
 PyObject* ViewOfTensor(const Tensor& t);
 // A 0-d tensor of a number for an operator whose other side has this type.
 bool IsPythonNumber(PyObject* o);
-Tensor ScalarTensor(PyObject* number, DType dtype);  // TypeError where the number does not fit the type
+// TypeError where the number does not fit the type
+Tensor ScalarTensor(PyObject* number, DType dtype);
 
-PyObject* ItemFromTensor(const Tensor& t);           // a Python bool, int or float
+PyObject* ItemFromTensor(const Tensor& t);  // a Python bool, int or float
 
-DType DTypeFromPython(PyObject* o);   // our dtype, NumPy's, a name, or a wire number
-PyObject* DTypeToPython(DType t);     // the one object of this type
+DType DTypeFromPython(PyObject* o);  // our dtype, NumPy's, a name, or a wire number
+PyObject* DTypeToPython(DType t);    // the one object of this type
 void AddDTypes(PyObject* module);
 
 AttrValue AttrFromPython(PyObject* value, const AttrField& field);
@@ -31,6 +32,6 @@ LoDLevels LoDFromPython(PyObject* o);
 PyObject* LoDToPython(const LoDLevels& levels);
 PyObject* DimsToPython(const Dims& dims);  // a tuple
 Dims DimsFromPython(PyObject* o);
-Place PlaceFromPython(PyObject* o);   // a place object or its name
+Place PlaceFromPython(PyObject* o);  // a place object or its name
 
 }  // namespace dygraph::python

@@ -17,16 +17,22 @@ struct ErrorClass {
 };
 
 const ErrorClass kClasses[] = {
-    {ErrorKind::InvalidArgument, "InvalidArgumentError", &PyExc_ValueError, "A value, shape or attribute is not allowed."},
-    {ErrorKind::Type, "ArgumentTypeError", &PyExc_TypeError, "An argument or element type does not fit."},
+    {ErrorKind::InvalidArgument, "InvalidArgumentError", &PyExc_ValueError,
+     "A value, shape or attribute is not allowed."},
+    {ErrorKind::Type, "ArgumentTypeError", &PyExc_TypeError,
+     "An argument or element type does not fit."},
     {ErrorKind::NotFound, "NotFoundError", &PyExc_KeyError, "A name is unknown."},
     {ErrorKind::FileNotFound, "MissingFileError", &PyExc_FileNotFoundError, "A file is not there."},
     {ErrorKind::AlreadyExists, "AlreadyExistsError", &PyExc_ValueError, "A name is taken."},
-    {ErrorKind::OutOfRange, "OutOfRangeError", &PyExc_IndexError, "An axis, index or size is out of range."},
-    {ErrorKind::Unimplemented, "UnimplementedError", &PyExc_NotImplementedError, "No kernel or backend for this."},
+    {ErrorKind::OutOfRange, "OutOfRangeError", &PyExc_IndexError,
+     "An axis, index or size is out of range."},
+    {ErrorKind::Unimplemented, "UnimplementedError", &PyExc_NotImplementedError,
+     "No kernel or backend for this."},
     {ErrorKind::ResourceExhausted, "ResourceExhaustedError", &PyExc_MemoryError, "Memory ran out."},
-    {ErrorKind::PreconditionNotMet, "PreconditionNotMetError", &PyExc_RuntimeError, "Something must happen first."},
-    {ErrorKind::Format, "FormatError", &PyExc_ValueError, "A file is damaged or not what it should be."},
+    {ErrorKind::PreconditionNotMet, "PreconditionNotMetError", &PyExc_RuntimeError,
+     "Something must happen first."},
+    {ErrorKind::Format, "FormatError", &PyExc_ValueError,
+     "A file is damaged or not what it should be."},
 };
 
 std::map<ErrorKind, PyObject*>& Classes() {
@@ -37,8 +43,8 @@ std::map<ErrorKind, PyObject*>& Classes() {
 }  // namespace
 
 void AddErrorClasses(PyObject* module) {
-  PyObject* base = PyErr_NewExceptionWithDoc("dygraph.errors.DygraphError", "Base of all errors of dygraph.",
-                                             PyExc_Exception, nullptr);
+  PyObject* base = PyErr_NewExceptionWithDoc(
+      "dygraph.errors.DygraphError", "Base of all errors of dygraph.", PyExc_Exception, nullptr);
   PyModule_AddObject(module, "DygraphError", base);
   for (const ErrorClass& c : kClasses) {
     PyObject* bases = PyTuple_Pack(2, base, *c.builtin);

@@ -12,7 +12,8 @@ namespace dygraph::python {
 void AddErrorClasses(PyObject* module);
 // Sets the Python error for the exception in flight. Call inside catch (...).
 void SetErrorFromException();
-// The Python error that is set becomes an Error(Interrupted), so that it passes through C++ unharmed.
+// The Python error that is set becomes an Error(Interrupted), so that it passes through C++
+// unharmed.
 [[noreturn]] void ThrowPythonError();
 
 // Runs f, turning exceptions into Python errors and a null result.

@@ -18,7 +18,9 @@ namespace {
 void LendInterpreter() {
   InterpreterHooks& hooks = Interpreter();
   hooks.release_lock = []() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
-  hooks.acquire_lock = [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); };
+  hooks.acquire_lock = [](void* state) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  };
   hooks.check_signals = [] {
     if (PyGILState_Check() && PyErr_CheckSignals() != 0) ThrowPythonError();
   };

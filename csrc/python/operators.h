@@ -1,4 +1,5 @@
-// Operator functions made from the registry: positional arguments are the input slots and then the attributes.
+// Operator functions made from the registry: positional arguments are the input slots and then the
+// attributes.
 #pragma once
 
 #include <Python.h>

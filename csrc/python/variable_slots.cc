@@ -1,5 +1,5 @@
-// Slots of the Variable type whose work is written in Python. A static type does not look special methods up in its dictionary,
-// so each such slot calls the function that was given for it.
+// Slots of the Variable type whose work is written in Python. A static type does not look special
+// methods up in its dictionary, so each such slot calls the function that was given for it.
 #include "python/variable_slots.h"
 
 #include <cstring>
@@ -10,17 +10,16 @@ namespace dygraph::python {
 
 namespace {
 
-enum Method {
-  kGetItem, kSetItem, kLength, kIterate, kRepr, kAbsolute, kMethods
-};
-const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__", "__iter__", "__repr__",
-                                      "__abs__"};
+enum Method { kGetItem, kSetItem, kLength, kIterate, kRepr, kAbsolute, kMethods };
+const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__",
+                                      "__iter__",    "__repr__",    "__abs__"};
 PyObject* functions[kMethods];
 
 template <class... Args>
 PyObject* CallMethod(Method method, Args... args) {
   if (!functions[method]) {
-    PyErr_Format(PyExc_NotImplementedError, "%s is not available before dygraph is imported", kNames[method]);
+    PyErr_Format(PyExc_NotImplementedError, "%s is not available before dygraph is imported",
+                 kNames[method]);
     return nullptr;
   }
   PyObject* list[] = {args...};
@@ -61,11 +60,13 @@ int SetItem(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
   if (IsTemporary(self) &&
-      PyErr_WarnEx(PyExc_UserWarning,
-                   "writing into a temporary Variable has no effect on the one it was made from: indexing, reshape and detach "
-                   "give values of their own. Write x[0, 1] = v instead of x[0][1] = v, or keep the result: "
-                   "y = x.reshape(...); y[0] = v",
-                   1) < 0) {
+      PyErr_WarnEx(
+          PyExc_UserWarning,
+          "writing into a temporary Variable has no effect on the one it was made from: indexing, "
+          "reshape and detach "
+          "give values of their own. Write x[0, 1] = v instead of x[0][1] = v, or keep the result: "
+          "y = x.reshape(...); y[0] = v",
+          1) < 0) {
     return -1;
   }
   PyObject* done = CallMethod(kSetItem, self, index, value);

@@ -1,9 +1,7 @@
-// The Variable type: life of wrappers, number slots, plain properties. Methods that are not hot are written in Python.
+// The Variable type: life of wrappers, number slots, plain properties. Methods that are not hot are
+// written in Python.
 #include <pybind11/pybind11.h>
-
 #include <structmember.h>
-
-#include <cstring>
 
 #include "imperative/door.h"
 #include "imperative/engine.h"
@@ -19,13 +17,14 @@ namespace {
 
 PyVariable* AsPy(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
 
-// Life of wrappers --------------------------------------------------------------------------------------------------
+// Life of wrappers --------------------------------------------------------------------------------
 
 constexpr int kMostSpare = 256;
 PyObject* spare_wrappers[kMostSpare];
 int spare_count = 0;
 
-// What a dead wrapper leaves to its variable: class and attributes, so that the next wrapper is the same to its users.
+// What a dead wrapper leaves to its variable: class and attributes, so that the next wrapper is the
+// same to its users.
 struct WrapperState {
   PyTypeObject* type;
   PyObject* dict;
@@ -77,7 +76,8 @@ int Clear(PyObject* self) {
   if (p->var && p->var->unique()) {
     if (p->var->leaf()) p->var->leaf()->ClearHooks();
     if (WrapperState* left = StateOfGrad(p->var)) Py_CLEAR(left->dict);
-    if (p->var->producer().node && p->var->producer().node->unique()) p->var->producer().node->ClearHooks();
+    if (p->var->producer().node && p->var->producer().node->unique())
+      p->var->producer().node->ClearHooks();
   }
   return 0;
 }
@@ -109,7 +109,8 @@ PyObject* NewWrapper(PyTypeObject* type) {
     PyObject* self = spare_wrappers[--spare_count];
     return PyObject_Init(self, &VariableType);
   }
-  PyObject* self = type->tp_alloc(type, 0);  // tracks; a bare wrapper refers to nothing the collector should see
+  // tracks; a bare wrapper refers to nothing the collector should see
+  PyObject* self = type->tp_alloc(type, 0);
   if (self && type == &VariableType) PyObject_GC_UnTrack(self);
   return self;
 }
@@ -128,8 +129,8 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject *value = Py_None, *lod = Py_None, *dtype = Py_None;
   int stop_gradient = 1;
   const char* name = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOpz", const_cast<char**>(names), &value, &lod, &dtype,
-                                   &stop_gradient, &name)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOpz", const_cast<char**>(names), &value, &lod,
+                                   &dtype, &stop_gradient, &name)) {
     return -1;
   }
   PyObject* done = Guarded([&]() -> PyObject* {
@@ -154,19 +155,33 @@ int SetAttr(PyObject* self, PyObject* name, PyObject* value) {
   return result;
 }
 
-// Numbers -------------------------------------------------------------------------------------------------------------
+// Numbers -----------------------------------------------------------------------------------------
 
-const OpInfo& Op(const char* type) { return GetOp(type); }
+// Looked up while the module loads: a number slot is called from C, where no exception may pass.
+struct NumberOperators {
+  const OpInfo &add = GetOp("elementwise_add"), &subtract = GetOp("elementwise_sub"),
+               &multiply = GetOp("elementwise_mul"), &divide = GetOp("elementwise_div"),
+               &matmul = GetOp("matmul_v2"), &power = GetOp("elementwise_pow"),
+               &power_of_number = GetOp("pow"), &scale = GetOp("scale"), &cast = GetOp("cast");
+  const OpInfo* compare[6] = {&GetOp("less_than"), &GetOp("less_equal"),   &GetOp("equal"),
+                              &GetOp("not_equal"), &GetOp("greater_than"), &GetOp("greater_equal")};
+};
+
+const NumberOperators& Operators() {
+  static const NumberOperators operators;
+  return operators;
+}
 
 Ref<Variable> CastTo(Variable& x, DType dtype) {
-  static const OpInfo& op = Op("cast");
+  const OpInfo& op = Operators().cast;
   Ref<Attrs> attrs = Attrs::Make(op.attr_table);
   attrs->Set("in_dtype", static_cast<int32_t>(ToWire(x.value().dtype())));
   attrs->Set("out_dtype", static_cast<int32_t>(ToWire(dtype)));
   return RunUnary(op, attrs, x);
 }
 
-// Both sides as variables of one type: numbers take the other side's, arrays become variables, types are promoted.
+// Both sides as variables of one type: numbers take the other side's, arrays become variables,
+// types are promoted.
 struct Operands {
   Ref<Variable> x, y;
   bool ok = false;
@@ -206,14 +221,16 @@ PyObject* BinarySlow(const OpInfo& op, PyObject* a, PyObject* b) {
 inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
   if (__builtin_expect(IsVariable(a) && IsVariable(b), 1)) {
     Variable &x = VarOf(a), &y = VarOf(b);
-    if (x.value().is_tensor() && y.value().is_tensor() && x.tensor().dtype() == y.tensor().dtype()) {
+    if (x.value().is_tensor() && y.value().is_tensor() &&
+        x.tensor().dtype() == y.tensor().dtype()) {
       return Guarded([&] { return Wrap(RunBinary(op, op.default_attrs, x, y)); });
     }
   }
   return BinarySlow(op, a, b);
 }
 
-// x * s and x + s with a Python number are one `scale`, unless its float attribute would round the number.
+// x * s and x + s with a Python number are one `scale`, unless its float attribute would round the
+// number.
 bool FitsScale(Variable& x, PyObject* number, float* value) {
   if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
   DType t = x.tensor().dtype();
@@ -228,7 +245,7 @@ bool FitsScale(Variable& x, PyObject* number, float* value) {
 }
 
 PyObject* Scaled(Variable& x, float scale, float bias) {
-  static const OpInfo& op = Op("scale");
+  const OpInfo& op = Operators().scale;
   static const int kScale = op.attr_table.Require("scale"), kBias = op.attr_table.Require("bias");
   return Guarded([&] {
     Ref<Attrs> attrs = Attrs::Make(op.attr_table);
@@ -239,32 +256,29 @@ PyObject* Scaled(Variable& x, float scale, float bias) {
 }
 
 PyObject* NbAdd(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_add");
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
-  return Binary(op, a, b);
+  return Binary(Operators().add, a, b);
 }
 
 PyObject* NbSubtract(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_sub");
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
-  return Binary(op, a, b);
+  return Binary(Operators().subtract, a, b);
 }
 
 PyObject* NbMultiply(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_mul");
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), s, 0);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), s, 0);
-  return Binary(op, a, b);
+  return Binary(Operators().multiply, a, b);
 }
 
 // Python's true division of integers gives floats.
 PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("elementwise_div");
+  const OpInfo& op = Operators().divide;
   return Guarded([&]() -> PyObject* {
     Operands both(a, b);
     if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
@@ -276,14 +290,11 @@ PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
   });
 }
 
-PyObject* NbMatmul(PyObject* a, PyObject* b) {
-  static const OpInfo& op = Op("matmul_v2");
-  return Binary(op, a, b);
-}
+PyObject* NbMatmul(PyObject* a, PyObject* b) { return Binary(Operators().matmul, a, b); }
 
-PyObject* NbPower(PyObject* a, PyObject* b, PyObject*) {
-  static const OpInfo& power = Op("pow");
-  static const OpInfo& elementwise = Op("elementwise_pow");
+PyObject* NbPower(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  const OpInfo& power = Operators().power_of_number;
   float s;
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) {
     return Guarded([&] {
@@ -292,17 +303,10 @@ PyObject* NbPower(PyObject* a, PyObject* b, PyObject*) {
       return Wrap(RunUnary(power, attrs, VarOf(a)));
     });
   }
-  return BinarySlow(elementwise, a, b);
+  return BinarySlow(Operators().power, a, b);
 }
 
-PyObject* NbNegative(PyObject* a) {
-  static const OpInfo& op = Op("scale");
-  return Guarded([&] {
-    Ref<Attrs> attrs = Attrs::Make(op.attr_table);
-    attrs->Set("scale", -1.0f);
-    return Wrap(RunUnary(op, attrs, VarOf(a)));
-  });
-}
+PyObject* NbNegative(PyObject* a) { return Scaled(VarOf(a), -1, 0); }
 
 PyObject* NbPositive(PyObject* a) {
   Py_INCREF(a);
@@ -317,7 +321,8 @@ PyObject* NbFloat(PyObject* a) {
   return Guarded([&] {
     TellRead(a, "float()");
     const Tensor& t = VarOf(a).tensor();
-    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace()) return PyFloat_FromDouble(*t.data<float>());
+    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace())
+      return PyFloat_FromDouble(*t.data<float>());
     PyObject* item = ItemFromTensor(t);
     PyObject* result = item ? PyNumber_Float(item) : nullptr;
     Py_XDECREF(item);
@@ -340,7 +345,8 @@ PyObject* NbIndex(PyObject* a) {
     TellRead(a, "index()");
     const Tensor& t = VarOf(a).tensor();
     ENFORCE(IsInteger(t.dtype()) && t.numel() == 1, Type,
-            "only an integer variable of one element serves as an index, got ", t.dtype(), " of shape ", t.dims());
+            "only an integer variable of one element serves as an index, got ", t.dtype(),
+            " of shape ", t.dims());
     return ItemFromTensor(t);
   });
 }
@@ -360,16 +366,16 @@ int NbBool(PyObject* a) {
 }
 
 PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
-  static const OpInfo* const ops[] = {&Op("less_than"), &Op("less_equal"), &Op("equal"),
-                                      &Op("not_equal"), &Op("greater_than"), &Op("greater_equal")};
-  return BinarySlow(*ops[how], a, b);
+  return BinarySlow(*Operators().compare[how], a, b);
 }
 
-Py_hash_t Hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(AsPy(self)->var) >> 4); }
+Py_hash_t Hash(PyObject* self) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(AsPy(self)->var) >> 4);
+}
 
 PyNumberMethods number_methods;
 
-// Properties ------------------------------------------------------------------------------------------------------------
+// Properties --------------------------------------------------------------------------------------
 
 PyObject* GetShape(PyObject* self, void*) {
   return Guarded([&] { return DimsToPython(VarOf(self).value().dims()); });
@@ -386,13 +392,19 @@ PyObject* GetSize(PyObject* self, void*) {
 PyObject* GetPlace(PyObject* self, void*) {
   return Guarded([&] { return pybind11::cast(VarOf(self).value().place()).release().ptr(); });
 }
-PyObject* GetStopGradient(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).stop_gradient()); }
+PyObject* GetStopGradient(PyObject* self, void*) {
+  return PyBool_FromLong(VarOf(self).stop_gradient());
+}
+// 0 or 1; -1 with a Python error set, also for a deletion (a null value).
+int TruthGiven(PyObject* value, const char* property) {
+  if (value) return PyObject_IsTrue(value);
+  PyErr_Format(PyExc_AttributeError, "%s cannot be deleted", property);
+  return -1;
+}
+
 int SetStopGradient(PyObject* self, PyObject* value, void*) {
-  int truth = value ? PyObject_IsTrue(value) : -1;
-  if (truth < 0) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "stop_gradient cannot be deleted");
-    return -1;
-  }
+  int truth = TruthGiven(value, "stop_gradient");
+  if (truth < 0) return -1;
   PyObject* done = Guarded([&]() -> PyObject* {
     VarOf(self).set_stop_gradient(truth);
     Py_RETURN_NONE;
@@ -402,8 +414,9 @@ int SetStopGradient(PyObject* self, PyObject* value, void*) {
 }
 PyObject* GetPersistable(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).persistable); }
 int SetPersistable(PyObject* self, PyObject* value, void*) {
-  VarOf(self).persistable = value && PyObject_IsTrue(value) == 1;
-  return 0;
+  int truth = TruthGiven(value, "persistable");
+  if (truth >= 0) VarOf(self).persistable = truth;
+  return truth < 0 ? -1 : 0;
 }
 PyObject* GetIsLeaf(PyObject* self, void*) { return PyBool_FromLong(VarOf(self).IsLeaf()); }
 PyObject* GetName(PyObject* self, void*) {
@@ -420,7 +433,8 @@ int SetName(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 PyObject* GetGrad(PyObject* self, void*) {
-  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);  // whatever is put on the gradient may lead back here
+  // whatever is put on the gradient may lead back here
+  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
   return Guarded([&] { return Wrap(VarOf(self).grad()); });
 }
 int SetGrad(PyObject* self, PyObject* value, void*) {
@@ -431,9 +445,11 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
       Py_RETURN_NONE;
     }
     Variable& grad = RequireVariable(value, "grad");
-    ENFORCE(grad.value().dims() == var.value().dims() && grad.value().dtype() == var.value().dtype(), InvalidArgument,
-            "a gradient must have the shape and type of its variable, ", var.value().dims(), " of ",
-            var.value().dtype(), ", got ", grad.value().dims(), " of ", grad.value().dtype());
+    ENFORCE(
+        grad.value().dims() == var.value().dims() && grad.value().dtype() == var.value().dtype(),
+        InvalidArgument, "a gradient must have the shape and type of its variable, ",
+        var.value().dims(), " of ", var.value().dtype(), ", got ", grad.value().dims(), " of ",
+        grad.value().dtype());
     var.SetGrad(Ref<Variable>(&grad));
     Py_RETURN_NONE;
   });
@@ -441,7 +457,8 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
   return done ? 0 : -1;
 }
 
-// Attributes of its own, which pickle and copies read. Made at first need, and then the collector must see it.
+// Attributes of its own, which pickle and copies read. Made at first need, and then the collector
+// must see it.
 PyObject* GetDict(PyObject* self, void*) {
   PyObject* dict = PyObject_GenericGetDict(self, nullptr);
   if (dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
@@ -455,20 +472,21 @@ PyGetSetDef properties[] = {
     {"ndim", GetNdim, nullptr, "Number of axes.", nullptr},
     {"size", GetSize, nullptr, "Number of elements.", nullptr},
     {"place", GetPlace, nullptr, "Where the data lies.", nullptr},
-    {"stop_gradient", GetStopGradient, SetStopGradient, "True: no gradient flows into or through it.", nullptr},
-    {"persistable", GetPersistable, SetPersistable, "True: survives a run of a program and is saved.", nullptr},
+    {"stop_gradient", GetStopGradient, SetStopGradient,
+     "True: no gradient flows into or through it.", nullptr},
+    {"persistable", GetPersistable, SetPersistable,
+     "True: survives a run of a program and is saved.", nullptr},
     {"is_leaf", GetIsLeaf, nullptr, "True: no recorded operator computed it.", nullptr},
     {"name", GetName, SetName, "Its name; empty if it has none.", nullptr},
     {"grad", GetGrad, SetGrad, "Gradient of the last backward passes, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-// Methods that must be quick ----------------------------------------------------------------------------------------------
+// Methods that must be quick ----------------------------------------------------------------------
 
 PyObject* MethodNumpy(PyObject* self, PyObject*) {
   return Guarded([&] {
     TellRead(self, "numpy()");
-    const Value& v = VarOf(self).value();
-    return ArrayFromTensor(v.is_rows() ? v.ToDense() : v.tensor());
+    return ArrayFromTensor(VarOf(self).value().ToDense());
   });
 }
 PyObject* MethodItem(PyObject* self, PyObject*) {
@@ -486,11 +504,14 @@ PyObject* MethodClearGradient(PyObject* self, PyObject*) {
 }
 
 PyMethodDef methods[] = {
-    {"numpy", MethodNumpy, METH_NOARGS, "numpy()\n--\n\nThe values as an independent, writable NumPy array."},
+    {"numpy", MethodNumpy, METH_NOARGS,
+     "numpy()\n--\n\nThe values as an independent, writable NumPy array."},
     {"item", MethodItem, METH_NOARGS,
      "item()\n--\n\nThe only element as a Python number. ValueError for more or fewer than one."},
-    {"detach", MethodDetach, METH_NOARGS, "detach()\n--\n\nThe same values without a past; no gradient flows through."},
-    {"clear_gradient", MethodClearGradient, METH_NOARGS, "clear_gradient()\n--\n\nForgets the gradient."},
+    {"detach", MethodDetach, METH_NOARGS,
+     "detach()\n--\n\nThe same values without a past; no gradient flows through."},
+    {"clear_gradient", MethodClearGradient, METH_NOARGS,
+     "clear_gradient()\n--\n\nForgets the gradient."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -532,6 +553,7 @@ void SetTypeAttribute(const char* name, PyObject* value) {
 }
 
 bool ReadyVariableType() {
+  Operators();
   number_methods.nb_add = NbAdd;
   number_methods.nb_subtract = NbSubtract;
   number_methods.nb_multiply = NbMultiply;

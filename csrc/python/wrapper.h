@@ -1,4 +1,5 @@
-// The Python face of a Variable: a raw type, because two objects in and one out must cost tens of nanoseconds.
+// The Python face of a Variable: a raw type, because two objects in and one out must cost tens of
+// nanoseconds.
 #pragma once
 
 #include <Python.h>
@@ -8,8 +9,7 @@
 namespace dygraph::python {
 
 struct PyVariable {
-  PyObject_HEAD
-  Variable* var;  // owned
+  PyObject_HEAD Variable* var;  // owned
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -22,7 +22,8 @@ inline bool IsVariable(PyObject* o) {
 inline Variable& VarOf(PyObject* o) { return *reinterpret_cast<PyVariable*>(o)->var; }
 // TypeError naming the argument when it is something else.
 Variable& RequireVariable(PyObject* o, const char* what);
-// The one wrapper of a variable: the living one, or a new one. A new reference; None for a null variable.
+// The one wrapper of a variable: the living one, or a new one. A new reference; None for a null
+// variable.
 PyObject* Wrap(Ref<Variable> var);
 
 // Adds methods written in Python to the type.

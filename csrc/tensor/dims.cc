@@ -17,8 +17,8 @@ int64_t Numel(const Dims& dims, int begin, int end) {
     if (dims[i] == 0) return 0;
     overflow |= __builtin_mul_overflow(n, dims[i], &n);
   }
-  ENFORCE(!overflow, OutOfRange, "the number of elements of a shape must fit into 64 bits, got shape ",
-          dims);
+  ENFORCE(!overflow, OutOfRange,
+          "the number of elements of a shape must fit into 64 bits, got shape ", dims);
   return n;
 }
 
@@ -31,8 +31,9 @@ size_t ByteSize(const Dims& dims, DType dtype) {
     ENFORCE(d >= 0, InvalidArgument, "the sizes of a shape must not be negative, got shape ", dims);
   }
   int64_t bytes = 0;
-  ENFORCE(!__builtin_mul_overflow(Numel(dims), static_cast<int64_t>(SizeOf(dtype)), &bytes), OutOfRange,
-          "the bytes of a tensor must fit into 64 bits, got shape ", dims, " of ", dtype);
+  ENFORCE(!__builtin_mul_overflow(Numel(dims), static_cast<int64_t>(SizeOf(dtype)), &bytes),
+          OutOfRange, "the bytes of a tensor must fit into 64 bits, got shape ", dims, " of ",
+          dtype);
   return static_cast<size_t>(bytes);
 }
 
@@ -56,8 +57,8 @@ SmallVector<int, 8> NormalizeList(Span<const T> axes, int rank, const char* name
   for (T a : axes) result.push_back(NormalizeAxis(a, rank, name));
   std::sort(result.begin(), result.end());
   for (size_t i = 1; i < result.size(); ++i) {
-    ENFORCE(result[i] != result[i - 1], InvalidArgument, name, " must not name an axis twice, got axis ",
-            result[i], " more than once");
+    ENFORCE(result[i] != result[i - 1], InvalidArgument, name,
+            " must not name an axis twice, got axis ", result[i], " more than once");
   }
   return result;
 }
@@ -79,8 +80,8 @@ Dims BroadcastDims(const Dims& x, const Dims& y, const char* x_name, const char*
     int64_t a = longer[i + shift], b = shorter[i];
     if (a == b) continue;
     ENFORCE(a == 1 || b == 1 || a < 0 || b < 0, InvalidArgument, "the shapes of ", x_name, " ", x,
-            " and ", y_name, " ", y, " must be equal or 1 axis by axis, counted from the last, got ", a,
-            " and ", b);
+            " and ", y_name, " ", y,
+            " must be equal or 1 axis by axis, counted from the last, got ", a, " and ", b);
     // An unknown size against 1 stays unknown; against a larger one it can only be that one (or 1).
     out[i + shift] = a == 1 ? b : b == 1 ? a : std::max(a, b);
   }

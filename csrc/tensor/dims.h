@@ -1,4 +1,5 @@
-// Shapes: the sizes of a tensor's axes, row-major. -1 stands for an unknown size while a program is built.
+// Shapes: the sizes of a tensor's axes, row-major. -1 stands for an unknown size while a program is
+// built.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +36,15 @@ size_t ByteSize(const Dims& dims, DType dtype);
 // Row-major element strides.
 Dims Strides(const Dims& dims);
 
-// axis in [-rank, rank) -> [0, rank); OutOfRange names the attribute otherwise. A rank of 0 takes 0 and -1.
+// axis in [-rank, rank) -> [0, rank); OutOfRange names the attribute otherwise. A rank of 0 takes 0
+// and -1.
 int NormalizeAxis(int64_t axis, int rank, const char* name = "axis");
 // The same for a list, which must not repeat. Sorted ascending.
 SmallVector<int, 8> NormalizeAxes(Span<const int64_t> axes, int rank, const char* name = "axis");
 SmallVector<int, 8> NormalizeAxes(Span<const int32_t> axes, int rank, const char* name = "axis");
 
 // NumPy broadcasting of two shapes (unknown sizes pass); InvalidArgument names both slots.
-Dims BroadcastDims(const Dims& x, const Dims& y, const char* x_name = "X", const char* y_name = "Y");
+Dims BroadcastDims(const Dims& x, const Dims& y, const char* x_name = "X",
+                   const char* y_name = "Y");
 
 }  // namespace dygraph

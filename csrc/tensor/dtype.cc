@@ -8,8 +8,9 @@
 namespace dygraph {
 
 namespace {
-constexpr std::array<const char*, kNumDTypes> kNames = {
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+constexpr std::array<const char*, kNumDTypes> kNames = {"bool",    "uint8",  "int8",    "int16",
+                                                        "int32",   "int64",  "float16", "bfloat16",
+                                                        "float32", "float64"};
 // VarType.Type of framework.proto, in the order of DType.
 constexpr std::array<int, kNumDTypes> kWire = {0, 20, 21, 1, 2, 3, 4, 22, 5, 6};
 }  // namespace
@@ -20,9 +21,10 @@ DType DTypeFromName(const std::string& s) {
   for (int i = 0; i < kNumDTypes; ++i) {
     if (s == kNames[i]) return static_cast<DType>(i);
   }
-  THROW(InvalidArgument, "the element type must be one of bool, uint8, int8, int16, int32, int64, "
-        "float16, bfloat16, float32, float64, got '", s, "'.",
-        DidYouMean(s, std::vector<std::string>(kNames.begin(), kNames.end())));
+  THROW(InvalidArgument,
+        "the element type must be one of bool, uint8, int8, int16, int32, int64, "
+        "float16, bfloat16, float32, float64, got '",
+        s, "'.", DidYouMean(s, std::vector<std::string>(kNames.begin(), kNames.end())));
 }
 
 int ToWire(DType t) { return t == DType::kUnset ? -1 : kWire[static_cast<int>(t)]; }
@@ -43,7 +45,7 @@ DType Promote(DType a, DType b) {
   if (IsFloating(b)) {
     return a == DType::kFloat16 && b == DType::kBFloat16 ? DType::kFloat32 : b;
   }
-  if (a != DType::kUInt8) return b;            // two signed integers: the wider
+  if (a != DType::kUInt8) return b;              // two signed integers: the wider
   return b == DType::kInt8 ? DType::kInt16 : b;  // uint8 needs a signed type that holds it
 }
 

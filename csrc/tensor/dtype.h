@@ -10,10 +10,12 @@
 
 namespace dygraph {
 
+// clang-format off
 enum class DType : uint8_t {
   kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64,
   kUnset,  // an attribute nobody set; never the type of data
 };
+// clang-format on
 constexpr int kNumDTypes = 10;
 
 namespace detail {
@@ -31,6 +33,7 @@ DType DTypeFromWire(int number);
 DType Promote(DType a, DType b);
 inline std::ostream& operator<<(std::ostream& out, DType t) { return out << Name(t); }
 
+// clang-format off
 template <class T> struct DTypeOf;
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::kBool; };
 template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::kUInt8; };
@@ -42,10 +45,15 @@ template <> struct DTypeOf<float16> { static constexpr DType value = DType::kFlo
 template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::kBFloat16; };
 template <> struct DTypeOf<float> { static constexpr DType value = DType::kFloat32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::kFloat64; };
+// clang-format on
 
-template <class T> struct TypeTag { using type = T; };
+template <class T>
+struct TypeTag {
+  using type = T;
+};
 
-// Calls f(TypeTag<T>()) for the C++ type of `t`:  VisitDType(t, [&](auto tag) { using T = typename decltype(tag)::type; });
+// Calls f(TypeTag<T>()) for the C++ type of `t`:
+//   VisitDType(t, [&](auto tag) { using T = typename decltype(tag)::type; });
 template <class F>
 decltype(auto) VisitDType(DType t, F&& f) {
   switch (t) {
@@ -61,7 +69,8 @@ decltype(auto) VisitDType(DType t, F&& f) {
     case DType::kFloat64: return f(TypeTag<double>());
     case DType::kUnset: break;
   }
-  THROW(PreconditionNotMet, "a tensor without an element type was read; it has not been written yet");
+  THROW(PreconditionNotMet,
+        "a tensor without an element type was read; it has not been written yet");
 }
 
 }  // namespace dygraph

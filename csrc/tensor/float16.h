@@ -1,4 +1,5 @@
-// The two 16-bit floats: storage and conversion (round to nearest even). Arithmetic happens in float.
+// The two 16-bit floats: storage and conversion (round to nearest even). Arithmetic happens in
+// float.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@ namespace dygraph {
 
 class Scratch {
  public:
-  Scratch(Place place, size_t bytes) : place_(place), bytes_(bytes), data_(memory::Alloc(place, bytes)) {}
+  Scratch(Place place, size_t bytes)
+      : place_(place), bytes_(bytes), data_(memory::Alloc(place, bytes)) {}
   ~Scratch() { memory::Free(place_, data_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -19,13 +19,17 @@ void AddRow(DType dtype, const void* from, void* to, int64_t n) {
 }  // namespace
 
 SelectedRows::SelectedRows(std::vector<int64_t> rows, int64_t height, Tensor value)
-    : rows_(std::move(rows)), height_(height), value_(std::move(value)), complete_dims_(value_.dims()) {
-  ENFORCE(value_.rank() >= 1 && value_.dim(0) == static_cast<int64_t>(rows_.size()), InvalidArgument,
+    : rows_(std::move(rows)),
+      height_(height),
+      value_(std::move(value)),
+      complete_dims_(value_.dims()) {
+  ENFORCE(value_.rank() >= 1 && value_.dim(0) == static_cast<int64_t>(rows_.size()),
+          InvalidArgument,
           "the values of selected rows must have one row per row number, got shape ", value_.dims(),
           " for ", rows_.size(), " row numbers");
   for (int64_t r : rows_) {
-    ENFORCE(r >= 0 && r < height_, OutOfRange, "the row numbers of selected rows must lie in [0, height = ",
-            height_, "), got ", r);
+    ENFORCE(r >= 0 && r < height_, OutOfRange,
+            "the row numbers of selected rows must lie in [0, height = ", height_, "), got ", r);
   }
   complete_dims_[0] = height_;
 }
@@ -45,7 +49,8 @@ Tensor SelectedRows::ToDense() const {
 Ref<SelectedRows> SelectedRows::Merged() const {
   std::vector<size_t> order(rows_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rows_[a] < rows_[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return rows_[a] < rows_[b]; });
   std::vector<int64_t> distinct;
   for (size_t i : order) {
     if (distinct.empty() || distinct.back() != rows_[i]) distinct.push_back(rows_[i]);

@@ -1,4 +1,5 @@
-// Some rows of a tall matrix: the gradient of a lookup touches few rows of the table. Row numbers may repeat; repeated rows add.
+// Some rows of a tall matrix: the gradient of a lookup touches few rows of the table. Row numbers
+// may repeat; repeated rows add.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@ namespace dygraph {
 
 class SelectedRows : public RefCounted<SelectedRows> {
  public:
-  SelectedRows(std::vector<int64_t> rows, int64_t height, Tensor value);  // InvalidArgument when they do not fit
+  // InvalidArgument when they do not fit
+  SelectedRows(std::vector<int64_t> rows, int64_t height, Tensor value);
 
   const std::vector<int64_t>& rows() const { return rows_; }
   int64_t height() const { return height_; }

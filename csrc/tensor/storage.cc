@@ -14,7 +14,8 @@ Ref<Storage> Storage::Make(Place place, size_t bytes) {
   return Ref<Storage>(s);
 }
 
-Ref<Storage> Storage::Foreign(Place place, void* data, size_t bytes, std::function<void()> release) {
+Ref<Storage> Storage::Foreign(Place place, void* data, size_t bytes,
+                              std::function<void()> release) {
   Storage* s = new (Pool<Storage>::Get()) Storage();
   s->data_ = data;
   s->bytes_ = bytes;

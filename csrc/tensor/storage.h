@@ -1,4 +1,5 @@
-// A counted block of bytes on a place. Tensors share it; who writes first makes sure to be its only owner.
+// A counted block of bytes on a place. Tensors share it; who writes first makes sure to be its only
+// owner.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@ namespace dygraph {
 class Storage : public RefCounted<Storage> {
  public:
   static Ref<Storage> Make(Place place, size_t bytes);  // ResourceExhausted when there is no memory
-  // Memory of somebody else (NumPy, DLPack): never written by us; `release` runs when the last tensor lets go.
+  // Memory of somebody else (NumPy, DLPack): never written by us; `release` runs when the last
+  // tensor lets go.
   static Ref<Storage> Foreign(Place place, void* data, size_t bytes, std::function<void()> release);
 
   void* data() const { return data_; }
@@ -21,7 +23,8 @@ class Storage : public RefCounted<Storage> {
   bool foreign() const { return release_ != nullptr; }
   bool writable() const { return unique() && !foreign(); }
 
-  // The same values in plain order, kept beside an NHWC block after its first restoring; a write drops it.
+  // The same values in plain order, kept beside an NHWC block after its first restoring; a write
+  // drops it.
   const Ref<Storage>& plain_twin() const { return plain_twin_; }
   void set_plain_twin(Ref<Storage> twin) { plain_twin_ = std::move(twin); }
 

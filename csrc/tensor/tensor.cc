@@ -1,14 +1,14 @@
 #include "tensor/tensor.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "platform/device_context.h"
 
 namespace dygraph {
 
 namespace {
-// [N, C, rest] <-> [N, rest, C]: both orders of a 4-D or 5-D tensor are one batched matrix transpose apart.
+// [N, C, rest] <-> [N, rest, C]: both orders of a 4-D or 5-D tensor are one batched matrix
+// transpose apart.
 template <class T>
 void TransposeBatches(const void* from, void* to, int64_t n, int64_t rows, int64_t cols) {
   constexpr int64_t kTile = 16;
@@ -33,8 +33,9 @@ const LoDLevels& Tensor::lod_levels() const {
 }
 
 void Tensor::FailRead(DType asked) const {
-  ENFORCE(data_, PreconditionNotMet, "the values of a tensor of shape ", dims_,
-          " were read, but it holds none. Only its shape was kept, or nothing has been written yet");
+  ENFORCE(
+      data_, PreconditionNotMet, "the values of a tensor of shape ", dims_,
+      " were read, but it holds none. Only its shape was kept, or nothing has been written yet");
   THROW(Type, "the element type must be ", asked, ", got ", dtype_, ". Convert with astype('",
         Name(asked), "')");
 }
@@ -101,8 +102,8 @@ Tensor Tensor::Reshaped(Dims dims) const {
   Tensor t = *this;
   t.lod_.reset();
   t.dims_ = std::move(dims);
-  ENFORCE(Numel(t.dims_) == numel_, InvalidArgument, "a reshape must keep the number of elements, got ",
-          dims_, " to ", t.dims_);
+  ENFORCE(Numel(t.dims_) == numel_, InvalidArgument,
+          "a reshape must keep the number of elements, got ", dims_, " to ", t.dims_);
   return t;
 }
 
@@ -192,6 +193,14 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   }
   out.Allocate(t.dims(), t.dtype(), t.place(), layout);
   out.SetLoD(t.lod_ref());
+  if (t.numel() == 0) return out;
+  if (t.place() != CPUPlace()) {  // the host transposes, and it cannot read a device's memory
+    DeviceContext& device = GetDeviceContext(t.place());
+    Tensor host(t.dims(), t.dtype(), CPUPlace(), t.layout());
+    device.CopyToHost(host.mutable_raw_data(), t.raw_data(), t.bytes());
+    device.CopyFromHost(out.mutable_raw_data(), ToLayout(host, layout).raw_data(), t.bytes());
+    return out;
+  }
   int64_t n = t.dim(0), channels = t.dim(1), area = Numel(t.dims(), 2, t.rank());
   bool to_last = layout == Layout::kNHWC;
   int64_t rows = to_last ? channels : area, cols = to_last ? area : channels;
@@ -207,8 +216,8 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
 }
 
 double Item(const Tensor& t) {
-  ENFORCE(t.numel() == 1, InvalidArgument, "only a tensor of one element converts to a number, got shape ",
-          t.dims());
+  ENFORCE(t.numel() == 1, InvalidArgument,
+          "only a tensor of one element converts to a number, got shape ", t.dims());
   return VisitDType(t.dtype(), [&](auto tag) {
     return static_cast<double>(*t.data<typename decltype(tag)::type>());
   });

@@ -1,5 +1,6 @@
 // An n-dimensional array: element type, shape, order in memory, shared storage, level of detail.
-// Value semantics: copying shares the storage, writing through mutable_data() first makes it our own.
+// Value semantics: copying shares the storage, writing through mutable_data() first makes it our
+// own.
 #pragma once
 
 #include "base/ref.h"
@@ -31,9 +32,9 @@ class Tensor {
   const LoD* lod() const { return lod_.get(); }
   const LoDLevels& lod_levels() const;  // empty for an ordinary tensor
   const Ref<Storage>& storage() const { return storage_; }
-  bool SharesStorageWith(const Tensor& other) const { return storage_ && storage_ == other.storage_; }
 
-  // Values in memory order (see layout()). Type error when T is not the dtype; PreconditionNotMet without data.
+  // Values in memory order (see layout()). Type error when T is not the dtype; PreconditionNotMet
+  // without data.
   template <class T>
   const T* data() const {
     CheckRead(DTypeOf<T>::value);
@@ -50,27 +51,33 @@ class Tensor {
 
   // A fresh block for this shape; drops the old storage and the LoD.
   void Allocate(Dims dims, DType dtype, Place place, Layout layout = Layout::kPlain);
-  // Shape and type without data: what a gradient that reads only a shape keeps, and variables of a program being built.
+  // Shape and type without data: what a gradient that reads only a shape keeps, and variables of a
+  // program being built.
   void SetMeta(Dims dims, DType dtype, Place place = CPUPlace(), Layout layout = Layout::kPlain);
   // Gives the shape set by SetMeta() a block of its own.
   void AllocateData(Place place, Layout layout = Layout::kPlain);
-  // Copies the data if anybody else holds the storage, so that writing in place is seen by us alone.
+  // Copies the data if anybody else holds the storage, so that writing in place is seen by us
+  // alone.
   void MakeWritable();
-  Tensor Meta() const;          // this shape and type, no data
+  Tensor Meta() const;               // this shape and type, no data
   Tensor Reshaped(Dims dims) const;  // same storage; needs plain order and equal numel
-  Tensor Rows(int64_t begin, int64_t end) const;  // leading-axis slice, same storage; needs plain order
-  Tensor Plain() const;         // itself, or its values restored to plain order (cached beside the storage)
-  Tensor Clone() const;         // own storage, same order
+  // leading-axis slice, same storage; needs plain order
+  Tensor Rows(int64_t begin, int64_t end) const;
+  // itself, or its values restored to plain order (cached beside the storage)
+  Tensor Plain() const;
+  Tensor Clone() const;  // own storage, same order
   void ShareStorage(Ref<Storage> storage, Dims dims, DType dtype, Layout layout = Layout::kPlain);
   // Takes `other`'s storage and order for this shape, which must have as many bytes.
   void ShareData(const Tensor& other);
   // Nobody else would see a write: the storage is ours alone, whole and our own memory.
   bool OwnsStorage() const {
-    return storage_ && storage_->writable() && data_ == storage_->data() && bytes() == storage_->bytes();
+    return storage_ && storage_->writable() && data_ == storage_->data() &&
+           bytes() == storage_->bytes();
   }
 
-  void SetLoD(Ref<LoD> lod) { lod_ = std::move(lod); }  // unchecked: the door checks what users give
-  void SetLoD(LoDLevels levels);                        // checked against the rows
+  // unchecked: the door checks what users give
+  void SetLoD(Ref<LoD> lod) { lod_ = std::move(lod); }
+  void SetLoD(LoDLevels levels);  // checked against the rows
   const Ref<LoD>& lod_ref() const { return lod_; }
 
  private:

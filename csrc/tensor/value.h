@@ -1,4 +1,4 @@
-// What a variable holds: a tensor, selected rows, or nothing yet. (The documents' C++ Variable, a holder of any type.)
+// What a variable holds: a tensor, selected rows, or nothing yet.
 #pragma once
 
 #include "tensor/selected_rows.h"

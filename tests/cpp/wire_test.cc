@@ -116,9 +116,8 @@ void TestLimits() {
   refuse_write("at most 1024 bytes, got 1025",
                [](ProgramDesc& p) { p.blocks[0].ops[0].type = std::string(1025, 'a'); });
   refuse_write("must be UTF-8", [](ProgramDesc& p) { p.blocks[0].ops[0].type = "\xff"; });
-  refuse_write("at most 16 dims are allowed, got 17", [](ProgramDesc& p) {
-    p.blocks[0].vars[0].type.lod_tensor->tensor.dims.resize(17);
-  });
+  refuse_write("at most 16 dims are allowed, got 17",
+               [](ProgramDesc& p) { p.blocks[0].vars[0].type.lod_tensor->tensor.dims.resize(17); });
   refuse_write("at most 10000 blocks", [](ProgramDesc& p) { p.blocks.resize(10001); });
 
   auto refuse_read = [](const std::string& text, const std::string& bytes) {

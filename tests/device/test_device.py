@@ -151,6 +151,21 @@ def test_copies_between_devices_and_host(library):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_channels_last_image_gets_plain_order_without_the_host_reading_the_device(library):
+    code = (
+        "from dygraph import _core; import numpy as np; _core.load_library(sys.argv[1])\n"
+        "a = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)\n"
+        "v = _core.to_layout(_core.to_variable(a), 'NHWC')\n"
+        "there = _core.to_place(v, _core.custom_place('FakeDevice', 0))\n"
+        "plain = _core.to_layout(there, 'NCHW')\n"
+        "assert plain.place == there.place and np.array_equal(plain.numpy(), a)\n"
+        "last = _core.to_layout(plain, 'NHWC')\n"
+        "assert _core.layout(last) == 'NHWC' and np.array_equal(last.numpy(), a)\n"
+    )
+    done = run(code, library)
+    assert done.returncode == 0, done.stderr
+
+
 def test_loading_twice_is_harmless_and_a_second_copy_is_told(library, tmp_path):
     copy = tmp_path / "copy.so"
     copy.write_bytes(Path(library).read_bytes())

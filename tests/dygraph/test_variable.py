@@ -372,3 +372,23 @@ class TestParameter:
             p = dygraph.Parameter(np.ones(2, "float32"))
             (p * p).backward()
             repr(p)
+
+
+@pytest.mark.parametrize("number", [2**70, 2**32 + 5, 99])
+def test_a_number_that_is_no_element_type(number):
+    with pytest.raises(ValueError, match="element type"):
+        dygraph.to_variable([1.0]).astype(number)
+
+
+def test_a_power_has_no_modulus():
+    with pytest.raises(TypeError):
+        pow(dygraph.to_variable([3.0]), 2, 5)
+
+
+@pytest.mark.parametrize("name", ["persistable", "stop_gradient"])
+def test_a_switch_cannot_be_deleted_or_ambiguous(name):
+    x = dygraph.to_variable([1.0])
+    with pytest.raises(AttributeError, match=f"{name} cannot be deleted"):
+        delattr(x, name)
+    with pytest.raises(ValueError, match="ambiguous"):
+        setattr(x, name, np.ones(2))

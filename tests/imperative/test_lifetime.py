@@ -261,3 +261,21 @@ def test_building_is_quick_enough():
     assert x.grad.item() == 20_001.0
     assert time.process_time() - start < 10
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0
+
+
+def test_threads_that_end_leave_nothing():
+    """Their free lists of small objects go with them."""
+    code = (
+        "import resource, threading\n"
+        "from dygraph import _core\n"
+        "def work():\n"
+        "    alive = [_core.to_variable(1.0) for _ in range(4000)]\n"
+        "def run(times):\n"
+        "    for _ in range(times):\n"
+        "        thread = threading.Thread(target=work); thread.start(); thread.join()\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = run(5)\n"
+        "print(run(50) - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 8 << 10  # KB; 50 kept lists take 50 MB

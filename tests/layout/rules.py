@@ -20,7 +20,6 @@ ROOMS = {
     "operators": {"op", "kernels", "base", "platform", "memory", "tensor"},
     "imperative": {"op", "tensor", "memory", "platform", "base"},
     "program": {"imperative", "op", "tensor", "memory", "platform", "base"},
-    "inference": {"program", "imperative", "op", "tensor", "memory", "platform", "base"},
     "python": None,
 }
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
