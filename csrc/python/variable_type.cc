@@ -450,7 +450,8 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
         InvalidArgument, "a gradient must have the shape and type of its variable, ",
         var.value().dims(), " of ", var.value().dtype(), ", got ", grad.value().dims(), " of ",
         grad.value().dtype());
-    var.SetGrad(Ref<Variable>(&grad));
+    // A variable that is its own gradient would keep itself alive.
+    var.SetGrad(&grad == &var ? var.Detach() : Ref<Variable>(&grad));
     Py_RETURN_NONE;
   });
   Py_XDECREF(done);

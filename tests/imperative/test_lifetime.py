@@ -95,6 +95,17 @@ def test_cycle_through_an_attribute_is_collected():
     assert _core.live_variables() == before
 
 
+def test_a_variable_as_its_own_gradient_does_not_live_for_ever():
+    gc.collect()
+    before = _core.live_variables()
+    x = var([1.0, 2.0])
+    x.grad = x
+    assert np.array_equal(x.grad.numpy(), [1.0, 2.0])
+    del x
+    gc.collect()
+    assert _core.live_variables() == before
+
+
 def test_cycle_through_an_attribute_of_a_gradient_is_collected():
     gc.collect()
     before = _core.live_variables()
