@@ -25,7 +25,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TORCH = "torch==2.13.0"
 THREADS = int(os.environ.get("DYGRAPH_BENCH_THREADS", "2"))
-SPREAD = 0.01  # seconds a measurement should last: long for the clock, short for a disturbance
+SPREAD = 0.02  # seconds a measurement should last: long for the clock, short for a disturbance
+# Idle OpenMP threads of the side that was just measured spin for some milliseconds before they
+# sleep, on a core that the other side needs: seconds to wait for that before a measurement.
+PAUSE = 0.02
 
 
 def peer_python():
@@ -100,9 +103,9 @@ class Side:
     def has(self, case):
         return case in self.ask()["cases"]
 
-    def run(self, case, number=1):
-        """Seconds for each of `number` repetitions, and what the case returned."""
-        answer = self.ask(case=case, number=number)
+    def run(self, case, number=1, warm=0):
+        """Seconds for each of `number` repetitions, after `warm` untimed ones, and their result."""
+        answer = self.ask(case=case, number=number, warm=warm)
         return answer["seconds"] / number, answer["value"]
 
     def time(self, case):
@@ -116,7 +119,9 @@ class Side:
                     break
                 number *= 4
             self.numbers[case] = max(1, round(number * SPREAD / max(seconds, 1e-9)))
-        return self.run(case, self.numbers[case])[0]
+        time.sleep(PAUSE)
+        number = self.numbers[case]
+        return self.run(case, number, warm=max(1, number // 10))[0]
 
     def close(self):
         self.process.stdin.close()
@@ -162,6 +167,8 @@ def serve(cases):
                     made[name] = cases[name]()
                 gc.collect()
                 gc.disable()
+                if command["warm"]:
+                    made[name](command["warm"])
                 start = time.perf_counter()
                 value = made[name](number)
                 answer = {"seconds": time.perf_counter() - start, "value": value}

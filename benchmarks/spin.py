@@ -2,7 +2,7 @@
 
     python benchmarks/spin.py
 
-The default in dygraph/__init__.py is the smallest count that costs nothing on a quiet machine.
+The default in dygraph/__init__.py costs nothing on a quiet machine and keeps the median beside a busy neighbour.
 """
 
 import os

@@ -11,10 +11,10 @@ array([4.])
 
 import os as _os
 
-# libgomp reads it when it loads. benchmarks/spin.py: enough spinning to bridge the gap between two kernels, little
-# enough to leave a busy neighbour its core.
+# libgomp reads it when it loads. Measured by benchmarks/spin.py: enough spinning to bridge the gap
+# between two kernels, little enough to leave a busy neighbour its core.
 if "OMP_WAIT_POLICY" not in _os.environ:
-    _os.environ.setdefault("GOMP_SPINCOUNT", "1500")
+    _os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from dygraph import (  # noqa: E402  # noqa: E402
     _core,

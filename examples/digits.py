@@ -117,7 +117,9 @@ def plot(losses, accuracies, predicted, labels):
     axes.imshow(counts, cmap="Blues")
     for (row, column), n in np.ndenumerate(counts):
         if n:
-            axes.text(column, row, n, ha="center", va="center", color="white" if n > 20 else "black")
+            axes.text(
+                column, row, n, ha="center", va="center", color="white" if n > 20 else "black"
+            )
     axes.set(xlabel="predicted digit", ylabel="true digit", xticks=range(10), yticks=range(10))
     figure.tight_layout()
     figure.savefig(OUT / "confusion_matrix.png", dpi=120)
@@ -143,7 +145,14 @@ def export_and_compare(model, images):
     traced.save_inference_model(str(folder))
     np.save(OUT / "images.npy", images)
     subprocess.run(
-        [sys.executable, "-c", RUN_EXPORTED, str(folder), str(OUT / "images.npy"), str(OUT / "logits.npy")],
+        [
+            sys.executable,
+            "-c",
+            RUN_EXPORTED,
+            str(folder),
+            str(OUT / "images.npy"),
+            str(OUT / "logits.npy"),
+        ],
         check=True,
     )
     return np.load(OUT / "logits.npy").tobytes() == expected.numpy().tobytes()
@@ -166,8 +175,12 @@ def main():
         print(f"test accuracy {accuracy:.4f} after {time.perf_counter() - start:.1f} s")
         plot(losses, accuracies, predicted, test_labels[:, 0])
         same = export_and_compare(model, test_images)
-    print(f"the exported program ran without its model; outputs {'bit-identical' if same else 'DIFFER'}")
-    print(f"figures and program are in {OUT.relative_to(Path.cwd()) if OUT.is_relative_to(Path.cwd()) else OUT}")
+    print(
+        f"the exported program ran without its model; outputs {'bit-identical' if same else 'DIFFER'}"
+    )
+    print(
+        f"figures and program are in {OUT.relative_to(Path.cwd()) if OUT.is_relative_to(Path.cwd()) else OUT}"
+    )
     return 0 if same and accuracy >= 0.98 else 1
 
 

@@ -41,9 +41,7 @@ class TestGaussianRandomShapeTensors(OpTest):
 
 def test_own_seed_and_errors():
     draw = _core.ops.gaussian_random
-    np.testing.assert_array_equal(
-        draw(shape=[9], seed=4).numpy(), draw(shape=[9], seed=4).numpy()
-    )
+    np.testing.assert_array_equal(draw(shape=[9], seed=4).numpy(), draw(shape=[9], seed=4).numpy())
     assert (draw(shape=[9], std=0.0, mean=3.0).numpy() == 3).all()
     with pytest.raises(ValueError, match="std must be at least 0"):
         draw(shape=[9], std=-1.0)

@@ -70,7 +70,10 @@ def test_sparse_gradient_is_the_rows_as_they_came():
 
 def test_large_dense_gradient_adds_repeated_rows():
     generator = np.random.RandomState(0)
-    ids, seed = generator.randint(0, 50, 3000), generator.randint(-9, 9, (3000, 33)).astype("float64")
+    ids, seed = (
+        generator.randint(0, 50, 3000),
+        generator.randint(-9, 9, (3000, 33)).astype("float64"),
+    )
     w = _core.to_variable(np.zeros((50, 33)))
     w.stop_gradient = False
     out = _core.ops.lookup_table_v2(w, _core.to_variable(ids))

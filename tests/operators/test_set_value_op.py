@@ -77,7 +77,9 @@ def test_value_that_is_the_input():
 def test_errors():
     x = _core.to_variable(np.zeros((3, 4)))
     box = {"axes": [0], "starts": [0], "ends": [1]}
-    with pytest.raises(ValueError, match=r"broadcast to the shape assigned to, \[1, 4\], got \[3\]"):
+    with pytest.raises(
+        ValueError, match=r"broadcast to the shape assigned to, \[1, 4\], got \[3\]"
+    ):
         _core.ops.set_value(x, _core.to_variable(np.zeros(3)), **box)
     with pytest.raises(TypeError, match="element type of Input"):
         _core.ops.set_value(x, _core.to_variable(np.zeros(4, "float32")), **box)

@@ -13,7 +13,11 @@ import pytest
 
 def run(code, timeout=60, **kwargs):
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=timeout, **kwargs
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        **kwargs,
     )
 
 
@@ -50,7 +54,9 @@ def test_ctrl_c_in_a_training_loop_leaves_a_usable_session():
             print("usable")
         """
     )
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.2)
     child.send_signal(signal.SIGINT)
@@ -77,7 +83,9 @@ def test_ctrl_c_answers_inside_a_long_backward():
         assert np.array_equal((x + x).numpy(), np.full((8, 8), 2, 'float32'))
         """
     )
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.1)
     child.send_signal(signal.SIGINT)
@@ -190,7 +198,10 @@ def test_import_order_with_other_libraries(other, first):
     imports = [f"import {other}", "import dygraph"]
     if first:
         imports.reverse()
-    check("\n".join(imports) + "\nimport numpy as np\nprint((dygraph.to_variable(np.ones(3)) + 1).numpy())")
+    check(
+        "\n".join(imports)
+        + "\nimport numpy as np\nprint((dygraph.to_variable(np.ones(3)) + 1).numpy())"
+    )
 
 
 def test_memory_error_tells_asked_and_in_use_and_the_session_goes_on():
