@@ -1,8 +1,10 @@
-"""How long OpenMP threads should spin between kernels: the step of a small MLP, quiet and with a busy neighbour.
+"""How long OpenMP threads should spin between kernels: the step of a small MLP, quiet and with a
+busy neighbour.
 
     python benchmarks/spin.py
 
-The default in dygraph/__init__.py costs nothing on a quiet machine and keeps the median beside a busy neighbour.
+The default in dygraph/__init__.py costs nothing on a quiet machine and keeps the median beside a
+busy neighbour.
 """
 
 import os

@@ -79,6 +79,7 @@ __all__ = [
     "int8", "matmul", "memory", "nn", "no_grad", "num_threads", "op_info", "op_names", "optimizer",
     "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
     "to_variable", "transpose", "uint8", "unique_name",
+    "load_library",
 ]  # fmt: skip
 
 __version__ = _core.__version__

@@ -1,7 +1,9 @@
 """Recognise handwritten digits: train a LeNet eagerly, export it, run it without its model.
 
-The data are the 1,797 scanned digits (8 x 8 grey values) that ship with scikit-learn. Takes a few seconds on two
-cores and writes to examples/out/: learning_curve.png, confusion_matrix.png and the exported program in digits_model/.
+The data are the 1,797 scanned digits (8 x 8 grey values) that ship with scikit-learn. Takes a
+few seconds on two
+cores and writes to examples/out/: learning_curve.png, confusion_matrix.png and the exported
+program in digits_model/.
 
     python examples/digits.py
 """
@@ -21,7 +23,8 @@ OUT = Path(__file__).resolve().parent / "out"
 
 
 class LeNet(dygraph.Layer):
-    """Two convolutions, each followed by max pooling, then two linear layers; after LeCun et al., 1998."""
+    """Two convolutions, each followed by max pooling, then two linear layers; after LeCun et
+    al., 1998."""
 
     def __init__(self):
         super().__init__()
@@ -50,7 +53,8 @@ def load_data(seed=0):
 
 
 def shifted(images, rng):
-    """The images moved by up to one pixel each way: a digit does not change when the scanner trembles."""
+    """The images moved by up to one pixel each way: a digit does not change when the scanner
+    trembles."""
     down, right = rng.integers(0, 3, 2)
     padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
     return padded[:, :, down : down + 8, right : right + 8]
@@ -70,7 +74,8 @@ def predict(model, images):
 
 
 def train(model, data, epochs, batch_size=64, learning_rate=4e-3):
-    """Returns the mean loss and the test accuracy of every epoch. The learning rate falls along a cosine."""
+    """Returns the mean loss and the test accuracy of every epoch. The learning rate falls along
+    a cosine."""
     from tqdm import tqdm
 
     train_images, test_images, train_labels, test_labels = data
@@ -125,7 +130,8 @@ def plot(losses, accuracies, predicted, labels):
     figure.savefig(OUT / "confusion_matrix.png", dpi=120)
 
 
-# What a process needs that has the exported files and nothing else: no model class, no Python source of it.
+# What a process needs that has the exported files and nothing else: no model class, no Python
+# source of it.
 RUN_EXPORTED = """
 import sys
 import numpy as np
@@ -175,12 +181,9 @@ def main():
         print(f"test accuracy {accuracy:.4f} after {time.perf_counter() - start:.1f} s")
         plot(losses, accuracies, predicted, test_labels[:, 0])
         same = export_and_compare(model, test_images)
-    print(
-        f"the exported program ran without its model; outputs {'bit-identical' if same else 'DIFFER'}"
-    )
-    print(
-        f"figures and program are in {OUT.relative_to(Path.cwd()) if OUT.is_relative_to(Path.cwd()) else OUT}"
-    )
+    verdict = "bit-identical" if same else "DIFFERENT"
+    print(f"the exported program ran without its model; outputs {verdict}")
+    print(f"figures and program are in {OUT}")
     return 0 if same and accuracy >= 0.98 else 1
 
 

@@ -1,4 +1,5 @@
-"""What the tests of optimizer operators share: steps over dense and sparse gradients, storage, wrong inputs."""
+"""What the tests of optimizer operators share: steps over dense and sparse gradients, storage,
+wrong inputs."""
 
 import numpy as np
 import pytest

@@ -108,7 +108,8 @@ def test_a_kernel_the_device_lacks_is_named(library):
 def test_an_operator_the_device_lacks_is_named(library):
     statement = (
         "z = _core.to_variable(np.zeros(2, np.float32)); "
-        "_core.run_op('elementwise_add_grad_grad', {'Out@GRAD': z, 'X': z, 'Y': z, 'X@GRAD@GRAD': z})"
+        "slots = ['Out@GRAD', 'X', 'Y', 'X@GRAD@GRAD']; "
+        "_core.run_op('elementwise_add_grad_grad', dict.fromkeys(slots, z))"
     )
     text = message(library, statement, "NotImplementedError")
     assert text.startswith("elementwise_add_grad_grad: ")

@@ -18,7 +18,8 @@ class TestGaussianRandom(OpTest):
         out = self.run_slots({}).arrays()["Out"]
         self.assertEqual((out.shape, out.dtype.name), ((40, 1000), self.dtype))
         z = (out.astype("float64") - 1) / 2
-        # Standard deviations for 40,000 numbers: 0.005, 0.007, 0.0027 of the share within one sigma.
+        # Standard deviations for 40,000 numbers: 0.005, 0.007, 0.0027 of the share within one
+        # sigma.
         self.assertLess(abs(z.mean()), 0.025)
         self.assertLess(abs(z.var() - 1), 0.035)
         self.assertLess(abs((np.abs(z) < 1).mean() - 0.6827), 0.012)

@@ -1,4 +1,5 @@
-"""What a process may rely on: interrupts, forks, threads, exits, and an import that does nothing but import."""
+"""What a process may rely on: interrupts, forks, threads, exits, and an import that does nothing
+but import."""
 
 import os
 import signal
@@ -240,12 +241,14 @@ def test_same_bits_for_any_thread_count():
     import numpy as np, dygraph, hashlib
     rng = np.random.default_rng(0)
     dygraph.set_flags({'FLAGS_kernel_library': 'plain'})
-    w = dygraph.to_variable(rng.standard_normal((300, 200)).astype('float32')); w.stop_gradient = False
+    w = dygraph.to_variable(rng.standard_normal((300, 200)).astype('float32'))
+    w.stop_gradient = False
     x = dygraph.to_variable(rng.standard_normal((500, 300)).astype('float32'))
     h = dygraph.functional.softmax(x @ w)
     loss = dygraph.functional.mean(h * h)
     loss.backward()
-    print(hashlib.md5(h.numpy().tobytes() + w.grad.numpy().tobytes() + loss.numpy().tobytes()).hexdigest())
+    results = [h, w.grad, loss]
+    print(hashlib.md5(b''.join(v.numpy().tobytes() for v in results)).hexdigest())
     """
     digests = {check(code, env={**os.environ, "OMP_NUM_THREADS": str(n)}) for n in (1, 2, 4)}
     assert len(digests) == 1
@@ -286,7 +289,8 @@ def test_numbers_of_a_seed_are_the_same_in_a_new_process():
     code = """
     import dygraph
     with dygraph.guard(seed=7):
-        print(dygraph.functional.gaussian_random(shape=[4], dtype='float64').numpy().tobytes().hex())
+        numbers = dygraph.functional.gaussian_random(shape=[4], dtype='float64')
+        print(numbers.numpy().tobytes().hex())
     """
     first, second = check(code), check(code)
     assert first == second
