@@ -1,4 +1,5 @@
 
+#include "kernels/integer.h"
 #include "operators/elementwise.h"
 
 namespace dygraph::elementwise {
@@ -19,7 +20,7 @@ template <class T>
 struct AddKernel {
   static void Compute(KernelContext& ctx) {
     Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [](T a, T b) { return static_cast<T>(a + b); });
+                [](T a, T b) { return kernels::Plus(a, b); });
   }
 };
 

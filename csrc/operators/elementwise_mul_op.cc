@@ -1,3 +1,4 @@
+#include "kernels/integer.h"
 #include "operators/elementwise.h"
 
 namespace dygraph::elementwise {
@@ -21,7 +22,7 @@ template <class T>
 struct MulKernel {
   static void Compute(KernelContext& ctx) {
     Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
-                [](T a, T b) { return static_cast<T>(a * b); });
+                [](T a, T b) { return kernels::Times(a, b); });
   }
 };
 

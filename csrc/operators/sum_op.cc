@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "kernels/elementwise.h"
+#include "kernels/integer.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -92,7 +93,7 @@ struct SumKernel {
     size_t next = 1;
     if (terms.size() > 1 && terms[0]->is_tensor() && terms[1]->is_tensor()) {
       kernels::Zip(terms[0]->tensor().data<T>(), terms[1]->tensor().data<T>(), y, n,
-                   [](T a, T b) { return static_cast<T>(a + b); });
+                   [](T a, T b) { return kernels::Plus(a, b); });
       next = 2;
     } else if (terms[0]->is_rows()) {
       kernels::Fill(y, n, T(0));
@@ -103,7 +104,7 @@ struct SumKernel {
     for (; next < terms.size(); ++next) {
       if (terms[next]->is_tensor()) {
         kernels::Zip(static_cast<const T*>(y), terms[next]->tensor().data<T>(), y, n,
-                     [](T a, T b) { return static_cast<T>(a + b); });
+                     [](T a, T b) { return kernels::Plus(a, b); });
         continue;
       }
       const SelectedRows& r = terms[next]->rows();

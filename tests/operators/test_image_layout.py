@@ -87,6 +87,7 @@ def resident():
         return int(f.read().split()[1]) * 4096
 
 
+@pytest.mark.slow
 def test_memory_is_flat_over_many_shapes():
     """The ready primitives are bounded in number."""
 
