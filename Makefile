@@ -44,9 +44,10 @@ test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 	$(call run_pytest_in,build/plain,)
 
 # CPython's own memory is not ours to check: no leak report there, and its allocator steps aside.
+# A crash stays a crash (handle_segv=0): one test provokes one.
 sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	$(call run_ctest,build/sanitize)
-	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
 
 bench: $(STAMPS)/package-examples
