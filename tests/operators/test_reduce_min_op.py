@@ -4,57 +4,9 @@ import numpy as np
 import pytest
 
 from dygraph import _core
-from op_test import OpTest, rand
+from reduce_case import reduce_cases
 
-
-class TestReduceMin(OpTest):
-    def setUp(self):
-        self.op_type = "reduce_min"
-        self.inputs = {"X": rand(3, 4)}
-        self.attrs = {}
-
-    def reference(self, inputs, attrs):
-        axes = tuple(attrs.get("dim", [0])) or None
-        if attrs.get("reduce_all", False):
-            axes = None
-        keep = attrs.get("keep_dim", False)
-        return {"Out": np.asarray(np.min(inputs["X"], axis=axes, keepdims=keep))}
-
-    def test_check_output(self):
-        self.check_output()
-
-    def test_check_grad(self):
-        self.check_grad(["X"], "Out")
-
-
-class TestReduceMinLastAxis(TestReduceMin):
-    def setUp(self):
-        self.op_type = "reduce_min"
-        self.inputs = {"X": rand(2, 3, 4)}
-        self.attrs = {"dim": [-1]}
-
-
-class TestReduceMinOuterAxesKept(TestReduceMin):
-    def setUp(self):
-        self.op_type = "reduce_min"
-        self.inputs = {"X": rand(2, 3, 2, 2)}
-        self.attrs = {"dim": [2, 0], "keep_dim": True}
-
-
-class TestReduceMinAll(TestReduceMin):
-    def setUp(self):
-        self.op_type = "reduce_min"
-        self.inputs = {"X": rand(2, 3)}
-        self.attrs = {"reduce_all": True}
-
-
-class TestReduceMinEmptyList(TestReduceMin):
-    """An empty list of axes means all."""
-
-    def setUp(self):
-        self.op_type = "reduce_min"
-        self.inputs = {"X": rand(2, 3)}
-        self.attrs = {"dim": []}
+globals().update(reduce_cases("reduce_min", np.min))
 
 
 def reduce(x, **attrs):
