@@ -69,18 +69,71 @@ from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
+from dygraph.watch import detect_anomaly  # noqa: E402
 
 __all__ = [
-    "BatchNorm", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Conv2D", "Dropout", "Embedding",
-    "Function", "Layer", "LayerList", "Linear", "ParamAttr", "Parameter", "ParameterList", "Place",
-    "Pool2D", "PyLayer", "Sequential", "Variable", "bfloat16", "bool_", "clip", "dtype",
-    "enable_grad", "errors", "explain", "float16", "float32", "float64", "functional", "get_flags",
-    "grad", "grad_enabled", "guard", "in_dygraph_mode", "initializer", "int16", "int32", "int64",
-    "int8", "matmul", "memory", "nn", "no_grad", "num_threads", "op_info", "op_names", "optimizer",
-    "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
-    "to_variable", "transpose", "uint8", "unique_name",
+    "BatchNorm",
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "Conv2D",
+    "Dropout",
+    "Embedding",
+    "Function",
+    "Layer",
+    "LayerList",
+    "Linear",
+    "ParamAttr",
+    "Parameter",
+    "ParameterList",
+    "Place",
+    "Pool2D",
+    "PyLayer",
+    "Sequential",
+    "Variable",
+    "bfloat16",
+    "bool_",
+    "clip",
+    "detect_anomaly",
+    "dtype",
+    "enable_grad",
+    "errors",
+    "explain",
+    "float16",
+    "float32",
+    "float64",
+    "functional",
+    "get_flags",
+    "grad",
+    "grad_enabled",
+    "guard",
+    "in_dygraph_mode",
+    "initializer",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
     "load_library",
-]  # fmt: skip
+    "matmul",
+    "memory",
+    "nn",
+    "no_grad",
+    "num_threads",
+    "op_info",
+    "op_names",
+    "optimizer",
+    "regularizer",
+    "reshape",
+    "run_op",
+    "saved",
+    "seed",
+    "set_flags",
+    "set_num_threads",
+    "to_variable",
+    "transpose",
+    "uint8",
+    "unique_name",
+]
 
 __version__ = _core.__version__
 
@@ -91,7 +144,13 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("jit", "static")
+_LAZY = ("autograd", "drawing", "gradient_check", "jit", "profiler", "static")
+# Names of modules that load when first asked for.
+_LAZY_NAMES = {
+    "check_grad": "gradient_check",
+    "draw": "drawing",
+    "recompute": "autograd",
+}
 
 
 def __getattr__(name):
@@ -100,6 +159,8 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(__getattr__(_LAZY_NAMES[name]), name)
     if name in functional.__all__:
         return getattr(functional, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
@@ -107,4 +168,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *functional.__all__, *_LAZY})
+    return sorted({*globals(), *functional.__all__, *_LAZY, *_LAZY_NAMES})
