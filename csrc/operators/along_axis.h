@@ -21,9 +21,8 @@ inline Dims AlongDims(const Dims& x, const Dims& index, int axis, const char* x_
   for (int i = 0; i < x.rank(); ++i) {
     if (i == axis || !BothKnown(x[i], index[i])) continue;
     if (index[i] == 1) shape[i] = x[i];
-    ENFORCE(shape[i] == x[i], InvalidArgument,
-            "Index must have the sizes of ", x_name, " ", x, ", or 1, but along axis ", axis,
-            ", got ", index);
+    ENFORCE(shape[i] == x[i], InvalidArgument, "Index must have the sizes of ", x_name, " ", x,
+            ", or 1, but along axis ", axis, ", got ", index);
   }
   return shape;
 }

@@ -43,7 +43,8 @@ inline kernels::RowShape RowsOf(const Dims& x, int axis) {
 inline void Take(KernelContext& ctx, int64_t axis_number) {
   const Tensor& x = ctx.In(kX);
   int axis = NormalizeAxis(axis_number, x.rank());
-  IndexList list = CheckedIndices(ctx.In(kIndex), "Index", x.dim(axis), "the size of the axis of X");
+  IndexList list =
+      CheckedIndices(ctx.In(kIndex), "Index", x.dim(axis), "the size of the axis of X");
   kernels::TakeRows(RowsOf(x.dims(), axis), x.raw_data(), list.data, list.size,
                     ctx.Out(kOut).mutable_raw_data(), SizeOf(x.dtype()));
 }
@@ -73,15 +74,15 @@ inline void InferGradShape(InferContext& ctx) {
 // Slots, shape and gradient; the caller adds comment and attributes. `type` is the forward's name.
 inline OpDef& DefineSlots(OpDef& op) {
   return op.Input(kX, "X", "at least one axis")
-      .Input(kIndex, "Index",
-             "[n], [n, 1] or [], int32 or int64; negative ones count from the end")
+      .Input(kIndex, "Index", "[n], [n, 1] or [], int32 or int64; negative ones count from the end")
       .Output(kOut, "Out", "shape of X with n for the size of the axis; without the axis for []")
       .KernelDTypeOf(kX)
       .MixedDTypes();
 }
 inline OpDef& DefineGradSlots(OpDef& op, const char* forward) {
   return op
-      .Comment("X@GRAD = 0, and then X@GRAD[Index[i]] += Out@GRAD[i] along the axis, in order of i.")
+      .Comment(
+          "X@GRAD = 0, and then X@GRAD[Index[i]] += Out@GRAD[i] along the axis, in order of i.")
       .Input(grad::kX, "X", "its shape")
       .Input(grad::kIndex, "Index", "as in the forward call")
       .Input(grad::kOutGrad, "Out@GRAD", "shape of Out")

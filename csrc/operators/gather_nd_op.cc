@@ -10,8 +10,9 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineGatherNd(OpDef& op) {
-  op.Comment("Out[i...] = X[Index[i..., 0], ..., Index[i..., k - 1]]: k numbers address a slice of "
-             "the first k axes of X. Gradients of a slice taken more than once add up.")
+  op.Comment(
+        "Out[i...] = X[Index[i..., 0], ..., Index[i..., k - 1]]: k numbers address a slice of "
+        "the first k axes of X. Gradients of a slice taken more than once add up.")
       .Input(kX, "X", "at least k axes")
       .Input(kIndex, "Index", "[..., k], int32 or int64; negative ones count from the end")
       .Output(kOut, "Out", "the leading axes of Index and the axes of X after the first k")

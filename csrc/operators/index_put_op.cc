@@ -83,10 +83,11 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineIndexPut(OpDef& op) {
-  op.Comment("out = x, and then out[indices[0], indices[1], ...] = value, as in NumPy: the indices "
-             "address the first axes of x and broadcast together, value broadcasts to what they "
-             "address. Of an element written more than once the last value stays, and only that "
-             "one gets a gradient; with accumulate all are added.")
+  op.Comment(
+        "out = x, and then out[indices[0], indices[1], ...] = value, as in NumPy: the indices "
+        "address the first axes of x and broadcast together, value broadcasts to what they "
+        "address. Of an element written more than once the last value stays, and only that "
+        "one gets a gradient; with accumulate all are added.")
       .Input(kX, "x", "at least as many axes as indices")
       .Input(kIndices, "indices", "int32 or int64; negative ones count from the end", kDuplicable)
       .Input(kValue, "value", "broadcasts to the shape of the indices and the other axes of x")
@@ -149,9 +150,10 @@ void InferGradShape(InferContext& ctx) {
 }
 
 void DefineIndexPutGrad(OpDef& op) {
-  op.Comment("x@GRAD = out@GRAD, without accumulate 0 where the value was written; value@GRAD = "
-             "out@GRAD there, summed over the axes along which the value was broadcast, without "
-             "accumulate 0 for values that were overwritten.")
+  op.Comment(
+        "x@GRAD = out@GRAD, without accumulate 0 where the value was written; value@GRAD = "
+        "out@GRAD there, summed over the axes along which the value was broadcast, without "
+        "accumulate 0 for values that were overwritten.")
       .Input(kIndices, "indices", "as in the forward call", kDuplicable)
       .Input(kValue, "value", "its shape")
       .Input(kOutGrad, "out@GRAD", "shape of x")

@@ -15,8 +15,9 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineIndexSample(OpDef& op) {
-  op.Comment("Out[i, j] = X[i, Index[i, j]]: from each row its own elements. Gradients of an "
-             "element taken more than once add up.")
+  op.Comment(
+        "Out[i, j] = X[i, Index[i, j]]: from each row its own elements. Gradients of an "
+        "element taken more than once add up.")
       .Input(kX, "X", "[rows, n]")
       .Input(kIndex, "Index", "[rows, m], int32 or int64; negative ones count from the end")
       .Output(kOut, "Out", "shape of Index")

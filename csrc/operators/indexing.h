@@ -38,8 +38,8 @@ inline IndexList CheckedIndices(const Tensor& t, const char* slot, int64_t bound
   list.data = list.copy.data();
   for (int64_t i = 0; i < list.size; ++i) {
     int64_t& v = list.copy[i];
-    ENFORCE(v >= least && v < bound, OutOfRange, slot, " must lie in [", least, ", ", bound,
-            "), ", what, ", got ", v, " at position ", i);
+    ENFORCE(v >= least && v < bound, OutOfRange, slot, " must lie in [", least, ", ", bound, "), ",
+            what, ", got ", v, " at position ", i);
     if (v < 0) v += bound;
   }
   return list;
@@ -122,8 +122,7 @@ inline void TakeWritten(const kernels::RowShape& shape, const Tensor& g, const i
   std::vector<bool> lost = Overwritten(rows, n, shape.height);
   int64_t bytes = shape.width * static_cast<int64_t>(size);
   for (int64_t i = 0; i < n; ++i) {
-    if (lost[i])
-      std::memset(static_cast<char*>(values->mutable_raw_data()) + i * bytes, 0, bytes);
+    if (lost[i]) std::memset(static_cast<char*>(values->mutable_raw_data()) + i * bytes, 0, bytes);
   }
 }
 

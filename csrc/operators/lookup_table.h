@@ -90,14 +90,14 @@ inline void InferVarType(InferContext& ctx) {
 }
 
 inline void InferGradShape(InferContext& ctx) {
-  if (!ctx.attrs<LookupTableAttrs>().is_sparse)
-    ctx.SetOutput(kWGrad, ctx.dims(kW), ctx.dtype(kW));
+  if (!ctx.attrs<LookupTableAttrs>().is_sparse) ctx.SetOutput(kWGrad, ctx.dims(kW), ctx.dtype(kW));
 }
 
 inline OpDef& DefineSlots(OpDef& op, const char* forward) {
   return op
       .Comment(
-          "W@GRAD[id] = the sum of the rows of Out@GRAD where Ids is id, padding_idx left out. With "
+          "W@GRAD[id] = the sum of the rows of Out@GRAD where Ids is id, padding_idx left out. "
+          "With "
           "is_sparse W@GRAD is selected rows: the ids and the rows of Out@GRAD as they are.")
       .Input(kW, "W", "its shape")
       .Input(kIds, "Ids", "int32 or int64, in [0, height)")

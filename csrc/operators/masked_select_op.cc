@@ -35,9 +35,8 @@ void DefineMaskedSelect(OpDef& op) {
       .Input(kX, "X", "any shape")
       .Input(kMask, "Mask", "shape of X, bool")
       .Output(kY, "Y", "[number of true elements]")
-      .Shape([](InferContext& ctx) {
-        ctx.SetOutput(kY, {CountTrue(ctx, kX, kMask)}, ctx.dtype(kX));
-      })
+      .Shape(
+          [](InferContext& ctx) { ctx.SetOutput(kY, {CountTrue(ctx, kX, kMask)}, ctx.dtype(kX)); })
       .KernelDTypeOf(kX)
       .MixedDTypes()
       .Grad([](GradBuilder& g) {

@@ -46,9 +46,10 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefinePutAlongAxis(OpDef& op) {
-  op.Comment("Result = Input, but elements addressed by their number along the axis, as in "
-             "numpy.put_along_axis, take Value ('assign': the last one stays, and only that one "
-             "gets a gradient), or Value is added to them ('add') or multiplied in ('mul').")
+  op.Comment(
+        "Result = Input, but elements addressed by their number along the axis, as in "
+        "numpy.put_along_axis, take Value ('assign': the last one stays, and only that one "
+        "gets a gradient), or Value is added to them ('add') or multiplied in ('mul').")
       .Input(kInput, "Input", "at least one axis")
       .Input(kIndex, "Index",
              "sizes of Input but along Axis; int32 or int64; negative ones count from the end")
@@ -120,8 +121,9 @@ void InferGradShape(InferContext& ctx) {
 }
 
 void DefinePutAlongAxisGrad(OpDef& op) {
-  op.Comment("Input@GRAD = Result@GRAD, 0 where Input was written over, times the values where "
-             "they were multiplied in. Value@GRAD = Result@GRAD there, times the other factors.")
+  op.Comment(
+        "Input@GRAD = Result@GRAD, 0 where Input was written over, times the values where "
+        "they were multiplied in. Value@GRAD = Result@GRAD there, times the other factors.")
       .Input(kInput, "Input", "for 'mul'; else its shape")
       .Input(kIndex, "Index", "as in the forward call")
       .Input(kValue, "Value", "for 'mul'; else its shape")

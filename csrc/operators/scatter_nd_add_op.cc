@@ -13,8 +13,9 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineScatterNdAdd(OpDef& op) {
-  op.Comment("Out = X, and then Out[Index[i..., 0], ..., Index[i..., k - 1]] += Updates[i...], in "
-             "order; slices that repeat add up.")
+  op.Comment(
+        "Out = X, and then Out[Index[i..., 0], ..., Index[i..., k - 1]] += Updates[i...], in "
+        "order; slices that repeat add up.")
       .Input(kX, "X", "at least k axes")
       .Input(kIndex, "Index", "[..., k], int32 or int64; negative ones count from the end")
       .Input(kUpdates, "Updates", "the leading axes of Index and the axes of X after the first k")

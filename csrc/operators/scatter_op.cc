@@ -82,8 +82,9 @@ void InferGradShape(InferContext& ctx) {
 }
 
 void DefineScatterGrad(OpDef& op) {
-  op.Comment("X@GRAD = Out@GRAD with 0 in the rows Ids; Updates@GRAD = the rows Ids of Out@GRAD, "
-             "with overwrite 0 for updates that were overwritten.")
+  op.Comment(
+        "X@GRAD = Out@GRAD with 0 in the rows Ids; Updates@GRAD = the rows Ids of Out@GRAD, "
+        "with overwrite 0 for updates that were overwritten.")
       .Input(kIds, "Ids", "[n] or [n, 1]")
       .Input(kUpdates, "Updates", "its shape")
       .Input(kOutGrad, "Out@GRAD", "shape of X")

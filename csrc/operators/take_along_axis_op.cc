@@ -21,12 +21,14 @@ void InferShape(InferContext& ctx) {
 }
 
 void DefineTakeAlongAxis(OpDef& op) {
-  op.Comment("Result[i, j, k] = Input[i, Index[i, j, k], k], here for Axis 1: elements by their "
-             "number along the axis, as numpy.take_along_axis. Gradients of an element taken more "
-             "than once add up.")
+  op.Comment(
+        "Result[i, j, k] = Input[i, Index[i, j, k], k], here for Axis 1: elements by their "
+        "number along the axis, as numpy.take_along_axis. Gradients of an element taken more "
+        "than once add up.")
       .Input(kInput, "Input", "at least one axis")
-      .Input(kIndex, "Index",
-             "axes of Input, each of its size or 1 but along Axis; negative ones count from the end")
+      .Input(
+          kIndex, "Index",
+          "axes of Input, each of its size or 1 but along Axis; negative ones count from the end")
       .Output(kResult, "Result", "shape of Input with the size of Index along Axis")
       .Attr(&TakeAlongAxisAttrs::axis, "Axis", "the axis to take along")
       .Shape(InferShape)

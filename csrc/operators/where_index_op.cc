@@ -17,15 +17,15 @@ void InferShape(InferContext& ctx) {
   const Tensor& t = ctx.value(kCondition).tensor();
   int64_t count = -1;
   if (ctx.runtime() && t.has_data()) {
-    count = VisitDType(t.dtype(), [&](auto tag) {
-      return CountNonzero<typename decltype(tag)::type>(t);
-    });
+    count = VisitDType(t.dtype(),
+                       [&](auto tag) { return CountNonzero<typename decltype(tag)::type>(t); });
   }
   ctx.SetOutput(kOut, {count, t.rank()}, DType::kInt64);
 }
 
 void DefineWhereIndex(OpDef& op) {
-  op.Comment("Out = the positions of the elements of Condition that are not 0, one a row, in order.")
+  op.Comment(
+        "Out = the positions of the elements of Condition that are not 0, one a row, in order.")
       .Input(kCondition, "Condition", "any shape; a NaN is not 0")
       .Output(kOut, "Out", "[number of such elements, number of axes], int64")
       .Shape(InferShape)

@@ -40,8 +40,9 @@ Tensor Repeated(const Tensor& t, const Dims& shape) {
 }
 
 void DefineWhere(OpDef& op) {
-  op.Comment("Out = X where Condition is true, else Y, elementwise; the three broadcast as in "
-             "NumPy.")
+  op.Comment(
+        "Out = X where Condition is true, else Y, elementwise; the three broadcast as in "
+        "NumPy.")
       .Input(kCondition, "Condition", "bool")
       .Input(kX, "X", "broadcasts with the others")
       .Input(kY, "Y", "broadcasts with the others; type of X")
@@ -83,8 +84,9 @@ void InferGradShape(InferContext& ctx) {
 }
 
 void DefineWhereGrad(OpDef& op) {
-  op.Comment("X@GRAD = Out@GRAD where Condition is true, else 0, Y@GRAD the rest; each summed over "
-             "the axes along which it was broadcast.")
+  op.Comment(
+        "X@GRAD = Out@GRAD where Condition is true, else 0, Y@GRAD the rest; each summed over "
+        "the axes along which it was broadcast.")
       .Input(kCondition, "Condition", "bool")
       .Input(kX, "X", "its shape")
       .Input(kY, "Y", "its shape")
