@@ -68,6 +68,14 @@ from dygraph.param_attr import ParamAttr  # noqa: E402
 from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
+from dygraph.saving import (  # noqa: E402
+    load,
+    load_dygraph,
+    load_fluid_params,
+    save,
+    save_dygraph,
+    save_fluid_params,
+)
 from dygraph.variable import Parameter  # noqa: E402
 
 __all__ = [
@@ -80,6 +88,7 @@ __all__ = [
     "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
     "to_variable", "transpose", "uint8", "unique_name",
     "load_library",
+    "load", "load_dygraph", "load_fluid_params", "save", "save_dygraph", "save_fluid_params",
 ]  # fmt: skip
 
 __version__ = _core.__version__
@@ -91,7 +100,7 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("jit", "static")
+_LAZY = ("checkpoint", "jit", "static")
 
 
 def __getattr__(name):
