@@ -71,70 +71,6 @@ from dygraph.saved import saved  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
 from dygraph.watch import detect_anomaly  # noqa: E402
 
-__all__ = [
-    "BatchNorm",
-    "CPUPlace",
-    "CUDAPinnedPlace",
-    "CUDAPlace",
-    "Conv2D",
-    "Dropout",
-    "Embedding",
-    "Function",
-    "Layer",
-    "LayerList",
-    "Linear",
-    "ParamAttr",
-    "Parameter",
-    "ParameterList",
-    "Place",
-    "Pool2D",
-    "PyLayer",
-    "Sequential",
-    "Variable",
-    "bfloat16",
-    "bool_",
-    "clip",
-    "detect_anomaly",
-    "dtype",
-    "enable_grad",
-    "errors",
-    "explain",
-    "float16",
-    "float32",
-    "float64",
-    "functional",
-    "get_flags",
-    "grad",
-    "grad_enabled",
-    "guard",
-    "in_dygraph_mode",
-    "initializer",
-    "int16",
-    "int32",
-    "int64",
-    "int8",
-    "load_library",
-    "matmul",
-    "memory",
-    "nn",
-    "no_grad",
-    "num_threads",
-    "op_info",
-    "op_names",
-    "optimizer",
-    "regularizer",
-    "reshape",
-    "run_op",
-    "saved",
-    "seed",
-    "set_flags",
-    "set_num_threads",
-    "to_variable",
-    "transpose",
-    "uint8",
-    "unique_name",
-]
-
 __version__ = _core.__version__
 
 _flags.warn_about_environment()
@@ -144,12 +80,27 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("autograd", "drawing", "gradient_check", "jit", "profiler", "static")
-# Names of modules that load when first asked for.
+# Modules that load when they are first asked for, and names that stand for one of theirs.
+_LAZY = (
+    "autograd",
+    "checkpoint",
+    "drawing",
+    "gradient_check",
+    "jit",
+    "profiler",
+    "saving",
+    "static",
+)
 _LAZY_NAMES = {
     "check_grad": "gradient_check",
     "draw": "drawing",
+    "load": "saving",
+    "load_dygraph": "saving",
+    "load_fluid_params": "saving",
     "recompute": "autograd",
+    "save": "saving",
+    "save_dygraph": "saving",
+    "save_fluid_params": "saving",
 }
 
 
@@ -169,3 +120,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted({*globals(), *functional.__all__, *_LAZY, *_LAZY_NAMES})
+
+
+__all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])
