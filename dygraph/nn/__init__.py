@@ -3,9 +3,46 @@
 from dygraph.nn.activation import ReLU, Sigmoid, Softmax, Tanh
 from dygraph.nn.common import Dropout, Embedding, Linear
 from dygraph.nn.containers import LayerList, ParameterList, Sequential
-from dygraph.nn.conv import Conv2D, Pool2D
+from dygraph.nn.conv import (
+    Conv1D,
+    Conv1DTranspose,
+    Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Conv3DTranspose,
+    Pool2D,
+)
 from dygraph.nn.layer import Layer
-from dygraph.nn.norm import BatchNorm
+from dygraph.nn.norm import (
+    BatchNorm,
+    BatchNorm1D,
+    BatchNorm2D,
+    BatchNorm3D,
+    GroupNorm,
+    InstanceNorm,
+    InstanceNorm1D,
+    InstanceNorm2D,
+    InstanceNorm3D,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+    SpectralNorm,
+)
+from dygraph.nn.pooling import (
+    AdaptiveAvgPool1D,
+    AdaptiveAvgPool2D,
+    AdaptiveAvgPool3D,
+    AdaptiveMaxPool1D,
+    AdaptiveMaxPool2D,
+    AdaptiveMaxPool3D,
+    AvgPool1D,
+    AvgPool2D,
+    AvgPool3D,
+    MaxPool1D,
+    MaxPool2D,
+    MaxPool3D,
+    MaxUnPool2D,
+)
 
 __all__ = [
     "BatchNorm",
@@ -22,4 +59,34 @@ __all__ = [
     "Sigmoid",
     "Softmax",
     "Tanh",
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "AdaptiveAvgPool1D",
+    "AdaptiveAvgPool2D",
+    "AdaptiveAvgPool3D",
+    "AdaptiveMaxPool1D",
+    "AdaptiveMaxPool2D",
+    "AdaptiveMaxPool3D",
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+    "MaxUnPool2D",
+    "BatchNorm1D",
+    "BatchNorm2D",
+    "BatchNorm3D",
+    "GroupNorm",
+    "InstanceNorm",
+    "InstanceNorm1D",
+    "InstanceNorm2D",
+    "InstanceNorm3D",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "RMSNorm",
+    "SpectralNorm",
 ]
