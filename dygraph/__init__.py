@@ -87,6 +87,7 @@ _LAZY = (
     "drawing",
     "gradient_check",
     "jit",
+    "model_summary",
     "profiler",
     "saving",
     "static",
@@ -101,25 +102,27 @@ _LAZY_NAMES = {
     "save": "saving",
     "save_dygraph": "saving",
     "save_fluid_params": "saving",
+    "summary": "model_summary",
 }
 
 
 def __getattr__(name):
-    """Operators stand at the top as well; programs load when they are first asked for."""
+    """Layers and operators stand at the top as well; rare modules load when first asked for."""
     if name in _LAZY:
         import importlib
 
         return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
-    if name in functional.__all__:
-        return getattr(functional, name)
+    for module in (nn, functional):
+        if name in module.__all__:
+            return getattr(module, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 
 def __dir__():
-    return sorted({*globals(), *functional.__all__, *_LAZY, *_LAZY_NAMES})
+    return sorted({*globals(), *nn.__all__, *functional.__all__, *_LAZY, *_LAZY_NAMES})
 
 
 __all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])
