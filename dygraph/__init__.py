@@ -100,7 +100,7 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("checkpoint", "jit", "static")
+_LAZY = ("checkpoint", "io", "jit", "static")
 
 
 def __getattr__(name):
