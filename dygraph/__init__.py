@@ -51,6 +51,11 @@ from dygraph._core import (  # noqa: E402
 )
 from dygraph.base import grad, guard, in_dygraph_mode, seed, to_variable  # noqa: E402
 from dygraph.custom import Function, PyLayer  # noqa: E402
+from dygraph.data_feeder import (  # noqa: E402
+    DataFeeder,
+    create_lod_tensor,
+    create_random_int_lodtensor,
+)
 from dygraph.flags import get_flags, set_flags  # noqa: E402
 from dygraph.nn import (  # noqa: E402
     BatchNorm,
@@ -88,6 +93,7 @@ __all__ = [
     "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
     "to_variable", "transpose", "uint8", "unique_name",
     "load_library",
+    "DataFeeder", "create_lod_tensor", "create_random_int_lodtensor",
     "load", "load_dygraph", "load_fluid_params", "save", "save_dygraph", "save_fluid_params",
 ]  # fmt: skip
 
@@ -100,7 +106,7 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("checkpoint", "io", "jit", "static")
+_LAZY = ("checkpoint", "dataset", "io", "jit", "reader", "static")
 
 
 def __getattr__(name):

@@ -24,11 +24,25 @@ from dygraph.io.sampler import (
     WeightedRandomSampler,
 )
 from dygraph.io.worker import WorkerInfo, get_worker_info, sample_rng
+from dygraph.reader import (
+    ComposeNotAligned,
+    batch,
+    buffered,
+    cache,
+    chain,
+    compose,
+    firstn,
+    map_readers,
+    multiprocess_reader,
+    shuffle,
+    xmap_readers,
+)
 
 default_collate_fn = default_collate  # Fluid's name
 
 __all__ = [
     "BatchSampler",
+    "ComposeNotAligned",
     "ConcatDataset",
     "DataLoader",
     "Dataset",
@@ -41,9 +55,19 @@ __all__ = [
     "TensorDataset",
     "WeightedRandomSampler",
     "WorkerInfo",
+    "batch",
+    "buffered",
+    "cache",
+    "chain",
+    "compose",
     "default_collate",
     "default_collate_fn",
+    "firstn",
     "get_worker_info",
+    "map_readers",
+    "multiprocess_reader",
     "random_split",
     "sample_rng",
+    "shuffle",
+    "xmap_readers",
 ]

@@ -13,6 +13,7 @@ import queue
 import signal
 import threading
 import time
+import traceback
 import warnings
 import weakref
 
@@ -114,48 +115,92 @@ def _run_thread(reader, tasks, results):
         results.put((task[0], reader.run(*task)))
 
 
-class Processes(_Pool):
-    def __init__(self, job, count, prefetch, method):
+class _Children:
+    """Processes that are forked (or started otherwise) and talk through pipes."""
+
+    def __init__(self, method):
         import multiprocessing
 
+        self.context = multiprocessing.get_context(method)
+        self.ends, self.processes, self.method = [], [], method
+
+    def start(self, target, *args, inherited=()):
+        """A process that runs ``target(end, inherited ends to be closed, *args)``."""
+        ours, theirs = self.context.Pipe()
+        self.ends.append(ours)
+        close = [*self.ends, *inherited] if self.method == "fork" else []
+        number = len(self.processes)
+        process = self.context.Process(
+            target=target,
+            args=(theirs, close, *args),
+            name=f"dygraph-loader-{number}",
+            daemon=True,
+        )
+        with warnings.catch_warnings():
+            # Python's warning of threads in a process that forks: see the text above.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        theirs.close()
+        self.processes.append(process)
+
+    def describe_death(self, i):
+        """The error of a process that ended by itself."""
+        process = self.processes[i]
+        process.join()
+        code = process.exitcode
+        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        killed = code == -signal.SIGKILL
+        hint = " The system kills processes where memory runs out" if killed else ""
+        return PreconditionNotMetError(
+            f"DataLoader: worker {i} must live as long as the loop, but process {process.pid} "
+            f"ended with {how}.{hint}"
+        )
+
+    def kill(self):
+        """Nothing of a worker is worth waiting for: its results are not wanted any more."""
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.join()
+            process.close()
+
+    def close_ends(self):
+        for end in self.ends:
+            end.close()
+
+
+class Processes(_Pool):
+    def __init__(self, job, count, prefetch, method):
         super().__init__(count, prefetch)
-        context = multiprocessing.get_context(method)
-        self.ends, self.processes = [], []
-        self.wake, self._wake = context.Pipe(duplex=False)
+        self.children = _Children(method)
+        self.wake, self._wake = self.children.context.Pipe(duplex=False)
         try:
             for i in range(count):
-                ours, theirs = context.Pipe()
-                self.ends.append(ours)
-                inherited = [*self.ends, self.wake, self._wake] if method == "fork" else []
-                process = context.Process(
-                    target=_run_process,
-                    args=(theirs, inherited, job, i, count),
-                    name=f"dygraph-loader-{i}",
-                    daemon=True,
-                )
-                with warnings.catch_warnings():
-                    # Python's warning of threads in a process that forks: see above.
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    process.start()
-                theirs.close()
-                self.processes.append(process)
+                inherited = (self.wake, self._wake)
+                self.children.start(_run_process, job, i, count, inherited=inherited)
         except BaseException:
-            self._kill()
+            self.children.kill()
             raise
         self.thread = threading.Thread(target=self._receive, name="dygraph-loader", daemon=True)
         self.thread.start()
 
     def submit(self, number, task):
         try:
-            self.ends[number % self.count].send((number, task))
+            self.children.ends[number % self.count].send((number, task))
         except OSError:  # it died: the receiving thread says so
             pass
 
     def _receive(self):
+        try:
+            self._receive_all()
+        except BaseException as error:  # the loop must not wait for a thread that is gone
+            self.results.put((None, error))
+
+    def _receive_all(self):
         from multiprocessing.connection import wait
 
-        sentinels = {p.sentinel: i for i, p in enumerate(self.processes)}
-        ends = {end: i for i, end in enumerate(self.ends)}
+        sentinels = {p.sentinel: i for i, p in enumerate(self.children.processes)}
+        ends = dict.fromkeys(self.children.ends)
         while True:
             ready = wait([*ends, *sentinels, self.wake])
             if self.wake in ready:
@@ -170,46 +215,30 @@ class Processes(_Pool):
                     del ends[end]
                 except Exception as error:  # a batch that does not come out of its pickle
                     self.results.put((None, error))
-            for dead in [
-                s for s in ready if s in sentinels and self.ends[sentinels[s]] not in ends
-            ]:
-                self._tell_death(sentinels.pop(dead))
-
-    def _tell_death(self, i):
-        process = self.processes[i]
-        process.join()
-        code = process.exitcode
-        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-        hint = (
-            " The system kills processes where memory runs out" if code == -signal.SIGKILL else ""
-        )
-        error = PreconditionNotMetError(
-            f"DataLoader: worker {i} must live as long as the loop, but process {process.pid} "
-            f"ended with {how}.{hint}"
-        )
-        self.results.put((None, error))
+            for sentinel in [s for s in ready if s in sentinels]:
+                end = self.children.ends[sentinels[sentinel]]
+                if end not in ends or end not in ready:  # nothing of it is left to read
+                    ends.pop(end, None)
+                    dead = sentinels.pop(sentinel)
+                    self.results.put((None, self.children.describe_death(dead)))
 
     def _end(self):
         self._wake.close()
-        self._kill()
+        self.children.kill()
         self.thread.join()
-        for end in (*self.ends, self.wake):
-            end.close()
-
-    def _kill(self):
-        """Nothing of a worker is worth waiting for: its results are not wanted any more."""
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.join()
-            process.close()
+        self.wake.close()
+        self.children.close_ends()
 
 
-def _run_process(end, inherited, job, worker, workers):
+def _prepare_process(inherited):
     for other in inherited:  # else a dead parent would leave its ends open in us
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _run_process(end, inherited, job, worker, workers):
+    _prepare_process(inherited)
     reader = Reader(job, worker, workers, "process")
     try:
         while True:
@@ -221,7 +250,7 @@ def _run_process(end, inherited, job, worker, workers):
 
 def _send(end, number, result, reader):
     if isinstance(result, Failure):
-        result = _portable(result)
+        result = portable(result)
     else:
         result = to_arrays(result)
     try:
@@ -229,10 +258,10 @@ def _send(end, number, result, reader):
     except OSError:
         raise
     except Exception as error:  # a batch that has no pickle
-        end.send((number, _portable(Failure(error, reader._note()))))
+        end.send((number, portable(Failure(error, reader._note()))))
 
 
-def _portable(failure):
+def portable(failure):
     """The failure with an error that arrives: some exceptions have no pickle, or a broken one."""
     from multiprocessing.reduction import ForkingPickler
 
@@ -243,3 +272,48 @@ def _portable(failure):
     except Exception:
         pass
     return Failure(RuntimeError(f"{type(error).__name__}: {error}"), failure.note)
+
+
+class Sources:
+    """A process for each reader; what they give comes as it is ready."""
+
+    def __init__(self, readers):
+        self.children = _Children("fork")
+        try:
+            for i, reader in enumerate(readers):
+                self.children.start(_run_source, reader, i)
+        except BaseException:
+            self.children.kill()
+            raise
+
+    def results(self):
+        from multiprocessing.connection import wait
+
+        ends = dict(zip(self.children.ends, range(len(self.children.ends)), strict=True))
+        while ends:
+            for end in wait(ends):
+                try:
+                    ended, sample = end.recv()
+                except (EOFError, OSError):
+                    raise self.children.describe_death(ends[end]) from None
+                if ended:
+                    del ends[end]
+                else:
+                    yield sample
+
+    def close(self):
+        self.children.kill()
+        self.children.close_ends()
+
+
+def _run_source(end, inherited, reader, number):
+    _prepare_process(inherited)
+    try:
+        for sample in reader():
+            end.send((False, sample))
+    except BrokenPipeError:  # the parent is gone
+        return
+    except BaseException as error:
+        text = f"while reader {number} ran in its process\n\nThere:\n{traceback.format_exc()}"
+        end.send((False, portable(Failure(error, text))))
+    end.send((True, None))
