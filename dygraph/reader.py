@@ -207,6 +207,8 @@ class _Threads:
 
     def close(self):
         self.stopped = True
+        if self.queue.empty():
+            self.queue.put(_END)  # for another thread that waits for results
         for thread in self.threads:
             thread.join(_PATIENCE)
 
@@ -253,8 +255,10 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     check.integer(buffer_size, "xmap_readers: buffer_size", 1)
 
     def mapped():
-        # The queue of samples, and their places in the order, are shared under one lock.
-        samples, lock = enumerate(buffered(reader, buffer_size)()), threading.Lock()
+        ahead = _Threads(buffer_size)
+        ahead.start(reader)
+        # The samples and their places in the order are shared under one lock.
+        samples, lock = enumerate(ahead.results()), threading.Lock()
         room = threading.Semaphore(buffer_size + process_num)  # so that results do not pile up
         threads = _Threads(0)
 
@@ -284,6 +288,7 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
                     yield early.pop(wanted)
                     wanted += 1
         finally:
+            ahead.close()
             threads.close()
 
     return mapped
