@@ -51,11 +51,6 @@ from dygraph._core import (  # noqa: E402
 )
 from dygraph.base import grad, guard, in_dygraph_mode, seed, to_variable  # noqa: E402
 from dygraph.custom import Function, PyLayer  # noqa: E402
-from dygraph.data_feeder import (  # noqa: E402
-    DataFeeder,
-    create_lod_tensor,
-    create_random_int_lodtensor,
-)
 from dygraph.flags import get_flags, set_flags  # noqa: E402
 from dygraph.nn import (  # noqa: E402
     BatchNorm,
@@ -73,29 +68,8 @@ from dygraph.param_attr import ParamAttr  # noqa: E402
 from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
-from dygraph.saving import (  # noqa: E402
-    load,
-    load_dygraph,
-    load_fluid_params,
-    save,
-    save_dygraph,
-    save_fluid_params,
-)
 from dygraph.variable import Parameter  # noqa: E402
-
-__all__ = [
-    "BatchNorm", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Conv2D", "Dropout", "Embedding",
-    "Function", "Layer", "LayerList", "Linear", "ParamAttr", "Parameter", "ParameterList", "Place",
-    "Pool2D", "PyLayer", "Sequential", "Variable", "bfloat16", "bool_", "clip", "dtype",
-    "enable_grad", "errors", "explain", "float16", "float32", "float64", "functional", "get_flags",
-    "grad", "grad_enabled", "guard", "in_dygraph_mode", "initializer", "int16", "int32", "int64",
-    "int8", "matmul", "memory", "nn", "no_grad", "num_threads", "op_info", "op_names", "optimizer",
-    "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
-    "to_variable", "transpose", "uint8", "unique_name",
-    "load_library",
-    "DataFeeder", "create_lod_tensor", "create_random_int_lodtensor",
-    "load", "load_dygraph", "load_fluid_params", "save", "save_dygraph", "save_fluid_params",
-]  # fmt: skip
+from dygraph.watch import detect_anomaly  # noqa: E402
 
 __version__ = _core.__version__
 
@@ -106,7 +80,41 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("checkpoint", "dataset", "io", "jit", "reader", "static")
+# Modules that load when they are first asked for, and names that stand for one of theirs.
+_LAZY = (
+    "autograd",
+    "callbacks",
+    "checkpoint",
+    "data_feeder",
+    "dataset",
+    "drawing",
+    "gradient_check",
+    "io",
+    "jit",
+    "model",
+    "npz",
+    "profiler",
+    "reader",
+    "safetensors",
+    "saving",
+    "static",
+)
+_LAZY_NAMES = {
+    "DataFeeder": "data_feeder",
+    "Model": "model",
+    "batch": "reader",
+    "check_grad": "gradient_check",
+    "create_lod_tensor": "data_feeder",
+    "create_random_int_lodtensor": "data_feeder",
+    "draw": "drawing",
+    "load": "saving",
+    "load_dygraph": "saving",
+    "load_fluid_params": "saving",
+    "recompute": "autograd",
+    "save": "saving",
+    "save_dygraph": "saving",
+    "save_fluid_params": "saving",
+}
 
 
 def __getattr__(name):
@@ -115,6 +123,8 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(__getattr__(_LAZY_NAMES[name]), name)
     if name in functional.__all__:
         return getattr(functional, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
@@ -122,4 +132,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *functional.__all__, *_LAZY})
+    return sorted({*globals(), *functional.__all__, *_LAZY, *_LAZY_NAMES})
+
+
+__all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])

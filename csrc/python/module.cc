@@ -46,6 +46,8 @@ PYBIND11_MODULE(_core, m) {
   BindPlatform(m);
   BindRegistry(m);
   BindAutograd(m);
+  BindTape(m);
+  BindWatch(m);
   BindVariable(m);
   BindProgram(m);
   BindUpdate(m);
