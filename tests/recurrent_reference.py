@@ -59,9 +59,7 @@ def gru(x, lod, weight, bias, h0, attrs):
     for s, rows in enumerate(spans(lod, attrs.get("is_reverse", False))):
         h = h0[s] if h0 is not None else np.zeros(d, x.dtype)
         for row in rows:
-            h = gru_step(
-                x[row], h, weight, bias, gate, candidate, attrs.get("origin_mode", False)
-            )
+            h = gru_step(x[row], h, weight, bias, gate, candidate, attrs.get("origin_mode", False))
             hidden[row] = h
     return hidden
 

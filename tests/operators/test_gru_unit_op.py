@@ -1,4 +1,5 @@
 import numpy as np
+
 import recurrent_reference
 from op_test import OpTest, rand
 

@@ -1,9 +1,9 @@
 import numpy as np
-import recurrent_reference
-from op_test import OpTest, rand
 import pytest
 
+import recurrent_reference
 from dygraph import _core
+from op_test import OpTest, rand
 
 
 class LstmCase(OpTest):

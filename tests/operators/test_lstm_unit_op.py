@@ -1,4 +1,5 @@
 import numpy as np
+
 from op_test import OpTest, rand
 from recurrent_reference import sigmoid
 
