@@ -13,10 +13,11 @@ struct LodResetAttrs {
 
 void DefineLodReset(OpDef& op) {
   op.Comment(
-        "Out = X with another level of detail: Y's, or the offsets Y holds as int32 numbers where "
-        "it has none, or target_lod. With append the level joins X's below its last one.")
+        "Out = X with another level of detail: Y's, or the offsets an integer Y without LoD holds, "
+        "or target_lod; none where Y is of a floating type and has none. With append the level "
+        "joins X's below its last one.")
       .Input(kX, "X", "at least one axis")
-      .Input(kY, "Y", "with LoD, or [n] int32 offsets", kDispensable)
+      .Input(kY, "Y", "with LoD, or [n] int32 or int64 offsets", kDispensable)
       .Output(kOut, "Out", "X")
       .Attr(&LodResetAttrs::target_lod, "target_lod", "offsets, used where Y is absent")
       .Attr(&LodResetAttrs::append, "append", "keep X's levels and add one below them")
@@ -24,9 +25,7 @@ void DefineLodReset(OpDef& op) {
       .MixedDTypes()
       .KernelAllocates()
       .MayShare(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("lod_reset", {g.OutputGrad(kOut), g.InputShape(kX)}, {g.InputGrad(kX)});
-      });
+      .Grad([](GradBuilder& g) { g.Call("assign", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
 }
 
 template <class>
@@ -37,10 +36,9 @@ struct LodResetKernel {
     const LodResetAttrs& a = ctx.attrs<LodResetAttrs>();
     ENFORCE(x.rank() > 0, InvalidArgument, "X must have rows for a LoD to count, got shape []");
     LoDLevels lod;
-    if (y && (!y->lod_levels().empty() || !y->has_data())) {
-      lod = y->lod_levels();
-    } else if (y) {
-      lod = {Integers(*y, "Y")};
+    if (y) {
+      bool holds_offsets = y->dtype() == DType::kInt32 || y->dtype() == DType::kInt64;
+      lod = y->lod() || !holds_offsets ? y->lod_levels() : LoDLevels{Integers(*y, "Y")};
     } else {
       ENFORCE(!a.target_lod.empty(), InvalidArgument,
               "either Y or target_lod must be given, got neither");
