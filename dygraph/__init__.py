@@ -49,7 +49,15 @@ from dygraph._core import (  # noqa: E402
     set_num_threads,
     uint8,
 )
-from dygraph.base import grad, guard, in_dygraph_mode, seed, to_variable  # noqa: E402
+from dygraph.base import (  # noqa: E402
+    get_rng_state,
+    grad,
+    guard,
+    in_dygraph_mode,
+    seed,
+    set_rng_state,
+    to_variable,
+)
 from dygraph.custom import Function, PyLayer  # noqa: E402
 from dygraph.flags import get_flags, set_flags  # noqa: E402
 from dygraph.nn import (  # noqa: E402
@@ -87,6 +95,7 @@ _LAZY = (
     "drawing",
     "gradient_check",
     "jit",
+    "lr",
     "profiler",
     "saving",
     "static",
@@ -102,6 +111,26 @@ _LAZY_NAMES = {
     "save_dygraph": "saving",
     "save_fluid_params": "saving",
 }
+_LAZY_NAMES.update(
+    dict.fromkeys(
+        (
+            "CosineDecay",
+            "ExponentialDecay",
+            "InverseTimeDecay",
+            "LambdaDecay",
+            "LearningRateDecay",
+            "LinearLrWarmup",
+            "MultiStepDecay",
+            "NaturalExpDecay",
+            "NoamDecay",
+            "PiecewiseDecay",
+            "PolynomialDecay",
+            "ReduceLROnPlateau",
+            "StepDecay",
+        ),
+        "lr",
+    )
+)
 
 
 def __getattr__(name):

@@ -23,7 +23,9 @@ def _squares(gradient):
 def _scaled(gradient, factor):
     if _core.is_selected_rows(gradient):
         gradient = _core.merged(gradient)
-    return ops.scale(gradient, scale=factor)
+    # An attribute would round the factor to float32.
+    factor = _core.to_variable([factor], None, str(gradient.dtype))
+    return ops.scale(gradient, scale_tensor=factor)
 
 
 class GradientClipByValue:

@@ -4,6 +4,7 @@
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "imperative/watch.h"
+#include "op/rows_flag.h"
 #include "platform/onednn.h"
 
 namespace dygraph {
@@ -54,7 +55,7 @@ void CheckInputs(const Call& call, DType dtype) {
     for (int i = 0; i < count; ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
-      if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && op.inputs[s].rows()))
+      if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && TakesRows(op.inputs[s])))
         FailKind(op.inputs[s], *v);
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
         THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),

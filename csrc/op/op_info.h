@@ -19,7 +19,6 @@ enum SlotFlags : uint8_t {
   kIntermediate = 4,  // an output for the gradient's eyes; Python does not return it
   kExtra = 8,         // an output made only when asked for by name
   kWeight = 16,       // stays in plain order whatever the kernel's layout
-  kRows = 32,         // an input that may hold selected rows
 };
 
 struct SlotInfo {
@@ -32,7 +31,6 @@ struct SlotInfo {
   bool intermediate() const { return flags & kIntermediate; }
   bool extra() const { return flags & kExtra; }
   bool weight() const { return flags & kWeight; }
-  bool rows() const { return flags & kRows; }
 };
 
 using ShapeRule = void (*)(InferContext&);

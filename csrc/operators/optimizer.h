@@ -10,6 +10,7 @@
 
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
+#include "op/rows_flag.h"
 
 namespace dygraph::optimizer {
 

@@ -21,7 +21,8 @@ void CheckNumber(InferContext& ctx, int slot, DType type) {
   const std::string& name = ctx.call().op->inputs[slot].name;
   ENFORCE(optimizer::IsScalar(ctx.dims(slot)), InvalidArgument, name,
           " must hold a single value, shape [1] or [], got ", ctx.dims(slot));
-  ENFORCE(ctx.dtype(slot) == type, Type, name, " must be of ", type, ", got ", ctx.dtype(slot));
+  ENFORCE(ctx.dtype(slot) == type, Type, name, " must have the element type ", type, ", got ",
+          ctx.dtype(slot));
 }
 
 void InferShape(InferContext& ctx) {

@@ -12,6 +12,11 @@ __all__ = ["ExponentialMovingAverage", "LookaheadOptimizer", "ModelAverage"]
 ops = _core.ops
 
 
+def _times(x, factor):
+    """x * factor, exact in x's type: an attribute would be rounded to float32."""
+    return ops.scale(x, scale_tensor=_core.to_variable([factor], None, str(x.dtype)))
+
+
 class _Swapped:
     """Parameters with other values while a ``with`` block lasts."""
 
@@ -133,7 +138,7 @@ class ExponentialMovingAverage(_Average):
             s = check.number(s, "ExponentialMovingAverage: thres_steps", 0)
             decay = min(decay, (1 + s) / (10 + s))
         for ema, p in zip(self._ema, self._parameters, strict=True):
-            kept, new = ops.scale(ema, scale=decay), ops.scale(p.detach(), scale=1 - decay)
+            kept, new = _times(ema, decay), _times(p.detach(), 1 - decay)
             ema.set_value(ops.elementwise_add(kept, new))
         self._left *= decay
 
@@ -143,7 +148,7 @@ class ExponentialMovingAverage(_Average):
             raise PreconditionNotMetError(
                 "ExponentialMovingAverage.apply: update() must have been called before"
             )
-        return [ops.scale(ema, scale=1 / (1 - self._left)) for ema in self._ema]
+        return [_times(ema, 1 / (1 - self._left)) for ema in self._ema]
 
     def state_dict(self):
         """The averages by ``parameter name.ema``, and ``decay_product``."""
@@ -234,7 +239,7 @@ class ModelAverage(_Average):
                     "ModelAverage.apply: update() must have been called before"
                 )
             total = ops.sum([state[f"in_{n}"] for n in self._SUMS])
-            values.append(ops.scale(total, scale=1 / count))
+            values.append(_times(total, 1 / count))
         return values
 
     def state_dict(self):
@@ -335,3 +340,6 @@ class LookaheadOptimizer:
         self._steps = steps
 
     set_dict = set_state_dict
+
+
+Lookahead = LookaheadOptimizer

@@ -45,7 +45,7 @@ class Optimizer:
     Parameters
     ----------
     learning_rate : float or callable
-        A callable is asked once a step, ``learning_rate()``; see `dygraph.optimizer.lr`.
+        A callable is asked once a step, ``learning_rate()``; see `dygraph.lr`.
     parameter_list : list, or Layer
         Parameters; or (name, parameter) pairs as ``named_parameters()`` gives them, or a layer:
         then

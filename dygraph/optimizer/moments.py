@@ -1,5 +1,7 @@
 """Adam and its kin: steps scaled by running moments of the gradient."""
 
+import numpy as np
+
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.optimizer.base import NUMBER, Accumulator, Optimizer
@@ -18,6 +20,11 @@ def _betas(kind, beta1, beta2, epsilon):
     }
 
 
+def _power(beta):
+    """Beta to the number of steps, from the first: of beta as the operator has it, in float32."""
+    return Accumulator(float(np.float32(beta)), NUMBER)
+
+
 class _WithMoments(Optimizer):
     """Two moments, and the powers of beta1 and beta2."""
 
@@ -25,8 +32,8 @@ class _WithMoments(Optimizer):
         return {
             "Moment1": Accumulator(),
             "Moment2": Accumulator(),
-            "Beta1Pow": Accumulator(self.attributes["beta1"], NUMBER),
-            "Beta2Pow": Accumulator(self.attributes["beta2"], NUMBER),
+            "Beta1Pow": _power(self.attributes["beta1"]),
+            "Beta2Pow": _power(self.attributes["beta2"]),
         }
 
 
@@ -141,7 +148,7 @@ class Adamax(Optimizer):
         return {
             "Moment": Accumulator(),
             "InfNorm": Accumulator(),
-            "Beta1Pow": Accumulator(self.attributes["beta1"], NUMBER),
+            "Beta1Pow": _power(self.attributes["beta1"]),
         }
 
 

@@ -46,7 +46,9 @@ class TestMerge:
 
     def test_a_tensor_is_refused(self):
         for op in ("merge_selected_rows", "get_tensor_from_selected_rows"):
-            with pytest.raises(TypeError, match=rf"{op}: Input\(X\) must be selected rows, got a tensor"):
+            with pytest.raises(
+                TypeError, match=rf"{op}: Input\(X\) must be selected rows, got a tensor"
+            ):
                 run(op, _core.to_variable(VALUES))
 
 

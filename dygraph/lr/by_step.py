@@ -4,7 +4,7 @@ import math
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.optimizer.lr.base import Schedule, positive, rate_of, rate_or_schedule
+from dygraph.lr.base import Schedule, positive, rate_of, rate_or_schedule
 
 
 class LRScheduler(Schedule):

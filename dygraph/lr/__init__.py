@@ -17,25 +17,25 @@ numbers.
 Examples
 --------
 >>> import dygraph
->>> rate = dygraph.optimizer.lr.PiecewiseDecay([2, 4], [1.0, 0.5, 0.1], begin=0)
+>>> rate = dygraph.lr.PiecewiseDecay([2, 4], [1.0, 0.5, 0.1], begin=0)
 >>> [rate() for _ in range(6)]
 [1.0, 1.0, 0.5, 0.5, 0.1, 0.1]
 """
 
-from dygraph.optimizer.lr.by_step import (
+from dygraph.lr.by_step import (
     CosineAnnealingDecay,
     CyclicLR,
     LinearWarmup,
     LRScheduler,
     OneCycleLR,
 )
-from dygraph.optimizer.lr.per_epoch import (
+from dygraph.lr.per_epoch import (
     LambdaDecay,
     MultiStepDecay,
     ReduceLROnPlateau,
     StepDecay,
 )
-from dygraph.optimizer.lr.per_step import (
+from dygraph.lr.per_step import (
     CosineDecay,
     ExponentialDecay,
     InverseTimeDecay,

@@ -2,7 +2,7 @@
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.optimizer.lr.base import Schedule, rate_of
+from dygraph.lr.base import Schedule, rate_of
 
 
 class _ByEpoch(Schedule):
@@ -150,6 +150,4 @@ class ReduceLROnPlateau(Schedule):
     def _is_better(self, loss):
         sign = 1 if self.mode == "min" else -1
         margin = self.threshold if self.threshold_mode == "abs" else self.best_loss * self.threshold
-        return sign * loss < sign * self.best_loss - (
-            margin if self.threshold_mode == "abs" else sign * margin
-        )
+        return sign * loss < sign * self.best_loss - margin
