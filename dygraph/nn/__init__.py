@@ -1,92 +1,12 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
-from dygraph.nn.activation import ReLU, Sigmoid, Softmax, Tanh
-from dygraph.nn.common import Dropout, Embedding, Linear
-from dygraph.nn.containers import LayerList, ParameterList, Sequential
-from dygraph.nn.conv import (
-    Conv1D,
-    Conv1DTranspose,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    Conv3DTranspose,
-    Pool2D,
-)
+from dygraph.nn.activation import *
+from dygraph.nn.common import *
+from dygraph.nn.containers import *
+from dygraph.nn.conv import *
+from dygraph.nn.dropout import *
 from dygraph.nn.layer import Layer
-from dygraph.nn.norm import (
-    BatchNorm,
-    BatchNorm1D,
-    BatchNorm2D,
-    BatchNorm3D,
-    GroupNorm,
-    InstanceNorm,
-    InstanceNorm1D,
-    InstanceNorm2D,
-    InstanceNorm3D,
-    LayerNorm,
-    LocalResponseNorm,
-    RMSNorm,
-    SpectralNorm,
-)
-from dygraph.nn.pooling import (
-    AdaptiveAvgPool1D,
-    AdaptiveAvgPool2D,
-    AdaptiveAvgPool3D,
-    AdaptiveMaxPool1D,
-    AdaptiveMaxPool2D,
-    AdaptiveMaxPool3D,
-    AvgPool1D,
-    AvgPool2D,
-    AvgPool3D,
-    MaxPool1D,
-    MaxPool2D,
-    MaxPool3D,
-    MaxUnPool2D,
-)
+from dygraph.nn.norm import *
+from dygraph.nn.pooling import *
 
-__all__ = [
-    "BatchNorm",
-    "Conv2D",
-    "Dropout",
-    "Embedding",
-    "Layer",
-    "LayerList",
-    "Linear",
-    "ParameterList",
-    "Pool2D",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "Softmax",
-    "Tanh",
-    "Conv1D",
-    "Conv1DTranspose",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "AdaptiveAvgPool1D",
-    "AdaptiveAvgPool2D",
-    "AdaptiveAvgPool3D",
-    "AdaptiveMaxPool1D",
-    "AdaptiveMaxPool2D",
-    "AdaptiveMaxPool3D",
-    "AvgPool1D",
-    "AvgPool2D",
-    "AvgPool3D",
-    "MaxPool1D",
-    "MaxPool2D",
-    "MaxPool3D",
-    "MaxUnPool2D",
-    "BatchNorm1D",
-    "BatchNorm2D",
-    "BatchNorm3D",
-    "GroupNorm",
-    "InstanceNorm",
-    "InstanceNorm1D",
-    "InstanceNorm2D",
-    "InstanceNorm3D",
-    "LayerNorm",
-    "LocalResponseNorm",
-    "RMSNorm",
-    "SpectralNorm",
-]
+__all__ = sorted(n for n, v in globals().items() if isinstance(v, type))
