@@ -14,11 +14,11 @@ array([0., 2.])
 
 import re
 
-from dygraph import _core, images
+from dygraph import _core, creation, images, manipulation, products
 from dygraph.errors import did_you_mean
 
 _gradient = re.compile(r"_grad2?($|_)")
-_COMPOSED = (images,)
+_COMPOSED = (images, creation, manipulation, products)
 __all__ = []
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dygraph import _core, check, indexing, printing
+from dygraph import _core, check, creation, indexing, manipulation, printing, products
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = ["Parameter", "Variable"]
@@ -219,9 +219,22 @@ def transpose(self, *perm):
     return ops.transpose2(self, axis=axes) if rank else ops.assign(self)
 
 
-def flatten(self):
-    """All elements in one axis."""
-    return ops.reshape2(self, shape=[-1])
+def matmul(self, y, transpose_x=False, transpose_y=False):
+    """``x @ y``, with the last two axes of either transposed first where asked."""
+    return ops.matmul_v2(self, y, trans_x=bool(transpose_x), trans_y=bool(transpose_y))
+
+
+def _method_of(name):
+    """An operator whose first argument is the variable."""
+    op = getattr(ops, name)
+
+    def method(self, *args, **kwargs):
+        return op(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Variable.{name}"
+    method.__doc__ = op.__doc__
+    return method
 
 
 def _reduce(op, what):
@@ -438,8 +451,8 @@ _methods = {
     "cast": astype,
     "reshape": reshape,
     "transpose": transpose,
+    "matmul": matmul,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
-    "flatten": flatten,
     "sum": _reduce(lambda *a, **k: ops.reduce_sum(*a, **k), "sum"),
     "mean": _reduce(lambda *a, **k: ops.reduce_mean(*a, **k), "mean"),
     "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
@@ -478,6 +491,17 @@ _methods = {
     "__copy__": shallow_copy,
     "__abs__": lambda x: ops.abs(x),
 }
+# Functions whose first argument is the variable.
+_functions = {
+    creation: "diag tril triu",
+    manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
+    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unique unsqueeze "
+    "unstack",
+    products: "cross median mm mv norm outer std trace var",
+}
+for _module, _names in _functions.items():
+    _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
+_methods.update({_name: _method_of(_name) for _name in ("bmm", "dist", "dot", "kron")})
 for _name, _method in _methods.items():
     _core.set_type_attribute(_name, _method)
-del _name, _method
+del _name, _method, _module, _names
