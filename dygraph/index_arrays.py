@@ -71,7 +71,7 @@ class Plan:
             elif item is Ellipsis:
                 self.layout.append(DOTS)
             elif isinstance(item, slice):
-                self.slices.add_slice(item, axis, shape[source])
+                self.slices.add_slice(item, axis)
                 self.layout.append(axis)
                 self.shape.append(shape[source])
                 source += 1

@@ -10,6 +10,8 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeEr
 Variable = _core.Variable
 ops = _core.ops
 
+FAR = 2**31 - 1  # beyond every axis that an attribute can name
+
 
 class NotBasic(Exception):
     """An index holds more than ints, slices, Ellipsis and None; told within this package only."""
@@ -47,7 +49,7 @@ class Selection:
                 axis += len(shape) - used
                 out += len(shape) - used
             elif isinstance(item, slice):
-                self.add_slice(item, axis, shape[axis])
+                self.add_slice(item, axis)
                 axis += 1
                 out += 1
             else:
@@ -56,32 +58,27 @@ class Selection:
 
     def add_int(self, i, axis, size):
         """Takes one entry of an axis, which goes away."""
-        i = wrapped(i, axis, size)
+        wrapped(i, axis, size)
         self.picked.append(axis)
-        self._add(axis, i, i + 1, 1)
+        self._add(axis, i, i + 1 if i != -1 else FAR, 1)
 
-    def add_slice(self, item, axis, size):
-        """Takes a range of an axis."""
+    def add_slice(self, item, axis):
+        """Takes a range of an axis, written as it was given: the operators count as NumPy does.
+
+        So a traced program repeats it for any size of the axis.
+        """
         start, stop, step = item.start, item.stop, item.step
-        if start is not None:
-            start = bound(start)
-        if stop is not None:
-            stop = bound(stop)
-        if step is not None:
-            step = bound(step)
-        if step == 0:
+        step = 1 if step is None else bound(step)
+        if step == 1:
+            if start is None and stop is None:
+                return
+        elif step == 0:
             raise InvalidArgumentError("the step of a slice cannot be 0")
-        start, stop, step = slice(start, stop, step).indices(size)
-        count = max(0, -(-(stop - start) // step))
-        if step == 1 and count == size:
-            return
-        if count == 0:
-            start = stop = 0
-            step = 1
-        elif step < 0 and stop < 0:
-            stop = -size - 1  # before the first element; -1 would mean the last one
-        if step != 1:
+        else:
             self.strided = True
+        first, last = (0, FAR) if step > 0 else (FAR, -FAR)
+        start = first if start is None else bound(start)
+        stop = last if stop is None else bound(stop)
         self._add(axis, start, stop, step)
 
     def _add(self, axis, start, end, step):
@@ -142,21 +139,22 @@ def plain_int(item):
 def bound(item):
     """A start, stop or step of a slice as an int; here an integer Variable of one element will do.
 
-    Ints beyond 64 bits are cut, which changes nothing for a slice.
+    Ints beyond 32 bits are cut, which changes nothing for a slice.
     """
     if type(item) is not int:
         if isinstance(item, bool) or not hasattr(type(item), "__index__"):
             raise ArgumentTypeError(f"a slice must be made of ints or None, got {kind_of(item)}")
         item = item.__index__()
-    return max(min(item, 2**62), -(2**62))
+    return max(min(item, FAR), -FAR)
 
 
 def getitem(x, index):
     """``x[index]``: a value of its own (a gradient flows back into the part that was read)."""
     shape = x.shape
     if type(index) is int and shape:
-        i = wrapped(index, 0, shape[0])
-        return ops.slice(x, axes=[0], starts=[i], ends=[i + 1], decrease_axis=[0])
+        wrapped(index, 0, shape[0])
+        end = index + 1 if index != -1 else FAR
+        return ops.slice(x, axes=[0], starts=[index], ends=[end], decrease_axis=[0])
     try:
         chosen = Selection(index, shape)
     except NotBasic:

@@ -3,8 +3,6 @@
 Gradients are compared with what follows from the element numbers that NumPy finds for the index.
 """
 
-import zlib
-
 import numpy as np
 import pytest
 
@@ -117,11 +115,6 @@ def check_many(seed, count):
     return read
 
 
-def test_hundreds_of_indices():
-    assert check_many(zlib.crc32(b"quick"), 600) > 400  # the others are errors on both sides
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", range(6))
 def test_thousands_of_indices(part):
-    assert check_many(part, 1000) > 650
+    assert check_many(part, 1000) > 650  # the others are errors on both sides
