@@ -69,18 +69,7 @@ from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
-
-__all__ = [
-    "BatchNorm", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Conv2D", "Dropout", "Embedding",
-    "Function", "Layer", "LayerList", "Linear", "ParamAttr", "Parameter", "ParameterList", "Place",
-    "Pool2D", "PyLayer", "Sequential", "Variable", "bfloat16", "bool_", "clip", "dtype",
-    "enable_grad", "errors", "explain", "float16", "float32", "float64", "functional", "get_flags",
-    "grad", "grad_enabled", "guard", "in_dygraph_mode", "initializer", "int16", "int32", "int64",
-    "int8", "matmul", "memory", "nn", "no_grad", "num_threads", "op_info", "op_names", "optimizer",
-    "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
-    "to_variable", "transpose", "uint8", "unique_name",
-    "load_library",
-]  # fmt: skip
+from dygraph.watch import detect_anomaly  # noqa: E402
 
 __version__ = _core.__version__
 
@@ -91,7 +80,28 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("jit", "static")
+# Modules that load when they are first asked for, and names that stand for one of theirs.
+_LAZY = (
+    "autograd",
+    "checkpoint",
+    "drawing",
+    "gradient_check",
+    "jit",
+    "profiler",
+    "saving",
+    "static",
+)
+_LAZY_NAMES = {
+    "check_grad": "gradient_check",
+    "draw": "drawing",
+    "load": "saving",
+    "load_dygraph": "saving",
+    "load_fluid_params": "saving",
+    "recompute": "autograd",
+    "save": "saving",
+    "save_dygraph": "saving",
+    "save_fluid_params": "saving",
+}
 
 
 def __getattr__(name):
@@ -100,6 +110,8 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(__getattr__(_LAZY_NAMES[name]), name)
     if name in functional.__all__:
         return getattr(functional, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
@@ -107,4 +119,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *functional.__all__, *_LAZY})
+    return sorted({*globals(), *functional.__all__, *_LAZY, *_LAZY_NAMES})
+
+
+__all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])

@@ -3,6 +3,7 @@
 #include "imperative/tape.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
+#include "imperative/watch.h"
 #include "platform/onednn.h"
 
 namespace dygraph {
@@ -190,7 +191,11 @@ void RunChosen(Call& call, Place fallback) {
 
 void RunKernel(Call& call, Place place) {
   try {
-    RunChosen(call, place);
+    if (__builtin_expect(watch::Switches() != 0, 0)) {
+      watch::Run(call, place, &RunChosen);
+    } else {
+      RunChosen(call, place);
+    }
   } catch (Error& e) {
     e.AddOperator(call.op->type);
     throw;

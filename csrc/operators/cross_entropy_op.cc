@@ -117,8 +117,7 @@ void InferGradGradShape(InferContext& ctx) {
 void DefineCrossEntropyGradGrad(OpDef& op) {
   op.Comment(
         "What cross_entropy_grad gives X, V * Y@GRAD / X^2 at Label, and Y@GRAD, -V / X at Label; "
-        "with soft_label times "
-        "Label and summed. It has no gradient of its own: the loss can be differentiated twice.")
+        "with soft_label times Label and summed.")
       .Input(kX, "X", "as of the forward call")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kYGrad, "Y@GRAD", "shape of Y")
@@ -127,7 +126,24 @@ void DefineCrossEntropyGradGrad(OpDef& op) {
       .Output(kYGradResult, "Y@GRAD@GRAD", "shape of Y")
       .AttrsOf("cross_entropy")
       .MixedDTypes()
-      .Shape(InferGradGradShape);
+      .Shape(InferGradGradShape)
+      .Grad([](GradBuilder& g) {
+        // With u and U for what arrives, the value is sum(U V Y@GRAD / X^2) - sum(u V / X) over
+        // the labels: each derivative is this operator or cross_entropy_grad on other arguments.
+        RecipeRef x = g.Input(kX), label = g.Input(kLabel), y_grad = g.Input(kYGrad);
+        RecipeRef v = g.Input(kV), to_x = g.OutputGrad(kXResult), to_y = g.OutputGrad(kYGradResult);
+        RecipeRef product = g.Apply("elementwise_mul", {to_x, v});
+        RecipeRef ratio = g.Apply("elementwise_div", {product, x});
+        const char* self = "cross_entropy_grad_grad";
+        RecipeRef cubes = g.Temp(), squares = g.Temp(), rows = g.Temp(), a = g.Temp(), b = g.Temp();
+        g.Call(self, {x, label, y_grad, ratio}, {cubes, rows}).SameAttrs();
+        g.Call(self, {x, label, to_y, v}, {squares, {}}).SameAttrs();
+        g.Call("sum", {RecipeSlot({g.ApplyScale(cubes, -2.0f), squares})}, {g.InputGrad(kX)});
+        g.Call("scale", {rows}, {g.InputGrad(kYGrad)}).Attr("scale", -1.0f);
+        g.Call(self, {x, label, y_grad, to_x}, {a, {}}).SameAttrs();
+        g.Call("cross_entropy_grad", {x, label, to_y}, {b}).SameAttrs();
+        g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kV)});
+      });
 }
 
 template <class T>

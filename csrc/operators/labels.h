@@ -13,6 +13,21 @@ inline kernels::SoftmaxShape ShapeOf(const Dims& scores, int axis) {
   return {Numel(scores, 0, a), scores[a], Numel(scores, a + 1, scores.rank())};
 }
 
+// Whether two shapes may be one, unknown sizes taken as fitting.
+inline bool Fits(const Dims& x, const Dims& y) {
+  bool same = x.size() == y.size();
+  for (size_t i = 0; same && i < x.size(); ++i) same = x[i] == y[i] || !BothKnown(x[i], y[i]);
+  return same;
+}
+
+// InvalidArgument unless both slots have one shape: losses never broadcast.
+inline void CheckSameShape(InferContext& ctx, int a, int b) {
+  const std::vector<SlotInfo>& slots = ctx.call().op->inputs;
+  ENFORCE(Fits(ctx.dims(a), ctx.dims(b)), InvalidArgument, slots[a].name, " and ", slots[b].name,
+          " must have one shape, got ", ctx.dims(a), " and ", ctx.dims(b),
+          ". Bring them together with reshape()");
+}
+
 // Checks Label against the scores; gives the loss's shape, that of the scores with 1 class.
 inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scores_name,
                       int label_slot, int axis, bool soft) {
@@ -26,19 +41,14 @@ inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scor
   for (int i = 0; i < scores.rank(); ++i) {
     if (i != a) bare.push_back(scores[i]);
   }
-  auto fits = [](const Dims& x, const Dims& y) {
-    bool same = x.size() == y.size();
-    for (size_t i = 0; same && i < x.size(); ++i) same = x[i] == y[i] || !BothKnown(x[i], y[i]);
-    return same;
-  };
   DType type = ctx.dtype(label_slot);
   if (soft) {
-    ENFORCE(fits(label, scores), InvalidArgument, "with soft_label, Label must have the shape of ",
+    ENFORCE(Fits(label, scores), InvalidArgument, "with soft_label, Label must have the shape of ",
             scores_name, " ", scores, ", got ", label);
     ENFORCE(type == ctx.dtype(scores_slot), Type, "with soft_label, Label must be of the type of ",
             scores_name, ", ", ctx.dtype(scores_slot), ", got ", type);
   } else {
-    ENFORCE(fits(label, loss) || fits(label, bare), InvalidArgument, "Label must have the shape ",
+    ENFORCE(Fits(label, loss) || Fits(label, bare), InvalidArgument, "Label must have the shape ",
             loss, " or ", bare, " for ", scores_name, " ", scores, " with its classes along axis ",
             a, ", got ", label, ". Distributions need soft_label=True");
     ENFORCE(type == DType::kInt64 || type == DType::kInt32, Type,
@@ -63,6 +73,14 @@ class ClassLabels {
       ENFORCE((label >= 0 && label < classes) || label == ignore_index, OutOfRange,
               "every Label must be a class in [0, ", classes, ") or ignore_index (", ignore_index,
               "), got ", label, " at position ", i);
+    }
+  }
+  // The same where no label may be ignored.
+  void CheckAll(int64_t classes) const {
+    for (int64_t i = 0; i < count_; ++i) {
+      int64_t label = (*this)[i];
+      ENFORCE(label >= 0 && label < classes, OutOfRange, "every Label must be a class in [0, ",
+              classes, "), got ", label, " at position ", i);
     }
   }
 

@@ -216,9 +216,7 @@ void DefineGradGrad(OpDef& op) {
   op.Comment(
         "What softmax_with_cross_entropy_grad gives Loss@GRAD, sum(V * (Softmax - onehot(Label))) "
         "over the classes, and "
-        "Softmax, Loss@GRAD * V; with soft_label as there. It has no gradient of its own: the loss "
-        "can be "
-        "differentiated twice.")
+        "Softmax, Loss@GRAD * V; with soft_label as there.")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kSoftmax, "Softmax", "result of the forward call")
       .Input(kLossGrad, "Loss@GRAD", "shape of Loss", kDispensable)
@@ -228,7 +226,26 @@ void DefineGradGrad(OpDef& op) {
       .AttrsOf("softmax_with_cross_entropy")
       .MixedDTypes()
       .KernelDTypeOf(kSoftmax)
-      .Shape(InferGradGradShape);
+      .Shape(InferGradGradShape)
+      .Grad([](GradBuilder& g) {
+        // With u and U for what arrives, m the mass of a row's labels and t the labels, the value
+        // is sum(u V (m Softmax - t)) + sum(U Loss@GRAD m V).
+        RecipeRef label = g.Input(kLabel), y = g.Input(kSoftmax), v = g.Input(kV);
+        RecipeRef to_loss = g.OutputGrad(kLossResult), to_y = g.OutputGrad(kSoftmaxResult);
+        const char* self = "softmax_with_cross_entropy_grad_grad";
+        g.Call(self, {label, y, to_loss, v}, {{}, g.InputGrad(kSoftmax)}).SameAttrs();
+        RecipeRef a = g.Temp(), b = g.Temp(), with = g.Temp(), without = g.Temp();
+        g.Call("softmax_with_cross_entropy_grad", {label, y, to_loss, {}}, {a}).SameAttrs();
+        if (g.HasInput(kLossGrad)) {
+          g.Call(self, {label, y, g.Input(kLossGrad), to_y}, {{}, b}).SameAttrs();
+          // sum(U m V): V in place of Softmax, less what no Softmax at all gives.
+          RecipeRef none = g.ApplyScale(y, 0.0f);
+          g.Call(self, {label, v, {}, to_y}, {with, {}}).SameAttrs();
+          g.Call(self, {label, none, {}, to_y}, {without, {}}).SameAttrs();
+          g.Call("elementwise_sub", {with, without}, {g.InputGrad(kLossGrad)});
+        }
+        g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kV)});
+      });
 }
 
 template <class T>

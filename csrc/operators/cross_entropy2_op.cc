@@ -1,0 +1,68 @@
+#include <cmath>
+
+#include "operators/labels.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kLabel = 1, kY = 0, kXShape = 1, kMatchX = 2;
+
+struct CrossEntropy2Attrs {
+  int32_t ignore_index = -100;
+};
+
+void InferShape(InferContext& ctx) {
+  Dims loss = labels::InferLoss(ctx, kX, "X", kLabel, -1, false);
+  ctx.SetOutput(kY, loss);
+  Dims x_shape = {0};
+  for (int64_t d : ctx.dims(kX)) x_shape.push_back(d);
+  ctx.SetOutput(kXShape, x_shape);
+  ctx.SetOutput(kMatchX, loss);
+}
+
+void DefineCrossEntropy2(OpDef& op) {
+  op.Comment(
+        "Y = -log(MatchX) with MatchX = X[Label] over the last axis; Y is 0 and MatchX 1 where "
+        "Label is ignore_index. A probability of 0 costs 1e20, not infinity. Label gets no "
+        "gradient.")
+      .Input(kX, "X", "probabilities [..., C]")
+      .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]")
+      .Output(kY, "Y", "[..., 1]")
+      .Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate)
+      .Output(kMatchX, "MatchX", "[..., 1]", kIntermediate)
+      .Attr(&CrossEntropy2Attrs::ignore_index, "ignore_index", "a Label without loss or gradient")
+      .MixedDTypes()
+      .Shape(InferShape)
+      .ShareLoD(kX)
+      .Grad([](GradBuilder& g) {
+        AttrValue ignore_index = g.attrs<CrossEntropy2Attrs>().ignore_index;
+        g.Call("cross_entropy_grad", {g.Input(kX), g.Input(kLabel), g.OutputGrad(kY)},
+               {g.InputGrad(kX)})
+            .Attr("ignore_index", ignore_index);
+      });
+}
+
+template <class T>
+struct CrossEntropy2Kernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    int64_t ignored = ctx.attrs<CrossEntropy2Attrs>().ignore_index;
+    kernels::SoftmaxShape s = labels::ShapeOf(x.dims(), -1);
+    labels::ClassLabels classes(ctx.In(kLabel));
+    classes.Check(s.n, ignored);
+    Tensor *y = ctx.OutOrNull(kY), *match = ctx.OutOrNull(kMatchX);
+    const T* xd = x.data<T>();
+    for (int64_t r = 0; r < s.outer; ++r) {
+      T p = classes[r] == ignored ? T(1) : xd[r * s.n + classes[r]];
+      T log = std::log(p);
+      if (match) match->mutable_data<T>()[r] = p;
+      if (y) y->mutable_data<T>()[r] = -(std::isinf(log) ? std::copysign(T(1e20), log) : log);
+    }
+  }
+};
+
+REGISTER_OPERATOR(cross_entropy2, DefineCrossEntropy2);
+REGISTER_CPU_KERNEL(cross_entropy2, CrossEntropy2Kernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

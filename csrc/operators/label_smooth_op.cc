@@ -1,0 +1,94 @@
+#include "operators/labels.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kPriorDist = 1, kOut = 0;
+
+struct LabelSmoothAttrs {
+  float epsilon = 0.0f;
+};
+
+void InferShape(InferContext& ctx) {
+  const Dims& x = ctx.dims(kX);
+  ENFORCE(!x.empty(), InvalidArgument, "X must have a class axis, got shape ", x);
+  if (ctx.HasInput(kPriorDist)) {
+    const Dims& prior = ctx.dims(kPriorDist);
+    int64_t classes = x[x.rank() - 1], last = prior.empty() ? 1 : prior[prior.rank() - 1];
+    bool row = last == classes || !BothKnown(last, classes);
+    for (int i = 0; i + 1 < prior.rank(); ++i) row &= prior[i] == 1 || prior[i] < 0;
+    ENFORCE(row && !prior.empty(), InvalidArgument,
+            "PriorDist must have shape [1, C] or [C] with the classes of X ", x, ", got ", prior);
+  }
+  ctx.SetOutput(kOut, x);
+}
+
+void DefineLabelSmooth(OpDef& op) {
+  op.Comment(
+        "Out = (1 - epsilon) * X + epsilon * PriorDist; without PriorDist every one of the C "
+        "classes gets epsilon / C (Szegedy et al., 2016). PriorDist gets no gradient.")
+      .Input(kX, "X", "distributions [..., C]")
+      .Input(kPriorDist, "PriorDist", "what to mix in, [1, C] or [C]", kDispensable)
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&LabelSmoothAttrs::epsilon, "epsilon", "the share of PriorDist", Between(0, 1))
+      .Shape(InferShape)
+      .ShareLoD(kX)
+      .Grad([](GradBuilder& g) {
+        g.Call("label_smooth_grad", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct LabelSmoothKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    const Tensor* prior = ctx.InOrNull(kPriorDist);
+    T e = static_cast<T>(ctx.attrs<LabelSmoothAttrs>().epsilon);
+    int64_t classes = x.dim(x.rank() - 1);
+    T even = e / static_cast<T>(std::max<int64_t>(classes, 1));
+    const T *xd = x.data<T>(), *pd = prior ? prior->data<T>() : nullptr;
+    T* out = ctx.Out(kOut).mutable_data<T>();
+    int64_t rows = classes ? x.numel() / classes : 0;
+    kernels::ParallelRows(rows, classes, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t c = 0; c < classes; ++c) {
+          out[r * classes + c] = (T(1) - e) * xd[r * classes + c] + (pd ? e * pd[c] : even);
+        }
+      }
+    });
+  }
+};
+
+namespace grad {
+constexpr int kOutGrad = 0, kXGrad = 0;
+
+void DefineLabelSmoothGrad(OpDef& op) {
+  op.Comment("X@GRAD = (1 - epsilon) * Out@GRAD.")
+      .Input(kOutGrad, "Out@GRAD", "shape of X")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("label_smooth")
+      .SameShape(kOutGrad, kXGrad)
+      .Grad([](GradBuilder& g) {
+        g.Call("label_smooth_grad", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct LabelSmoothGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& g = ctx.In(kOutGrad);
+    T keep = T(1) - static_cast<T>(ctx.attrs<LabelSmoothAttrs>().epsilon);
+    const T* from = g.data<T>();
+    T* to = ctx.Out(kXGrad).mutable_data<T>();
+    for (int64_t i = 0; i < g.numel(); ++i) to[i] = keep * from[i];
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(label_smooth, DefineLabelSmooth);
+REGISTER_CPU_KERNEL(label_smooth, LabelSmoothKernel, float, double);
+REGISTER_OPERATOR(label_smooth_grad, grad::DefineLabelSmoothGrad);
+REGISTER_CPU_KERNEL(label_smooth_grad, grad::LabelSmoothGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

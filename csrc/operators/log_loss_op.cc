@@ -1,0 +1,54 @@
+#include "operators/pointwise_loss.h"
+
+namespace dygraph::pointwise_loss {
+namespace {
+
+struct LogLossAttrs {
+  float epsilon = 1e-4f;
+};
+
+struct LogLoss {
+  static constexpr bool kStraight = false;
+  static constexpr const char *kType = "log_loss", *kScore = "Predicted", *kLabel = "Labels",
+                              *kLoss = "Loss";
+  using Attrs = LogLossAttrs;
+  static void AddAttrs(OpDef& op) {
+    op.Attr(&LogLossAttrs::epsilon, "epsilon", "added inside both logarithms");
+  }
+  template <class T>
+  struct Fn {
+    T e;
+    Fn(const KernelContext& ctx, const T*, const T*, int64_t)
+        : e(static_cast<T>(ctx.attrs<LogLossAttrs>().epsilon)) {}
+    T Value(T p, T y) const { return -(y * std::log(p + e)) - (T(1) - y) * std::log(T(1) - p + e); }
+    T Slope(T p, T y) const { return -(y / (p + e)) + (T(1) - y) / (T(1) - p + e); }
+    T Curve(T p, T y) const {
+      T a = p + e, b = T(1) - p + e;
+      return y / (a * a) + (T(1) - y) / (b * b);
+    }
+  };
+};
+
+void DefineLogLoss(OpDef& op) {
+  Loss<LogLoss>::Define(op,
+                        "Loss = -Labels * log(Predicted + epsilon) - (1 - Labels) * log(1 - "
+                        "Predicted + epsilon). Labels get no gradient.",
+                        "probabilities, any shape", "0 or 1, shape of Predicted");
+}
+
+template <class T>
+using LogLossKernel = Loss<LogLoss>::Kernel<T>;
+template <class T>
+using LogLossGradKernel = Loss<LogLoss>::GradKernel<T>;
+template <class T>
+using LogLossGradGradKernel = Loss<LogLoss>::GradGradKernel<T>;
+
+REGISTER_OPERATOR(log_loss, DefineLogLoss);
+REGISTER_CPU_KERNEL(log_loss, LogLossKernel, float, double);
+REGISTER_OPERATOR(log_loss_grad, Loss<LogLoss>::DefineGrad);
+REGISTER_CPU_KERNEL(log_loss_grad, LogLossGradKernel, float, double);
+REGISTER_OPERATOR(log_loss_grad_grad, Loss<LogLoss>::DefineGradGrad);
+REGISTER_CPU_KERNEL(log_loss_grad_grad, LogLossGradGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::pointwise_loss

@@ -1,0 +1,134 @@
+// Losses of one score and one label, element by element. A file gives a struct L:
+//   kType, kScore, kLabel, kLoss   names of the operator and its slots
+//   Attrs                          its attributes, added by AddAttrs; void where there are none
+//   Fn<T>                          made of the call and its data, which it checks; Value, Slope and
+//                                  Curve are the loss and its two derivatives in the score
+// and gets the operator, its gradient and what that gradient gives the score. The label gets no
+// gradient.
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include "operators/labels.h"
+
+namespace dygraph::pointwise_loss {
+
+constexpr int kScore = 0, kLabel = 1, kGiven = 2, kOut = 0;
+constexpr int64_t kCost = 16;
+
+// log(1 + exp(x)) without overflow, and the logistic function.
+template <class T>
+T Softplus(T x) {
+  return std::log1p(std::exp(-std::abs(x))) + (x > T(0) ? x : T(0));
+}
+template <class T>
+T Logistic(T x) {
+  T e = std::exp(-std::abs(x));
+  return (x >= T(0) ? T(1) : e) / (T(1) + e);
+}
+
+inline std::string GradOf(const std::string& name) { return name + "@GRAD"; }
+
+template <class L>
+struct Loss {
+  static constexpr bool kHasAttrs = !std::is_void_v<typename L::Attrs>;
+
+  static void InferShape(InferContext& ctx) {
+    labels::CheckSameShape(ctx, kScore, kLabel);
+    ctx.SetOutput(kOut, ctx.dims(kScore));
+  }
+
+  static void Like(GradBuilder::CallRef call) {
+    if constexpr (kHasAttrs) call.SameAttrs();
+  }
+
+  static void Define(OpDef& op, const char* comment, const char* score, const char* label) {
+    op.Comment(comment)
+        .Input(kScore, L::kScore, score)
+        .Input(kLabel, L::kLabel, label)
+        .Output(kOut, L::kLoss, (std::string("shape of ") + L::kScore).c_str())
+        .Shape(InferShape)
+        .ShareLoD(kScore)
+        .Grad([](GradBuilder& g) {
+          std::string type = std::string(L::kType) + "_grad";
+          Like(g.Call(type.c_str(), {g.Input(kScore), g.Input(kLabel), g.OutputGrad(kOut)},
+                      {g.InputGrad(kScore)}));
+        });
+    if constexpr (kHasAttrs) L::AddAttrs(op);
+  }
+
+  static OpDef& DefineLinear(OpDef& op, const char* comment) {
+    op.Comment(comment)
+        .Input(kScore, L::kScore, "as of the forward call")
+        .Input(kLabel, L::kLabel, "as of the forward call")
+        .Input(kGiven, GradOf(L::kLoss).c_str(), "its shape; what the derivative is multiplied by")
+        .Output(kOut, GradOf(L::kScore).c_str(), "its shape")
+        .Shape([](InferContext& ctx) {
+          labels::CheckSameShape(ctx, kScore, kLabel);
+          labels::CheckSameShape(ctx, kScore, kGiven);
+          ctx.SetOutput(kOut, ctx.dims(kScore));
+        });
+    if constexpr (kHasAttrs) op.AttrsOf(L::kType);
+    return op;
+  }
+
+  static void DefineGrad(OpDef& op) {
+    DefineLinear(op, "The slope of the loss in the score, times the gradient of the loss.")
+        .Grad([](GradBuilder& g) {
+          std::string type = std::string(L::kType) + "_grad";
+          RecipeRef v = g.OutputGrad(kOut);
+          Like(g.Call(type.c_str(), {g.Input(kScore), g.Input(kLabel), v}, {g.InputGrad(kGiven)}));
+          if constexpr (!L::kStraight) {
+            type += "_grad";
+            RecipeRef product = g.Apply("elementwise_mul", {v, g.Input(kGiven)});
+            Like(g.Call(type.c_str(), {g.Input(kScore), g.Input(kLabel), product},
+                        {g.InputGrad(kScore)}));
+          }
+        });
+  }
+
+  static void DefineGradGrad(OpDef& op) {
+    DefineLinear(op,
+                 "The curvature of the loss in the score, times what is given: what the gradient "
+                 "operator gives the score. It has no gradient of its own.");
+  }
+
+  template <class T>
+  struct Kernel {
+    static void Compute(KernelContext& ctx) {
+      const Tensor &x = ctx.In(kScore), &y = ctx.In(kLabel);
+      const T *xd = x.data<T>(), *yd = y.data<T>();
+      typename L::template Fn<T> f(ctx, xd, yd, x.numel());
+      T* out = ctx.Out(kOut).mutable_data<T>();
+      ParallelFor(x.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) out[i] = f.Value(xd[i], yd[i]);
+      });
+    }
+  };
+
+  template <class T, class F>
+  static void Times(KernelContext& ctx, F derivative) {
+    const Tensor &x = ctx.In(kScore), &y = ctx.In(kLabel);
+    const T *xd = x.data<T>(), *yd = y.data<T>(), *g = ctx.In(kGiven).data<T>();
+    typename L::template Fn<T> f(ctx, xd, yd, x.numel());
+    T* out = ctx.Out(kOut).mutable_data<T>();
+    ParallelFor(x.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = g[i] * derivative(f, xd[i], yd[i]);
+    });
+  }
+  template <class T>
+  struct GradKernel {
+    static void Compute(KernelContext& ctx) {
+      Times<T>(ctx, [](const auto& f, T x, T y) { return f.Slope(x, y); });
+    }
+  };
+  template <class T>
+  struct GradGradKernel {
+    static void Compute(KernelContext& ctx) {
+      Times<T>(ctx, [](const auto& f, T x, T y) { return f.Curve(x, y); });
+    }
+  };
+};
+
+}  // namespace dygraph::pointwise_loss

@@ -1,0 +1,42 @@
+#include "operators/difference_loss.h"
+
+namespace dygraph::difference_loss {
+namespace {
+
+struct RankLoss {
+  static constexpr bool kLabelFirst = true, kStraight = false;
+  static constexpr const char *kType = "rank_loss", *kA = "Left", *kB = "Right", *kLabel = "Label",
+                              *kExtra = nullptr, *kLoss = "Out";
+  using Attrs = void;
+  template <class T>
+  struct Fn {
+    explicit Fn(const KernelContext&) {}
+    T Value(T d, T y) const { return pointwise_loss::Softplus(d) - y * d; }
+    T Slope(T d, T y) const { return pointwise_loss::Logistic(d) - y; }
+    T Curve(T d, T) const { return pointwise_loss::Logistic(d) * pointwise_loss::Logistic(-d); }
+  };
+};
+
+void DefineRankLoss(OpDef& op) {
+  Loss<RankLoss>::Define(op,
+                         "Out = log(1 + exp(Left - Right)) - Label * (Left - Right): RankNet "
+                         "(Burges et al., 2005). Label gets no gradient.",
+                         "scores, any shape", "1 where Left ranks higher, 0 where Right does");
+}
+
+template <class T>
+using RankLossKernel = Loss<RankLoss>::Kernel<T>;
+template <class T>
+using RankLossGradKernel = Loss<RankLoss>::GradKernel<T>;
+template <class T>
+using RankLossGradGradKernel = Loss<RankLoss>::GradGradKernel<T>;
+
+REGISTER_OPERATOR(rank_loss, DefineRankLoss);
+REGISTER_CPU_KERNEL(rank_loss, RankLossKernel, float, double);
+REGISTER_OPERATOR(rank_loss_grad, Loss<RankLoss>::DefineGrad);
+REGISTER_CPU_KERNEL(rank_loss_grad, RankLossGradKernel, float, double);
+REGISTER_OPERATOR(rank_loss_grad_grad, Loss<RankLoss>::DefineGradGrad);
+REGISTER_CPU_KERNEL(rank_loss_grad_grad, RankLossGradGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::difference_loss
