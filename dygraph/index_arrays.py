@@ -300,21 +300,26 @@ def taken(x, axes, stays, before, at, rank):
     return transposed(x, moved(x.ndim, before, rank))
 
 
-def written(x, index, value):
-    """`x` with ``x[index] = value``, for an index that holds arrays."""
+def write(x, index, value):
+    """``x[index] = value``, for an index that holds arrays."""
     plan = Plan(index, x.shape)
     plan.mask = None
     plan.spread_masks()
     axes = [axis for axis, _ in plan.arrays]
     perm = axes + plan.stays
+    value = arranged(value, plan, len(plan.stays))
+    arrays = [variable(a) for _, a in plan.arrays]
+    if len(plan.shape) == x.ndim and not plan.slices.axes and perm == sorted(perm):
+        _core.run_in_place("index_put", [x, arrays, value], {})
+        return
     whole = reshaped(x, plan.shape) if len(plan.shape) != x.ndim else x
     part = transposed(plan.slices.read(whole), perm)
-    value = arranged(value, plan, part.ndim - len(axes))
-    part = ops.index_put(part, [variable(a) for _, a in plan.arrays], value)
-    part = transposed(part, inverse(perm))
-    if plan.slices.axes:
-        part = plan.slices.write(whole, part)
-    return reshaped(part, x.shape) if part.ndim != x.ndim else part
+    part = transposed(ops.index_put(part, arrays, value), inverse(perm))
+    if whole is x:
+        _core.run_in_place("set_value", [x, part], plan.slices.place())
+        return
+    whole = ops.set_value(whole, part, **plan.slices.place())
+    _core.become(x, reshaped(whole, x.shape))
 
 
 def arranged(value, plan, stays):

@@ -103,18 +103,16 @@ class Selection:
             )
         return x
 
-    def write(self, x, value):
-        """`x` with `value` in the part."""
-        return ops.set_value(
-            x,
-            value,
-            axes=self.axes,
-            starts=self.starts,
-            ends=self.ends,
-            steps=self.steps,
-            decrease_axes=self.picked,
-            none_axes=self.added,
-        )
+    def place(self):
+        """The part in the attributes of set_value."""
+        return {
+            "axes": self.axes,
+            "starts": self.starts,
+            "ends": self.ends,
+            "steps": self.steps,
+            "decrease_axes": self.picked,
+            "none_axes": self.added,
+        }
 
 
 def wrapped(i, axis, size):
@@ -191,7 +189,6 @@ def setitem(x, index, value):
     try:
         chosen = Selection(index, x.shape)
     except NotBasic:
-        result = index_arrays.written(x, index, value)
+        index_arrays.write(x, index, value)
     else:
-        result = chosen.write(x, value)
-    _core.become(x, result)
+        _core.run_in_place("set_value", [x, value], chosen.place())

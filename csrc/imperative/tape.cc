@@ -5,8 +5,6 @@
 
 namespace dygraph {
 
-namespace {
-// What the tape keeps must not change under it: memory of somebody else may, so it is copied.
 Value Lasting(const Value& v) {
   if (__builtin_expect(!v.is_tensor() || !v.tensor().storage() || !v.tensor().storage()->foreign(),
                        1))
@@ -15,7 +13,6 @@ Value Lasting(const Value& v) {
   copy.SetLoD(v.tensor().lod_ref());
   return Value(std::move(copy));
 }
-}  // namespace
 
 void RecordOnTape(const CallRecord& call) {
   Span<Variable* const> in = call.in.flat();
