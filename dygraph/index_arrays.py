@@ -303,7 +303,11 @@ def taken(x, axes, stays, before, at, rank):
 def write(x, index, value):
     """``x[index] = value``, for an index that holds arrays."""
     plan = Plan(index, x.shape)
-    plan.mask = None
+    if plan.mask is not None and not value.ndim and not plan.slices.axes and not _core.lod(x):
+        behind = x.ndim - plan.mask_axis - plan.mask.ndim
+        mask = reshaped(plan.mask, (*plan.mask.shape, *(1,) * behind)) if behind else plan.mask
+        _core.become(x, ops.where(mask, value, x))
+        return
     plan.spread_masks()
     axes = [axis for axis, _ in plan.arrays]
     perm = axes + plan.stays
