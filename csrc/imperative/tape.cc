@@ -5,6 +5,15 @@
 
 namespace dygraph {
 
+Value Lasting(const Value& v) {
+  if (__builtin_expect(!v.is_tensor() || !v.tensor().storage() || !v.tensor().storage()->foreign(),
+                       1))
+    return v;
+  Tensor copy = v.tensor().Clone();
+  copy.SetLoD(v.tensor().lod_ref());
+  return Value(std::move(copy));
+}
+
 void RecordOnTape(const CallRecord& call) {
   Span<Variable* const> in = call.in.flat();
   WantedSet wanted;
@@ -40,8 +49,10 @@ void RecordOnTape(const CallRecord& call) {
   SmallVector<Value, 2>& kept = node->kept();
   for (RecipeRef r : recipe.kept) {
     switch (r.kind) {
-      case RecipeRef::kInput: kept.push_back(call.in.at(r.slot, r.index)->value()); break;
-      case RecipeRef::kOutput: kept.push_back(call.out.at(r.slot, r.index)->value()); break;
+      case RecipeRef::kInput: kept.push_back(Lasting(call.in.at(r.slot, r.index)->value())); break;
+      case RecipeRef::kOutput:
+        kept.push_back(Lasting(call.out.at(r.slot, r.index)->value()));
+        break;
       default: {
         const Value& v = call.in.at(r.slot, r.index)->value();
         kept.push_back(v.is_tensor() ? Value(v.tensor().Meta()) : v);
