@@ -8,5 +8,6 @@ from dygraph.nn.dropout import *
 from dygraph.nn.layer import Layer
 from dygraph.nn.norm import *
 from dygraph.nn.pooling import *
+from dygraph.nn.vision import *
 
 __all__ = sorted(n for n, v in globals().items() if isinstance(v, type))
