@@ -49,7 +49,15 @@ from dygraph._core import (  # noqa: E402
     set_num_threads,
     uint8,
 )
-from dygraph.base import grad, guard, in_dygraph_mode, seed, to_variable  # noqa: E402
+from dygraph.base import (  # noqa: E402
+    get_rng_state,
+    grad,
+    guard,
+    in_dygraph_mode,
+    seed,
+    set_rng_state,
+    to_variable,
+)
 from dygraph.custom import Function, PyLayer  # noqa: E402
 from dygraph.flags import get_flags, set_flags  # noqa: E402
 from dygraph.nn import (  # noqa: E402
@@ -69,18 +77,7 @@ from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
-
-__all__ = [
-    "BatchNorm", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Conv2D", "Dropout", "Embedding",
-    "Function", "Layer", "LayerList", "Linear", "ParamAttr", "Parameter", "ParameterList", "Place",
-    "Pool2D", "PyLayer", "Sequential", "Variable", "bfloat16", "bool_", "clip", "dtype",
-    "enable_grad", "errors", "explain", "float16", "float32", "float64", "functional", "get_flags",
-    "grad", "grad_enabled", "guard", "in_dygraph_mode", "initializer", "int16", "int32", "int64",
-    "int8", "matmul", "memory", "nn", "no_grad", "num_threads", "op_info", "op_names", "optimizer",
-    "regularizer", "reshape", "run_op", "saved", "seed", "set_flags", "set_num_threads",
-    "to_variable", "transpose", "uint8", "unique_name",
-    "load_library",
-]  # fmt: skip
+from dygraph.watch import detect_anomaly  # noqa: E402
 
 __version__ = _core.__version__
 
@@ -91,20 +88,49 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-_LAZY = ("jit", "static")
+# Modules that load when they are first asked for, with the names of theirs that stand here as well.
+_LAZY = {
+    "autograd": "recompute",
+    "callbacks": "",
+    "checkpoint": "",
+    "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
+    "dataset": "",
+    "drawing": "draw",
+    "gradient_check": "check_grad",
+    "io": "",
+    "jit": "",
+    "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
+    "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
+    "ReduceLROnPlateau StepDecay",
+    "model": "Model",
+    "model_summary": "summary",
+    "npz": "",
+    "profiler": "",
+    "reader": "batch",
+    "safetensors": "",
+    "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
+    "static": "",
+}
+_LAZY_NAMES = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 
 def __getattr__(name):
-    """Operators stand at the top as well; programs load when they are first asked for."""
+    """Layers and operators stand at the top as well; rare modules load when first asked for."""
     if name in _LAZY:
         import importlib
 
         return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
-    if name in functional.__all__:
-        return getattr(functional, name)
+    if name in _LAZY_NAMES:
+        return getattr(__getattr__(_LAZY_NAMES[name]), name)
+    for module in (nn, functional):
+        if name in module.__all__:
+            return getattr(module, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 
 def __dir__():
-    return sorted({*globals(), *functional.__all__, *_LAZY})
+    return sorted({*globals(), *nn.__all__, *functional.__all__, *_LAZY, *_LAZY_NAMES})
+
+
+__all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])

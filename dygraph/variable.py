@@ -114,6 +114,22 @@ def register_hook(self, hook):
     return HookHandle(self, _core.add_hook(self, hook))
 
 
+def grad_fn(self):
+    """The step of the tape that computed this variable, or None for a leaf.
+
+    It has ``name``, ``inputs`` (pairs of a step and the number of its output), ``kept``, ``freed``
+    and ``caller``.
+
+    >>> import dygraph
+    >>> w = dygraph.to_variable([2.0])
+    >>> w.stop_gradient = False
+    >>> y = dygraph.exp(w * w)
+    >>> y.grad_fn.name, y.grad_fn.inputs[0][0].name
+    ('exp', 'elementwise_mul')
+    """
+    return _core.producer_of(self)
+
+
 def retain_grads(self):
     """Keep the gradient of this intermediate variable in ``grad``; leaves keep theirs anyway."""
     _core.retain_grad(self)
@@ -413,6 +429,7 @@ _methods = {
     "gradient": gradient,
     "register_hook": register_hook,
     "retain_grads": retain_grads,
+    "grad_fn": property(grad_fn, doc=grad_fn.__doc__),
     "lod": lod,
     "set_lod": set_lod,
     "recursive_sequence_lengths": recursive_sequence_lengths,

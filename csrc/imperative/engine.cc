@@ -136,9 +136,30 @@ struct Capture {
   Ref<Variable> grad;
 };
 
+// Marks the thread as one that plays, and whose forward call it plays.
+class Playing {
+ public:
+  Playing() : caller_(CurrentThread().playing_caller) { ++CurrentThread().playing; }
+  ~Playing() {
+    --CurrentThread().playing;
+    CurrentThread().playing_caller = caller_;
+  }
+
+ private:
+  const std::string* caller_;
+};
+
+void AddForwardCall(Error& e, const Node& node) {
+  if (e.kind() == ErrorKind::Interrupted) return;
+  e.Append(std::string("\nin the backward of ") + node.name());
+  e.Append(node.caller ? ", called at " + *node.caller
+                       : ". Under dygraph.detect_anomaly() the line of its forward call is named");
+}
+
 void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
           const std::unordered_set<Node*>* useful) {
   GradSwitch recording(options.create_graph);
+  Playing playing;
   Ref<Node> node;
   GradList grads, input_grads;
   uint32_t played = 0;
@@ -157,7 +178,13 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
             "twice");
     input_grads.clear();
     input_grads.resize(node->edges().size());
-    node->Play(grads, &input_grads, options);
+    CurrentThread().playing_caller = node->caller;
+    try {
+      node->Play(grads, &input_grads, options);
+    } catch (Error& e) {
+      AddForwardCall(e, *node);
+      throw;
+    }
     grads.clear();
     for (size_t i = 0; i < input_grads.size(); ++i) {
       const Edge& edge = node->edges()[i];

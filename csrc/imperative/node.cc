@@ -145,8 +145,41 @@ const char* OpNode::name() const { return op_.type.c_str(); }
 void* OpNode::operator new(size_t) { return Pool<OpNode>::Get(); }
 void OpNode::operator delete(void* p) { Pool<OpNode>::Put(p); }
 
+SavedValueHooks::SavedValueHooks() : outer_(CurrentThread().saved_value_hooks) {
+  CurrentThread().saved_value_hooks = this;
+}
+
+SavedValueHooks::~SavedValueHooks() { CurrentThread().saved_value_hooks = outer_; }
+
+void OpNode::Pack(SavedValueHooks& hooks) {
+  std::vector<SavedValueHooks::Unpack> packed(kept_.size());
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].is_tensor() && kept_[i].tensor().has_data()) packed[i] = hooks.Pack(kept_[i]);
+  }
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (packed[i]) kept_[i] = Value(kept_[i].tensor().Meta());
+  }
+  packed_ = std::make_unique<std::vector<SavedValueHooks::Unpack>>(std::move(packed));
+}
+
+void OpNode::Unpack() {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (!(*packed_)[i]) continue;
+    Value v = (*packed_)[i]();
+    ENFORCE(v.is_tensor() && v.dims() == kept_[i].dims() && v.dtype() == kept_[i].dtype(),
+            InvalidArgument, "an unpack hook must give back a value of shape ", kept_[i].dims(),
+            " and type ", kept_[i].dtype(), ", got ", v.dims(), " of ", v.dtype());
+    kept_[i] = std::move(v);
+  }
+}
+
 void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) {
   const Recipe& recipe = *recipe_;
+  SmallVector<Value, 2> shapes;
+  if (__builtin_expect(packed_ != nullptr, 0)) {
+    shapes = kept_;
+    Unpack();
+  }
   // Kept values become variables again, with the producers they had.
   GradList kept;
   for (size_t i = 0; i < kept_.size(); ++i) {
@@ -164,7 +197,10 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
   }
   if (!options.retain_graph) {
     kept_.clear();
+    packed_.reset();
     freed_ = true;
+  } else if (packed_) {
+    kept_ = std::move(shapes);
   }
   SmallVector<Ref<Variable>, 2> temps(recipe.temps);
   auto find = [&](RecipeRef r) -> Variable* {

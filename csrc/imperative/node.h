@@ -25,6 +25,19 @@ struct Edge {
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 
+// Keeps a value of the tape elsewhere, or nowhere: Pack is told each value to keep and gives what
+// will bring it back. Works in this thread while it lives; the newest works alone.
+class SavedValueHooks {
+ public:
+  using Unpack = std::function<Value()>;
+  SavedValueHooks();
+  virtual ~SavedValueHooks();
+  virtual Unpack Pack(const Value& value) = 0;
+
+ private:
+  SavedValueHooks* outer_;
+};
+
 // Gets the complete gradient; may give another one in its place, or nothing to leave it.
 using Hook = std::function<Ref<Variable>(const Ref<Variable>&)>;
 using GradList = SmallVector<Ref<Variable>, 2>;
@@ -51,6 +64,8 @@ class Node : public RefCounted<Node> {
   virtual void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) = 0;
   virtual const char* name() const = 0;
   virtual bool freed() const { return false; }
+  // Who made the forward call, where callers are noted (imperative/watch.h); else nullptr.
+  const std::string* caller = nullptr;
 
   // Hooks fire once, on the complete gradient of an output. The result is a handle for RemoveHook.
   // `owner` is what keeps the hook's Python function alive, for the garbage collector.
@@ -118,6 +133,8 @@ class OpNode : public Node {
   const OpInfo& op() const { return op_; }
   const Recipe& recipe() const { return *recipe_; }
   SmallVector<Value, 2>& kept() { return kept_; }  // by position in recipe().kept
+  // Hands the kept values over; their shapes stay.
+  void Pack(SavedValueHooks& hooks);
 
   // Slots of the forward call, to turn references into flat numbers.
   SmallVector<uint32_t, 4> in_ends, out_ends;
@@ -126,6 +143,7 @@ class OpNode : public Node {
   static void operator delete(void* p);
 
  private:
+  void Unpack();
   int FlatInput(RecipeRef r) const { return (r.slot ? in_ends[r.slot - 1] : 0) + r.index; }
   int FlatOutput(RecipeRef r) const { return (r.slot ? out_ends[r.slot - 1] : 0) + r.index; }
 
@@ -133,6 +151,7 @@ class OpNode : public Node {
   const Recipe* recipe_;
   Ref<Attrs> attrs_;
   SmallVector<Value, 2> kept_;
+  std::unique_ptr<std::vector<SavedValueHooks::Unpack>> packed_;  // as kept_; empty: not packed
   bool freed_ = false;
 };
 

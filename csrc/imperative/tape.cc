@@ -1,6 +1,7 @@
 #include "imperative/tape.h"
 
 #include "imperative/thread_state.h"
+#include "imperative/watch.h"
 
 namespace dygraph {
 
@@ -47,6 +48,12 @@ void RecordOnTape(const CallRecord& call) {
       }
     }
   }
+  if (__builtin_expect(watch::Switches() & watch::kCallers, 0)) {
+    bool playing = CurrentThread().playing > 0;
+    node->caller = playing ? CurrentThread().playing_caller : watch::Caller();
+  }
+  if (__builtin_expect(CurrentThread().saved_value_hooks != nullptr, 0))
+    node->Pack(*CurrentThread().saved_value_hooks);
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] && !out[i]->value().empty() && IsFloating(out[i]->value().dtype())) {
       out[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));

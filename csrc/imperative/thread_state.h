@@ -11,6 +11,7 @@
 namespace dygraph {
 
 class Listener;
+class SavedValueHooks;
 
 struct ThreadState {
   bool grad_enabled = true;
@@ -19,6 +20,11 @@ struct ThreadState {
   Place place;
   DType cast_floats_to = DType::kUnset;  // guard(dtype='float32'): incoming float64 becomes this
   SmallVector<Listener*, 2> listeners;   // besides the tape
+  SavedValueHooks* saved_value_hooks = nullptr;  // decide how the tape keeps values; innermost
+  // A backward pass: how many play (a hook may start one in another), and who made the forward call
+  // of the node that plays, where callers are noted.
+  int playing = 0;
+  const std::string* playing_caller = nullptr;
 };
 
 ThreadState& CurrentThread();

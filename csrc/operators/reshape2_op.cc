@@ -1,9 +1,9 @@
-#include "operators/arguments.h"
+#include "operators/reshaping.h"
 
-namespace dygraph {
+namespace dygraph::reshaping {
 namespace {
 
-constexpr int kX = 0, kShape = 1, kShapeTensor = 2, kOut = 0, kXShape = 1;
+constexpr int kShape = 1, kShapeTensor = 2;
 
 struct Reshape2Attrs {
   std::vector<int32_t> shape;
@@ -51,15 +51,11 @@ Dims TargetShape(const Dims& x, const IntList& shape) {
 }
 
 void InferShape(InferContext& ctx) {
-  const Dims& x = ctx.dims(kX);
-  ctx.SetOutput(kOut, TargetShape(x, ReadIntList(ctx.call(), kShape, kShapeTensor,
-                                                 ctx.attrs<Reshape2Attrs>().shape)));
-  Dims x_shape = {0};
-  x_shape.Append(x.begin(), x.end());
-  ctx.SetOutput(kXShape, x_shape);
+  IntList shape = ReadIntList(ctx.call(), kShape, kShapeTensor, ctx.attrs<Reshape2Attrs>().shape);
+  SetOutputs(ctx, TargetShape(ctx.dims(kX), shape));
 }
 
-void DefineReshape2(OpDef& op) {
+void Define(OpDef& op, bool x_shape) {
   op.Comment(
         "Out has the elements of X, in row-major order, in another shape. A 0 in shape copies the "
         "size of that axis of X, one -1 "
@@ -67,29 +63,14 @@ void DefineReshape2(OpDef& op) {
       .Input(kX, "X", "any shape")
       .Input(kShape, "Shape", "[rank of Out] integers, in place of the attribute", kDispensable)
       .Input(kShapeTensor, "ShapeTensor", "one integer for each axis of Out, in place of both",
-             kDispensable | kDuplicable)
-      .Output(kOut, "Out", "the elements of X")
-      .Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra)
-      .Attr(&Reshape2Attrs::shape, "shape", "sizes of Out")
-      .Shape(InferShape)
-      .MixedDTypes()
-      .KernelAllocates()
-      .MayShare(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("reshape2_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
-      });
+             kDispensable | kDuplicable);
+  DeclareOutputs(op, x_shape, InferShape).Attr(&Reshape2Attrs::shape, "shape", "sizes of Out");
 }
-
-template <class>
-struct Reshape2Kernel {
-  static void Compute(KernelContext& ctx) {
-    if (Tensor* out = ctx.OutOrNull(kOut)) out->ShareData(ctx.In(kX));
-    if (Tensor* x_shape = ctx.OutOrNull(kXShape)) x_shape->AllocateData(ctx.place());
-  }
-};
+void DefineReshape2(OpDef& op) { Define(op, true); }
+void DefineReshape(OpDef& op) { Define(op, false); }
 
 namespace grad {
-constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
+constexpr int kOutGrad = 1, kXGrad = 0;
 
 void DefineReshape2Grad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD in the shape of X.")
@@ -119,10 +100,13 @@ struct Reshape2GradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reshape2, DefineReshape2);
-REGISTER_CPU_KERNEL(reshape2, Reshape2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
-                    float16, bfloat16, float, double);
+REGISTER_CPU_KERNEL(reshape2, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
+REGISTER_OPERATOR(reshape, DefineReshape);
+REGISTER_CPU_KERNEL(reshape, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
 REGISTER_OPERATOR(reshape2_grad, grad::DefineReshape2Grad);
 REGISTER_CPU_KERNEL(reshape2_grad, grad::Reshape2GradKernel, float, double);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::reshaping

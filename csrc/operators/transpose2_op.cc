@@ -31,6 +31,7 @@ void InferShape(InferContext& ctx) {
   Dims out;
   for (int p : Permutation(ctx.attrs<Transpose2Attrs>().axis, x.rank())) out.push_back(x[p]);
   ctx.SetOutput(kOut, out);
+  if (ctx.call().op->outputs.size() == 1) return;  // transpose
   Dims x_shape = {0};
   x_shape.Append(x.begin(), x.end());
   ctx.SetOutput(kXShape, x_shape);
@@ -46,18 +47,20 @@ void InverseAttrs(const void* forward, void* backward) {
   for (int32_t i = 0; i < rank; ++i) inverse[axis[i] < 0 ? axis[i] + rank : axis[i]] = i;
 }
 
-void DefineTranspose2(OpDef& op) {
+void Define(OpDef& op, bool x_shape) {
   op.Comment("Out's axis i is X's axis axis[i].")
       .Input(kX, "X", "any shape")
-      .Output(kOut, "Out", "X's sizes, permuted")
-      .Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra)
-      .Attr(&Transpose2Attrs::axis, "axis",
-            "a permutation of X's axes; negative ones count from the end")
+      .Output(kOut, "Out", "X's sizes, permuted");
+  if (x_shape) op.Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra);
+  op.Attr(&Transpose2Attrs::axis, "axis",
+          "a permutation of X's axes; negative ones count from the end")
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("transpose2", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).AttrsFrom(InverseAttrs);
       });
 }
+void DefineTranspose2(OpDef& op) { Define(op, true); }
+void DefineTranspose(OpDef& op) { Define(op, false); }
 
 template <class T>
 struct Transpose2Kernel {
@@ -72,6 +75,10 @@ struct Transpose2Kernel {
 
 REGISTER_OPERATOR(transpose2, DefineTranspose2);
 REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+
+REGISTER_OPERATOR(transpose, DefineTranspose);
+REGISTER_CPU_KERNEL(transpose, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include "imperative/engine.h"
 #include "imperative/thread_state.h"
+#include "imperative/watch.h"
 #include "python/bind.h"
+#include "python/callable.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
@@ -27,31 +29,16 @@ std::vector<Variable*> Pointers(const std::vector<VarRef>& vars, const char* wha
   return list;
 }
 
-// A Python callable that C++ may keep and drop anywhere.
-class Callable {
- public:
-  explicit Callable(py::object f) : f_(f.release().ptr()) {}
-  ~Callable() {
-    if (!Py_IsInitialized()) return;
-    py::gil_scoped_acquire lock;
-    Py_DECREF(f_);
-  }
-  py::handle get() const { return f_; }
-
- private:
-  PyObject* f_;
-};
-
 uint64_t AddPythonHook(const VarRef& var, py::object f) {
   ENFORCE(var, Type, "a hook belongs to a Variable, got None");
   ENFORCE(PyCallable_Check(f.ptr()), Type, "a hook must be a function of the gradient, got ",
           Py_TYPE(f.ptr())->tp_name);
   PyObject* owner = f.ptr();
-  auto callable = std::make_shared<Callable>(std::move(f));
+  auto callable = std::make_shared<Kept>(std::move(f));
   uint64_t handle = var->AddHook(
       [callable](const VarRef& grad) -> VarRef {
         PyObject* wrapped = Wrap(grad);
-        PyObject* result = PyObject_CallOneArg(callable->get().ptr(), wrapped);
+        PyObject* result = PyObject_CallOneArg(callable->get(), wrapped);
         Py_XDECREF(wrapped);
         if (!result) ThrowPythonError();
         py::object holder = py::reinterpret_steal<py::object>(result);
@@ -73,7 +60,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
   bool any = false;
   for (const VarRef& v : inputs) any |= v && v->RequiresGrad();
   if (!any || !CurrentThread().grad_enabled) return;
-  auto callable = std::make_shared<Callable>(std::move(backward));
+  auto callable = std::make_shared<Kept>(std::move(backward));
   auto self = std::make_shared<Node*>(nullptr);
   std::vector<Value> kept;
   for (uint32_t i : saved_outputs) kept.push_back(outputs.at(i)->value());
@@ -90,7 +77,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
     args[0] = saved;
     for (size_t i = 0; i < grads.size(); ++i)
       args[i + 1] = py::reinterpret_steal<py::object>(Wrap(grads[i]));
-    PyObject* result = PyObject_CallObject(callable->get().ptr(), args.ptr());
+    PyObject* result = PyObject_CallObject(callable->get(), args.ptr());
     if (!result) ThrowPythonError();
     py::object holder = py::reinterpret_steal<py::object>(result);
     py::tuple list =
@@ -113,6 +100,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
     node->Expect(holds ? v->value().dims() : Dims(), holds ? v->value().dtype() : DType::kUnset);
   }
   node->edges() = std::move(edges);
+  if (watch::Switches() & watch::kCallers) node->caller = watch::AskCaller();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && IsFloating(outputs[i]->value().dtype()))
       outputs[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));

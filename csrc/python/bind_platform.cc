@@ -6,6 +6,7 @@
 
 #include "base/flags.h"
 #include "imperative/thread_state.h"
+#include "imperative/watch.h"
 #include "memory/memory.h"
 #include "op/op_registry.h"
 #include "platform/device_context.h"
@@ -101,11 +102,15 @@ void BindPlatform(py::module_& m) {
     return all;
   });
   m.def("get_flag", [](const std::string& name) { return GetFlag(name); });
-  m.def("set_flag", [](const std::string& name, const FlagValue& value) { SetFlag(name, value); });
+  m.def("set_flag", [](const std::string& name, const FlagValue& value) {
+    SetFlag(name, value);
+    watch::ReadFlags();
+  });
   m.def("unknown_environment_flags", &UnknownEnvironmentFlags);
   m.def("flag_problems", &FlagProblems);
 
   m.def("num_threads", &NumThreads);
+  m.def("set_service_thread", &SetServiceThread);
   m.def("set_num_threads", &SetNumThreads);
   m.def("available_cores", &AvailableCores);
 

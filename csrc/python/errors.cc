@@ -33,6 +33,8 @@ const ErrorClass kClasses[] = {
      "Something must happen first."},
     {ErrorKind::Format, "FormatError", &PyExc_ValueError,
      "A file is damaged or not what it should be."},
+    {ErrorKind::NonFinite, "NonFiniteError", &PyExc_FloatingPointError,
+     "A result holds NaN or infinity and is checked for them."},
 };
 
 std::map<ErrorKind, PyObject*>& Classes() {

@@ -46,9 +46,12 @@ PYBIND11_MODULE(_core, m) {
   BindPlatform(m);
   BindRegistry(m);
   BindAutograd(m);
+  BindTape(m);
+  BindWatch(m);
   BindVariable(m);
   BindProgram(m);
   BindUpdate(m);
+  BindFiles(m);
   py::module_ ops = m.def_submodule("ops", "Operators as functions, made from the registry.");
   AddOperatorFunctions(ops.ptr());
   LendInterpreter();

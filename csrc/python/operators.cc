@@ -28,7 +28,8 @@ struct Function {
   std::string name, doc;
   PyMethodDef def;
   bool returns_one;
-  std::vector<std::pair<int, int>> twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
+  std::vector<std::pair<int, int>>
+      twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
 };
 
 int FindKeyword(const Function& f, PyObject* key) {
@@ -46,38 +47,44 @@ int FindKeyword(const Function& f, PyObject* key) {
   std::vector<std::string> names;
   for (PyObject* n : f.names) names.push_back(PyUnicode_AsUTF8(n));
   const char* text = PyUnicode_AsUTF8(key);
-  THROW(Type, f.name, ": there must be an argument of the given name, got '", text, "'.", DidYouMean(text, names));
+  THROW(Type, f.name, ": there must be an argument of the given name, got '", text, "'.",
+        DidYouMean(text, names));
 }
 
 void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* in) {
   const SlotInfo& info = f.op->inputs[slot];
   if (!value || value == Py_None) {
-    ENFORCE(info.dispensable(), Type, f.name, ": the argument ", info.python_name, " must be given, got nothing");
+    ENFORCE(info.dispensable(), Type, f.name, ": the argument ", info.python_name,
+            " must be given, got nothing");
     return in->Close();
   }
   if (__builtin_expect(IsVariable(value), 1)) return in->Add(&VarOf(value));
   bool list = PyList_Check(value) || PyTuple_Check(value);
   ENFORCE(list && info.duplicable(), Type, f.name, ": ", info.python_name, " must be ",
-          info.duplicable() ? "a list of Variables" : "a Variable", ", got ", Py_TYPE(value)->tp_name,
-          ". Convert arrays and numbers with dygraph.to_variable()");
+          info.duplicable() ? "a list of Variables" : "a Variable", ", got ",
+          Py_TYPE(value)->tp_name, ". Convert arrays and numbers with dygraph.to_variable()");
   Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
-  ENFORCE(n > 0, InvalidArgument, f.name, ": ", info.python_name, " must be a list of at least one Variable, got an empty one");
+  ENFORCE(n > 0, InvalidArgument, f.name, ": ", info.python_name,
+          " must be a list of at least one Variable, got an empty one");
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(value, i);
-    ENFORCE(IsVariable(item), Type, f.name, ": ", info.python_name, "[", i, "] must be a Variable, got ",
-            Py_TYPE(item)->tp_name, ". Convert arrays and numbers with dygraph.to_variable()");
+    ENFORCE(IsVariable(item), Type, f.name, ": ", info.python_name, "[", i,
+            "] must be a Variable, got ", Py_TYPE(item)->tp_name,
+            ". Convert arrays and numbers with dygraph.to_variable()");
     in->Push(&VarOf(item));
   }
   in->Close();
 }
 
-// A slot and an attribute of one name are one argument to Python: a Variable is for the slot, anything else for the attribute.
+// A slot and an attribute of one name are one argument to Python: a Variable is for the slot,
+// anything else for the attribute.
 void MoveToTwins(const Function& f, PyObject** bound) {
   for (auto [slot, attr] : f.twins) {
     PyObject* value = bound[slot];
     if (!value && bound[attr] && IsVariable(bound[attr])) std::swap(bound[slot], bound[attr]);
     if (!value || value == Py_None || IsVariable(value)) continue;
-    ENFORCE(!bound[attr], Type, f.name, ": the argument ", f.op->inputs[slot].python_name, " must be given once, got it twice");
+    ENFORCE(!bound[attr], Type, f.name, ": the argument ", f.op->inputs[slot].python_name,
+            " must be given once, got it twice");
     std::swap(bound[slot], bound[attr]);
   }
 }
@@ -113,7 +120,8 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
     constexpr int kMost = 64;
     PyObject* bound[kMost];
     int total = f.inputs + f.attrs;
-    ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ", nargs);
+    ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ",
+            nargs);
     if (__builtin_expect(f.order.empty(), 1)) {
       for (Py_ssize_t i = 0; i < nargs; ++i) bound[i] = args[i];
       for (int i = static_cast<int>(nargs); i < total; ++i) bound[i] = nullptr;
@@ -126,7 +134,8 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
         PyObject* key = PyTuple_GET_ITEM(kwnames, k);
         int i = FindKeyword(f, key);
         if (i < 0) UnknownKeyword(f, key);
-        ENFORCE(!bound[i], Type, f.name, ": the argument ", PyUnicode_AsUTF8(key), " must be given once, got it twice");
+        ENFORCE(!bound[i], Type, f.name, ": the argument ", PyUnicode_AsUTF8(key),
+                " must be given once, got it twice");
         bound[i] = args[nargs + k];
       }
     }
@@ -154,13 +163,15 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
   });
 }
 
-// Positional arguments are the slots that must be given, the attributes, the optional slots: scale(x, 2.0) reads as it should.
-// A slot that is one argument with an attribute stands where the attribute does.
+// Positional arguments are the slots that must be given, the attributes, the optional slots:
+// scale(x, 2.0) reads as it should. A slot that is one argument with an attribute stands where the
+// attribute does.
 std::vector<int> PositionalOrder(const OpInfo& op) {
   std::vector<int> order, optional;
   int inputs = static_cast<int>(op.inputs.size());
   for (int i = 0; i < inputs; ++i) (op.inputs[i].dispensable() ? optional : order).push_back(i);
-  for (size_t a = 0; a < op.attr_table.fields.size(); ++a) order.push_back(inputs + static_cast<int>(a));
+  for (size_t a = 0; a < op.attr_table.fields.size(); ++a)
+    order.push_back(inputs + static_cast<int>(a));
   order.insert(order.end(), optional.begin(), optional.end());
   return order;
 }
@@ -181,9 +192,12 @@ std::string Document(const OpInfo& op) {
       AttrValue v = op.attr_table.Get(op.default_attrs->data(), i - inputs);
       int number = f.is_dtype ? std::get<int32_t>(v) : 0;
       signature << comma << f.name << "=";
-      if (!f.is_dtype) signature << ToString(v);
-      else if (number < 0) signature << "None";
-      else signature << "'" << Name(DTypeFromWire(number)) << "'";
+      if (!f.is_dtype)
+        signature << ToString(v);
+      else if (number < 0)
+        signature << "None";
+      else
+        signature << "'" << Name(DTypeFromWire(number)) << "'";
     }
     comma = ", ";
   }
@@ -192,17 +206,19 @@ std::string Document(const OpInfo& op) {
     text << "\nParameters\n----------\n";
     for (const SlotInfo& s : op.inputs) {
       text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
-           << (s.dispensable() ? ", optional" : "") << "\n    Slot " << s.name << ". " << s.help << "\n";
+           << (s.dispensable() ? ", optional" : "") << "\n    Slot " << s.name << ". " << s.help
+           << "\n";
     }
     for (const AttrField& f : op.attr_table.fields) {
-      text << f.name << " : " << (f.is_dtype ? "dtype" : Name(f.type)) << "\n    " << f.help << "\n";
+      text << f.name << " : " << (f.is_dtype ? "dtype" : Name(f.type)) << "\n    " << f.help
+           << "\n";
     }
   }
   text << "\nReturns\n-------\n";
   for (const SlotInfo& s : op.outputs) {
     if (!s.intermediate() && !s.extra()) {
-      text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable") << "\n    Slot " << s.name
-           << ". " << s.help << "\n";
+      text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
+           << "\n    Slot " << s.name << ". " << s.help << "\n";
     }
   }
   return text.str();
@@ -211,16 +227,20 @@ std::string Document(const OpInfo& op) {
 }  // namespace
 
 void AddOperatorFunctions(PyObject* module) {
-  static std::vector<std::unique_ptr<Function>> functions;  // method definitions must live as long as the process
+  static std::vector<std::unique_ptr<Function>>
+      functions;  // method definitions must live as long as the process
   for (const OpInfo* op : AllOps()) {
-    if (PyObject_HasAttrString(module, op->type.c_str())) continue;  // from an earlier call, before a plug-in was loaded
+    if (PyObject_HasAttrString(module, op->type.c_str()))
+      continue;  // from an earlier call, before a plug-in was loaded
     auto f = std::make_unique<Function>();
     f->op = op;
     f->name = op->type;
     f->inputs = static_cast<int>(op->inputs.size());
     f->attrs = static_cast<int>(op->attr_table.fields.size());
-    for (const SlotInfo& s : op->inputs) f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
-    for (const AttrField& a : op->attr_table.fields) f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
+    for (const SlotInfo& s : op->inputs)
+      f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
+    for (const AttrField& a : op->attr_table.fields)
+      f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
     f->order = PositionalOrder(*op);
     if (std::is_sorted(f->order.begin(), f->order.end())) f->order.clear();
     for (int i = 0; i < f->inputs; ++i) {

@@ -13,6 +13,7 @@ from dygraph.nn import loading
 from dygraph.param_attr import ParamAttr
 from dygraph.recording import modes, switch
 from dygraph.variable import Parameter, Variable
+from dygraph.watch import path_of
 
 __all__ = ["Layer"]
 
@@ -512,11 +513,7 @@ def _tell_path(error):
     if not isinstance(layers, list):
         return
     error._dygraph_layers = ()
-    path = type(layers[-1]).__name__
-    for parent, child in zip(layers[::-1], layers[-2::-1], strict=False):
-        names = [n for n, layer in parent._sub_layers.items() if layer is child]
-        path += "." + (names[0] if names else type(child).__name__)
-    place = f"in {path} ({type(layers[0]).__name__})"
+    place = f"in {path_of(layers)} ({type(layers[0]).__name__})"
     if len(error.args) == 1 and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]}\n{place}",)
     elif hasattr(error, "add_note"):

@@ -3,14 +3,28 @@
 import numpy as np
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    did_you_mean,
+    kind_of,
+    nearest_names,
+)
 
 
 class LoadReport:
-    """What did not agree: ``missing`` and ``unexpected`` names, ``mismatched`` reasons by name."""
+    """What did not agree: ``missing`` and ``unexpected`` names, ``mismatched`` reasons by name.
+
+    ``nearest`` maps missing names to the unexpected ones that are spelt most like them, if any.
+    """
 
     def __init__(self, missing, unexpected, mismatched):
         self.missing, self.unexpected, self.mismatched = missing, unexpected, mismatched
+
+    @property
+    def nearest(self):
+        near = {n: nearest_names(n, [str(u) for u in self.unexpected]) for n in self.missing}
+        return {n: names for n, names in near.items() if names}
 
     def __bool__(self):
         return bool(self.missing or self.unexpected or self.mismatched)
@@ -28,29 +42,32 @@ def load(owner, state, given, strict):
         raise ArgumentTypeError(
             f"{owner}: the state must be a dict of names to Variables, got {kind_of(given)}"
         )
-    mismatched, fitting = {}, []
+    report = compare(state, given)
+    if strict and report:
+        refuse(owner, report)
     for name, variable in state.items():
-        if name not in given:
-            continue
-        value = given[name]
-        reason = _refusal(variable, value)
-        if reason:
-            mismatched[name] = reason
-        else:
-            fitting.append((variable, value))
-    report = LoadReport(
+        if name in given and name not in report.mismatched:
+            value = given[name]
+            variable.set_value(value.detach() if isinstance(value, _core.Variable) else value)
+    return report
+
+
+def compare(state, given):
+    """What `load` would report; nothing is written."""
+    reasons = ((n, _refusal(v, given[n])) for n, v in state.items() if n in given)
+    return LoadReport(
         [name for name in state if name not in given],
         [name for name in given if name not in state],
-        mismatched,
+        {name: reason for name, reason in reasons if reason},
     )
-    if strict and report:
-        raise InvalidArgumentError(
-            f"{owner}: the state does not fit, and nothing was written:\n{report!r}\n"
-            "strict=False writes what fits"
-        )
-    for variable, value in fitting:
-        variable.set_value(value.detach() if isinstance(value, _core.Variable) else value)
-    return report
+
+
+def refuse(owner, report):
+    """Raise what strict loading raises."""
+    raise InvalidArgumentError(
+        f"{owner}: the state does not fit, and nothing was written:\n{report!r}\n"
+        "strict=False writes what fits"
+    )
 
 
 def _refusal(variable, value):

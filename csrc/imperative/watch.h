@@ -1,0 +1,49 @@
+// Looking at operator calls while they run: events for the profiler, a line in the log, a check for
+// NaN and infinity, the caller's line. A call that nobody watches pays one test of one word.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "op/call.h"
+#include "platform/place.h"
+
+namespace dygraph {
+
+namespace watch {
+
+enum What : uint32_t {
+  kEvents = 1,       // profiler::Add for each call
+  kLog = 2,          // a line on stderr for each call: FLAGS_log_calls
+  kCheckFinite = 4,  // NonFinite where a result holds NaN or infinity: FLAGS_check_nan_inf
+  kCallers = 8,      // who called: for events, the log and the nodes of the tape
+  kShapes = 16,      // shapes of inputs in events
+};
+
+extern std::atomic<uint32_t> switches;
+inline uint32_t Switches() { return switches.load(std::memory_order_relaxed); }
+
+// Several may want the same at once: each asks once and releases once.
+void Ask(uint32_t what);
+void Release(uint32_t what);
+// After flags have changed.
+void ReadFlags();
+
+// The line of the caller, as the host language knows it; "" where it does not. Set once.
+using CallerFunction = std::function<std::string()>;
+void SetCallerFunction(CallerFunction function);
+// The same text is the same pointer, for ever.
+const std::string* Intern(const std::string& text);
+// Asks now; nullptr where nobody knows.
+const std::string* AskCaller();
+// The caller of this thread's newest watched call, or nullptr.
+const std::string* Caller();
+
+// Runs the call and looks at it as the switches say.
+void Run(Call& call, Place place, void (*run)(Call&, Place));
+
+}  // namespace watch
+
+}  // namespace dygraph

@@ -1,0 +1,239 @@
+#include "kernels/axis_map.h"
+
+#include <vector>
+
+#include "kernels/broadcast.h"
+#include "kernels/elementwise.h"
+#include "kernels/strided_copy.h"
+
+namespace dygraph::kernels {
+namespace {
+
+// The element of x for element i of y, -1 for none.
+int64_t Source(const AxisMap& m, int64_t i) {
+  int64_t at = i - m.before;
+  if (at < 0 || at >= m.in) {
+    switch (m.outside) {
+      case Outside::kFill: return -1;
+      case Outside::kWrap: at = (at % m.in + m.in) % m.in; break;
+      case Outside::kEdge: at = at < 0 ? 0 : m.in - 1; break;
+      case Outside::kReflect: at = at < 0 ? -at : 2 * (m.in - 1) - at; break;
+    }
+  }
+  return m.reversed ? m.in - 1 - at : at;
+}
+
+// Consecutive elements of y whose sources are `step` apart; from -1: none.
+struct Run {
+  int64_t to, from, count, step;
+};
+
+// The walk both directions share: the axes in front by a table each, the last axis that is not
+// copied as it is by runs, what follows it as one block.
+struct Path {
+  int64_t block = 1;
+  std::vector<std::vector<int64_t>> tables;  // offsets in x, -1 for none
+  std::vector<Run> runs;
+  int64_t rows = 1, row = 1;  // rows of y and their length in elements
+  bool first_is_one_to_one = false;
+
+  explicit Path(Span<const AxisMap> maps) {
+    int rank = static_cast<int>(maps.size());
+    while (rank > 0 && maps[rank - 1].IsIdentity()) block *= maps[--rank].out;
+    AxisMap last;
+    int64_t stride = block;
+    if (rank > 0) {
+      last = maps[rank - 1];
+      stride *= last.in;
+    }
+    for (int64_t i = 0; i < last.out; ++i) {
+      int64_t from = Source(last, i);
+      if (!runs.empty()) {
+        Run& run = runs.back();
+        if (from < 0 ? run.from < 0 : run.from >= 0 && run.count == 1) {
+          run.step = from < 0 ? 0 : from - run.from;
+          ++run.count;
+          continue;
+        }
+        if (from >= 0 && run.from >= 0 && from == run.from + run.count * run.step) {
+          ++run.count;
+          continue;
+        }
+      }
+      runs.push_back({i * block, from, 1, 1});
+    }
+    for (Run& run : runs) {
+      if (run.from >= 0) run.from *= block;
+    }
+    row = last.out * block;
+    for (int k = rank - 2; k >= 0;) {
+      // neighbours that are copied as they are make one axis
+      AxisMap m = maps[k--];
+      while (m.IsIdentity() && k >= 0 && maps[k].IsIdentity()) {
+        m.in *= maps[k--].in;
+        m.out = m.in;
+      }
+      std::vector<int64_t> table(static_cast<size_t>(m.out));
+      for (int64_t i = 0; i < m.out; ++i) {
+        int64_t from = Source(m, i);
+        table[i] = from < 0 ? -1 : from * stride;
+      }
+      first_is_one_to_one = m.outside == Outside::kFill || m.IsIdentity();
+      stride *= m.in;
+      rows *= m.out;
+      tables.insert(tables.begin(), std::move(table));
+    }
+  }
+
+  // Offset in x of row r, -1 for none.
+  int64_t RowSource(int64_t r) const {
+    int64_t offset = 0;
+    for (size_t k = tables.size(); k-- > 0;) {
+      int64_t n = static_cast<int64_t>(tables[k].size()), from = tables[k][r % n];
+      if (from < 0) return -1;
+      offset += from;
+      r /= n;
+    }
+    return offset;
+  }
+};
+
+template <class U>
+void Gather(const Path& path, const U* x, U* y, U fill) {
+  int64_t block = path.block;
+  ParallelRows(path.rows, path.row, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      U* to = y + r * path.row;
+      int64_t offset = path.RowSource(r);
+      if (offset < 0) {
+        std::fill_n(to, path.row, fill);
+        continue;
+      }
+      for (const Run& run : path.runs) {
+        U* part = to + run.to;
+        const U* from = x + offset + run.from;
+        if (run.from < 0) {
+          std::fill_n(part, run.count * block, fill);
+        } else if (run.step == 1) {
+          std::copy_n(from, run.count * block, part);
+        } else if (block == 1) {
+          for (int64_t i = 0; i < run.count; ++i) part[i] = from[i * run.step];
+        } else {
+          for (int64_t i = 0; i < run.count; ++i)
+            std::copy_n(from + i * run.step * block, block, part + i * block);
+        }
+      }
+    }
+  });
+}
+
+bool AllTile(Span<const AxisMap> maps) {
+  for (const AxisMap& m : maps) {
+    if (!m.IsIdentity() && !m.IsTiling()) return false;
+  }
+  return true;
+}
+
+// A tiled axis as two: which copy, and where in it.
+struct TiledAxes {
+  std::vector<int64_t> dims, x_strides, y_strides;
+  explicit TiledAxes(Span<const AxisMap> maps) {
+    int64_t x_stride = 1, y_stride = 1;
+    auto add = [this](int64_t n, int64_t xs, int64_t ys) {
+      dims.insert(dims.begin(), n);
+      x_strides.insert(x_strides.begin(), xs);
+      y_strides.insert(y_strides.begin(), ys);
+    };
+    for (size_t k = maps.size(); k-- > 0;) {
+      if (maps[k].in > 1) add(maps[k].in, x_stride, y_stride);
+      if (maps[k].out != maps[k].in) add(maps[k].out / maps[k].in, 0, y_stride * maps[k].in);
+      x_stride *= maps[k].in;
+      y_stride *= maps[k].out;
+    }
+  }
+};
+
+template <class T>
+DYGRAPH_INLINE void AddTo(T* to, const T* from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+}  // namespace
+
+void GatherAxes(Span<const AxisMap> maps, const void* x, void* y, size_t element_size,
+                const void* fill) {
+  for (const AxisMap& m : maps) {
+    if (m.out == 0) return;
+  }
+  if (AllTile(maps)) {
+    TiledAxes t(maps);
+    if (t.dims.size() <= kMaxRank)
+      return CopyStrided(t.dims, x, t.x_strides, y, t.y_strides, element_size);
+  }
+  Path path(maps);
+  auto gather = [&](auto zero) {
+    using U = decltype(zero);
+    U value;
+    std::memcpy(&value, fill, sizeof(U));
+    Gather(path, static_cast<const U*>(x), static_cast<U*>(y), value);
+  };
+  switch (element_size) {
+    case 1: return gather(uint8_t());
+    case 2: return gather(uint16_t());
+    case 4: return gather(uint32_t());
+    case 8: return gather(uint64_t());
+    default: THROW(InvalidArgument, "elements must be of 1, 2, 4 or 8 bytes, got ", element_size);
+  }
+}
+
+template <class T>
+void ScatterAxes(Span<const AxisMap> maps, const T* g, T* x_grad) {
+  int64_t n = 1, from = 1;
+  for (const AxisMap& m : maps) {
+    n *= m.in;
+    from *= m.out;
+  }
+  if (n == 0) return;
+  if (from > 0 && AllTile(maps)) {
+    TiledAxes t(maps);
+    if (t.dims.size() <= kMaxRank) {
+      if (t.dims.empty()) {
+        x_grad[0] = g[0];
+        return;
+      }
+      return SumTo(t.dims, g, t.y_strides, x_grad, t.x_strides);
+    }
+  }
+  Fill(x_grad, n, T(0));
+  if (from == 0) return;
+  Path path(maps);
+  auto add_row = [&](int64_t r) {
+    int64_t offset = path.RowSource(r), block = path.block;
+    if (offset < 0) return;
+    for (const Run& run : path.runs) {
+      if (run.from < 0) continue;
+      const T* part = g + r * path.row + run.to;
+      T* to = x_grad + offset + run.from;
+      if (run.step == 1) {
+        AddTo(to, part, run.count * block);
+      } else {
+        for (int64_t i = 0; i < run.count; ++i)
+          AddTo(to + i * run.step * block, part + i * block, block);
+      }
+    }
+  };
+  // Rows of different places of the first axis may go to different threads where no two of them
+  // meet.
+  int64_t groups = 1;
+  if (!path.tables.empty() && path.first_is_one_to_one)
+    groups = static_cast<int64_t>(path.tables[0].size());
+  int64_t rows = path.rows / groups;
+  ParallelRows(groups, rows * path.row, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin * rows; r < end * rows; ++r) add_row(r);
+  });
+}
+
+template void ScatterAxes(Span<const AxisMap>, const float*, float*);
+template void ScatterAxes(Span<const AxisMap>, const double*, double*);
+
+}  // namespace dygraph::kernels

@@ -1,0 +1,67 @@
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kScale = 1, kBias = 2, kOut = 0;
+
+struct AffineChannelAttrs {
+  std::string data_layout = "AnyLayout";
+  bool channels_last() const { return data_layout == "NHWC"; }
+};
+
+void InferShape(InferContext& ctx) {
+  const Dims& x = ctx.dims(kX);
+  ENFORCE(x.rank() >= 2, InvalidArgument, "X must have at least 2 axes, got shape ", x);
+  int64_t channels = ctx.attrs<AffineChannelAttrs>().channels_last() ? x.back() : x[1];
+  for (int slot : {kScale, kBias}) {
+    const Dims& d = ctx.dims(slot);
+    ENFORCE(d.rank() == 1 && (d[0] == channels || !BothKnown(d[0], channels)), InvalidArgument,
+            slot == kScale ? "Scale" : "Bias", " must have one number for each of the ", channels,
+            " channels of X ", x, ", got shape ", d);
+  }
+  ctx.SetOutput(kOut, x);
+}
+
+void DefineAffineChannel(OpDef& op) {
+  op.Comment("Out = X * Scale + Bias, per channel: a batch_norm whose statistics are fixed.")
+      .Input(kX, "X", "the channels second, or last with data_layout NHWC")
+      .Input(kScale, "Scale", "[C]")
+      .Input(kBias, "Bias", "[C]")
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&AffineChannelAttrs::data_layout, "data_layout", "where the channels are",
+            OneOf({"NCHW", "NHWC", "AnyLayout"}))
+      .Shape(InferShape)
+      .Grad([](GradBuilder& g) {
+        int32_t axis = g.attrs<AffineChannelAttrs>().channels_last() ? -1 : 1;
+        g.Call("elementwise_mul_grad", {g.Input(kX), g.Input(kScale), g.OutputGrad(kOut)},
+               {g.InputGrad(kX), g.InputGrad(kScale)})
+            .Attr("axis", axis);
+        g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kBias), g.OutputGrad(kOut)},
+               {{}, g.InputGrad(kBias)})
+            .Attr("axis", axis);
+      });
+}
+
+template <class T>
+struct AffineChannelKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    bool last = ctx.attrs<AffineChannelAttrs>().channels_last();
+    int64_t channels = last ? x.dims().back() : x.dims()[1];
+    int64_t inner = last ? 1 : Numel(x.dims(), 2, x.rank());
+    const T *from = x.data<T>(), *scale = ctx.In(kScale).data<T>(), *bias = ctx.In(kBias).data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    if (x.numel() == 0) return;
+    for (int64_t r = 0; r < x.numel() / inner; ++r) {
+      T s = scale[r % channels], b = bias[r % channels];
+      for (int64_t i = r * inner; i < (r + 1) * inner; ++i) to[i] = from[i] * s + b;
+    }
+  }
+};
+
+REGISTER_OPERATOR(affine_channel, DefineAffineChannel);
+REGISTER_CPU_KERNEL(affine_channel, AffineChannelKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,93 @@
+#include "kernels/integer.h"
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct CumsumAttrs {
+  int32_t axis = -1;
+  bool flatten = false;
+  bool exclusive = false;
+  bool reverse = false;
+};
+
+void InferShape(InferContext& ctx) {
+  const Dims& x = ctx.dims(kX);
+  const CumsumAttrs& a = ctx.attrs<CumsumAttrs>();
+  if (a.flatten) return ctx.SetOutput(kOut, {x.HasUnknown() ? -1 : Numel(x)});
+  NormalizeAxis(a.axis, x.rank());
+  ctx.SetOutput(kOut, x);
+}
+
+// The sum of what comes after is undone by the sum of what comes before.
+void Mirrored(const void* forward, void* backward) {
+  const CumsumAttrs& a = *static_cast<const CumsumAttrs*>(forward);
+  CumsumAttrs& b = *static_cast<CumsumAttrs*>(backward);
+  b = a;
+  b.reverse = !a.reverse;
+}
+
+void DefineCumsum(OpDef& op) {
+  op.Comment(
+        "Out[i] = X[0] + ... + X[i] along an axis; exclusive leaves X[i] out, reverse sums from "
+        "the end. Integers wrap.")
+      .Input(kX, "X", "any shape")
+      .Output(kOut, "Out", "shape of X; one axis with flatten")
+      .Attr(&CumsumAttrs::axis, "axis", "the axis to sum along; negative ones count from the end")
+      .Attr(&CumsumAttrs::flatten, "flatten", "sum over all elements of X as if it had one axis")
+      .Attr(&CumsumAttrs::exclusive, "exclusive", "each sum without its own element")
+      .Attr(&CumsumAttrs::reverse, "reverse", "from the end to the beginning")
+      .Shape(InferShape)
+      .Grad([](GradBuilder& g) {
+        if (!g.attrs<CumsumAttrs>().flatten) {
+          g.Call("cumsum", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).AttrsFrom(Mirrored);
+          return;
+        }
+        RecipeRef sums = g.Temp();
+        g.Call("cumsum", {g.OutputGrad(kOut)}, {sums}).AttrsFrom(Mirrored);
+        g.Call("reshape2_grad", {g.InputShape(kX), sums}, {g.InputGrad(kX)});
+      });
+}
+
+template <class T>
+struct CumsumKernel {
+  static void Compute(KernelContext& ctx) {
+    const CumsumAttrs& a = ctx.attrs<CumsumAttrs>();
+    const Tensor& x = ctx.In(kX);
+    int64_t rows = 1, n = x.numel(), inner = 1;
+    if (!a.flatten && x.rank() > 0) {
+      int axis = NormalizeAxis(a.axis, x.rank());
+      rows = Numel(x.dims(), 0, axis);
+      n = x.dim(axis);
+      inner = Numel(x.dims(), axis + 1, x.rank());
+    }
+    if (x.numel() == 0) return;
+    const T* from = x.data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    bool exclusive = a.exclusive, reverse = a.reverse;
+    kernels::ParallelRows(rows, n * inner, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        // lines of `inner` elements, each the one before plus a line of x
+        int64_t step = reverse ? -inner : inner;
+        const T* in = from + r * n * inner + (reverse ? (n - 1) * inner : 0);
+        T* out = to + (in - from);
+        for (int64_t k = 0; k < inner; ++k) out[k] = exclusive ? T(0) : in[k];
+        for (int64_t i = 1; i < n; ++i) {
+          const T *last = out, *add = exclusive ? in : in + step;
+          in += step;
+          out += step;
+          for (int64_t k = 0; k < inner; ++k) out[k] = kernels::Plus(last[k], add[k]);
+        }
+      }
+    });
+  }
+};
+
+REGISTER_OPERATOR(cumsum, DefineCumsum);
+REGISTER_CPU_KERNEL(cumsum, CumsumKernel, int32_t, int64_t, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,47 @@
+#include "operators/gather.h"
+
+namespace dygraph::gather {
+namespace {
+
+struct IndexSelectAttrs {
+  int32_t dim = 0;
+};
+
+void DefineIndexSelect(OpDef& op) {
+  DefineSlots(op.Comment("Out[..., i, ...] = X[..., Index[i], ...]: slices of X along dim, by "
+                         "number. Gradients of a slice taken more than once add up."))
+      .Attr(&IndexSelectAttrs::dim, "dim", "the axis to take along")
+      .Shape([](InferContext& ctx) { InferShape(ctx, ctx.attrs<IndexSelectAttrs>().dim); })
+      .Grad([](GradBuilder& g) {
+        g.Call("index_select_grad", {g.InputShape(kX), g.Input(kIndex), g.OutputGrad(kOut)},
+               {g.InputGrad(kX)})
+            .SameAttrs();
+      });
+}
+
+void DefineIndexSelectGrad(OpDef& op) {
+  DefineGradSlots(op, "index_select").Grad([](GradBuilder& g) {
+    g.Call("index_select", {g.OutputGrad(grad::kXGrad), g.Input(grad::kIndex)},
+           {g.InputGrad(grad::kOutGrad)})
+        .SameAttrs();
+  });
+}
+
+template <class T>
+struct IndexSelectKernel {
+  static void Compute(KernelContext& ctx) { Take(ctx, ctx.attrs<IndexSelectAttrs>().dim); }
+};
+
+template <class T>
+struct IndexSelectGradKernel {
+  static void Compute(KernelContext& ctx) { AddBack<T>(ctx, ctx.attrs<IndexSelectAttrs>().dim); }
+};
+
+REGISTER_OPERATOR(index_select, DefineIndexSelect);
+REGISTER_CPU_KERNEL(index_select, IndexSelectKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t, float16, bfloat16, float, double);
+REGISTER_OPERATOR(index_select_grad, DefineIndexSelectGrad);
+REGISTER_CPU_KERNEL(index_select_grad, IndexSelectGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::gather

@@ -1,0 +1,30 @@
+#include "operators/lookup_table.h"
+
+namespace dygraph::lookup_table {
+namespace {
+
+void DefineLookupTable(OpDef& op) {
+  DefineSlots(op, "[..., 1], int32 or int64, in [0, height)")
+      .Shape([](InferContext& ctx) { InferShape(ctx, true); })
+      .Grad([](GradBuilder& g) {
+        g.Call("lookup_table_grad", {g.InputShape(kW), g.Input(kIds), g.OutputGrad(kOut)},
+               {g.InputGrad(kW)})
+            .SameAttrs();
+      });
+}
+
+void DefineLookupTableGrad(OpDef& op) {
+  grad::DefineSlots(op, "lookup_table").Grad([](GradBuilder& g) {
+    g.Call("lookup_table", {g.OutputGrad(grad::kWGrad), g.Input(grad::kIds)},
+           {g.InputGrad(grad::kOutGrad)})
+        .SameAttrs();
+  });
+}
+
+REGISTER_OPERATOR(lookup_table, DefineLookupTable);
+REGISTER_CPU_KERNEL(lookup_table, LookupTableKernel, float, double);
+REGISTER_OPERATOR(lookup_table_grad, DefineLookupTableGrad);
+REGISTER_CPU_KERNEL(lookup_table_grad, grad::LookupTableGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::lookup_table

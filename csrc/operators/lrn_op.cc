@@ -1,0 +1,255 @@
+#include <cmath>
+#include <vector>
+
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0, kMidOut = 1;
+
+struct LrnAttrs {
+  int32_t n = 5;
+  float k = 2.0f;
+  float alpha = 1e-4f;
+  float beta = 0.75f;
+  std::string data_format = "AnyLayout";
+  bool channels_last() const { return data_format == "NHWC"; }
+};
+
+void CheckX(const InferContext& ctx, const Dims& x) {
+  ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, got shape ", x);
+  int32_t n = ctx.attrs<LrnAttrs>().n;
+  ENFORCE(n % 2 == 1, InvalidArgument, "n, the number of channels summed over, must be odd, got ",
+          n);
+}
+
+void InferShape(InferContext& ctx) {
+  CheckX(ctx, ctx.dims(kX));
+  ctx.SetOutput(kOut, ctx.dims(kX));
+  ctx.SetOutput(kMidOut, ctx.dims(kX));
+}
+
+void DefineLrn(OpDef& op) {
+  op.Comment(
+        "MidOut = k + alpha * sum of X^2 over the n channels around each, Out = X / MidOut^beta "
+        "(Krizhevsky, Sutskever and Hinton, 2012).")
+      .Input(kX, "X", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
+      .Output(kOut, "Out", "shape of X")
+      .Output(kMidOut, "MidOut", "shape of X")
+      .Attr(&LrnAttrs::n, "n", "channels summed over, odd", AtLeast(1))
+      .Attr(&LrnAttrs::k, "k", "added to the sum, at least 0", AtLeast(0))
+      .Attr(&LrnAttrs::alpha, "alpha", "factor of the sum, at least 0", AtLeast(0))
+      .Attr(&LrnAttrs::beta, "beta", "the power, at least 0", AtLeast(0))
+      .Attr(&LrnAttrs::data_format, "data_format", "the order of X's axes",
+            OneOf({"NCHW", "NHWC", "AnyLayout"}))
+      .Shape(InferShape)
+      .Grad([](GradBuilder& g) {
+        g.Call("lrn_grad", {g.Input(kX), g.OutputGrad(kOut), g.OutputGrad(kMidOut)},
+               {g.InputGrad(kX)})
+            .SameAttrs();
+      });
+}
+
+// One line of channels at a time, copied into doubles and back.
+struct Lines {
+  int64_t outer, channels, inner;
+  Lines(const Dims& x, bool last)
+      : outer(last ? x[0] * x[1] * x[2] : x[0]),
+        channels(last ? x[3] : x[1]),
+        inner(last ? 1 : x[2] * x[3]) {}
+  template <class T>
+  void Read(const T* x, int64_t line, double* to) const {
+    const T* from = x + line / inner * channels * inner + line % inner;
+    for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<double>(from[c * inner]);
+  }
+  template <class T>
+  void Write(const double* line_of, int64_t line, T* x) const {
+    T* to = x + line / inner * channels * inner + line % inner;
+    for (int64_t c = 0; c < channels; ++c) to[c * inner] = static_cast<T>(line_of[c]);
+  }
+  // to[c] = sum of x over the n channels around c.
+  void Window(const double* x, int64_t n, double* to) const {
+    for (int64_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      int64_t last = std::min(channels - 1, c + n / 2);
+      for (int64_t j = std::max<int64_t>(c - n / 2, 0); j <= last; ++j) sum += x[j];
+      to[c] = sum;
+    }
+  }
+  // body(line, room for `buffers` lines)
+  template <class Body>
+  void ForEach(int buffers, int64_t n, const Body& body) const {
+    kernels::ParallelRows(outer * inner, channels * (n + 30), [&](int64_t begin, int64_t end) {
+      std::vector<double> room(buffers * channels);
+      for (int64_t i = begin; i < end; ++i) body(i, room.data());
+    });
+  }
+};
+
+// mid and mid^-beta of a line x.
+void Powers(const Lines& l, const double* x, const LrnAttrs& a, double* mid, double* power) {
+  for (int64_t c = 0; c < l.channels; ++c) power[c] = x[c] * x[c];
+  l.Window(power, a.n, mid);
+  for (int64_t c = 0; c < l.channels; ++c) {
+    mid[c] = static_cast<double>(a.k) + static_cast<double>(a.alpha) * mid[c];
+    power[c] = std::pow(mid[c], -static_cast<double>(a.beta));
+  }
+}
+
+template <class T>
+struct LrnKernel {
+  static void Compute(KernelContext& ctx) {
+    const LrnAttrs& a = ctx.attrs<LrnAttrs>();
+    const Tensor& x = ctx.In(kX);
+    Lines l(x.dims(), a.channels_last());
+    T* out = ctx.Out(kOut).mutable_data<T>();
+    Tensor* mid_out = ctx.OutOrNull(kMidOut);
+    T* mids = mid_out ? mid_out->mutable_data<T>() : nullptr;
+    l.ForEach(3, a.n, [&](int64_t i, double* v) {
+      double *mid = v + l.channels, *power = mid + l.channels;
+      l.Read(x.data<T>(), i, v);
+      Powers(l, v, a, mid, power);
+      if (mids) l.Write(mid, i, mids);
+      for (int64_t c = 0; c < l.channels; ++c) v[c] *= power[c];
+      l.Write(v, i, out);
+    });
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kOutGrad = 1, kMidGrad = 2, kXGrad = 0;
+
+void DefineLrnGrad(OpDef& op) {
+  op.Comment(
+        "X@GRAD = Out@GRAD * MidOut^-beta + 2 alpha X * (window sum of MidOut@GRAD - beta * "
+        "Out@GRAD * X * MidOut^(-beta - 1)).")
+      .Input(kX, "X", "as of the forward call")
+      .Input(kOutGrad, "Out@GRAD", "shape of X", kDispensable)
+      .Input(kMidGrad, "MidOut@GRAD", "shape of X", kDispensable)
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("lrn")
+      .Shape([](InferContext& ctx) {
+        CheckX(ctx, ctx.dims(kX));
+        ctx.SetOutput(kXGrad, ctx.dims(kX));
+      })
+      .Grad([](GradBuilder& g) {
+        g.Call("lrn_grad_grad",
+               {g.Input(kX), g.Input(kOutGrad), g.Input(kMidGrad), g.OutputGrad(kXGrad)},
+               {g.InputGrad(kX), g.InputGrad(kOutGrad), g.InputGrad(kMidGrad)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct LrnGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const LrnAttrs& a = ctx.attrs<LrnAttrs>();
+    const Tensor &x = ctx.In(kX), *g = ctx.InOrNull(kOutGrad), *mid_grad = ctx.InOrNull(kMidGrad);
+    Lines l(x.dims(), a.channels_last());
+    T* out = ctx.Out(kXGrad).mutable_data<T>();
+    double alpha = static_cast<double>(a.alpha), beta = static_cast<double>(a.beta);
+    l.ForEach(6, a.n, [&](int64_t i, double* v) {
+      int64_t n = l.channels;
+      double *gv = v + n, *mid = gv + n, *power = mid + n, *inner = power + n, *sum = inner + n;
+      l.Read(x.data<T>(), i, v);
+      if (g) l.Read(g->data<T>(), i, gv);
+      Powers(l, v, a, mid, power);
+      if (mid_grad) l.Read(mid_grad->data<T>(), i, inner);
+      for (int64_t c = 0; c < n; ++c) {
+        inner[c] = (mid_grad ? inner[c] : 0.0) - beta * gv[c] * v[c] * power[c] / mid[c];
+      }
+      l.Window(inner, a.n, sum);
+      for (int64_t c = 0; c < n; ++c) v[c] = gv[c] * power[c] + 2 * alpha * v[c] * sum[c];
+      l.Write(v, i, out);
+    });
+  }
+};
+}  // namespace grad
+
+namespace grad_grad {
+constexpr int kX = 0, kOutGrad = 1, kMidGrad = 2, kV = 3;
+constexpr int kXResult = 0, kOutGradResult = 1, kMidGradResult = 2;
+
+void DefineLrnGradGrad(OpDef& op) {
+  op.Comment(
+        "The gradients of sum(X@GRAD * V), X@GRAD the result of lrn_grad, with respect to X, "
+        "Out@GRAD and MidOut@GRAD. It has no gradient of its own.")
+      .Input(kX, "X", "as of the forward call")
+      .Input(kOutGrad, "Out@GRAD", "shape of X", kDispensable)
+      .Input(kMidGrad, "MidOut@GRAD", "shape of X", kDispensable)
+      .Input(kV, "X@GRAD@GRAD", "shape of X")
+      .Output(kXResult, "X@GRAD", "shape of X")
+      .Output(kOutGradResult, "Out@GRAD@GRAD", "shape of X")
+      .Output(kMidGradResult, "MidOut@GRAD@GRAD", "shape of X")
+      .AttrsOf("lrn")
+      .Shape([](InferContext& ctx) {
+        CheckX(ctx, ctx.dims(kX));
+        ctx.SetOutput(kXResult, ctx.dims(kX));
+        ctx.SetOutput(kOutGradResult, ctx.dims(kX));
+        ctx.SetOutput(kMidGradResult, ctx.dims(kX));
+      });
+}
+
+template <class T>
+struct LrnGradGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const LrnAttrs& a = ctx.attrs<LrnAttrs>();
+    const Tensor &x = ctx.In(kX), &vs = ctx.In(kV);
+    const Tensor *g = ctx.InOrNull(kOutGrad), *mid_grad = ctx.InOrNull(kMidGrad);
+    Lines l(x.dims(), a.channels_last());
+    Tensor *to_x = ctx.OutOrNull(kXResult), *to_g = ctx.OutOrNull(kOutGradResult),
+           *to_mid = ctx.OutOrNull(kMidGradResult);
+    double alpha = static_cast<double>(a.alpha), beta = static_cast<double>(a.beta);
+    double f = 2 * alpha * beta;
+    l.ForEach(11, a.n, [&](int64_t i, double* xv) {
+      int64_t n = l.channels;
+      double *gv = xv + n, *v = gv + n, *mid = v + n, *p = mid + n, *t = p + n, *vx = t + n,
+             *gx = vx + n, *vg = gx + n, *agx = vg + n, *sm = agx + n;
+      l.Read(x.data<T>(), i, xv);
+      if (g) l.Read(g->data<T>(), i, gv);
+      l.Read(vs.data<T>(), i, v);
+      Powers(l, xv, a, mid, p);
+      for (int64_t c = 0; c < n; ++c) t[c] = v[c] * xv[c];
+      l.Window(t, a.n, vx);
+      if (to_mid) {
+        for (int64_t c = 0; c < n; ++c) t[c] = 2 * alpha * vx[c];
+        l.Write(t, i, to_mid->mutable_data<T>());
+      }
+      if (to_g) {
+        for (int64_t c = 0; c < n; ++c) t[c] = v[c] * p[c] - f * vx[c] * xv[c] * p[c] / mid[c];
+        l.Write(t, i, to_g->mutable_data<T>());
+      }
+      if (!to_x) return;
+      for (int64_t c = 0; c < n; ++c) t[c] = gv[c] * xv[c] * p[c] / mid[c];
+      l.Window(t, a.n, gx);
+      for (int64_t c = 0; c < n; ++c) t[c] = v[c] * gv[c] * p[c] / mid[c];
+      l.Window(t, a.n, vg);
+      for (int64_t c = 0; c < n; ++c) t[c] = vx[c] * gv[c] * xv[c] * p[c] / (mid[c] * mid[c]);
+      l.Window(t, a.n, agx);
+      if (mid_grad) {
+        l.Read(mid_grad->data<T>(), i, t);
+        l.Window(t, a.n, sm);
+      }
+      double curve = f * (beta + 1) * 2 * alpha;
+      for (int64_t c = 0; c < n; ++c) {
+        t[c] = curve * xv[c] * agx[c] -
+               f * (xv[c] * vg[c] + v[c] * gx[c] + vx[c] * gv[c] * p[c] / mid[c]) +
+               2 * alpha * v[c] * sm[c];
+      }
+      l.Write(t, i, to_x->mutable_data<T>());
+    });
+  }
+};
+}  // namespace grad_grad
+
+REGISTER_OPERATOR(lrn, DefineLrn);
+REGISTER_CPU_KERNEL(lrn, LrnKernel, float, double);
+REGISTER_OPERATOR(lrn_grad, grad::DefineLrnGrad);
+REGISTER_CPU_KERNEL(lrn_grad, grad::LrnGradKernel, float, double);
+REGISTER_OPERATOR(lrn_grad_grad, grad_grad::DefineLrnGradGrad);
+REGISTER_CPU_KERNEL(lrn_grad_grad, grad_grad::LrnGradGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

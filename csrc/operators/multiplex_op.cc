@@ -1,0 +1,160 @@
+#include <cstring>
+
+#include "operators/arguments.h"
+
+namespace dygraph {
+namespace {
+
+// Row i of the whole belongs to row i of candidate Ids[i]. Calls f(i, candidate).
+template <class F>
+void ForEachRow(const Tensor& ids, int candidates, int64_t rows, F f) {
+  VisitIndices(ids, "Ids", [&](auto* id) {
+    for (int64_t i = 0; i < rows; ++i) {
+      ENFORCE(id[i] >= 0 && id[i] < candidates, OutOfRange, "the numbers in Ids must lie in [0, ",
+              candidates, "), the number of X, got ", id[i], " at position ", i);
+    }
+    for (int64_t i = 0; i < rows; ++i) f(i, static_cast<int>(id[i]));
+  });
+}
+
+constexpr int kIds = 0, kX = 1;  // of all three operators
+constexpr int kOut = 0, kOutGrad = 2, kXGrad = 0, kXGradGrad = 2, kOutGradGrad = 0;
+
+void CheckShapes(InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &ids = ctx.dims(kIds);
+  ENFORCE(!x.empty(), InvalidArgument, "each X must have rows, got shape []");
+  for (int i = 1; i < ctx.InputCount(kX); ++i) {
+    ENFORCE(ctx.dims(kX, i) == x || x.HasUnknown() || ctx.dims(kX, i).HasUnknown(), InvalidArgument,
+            "all X must have one shape, got X[0] ", x, " and X[", i, "] ", ctx.dims(kX, i));
+  }
+  ENFORCE(ids.HasUnknown() || x[0] < 0 || (!ids.empty() && ids[0] == x[0] && Numel(ids) == x[0]),
+          InvalidArgument, "Ids must have one number for each row of X ", x, ", got shape ", ids);
+}
+
+void DefineMultiplex(OpDef& op) {
+  op.Comment("Row i of Out = row i of X[Ids[i]].")
+      .Input(kIds, "Ids", "[rows, 1] or [rows], int32 or int64 numbers of X")
+      .Input(kX, "X", "candidates of one shape [rows, ...]", kDuplicable)
+      .Output(kOut, "Out", "their shape")
+      .Shape([](InferContext& ctx) {
+        CheckShapes(ctx);
+        ctx.SetOutput(kOut, ctx.dims(kX));
+      })
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("multiplex_grad", {g.Input(kIds), g.InputShapes(kX), g.OutputGrad(kOut)},
+               {g.InputGrads(kX)});
+      });
+}
+
+template <class T>
+struct MultiplexKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kOut);
+    int count = ctx.InputCount(kX);
+    std::vector<const T*> from;
+    for (int i = 0; i < count; ++i) {
+      ENFORCE(ctx.In(kX, i).dtype() == out.dtype(), Type, "all X must have one element type, got ",
+              out.dtype(), " and X[", i, "] of ", ctx.In(kX, i).dtype());
+      from.push_back(ctx.In(kX, i).data<T>());
+    }
+    int64_t rows = out.dim(0), width = rows > 0 ? out.numel() / rows : 0;
+    T* to = out.mutable_data<T>();
+    ForEachRow(ctx.In(kIds), count, rows, [&](int64_t i, int id) {
+      std::copy_n(from[id] + i * width, width, to + i * width);
+    });
+  }
+};
+
+void DefineMultiplexGrad(OpDef& op) {
+  op.Comment("Row i of X[Ids[i]]@GRAD = row i of Out@GRAD; the other rows are 0.")
+      .Input(kIds, "Ids", "numbers of X")
+      .Input(kX, "X", "their shapes", kDuplicable)
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of each X", kDuplicable)
+      .OutputCount([](int, const Call& call) { return call.in.count(kX); })
+      .Shape([](InferContext& ctx) {
+        CheckShapes(ctx);
+        for (int i = 0; i < ctx.InputCount(kX); ++i)
+          ctx.SetOutputAt(kXGrad, i, ctx.dims(kX, i), ctx.dtype(kX, i));
+      })
+      .KernelDTypeOf(kOutGrad)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("multiplex_grad_grad", {g.Input(kIds), g.InputShapes(kX), g.OutputGrads(kXGrad)},
+               {g.InputGrad(kOutGrad)});
+      });
+}
+
+template <class T>
+struct MultiplexGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& g = ctx.In(kOutGrad);
+    int count = ctx.InputCount(kX);
+    ENFORCE(g.dims() == ctx.In(kX).dims(), InvalidArgument, "Out@GRAD must have the shape of X, ",
+            ctx.In(kX).dims(), ", got ", g.dims());
+    std::vector<T*> to(count);
+    for (int i = 0; i < count; ++i) {
+      Tensor* out = ctx.OutOrNull(kXGrad, i);
+      if (!out) continue;
+      to[i] = out->mutable_data<T>();
+      std::fill_n(to[i], out->numel(), T(0));
+    }
+    int64_t rows = g.dim(0), width = rows > 0 ? g.numel() / rows : 0;
+    const T* from = g.data<T>();
+    ForEachRow(ctx.In(kIds), count, rows, [&](int64_t i, int id) {
+      if (to[id]) std::copy_n(from + i * width, width, to[id] + i * width);
+    });
+  }
+};
+
+// multiplex itself cannot take gradients that are absent.
+void DefineMultiplexGradGrad(OpDef& op) {
+  op.Comment("Row i of Out@GRAD@GRAD = row i of X[Ids[i]]@GRAD@GRAD, 0 where that is absent.")
+      .Input(kIds, "Ids", "numbers of X")
+      .Input(kX, "X", "their shapes", kDuplicable)
+      .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent",
+             kDuplicable | kDispensable)
+      .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of X")
+      .Shape([](InferContext& ctx) {
+        CheckShapes(ctx);
+        ctx.SetOutput(kOutGradGrad, ctx.dims(kX), ctx.dtype(kX));
+      })
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("multiplex_grad", {g.Input(kIds), g.InputShapes(kX), g.OutputGrad(kOutGradGrad)},
+               {g.InputGrads(kXGradGrad)});
+      });
+}
+
+template <class T>
+struct MultiplexGradGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kOutGradGrad);
+    int64_t rows = out.dim(0), width = rows > 0 ? out.numel() / rows : 0;
+    T* to = out.mutable_data<T>();
+    ForEachRow(ctx.In(kIds), ctx.InputCount(kX), rows, [&](int64_t i, int id) {
+      const Tensor* from = id < ctx.InputCount(kXGradGrad) ? ctx.InOrNull(kXGradGrad, id) : nullptr;
+      if (!from) {
+        std::fill_n(to + i * width, width, T(0));
+        return;
+      }
+      ENFORCE(from->dims() == out.dims(), InvalidArgument, "each X@GRAD@GRAD must have X's shape ",
+              out.dims(), ", got ", from->dims());
+      std::copy_n(from->data<T>() + i * width, width, to + i * width);
+    });
+  }
+};
+
+REGISTER_OPERATOR(multiplex, DefineMultiplex);
+REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+REGISTER_OPERATOR(multiplex_grad, DefineMultiplexGrad);
+REGISTER_CPU_KERNEL(multiplex_grad, MultiplexGradKernel, float, double);
+REGISTER_OPERATOR(multiplex_grad_grad, DefineMultiplexGradGrad);
+REGISTER_CPU_KERNEL(multiplex_grad_grad, MultiplexGradGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,39 @@
+// What the operators share that give the elements of X another shape: reshape, squeeze, unsqueeze,
+// flatten. None copies: Out shares X's storage.
+#pragma once
+
+#include "operators/arguments.h"
+
+namespace dygraph::reshaping {
+
+constexpr int kX = 0, kOut = 0, kXShape = 1;
+
+// After the inputs. The operators named ...2 have the output XShape, of which Fluid's gradients
+// read the shape of X.
+inline OpDef& DeclareOutputs(OpDef& op, bool x_shape, ShapeRule rule) {
+  op.Output(kOut, "Out", "the elements of X");
+  if (x_shape) op.Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra);
+  return op.Shape(rule).MixedDTypes().KernelAllocates().MayShare(kX, kOut).Grad([](GradBuilder& g) {
+    g.Call("reshape2_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
+  });
+}
+
+inline void SetOutputs(InferContext& ctx, const Dims& out) {
+  ctx.SetOutput(kOut, out);
+  if (ctx.call().op->outputs.size() == 1) return;
+  const Dims& x = ctx.dims(kX);
+  Dims x_shape = {0};
+  x_shape.Append(x.begin(), x.end());
+  ctx.SetOutput(kXShape, x_shape);
+}
+
+template <class>
+struct Kernel {
+  static void Compute(KernelContext& ctx) {
+    if (Tensor* out = ctx.OutOrNull(kOut)) out->ShareData(ctx.In(kX));
+    if (ctx.call().op->outputs.size() == 1) return;
+    if (Tensor* x_shape = ctx.OutOrNull(kXShape)) x_shape->AllocateData(ctx.place());
+  }
+};
+
+}  // namespace dygraph::reshaping

@@ -1,0 +1,62 @@
+#include <cstring>
+
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct TrilTriuAttrs {
+  int32_t diagonal = 0;
+  bool lower = true;
+};
+
+void DefineTrilTriu(OpDef& op) {
+  op.Comment(
+        "Out = X on and below (lower) or on and above a diagonal of its last two axes, 0 "
+        "elsewhere.")
+      .Input(kX, "X", "at least two axes")
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&TrilTriuAttrs::diagonal, "diagonal", "0: the main one; above it positive")
+      .Attr(&TrilTriuAttrs::lower, "lower", "keep the lower triangle; false: the upper one")
+      .Shape([](InferContext& ctx) {
+        ENFORCE(ctx.rank(kX) >= 2, InvalidArgument, "X must have at least two axes, got shape ",
+                ctx.dims(kX));
+        ctx.SetOutput(kOut, ctx.dims(kX));
+      })
+      .Grad([](GradBuilder& g) {
+        g.Call("tril_triu", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct TrilTriuKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    const TrilTriuAttrs& a = ctx.attrs<TrilTriuAttrs>();
+    int64_t n = x.dim(x.rank() - 1), m = x.dim(x.rank() - 2), diagonal = a.diagonal;
+    bool lower = a.lower;
+    const T* from = x.data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    kernels::ParallelRows(x.numel() == 0 ? 0 : x.numel() / n, n, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        // columns [first, last) stay
+        int64_t at = r % m + diagonal;
+        int64_t first = lower ? 0 : std::min(std::max<int64_t>(at, 0), n);
+        int64_t last = lower ? std::min(std::max<int64_t>(at + 1, 0), n) : n;
+        std::memset(to + r * n, 0, first * sizeof(T));
+        std::memcpy(to + r * n + first, from + r * n + first, (last - first) * sizeof(T));
+        std::memset(to + r * n + last, 0, (n - last) * sizeof(T));
+      }
+    });
+  }
+};
+
+REGISTER_OPERATOR(tril_triu, DefineTrilTriu);
+REGISTER_CPU_KERNEL(tril_triu, TrilTriuKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,58 @@
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kCondition = 0, kOut = 0;
+
+template <class T>
+int64_t CountNonzero(const Tensor& t) {
+  const T* v = t.data<T>();
+  int64_t count = 0;
+  for (int64_t i = 0; i < t.numel(); ++i) count += v[i] != T(0);
+  return count;
+}
+
+void InferShape(InferContext& ctx) {
+  const Tensor& t = ctx.value(kCondition).tensor();
+  int64_t count = -1;
+  if (ctx.runtime() && t.has_data()) {
+    count = VisitDType(t.dtype(),
+                       [&](auto tag) { return CountNonzero<typename decltype(tag)::type>(t); });
+  }
+  ctx.SetOutput(kOut, {count, t.rank()}, DType::kInt64);
+}
+
+void DefineWhereIndex(OpDef& op) {
+  op.Comment(
+        "Out = the positions of the elements of Condition that are not 0, one a row, in order.")
+      .Input(kCondition, "Condition", "any shape; a NaN is not 0")
+      .Output(kOut, "Out", "[number of such elements, number of axes], int64")
+      .Shape(InferShape)
+      .NoGrad();
+}
+
+template <class T>
+struct WhereIndexKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& t = ctx.In(kCondition);
+    const Dims& dims = t.dims();
+    const T* v = t.data<T>();
+    int64_t* out = ctx.Out(kOut).mutable_data<int64_t>();
+    int rank = t.rank();
+    Dims at(rank, 0);
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      if (v[i] != T(0)) {
+        for (int a = 0; a < rank; ++a) *out++ = at[a];
+      }
+      for (int a = rank - 1; a >= 0 && ++at[a] == dims[a]; --a) at[a] = 0;
+    }
+  }
+};
+
+REGISTER_OPERATOR(where_index, DefineWhereIndex);
+REGISTER_CPU_KERNEL(where_index, WhereIndexKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,107 @@
+// Files for Python: written whole or not at all, and Fluid's stream of tensors.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "base/enforce.h"
+#include "program/model_files.h"
+#include "program/tensor_stream.h"
+#include "python/bind.h"
+#include "python/caster.h"
+
+namespace py = pybind11;
+
+namespace dygraph::python {
+
+namespace {
+
+using program::Directory;
+using program::FileReader;
+using program::FileWriter;
+using VarRef = Ref<Variable>;
+
+void CheckName(const std::string& name) {
+  ENFORCE(!name.empty() && name != "." && name != ".." && name.size() <= 240 &&
+              name.find('/') == std::string::npos && name.find('\0') == std::string::npos,
+          InvalidArgument, "the name of a file must be 1 to 240 bytes without '/', got '", name,
+          "'");
+}
+
+// The target is replaced by one rename, or is left as it was if `fill` throws or the process dies.
+template <class Fill>
+void Replace(const std::string& dirname, const std::string& name, Fill fill) {
+  CheckName(name);
+  std::string temporary = "." + name + ".tmp";
+  py::gil_scoped_release released;  // the directory is locked while another process saves
+  Directory directory(dirname, Directory::kWrite);
+  try {
+    FileWriter file(directory, temporary.c_str());
+    fill(&file);
+    file.Finish();
+    directory.Rename(temporary.c_str(), name.c_str());
+  } catch (...) {
+    directory.Remove(temporary.c_str());
+    throw;
+  }
+  directory.Sync();
+}
+
+void WriteFile(const std::string& dirname, const std::string& name, const py::iterable& chunks) {
+  Replace(dirname, name, [&chunks](FileWriter* file) {
+    py::gil_scoped_acquire held;
+    for (py::handle chunk : chunks) {
+      Py_buffer view;
+      if (PyObject_GetBuffer(chunk.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0)
+        throw py::error_already_set();
+      try {
+        py::gil_scoped_release released;
+        file->Write(view.buf, static_cast<uint64_t>(view.len));
+      } catch (...) {
+        PyBuffer_Release(&view);
+        throw;
+      }
+      PyBuffer_Release(&view);
+    }
+  });
+}
+
+void WriteTensors(const std::string& dirname, const std::string& name,
+                  const std::vector<VarRef>& variables) {
+  for (const VarRef& v : variables) {
+    ENFORCE(v->value().is_tensor(), InvalidArgument,
+            "a file of tensors must be given tensors, got selected rows or a Variable that holds "
+            "nothing");
+  }
+  Replace(dirname, name, [&variables](FileWriter* file) {
+    for (const VarRef& v : variables) WriteTensor(file, v->value().tensor());
+  });
+}
+
+std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& name, size_t count) {
+  CheckName(name);
+  py::gil_scoped_release released;
+  Directory directory(dirname, Directory::kRead);
+  FileReader file;
+  ENFORCE(file.Open(directory, name.c_str()), FileNotFound, "a file of tensors must exist, got '",
+          directory.PathOf(name.c_str()), "', which is missing");
+  std::vector<VarRef> result;
+  for (size_t i = 0; i < count; ++i) {
+    ENFORCE(file.left() > 0, Format, "damaged file of tensors: '", file.path(), "' must hold ",
+            count, " tensors, got its end after ", i);
+    std::string what = "tensor " + std::to_string(i) + " of '" + file.path() + "'";
+    result.push_back(Variable::Make(Value(ReadTensor(&file, what))));
+  }
+  ENFORCE(file.left() == 0, Format, "damaged file of tensors: '", file.path(),
+          "' must end after its ", count, " tensors, got ", file.left(),
+          " surplus bytes. Names for all tensors of the file are needed");
+  return result;
+}
+
+}  // namespace
+
+void BindFiles(py::module_& m) {
+  m.def("write_file", &WriteFile);
+  m.def("write_tensors", &WriteTensors);
+  m.def("read_tensors", &ReadTensors);
+}
+
+}  // namespace dygraph::python

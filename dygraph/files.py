@@ -1,0 +1,71 @@
+"""Files on disk: opened without following links, replaced whole or not at all."""
+
+import os
+import stat
+
+from dygraph import _core
+from dygraph.errors import (
+    ArgumentTypeError,
+    FormatError,
+    InvalidArgumentError,
+    MissingFileError,
+    kind_of,
+)
+
+__all__ = ["open_regular", "path_of", "write_atomically"]
+
+
+def path_of(path, what):
+    """`path` as a string. ArgumentTypeError for what is no path."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentTypeError(f"{what}: path must be a path, got {kind_of(path)}")
+    path = os.fspath(path)
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InvalidArgumentError(f"{what}: path must be text and not empty, got {path!r}")
+    return path
+
+
+def open_regular(path):
+    """Open a file to read its bytes, unbuffered. Links, directories and pipes are refused.
+
+    Raises
+    ------
+    MissingFileError
+        (a FileNotFoundError) where there is none.
+    FormatError
+        For anything but a regular file.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    if os.path.islink(path):
+        raise FormatError(f"the file must not be a symbolic link, got '{path}'")
+    try:
+        file = os.fdopen(os.open(path, flags), "rb", buffering=0)
+    except FileNotFoundError:
+        raise MissingFileError(f"the file to read must exist, got '{path}'") from None
+    except IsADirectoryError:
+        raise FormatError(f"the file must be a regular file, got the directory '{path}'") from None
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise FormatError(f"the file must be a regular file, got '{path}'")
+    return file
+
+
+def read_exactly(file, buffer, what):
+    """Fill `buffer` from `file`. FormatError where it ends sooner."""
+    view, done = memoryview(buffer).cast("B"), 0
+    while done < len(view):
+        count = file.readinto(view[done:])
+        if not count:
+            raise FormatError(f"the file must hold {what} of {len(view)} bytes, got {done}")
+        done += count
+
+
+def write_atomically(path, chunks):
+    """Write buffers one after another into a file that replaces `path` by one rename.
+
+    The file is on the disk before it gets its name, and the directory afterwards; a process that is
+    killed leaves the old file or the new one. A link at `path` is replaced, not followed. The
+    directory is made if it is not there.
+    """
+    folder, name = os.path.split(path)
+    _core.write_file(folder, name, chunks)

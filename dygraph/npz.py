@@ -1,0 +1,132 @@
+"""Reading NumPy's .npz archives, with memory bounded by the file."""
+
+import os
+import warnings
+
+import numpy as np
+
+from dygraph import _core, files
+from dygraph.errors import DygraphError, FormatError
+
+__all__ = ["load"]
+
+_MOST_RANK, _MOST_NAME = 16, 1024
+
+
+def load(path, max_bytes=None):
+    """Read all arrays of an ``.npz`` file, as ``numpy.savez`` writes them.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    max_bytes : int, optional
+        How much the unpacked arrays may take together. None: 4 times the file and 64 MB, which
+        plain archives never need; a packed one may ask for more.
+
+    Returns
+    -------
+    dict of str to Variable
+
+    Raises
+    ------
+    MissingFileError
+        Where there is no such file.
+    FormatError
+        For a damaged archive, an array of objects or of a type we do not have, a name that repeats.
+    """
+    path = files.path_of(path, "load")
+    with files.open_regular(path) as file:
+        try:
+            return _read(file, path, max_bytes)
+        except (DygraphError, MemoryError):
+            raise
+        except Exception as error:  # zipfile and NumPy raise a dozen kinds on damaged bytes
+            raise FormatError(
+                f"damaged archive: '{path}' must be a sound .npz file. {type(error).__name__}: "
+                f"{str(error)[:200]}"
+            ) from None
+
+
+def _read(file, path, max_bytes):
+    import zipfile
+
+    size = os.fstat(file.fileno()).st_size
+    _check_directory(file, size)
+    file.seek(0)
+    most = 4 * size + (64 << 20) if max_bytes is None else max_bytes
+    result = {}
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        total = sum(m.file_size for m in members)
+        if total > most:
+            raise FormatError(
+                f"the arrays of '{path}' must fit into {most} bytes, got {total}. If you trust the "
+                "file, dygraph.npz.load takes max_bytes"
+            )
+        for member in members:
+            name = member.filename[:-4] if member.filename.endswith(".npy") else member.filename
+            if name in result or len(name) > _MOST_NAME:
+                raise FormatError(
+                    f"damaged archive: names must not repeat and be short, got '{name[:60]}'"
+                )
+            with archive.open(member) as stream:
+                result[name] = _read_array(stream, name, member.file_size)
+    return result
+
+
+def _check_directory(file, size):
+    """The table of contents takes 20 times its size in memory, so it must be a small part."""
+    tail = min(size, 22 + 20 + 56 + (1 << 16))
+    file.seek(size - tail)
+    data = bytearray(tail)
+    files.read_exactly(file, data, "the end of an archive")
+    at = data.rfind(b"PK\5\6")
+    if at < 0 or len(data) - at < 22:
+        raise FormatError("damaged archive: there must be a table of contents at the end")
+    length = int.from_bytes(data[at + 12 : at + 16], "little")
+    if length == 0xFFFFFFFF:  # the numbers stand in the 64-bit record before
+        wide = data.rfind(b"PK\6\6", 0, at)
+        length = int.from_bytes(data[wide + 40 : wide + 48], "little") if wide >= 0 else size
+    if length > (1 << 20) + size // 16:
+        raise FormatError(
+            f"damaged archive: the table of contents must be a small part of its {size} bytes, "
+            f"got {length}"
+        )
+
+
+def _read_array(stream, name, size):
+    what = f"damaged archive: the array '{name}'"
+    version = np.lib.format.read_magic(stream)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise FormatError(f"{what} must be of format 1.0 or 2.0, got {version}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of headers that only Python 2 wrote
+        shape, fortran, dtype = readers[version](stream)
+    try:
+        ours = None if dtype.hasobject else _core.dtype_of(dtype.name)
+    except DygraphError:
+        ours = None
+    if ours is None or str(ours) != dtype.name:
+        raise FormatError(f"{what} must be of a type we have, got {str(dtype)[:60]}")
+    count = dtype.itemsize
+    for n in shape:
+        if n < 0:
+            raise FormatError(f"{what} must have sizes from 0, got {shape}")
+        count *= n
+    if len(shape) > _MOST_RANK or any(n >= 1 << 63 for n in shape):
+        raise FormatError(f"{what} must have at most {_MOST_RANK} sizes of 63 bits")
+    if count > size:
+        raise FormatError(f"{what} must have {count} bytes, got {size} with its header")
+    array = np.empty(shape[::-1] if fortran else shape, dtype)
+    if array.nbytes:
+        files.read_exactly(stream, array.reshape(-1).view(np.uint8), f"the array '{name}'")
+    if stream.read(1):
+        raise FormatError(f"{what} must end with its data, got more")
+    if dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+        raise FormatError(f"{what} must hold bools of 0 and 1, got another byte")
+    array = array.astype(dtype.newbyteorder("="), copy=False)
+    return _core.to_variable(np.ascontiguousarray(array.T) if fortran else array)

@@ -1,0 +1,238 @@
+"""Where time and memory go: operator calls and ranges of one's own, as a table and a Chrome trace.
+
+>>> import dygraph, numpy as np
+>>> x = dygraph.to_variable(np.ones((64, 64), "float32"))
+>>> with dygraph.profiler.Profiler() as p:
+...     with dygraph.profiler.RecordEvent("step"):
+...         y = (x @ x).sum()
+>>> [row.name for row in p.summary("calls")][:1]
+['matmul_v2']
+>>> print(p.table())  # doctest: +SKIP
+
+Fluid's functions (`profiler`, `start_profiler`, `stop_profiler`, `reset_profiler`) are here too.
+"""
+
+import contextlib
+import json
+import time
+from collections import namedtuple
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.saved import human
+from dygraph.watch import Watching
+
+__all__ = [
+    "Profiler", "RecordEvent", "cuda_profiler", "profiler", "reset_profiler", "start_profiler",
+    "stop_profiler",
+]  # fmt: skip
+
+Event = namedtuple("Event", "name category start duration thread bytes shapes caller")
+Event.__doc__ = "One call or range; times in nanoseconds, `bytes` what it left in use."
+Row = namedtuple("Row", "name calls total max min average ratio bytes")
+Row.__doc__ = "Events of one name together; times in milliseconds, `bytes` what they left in use."
+
+SORTED_BY = ("calls", "total", "max", "min", "ave", "bytes")
+
+
+class Profiler:
+    """Records every operator call of all threads, programs included, between enter and exit.
+
+    Parameters
+    ----------
+    record_shapes : bool
+        Note the inputs' shapes: rows of the table are split by them.
+    with_callers : bool
+        Note the Python line (and layer) of each call; a few microseconds more each.
+    """
+
+    def __init__(self, record_shapes=False, with_callers=False):
+        what = _core.watch.EVENTS
+        what |= _core.watch.SHAPES if record_shapes else 0
+        what |= _core.watch.CALLERS if with_callers else 0
+        self._watching = Watching(what)
+        self._events = []
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        return False
+
+    def start(self):
+        """Forget earlier events of the process and record from now on."""
+        _core.watch.clear()
+        self._events = []
+        self._watching.__enter__()
+
+    def stop(self):
+        """End recording. The events stay with this object."""
+        self._watching.__exit__()
+        self._events = [Event(*e) for e in _core.watch.events()]
+        self.dropped = _core.watch.dropped()
+        _core.watch.clear()
+
+    @property
+    def events(self):
+        """A list of `Event`, in order of their ends."""
+        return list(self._events)
+
+    def summary(self, sorted_by="total", by="name"):
+        """A list of `Row`.
+
+        Parameters
+        ----------
+        sorted_by : {'calls', 'total', 'max', 'min', 'ave', 'bytes'}
+            Largest first.
+        by : {'name', 'caller'}
+            'caller': by Python line; needs ``with_callers=True``.
+        """
+        check.choice(sorted_by, SORTED_BY, "summary: sorted_by")
+        check.choice(by, ("name", "caller"), "summary: by")
+        groups = {}
+        for e in self._events:
+            if by == "caller":
+                if e.category == "range":
+                    continue
+                key = e.caller or "(unknown line)"
+            else:
+                key = f"{e.name} ({e.shapes})" if e.shapes else e.name
+            groups.setdefault(key, []).append(e)
+        whole = sum(e.duration for e in self._events if e.category != "range") or 1
+        rows = []
+        for name, events in groups.items():
+            times = [e.duration / 1e6 for e in events]
+            total = sum(times)
+            rows.append(Row(name, len(times), total, max(times), min(times), total / len(times),
+                            total * 1e6 / whole, sum(e.bytes for e in events)))  # fmt: skip
+        column = {"ave": "average"}.get(sorted_by, sorted_by)
+        return sorted(rows, key=lambda r: -getattr(r, column))
+
+    def table(self, sorted_by="total", by="name", rows=40):
+        """The summary as text, at most `rows` lines of it."""
+        found = self.summary(sorted_by, by)
+        head = ("Event" if by == "name" else "Line", "Calls", "Total ms", "Max ms", "Min ms",
+                "Ave ms", "Ratio", "Memory")  # fmt: skip
+        lines = [head]
+        for r in found[:rows]:
+            memory = ("-" if r.bytes < 0 else "") + human(abs(r.bytes))
+            lines.append((r.name, str(r.calls), f"{r.total:.3f}", f"{r.max:.4f}", f"{r.min:.4f}",
+                          f"{r.average:.4f}", f"{r.ratio:.1%}", memory))  # fmt: skip
+        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+        text = [
+            "  ".join([line[0].ljust(widths[0]),
+                       *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
+            for line in lines
+        ]  # fmt: skip
+        if len(found) > rows:
+            text.append(f"... and {len(found) - rows} more")
+        return "\n".join(text)
+
+    def memory(self, by="name"):
+        """[(name or line, bytes left in use)], most first: who holds what was not freed."""
+        return [(r.name, r.bytes) for r in self.summary("bytes", by) if r.bytes]
+
+    def chrome_trace(self):
+        """The events as a dict in the format of chrome://tracing and Perfetto."""
+        start = min((e.start for e in self._events), default=0)
+        trace = []
+        for e in self._events:
+            args = {"bytes": e.bytes}
+            if e.shapes:
+                args["inputs"] = e.shapes
+            if e.caller:
+                args["caller"] = e.caller
+            trace.append({"name": e.name, "cat": e.category, "ph": "X", "pid": 0, "tid": e.thread,
+                          "ts": (e.start - start) / 1e3, "dur": e.duration / 1e3,
+                          "args": args})  # fmt: skip
+        return {"traceEvents": trace, "displayTimeUnit": "ns"}
+
+    def export_chrome_trace(self, path):
+        """Write the trace as JSON to `path`."""
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(self.chrome_trace(), f)
+
+
+class RecordEvent(contextlib.ContextDecorator):
+    """A range of one's own in the profile, as a context manager or a decorator."""
+
+    def __init__(self, name):
+        self.name = str(name)
+        self._starts = []
+
+    def __enter__(self):
+        self._starts.append(time.perf_counter_ns())
+        return self
+
+    def __exit__(self, *_):
+        start = self._starts.pop()
+        if _core.watch.switches() & _core.watch.EVENTS:
+            _core.watch.add_event(self.name, start, time.perf_counter_ns() - start)
+        return False
+
+
+# Fluid's functions --------------------------------------------------------------------------------
+
+_running = None
+_KEYS = {"default": "total"}
+
+
+def start_profiler(state="CPU", tracer_option="Default"):
+    """Begin to record: `state` 'CPU', 'GPU' or 'All'. `tracer_option` 'AllOpDetail': shapes."""
+    global _running
+    check.choice(state, ("CPU", "GPU", "All"), "start_profiler: state")
+    check.choice(tracer_option, ("Default", "OpDetail", "AllOpDetail"),
+                 "start_profiler: tracer_option")  # fmt: skip
+    if _running is None:
+        _running = Profiler(record_shapes=tracer_option == "AllOpDetail")
+        _running.start()
+
+
+def stop_profiler(sorted_key=None, profile_path=None):
+    """End recording, print the table and write a Chrome trace to `profile_path` if given.
+
+    sorted_key : {None, 'calls', 'total', 'max', 'min', 'ave', 'default'}
+    """
+    global _running
+    if _running is None:
+        raise PreconditionNotMetError("stop_profiler: start_profiler must have been called before")
+    key = sorted_key or "default"
+    if not isinstance(key, str) or key not in (*SORTED_BY, *_KEYS):
+        raise InvalidArgumentError(
+            f"stop_profiler: sorted_key must be one of {', '.join(SORTED_BY)}, "
+            f"got {kind_of(sorted_key)}"
+        )
+    done, _running = _running, None
+    done.stop()
+    print(done.table(_KEYS.get(key, key)))
+    if profile_path is not None:
+        done.export_chrome_trace(profile_path)
+    return done
+
+
+def reset_profiler():
+    """Forget the events so far."""
+    _core.watch.clear()
+
+
+@contextlib.contextmanager
+def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Default"):
+    """``with profiler('CPU', 'total', path):`` prints the event table and writes a Chrome trace."""
+    start_profiler(state, tracer_option)
+    try:
+        yield
+    finally:
+        stop_profiler(sorted_key, profile_path)
+
+
+@contextlib.contextmanager
+def cuda_profiler(output_file, output_mode=None, config=None):
+    """Fluid's switch for nvprof; there is nothing to switch without CUDA, so it raises."""
+    from dygraph.errors import UnimplementedError
+
+    raise UnimplementedError(
+        "cuda_profiler: needs a build with CUDA, got one without. Use dygraph.profiler.Profiler"
+    )
+    yield

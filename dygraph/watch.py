@@ -1,0 +1,101 @@
+"""Looking at operator calls while they run: who called, which result is not finite.
+
+`detect_anomaly` names the line of the first NaN; ``FLAGS_log_calls`` prints every call. Only
+what is asked for costs anything; a call that nobody watches costs one test more.
+"""
+
+import os
+import sys
+
+from dygraph import _core
+
+__all__ = ["detect_anomaly"]
+
+_OWN = (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
+_CALLS = {"__call__", "_call_outermost"}  # of Layer
+
+
+def caller():
+    """``train.py:12 in loss_of (layer Net.conv1)``: the newest frame that is not of this package.
+
+    The layer is the innermost one whose forward is running, with its path from the outermost one.
+    """
+    frame = sys._getframe(1)
+    where, layers = "", []
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_OWN):
+            where = where or f"{_short(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
+        elif code.co_name in _CALLS and code.co_filename.endswith("layer.py"):
+            layer = frame.f_locals.get("self")
+            if layer is not None and (not layers or layers[-1] is not layer):
+                layers.append(layer)
+        frame = frame.f_back
+    return f"{where} (layer {path_of(layers)})" if layers else where
+
+
+def _short(filename):
+    """The file's name with its folder; notebook cells keep theirs."""
+    if filename.startswith("<"):
+        return filename
+    return os.path.join(*filename.split(os.sep)[-2:])
+
+
+def path_of(layers):
+    """``Net.features.conv1`` for layers from the innermost outwards."""
+    path = type(layers[-1]).__name__
+    for parent, child in zip(layers[::-1], layers[-2::-1], strict=False):
+        names = [n for n, layer in parent._sub_layers.items() if layer is child]
+        path += "." + (names[0] if names else type(child).__name__)
+    return path
+
+
+class Watching:
+    """Asks for looks at calls of all threads within a ``with`` block. Nests."""
+
+    def __init__(self, what):
+        self._what = what
+
+    def __enter__(self):
+        _core.watch.set_caller_function(caller)
+        _core.watch.ask(self._what)
+        return self
+
+    def __exit__(self, *_):
+        _core.watch.release(self._what)
+        return False
+
+
+def detect_anomaly(check_nan=True):
+    """Within this context a result with NaN or infinity raises, naming who computed it.
+
+    Forward calls raise where they are. In a backward pass the error names the line, and the layer,
+    of the forward call whose gradient went wrong; other errors of the pass are told the same way.
+    Noting lines makes each call a few microseconds slower: it is meant for the search, not for the
+    training. ``FLAGS_check_nan_inf`` checks without noting lines.
+
+    Parameters
+    ----------
+    check_nan : bool
+        False: note lines only.
+
+    Raises
+    ------
+    NonFiniteError
+        (a FloatingPointError) inside the block, at the first result that is not finite.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([0.0, 4.0])
+    >>> x.stop_gradient = False
+    >>> with dygraph.detect_anomaly():
+    ...     y = dygraph.sqrt(x)
+    ...     try:
+    ...         y.sum().backward()
+    ...     except FloatingPointError as error:
+    ...         print(str(error).splitlines()[0][:57])
+    sqrt_grad: Output(X@GRAD) of shape [2] must hold finite n
+    """
+    finite = _core.watch.CHECK_FINITE if check_nan else 0
+    return Watching(_core.watch.CALLERS | finite)

@@ -1,0 +1,126 @@
+"""NumPy archives: NumPy writes, we read; damage and bombs are refused."""
+
+import io
+import random
+import struct
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+import dygraph
+from dygraph import npz
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a.npz"
+
+
+def archive(path, **members):
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in members.items():
+            file.writestr(name + ".npy", data)
+    return path
+
+
+def npy(array):
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_come_back(path, save):
+    given = {
+        "a": np.arange(6, dtype="float32").reshape(2, 3),
+        "b": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "c": np.array(True),
+        "d": np.zeros((0, 4), "int64"),
+        "e": np.arange(3, dtype=">i4"),
+        "layer.weight": np.arange(4, dtype="uint8"),
+    }
+    save(path, **given)
+    read = dygraph.load(path)
+    assert list(read) == list(given)
+    for name, array in given.items():
+        assert str(read[name].dtype) == array.dtype.name
+        assert read[name].shape == array.shape
+        np.testing.assert_array_equal(read[name].numpy(), array)
+
+
+def test_what_we_do_not_take_is_named(path):
+    np.savez(path, a=np.array([object()], dtype=object))
+    with pytest.raises(dygraph.errors.FormatError, match="'a' must be of a type we have, got obj"):
+        npz.load(path)
+    np.savez(path, a=np.zeros(2, "complex64"))
+    with pytest.raises(dygraph.errors.FormatError, match="got complex64"):
+        npz.load(path)
+    np.savez(path, a=np.zeros(2, [("x", "f4")]))
+    with pytest.raises(dygraph.errors.FormatError, match="'a' must be of"):
+        npz.load(path)
+    archive(path, a=npy(np.zeros(3)) + b"x")
+    with pytest.raises(dygraph.errors.FormatError, match="must end with its data"):
+        npz.load(path)
+    archive(path, a=npy(np.zeros(3))[:-1])
+    with pytest.raises(dygraph.errors.FormatError, match="'a'"):
+        npz.load(path)
+    archive(path, a=npy(np.array([True])).replace(b"\1", b"\2")[:-1] + b"\2")
+    with pytest.raises(dygraph.errors.FormatError):
+        npz.load(path)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "w") as file:
+        file.writestr("a.npy", npy(np.zeros(3)))
+        file.writestr("a.npy", npy(np.ones(3)))
+    with pytest.raises(dygraph.errors.FormatError, match="names must not repeat"):
+        npz.load(path)
+
+
+def test_a_huge_claim_takes_no_memory(path):
+    head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }\n"
+    data = b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head
+    archive(path, a=data + bytes(80))
+    with pytest.raises(dygraph.errors.FormatError, match="must have 8796093022208 bytes, got"):
+        npz.load(path)
+
+
+def test_a_bomb_is_refused_unless_asked_for(path):
+    np.savez_compressed(path, a=np.zeros(10_000_000))
+    with pytest.raises(dygraph.errors.FormatError, match="takes max_bytes"):
+        npz.load(path)
+    assert npz.load(path, max_bytes=1 << 27)["a"].shape == (10_000_000,)
+
+
+def test_a_table_of_contents_that_is_the_whole_file(path):
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", *[20, 0, 20, 0], *[0] * 4, 0, 0, 0, *[0] * 7)
+    count = 60_000
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, count * 46, 0, 0)
+    path.write_bytes(b"PK" + entry[2:] + entry * (count - 1) + end)
+    size = path.stat().st_size
+    tracemalloc.start()
+    try:
+        with pytest.raises(dygraph.errors.FormatError, match="a small part of"):
+            npz.load(path)
+        assert tracemalloc.get_traced_memory()[1] < size
+    finally:
+        tracemalloc.stop()
+
+
+def test_damage_gives_one_kind_of_error(path):
+    np.savez_compressed(path, w=np.arange(6, dtype="float32"), b=np.array([True, False]))
+    data = path.read_bytes()
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        with pytest.raises(dygraph.errors.FormatError):
+            npz.load(path)
+    rng, refused = random.Random(0), 0
+    for _ in range(1500):
+        mutated = bytearray(data)
+        for _ in range(rng.randint(1, 4)):
+            mutated[rng.randrange(len(data))] ^= 1 << rng.randint(0, 7)
+        path.write_bytes(mutated)
+        try:
+            npz.load(path)
+        except dygraph.errors.FormatError:
+            refused += 1
+    assert 500 < refused <= 1500
