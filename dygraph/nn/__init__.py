@@ -6,6 +6,7 @@ from dygraph.nn.containers import *
 from dygraph.nn.conv import *
 from dygraph.nn.dropout import *
 from dygraph.nn.layer import Layer
+from dygraph.nn.loss import *
 from dygraph.nn.norm import *
 from dygraph.nn.pooling import *
 from dygraph.nn.vision import *
