@@ -6,8 +6,30 @@ from dygraph.nn.containers import LayerList, ParameterList, Sequential
 from dygraph.nn.conv import Conv2D, Pool2D
 from dygraph.nn.layer import Layer
 from dygraph.nn.norm import BatchNorm
+from dygraph.nn.rnn import (
+    GRU,
+    LSTM,
+    RNN,
+    BiRNN,
+    GRUCell,
+    GRUUnit,
+    LSTMCell,
+    RNNCellBase,
+    SimpleRNN,
+    SimpleRNNCell,
+)
 
 __all__ = [
+    "GRU",
+    "GRUCell",
+    "GRUUnit",
+    "LSTM",
+    "LSTMCell",
+    "RNN",
+    "BiRNN",
+    "RNNCellBase",
+    "SimpleRNN",
+    "SimpleRNNCell",
     "BatchNorm",
     "Conv2D",
     "Dropout",
