@@ -18,8 +18,24 @@ from dygraph.nn.rnn import (
     SimpleRNN,
     SimpleRNNCell,
 )
+from dygraph.nn.transformer import (
+    MultiHeadAttention,
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+    scaled_dot_product_attention,
+)
 
 __all__ = [
+    "MultiHeadAttention",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "scaled_dot_product_attention",
     "GRU",
     "GRUCell",
     "GRUUnit",
