@@ -1,7 +1,7 @@
 # Everything runs in .venv, which is made on first use. Steps leave stamps, so that a second run only does what changed.
 #   make quickstart   install, self-check, train and export a network on real images
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
-#   make sanitize     under ASan and UBSan          make bench  make format  make clean
+#   make sanitize     under ASan and UBSan          make docs  make bench  make format  make clean
 SHELL  := /bin/bash
 PYTHON ?= python3
 CXX    ?= g++
@@ -29,7 +29,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: quickstart test test-no-onednn sanitize bench format clean prerequisites
+.PHONY: docs quickstart test test-no-onednn sanitize bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	$(PY) -m dygraph check
@@ -49,6 +49,9 @@ sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	$(call run_ctest,build/sanitize)
 	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
+
+docs: $(STAMPS)/package-test
+	$(PY) docs/operators.py
 
 bench: $(STAMPS)/package-examples
 	set -e; for script in overhead train memory startup report; do $(PY) benchmarks/$$script.py; done

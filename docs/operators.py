@@ -1,0 +1,139 @@
+"""Writes docs/operators.md from the registry: ``python docs/operators.py``. `make docs` runs it."""
+
+from functools import cache
+from pathlib import Path
+
+import dygraph
+
+HERE = Path(__file__).parent
+PAGE = HERE / "operators.md"
+
+HEAD = """# Operators
+
+Written by `python docs/operators.py` from the registry; what an operator's file says stands here. `help(dygraph.functional.NAME)` and
+`dygraph.op_info("NAME")` say more.
+
+- **dtypes**: f and i with a width in bits, `bf16`, `bool`; u8 is unsigned.
+- **gradient**: how many times it can be differentiated: `no` where no gradient passes, 1, 2 or `all` (every order).
+- **LoD**: the input whose level of detail the output takes; `reads` where sequences are what it computes on.
+- **rows**: takes or gives SelectedRows, the gradients of sparse embeddings.
+- **libraries**: `own` kernels, and others that run where they fit.
+"""
+
+SHORT = {"float": "f", "int": "i", "uint": "u"}
+
+
+def short(dtype):
+    if dtype == "bool":
+        return "bool"
+    if dtype == "bfloat16":
+        return "bf16"
+    name = dtype.rstrip("0123456789")
+    return SHORT[name] + dtype[len(name) :]
+
+
+@cache
+def info(name):
+    return dygraph.op_info(name)
+
+
+def kernels(name):
+    """(dtypes in order of registration, libraries)."""
+    dtypes, libraries = [], []
+    for text in info(name).kernels:
+        _, dtype, _, library = text.split(", ")
+        library = library.split()[1]
+        for item, found in ((short(dtype), dtypes), (library, libraries)):
+            if item not in found:
+                found.append(item)
+    libraries = ["own" if lib == "plain" else lib for lib in libraries]
+    return dtypes, sorted(libraries, key=lambda lib: lib != "own")
+
+
+@cache
+def called(name):
+    """Operators of its gradient recipe; None where it has none."""
+    op = info(name)
+    if op.no_gradient:
+        return ()
+    if not op.has_gradient:
+        return None
+    return tuple(call[0] for call in op.recipe())
+
+
+def order(name, most=4):
+    """How many times an operator can be differentiated, up to `most`."""
+    level = {name}
+    for n in range(most):
+        below = set()
+        for op in level:
+            calls = called(op)
+            if calls is None:
+                return n
+            below.update(calls)
+        level = below
+    return most
+
+
+def gradient(name):
+    if info(name).no_gradient:
+        return "no"
+    n = order(name)
+    return {0: "no", 4: "all"}.get(n, str(n))
+
+
+def forward_operators():
+    return [n for n in dygraph.op_names() if not is_gradient(n)]
+
+
+def is_gradient(name):
+    return name.endswith(("_grad", "_grad2")) or "_grad_" in name
+
+
+def row(name):
+    op = info(name)
+    dtypes, libraries = kernels(name)
+    lod = "reads" if getattr(op, "reads_lod", False) else op.shares_lod_of or ""
+    rows = "yes" if getattr(op, "takes_rows", False) or op.has_var_type_rule else ""
+    formula = op.comment.replace("|", "\\|").replace("\n", " ")
+    cells = (f"`{name}`", formula, " ".join(dtypes), gradient(name), lod, rows, " ".join(libraries))
+    return "| " + " | ".join(cells) + " |"
+
+
+def fluid():
+    """{tier: names} of docs/fluid_operators.txt."""
+    tiers = {}
+    for line in (HERE / "fluid_operators.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            tier, names = line.split(":")
+            tiers.setdefault(tier, []).extend(names.split())
+    return tiers
+
+
+def page():
+    names = forward_operators()
+    known = set(dygraph.op_names())
+    lines = [
+        HEAD,
+        f"{len(names)} operators, and {len(known) - len(names)} that compute gradients.",
+        "",
+    ]
+    lines += [
+        "| operator | formula | dtypes | gradient | LoD | rows | libraries |",
+        "|---" * 7 + "|",
+    ]
+    lines += [row(n) for n in names]
+    lines += ["", "## What Fluid has and this library lacks", ""]
+    what = {"T1": "needed by ordinary models", "T2": "the next useful ones", "T3": "rarer ones"}
+    for tier, listed in fluid().items():
+        absent = [n for n in listed if n not in known]
+        lines += [f"{tier}, {what[tier]}: {len(listed) - len(absent)} of {len(listed)} are here. Absent: "
+                  + (", ".join(f"`{n}`" for n in absent) or "none") + ".", ""]  # fmt: skip
+    beyond = sorted(set(names) - {n for listed in fluid().values() for n in listed})
+    lines += ["Beyond Fluid: " + ", ".join(f"`{n}`" for n in beyond) + ".", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"{PAGE}: {len(forward_operators())} operators")
