@@ -1,6 +1,6 @@
 """Learn what words mean from the text that comes with Python: skip-grams with negative sampling.
 
-The corpus is the manual behind ``help()`` and docstrings of the standard library, about 200,000
+The corpus is the manual behind ``help()`` and docstrings of the standard library, about 250,000
 words. A word's vector is trained to tell the words that stand near it from words drawn at random
 (Mikolov et al., 2013). The gradients of both tables are sparse: a step touches the rows of its
 batch and no others. Texts that training does not see must be told from noise better than word
