@@ -181,7 +181,9 @@ class Processes(_Pool):
         except BaseException:
             self.children.kill()
             raise
-        self.thread = threading.Thread(target=self._receive, name="dygraph-loader", daemon=True)
+        self.thread = threading.Thread(
+            target=self._receive, args=(job,), name="dygraph-loader", daemon=True
+        )
         self.thread.start()
 
     def submit(self, number, task):
@@ -190,8 +192,9 @@ class Processes(_Pool):
         except OSError:  # it died: the receiving thread says so
             pass
 
-    def _receive(self):
+    def _receive(self, job):
         try:
+            job.enter()
             self._receive_all()
         except BaseException as error:  # the loop must not wait for a thread that is gone
             self.results.put((None, error))

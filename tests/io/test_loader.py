@@ -125,6 +125,15 @@ def test_the_seed_of_dygraph_decides_where_none_is_given():
     assert orders() == first != other and first[0] != first[1]
 
 
+@pytest.mark.parametrize("workers, kind", KINDS)
+def test_a_guard_around_the_loop_reaches_the_workers(workers, kind):
+    with dygraph.guard(dtype="float32"):
+        (batch,) = io.DataLoader([np.zeros(2)], num_workers=workers, worker=kind)
+    assert str(batch.dtype) == "float32"
+    (batch,) = io.DataLoader([np.zeros(2)], num_workers=workers, worker=kind)
+    assert str(batch.dtype) == "float64"
+
+
 @pytest.mark.parametrize("kind", ["thread", "process"])
 def test_worker_init_fn_and_info(kind):
     class Who(io.Dataset):
