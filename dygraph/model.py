@@ -307,7 +307,7 @@ class Model:
         for name, part in parts.items():
             if part is None:
                 raise PreconditionNotMetError(
-                    f"Model: the {name} must be given, got none. Call model.prepare({name}=...) first"
+                    f"Model: the {name} must be given, got none. Call prepare({name}=...) first"
                 )
 
     # State ----------------------------------------------------------------------------------------
