@@ -24,6 +24,7 @@ from dygraph.io.worker import Failure, Reader
 # Seconds for threads to end the samples they read. Ctrl-C may not take longer than 0.2; who reads
 # longer ends by himself after the sample.
 _PATIENCE = 0.1
+_LOOK_UP = 0.05  # seconds without looking for Ctrl-C
 _open = weakref.WeakSet()
 
 
@@ -67,15 +68,23 @@ class _Pool:
 
     def take(self, timeout):
         """(number, result) of a task that is done."""
-        try:
-            number, result = self.results.get(timeout=timeout)
-        except queue.Empty:
-            raise TimeoutError(
-                f"DataLoader: a batch must come within timeout={timeout} seconds, got none"
-            ) from None
+        number, result = patient_get(self.results, timeout)
         if number is None:
             raise result
         return number, result
+
+
+def patient_get(results, timeout=None):
+    """The next item of a queue. Looks up often: a signal may have come to another thread."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        try:
+            return results.get(timeout=_LOOK_UP)
+        except queue.Empty:
+            if end is not None and time.monotonic() > end:
+                raise TimeoutError(
+                    f"DataLoader: a batch must come within timeout={timeout} seconds, got none"
+                ) from None
 
 
 class Threads(_Pool):
