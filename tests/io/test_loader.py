@@ -368,6 +368,42 @@ def test_shared_memory_is_not_touched():
     assert result.stdout == "True False\n" * 2, result.stderr
 
 
+class Growing(io.Dataset):
+    """Arrays of all sizes, forms and types; what is read late must not be overwritten."""
+
+    def __getitem__(self, i):
+        shape = (i * 1000 % 7001, 3)
+        image = np.full(shape, i, "float32")
+        return {"a": image, "t": np.full((70, 90), i % 2 == 0).T, "s": str(i), "u": (i, [image])}
+
+    def __len__(self):
+        return 30
+
+
+@pytest.mark.parametrize("memfd", [True, False])
+def test_big_batches_arrive_unharmed(memfd, monkeypatch):
+    if not memfd:
+        monkeypatch.delattr(os, "memfd_create")
+    loader = io.DataLoader(Growing(), 1, num_workers=2, worker="process", prefetch=2)
+    batches = list(loader)
+    for i, batch in enumerate(batches):
+        rows = i * 1000 % 7001
+        for a in (batch["a"], batch["u"][1][0]):
+            assert a.shape == (1, rows, 3) and (a.numpy() == i).all()
+        assert batch["t"].shape == (1, 90, 70) and (batch["t"].numpy() == (i % 2 == 0)).all()
+        assert batch["s"] == [str(i)] and batch["u"][0].item() == i
+    assert not left(0)
+
+
+def test_big_ragged_batches():
+    data = [np.full((i * 999, 2), i) for i in range(8)]
+    loader = io.DataLoader(data, 2, ragged=True, num_workers=2, worker="process")
+    for k, batch in enumerate(loader):
+        lengths = [2 * k * 999, (2 * k + 1) * 999]
+        assert batch.recursive_sequence_lengths() == [lengths]
+        assert (batch.numpy()[:, 0] == np.repeat([2 * k, 2 * k + 1], lengths)).all()
+
+
 def test_forked_workers_compute_after_the_parent_has():
     """libgomp's pool does not survive a fork: the child must not wake it."""
     code = textwrap.dedent("""
