@@ -4,6 +4,7 @@
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "imperative/watch.h"
+#include "op/rows_flag.h"
 #include "platform/onednn.h"
 
 namespace dygraph {
@@ -32,7 +33,16 @@ DType KernelDType(const Call& call) {
         "the element type of a call without inputs must follow from its attributes");
 }
 
-// Required slots are filled, variables hold something, types agree.
+[[noreturn]] void FailKind(const SlotInfo& slot, const Value& v) {
+  ENFORCE(!v.empty(), PreconditionNotMet, "Input(", slot.name,
+          ") must hold a value, but nothing has been "
+          "written to it. In a program, run the startup program first");
+  THROW(Type, "Input(", slot.name, ") must be a tensor, got selected rows of shape ", v.dims(),
+        ". Convert with get_tensor_from_selected_rows() or to_dense(), or make no sparse gradient "
+        "(is_sparse=False)");
+}
+
+// Required slots are filled, variables hold something the slot takes, types agree.
 void CheckInputs(const Call& call, DType dtype) {
   const OpInfo& op = *call.op;
   for (size_t s = 0; s < op.inputs.size(); ++s) {
@@ -45,11 +55,8 @@ void CheckInputs(const Call& call, DType dtype) {
     for (int i = 0; i < count; ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
-      if (__builtin_expect(v->empty(), 0)) {
-        THROW(PreconditionNotMet, "Input(", op.inputs[s].name,
-              ") must hold a value, but nothing has been "
-              "written to it. In a program, run the startup program first");
-      }
+      if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && TakesRows(op.inputs[s])))
+        FailKind(op.inputs[s], *v);
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
         THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),
               " for Input(", op.inputs[s].name, "). Convert with astype()");

@@ -66,6 +66,7 @@ class UpdateCall {
     for (int source : source_of_) targets.Add(source < 0 ? nullptr : in.at(source));
     OpOptions options;
     options.targets = &targets;
+    options.extras = true;  // powers of beta that Fluid's operators leave to a call of their own
     Outputs out;
     RunOp(op_, attrs_, in, &out, options);
     // A parameter is no result of its update: a later backward() from it has nothing to explain.

@@ -1,0 +1,97 @@
+// Rows of sequences of different lengths, "packed": the sequences lie side by side, longest first,
+// so that those alive at a step are the first ones; all rows of step 0, then of step 1, ...
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/dual.h"
+#include "kernels/parallel.h"
+
+namespace dygraph::kernels {
+
+struct Steps {
+  std::vector<int64_t> begin{0};  // packed row each step begins at, then the number of rows
+  int64_t batch = 0;              // sequences, also those without rows
+  int64_t count() const { return static_cast<int64_t>(begin.size()) - 1; }
+  int64_t rows() const { return begin.back(); }
+  int64_t alive(int64_t step) const { return begin[step + 1] - begin[step]; }
+};
+
+// f(row) for each row, in one compiled loop per instruction set; `width` weighs the work.
+template <class V, class F>
+void EachRow(int64_t rows, int64_t width, F f) {
+  ParallelRows(rows, width, [=](int64_t begin, int64_t end) {
+    SimdFor<V>([=] {
+      for (int64_t r = begin; r < end; ++r) f(r);
+    });
+  });
+}
+
+// x of the step before, or the first state.
+template <class V>
+const V* Before(const Steps& steps, const V* first, const V* x, int64_t width, int64_t step) {
+  return step == 0 ? first : x + steps.begin[step - 1] * width;
+}
+
+// to [columns, rows] = x [rows, columns] transposed
+template <class V>
+void TransposeInto(const V* x, int64_t rows, int64_t columns, V* to) {
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[j * rows + i] = x[i * columns + j];
+  }
+}
+
+// to[row] = x of the same sequence one step before; first[sequence] before the first, null: zeros.
+template <class V>
+void PreviousRows(const Steps& steps, const V* first, const V* x, int64_t width, V* to) {
+  for (int64_t t = 0; t < steps.count(); ++t) {
+    const V* from = Before(steps, first, x, width, t);
+    V* rows = to + steps.begin[t] * width;
+    int64_t n = steps.alive(t) * width;
+    if (from) {
+      std::copy(from, from + n, rows);
+    } else {
+      std::fill(rows, rows + n, V(0));
+    }
+  }
+}
+
+// sum[j] = the sum of column j of x [rows, width], rows lying `stride` apart.
+template <class V>
+void ColumnSums(const V* x, int64_t rows, int64_t width, int64_t stride, V* sum) {
+  std::fill(sum, sum + width, V(0));
+  SimdFor<V>([=] {
+    for (int64_t r = 0; r < rows; ++r) {
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < width; ++j) sum[j] += x[r * stride + j];
+    }
+  });
+}
+
+// x[row][j] += add[j]
+template <class V>
+void AddToRows(V* x, int64_t rows, int64_t width, int64_t stride, const V* add) {
+  EachRow<V>(rows, width, [=](int64_t r) {
+    DYGRAPH_IVDEP
+    for (int64_t j = 0; j < width; ++j) x[r * stride + j] += add[j];
+  });
+}
+
+// to[sequence] = x at its last step, or first[sequence] (null: zeros) where it has none.
+template <class V>
+void LastRows(const Steps& steps, const V* first, const V* x, int64_t width, V* to) {
+  if (first) {
+    std::copy(first, first + steps.batch * width, to);
+  } else {
+    std::fill(to, to + steps.batch * width, V(0));
+  }
+  for (int64_t t = 0; t < steps.count(); ++t) {  // a sequence's later steps overwrite earlier ones
+    int64_t next = t + 1 < steps.count() ? steps.alive(t + 1) : 0;
+    const V* rows = x + steps.begin[t] * width;
+    std::copy(rows + next * width, rows + steps.alive(t) * width, to + next * width);
+  }
+}
+
+}  // namespace dygraph::kernels

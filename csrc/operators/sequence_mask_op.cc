@@ -1,0 +1,84 @@
+#include "operators/arguments.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kMaxLenTensor = 1, kY = 0;
+
+struct SequenceMaskAttrs {
+  int32_t maxlen = -1;
+  DType out_dtype = DType::kInt64;
+};
+
+int64_t MaxLen(const Call& call) {
+  int64_t maxlen = static_cast<const SequenceMaskAttrs*>(call.attrs)->maxlen;
+  if (const Value* given = call.in.at(kMaxLenTensor)) {
+    const Tensor& t = given->tensor();
+    if (!t.has_data()) return -1;
+    ENFORCE(t.numel() == 1, InvalidArgument, "MaxLenTensor must hold one integer, got shape ",
+            t.dims());
+    maxlen = Integers(t, "MaxLenTensor")[0];
+    ENFORCE(maxlen > 0, InvalidArgument, "MaxLenTensor must be at least 1, got ", maxlen);
+  }
+  if (maxlen >= 0) return maxlen;
+  const Tensor& x = call.in.at(kX)->tensor();
+  if (!x.has_data()) return -1;
+  int64_t most = 0;
+  VisitIndices(x, "X", [&](auto* lengths) {
+    for (int64_t i = 0; i < x.numel(); ++i) most = std::max(most, static_cast<int64_t>(lengths[i]));
+  });
+  return most;
+}
+
+void DefineSequenceMask(OpDef& op) {
+  op.Comment("Y[..., j] = 1 where j < X[...], else 0, for j < maxlen.")
+      .Input(kX, "X", "lengths of sequences, int32 or int64, any shape")
+      .Input(kMaxLenTensor, "MaxLenTensor", "one integer, in place of maxlen", kDispensable)
+      .Output(kY, "Y", "shape of X + [maxlen]")
+      .Attr(&SequenceMaskAttrs::maxlen, "maxlen", "-1: the largest of X", AtLeast(-1))
+      .Attr(&SequenceMaskAttrs::out_dtype, "out_dtype", "element type of Y")
+      .Shape([](InferContext& ctx) {
+        Dims out = ctx.dims(kX);
+        out.push_back(MaxLen(ctx.call()));
+        ctx.SetOutput(kY, out, ctx.attrs<SequenceMaskAttrs>().out_dtype);
+      })
+      .MixedDTypes()
+      .NoGrad();
+}
+
+template <class T>
+void Fill(const Tensor& x, Tensor* out) {
+  int64_t width = out->dim(out->rank() - 1);
+  T* y = out->mutable_data<T>();
+  VisitIndices(x, "X", [&](auto* lengths) {
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      int64_t length = std::min(std::max<int64_t>(lengths[i], 0), width);
+      std::fill_n(y + i * width, length, T(1));
+      std::fill_n(y + i * width + length, width - length, T(0));
+    }
+  });
+}
+
+template <class>
+struct SequenceMaskKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kY);
+    switch (out.dtype()) {
+      case DType::kBool: return Fill<bool>(ctx.In(kX), &out);
+      case DType::kUInt8: return Fill<uint8_t>(ctx.In(kX), &out);
+      case DType::kInt32: return Fill<int32_t>(ctx.In(kX), &out);
+      case DType::kInt64: return Fill<int64_t>(ctx.In(kX), &out);
+      case DType::kFloat32: return Fill<float>(ctx.In(kX), &out);
+      case DType::kFloat64: return Fill<double>(ctx.In(kX), &out);
+      default:
+        THROW(Type, "out_dtype must be bool, uint8, int32, int64, float32 or float64, got ",
+              out.dtype());
+    }
+  }
+};
+
+REGISTER_OPERATOR(sequence_mask, DefineSequenceMask);
+REGISTER_CPU_KERNEL(sequence_mask, SequenceMaskKernel, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph
