@@ -311,3 +311,16 @@ def test_tensorboard(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
     with pytest.raises(ImportError, match="pip install tensorboardX"):
         make().fit(DATA, verbose=0, callbacks=board)
+
+
+def test_schedules_of_dygraph():
+    def fit(schedule):
+        make(schedule).fit(DATA, batch_size=4, epochs=2, verbose=0)
+        return schedule.get_lr()
+
+    assert fit(dygraph.lr.StepDecay(0.1, step_size=1, decay_rate=0.5)) == pytest.approx(0.025)
+    cosine = 0.5 * 0.1 * (1 + np.cos(np.pi * 6 / 12))  # six batches of twelve
+    assert fit(dygraph.lr.CosineAnnealingDecay(0.1, T_max=12)) == pytest.approx(cosine)
+    # Fluid's moves by itself, once a step.
+    assert fit(dygraph.lr.PiecewiseDecay([5, 6], [1e-3, 2e-3, 3e-3], begin=0)) == 3e-3
+    assert fit(dygraph.lr.ReduceLROnPlateau(0.1, patience=5)) == pytest.approx(0.1)
