@@ -1,0 +1,120 @@
+#include <cmath>
+#include <vector>
+
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kScaleW = 0, kBias = 1, kX = 2, kBatchSize = 3, kBatchSum = 4, kBatchSquareSum = 5;
+constexpr int kY = 0, kMeans = 1, kScales = 2;
+
+struct DataNormAttrs {
+  float epsilon = 1e-4f;
+  int32_t slot_dim = -1;
+  float summary_decay_rate = 0.9999999f;
+  bool enable_scale_and_shift = false;
+  std::string data_layout = "NCHW";
+  bool sync_stats = false;
+};
+
+void InferShape(InferContext& ctx) {
+  const DataNormAttrs& a = ctx.attrs<DataNormAttrs>();
+  const Dims& x = ctx.dims(kX);
+  ENFORCE(x.rank() == 2, InvalidArgument, "X must have 2 axes, [N, C], got shape ", x);
+  ENFORCE(a.slot_dim <= 0, Unimplemented,
+          "rows are normalised whole: slot_dim must not be positive, got ", a.slot_dim);
+  const char* names[] = {"scale_w", "bias", "X", "BatchSize", "BatchSum", "BatchSquareSum"};
+  for (int slot : {kScaleW, kBias, kBatchSize, kBatchSum, kBatchSquareSum}) {
+    bool given = ctx.HasInput(slot);
+    if (slot <= kBias) {
+      ENFORCE(given || !a.enable_scale_and_shift, InvalidArgument, names[slot],
+              " must be given with enable_scale_and_shift, got nothing");
+      if (!given) continue;
+    }
+    const Dims& d = ctx.dims(slot);
+    ENFORCE(d.rank() == 1 && (d[0] == x[1] || !BothKnown(d[0], x[1])), InvalidArgument, names[slot],
+            " must have one number for each of the ", x[1], " columns of X, got shape ", d);
+  }
+  ctx.SetOutput(kY, x);
+  ctx.SetOutput(kMeans, {x[1]});
+  ctx.SetOutput(kScales, {x[1]});
+}
+
+void DefineDataNorm(OpDef& op) {
+  op.Comment(
+        "Y = (X - Means) * Scales, per column, with Means = BatchSum / BatchSize and Scales = "
+        "sqrt(BatchSize / BatchSquareSum), the statistics of all data seen so far; with "
+        "enable_scale_and_shift, Y = (X - Means) * Scales * scale_w + bias. The statistics count "
+        "as constants: they have no gradient.")
+      .Input(kScaleW, "scale_w", "[C], with enable_scale_and_shift", kDispensable)
+      .Input(kBias, "bias", "[C], with enable_scale_and_shift", kDispensable)
+      .Input(kX, "X", "[N, C]")
+      .Input(kBatchSize, "BatchSize", "[C], how many were seen")
+      .Input(kBatchSum, "BatchSum", "[C], their sum")
+      .Input(kBatchSquareSum, "BatchSquareSum", "[C], the sum of their squared deviations")
+      .Output(kY, "Y", "shape of X")
+      .Output(kMeans, "Means", "[C]", kIntermediate)
+      .Output(kScales, "Scales", "[C]", kIntermediate)
+      .Attr(&DataNormAttrs::epsilon, "epsilon", "of programs", Between(0, 1))
+      .Attr(&DataNormAttrs::slot_dim, "slot_dim", "of programs; must not be positive")
+      .Attr(&DataNormAttrs::summary_decay_rate, "summary_decay_rate", "of programs")
+      .Attr(&DataNormAttrs::enable_scale_and_shift, "enable_scale_and_shift",
+            "use scale_w and bias")
+      .Attr(&DataNormAttrs::data_layout, "data_layout", "of programs",
+            OneOf({"NCHW", "NHWC", "AnyLayout"}))
+      .Attr(&DataNormAttrs::sync_stats, "sync_stats", "of programs")
+      .Shape(InferShape)
+      .KernelDTypeOf(kX)
+      .Grad([](GradBuilder& g) {
+        if (!g.attrs<DataNormAttrs>().enable_scale_and_shift) {
+          g.Call("elementwise_mul", {g.OutputGrad(kY), g.Output(kScales)}, {g.InputGrad(kX)});
+          return;
+        }
+        RecipeRef scaled = g.Temp(), normal = g.Temp();
+        g.Call("elementwise_mul", {g.OutputGrad(kY), g.Input(kScaleW)}, {scaled});
+        g.Call("elementwise_mul", {scaled, g.Output(kScales)}, {g.InputGrad(kX)});
+        RecipeRef centered = g.Apply("elementwise_sub", {g.Input(kX), g.Output(kMeans)});
+        g.Call("elementwise_mul", {centered, g.Output(kScales)}, {normal});
+        g.Call("elementwise_mul_grad", {normal, g.Input(kScaleW), g.OutputGrad(kY)},
+               {{}, g.InputGrad(kScaleW)});
+        g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kBias), g.OutputGrad(kY)},
+               {{}, g.InputGrad(kBias)});
+      });
+}
+
+template <class T>
+struct DataNormKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    int64_t columns = x.dims()[1];
+    auto in = [&](int slot) { return ctx.In(slot).data<T>(); };
+    const T *size = in(kBatchSize), *sum = in(kBatchSum), *squares = in(kBatchSquareSum);
+    std::vector<T> means(columns), scales(columns);
+    for (int64_t c = 0; c < columns; ++c) {
+      means[c] = sum[c] / size[c];
+      scales[c] = std::sqrt(size[c] / squares[c]);
+    }
+    for (int slot : {kMeans, kScales}) {
+      const std::vector<T>& from = slot == kMeans ? means : scales;
+      if (Tensor* out = ctx.OutOrNull(slot)) {
+        std::copy(from.begin(), from.end(), out->mutable_data<T>());
+      }
+    }
+    bool affine = ctx.attrs<DataNormAttrs>().enable_scale_and_shift;
+    const T *scale = affine ? in(kScaleW) : nullptr, *bias = affine ? in(kBias) : nullptr;
+    const T* from = x.data<T>();
+    T* to = ctx.Out(kY).mutable_data<T>();
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      int64_t c = i % columns;
+      T normal = (from[i] - means[c]) * scales[c];
+      to[i] = affine ? normal * scale[c] + bias[c] : normal;
+    }
+  }
+};
+
+REGISTER_OPERATOR(data_norm, DefineDataNorm);
+REGISTER_CPU_KERNEL(data_norm, DataNormKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph
