@@ -23,6 +23,7 @@ from dygraph import (  # noqa: E402  # noqa: E402
     functional,
     initializer,
     memory,
+    nets,
     nn,
     optimizer,
     regularizer,
@@ -78,6 +79,7 @@ from dygraph.promotion import promote_types, result_type  # noqa: E402
 from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
+from dygraph.sparse import selected_rows  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
 from dygraph.watch import detect_anomaly  # noqa: E402
 

@@ -48,8 +48,7 @@ DType KernelDType(const Call& call) {
           ") must hold a value, but nothing has been "
           "written to it. In a program, run the startup program first");
   THROW(Type, "Input(", slot.name, ") must be a tensor, got selected rows of shape ", v.dims(),
-        ". Convert with get_tensor_from_selected_rows() or to_dense(), or make no sparse gradient "
-        "(is_sparse=False)");
+        ". Convert with to_dense(), or make no sparse gradient (is_sparse=False)");
 }
 
 // Required slots are filled, variables hold something the slot takes, types agree.

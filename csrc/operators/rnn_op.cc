@@ -274,7 +274,7 @@ void DefineRnnGradGrad(OpDef& op) {
           ctx.SetOutputAt(kToState, s, ctx.dims(kPreState, s), ctx.dtype(kInput));
       })
       .MixedDTypes()
-      .NoGrad();
+      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 10, 5); });
 }
 
 template <class T>
