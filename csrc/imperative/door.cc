@@ -23,9 +23,19 @@ void RemoveListener(Listener* listener) {
 
 namespace {
 
+void RequireSlot(const SlotInfo& slot) {
+  ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
+}
+
 DType KernelDType(const Call& call) {
   const OpInfo& op = *call.op;
-  if (op.kernel_dtype) return op.kernel_dtype(call);
+  if (op.kernel_dtype) {
+    // It may look at any slot that must be given.
+    for (size_t s = 0; s < op.inputs.size(); ++s) {
+      if (__builtin_expect(call.in.count(static_cast<int>(s)) == 0, 0)) RequireSlot(op.inputs[s]);
+    }
+    return op.kernel_dtype(call);
+  }
   for (const Value* v : call.in.flat()) {
     if (v) return v->dtype();
   }
@@ -47,8 +57,7 @@ void CheckInputs(const Call& call, DType dtype) {
   for (size_t s = 0; s < op.inputs.size(); ++s) {
     int count = call.in.count(static_cast<int>(s));
     if (__builtin_expect(count == 0, 0)) {
-      ENFORCE(op.inputs[s].dispensable(), InvalidArgument, "Input(", op.inputs[s].name,
-              ") must be given, got nothing");
+      RequireSlot(op.inputs[s]);
       continue;
     }
     for (int i = 0; i < count; ++i) {
