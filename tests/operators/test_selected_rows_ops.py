@@ -137,6 +137,13 @@ class TestClipByNorm:
         np.testing.assert_allclose(_core.to_dense(out).numpy(), dense * 2 / norm, rtol=1e-6)
 
 
+class TestSquaredNorm:
+    def test_rows_are_merged_first(self):
+        assert run("squared_l2_norm", some_rows()).item() == float((dense_of() ** 2).sum())
+        none = some_rows([], np.zeros((0, 3), "float32"))
+        assert run("squared_l2_norm", none).item() == 0.0
+
+
 class TestSum:
     def test_rows_and_rows_stay_rows(self):
         out = run("sum", [some_rows(), some_rows([5], VALUES[:1])])
@@ -164,7 +171,7 @@ TAKES_ROWS = {
     "adagrad": {"Grad"}, "adam": {"Grad"}, "adamw": {"Grad"}, "clip_by_norm": {"X"},
     "get_tensor_from_selected_rows": {"X"}, "lamb": {"Grad"}, "merge_selected_rows": {"X"},
     "momentum": {"Grad"}, "rmsprop": {"Grad"}, "scale": {"X"}, "sgd": {"Grad"},
-    "split_selected_rows": {"X"}, "sum": {"X"},
+    "split_selected_rows": {"X"}, "squared_l2_norm": {"X"}, "sum": {"X"},
 }  # fmt: skip
 OPERATORS = [n for n in dir(_core.ops) if not n.startswith("_")]
 
