@@ -408,6 +408,14 @@ class Parameter(Variable):
         self.stop_gradient = not value
 
 
+def _round(self, digits=None):
+    """Round to a number of decimals, halves to even: ``round(x, 2)``."""
+    if digits is None or digits == 0:
+        return ops.round(self)
+    factor = 10.0 ** check.integer(digits, "round: digits")
+    return ops.round(self * factor) / factor
+
+
 _methods = {
     "backward": backward,
     "gradient": gradient,
@@ -460,6 +468,7 @@ _methods = {
     "__deepcopy__": deepcopy,
     "__copy__": shallow_copy,
     "__abs__": lambda x: ops.abs(x),
+    "__round__": _round,
 }
 for _name, _method in _methods.items():
     _core.set_type_attribute(_name, _method)
