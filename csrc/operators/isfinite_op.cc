@@ -4,14 +4,14 @@ namespace dygraph::finiteness {
 namespace {
 
 template <class T>
-using TestKernel = WholeKernel<Finite, T>;
+using IsfiniteKernel = WholeKernel<Finite, T>;
 
 REGISTER_OPERATOR(isfinite, [](OpDef& op) {
   DefineWhole(op,
               "Out = True where no element of X is infinite or NaN, one answer for all. "
               "isfinite_v2 answers for each.");
 });
-REGISTER_CPU_KERNEL(isfinite, TestKernel, float, double, float16, bfloat16, uint8_t, int8_t,
+REGISTER_CPU_KERNEL(isfinite, IsfiniteKernel, float, double, float16, bfloat16, uint8_t, int8_t,
                     int16_t, int32_t, int64_t);
 
 }  // namespace

@@ -4,12 +4,12 @@ namespace dygraph::finiteness {
 namespace {
 
 template <class T>
-using TestKernel = EachKernel<Infinite, T>;
+using IsinfV2Kernel = EachKernel<Infinite, T>;
 
 REGISTER_OPERATOR(isinf_v2, [](OpDef& op) {
   DefineEach(op, "Out = True where X is infinite, elementwise.");
 });
-REGISTER_CPU_KERNEL(isinf_v2, TestKernel, float, double, float16, bfloat16, uint8_t, int8_t,
+REGISTER_CPU_KERNEL(isinf_v2, IsinfV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
                     int16_t, int32_t, int64_t);
 
 }  // namespace

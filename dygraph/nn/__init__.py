@@ -1,6 +1,32 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
-from dygraph.nn.activation import ReLU, Sigmoid, Softmax, Tanh
+from dygraph.nn.activation import (
+    ELU,
+    GELU,
+    SELU,
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    Maxout,
+    Mish,
+    PReLU,
+    PRelu,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Softshrink,
+    Softsign,
+    Swish,
+    Tanh,
+    Tanhshrink,
+    ThresholdedReLU,
+)
 from dygraph.nn.common import Dropout, Embedding, Linear
 from dygraph.nn.containers import LayerList, ParameterList, Sequential
 from dygraph.nn.conv import Conv2D, Pool2D
@@ -8,6 +34,27 @@ from dygraph.nn.layer import Layer
 from dygraph.nn.norm import BatchNorm
 
 __all__ = [
+    "ThresholdedReLU",
+    "Tanhshrink",
+    "Swish",
+    "Softsign",
+    "Softshrink",
+    "Softplus",
+    "SiLU",
+    "ReLU6",
+    "PRelu",
+    "PReLU",
+    "Mish",
+    "Maxout",
+    "LogSoftmax",
+    "LogSigmoid",
+    "LeakyReLU",
+    "Hardswish",
+    "Hardsigmoid",
+    "Hardshrink",
+    "SELU",
+    "GELU",
+    "ELU",
     "BatchNorm",
     "Conv2D",
     "Dropout",

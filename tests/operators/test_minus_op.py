@@ -22,9 +22,7 @@ class TestMinus(OpTest):
 
     def test_shapes_must_be_equal(self):
         x, y = _core.to_variable(np.ones((2, 3))), _core.to_variable(np.ones(3))
-        with pytest.raises(
-            ValueError, match=r"minus: .* one shape.*\[2, 3\].*\[3\]"
-        ):
+        with pytest.raises(ValueError, match=r"minus: .* one shape.*\[2, 3\].*\[3\]"):
             _core.ops.minus(x, y)
 
 

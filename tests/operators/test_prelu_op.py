@@ -46,9 +46,7 @@ class TestPreluElement(TestPrelu):
 
 def test_slopes_that_do_not_fit_are_refused():
     x, alpha = _core.to_variable(rand(2, 3, 4)), _core.to_variable(rand(2))
-    with pytest.raises(
-        ValueError, match=r"prelu: Alpha must hold.*got shape \[2\]"
-    ):
+    with pytest.raises(ValueError, match=r"prelu: Alpha must hold.*got shape \[2\]"):
         _core.ops.prelu(x, alpha, mode="channel")
     with pytest.raises(ValueError, match="mode"):
         _core.ops.prelu(x, alpha, mode="some")
