@@ -1,9 +1,10 @@
-// conv2d by oneDNN: images channels-last, filters packed as each primitive likes them. Ready
-// primitives are kept by shape.
+// Convolutions by oneDNN: images and volumes channels-last, filters packed as each primitive likes
+// them. Ready primitives are kept by shape.
 #include <array>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "operators/conv_op.h"
 #include "platform/onednn_api.h"
@@ -19,11 +20,11 @@ enum Kind { kForward, kBackwardInput, kBackwardFilter };
 constexpr size_t kMostPrimitives = 1024;  // a primitive takes some 20 KB
 
 // All a primitive depends on.
-using Key = std::array<int64_t, 20>;
+using Key = std::array<int64_t, 26>;
 Key MakeKey(Kind kind, const Geometry& g, bool bias) {
   Key key{kind, bias, NumThreads(), g.n, g.c, g.out_c, g.groups};
   size_t i = 7;
-  for (const window::Axis* a : {&g.h, &g.w}) {
+  for (const window::Axis* a : {&g.d, &g.h, &g.w}) {
     for (int64_t v : {a->size, a->kernel, a->stride, a->dilation, a->before, a->after})
       key[i++] = v;
   }
@@ -40,7 +41,7 @@ struct KeyHash {
 // A memory descriptor of ours, or one that a primitive descriptor owns.
 class MemoryDesc {
  public:
-  MemoryDesc(const OneDnnApi& api, std::initializer_list<int64_t> dims, dnnl_format_tag_t tag)
+  MemoryDesc(const OneDnnApi& api, const std::vector<int64_t>& dims, dnnl_format_tag_t tag)
       : api_(api) {
     dnnl_dims_t d;
     std::copy(dims.begin(), dims.end(), d);
@@ -129,14 +130,20 @@ class Primitive {
 class Convolution {
  public:
   Convolution(const OneDnnApi& api, Kind kind, const Geometry& g, bool bias)
-      : x_(api, {g.n, g.c, g.h.size, g.w.size}, dnnl_nhwc),
-        y_(api, {g.n, g.out_c, g.h.Out(), g.w.Out()}, dnnl_nhwc),
+      : x_(api, Sizes(g, g.n, g.c, [](const window::Axis& a) { return a.size; }), Order(g)),
+        y_(api, Sizes(g, g.n, g.out_c, [](const window::Axis& a) { return a.Out(); }), Order(g)),
         bias_(api, {g.out_c}, dnnl_a),
         plain_(Filter(api, g, false)) {
     std::unique_ptr<MemoryDesc> any = Filter(api, g, true);
-    dnnl_dims_t strides = {g.h.stride, g.w.stride},
-                dilations = {g.h.dilation - 1, g.w.dilation - 1};
-    dnnl_dims_t before = {g.h.before, g.w.before}, after = {Behind(g.h), Behind(g.w)};
+    dnnl_dims_t strides, dilations, before, after;
+    int axes = 0;
+    for (const window::Axis* a : {&g.d, &g.h, &g.w}) {
+      if (a == &g.d && !IsVolume(g)) continue;
+      strides[axes] = a->stride;
+      dilations[axes] = a->dilation - 1;
+      before[axes] = a->before;
+      after[axes++] = Behind(*a);
+    }
     dnnl_primitive_attr_t attr = nullptr;
     CheckOneDnn(api.dnnl_primitive_attr_create(&attr), "attributes");
     std::unique_ptr<dnnl_primitive_attr, decltype(api.dnnl_primitive_attr_destroy)> attr_owner(
@@ -204,17 +211,21 @@ class Convolution {
   }
 
  private:
+  // A volume of one plane, with a filter of one, is an image: the same memory, the same numbers.
+  static bool IsVolume(const Geometry& g) { return g.d.Padded() > 1; }
+  static dnnl_format_tag_t Order(const Geometry& g) { return IsVolume(g) ? dnnl_ndhwc : dnnl_nhwc; }
+  template <class F>
+  static std::vector<int64_t> Sizes(const Geometry& g, int64_t n, int64_t c, F size) {
+    if (IsVolume(g)) return {n, c, size(g.d), size(g.h), size(g.w)};
+    return {n, c, size(g.h), size(g.w)};
+  }
   static std::unique_ptr<MemoryDesc> Filter(const OneDnnApi& api, const Geometry& g, bool any) {
-    if (g.groups == 1) {
-      return std::make_unique<MemoryDesc>(
-          api, std::initializer_list<int64_t>{g.out_c, g.c, g.h.kernel, g.w.kernel},
-          any ? dnnl_format_tag_any : dnnl_oihw);
-    }
-    return std::make_unique<MemoryDesc>(
-        api,
-        std::initializer_list<int64_t>{g.groups, g.out_c / g.groups, g.c / g.groups, g.h.kernel,
-                                       g.w.kernel},
-        any ? dnnl_format_tag_any : dnnl_goihw);
+    std::vector<int64_t> dims = Sizes(g, g.out_c / g.groups, g.c / g.groups,
+                                      [](const window::Axis& a) { return a.kernel; });
+    if (g.groups > 1) dims.insert(dims.begin(), g.groups);
+    dnnl_format_tag_t tag = g.groups > 1 ? (IsVolume(g) ? dnnl_goidhw : dnnl_goihw)
+                                         : (IsVolume(g) ? dnnl_oidhw : dnnl_oihw);
+    return std::make_unique<MemoryDesc>(api, dims, any ? dnnl_format_tag_any : tag);
   }
   // oneDNN wants the padding behind to be what the outputs need: less, even below 0, where a stride
   // leaves pixels over.
@@ -260,11 +271,13 @@ std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, 
 constexpr int64_t kLeastWork = 1 << 17;
 
 // Sizes are not checked yet.
+template <int kAxes>
 bool Accepts(const Call& call) {
-  const Attrs& a = *static_cast<const Attrs*>(call.attrs);
+  const auto& a = *static_cast<const conv::Attrs<kAxes>*>(call.attrs);
   const Dims &x = call.in.at(conv::kInput)->dims(), &filter = call.in.at(conv::kFilter)->dims();
-  if (x.rank() != 4 || filter.rank() != 4 || a.channels_last()) return false;
-  return x[0] * x[2] * x[3] * Numel(filter) >= kLeastWork && OneDnn();
+  if (x.rank() != kAxes + 2 || filter.rank() != kAxes + 2 || a.channels_last()) return false;
+  int64_t pixels = x[0] * Numel(x, 2, x.rank());
+  return pixels * Numel(filter) >= kLeastWork && OneDnn();
 }
 
 // The gradient of few channels, where oneDNN fills its vectors with nothing: a product gives every
@@ -272,7 +285,8 @@ bool Accepts(const Call& call) {
 // Measured 1.9 times as fast at 6 channels.
 constexpr int64_t kFewChannels = 8;
 bool HasFewChannels(const Geometry& g) {
-  return g.c <= kFewChannels && g.groups == 1 && g.h.dilation == 1 && g.w.dilation == 1;
+  return g.c <= kFewChannels && g.groups == 1 && g.d.Padded() == 1 && g.h.dilation == 1 &&
+         g.w.dilation == 1;
 }
 
 template <class T>
@@ -322,7 +336,7 @@ void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
   GetConvolution(kBackwardInput, g, false)->BackwardInput(dy, filter, dx);
 }
 
-constexpr int kBias = 2, kResidual = 3, kOutputGrad = 3;  // of all these operators
+constexpr int kBias = 2, kResidual = 3, kOutputGrad = 3;  // of the operators on images
 
 template <class T>
 struct Conv2dOneDnnKernel {
@@ -405,18 +419,51 @@ struct Conv2dTransposeGradOneDnnKernel {
   }
 };
 
-REGISTER_KERNEL(conv2d, kCPU, kNHWC, kOneDNN, Accepts, Conv2dOneDnnKernel, float);
-REGISTER_KERNEL(conv2d_grad, kCPU, kNHWC, kOneDNN, Accepts, Conv2dGradOneDnnKernel, float);
-REGISTER_KERNEL(depthwise_conv2d, kCPU, kNHWC, kOneDNN, Accepts, Conv2dOneDnnKernel, float);
-REGISTER_KERNEL(depthwise_conv2d_grad, kCPU, kNHWC, kOneDNN, Accepts, Conv2dGradOneDnnKernel,
+// On volumes there is no Bias.
+template <class T>
+struct Conv3dOneDnnKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &x = ctx.In(conv::kInput), &filter = ctx.In(conv::kFilter);
+    Geometry g = conv::Describe(x.dims(), filter.dims(), ctx.attrs<conv::Attrs<3>>());
+    T* y = ctx.Out(conv::kOutput).template mutable_data<T>();
+    GetConvolution(kForward, g, false)->Forward(x.data<T>(), filter.data<T>(), nullptr, y);
+    if (const Tensor* r = ctx.InOrNull(2)) {
+      kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(),
+                   [](T a, T b) { return a + b; });
+    }
+  }
+};
+
+template <class T>
+struct Conv3dGradOneDnnKernel {
+  static void Compute(KernelContext& ctx) {
+    using namespace conv::grad;  // NOLINT: its slots
+    const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter), &top = ctx.In(2);
+    Geometry g = conv::Describe(x.dims(), filter.dims(), ctx.attrs<conv::Attrs<3>>());
+    if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
+      ToInput(top.data<T>(), filter.data<T>(), g, out->mutable_data<T>());
+    }
+    if (Tensor* out = ctx.OutOrNull(kFilterGrad)) {
+      GetConvolution(kBackwardFilter, g, false)
+          ->BackwardFilter(x.data<T>(), top.data<T>(), out->mutable_data<T>(), nullptr);
+    }
+  }
+};
+
+REGISTER_KERNEL(conv3d, kCPU, kNHWC, kOneDNN, Accepts<3>, Conv3dOneDnnKernel, float);
+REGISTER_KERNEL(conv3d_grad, kCPU, kNHWC, kOneDNN, Accepts<3>, Conv3dGradOneDnnKernel, float);
+REGISTER_KERNEL(conv2d, kCPU, kNHWC, kOneDNN, Accepts<2>, Conv2dOneDnnKernel, float);
+REGISTER_KERNEL(conv2d_grad, kCPU, kNHWC, kOneDNN, Accepts<2>, Conv2dGradOneDnnKernel, float);
+REGISTER_KERNEL(depthwise_conv2d, kCPU, kNHWC, kOneDNN, Accepts<2>, Conv2dOneDnnKernel, float);
+REGISTER_KERNEL(depthwise_conv2d_grad, kCPU, kNHWC, kOneDNN, Accepts<2>, Conv2dGradOneDnnKernel,
                 float);
-REGISTER_KERNEL(conv2d_transpose, kCPU, kNHWC, kOneDNN, Accepts, Conv2dTransposeOneDnnKernel,
+REGISTER_KERNEL(conv2d_transpose, kCPU, kNHWC, kOneDNN, Accepts<2>, Conv2dTransposeOneDnnKernel,
                 float);
-REGISTER_KERNEL(conv2d_transpose_grad, kCPU, kNHWC, kOneDNN, Accepts,
+REGISTER_KERNEL(conv2d_transpose_grad, kCPU, kNHWC, kOneDNN, Accepts<2>,
                 Conv2dTransposeGradOneDnnKernel, float);
-REGISTER_KERNEL(depthwise_conv2d_transpose, kCPU, kNHWC, kOneDNN, Accepts,
+REGISTER_KERNEL(depthwise_conv2d_transpose, kCPU, kNHWC, kOneDNN, Accepts<2>,
                 Conv2dTransposeOneDnnKernel, float);
-REGISTER_KERNEL(depthwise_conv2d_transpose_grad, kCPU, kNHWC, kOneDNN, Accepts,
+REGISTER_KERNEL(depthwise_conv2d_transpose_grad, kCPU, kNHWC, kOneDNN, Accepts<2>,
                 Conv2dTransposeGradOneDnnKernel, float);
 
 }  // namespace

@@ -225,6 +225,14 @@ class TestConv3dTransposeLast(TestConv3dTranspose):
             (32, 1, 3, 3),
             {"groups": 32, "strides": [2, 2], "output_size": [42, 42]},
         ),
+        ("conv3d", (2, 8, 6, 9, 8), (12, 8, 3, 3, 3), {"paddings": [1, 1, 1]}),
+        (
+            "conv3d",
+            (2, 8, 7, 9, 8),
+            (12, 4, 2, 3, 3),
+            {"groups": 2, "strides": [2, 1, 2], "dilations": [2, 1, 1], "paddings": [1, 0, 1]},
+        ),
+        ("conv3d", (2, 8, 1, 20, 20), (12, 8, 1, 3, 3), {}),
     ],
 )
 def test_large_float32(library, op, x, w, attrs):
@@ -232,7 +240,11 @@ def test_large_float32(library, op, x, w, attrs):
     rng = np.random.RandomState(0)
     x, w = rng.randn(*x).astype("float32"), rng.randn(*w).astype("float32")
     bias = rng.randn(w.shape[1] * attrs.get("groups", 1) if "transpose" in op else w.shape[0])
-    slots = {"Input": x, "Filter": w, "Bias": bias.astype("float32")}
+    slots = {"Input": x, "Filter": w}
+    if op == "conv3d":
+        bias = np.zeros(1)
+    else:
+        slots["Bias"] = bias.astype("float32")
     slots = {k: _core.to_variable(v) for k, v in slots.items()}
     for v in slots.values():
         v.stop_gradient = False
@@ -241,7 +253,9 @@ def test_large_float32(library, op, x, w, attrs):
         y = _core.run_op(op, slots, attrs)["Output"]
         run = conv_transpose if "transpose" in op else conv
         exact = run(x.astype("float64"), w.astype("float64"), attrs)
-        np.testing.assert_allclose(y.numpy(), exact + bias.reshape(-1, 1, 1), atol=1e-3)
+        np.testing.assert_allclose(
+            y.numpy(), exact + bias.reshape(-1, *[1] * (x.ndim - 2)), atol=1e-3
+        )
         g = rng.randn(*y.shape).astype("float32")
         got = _core.grad([y], list(slots.values()), [_core.to_variable(g)], False, False, True)
     finally:
@@ -255,7 +269,8 @@ def test_large_float32(library, op, x, w, attrs):
         expected = (moved * g).sum()
         scale = np.abs(moved * g).sum()
         assert abs((got[at].numpy() * v).sum() - expected) < 1e-6 * scale
-    np.testing.assert_allclose(got[2].numpy(), g.sum((0, 2, 3)), rtol=1e-3, atol=1e-2)
+    if op != "conv3d":
+        np.testing.assert_allclose(got[2].numpy(), g.sum((0, 2, 3)), rtol=1e-3, atol=1e-2)
 
 
 def run_shapes(op, x, w, **attrs):
