@@ -50,8 +50,17 @@ from dygraph._core import (  # noqa: E402
     set_num_threads,
     uint8,
 )
-from dygraph.base import grad, guard, in_dygraph_mode, seed, to_variable  # noqa: E402
+from dygraph.base import (  # noqa: E402
+    get_rng_state,
+    grad,
+    guard,
+    in_dygraph_mode,
+    seed,
+    set_rng_state,
+    to_variable,
+)
 from dygraph.custom import Function, PyLayer  # noqa: E402
+from dygraph.exchange import from_dlpack  # noqa: E402
 from dygraph.flags import get_flags, set_flags  # noqa: E402
 from dygraph.nn import (  # noqa: E402
     BatchNorm,
@@ -66,6 +75,7 @@ from dygraph.nn import (  # noqa: E402
     Sequential,
 )
 from dygraph.param_attr import ParamAttr  # noqa: E402
+from dygraph.promotion import promote_types, result_type  # noqa: E402
 from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
@@ -81,46 +91,49 @@ matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-# Modules that load when they are first asked for, and names that stand for one of theirs.
-_LAZY = (
-    "autograd",
-    "checkpoint",
-    "drawing",
-    "gradient_check",
-    "jit",
-    "profiler",
-    "saving",
-    "static",
-)
-_LAZY_NAMES = {
-    "check_grad": "gradient_check",
-    "draw": "drawing",
-    "load": "saving",
-    "load_dygraph": "saving",
-    "load_fluid_params": "saving",
-    "recompute": "autograd",
-    "save": "saving",
-    "save_dygraph": "saving",
-    "save_fluid_params": "saving",
+# Modules that load when they are first asked for, with the names of theirs that stand here as well.
+_LAZY = {
+    "autograd": "recompute",
+    "callbacks": "",
+    "checkpoint": "",
+    "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
+    "dataset": "",
+    "drawing": "draw",
+    "gradient_check": "check_grad",
+    "io": "",
+    "jit": "",
+    "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
+    "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
+    "ReduceLROnPlateau StepDecay",
+    "model": "Model",
+    "model_summary": "summary",
+    "npz": "",
+    "profiler": "",
+    "reader": "batch",
+    "safetensors": "",
+    "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
+    "static": "",
 }
+_LAZY_NAMES = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 
 def __getattr__(name):
-    """Operators stand at the top as well; programs load when they are first asked for."""
+    """Layers and operators stand at the top as well; rare modules load when first asked for."""
     if name in _LAZY:
         import importlib
 
         return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
-    if name in functional.__all__:
-        return getattr(functional, name)
+    for module in (nn, functional):
+        if name in module.__all__:
+            return getattr(module, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 
 def __dir__():
-    return sorted({*globals(), *functional.__all__, *_LAZY, *_LAZY_NAMES})
+    return sorted({*globals(), *nn.__all__, *functional.__all__, *_LAZY, *_LAZY_NAMES})
 
 
 __all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])

@@ -5,7 +5,15 @@ import numpy as np
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
 
-__all__ = ["grad", "guard", "in_dygraph_mode", "seed", "to_variable"]
+__all__ = [
+    "get_rng_state",
+    "grad",
+    "guard",
+    "in_dygraph_mode",
+    "seed",
+    "set_rng_state",
+    "to_variable",
+]
 
 Variable = _core.Variable
 
@@ -179,6 +187,37 @@ def seed(value):
     >>> dygraph.seed(7)
     """
     _core.seed(check.integer(value, "seed", 0))
+
+
+def get_rng_state():
+    """Where the random numbers of dygraph stand: (seed, number of random calls since).
+
+    `dygraph.checkpoint.random_state` takes those of Python and NumPy as well.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.seed(7)
+    >>> dygraph.get_rng_state()
+    (7, 0)
+    """
+    return _core.generator_state()
+
+
+def set_rng_state(state):
+    """Go on from a `get_rng_state`: the same numbers come again.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        For anything but a pair of integers that are not negative.
+    """
+    if not isinstance(state, (list, tuple)) or len(state) != 2:
+        raise ArgumentTypeError(
+            f"set_rng_state: state must be a pair (seed, calls), got {kind_of(state)}"
+        )
+    seed, calls = (check.integer(v, "set_rng_state: state", 0) for v in state)
+    _core.set_generator_state(seed, calls)
 
 
 def _variables(value, what):

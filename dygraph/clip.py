@@ -22,15 +22,17 @@ def _squares(gradient):
 
 def _scaled(gradient, factor):
     if _core.is_selected_rows(gradient):
-        rows = ops.scale(_core.rows_value(gradient), scale=factor)
-        return _core.make_selected_rows(_core.rows(gradient), _core.height(gradient), rows)
-    return ops.scale(gradient, scale=factor)
+        gradient = _core.merged(gradient)
+    # An attribute would round the factor to float32.
+    factor = _core.to_variable([factor], None, str(gradient.dtype))
+    return ops.scale(gradient, scale_tensor=factor)
 
 
 class GradientClipByValue:
     """Every element goes into [min, max].
 
-    Takes ``(min, max)`` by position and both by name, and ``max`` alone for [-max, max].
+    Takes ``(min, max)`` by position and both by name, and ``max`` alone for [-max, max]. A sparse
+    gradient stays sparse where 0 lies in [min, max].
     """
 
     def __init__(self, min=None, max=None, need_clip=None):
@@ -49,7 +51,12 @@ class GradientClipByValue:
         return [(p, self._one(g)) if _chosen(self, p) else (p, g) for p, g in pairs]
 
     def _one(self, gradient):
-        gradient = _core.to_dense(gradient) if _core.is_selected_rows(gradient) else gradient
+        if _core.is_selected_rows(gradient):
+            if not self.min <= 0 <= self.max:  # rows that are not there change as well
+                return self._one(_core.to_dense(gradient))
+            merged = _core.merged(gradient)
+            value = self._one(_core.rows_value(merged))
+            return _core.make_selected_rows(_core.rows(merged), _core.height(merged), value)
         low = _core.to_variable(self.min, None, gradient.dtype)
         high = _core.to_variable(self.max, None, gradient.dtype)
         return ops.elementwise_min(ops.elementwise_max(gradient, low), high)
@@ -81,6 +88,7 @@ class GradientClipByGlobalNorm(GradientClipByNorm):
 
     def __init__(self, clip_norm, group_name="default_group", need_clip=None):
         super().__init__(clip_norm, need_clip)
+        self.group_name = group_name
 
     def clip(self, pairs):
         """(parameter, gradient) pairs with the gradients limited."""

@@ -2,6 +2,8 @@
 
 The functions are made from the registry, so this list is complete by itself; ``help(relu)`` shows
 formula, slots and attributes. Operators that only compute gradients are left to `dygraph.run_op`.
+Beside them stand a few functions that are made of operators, from `dygraph.images` and
+`dygraph.losses`.
 
 Examples
 --------
@@ -13,18 +15,22 @@ array([0., 2.])
 
 import re
 
-from dygraph import _core
+from dygraph import _core, creation, images, losses, manipulation, products
 from dygraph.errors import did_you_mean
 
 _gradient = re.compile(r"_grad2?($|_)")
+_COMPOSED = (images, creation, losses, manipulation, products)
 __all__ = []
 
 
 def _add_operators():
     """Take in what the registry has by now; called again when a library was loaded."""
     names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
-    __all__[:] = names
-    globals().update({name: getattr(_core.ops, name) for name in names})
+    functions = {name: getattr(_core.ops, name) for name in names}
+    for module in _COMPOSED:
+        functions.update({name: getattr(module, name) for name in module.__all__})
+    __all__[:] = sorted(functions)
+    globals().update(functions)
 
 
 _add_operators()

@@ -13,7 +13,11 @@ class _Decay:
         self.coefficient = check.number(regularization_coeff, name, 0)
 
     def __call__(self, parameter, gradient):
-        """The gradient with the decay of `parameter` in it, dense."""
+        """The gradient with the decay of `parameter` in it.
+
+        It is dense, also where the gradient is sparse: every row decays at each step, as in Fluid,
+        so that ``is_sparse`` changes no result.
+        """
         if _core.is_selected_rows(gradient):
             gradient = _core.to_dense(gradient)
         decay = ops.scale(self.term(parameter), scale=self.coefficient)

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from dygraph import _core, check, indexing, printing
+from dygraph import (
+    _core,
+    check,
+    creation,
+    exchange,
+    indexing,
+    manipulation,
+    printing,
+    products,
+)
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = ["Parameter", "Variable"]
@@ -219,9 +228,22 @@ def transpose(self, *perm):
     return ops.transpose2(self, axis=axes) if rank else ops.assign(self)
 
 
-def flatten(self):
-    """All elements in one axis."""
-    return ops.reshape2(self, shape=[-1])
+def matmul(self, y, transpose_x=False, transpose_y=False):
+    """``x @ y``, with the last two axes of either transposed first where asked."""
+    return ops.matmul_v2(self, y, trans_x=bool(transpose_x), trans_y=bool(transpose_y))
+
+
+def _method_of(name):
+    """An operator whose first argument is the variable."""
+    op = getattr(ops, name)
+
+    def method(self, *args, **kwargs):
+        return op(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Variable.{name}"
+    method.__doc__ = op.__doc__
+    return method
 
 
 def _reduce(op, what):
@@ -315,17 +337,6 @@ def cpu(self):
 def tolist(self):
     """The values as nested lists of Python numbers; a number for a 0-d variable."""
     return _core.view(self).tolist()
-
-
-def array(self, dtype=None, copy=None):
-    """What ``np.asarray(x)`` asks for: a read-only view, or a copy where one is asked for."""
-    if dtype is not None and np.dtype(dtype) != _core.view(self).dtype:
-        if copy is False:
-            raise InvalidArgumentError(
-                f"an array of {np.dtype(dtype)} cannot be had without a copy from {self.dtype}"
-            )
-        return _core.view(self).astype(dtype)
-    return self.numpy() if copy else _core.view(self)
 
 
 def length(self):
@@ -438,8 +449,8 @@ _methods = {
     "cast": astype,
     "reshape": reshape,
     "transpose": transpose,
+    "matmul": matmul,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
-    "flatten": flatten,
     "sum": _reduce(lambda *a, **k: ops.reduce_sum(*a, **k), "sum"),
     "mean": _reduce(lambda *a, **k: ops.reduce_mean(*a, **k), "mean"),
     "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
@@ -465,9 +476,14 @@ _methods = {
     "cpu": cpu,
     "tolist": tolist,
     "_repr_html_": printing.html,
-    "__array__": array,
+    "__array__": exchange.array,
     "__array_priority__": 100.0,
-    "__array_ufunc__": None,  # so that array + x asks x
+    "__array_ufunc__": exchange.array_ufunc,  # so that array + x asks x
+    "__array_function__": exchange.array_function,
+    "__contains__": exchange.contains,
+    "__dlpack__": exchange.dlpack,
+    "__dlpack_device__": exchange.dlpack_device,
+    "item": exchange.item,
     "__len__": length,
     "__iter__": iterate,
     "__repr__": printing.text,
@@ -478,6 +494,17 @@ _methods = {
     "__copy__": shallow_copy,
     "__abs__": lambda x: ops.abs(x),
 }
+# Functions whose first argument is the variable.
+_functions = {
+    creation: "diag tril triu",
+    manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
+    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unique unsqueeze "
+    "unstack",
+    products: "cross median mm mv norm outer std trace var",
+}
+for _module, _names in _functions.items():
+    _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
+_methods.update({_name: _method_of(_name) for _name in ("bmm", "dist", "dot", "kron")})
 for _name, _method in _methods.items():
     _core.set_type_attribute(_name, _method)
-del _name, _method
+del _name, _method, _module, _names

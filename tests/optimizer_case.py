@@ -52,9 +52,11 @@ def check_refusals(op, arrays, attrs):
             np.testing.assert_array_equal(v.numpy(), arrays[name], err_msg=name)
 
     p = np.asarray(arrays["Param"])
-    for slot in set(arrays) & {"Grad", "Velocity", "Moment1", "Moment2"}:
+    like_param = set(arrays) - {"Param"}
+    for slot in [s for s in like_param if np.asarray(arrays[s]).shape == p.shape]:
         refuse(ValueError, f"{slot} must have the shape of Param", **{slot: p[:1]})
         refuse(TypeError, f"{slot} must have the element type", **{slot: p.astype("int64")})
         refuse(TypeError, f"{slot} must have the element type", **{slot: p.astype("float16")})
-    refuse(ValueError, "LearningRate must hold one number", LearningRate=np.zeros(2))
-    refuse(TypeError, "LearningRate must be of float32", LearningRate=np.array([1]))
+    for slot in [s for s in like_param if np.asarray(arrays[s]).shape != p.shape]:
+        refuse(ValueError, f"{slot} must hold one number", **{slot: np.zeros(2)})
+        refuse(TypeError, f"{slot} must be of float32", **{slot: np.array([1])})

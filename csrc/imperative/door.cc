@@ -4,6 +4,7 @@
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "imperative/watch.h"
+#include "op/rows_flag.h"
 #include "platform/onednn.h"
 
 namespace dygraph {
@@ -22,9 +23,19 @@ void RemoveListener(Listener* listener) {
 
 namespace {
 
+void RequireSlot(const SlotInfo& slot) {
+  ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
+}
+
 DType KernelDType(const Call& call) {
   const OpInfo& op = *call.op;
-  if (op.kernel_dtype) return op.kernel_dtype(call);
+  if (op.kernel_dtype) {
+    // It may look at any slot that must be given.
+    for (size_t s = 0; s < op.inputs.size(); ++s) {
+      if (__builtin_expect(call.in.count(static_cast<int>(s)) == 0, 0)) RequireSlot(op.inputs[s]);
+    }
+    return op.kernel_dtype(call);
+  }
   for (const Value* v : call.in.flat()) {
     if (v) return v->dtype();
   }
@@ -32,24 +43,29 @@ DType KernelDType(const Call& call) {
         "the element type of a call without inputs must follow from its attributes");
 }
 
-// Required slots are filled, variables hold something, types agree.
+[[noreturn]] void FailKind(const SlotInfo& slot, const Value& v) {
+  ENFORCE(!v.empty(), PreconditionNotMet, "Input(", slot.name,
+          ") must hold a value, but nothing has been "
+          "written to it. In a program, run the startup program first");
+  THROW(Type, "Input(", slot.name, ") must be a tensor, got selected rows of shape ", v.dims(),
+        ". Convert with get_tensor_from_selected_rows() or to_dense(), or make no sparse gradient "
+        "(is_sparse=False)");
+}
+
+// Required slots are filled, variables hold something the slot takes, types agree.
 void CheckInputs(const Call& call, DType dtype) {
   const OpInfo& op = *call.op;
   for (size_t s = 0; s < op.inputs.size(); ++s) {
     int count = call.in.count(static_cast<int>(s));
     if (__builtin_expect(count == 0, 0)) {
-      ENFORCE(op.inputs[s].dispensable(), InvalidArgument, "Input(", op.inputs[s].name,
-              ") must be given, got nothing");
+      RequireSlot(op.inputs[s]);
       continue;
     }
     for (int i = 0; i < count; ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
-      if (__builtin_expect(v->empty(), 0)) {
-        THROW(PreconditionNotMet, "Input(", op.inputs[s].name,
-              ") must hold a value, but nothing has been "
-              "written to it. In a program, run the startup program first");
-      }
+      if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && TakesRows(op.inputs[s])))
+        FailKind(op.inputs[s], *v);
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
         THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),
               " for Input(", op.inputs[s].name, "). Convert with astype()");

@@ -5,6 +5,15 @@
 
 namespace dygraph {
 
+Value Lasting(const Value& v) {
+  if (__builtin_expect(!v.is_tensor() || !v.tensor().storage() || !v.tensor().storage()->foreign(),
+                       1))
+    return v;
+  Tensor copy = v.tensor().Clone();
+  copy.SetLoD(v.tensor().lod_ref());
+  return Value(std::move(copy));
+}
+
 void RecordOnTape(const CallRecord& call) {
   Span<Variable* const> in = call.in.flat();
   WantedSet wanted;
@@ -45,10 +54,11 @@ void RecordOnTape(const CallRecord& call) {
             call.op.outputs[r.slot].name, "), which this call, part of a gradient, did not make");
     if (!from) {  // an element of a list that keeps its places
       kept.push_back(Value());
-    } else if (r.kind != RecipeRef::kInputShape || !from->value().is_tensor()) {
-      kept.push_back(from->value());
+    } else if (r.kind != RecipeRef::kInputShape) {
+      kept.push_back(Lasting(from->value()));
     } else {
-      kept.push_back(Value(from->value().tensor().Meta()));
+      const Value& v = from->value();
+      kept.push_back(v.is_tensor() ? Value(v.tensor().Meta()) : v);
     }
   }
   if (__builtin_expect(watch::Switches() & watch::kCallers, 0)) {

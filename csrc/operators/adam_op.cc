@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 
 #include "operators/optimizer.h"
 
@@ -18,18 +17,11 @@ struct AdamAttrs {
 };
 
 void InferShape(InferContext& ctx) {
-  optimizer::CheckLikeParam(ctx, kParam, kGrad, "Grad");
-  optimizer::CheckLikeParam(ctx, kParam, kMoment1, "Moment1");
-  optimizer::CheckLikeParam(ctx, kParam, kMoment2, "Moment2");
-  optimizer::CheckScalar(ctx, kParam, kLearningRate, "LearningRate");
-  optimizer::CheckScalar(ctx, kParam, kBeta1Pow, "Beta1Pow");
-  optimizer::CheckScalar(ctx, kParam, kBeta2Pow, "Beta2Pow");
-  if (ctx.HasInput(kBeta1Tensor)) optimizer::CheckScalar(ctx, kParam, kBeta1Tensor, "Beta1Tensor");
-  if (ctx.HasInput(kBeta2Tensor)) optimizer::CheckScalar(ctx, kParam, kBeta2Tensor, "Beta2Tensor");
-  for (int out : {kParamOut, kMoment1Out, kMoment2Out})
-    ctx.SetOutput(out, ctx.dims(kParam), ctx.dtype(kParam));
-  ctx.SetOutput(kBeta1PowOut, ctx.dims(kBeta1Pow), ctx.dtype(kBeta1Pow));
-  ctx.SetOutput(kBeta2PowOut, ctx.dims(kBeta2Pow), ctx.dtype(kBeta2Pow));
+  optimizer::InferStep(ctx, kParam, kGrad,
+                       {{kParam, kParamOut}, {kMoment1, kMoment1Out}, {kMoment2, kMoment2Out}},
+                       {kLearningRate, kBeta1Pow, kBeta2Pow, kBeta1Tensor, kBeta2Tensor});
+  optimizer::InferNumber(ctx, kBeta1Pow, kBeta1PowOut);
+  optimizer::InferNumber(ctx, kBeta2Pow, kBeta2PowOut);
 }
 
 void DefineAdam(OpDef& op) {
@@ -42,7 +34,7 @@ void DefineAdam(OpDef& op) {
         "rows leaves out have a "
         "gradient of 0; with lazy_mode they are left as they are.")
       .Input(kParam, "Param", "any shape")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows")
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Input(kMoment1, "Moment1", "shape and type of Param")
       .Input(kMoment2, "Moment2", "shape and type of Param")
@@ -67,14 +59,6 @@ void DefineAdam(OpDef& op) {
       .InPlace(kBeta1Pow, kBeta1PowOut)
       .InPlace(kBeta2Pow, kBeta2PowOut)
       .NoGrad();
-}
-
-void StorePower(const Tensor& power, double beta, Tensor* out) {
-  double next = Item(power) * beta;
-  VisitDType(out->dtype(), [&](auto tag) {
-    using U = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<U>) *out->mutable_data<U>() = static_cast<U>(next);
-  });
 }
 
 template <class T>
@@ -119,8 +103,8 @@ struct AdamKernel {
                     static_cast<T>(beta2),
                     static_cast<T>(rate),
                     static_cast<T>(a.epsilon)};
-    StorePower(ctx.In(kBeta1Pow), beta1, &ctx.Out(kBeta1PowOut));
-    StorePower(ctx.In(kBeta2Pow), beta2, &ctx.Out(kBeta2PowOut));
+    optimizer::StoreNumber(&ctx.Out(kBeta1PowOut), Item(ctx.In(kBeta1Pow)) * beta1);
+    optimizer::StoreNumber(&ctx.Out(kBeta2PowOut), Item(ctx.In(kBeta2Pow)) * beta2);
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
       ParallelFor(param.numel(), kernels::Grain(2), [=](int64_t begin, int64_t end) {
@@ -140,20 +124,10 @@ struct AdamKernel {
       });
     };
     if (!a.lazy_mode) return optimizer::ForEachRow<T>(param.dim(0), width, *merged, row);
-    const Tensor* from[] = {&param, &m1, &m2};
-    Tensor* to[] = {&p_out, &m1_out, &m2_out};
-    for (int i = 0; i < 3; ++i) {
-      if (from[i]->raw_data() != to[i]->raw_data() && param.numel() > 0) {
-        std::memcpy(to[i]->mutable_raw_data(), from[i]->raw_data(), param.bytes());
-      }
-    }
-    if (merged->rows().empty()) return;
-    const T* g = merged->value().data<T>();
-    const int64_t* rows = merged->rows().data();
-    kernels::ParallelRows(static_cast<int64_t>(merged->rows().size()), width * 4,
-                          [=](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) row(rows[i], g + i * width);
-                          });
+    optimizer::CopyThrough(param, &p_out);
+    optimizer::CopyThrough(m1, &m1_out);
+    optimizer::CopyThrough(m2, &m2_out);
+    optimizer::ForTouchedRows<T>(width, *merged, row);
   }
 };
 

@@ -5,17 +5,15 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "kernels/elementwise.h"
-#include "kernels/gemm.h"
-#include "operators/conv2d.h"
+#include "operators/conv_op.h"
 #include "platform/onednn_api.h"
 #include "platform/threads.h"
 
 namespace dygraph {
 namespace {
 
-using conv2d::Attrs;
-using conv2d::Geometry;
+using Attrs = conv::Attrs<2>;
+using conv::Geometry;
 
 enum Kind { kForward, kBackwardInput, kBackwardFilter };
 constexpr size_t kMostPrimitives = 1024;  // a primitive takes some 20 KB
@@ -261,10 +259,10 @@ std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, 
 // measured to be faster.
 constexpr int64_t kLeastWork = 1 << 17;
 
-// Slots 0 and 1 are Input and Filter in both operators. Sizes are not checked yet.
+// Sizes are not checked yet.
 bool Accepts(const Call& call) {
   const Attrs& a = *static_cast<const Attrs*>(call.attrs);
-  const Dims &x = call.in.at(conv2d::kInput)->dims(), &filter = call.in.at(conv2d::kFilter)->dims();
+  const Dims &x = call.in.at(conv::kInput)->dims(), &filter = call.in.at(conv::kFilter)->dims();
   if (x.rank() != 4 || filter.rank() != 4 || a.channels_last()) return false;
   return x[0] * x[2] * x[3] * Numel(filter) >= kLeastWork && OneDnn();
 }
@@ -319,12 +317,20 @@ void BackwardFewChannels(const T* dy, const T* filter, const Geometry& g, T* dx)
 }
 
 template <class T>
+void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
+  if (HasFewChannels(g)) return BackwardFewChannels(dy, filter, g, dx);
+  GetConvolution(kBackwardInput, g, false)->BackwardInput(dy, filter, dx);
+}
+
+constexpr int kBias = 2, kResidual = 3, kOutputGrad = 3;  // of all these operators
+
+template <class T>
 struct Conv2dOneDnnKernel {
   static void Compute(KernelContext& ctx) {
-    using namespace conv2d;  // NOLINT: its slots
-    const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter), *bias = ctx.InOrNull(kBias);
-    Geometry g = Describe(x.dims(), filter.dims(), ctx.attrs<Attrs>());
-    T* y = ctx.Out(kOutput).template mutable_data<T>();
+    const Tensor &x = ctx.In(conv::kInput), &filter = ctx.In(conv::kFilter);
+    const Tensor* bias = ctx.InOrNull(kBias);
+    Geometry g = conv::Describe(x.dims(), filter.dims(), ctx.attrs<Attrs>());
+    T* y = ctx.Out(conv::kOutput).template mutable_data<T>();
     GetConvolution(kForward, g, bias != nullptr)
         ->Forward(x.data<T>(), filter.data<T>(), bias ? bias->data<T>() : nullptr, y);
     if (const Tensor* r = ctx.InOrNull(kResidual)) {
@@ -334,20 +340,24 @@ struct Conv2dOneDnnKernel {
   }
 };
 
+// Sums over all but the last axis.
+template <class T>
+void BackwardBias(const Tensor& dy, int64_t channels, T* to) {
+  const T* from = dy.data<T>();
+  std::vector<double> sums(channels);
+  for (int64_t i = 0, n = dy.numel(); i < n; ++i) sums[i % channels] += from[i];
+  for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<T>(sums[c]);
+}
+
 template <class T>
 struct Conv2dGradOneDnnKernel {
   static void Compute(KernelContext& ctx) {
-    using namespace conv2d::grad;  // NOLINT: its slots
-    const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter);
-    Geometry g = conv2d::Describe(x.dims(), filter.dims(), ctx.attrs<Attrs>());
-    const T* dy = ctx.In(kOutputGrad).data<T>();
+    using namespace conv::grad;  // NOLINT: its slots
+    const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter), &top = ctx.In(kOutputGrad);
+    Geometry g = conv::Describe(x.dims(), filter.dims(), ctx.attrs<Attrs>());
+    const T* dy = top.data<T>();
     if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
-      T* dx = out->mutable_data<T>();
-      if (HasFewChannels(g)) {
-        BackwardFewChannels(dy, filter.data<T>(), g, dx);
-      } else {
-        GetConvolution(kBackwardInput, g, false)->BackwardInput(dy, filter.data<T>(), dx);
-      }
+      ToInput(dy, filter.data<T>(), g, out->mutable_data<T>());
     }
     Tensor *to_filter = ctx.OutOrNull(kFilterGrad), *to_bias = ctx.OutOrNull(kBiasGrad);
     if (to_filter) {
@@ -355,16 +365,59 @@ struct Conv2dGradOneDnnKernel {
           ->BackwardFilter(x.data<T>(), dy, to_filter->mutable_data<T>(),
                            to_bias ? to_bias->mutable_data<T>() : nullptr);
     } else if (to_bias) {
-      T* to = to_bias->mutable_data<T>();
-      std::vector<double> sums(g.out_c);
-      for (int64_t i = 0, n = ctx.In(kOutputGrad).numel(); i < n; ++i) sums[i % g.out_c] += dy[i];
-      for (int64_t c = 0; c < g.out_c; ++c) to[c] = static_cast<T>(sums[c]);
+      BackwardBias(top, g.out_c, to_bias->mutable_data<T>());
+    }
+  }
+};
+
+template <class T>
+struct Conv2dTransposeOneDnnKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &x = ctx.In(conv::kInput), &filter = ctx.In(conv::kFilter);
+    Geometry g = conv::DescribeTransposed(x.dims(), filter.dims(), ctx.attrs<Attrs>());
+    Tensor& out = ctx.Out(conv::kOutput);
+    T* y = out.template mutable_data<T>();
+    ToInput(x.data<T>(), filter.data<T>(), g, y);
+    if (const Tensor* bias = ctx.InOrNull(kBias)) {
+      const T* b = bias->data<T>();
+      for (int64_t i = 0, n = out.numel(); i < n; ++i) y[i] += b[i % g.c];
+    }
+  }
+};
+
+template <class T>
+struct Conv2dTransposeGradOneDnnKernel {
+  static void Compute(KernelContext& ctx) {
+    using namespace conv::grad;  // NOLINT: its slots
+    const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter), &top = ctx.In(kOutputGrad);
+    Geometry g = conv::DescribeTransposed(x.dims(), filter.dims(), ctx.attrs<Attrs>());
+    if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
+      GetConvolution(kForward, g, false)
+          ->Forward(top.data<T>(), filter.data<T>(), nullptr, out->mutable_data<T>());
+    }
+    if (Tensor* out = ctx.OutOrNull(kFilterGrad)) {
+      GetConvolution(kBackwardFilter, g, false)
+          ->BackwardFilter(top.data<T>(), x.data<T>(), out->mutable_data<T>(), nullptr);
+    }
+    if (Tensor* out = ctx.OutOrNull(kBiasGrad)) {
+      BackwardBias(top, g.c, out->mutable_data<T>());
     }
   }
 };
 
 REGISTER_KERNEL(conv2d, kCPU, kNHWC, kOneDNN, Accepts, Conv2dOneDnnKernel, float);
 REGISTER_KERNEL(conv2d_grad, kCPU, kNHWC, kOneDNN, Accepts, Conv2dGradOneDnnKernel, float);
+REGISTER_KERNEL(depthwise_conv2d, kCPU, kNHWC, kOneDNN, Accepts, Conv2dOneDnnKernel, float);
+REGISTER_KERNEL(depthwise_conv2d_grad, kCPU, kNHWC, kOneDNN, Accepts, Conv2dGradOneDnnKernel,
+                float);
+REGISTER_KERNEL(conv2d_transpose, kCPU, kNHWC, kOneDNN, Accepts, Conv2dTransposeOneDnnKernel,
+                float);
+REGISTER_KERNEL(conv2d_transpose_grad, kCPU, kNHWC, kOneDNN, Accepts,
+                Conv2dTransposeGradOneDnnKernel, float);
+REGISTER_KERNEL(depthwise_conv2d_transpose, kCPU, kNHWC, kOneDNN, Accepts,
+                Conv2dTransposeOneDnnKernel, float);
+REGISTER_KERNEL(depthwise_conv2d_transpose_grad, kCPU, kNHWC, kOneDNN, Accepts,
+                Conv2dTransposeGradOneDnnKernel, float);
 
 }  // namespace
 }  // namespace dygraph

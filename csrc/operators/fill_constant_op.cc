@@ -1,9 +1,4 @@
-#include <cerrno>
-#include <cstdlib>
-
-#include "kernels/cast.h"
-#include "kernels/elementwise.h"
-#include "op/op_registry.h"
+#include "operators/filling.h"
 
 namespace dygraph {
 namespace {
@@ -90,27 +85,6 @@ void DefineFillConstant(OpDef& op) {
 }
 
 template <class T>
-T Parsed(const std::string& text) {
-  if (text == "True" || text == "true") return Parsed<T>("1");
-  if (text == "False" || text == "false") return Parsed<T>("0");
-  char* end = nullptr;
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    errno = 0;
-    int64_t whole = std::strtoll(text.c_str(), &end, 10);
-    if (!text.empty() && *end == 0) {
-      ENFORCE(errno == 0 && whole >= std::numeric_limits<T>::min() &&
-                  whole <= std::numeric_limits<T>::max(),
-              OutOfRange, "str_value must fit into ", DTypeOf<T>::value, ", got '", text, "'");
-      return static_cast<T>(whole);
-    }
-  }
-  double v = std::strtod(text.c_str(), &end);
-  ENFORCE(!text.empty() && *end == 0, InvalidArgument, "str_value must be a number, got '", text,
-          "'");
-  return kernels::Convert<T>(v);
-}
-
-template <class T>
 struct FillConstantKernel {
   static void Compute(KernelContext& ctx) {
     const FillConstantAttrs& a = ctx.attrs<FillConstantAttrs>();
@@ -121,7 +95,7 @@ struct FillConstantKernel {
               t->dims());
       kernels::Cast(t->dtype(), t->raw_data(), out.dtype(), &value, 1);
     } else {
-      value = a.str_value.empty() ? kernels::Convert<T>(a.value) : Parsed<T>(a.str_value);
+      value = FillValue<T>(a.value, a.str_value);
     }
     kernels::Fill(out.mutable_data<T>(), out.numel(), value);
   }

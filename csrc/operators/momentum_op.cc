@@ -12,11 +12,8 @@ struct MomentumAttrs {
 };
 
 void InferShape(InferContext& ctx) {
-  optimizer::CheckLikeParam(ctx, kParam, kGrad, "Grad");
-  optimizer::CheckLikeParam(ctx, kParam, kVelocity, "Velocity");
-  optimizer::CheckScalar(ctx, kParam, kLearningRate, "LearningRate");
-  ctx.SetOutput(kParamOut, ctx.dims(kParam), ctx.dtype(kParam));
-  ctx.SetOutput(kVelocityOut, ctx.dims(kParam), ctx.dtype(kParam));
+  optimizer::InferStep(ctx, kParam, kGrad, {{kParam, kParamOut}, {kVelocity, kVelocityOut}},
+                       {kLearningRate});
 }
 
 void DefineMomentum(OpDef& op) {
@@ -26,7 +23,7 @@ void DefineMomentum(OpDef& op) {
         "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out "
         "have a gradient of 0.")
       .Input(kParam, "Param", "any shape")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows")
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kVelocity, "Velocity", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Output(kParamOut, "ParamOut", "shape of Param")

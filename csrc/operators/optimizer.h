@@ -1,8 +1,16 @@
-// Checks that all optimizer operators make before anything is written.
+// What optimizer operators share: checks made before anything is written, loops over a parameter
+// and its gradient.
 #pragma once
+
+#include <cmath>
+#include <cstring>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
+#include "op/rows_flag.h"
 
 namespace dygraph::optimizer {
 
@@ -30,6 +38,34 @@ inline void CheckScalar(const InferContext& ctx, int param, int slot, const char
           " must be of float32 or Param's type, ", ctx.dtype(param), ", got ", type);
 }
 
+// The shape rule most steps share: the gradient and the states are like Param, the outputs like
+// their inputs. `kept` pairs input and output slots, Param's first.
+inline void InferStep(InferContext& ctx, int param, int grad,
+                      std::initializer_list<std::pair<int, int>> kept,
+                      std::initializer_list<int> scalars) {
+  const auto& slots = ctx.call().op->inputs;
+  CheckLikeParam(ctx, param, grad, slots[grad].name.c_str());
+  for (auto [in, out] : kept) {
+    if (in != param && ctx.HasInput(in)) CheckLikeParam(ctx, param, in, slots[in].name.c_str());
+  }
+  for (int slot : scalars) {
+    if (ctx.HasInput(slot)) CheckScalar(ctx, param, slot, slots[slot].name.c_str());
+  }
+  for (auto [in, out] : kept) ctx.SetOutput(out, ctx.dims(param), ctx.dtype(param));
+}
+
+// A power of beta, or another number that goes from step to step.
+inline void InferNumber(InferContext& ctx, int in, int out) {
+  ctx.SetOutput(out, ctx.dims(in), ctx.dtype(in));
+}
+inline void StoreNumber(Tensor* out, double value) {
+  if (!out) return;
+  VisitDType(out->dtype(), [&](auto tag) {
+    using U = typename decltype(tag)::type;
+    if constexpr (std::is_floating_point_v<U>) *out->mutable_data<U>() = static_cast<U>(value);
+  });
+}
+
 // Elements of one row of a parameter whose gradient is selected rows.
 inline int64_t RowWidth(const Tensor& param) {
   return param.dim(0) == 0 ? 0 : param.numel() / param.dim(0);
@@ -49,6 +85,78 @@ void ForEachRow(int64_t rows, int64_t width, const SelectedRows& g, F f) {
       at += has;
     }
   });
+}
+
+// Calls f(row of Param, row of the gradient) for the rows that a merged gradient holds, in
+// parallel.
+template <class T, class F>
+void ForTouchedRows(int64_t width, const SelectedRows& g, F f) {
+  if (g.rows().empty()) return;
+  const T* values = g.value().data<T>();
+  const int64_t* rows = g.rows().data();
+  kernels::ParallelRows(static_cast<int64_t>(g.rows().size()), width * 4,
+                        [=](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) f(rows[i], values + i * width);
+                        });
+}
+
+// What a step that touches few rows leaves as it is, where it does not write in place.
+inline void CopyThrough(const Tensor& from, Tensor* to) {
+  if (from.raw_data() != to->raw_data() && from.numel() > 0)
+    std::memcpy(to->mutable_raw_data(), from.raw_data(), from.bytes());
+}
+
+// Calls f(i, the gradient of element i) for every element of Param, in parallel. Rows that a
+// gradient of selected rows leaves out have gradient 0.
+template <class T, class F>
+void ForEachElement(KernelContext& ctx, int param_slot, int grad_slot, F f) {
+  const Tensor& param = ctx.In(param_slot);
+  if (!ctx.IsRows(grad_slot)) {
+    const T* g = ctx.In(grad_slot).data<T>();
+    ParallelFor(param.numel(), kernels::Grain(4), [=](int64_t begin, int64_t end) {
+      DYGRAPH_IVDEP
+      for (int64_t i = begin; i < end; ++i) f(i, g[i]);
+    });
+    return;
+  }
+  Ref<SelectedRows> merged = ctx.InRows(grad_slot).Merged();
+  int64_t width = RowWidth(param);
+  ForEachRow<T>(param.dim(0), width, *merged, [=](int64_t r, const T* g) {
+    int64_t first = r * width;
+    DYGRAPH_IVDEP
+    for (int64_t k = 0; k < width; ++k) f(first + k, g ? g[k] : T(0));
+  });
+}
+
+// v moved towards 0 by `low`, not beyond it: what an L1 penalty does.
+template <class T>
+DYGRAPH_INLINE T Shrunk(T v, T low) {
+  T size = std::abs(v) - low;
+  return low > 0 && size <= 0 ? T(0) : v > 0 ? size : -size;
+}
+
+// sqrt of the sum of squares, with the same bits for any number of threads.
+template <class T>
+double Norm(const T* x, int64_t n) {
+  constexpr int64_t kBlock = 4096;
+  int64_t blocks = (n + kBlock - 1) / kBlock;
+  std::vector<double> parts(blocks);
+  double* part = parts.data();
+  ParallelFor(blocks, 8, [=](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      double lane[8] = {};
+      int64_t i = b * kBlock, stop = std::min(n, i + kBlock);
+      for (; i + 8 <= stop; i += 8) {
+        for (int k = 0; k < 8; ++k) lane[k] += static_cast<double>(x[i + k]) * x[i + k];
+      }
+      for (; i < stop; ++i) lane[0] += static_cast<double>(x[i]) * x[i];
+      part[b] =
+          ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    }
+  });
+  double total = 0;
+  for (double p : parts) total += p;
+  return std::sqrt(total);
 }
 
 }  // namespace dygraph::optimizer

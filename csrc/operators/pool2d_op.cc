@@ -1,90 +1,23 @@
-#include "kernels/pool.h"
-#include "operators/window.h"
+#include "operators/pool.h"
 
 namespace dygraph {
 namespace {
 
 constexpr int kX = 0, kOut = 0;
 
-struct PoolAttrs {
-  std::string pooling_type = "max";
-  std::vector<int32_t> ksize;
-  bool global_pooling = false;
-  std::vector<int32_t> strides = {1, 1};
-  std::vector<int32_t> paddings = {0, 0};
-  bool exclusive = true;
-  bool adaptive = false;
-  bool ceil_mode = false;
-  std::string data_format = "NCHW";
-  std::string padding_algorithm = "EXPLICIT";
-  bool channels_last() const { return data_format == "NHWC"; }
-  bool max() const { return pooling_type == "max"; }
-};
-
-struct Geometry {
-  window::Axis h, w;
-};
-
-Geometry Describe(const Dims& x, const PoolAttrs& a) {
-  ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, ",
-          a.channels_last() ? "NHWC" : "NCHW", ", got shape ", x);
-  window::ImageDims in(x, a.channels_last());
-  Geometry g;
-  g.h.size = in.h;
-  g.w.size = in.w;
-  if (a.global_pooling) {
-    g.h.kernel = in.h;
-    g.w.kernel = in.w;
-    return g;
-  }
-  window::CheckPair("ksize", a.ksize);
-  window::CheckPair("strides", a.strides);
-  ENFORCE(a.ksize[0] > 0 && a.ksize[1] > 0, InvalidArgument,
-          "ksize must be positive unless global_pooling is set, got [", a.ksize[0], ", ",
-          a.ksize[1], "]");
-  g.h.kernel = a.ksize[0];
-  g.w.kernel = a.ksize[1];
-  if (a.adaptive) return g;
-  g.h.stride = a.strides[0];
-  g.w.stride = a.strides[1];
-  window::SetPaddings(a.paddings, a.padding_algorithm, &g.h, &g.w);
-  for (const window::Axis* axis : {&g.h, &g.w}) {
-    ENFORCE(std::max(axis->before, axis->after) < axis->kernel, InvalidArgument,
-            "paddings must be smaller than ksize, got ", std::max(axis->before, axis->after),
-            " and ", axis->kernel, ": a window would see padding only");
-  }
-  window::CheckAxis("height", g.h);
-  window::CheckAxis("width", g.w);
-  return g;
-}
+using PoolAttrs = pool::Attrs<2>;
 
 void InferShape(InferContext& ctx) {
-  const PoolAttrs& a = ctx.attrs<PoolAttrs>();
-  const Dims& x = ctx.dims(kX);
-  Geometry g = Describe(x, a);
-  window::ImageDims in(x, a.channels_last());
-  int64_t h = g.h.kernel, w = g.w.kernel;  // adaptive: ksize is the output's size
-  if (a.global_pooling) {
-    h = w = 1;
-  } else if (!a.adaptive) {
-    h = g.h.Out(a.ceil_mode);
-    w = g.w.Out(a.ceil_mode);
-  }
-  ctx.SetOutput(kOut, window::MakeImageDims(in.n, in.c, h, w, a.channels_last()));
+  ctx.SetOutput(kOut, pool::OutDims(ctx.dims(kX), ctx.attrs<PoolAttrs>()));
 }
 
 // The loops' view of X: NCHW data is n * c images of one channel.
 kernels::PoolShape ShapeOf(const Tensor& x, const PoolAttrs& a) {
-  Geometry g = Describe(x.dims(), a);
+  pool::Axes<2> axes = pool::Describe(x.dims(), a);
   window::ImageDims in(x.dims(), a.channels_last());
   bool last = a.channels_last() || x.layout() == Layout::kNHWC;
-  auto axis = [&](const window::Axis& v) {
-    if (a.global_pooling) return kernels::AdaptiveWindows(v.size, 1);
-    if (a.adaptive) return kernels::AdaptiveWindows(v.size, v.kernel);
-    return kernels::SlidingWindows(v.size, v.Out(a.ceil_mode), v.kernel, v.stride, v.before,
-                                   a.exclusive);
-  };
-  return {last ? in.n : in.n * in.c, last ? in.c : 1, axis(g.h), axis(g.w)};
+  return {last ? in.n : in.n * in.c, last ? in.c : 1, pool::Windows(axes[0], a),
+          pool::Windows(axes[1], a)};
 }
 
 // Channels-last data of a tensor whose data_format says so already is a mixture the loops do not
@@ -105,30 +38,13 @@ void DefinePool2d(OpDef& op) {
         "stride - pad). The gradient of a "
         "maximum goes to the first of equals.")
       .Input(kX, "X", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
-      .Output(kOut, "Out", "[N, C, H', W'], or [N, H', W', C]")
-      .Attr(&PoolAttrs::pooling_type, "pooling_type", "max or avg", OneOf({"max", "avg"}))
-      .Attr(&PoolAttrs::ksize, "ksize",
-            "the window, or with adaptive the output's size, [height, width]")
-      .Attr(&PoolAttrs::global_pooling, "global_pooling",
-            "one window over the whole image; ksize and paddings do not count")
-      .Attr(&PoolAttrs::strides, "strides", "of the window, [height, width]", EachAtLeast(1))
-      .Attr(&PoolAttrs::paddings, "paddings", "[height, width] or [top, bottom, left, right]",
-            EachAtLeast(0))
-      .Attr(&PoolAttrs::exclusive, "exclusive", "an average does not count padding")
-      .Attr(&PoolAttrs::adaptive, "adaptive", "windows share the image out evenly")
-      .Attr(&PoolAttrs::ceil_mode, "ceil_mode", "a last window may reach beyond the padding")
-      .Attr(&PoolAttrs::data_format, "data_format", "the order of the axes",
-            OneOf({"NCHW", "NHWC", "AnyLayout"}))
-      .Attr(&PoolAttrs::padding_algorithm, "padding_algorithm", "SAME and VALID replace paddings",
-            OneOf({"EXPLICIT", "SAME", "VALID"}))
-      .Shape(InferShape)
-      .KeepsLayout()
-      .Grad([](GradBuilder& g) {
-        bool max = g.attrs<PoolAttrs>().max();
-        g.Call("pool2d_grad", {max ? g.Input(kX) : g.InputShape(kX), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Output(kOut, "Out", "[N, C, H', W'], or [N, H', W', C]");
+  pool::AllAttrs<2>(op).Shape(InferShape).KeepsLayout().Grad([](GradBuilder& g) {
+    bool max = g.attrs<PoolAttrs>().max();
+    g.Call("pool2d_grad", {max ? g.Input(kX) : g.InputShape(kX), g.OutputGrad(kOut)},
+           {g.InputGrad(kX)})
+        .SameAttrs();
+  });
 }
 
 template <class T>

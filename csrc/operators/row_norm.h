@@ -16,8 +16,7 @@
 #include <vector>
 
 #include "kernels/row_norm.h"
-#include "kernels/transpose.h"
-#include "op/op_registry.h"
+#include "operators/channels.h"
 
 namespace dygraph::row_norm {
 
@@ -36,44 +35,6 @@ inline int64_t Product(const Dims& d, int begin, int end) {
   for (int i = begin; i < end; ++i) n = MulSizes(n, d[i]);
   return n;
 }
-
-// X with its channels second.
-inline Tensor ChannelsSecond(const Tensor& t, bool channels_last) {
-  if (!channels_last) return t;
-  const Dims& d = t.dims();
-  int rank = d.rank();
-  Dims dims = {d[0], d[rank - 1]};
-  dims.Append(d.begin() + 1, d.end() - 1);
-  Tensor out(dims, t.dtype());
-  kernels::NhwcToNchw(t.raw_data(), d[0], d[rank - 1], Numel(d, 1, rank - 1),
-                      out.mutable_raw_data(), SizeOf(t.dtype()));
-  return out;
-}
-
-// An output computed with the channels second, and put where it belongs at the end.
-template <class T>
-class Result {
- public:
-  Result(Tensor* out, bool channels_last) : out_(out), turned_(out && channels_last) {
-    if (turned_) copy_.Allocate(Dims(out->dims()), out->dtype(), out->place());
-  }
-  T* data() {
-    if (!out_) return nullptr;
-    return turned_ ? copy_.mutable_data<T>() : out_->mutable_data<T>();
-  }
-  void Finish() {
-    if (!turned_) return;
-    const Dims& d = out_->dims();
-    int rank = d.rank();
-    kernels::NchwToNhwc(copy_.raw_data(), d[0], d[rank - 1], Numel(d, 1, rank - 1),
-                        out_->mutable_raw_data(), SizeOf(out_->dtype()));
-  }
-
- private:
-  Tensor* out_;
-  Tensor copy_;
-  bool turned_;
-};
 
 // The parameter's numbers, or `value` for each where there is none.
 template <class T>
@@ -156,10 +117,10 @@ struct Forward {
       const Tensor& given = ctx.In(kX);
       if (given.numel() == 0) return;
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
-      Tensor x = ChannelsSecond(given, last);
+      Tensor x = channels::Second(given, last);
       Param<T> scale(ctx.InOrNull(kScale), s.params(), T(1)),
           bias(ctx.InOrNull(kBias), s.params(), T(0));
-      Result<T> y(&ctx.Out(kY), last);
+      channels::Result<T> y(&ctx.Out(kY), last);
       Tensor *mean = ctx.OutOrNull(kMean), *variance = ctx.OutOrNull(kVariance);
       T* v = variance ? variance->mutable_data<T>() : nullptr;
       kernels::RowNorm<T>(x.data<T>(), scale.data(), bias.data(), s, static_cast<double>(a.epsilon),
@@ -223,11 +184,11 @@ struct Backward {
         return;
       }
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
-      Tensor x = ChannelsSecond(given, last), g = ChannelsSecond(ctx.In(kYGrad), last);
+      Tensor x = channels::Second(given, last), g = channels::Second(ctx.In(kYGrad), last);
       Param<T> scale(ctx.InOrNull(kScale), s.params(), T(1));
       std::vector<T> inverse =
           Inverses(ctx.In(kVariance).data<T>(), s.rows, Norm::kInverse, a.epsilon);
-      Result<T> dx(ctx.OutOrNull(kXGrad), last);
+      channels::Result<T> dx(ctx.OutOrNull(kXGrad), last);
       kernels::RowNormGrad<T>(x.data<T>(), g.data<T>(), scale.data(), ctx.In(kMean).data<T>(),
                               inverse.data(), s, dx.data(),
                               dscale ? dscale->mutable_data<T>() : nullptr,
@@ -281,12 +242,13 @@ struct BackwardTwice {
       Tensor* to_scale = ctx.OutOrNull(kScaleResult);
       if (given.numel() == 0) return Zero<T>(to_scale);
       kernels::RowNormShape s = Norm::Rows(given.dims(), a);
-      Tensor x = ChannelsSecond(given, last), g = ChannelsSecond(ctx.In(kYGrad), last), v;
-      if (const Tensor* t = ctx.InOrNull(kV)) v = ChannelsSecond(*t, last);
+      Tensor x = channels::Second(given, last), g = channels::Second(ctx.In(kYGrad), last), v;
+      if (const Tensor* t = ctx.InOrNull(kV)) v = channels::Second(*t, last);
       Param<T> scale(ctx.InOrNull(kScale), s.params(), T(1));
       std::vector<T> inverse =
           Inverses(ctx.In(kVariance).data<T>(), s.rows, Norm::kInverse, a.epsilon);
-      Result<T> to_x(ctx.OutOrNull(kXResult), last), to_g(ctx.OutOrNull(kYGradResult), last);
+      channels::Result<T> to_x(ctx.OutOrNull(kXResult), last),
+          to_g(ctx.OutOrNull(kYGradResult), last);
       kernels::RowNormGradGrad<T>(
           {x.data<T>(), g.data<T>(), scale.data(), ctx.In(kMean).data<T>(), inverse.data(),
            v.has_data() ? v.data<T>() : nullptr, DataOrNull<T>(ctx.InOrNull(kVScale)),

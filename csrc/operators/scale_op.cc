@@ -2,7 +2,7 @@
 
 #include "kernels/cast.h"
 #include "kernels/elementwise.h"
-#include "op/op_registry.h"
+#include "operators/selected_rows.h"
 
 namespace dygraph {
 namespace {
@@ -16,15 +16,18 @@ struct ScaleAttrs {
 };
 
 void DefineScale(OpDef& op) {
-  op.Comment("Out = scale * X + bias, or scale * (X + bias) where bias_after_scale is False.")
-      .Input(kX, "X", "any shape")
+  op.Comment(
+        "Out = scale * X + bias, or scale * (X + bias) where bias_after_scale is False. Selected "
+        "rows give selected rows, and take no bias.")
+      .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
       .Input(kScaleTensor, "ScaleTensor", "the factor, one element, in place of the attribute",
              kDispensable)
       .Output(kOut, "Out", "shape of X")
       .Attr(&ScaleAttrs::scale, "scale", "the factor")
       .Attr(&ScaleAttrs::bias, "bias", "the summand")
       .Attr(&ScaleAttrs::bias_after_scale, "bias_after_scale", "add after multiplying")
-      .SameShape(kX, kOut)
+      .VarType(selected_rows::VarTypeOf<kX, kOut>)
+      .Shape(selected_rows::ShapeOf<kX, kOut>)
       .KernelDTypeOf(kX)
       .MixedDTypes()
       .KeepsLayout()
@@ -42,7 +45,17 @@ void DefineScale(OpDef& op) {
 template <class T>
 struct ScaleKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
+    if (!ctx.IsRows(kX)) return Scale(ctx, ctx.In(kX), &ctx.Out(kOut));
+    ENFORCE(ctx.attrs<ScaleAttrs>().bias == 0, InvalidArgument,
+            "bias must be 0 where X is selected rows, whose other rows stand for zeros, got ",
+            ctx.attrs<ScaleAttrs>().bias);
+    const SelectedRows& x = ctx.InRows(kX);
+    Tensor out(x.value().dims(), x.value().dtype(), ctx.place());
+    Scale(ctx, x.value(), &out);
+    ctx.OutValue(kOut).SetRows(selected_rows::WithValue(x, std::move(out)));
+  }
+
+  static void Scale(const KernelContext& ctx, const Tensor& x, Tensor* out) {
     const ScaleAttrs& a = ctx.attrs<ScaleAttrs>();
     using C = std::conditional_t<std::is_integral_v<T>, double, T>;
     C scale = a.scale;
@@ -52,7 +65,7 @@ struct ScaleKernel {
       scale = static_cast<C>(Item(*t));
     }
     C bias = a.bias_after_scale ? C(a.bias) : scale * C(a.bias);
-    T* y = ctx.Out(kOut).mutable_data<T>();
+    T* y = out->mutable_data<T>();
     if constexpr (std::is_integral_v<T>) {
       if (scale == std::floor(scale) && bias == std::floor(bias) && std::abs(scale) < 1e18 &&
           std::abs(bias) < 1e18) {

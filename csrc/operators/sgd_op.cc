@@ -19,7 +19,7 @@ void DefineSgd(OpDef& op) {
         "repeated ones add up.")
       .Input(kParam, "Param", "any shape")
       .Input(kLearningRate, "LearningRate", "[1] or []")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows")
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Output(kParamOut, "ParamOut", "shape of Param")
       .Shape(InferShape)
       .MixedDTypes()

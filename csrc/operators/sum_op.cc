@@ -2,7 +2,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/integer.h"
-#include "op/op_registry.h"
+#include "operators/selected_rows.h"
 
 namespace dygraph {
 namespace {
@@ -18,12 +18,7 @@ bool AllRows(const InferContext& ctx) {
 }
 
 void InferVarType(InferContext& ctx) {
-  if (!AllRows(ctx)) return;
-  Value* out = ctx.call().out.at(kOut);
-  const Value& like = ctx.value(kX);
-  if (out)
-    out->SetRows(MakeRef<SelectedRows>(std::vector<int64_t>(), like.rows().height(),
-                                       like.rows().value().Rows(0, 0)));
+  if (AllRows(ctx)) selected_rows::SetLike(ctx, kX, kOut);
 }
 
 void InferShape(InferContext& ctx) {
@@ -44,7 +39,7 @@ void DefineSum(OpDef& op) {
         "Out = X[0] + X[1] + ..., added from left to right. Selected rows give selected rows, or a "
         "tensor where an "
         "operand is one.")
-      .Input(kX, "X", "operands of one shape", kDuplicable)
+      .Input(kX, "X", "operands of one shape", kDuplicable | kRows)
       .Output(kOut, "Out", "their shape")
       .VarType(InferVarType)
       .Shape(InferShape)

@@ -22,14 +22,24 @@ struct Axis {
   }
 };
 
-// Paddings as attributes give them: [h, w] or [top, bottom, left, right]; replaced where the
-// algorithm is SAME (as many outputs as size / stride rounded up, the odd pixel behind) or VALID
-// (none).
-inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string& algorithm, Axis* h,
-                        Axis* w) {
+// The words for 2 axes (height, width) or 3 (depth, height, width).
+inline const char* AxisName(int i, int axes) {
+  const char* names[] = {"depth", "height", "width"};
+  return names[i + 3 - axes];
+}
+inline const char* AxisNames(int axes) {
+  return axes == 2 ? "height, width" : "depth, height, width";
+}
+
+// Paddings as attributes give them: one for each axis, or two ([top, bottom, left, right]);
+// replaced where the algorithm is SAME (as many outputs as size / stride rounded up, the odd pixel
+// behind) or VALID (none).
+inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string& algorithm,
+                        Axis* axes, int count) {
   if (algorithm == "VALID") return;
   if (algorithm == "SAME") {
-    for (Axis* a : {h, w}) {
+    for (int i = 0; i < count; ++i) {
+      Axis* a = axes + i;
       if (a->size < 0) continue;
       int64_t outputs = (a->size + a->stride - 1) / a->stride;
       int64_t sum = std::max<int64_t>((outputs - 1) * a->stride + a->Reach() - a->size, 0);
@@ -38,14 +48,15 @@ inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string&
     }
     return;
   }
-  ENFORCE(paddings.size() == 2 || paddings.size() == 4, InvalidArgument,
-          "paddings must be [height, width] or [top, bottom, left, right], got ", paddings.size(),
-          " numbers");
-  bool four = paddings.size() == 4;
-  h->before = paddings[0];
-  h->after = four ? paddings[1] : paddings[0];
-  w->before = four ? paddings[2] : paddings[1];
-  w->after = four ? paddings[3] : paddings[1];
+  int given = static_cast<int>(paddings.size());
+  ENFORCE(given == count || given == 2 * count, InvalidArgument, "paddings must be [",
+          AxisNames(count), "] or ",
+          count == 2 ? "[top, bottom, left, right]" : "[front, back, top, bottom, left, right]",
+          ", got ", given, " numbers");
+  for (int i = 0; i < count; ++i) {
+    axes[i].before = given == count ? paddings[i] : paddings[2 * i];
+    axes[i].after = given == count ? paddings[i] : paddings[2 * i + 1];
+  }
 }
 
 inline void CheckAxis(const char* name, const Axis& a) {
@@ -54,22 +65,26 @@ inline void CheckAxis(const char* name, const Axis& a) {
           a.Reach(), " of ", a.size, " + ", a.before, " + ", a.after);
 }
 
-inline void CheckPair(const char* name, const std::vector<int32_t>& pair) {
-  ENFORCE(pair.size() == 2, InvalidArgument, name,
-          " must hold two numbers, for height and width, got ", pair.size());
+inline void CheckCount(const char* name, const std::vector<int32_t>& list, int axes) {
+  ENFORCE(static_cast<int>(list.size()) == axes, InvalidArgument, name, " must hold ",
+          axes == 2 ? "two" : "three", " numbers, for ",
+          axes == 2 ? "height and width" : "depth, height and width", ", got ", list.size());
 }
 
-// NCHW sizes of an image tensor whose data_format may say otherwise.
+// NCHW or NCDHW sizes of a tensor whose data_format may say otherwise; `first` is its first axis in
+// space.
 struct ImageDims {
-  int64_t n, c, h, w;
+  int64_t n, c;
+  int first;
   ImageDims(const Dims& d, bool channels_last)
-      : n(d[0]),
-        c(channels_last ? d[3] : d[1]),
-        h(channels_last ? d[1] : d[2]),
-        w(channels_last ? d[2] : d[3]) {}
+      : n(d[0]), c(channels_last ? d.back() : d[1]), first(channels_last ? 1 : 2) {}
 };
-inline Dims MakeImageDims(int64_t n, int64_t c, int64_t h, int64_t w, bool channels_last) {
-  return channels_last ? Dims{n, h, w, c} : Dims{n, c, h, w};
+inline Dims MakeImageDims(int64_t n, int64_t c, const Axis* axes, int count, bool channels_last) {
+  Dims d = {n};
+  if (!channels_last) d.push_back(c);
+  for (int i = 0; i < count; ++i) d.push_back(axes[i].size);
+  if (channels_last) d.push_back(c);
+  return d;
 }
 
 }  // namespace dygraph::window

@@ -110,6 +110,7 @@ void BindPlatform(py::module_& m) {
   m.def("flag_problems", &FlagProblems);
 
   m.def("num_threads", &NumThreads);
+  m.def("set_service_thread", &SetServiceThread);
   m.def("set_num_threads", &SetNumThreads);
   m.def("available_cores", &AvailableCores);
 

@@ -2,11 +2,13 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include "imperative/door.h"
 #include "imperative/watch.h"
 #include "platform/profiler.h"
 #include "python/bind.h"
 #include "python/callable.h"
 #include "python/errors.h"
+#include "python/wrapper.h"
 
 namespace py = pybind11;
 
@@ -24,6 +26,41 @@ watch::CallerFunction FromPython(py::object function) {
     return py::cast<std::string>(py::reinterpret_steal<py::object>(text));
   };
 }
+
+// Tells a Python function each finished call of its thread:
+// function(type, {slot: [variables]}, {slot: [variables]}).
+class PythonListener : public Listener {
+ public:
+  explicit PythonListener(py::object function) : function_(std::move(function)) {}
+  ~PythonListener() override { Stop(); }
+  void Start() {
+    Stop();
+    AddListener(this);
+  }
+  void Stop() { RemoveListener(this); }
+
+  void OnCall(const CallRecord& call) override {
+    py::object in = Slots(call.op.inputs, call.in), out = Slots(call.op.outputs, call.out);
+    py::object type = py::str(call.op.type);
+    PyObject* result =
+        PyObject_CallFunctionObjArgs(function_.get(), type.ptr(), in.ptr(), out.ptr(), nullptr);
+    if (!result) ThrowPythonError();
+    Py_DECREF(result);
+  }
+
+ private:
+  static py::dict Slots(const std::vector<SlotInfo>& infos, const SlotList<Variable>& values) {
+    py::dict slots;
+    for (int s = 0; s < values.slots(); ++s) {
+      py::list list;
+      for (int i = 0; i < values.count(s); ++i)
+        list.append(py::reinterpret_steal<py::object>(Wrap(Ref<Variable>(values.at(s, i)))));
+      if (values.count(s)) slots[py::str(infos[s].name)] = list;
+    }
+    return slots;
+  }
+  Kept function_;
+};
 
 }  // namespace
 
@@ -58,6 +95,10 @@ void BindWatch(py::module_& m) {
   });
   w.def("clear", &profiler::Clear);
   w.def("dropped", &profiler::Dropped);
+  py::class_<PythonListener>(w, "Listener", "Calls a function for each operator call of a thread.")
+      .def(py::init<py::object>())
+      .def("start", &PythonListener::Start)
+      .def("stop", &PythonListener::Stop);
   watch::ReadFlags();  // those of the environment
 }
 

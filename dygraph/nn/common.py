@@ -1,11 +1,11 @@
-"""Linear, Embedding, Dropout."""
+"""Linear, Embedding, Identity."""
 
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
 
-__all__ = ["Dropout", "Embedding", "Linear"]
+__all__ = ["Embedding", "Identity", "Linear"]
 
 ops = _core.ops
 
@@ -122,44 +122,11 @@ class Embedding(Layer):
         return f"{list(self.weight.shape)}, is_sparse={self._is_sparse}"
 
 
-class Dropout(Layer):
-    """Zeros at random while training.
+class Identity(Layer):
+    """Gives what it gets: a place to put another layer later. Arguments are ignored."""
 
-    Parameters
-    ----------
-    p : float
-        Share of zeros, 0 to 1.
-    seed : int, optional
-        Fixes the zeros of every call; None draws anew.
-    dropout_implementation : str
-        ``'downgrade_in_infer'``: multiply by ``1 - p`` in eval mode, nothing else while training.
-        ``'upscale_in_train'``: divide by ``1 - p`` while training, nothing in eval mode.
-    is_test : bool
-        True: always as in eval mode.
-    """
-
-    def __init__(
-        self, p=0.5, seed=None, dropout_implementation="downgrade_in_infer", is_test=False
-    ):
+    def __init__(self, *_, **__):
         super().__init__()
-        self._p = check.number(p, "Dropout: p", 0, 1)
-        self._seed = None if seed is None else check.integer(seed, "Dropout: seed", 0)
-        self._implementation = check.choice(
-            dropout_implementation,
-            ("downgrade_in_infer", "upscale_in_train"),
-            "Dropout: dropout_implementation",
-        )
-        self._is_test = bool(is_test)
 
     def forward(self, input):
-        return ops.dropout(
-            input,
-            dropout_prob=self._p,
-            is_test=self._is_test or not self.training,
-            fix_seed=self._seed is not None,
-            seed=self._seed or 0,
-            dropout_implementation=self._implementation,
-        )
-
-    def extra_repr(self):
-        return f"p={self._p}"
+        return input

@@ -1,11 +1,17 @@
-"""Sequential, LayerList, ParameterList."""
+"""Sequential, LayerList, LayerDict, ParameterList, ParameterDict."""
 
 from dygraph import check
-from dygraph.errors import ArgumentTypeError, OutOfRangeError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    NotFoundError,
+    OutOfRangeError,
+    did_you_mean,
+    kind_of,
+)
 from dygraph.nn.layer import Layer
 from dygraph.variable import Parameter
 
-__all__ = ["LayerList", "ParameterList", "Sequential"]
+__all__ = ["LayerDict", "LayerList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 def _at(index, size, what):
@@ -170,3 +176,103 @@ class ParameterList(Layer):
 
     def __setitem__(self, index, parameter):
         self.add_parameter(str(_at(index, len(self), "ParameterList")), parameter)
+
+
+class _Dict(Layer):
+    """What the two dicts share: `_held` names the registry their members stand in."""
+
+    _held = "_sub_layers"
+
+    def __init__(self, members=None):
+        super().__init__()
+        if members is not None:
+            self.update(members)
+
+    def update(self, members):
+        """Add the members of a dict, or of a list of pairs, in their order."""
+        pairs = members.items() if hasattr(members, "items") else members
+        if isinstance(pairs, str) or not hasattr(pairs, "__iter__"):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: members must be a dict or pairs, got {kind_of(members)}"
+            )
+        for name, member in pairs:
+            self[name] = member
+
+    def _members(self):
+        return getattr(self, self._held)
+
+    def _require(self, name):
+        members = self._members()
+        if name not in members:
+            raise NotFoundError(
+                f"{type(self).__name__}: there must be a member '{name}'."
+                f"{did_you_mean(name, members)}"
+            )
+        return members[name]
+
+    def __getitem__(self, name):
+        return self._require(name)
+
+    def __delitem__(self, name):
+        self._require(name)
+        delattr(self, name)
+
+    def __contains__(self, name):
+        return name in self._members()
+
+    def __len__(self):
+        return len(self._members())
+
+    def __iter__(self):
+        return iter(self._members())
+
+    def keys(self):
+        """The names, in order."""
+        return self._members().keys()
+
+    def values(self):
+        """The members, in order."""
+        return self._members().values()
+
+    def items(self):
+        """(name, member), in order."""
+        return self._members().items()
+
+    def pop(self, name):
+        """Take a member out."""
+        member = self._require(name)
+        delattr(self, name)
+        return member
+
+    def clear(self):
+        """Take all members out."""
+        for name in list(self._members()):
+            delattr(self, name)
+
+
+class LayerDict(_Dict):
+    """A dict whose layers are found by `parameters` and `state_dict`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> heads = dygraph.nn.LayerDict({"a": dygraph.nn.Linear(2, 3), "b": dygraph.nn.Linear(2, 1)})
+    >>> list(heads), len(heads.parameters())
+    (['a', 'b'], 4)
+    """
+
+    def __setitem__(self, name, layer):
+        self.add_sublayer(name, layer)
+
+
+class ParameterDict(_Dict):
+    """A dict of parameters that `parameters` and `state_dict` find."""
+
+    _held = "_parameters"
+
+    def __setitem__(self, name, parameter):
+        if not isinstance(parameter, Parameter):
+            raise ArgumentTypeError(
+                f"ParameterDict: a Parameter is put in, got {kind_of(parameter)}"
+            )
+        self.add_parameter(name, parameter)

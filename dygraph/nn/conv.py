@@ -1,17 +1,95 @@
-"""Conv2D and Pool2D."""
+"""Convolutions over one, two and three axes, their transposes, and Pool2D."""
 
-from dygraph import _core, check
+from dygraph import _core, check, images
 from dygraph.errors import InvalidArgumentError
 from dygraph.initializer import Normal
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
 
-__all__ = ["Conv2D", "Pool2D"]
+__all__ = [
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "Pool2D",
+]
 
 ops = _core.ops
 
 
-class Conv2D(Layer):
+class _Conv(Layer):
+    """What the convolutions share: arguments, parameters, bias and activation."""
+
+    _axes = 2
+    _transposed = False
+
+    def __init__(
+        self,
+        num_channels,
+        num_filters,
+        filter_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        act,
+        dtype,
+        output_size=None,
+    ):
+        super().__init__(dtype=dtype)
+        name, axes = type(self).__name__, self._axes
+        channels = check.integer(num_channels, f"{name}: num_channels", 1)
+        filters = check.integer(num_filters, f"{name}: num_filters", 1)
+        groups = check.integer(1 if groups is None else groups, f"{name}: groups", 1)
+        if channels % groups or filters % groups:
+            raise InvalidArgumentError(
+                f"{name}: num_channels {channels} and num_filters {filters} must be multiples of "
+                f"groups, got {groups}"
+            )
+        window = check.integers(filter_size, axes, f"{name}: filter_size", 1)
+        self._attrs = {
+            "strides": check.integers(stride, axes, f"{name}: stride", 1),
+            "paddings": check.integers(padding, axes, f"{name}: padding", 0),
+            "dilations": check.integers(dilation, axes, f"{name}: dilation", 1),
+            "groups": groups,
+        }
+        if output_size is not None:
+            size = check.integers(output_size, axes, f"{name}: output_size", 1)
+            self._attrs["output_size"] = size
+        self._channels, self._filters = channels, filters
+        self._act = activation(act, name)
+        self._act_name = act
+        if self._transposed:
+            shape, initializer = [channels, filters // groups, *window], None
+        else:
+            fan_in = channels
+            for size in window:
+                fan_in *= size
+            shape = [filters, channels // groups, *window]
+            initializer = Normal(0.0, (2.0 / fan_in) ** 0.5)
+        self.weight = self.create_parameter(shape, param_attr, default_initializer=initializer)
+        self.bias = self.create_parameter([filters], bias_attr, is_bias=True)
+
+    def _finish(self, out):
+        if self.bias is not None:
+            out = ops.elementwise_add(out, self.bias, axis=1)
+        return out if self._act is None else self._act(out)
+
+    def extra_repr(self):
+        parts = [f"{self._channels}, {self._filters}, filter_size={list(self.weight.shape[2:])}"]
+        parts += [f"{name}={value}" for name, value in self._attrs.items() if name != "groups"]
+        if self._attrs["groups"] != 1:
+            parts.append(f"groups={self._attrs['groups']}")
+        if self._act_name:
+            parts.append(f"act='{self._act_name}'")
+        return ", ".join(parts)
+
+
+class Conv2D(_Conv):
     """Convolution of images ``[batch, channels, height, width]``.
 
     ``out = act(conv(input, weight) + bias)``; height and width become
@@ -62,47 +140,286 @@ class Conv2D(Layer):
         act=None,
         dtype="float32",
     ):
-        super().__init__(dtype=dtype)
-        channels = check.integer(num_channels, "Conv2D: num_channels", 1)
-        filters = check.integer(num_filters, "Conv2D: num_filters", 1)
-        groups = check.integer(1 if groups is None else groups, "Conv2D: groups", 1)
-        if channels % groups or filters % groups:
-            raise InvalidArgumentError(
-                f"Conv2D: num_channels {channels} and num_filters {filters} must be multiples of "
-                f"groups, got {groups}"
-            )
-        window = check.integers(filter_size, 2, "Conv2D: filter_size", 1)
-        self._attrs = {
-            "strides": check.integers(stride, 2, "Conv2D: stride", 1),
-            "paddings": check.integers(padding, 2, "Conv2D: padding", 0),
-            "dilations": check.integers(dilation, 2, "Conv2D: dilation", 1),
-            "groups": groups,
-        }
-        self._act = activation(act, "Conv2D")
-        self._act_name = act
-        deviation = (2.0 / (window[0] * window[1] * channels)) ** 0.5
-        self.weight = self.create_parameter(
-            [filters, channels // groups, *window],
-            param_attr,
-            default_initializer=Normal(0.0, deviation),
-        )
-        self.bias = self.create_parameter([filters], bias_attr, is_bias=True)
+        super().__init__(
+            num_channels, num_filters, filter_size, stride, padding, dilation, groups,
+            param_attr, bias_attr, act, dtype,
+        )  # fmt: skip
 
     def forward(self, input):
-        out = ops.conv2d(input, self.weight, **self._attrs)
-        if self.bias is not None:
-            out = ops.elementwise_add(out, self.bias, axis=1)
-        return out if self._act is None else self._act(out)
+        return self._finish(ops.conv2d(input, self.weight, **self._attrs))
 
-    def extra_repr(self):
-        filters, channels, *window = self.weight.shape
-        parts = [f"{channels * self._attrs['groups']}, {filters}, filter_size={window}"]
-        parts += [f"{name}={value}" for name, value in self._attrs.items() if name != "groups"]
-        if self._attrs["groups"] != 1:
-            parts.append(f"groups={self._attrs['groups']}")
-        if self._act_name:
-            parts.append(f"act='{self._act_name}'")
-        return ", ".join(parts)
+
+class Conv1D(_Conv):
+    """Convolution of sequences ``[batch, channels, length]``.
+
+    ``out = act(conv(input, weight) + bias)``; the length becomes
+    ``(length + 2 * padding - dilation * (filter_size - 1) - 1) // stride + 1``.
+
+    Parameters
+    ----------
+    num_channels, num_filters, filter_size, stride, padding, dilation : int
+    groups : int, optional
+    param_attr, bias_attr, act, dtype
+        As of `Conv2D`.
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``[num_filters, num_channels / groups, filter_size]``.
+    bias : Parameter or None
+        ``[num_filters]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> conv = dygraph.nn.Conv1D(4, 8, 3, padding=1)
+    >>> conv(dygraph.to_variable(np.ones((2, 4, 20), "float32"))).shape
+    (2, 8, 20)
+    """
+
+    _axes = 1
+
+    def __init__(
+        self,
+        num_channels,
+        num_filters,
+        filter_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=None,
+        param_attr=None,
+        bias_attr=None,
+        act=None,
+        dtype="float32",
+    ):
+        super().__init__(
+            num_channels, num_filters, filter_size, stride, padding, dilation, groups,
+            param_attr, bias_attr, act, dtype,
+        )  # fmt: skip
+
+    def forward(self, input):
+        a = self._attrs
+        images.require_axes(input, 1, "Conv1D")
+        return self._finish(
+            images.conv1d(
+                input,
+                self.weight,
+                None,
+                a["strides"][0],
+                a["paddings"][0],
+                a["dilations"][0],
+                a["groups"],
+            )
+        )
+
+
+class Conv3D(_Conv):
+    """Convolution of volumes ``[batch, channels, depth, height, width]``.
+
+    Sizes become ``(size + 2 * padding - dilation * (filter_size - 1) - 1) // stride + 1``.
+
+    Parameters
+    ----------
+    num_channels, num_filters : int
+    filter_size, stride, padding, dilation : int or (int, int, int)
+        For depth, height and width.
+    groups, param_attr, bias_attr, use_cudnn, act, dtype
+        As of `Conv2D`.
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``[num_filters, num_channels / groups, depth, height, width]``.
+    bias : Parameter or None
+        ``[num_filters]``.
+    """
+
+    _axes = 3
+
+    def __init__(
+        self,
+        num_channels,
+        num_filters,
+        filter_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=None,
+        param_attr=None,
+        bias_attr=None,
+        use_cudnn=True,
+        act=None,
+        dtype="float32",
+    ):
+        super().__init__(
+            num_channels, num_filters, filter_size, stride, padding, dilation, groups,
+            param_attr, bias_attr, act, dtype,
+        )  # fmt: skip
+
+    def forward(self, input):
+        return self._finish(ops.conv3d(input, self.weight, **self._attrs))
+
+
+class Conv2DTranspose(_Conv):
+    """The transpose of a convolution of images: the way back from its output's size.
+
+    Height and width become ``(size - 1) * stride - 2 * padding + dilation * (filter_size - 1) + 1``
+    or `output_size`, which may be up to ``stride - 1`` more.
+
+    Parameters
+    ----------
+    num_channels, num_filters : int
+    filter_size : int or (int, int)
+    output_size : int or (int, int), optional
+    padding, stride, dilation : int or (int, int)
+    groups, param_attr, bias_attr, use_cudnn, act, dtype
+        As of `Conv2D`. Weights start as Xavier draws.
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``[num_channels, num_filters / groups, height, width]``.
+    bias : Parameter or None
+        ``[num_filters]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> up = dygraph.nn.Conv2DTranspose(8, 4, 4, stride=2, padding=1)
+    >>> up(dygraph.to_variable(np.ones((2, 8, 7, 7), "float32"))).shape
+    (2, 4, 14, 14)
+    """
+
+    _transposed = True
+
+    def __init__(
+        self,
+        num_channels,
+        num_filters,
+        filter_size,
+        output_size=None,
+        padding=0,
+        stride=1,
+        dilation=1,
+        groups=None,
+        param_attr=None,
+        bias_attr=None,
+        use_cudnn=True,
+        act=None,
+        dtype="float32",
+    ):
+        super().__init__(
+            num_channels, num_filters, filter_size, stride, padding, dilation, groups,
+            param_attr, bias_attr, act, dtype, output_size,
+        )  # fmt: skip
+
+    def forward(self, input):
+        return self._finish(ops.conv2d_transpose(input, self.weight, **self._attrs))
+
+
+class Conv1DTranspose(_Conv):
+    """The transpose of a convolution of sequences; see `Conv2DTranspose`.
+
+    Parameters
+    ----------
+    num_channels, num_filters, filter_size : int
+    output_size : int, optional
+    padding, stride, dilation : int
+    groups, param_attr, bias_attr, act, dtype
+        As of `Conv2DTranspose`.
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``[num_channels, num_filters / groups, filter_size]``.
+    bias : Parameter or None
+        ``[num_filters]``.
+    """
+
+    _axes = 1
+    _transposed = True
+
+    def __init__(
+        self,
+        num_channels,
+        num_filters,
+        filter_size,
+        output_size=None,
+        padding=0,
+        stride=1,
+        dilation=1,
+        groups=None,
+        param_attr=None,
+        bias_attr=None,
+        act=None,
+        dtype="float32",
+    ):
+        super().__init__(
+            num_channels, num_filters, filter_size, stride, padding, dilation, groups,
+            param_attr, bias_attr, act, dtype, output_size,
+        )  # fmt: skip
+
+    def forward(self, input):
+        a = self._attrs
+        images.require_axes(input, 1, "Conv1DTranspose")
+        return self._finish(
+            images.conv1d_transpose(
+                input,
+                self.weight,
+                None,
+                a["strides"][0],
+                a["paddings"][0],
+                a["dilations"][0],
+                a["groups"],
+                a.get("output_size"),
+            )
+        )
+
+
+class Conv3DTranspose(_Conv):
+    """The transpose of a convolution of volumes; see `Conv2DTranspose`.
+
+    Parameters
+    ----------
+    num_channels, num_filters : int
+    filter_size, padding, stride, dilation : int or (int, int, int)
+    groups, param_attr, bias_attr, use_cudnn, act, dtype
+        As of `Conv2DTranspose`.
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``[num_channels, num_filters / groups, depth, height, width]``.
+    bias : Parameter or None
+        ``[num_filters]``.
+    """
+
+    _axes = 3
+    _transposed = True
+
+    def __init__(
+        self,
+        num_channels,
+        num_filters,
+        filter_size,
+        padding=0,
+        stride=1,
+        dilation=1,
+        groups=None,
+        param_attr=None,
+        bias_attr=None,
+        use_cudnn=True,
+        act=None,
+        dtype="float32",
+    ):
+        super().__init__(
+            num_channels, num_filters, filter_size, stride, padding, dilation, groups,
+            param_attr, bias_attr, act, dtype,
+        )  # fmt: skip
+
+    def forward(self, input):
+        return self._finish(ops.conv3d_transpose(input, self.weight, **self._attrs))
 
 
 class Pool2D(Layer):

@@ -1,12 +1,28 @@
-"""BatchNorm."""
+"""Normalisation layers."""
 
-from dygraph import _core, check
-from dygraph.initializer import Constant
+from dygraph import _core, check, images
+from dygraph.errors import InvalidArgumentError
+from dygraph.initializer import Constant, Normal
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
 from dygraph.param_attr import ParamAttr
+from dygraph.recording import no_grad
 
-__all__ = ["BatchNorm"]
+__all__ = [
+    "BatchNorm",
+    "BatchNorm1D",
+    "BatchNorm2D",
+    "BatchNorm3D",
+    "GroupNorm",
+    "InstanceNorm",
+    "InstanceNorm1D",
+    "InstanceNorm2D",
+    "InstanceNorm3D",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "RMSNorm",
+    "SpectralNorm",
+]
 
 ops = _core.ops
 
@@ -111,3 +127,425 @@ class BatchNorm(Layer):
     def extra_repr(self):
         a = self._attrs
         return f"{self.weight.shape[0]}, momentum={a['momentum']}, epsilon={a['epsilon']}"
+
+
+class BatchNorm1D(BatchNorm):
+    """`BatchNorm` of sequences ``[batch, channels, length]`` or of ``[batch, channels]``."""
+
+    def forward(self, input):
+        if isinstance(input, _core.Variable) and len(input.shape) != 2:
+            _require_rank(input, 1, "BatchNorm1D", self._attrs["data_layout"])
+        return super().forward(input)
+
+
+class BatchNorm2D(BatchNorm):
+    """`BatchNorm` of images ``[batch, channels, height, width]`` and nothing else."""
+
+    def forward(self, input):
+        _require_rank(input, 2, "BatchNorm2D", self._attrs["data_layout"])
+        return super().forward(input)
+
+
+class BatchNorm3D(BatchNorm):
+    """`BatchNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else."""
+
+    def forward(self, input):
+        _require_rank(input, 3, "BatchNorm3D", self._attrs["data_layout"])
+        return super().forward(input)
+
+
+def _require_rank(input, axes, owner, layout="NCHW"):
+    if layout == "NCHW":
+        images.require_axes(input, axes, owner)
+    elif len(check.variable(input, f"{owner}: input").shape) != axes + 2:
+        raise InvalidArgumentError(
+            f"{owner}: input must have {axes + 2} axes, the channels last, "
+            f"got shape {list(input.shape)}"
+        )
+
+
+class _Affine(Layer):
+    """A layer with a scale that starts as ones and a shift that starts as zeros, or without."""
+
+    def _create(self, size, param_attr, bias_attr):
+        self.weight = self.create_parameter([size], param_attr, default_initializer=Constant(1.0))
+        self.bias = self.create_parameter([size], bias_attr, is_bias=True)
+
+
+class LayerNorm(_Affine):
+    """Normalise each sample over its last axes.
+
+    ``act((x - mean) / sqrt(variance + epsilon) * weight + bias)``, mean and variance over the axes
+    of `normalized_shape` (Ba, Kiros and Hinton, 2016). The same while training and in eval mode.
+
+    Parameters
+    ----------
+    normalized_shape : int or list of int
+        Sizes of the last axes.
+    scale, shift : bool
+        False leaves weight or bias out.
+    epsilon : float
+    param_attr, bias_attr : ParamAttr, str, Initializer, None or False
+    act : str, optional
+    dtype : dtype
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        ``[product of normalized_shape]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> norm = dygraph.nn.LayerNorm(4)
+    >>> norm(dygraph.to_variable(np.ones((2, 3, 4), "float32"))).shape
+    (2, 3, 4)
+    """
+
+    def __init__(
+        self,
+        normalized_shape,
+        scale=True,
+        shift=True,
+        epsilon=1e-05,
+        param_attr=None,
+        bias_attr=None,
+        act=None,
+        dtype="float32",
+    ):
+        super().__init__(dtype=dtype)
+        self._shape, size = _normalized(normalized_shape, "LayerNorm")
+        self._epsilon = check.number(epsilon, "LayerNorm: epsilon", 0)
+        self._act = activation(act, "LayerNorm")
+        self._create(size, param_attr if scale else False, bias_attr if shift else False)
+
+    def forward(self, input):
+        begin = _begin(input, self._shape, "LayerNorm")
+        out = ops.layer_norm(
+            input,
+            scale=self.weight,
+            bias=self.bias,
+            epsilon=self._epsilon,
+            begin_norm_axis=begin,
+        )
+        return out if self._act is None else self._act(out)
+
+    def extra_repr(self):
+        return f"{self._shape}, epsilon={self._epsilon}"
+
+
+def _normalized(shape, owner):
+    shape = check.shape([shape] if hasattr(type(shape), "__index__") else shape, f"{owner}: shape")
+    size = 1
+    for s in shape:
+        size *= s
+    if not shape or size < 1:
+        raise InvalidArgumentError(
+            f"{owner}: normalized_shape must hold sizes of at least 1, got {shape}"
+        )
+    return shape, size
+
+
+def _begin(input, shape, owner):
+    """The first axis normalised over."""
+    check.variable(input, f"{owner}: input")
+    begin = len(input.shape) - len(shape)
+    if begin < 0 or list(input.shape[begin:]) != shape:
+        raise InvalidArgumentError(
+            f"{owner}: the last axes of input must be {shape}, got shape {list(input.shape)}"
+        )
+    return begin
+
+
+class RMSNorm(_Affine):
+    """Divide each sample by the root of its mean square over its last axes.
+
+    ``x / sqrt(mean(x ** 2) + epsilon) * weight + bias`` (Zhang and Sennrich, 2019).
+
+    Parameters
+    ----------
+    normalized_shape : int or list of int
+        Sizes of the last axes.
+    epsilon : float
+    param_attr : ParamAttr, str or Initializer, optional
+    bias_attr : ParamAttr, str, Initializer, None or False
+        False, the default, leaves the bias out.
+    dtype : dtype
+
+    Attributes
+    ----------
+    weight : Parameter
+        ``[product of normalized_shape]``.
+    bias : Parameter or None
+        Shape of `weight`.
+    """
+
+    def __init__(
+        self, normalized_shape, epsilon=1e-06, param_attr=None, bias_attr=False, dtype="float32"
+    ):
+        super().__init__(dtype=dtype)
+        self._shape, size = _normalized(normalized_shape, "RMSNorm")
+        self._epsilon = check.number(epsilon, "RMSNorm: epsilon", 0)
+        self._create(size, ParamAttr.of(param_attr) or ParamAttr(trainable=False), bias_attr)
+
+    def forward(self, input):
+        begin = _begin(input, self._shape, "RMSNorm")
+        return ops.rms_norm(
+            input,
+            self.weight,
+            norm_bias=self.bias,
+            epsilon=self._epsilon,
+            begin_norm_axis=begin,
+        )
+
+    def extra_repr(self):
+        return f"{self._shape}, epsilon={self._epsilon}"
+
+
+class GroupNorm(_Affine):
+    """Normalise each sample over groups of its channels.
+
+    ``act((x - mean) / sqrt(variance + epsilon) * weight + bias)``, mean and variance over a group
+    of channels and all pixels (Wu and He, 2018). The same while training and in eval mode.
+
+    Parameters
+    ----------
+    channels, groups : int
+        `channels` must be a multiple of `groups`.
+    epsilon : float
+    param_attr, bias_attr : ParamAttr, str, Initializer, None or False
+    act : str, optional
+    data_layout : 'NCHW' or 'NHWC'
+        Which axis holds the channels.
+    dtype : dtype
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        ``[channels]``.
+    """
+
+    def __init__(
+        self,
+        channels,
+        groups,
+        epsilon=1e-05,
+        param_attr=None,
+        bias_attr=None,
+        act=None,
+        data_layout="NCHW",
+        dtype="float32",
+    ):
+        super().__init__(dtype=dtype)
+        channels = check.integer(channels, "GroupNorm: channels", 1)
+        groups = check.integer(groups, "GroupNorm: groups", 1)
+        if channels % groups:
+            raise InvalidArgumentError(
+                f"GroupNorm: channels must be a multiple of groups, got {channels} and {groups}"
+            )
+        self._channels = channels
+        self._attrs = {
+            "groups": groups,
+            "epsilon": check.number(epsilon, "GroupNorm: epsilon", 0),
+            "data_layout": check.choice(data_layout, ("NCHW", "NHWC"), "GroupNorm: data_layout"),
+        }
+        self._act = activation(act, "GroupNorm")
+        self._create(channels, param_attr, bias_attr)
+
+    def forward(self, input):
+        _require_channels(input, self._channels, "GroupNorm", self._attrs["data_layout"])
+        out = ops.group_norm(input, scale=self.weight, bias=self.bias, **self._attrs)
+        return out if self._act is None else self._act(out)
+
+    def extra_repr(self):
+        return f"{self._channels}, {self._attrs['groups']}, epsilon={self._attrs['epsilon']}"
+
+
+def _require_channels(input, channels, owner, layout="NCHW"):
+    """The operators see sizes that their parameters have; without parameters nobody else looks."""
+    shape = check.variable(input, f"{owner}: input").shape
+    if len(shape) < 2 or shape[1 if layout == "NCHW" else -1] != channels:
+        where = "second" if layout == "NCHW" else "last"
+        raise InvalidArgumentError(
+            f"{owner}: input must have {channels} channels as its {where} axis, "
+            f"got shape {list(shape)}"
+        )
+
+
+class InstanceNorm(_Affine):
+    """Normalise each channel of each sample.
+
+    ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, mean and variance over the pixels of
+    a channel (Ulyanov, Vedaldi and Lempitsky, 2016). The same while training and in eval mode.
+
+    Parameters
+    ----------
+    num_channels : int
+    epsilon : float
+    param_attr, bias_attr : ParamAttr, str, Initializer, None or False
+    dtype : dtype
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        ``[num_channels]``.
+    """
+
+    def __init__(
+        self, num_channels, epsilon=1e-05, param_attr=None, bias_attr=None, dtype="float32"
+    ):
+        super().__init__(dtype=dtype)
+        self._channels = check.integer(num_channels, f"{type(self).__name__}: num_channels", 1)
+        self._epsilon = check.number(epsilon, f"{type(self).__name__}: epsilon", 0)
+        self._create(self._channels, param_attr, bias_attr)
+
+    def forward(self, input):
+        _require_channels(input, self._channels, type(self).__name__)
+        return ops.instance_norm(input, scale=self.weight, bias=self.bias, epsilon=self._epsilon)
+
+    def extra_repr(self):
+        return f"{self._channels}, epsilon={self._epsilon}"
+
+
+class InstanceNorm1D(InstanceNorm):
+    """`InstanceNorm` of sequences ``[batch, channels, length]`` and nothing else."""
+
+    def forward(self, input):
+        _require_rank(input, 1, "InstanceNorm1D")
+        return super().forward(input)
+
+
+class InstanceNorm2D(InstanceNorm):
+    """`InstanceNorm` of images ``[batch, channels, height, width]`` and nothing else."""
+
+    def forward(self, input):
+        _require_rank(input, 2, "InstanceNorm2D")
+        return super().forward(input)
+
+
+class InstanceNorm3D(InstanceNorm):
+    """`InstanceNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else."""
+
+    def forward(self, input):
+        _require_rank(input, 3, "InstanceNorm3D")
+        return super().forward(input)
+
+
+class SpectralNorm(Layer):
+    """A weight divided by (an estimate of) its largest singular value.
+
+    The weight as a matrix ``[size of axis dim, rest]`` has the singular value
+    ``sigma = u . (weight v)``; `power_iters` steps of the power method refine the vectors u and v
+    at each call. While training they are kept for the next call, so that the estimate improves
+    from call to call. The gradient takes them as constants (Miyato et al., 2018).
+
+    Parameters
+    ----------
+    weight_shape : list of int
+        Two to five sizes.
+    dim : int
+        The axis that becomes the rows: 0 for a convolution, 1 for `Linear` and transposed
+        convolutions.
+    power_iters : int
+    eps : float
+        Added to lengths that are divided by.
+    dtype : dtype
+
+    Attributes
+    ----------
+    weight_u, weight_v : Variable
+        The vectors, buffers.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> norm = dygraph.nn.SpectralNorm([2, 2], power_iters=20)
+    >>> weight = dygraph.to_variable(np.diag([4.0, 1.0]).astype("float32"))
+    >>> norm(weight).numpy().round(3).tolist()
+    [[1.0, 0.0], [0.0, 0.25]]
+    """
+
+    def __init__(self, weight_shape, dim=0, power_iters=1, eps=1e-12, dtype="float32"):
+        super().__init__(dtype=dtype)
+        shape = check.shape(weight_shape, "SpectralNorm: weight_shape")
+        if not 2 <= len(shape) <= 5 or min(shape) < 1:
+            raise InvalidArgumentError(
+                f"SpectralNorm: weight_shape must hold 2 to 5 sizes of at least 1, got {shape}"
+            )
+        self._shape = shape
+        self._dim = check.axis(dim, len(shape), "SpectralNorm: dim")
+        self._power_iters = check.integer(power_iters, "SpectralNorm: power_iters", 0)
+        self._eps = check.number(eps, "SpectralNorm: eps", 0)
+        size = 1
+        for s in shape:
+            size *= s
+        rows = shape[self._dim]
+        for name, length in (("weight_u", rows), ("weight_v", size // rows)):
+            self.register_buffer(name, Normal(0.0, 1.0)([length], str(self._dtype)))
+
+    def forward(self, weight):
+        check.variable(weight, "SpectralNorm: weight")
+        if list(weight.shape) != self._shape:
+            raise InvalidArgumentError(
+                f"SpectralNorm: weight must have shape {self._shape}, got {list(weight.shape)}"
+            )
+        steps = self._power_iters
+        if self.training and steps:
+            with no_grad():
+                self._refine(weight.detach())
+            steps = 0
+        return ops.spectral_norm(
+            weight, self.weight_u, self.weight_v, dim=self._dim, power_iters=steps, eps=self._eps
+        )
+
+    def _refine(self, weight):
+        order = [self._dim, *(i for i in range(len(self._shape)) if i != self._dim)]
+        matrix = ops.reshape2(
+            ops.transpose2(weight, axis=order), shape=[self._shape[self._dim], -1]
+        )
+        u, v = self.weight_u, self.weight_v
+        for _ in range(self._power_iters):
+            v = self._unit(ops.matmul_v2(u, matrix))
+            u = self._unit(ops.matmul_v2(matrix, v))
+        _core.become(self.weight_u, u.detach())
+        _core.become(self.weight_v, v.detach())
+
+    def _unit(self, vector):
+        length = ops.sqrt(ops.reduce_sum(ops.square(vector)))
+        return ops.elementwise_div(vector, ops.scale(length, bias=self._eps))
+
+    def extra_repr(self):
+        return f"{self._shape}, dim={self._dim}, power_iters={self._power_iters}"
+
+
+class LocalResponseNorm(Layer):
+    """Each value over a power of the squares in the channels around it.
+
+    ``x / (k + alpha * sum of the squares in size channels around) ** beta`` for images
+    ``[batch, channels, height, width]`` (Krizhevsky, Sutskever and Hinton, 2012).
+
+    Parameters
+    ----------
+    size : int
+        Odd.
+    alpha, beta, k : float
+    """
+
+    def __init__(self, size=5, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        size = check.integer(size, "LocalResponseNorm: size", 1)
+        if size % 2 == 0:
+            raise InvalidArgumentError(f"LocalResponseNorm: size must be odd, got {size}")
+        self._arguments = (
+            size,
+            check.number(alpha, "LocalResponseNorm: alpha", 0),
+            check.number(beta, "LocalResponseNorm: beta", 0),
+            check.number(k, "LocalResponseNorm: k", 0),
+        )
+
+    def forward(self, input):
+        return images.local_response_norm(input, *self._arguments)
+
+    def extra_repr(self):
+        size, alpha, beta, k = self._arguments
+        return f"{size}, alpha={alpha}, beta={beta}, k={k}"

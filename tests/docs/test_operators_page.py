@@ -1,4 +1,4 @@
-"""docs/operators.md agrees with the registry: no row of it is wrong. (It may be short of new ones.)"""
+"""No row of docs/operators.md says other than the registry. (It may be short of new ones.)"""
 
 import importlib.util
 import re

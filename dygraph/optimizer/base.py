@@ -1,14 +1,44 @@
-"""Optimizers: SGD, Momentum, Adam, with Fluid's arguments."""
+"""What all optimizers share: groups of parameters, their states, the step.
+
+An optimizer is a table: the type of an operator, its attributes, and the accumulators it keeps for
+a
+parameter, each with its start value. Nothing of it depends on the step being made at once.
+"""
+
+import typing
 
 from dygraph import _core, check
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from dygraph.nn import loading
+from dygraph.optimizer.parameters import Group, parameters_of
 from dygraph.recording import no_grad
-from dygraph.variable import Parameter, Variable
+from dygraph.regularizer import L2Decay
+from dygraph.variable import Variable
 
-__all__ = ["SGD", "Adam", "Momentum", "Optimizer"]
+__all__ = ["Accumulator", "Optimizer"]
 
 ops = _core.ops
+
+
+class Accumulator(typing.NamedTuple):
+    """What an operator keeps for a parameter: its start value, and its shape.
+
+    ``shape`` None is the parameter's; the type is the parameter's.
+    """
+
+    value: float = 0.0
+    shape: tuple | None = None
+
+    def make(self, parameter):
+        """A Variable with the start value."""
+        if self.shape is None:
+            return _filled(parameter, self.value)
+        return _core.to_variable([self.value], None, str(parameter.dtype))
+
+
+NUMBER = (1,)  # shape of a number that goes from step to step
+
+_BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
 
 
 class Optimizer:
@@ -17,10 +47,17 @@ class Optimizer:
     Parameters
     ----------
     learning_rate : float or callable
-        A callable is asked once a step, ``learning_rate()``.
-    parameter_list : list of Parameter
+        A callable is asked once a step, ``learning_rate()``; see `dygraph.lr`.
+    parameter_list : list, or Layer
+        Parameters; or (name, parameter) pairs as ``named_parameters()`` gives them, or a layer:
+        then
+        `state_dict` has the names of the structure; or groups, dicts with the key ``params`` (a
+        list
+        of parameters) and, if wanted, ``learning_rate``, a factor on the optimizer's, and
+        ``weight_decay``, a number or a regularizer that replaces the optimizer's own.
     regularization : L1Decay or L2Decay, optional
-        For parameters without one of their own.
+        For parameters without one of their own. A sparse gradient becomes dense by it, since the
+        decay reaches every row, as in Fluid.
     grad_clip : object, optional
         One of ``dygraph.clip``; clips before the regularization is added, as in Fluid.
     name : str, optional
@@ -28,10 +65,15 @@ class Optimizer:
     Notes
     -----
     A parameter without a gradient is passed over. No step copies a parameter.
+
+    A subclass names its `operator`, sets `attributes` before it calls this constructor, and says by
+    `accumulators` what the operator keeps. `decay_attribute` is the attribute a group's
+    ``weight_decay`` sets where the operator decays by itself.
     """
 
     operator = ""
     attributes = {}
+    decay_attribute = None
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
@@ -47,22 +89,54 @@ class Optimizer:
             raise ArgumentTypeError(
                 f"{kind}: grad_clip must be one of dygraph.clip, got {kind_of(grad_clip)}"
             )
-        self._learning_rate, self._last = learning_rate, None
-        self._parameters = _checked(parameter_list, kind)
+        self._learning_rate, self._last, self._was_set = learning_rate, None, False
+        self._parameters, self._names, self._groups, _ = parameters_of(parameter_list, kind)
         self._regularization, self._grad_clip = regularization, grad_clip
-        self._update = _core.UpdateCall(self.operator, self.attributes)
-        self._slots = self._update.slots
+        for group in self._groups.values():
+            self._check_decay(group.weight_decay)
+        self._updates = {}  # attributes that differ, as a key -> UpdateCall
+        self._slots = self._update_of(self._parameters[0])[1].slots
         self._states = {}  # by id of the parameter: slot -> Variable
         self._rates = {}  # (factor, dtype) -> Variable
         self._waiting = list(self._parameters)  # no gradient seen yet
-        self._entries = []  # updates that take the parameter's own gradient
+        self._entries = {}  # by key of the UpdateCall: updates that take the parameter's gradient
         self._changed = []  # parameters whose gradient is clipped or decayed first
+
+    # Copies and pickles ---------------------------------------------------------------------------
+
+    def __getstate__(self):
+        """Everything but prepared calls. Tables by id go as pairs: a copy's parameters have others.
+
+        A copy made together with its layer, ``copy.deepcopy((layer, optimizer))``, trains the copy.
+        """
+        state = dict(self.__dict__)
+        for name in _BY_ID:
+            table = state[name]
+            state[name] = [(p, table[id(p)]) for p in self._parameters if id(p) in table]
+        state.update(_updates={}, _entries={}, _changed=[], _waiting=list(self._parameters))
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in _BY_ID:
+            self.__dict__[name] = {id(p): value for p, value in state[name]}
 
     # What subclasses say --------------------------------------------------------------------------
 
-    def make_state(self, parameter):
-        """Slot name -> start value of the Variables the operator keeps for a parameter."""
+    def accumulators(self):
+        """Input slot -> `Accumulator` of what the operator keeps for a parameter."""
         return {}
+
+    def attributes_of(self, parameter):
+        """Attributes of the operator for this parameter that differ from `attributes`."""
+        decay = self._group_of(parameter).weight_decay
+        return (
+            {} if self.decay_attribute is None or decay is None else {self.decay_attribute: decay}
+        )
+
+    def make_state(self, parameter):
+        """Slot name -> Variables the operator keeps for a parameter, at their start values."""
+        return {slot: a.make(parameter) for slot, a in self.accumulators().items()}
 
     # Steps ----------------------------------------------------------------------------------------
 
@@ -93,8 +167,8 @@ class Optimizer:
                 variable.fill_(rate * factor)
         if self._waiting:
             self._admit()
-        if self._entries:
-            self._update.run(self._entries)
+        for update, entries in self._entries.values():
+            update.run(entries)
         if self._changed:
             self._step_changed()
 
@@ -108,12 +182,43 @@ class Optimizer:
                 self._state_of(p)
                 self._changed.append(p)
             else:
-                self._entries.append(self._entry(p, None))
+                key, update = self._update_of(p)
+                self._entries.setdefault(key, (update, []))[1].append(self._entry(p, None))
         self._waiting = still
 
     def _is_changed(self, p):
-        own = getattr(p, "regularizer", None) or getattr(p, "gradient_clip", None)
-        return self._grad_clip is not None or self._regularization is not None or own is not None
+        own = self._decay_of(p) or getattr(p, "gradient_clip", None)
+        return self._grad_clip is not None or own is not None
+
+    def _group_of(self, p):
+        return self._groups.get(id(p), Group())
+
+    def _check_decay(self, decay):
+        if self.decay_attribute is not None and callable(decay):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: weight_decay must be a number, since the decay is part of "
+                f"its step, got {kind_of(decay)}"
+            )
+
+    def _decay_of(self, p):
+        """What decays the parameter through its gradient: its own, its group's, the optimizer's."""
+        own = getattr(p, "regularizer", None)
+        if own is not None:
+            return own
+        decay = self._group_of(p).weight_decay
+        if decay is None or self.decay_attribute is not None:
+            return self._regularization
+        if callable(decay):
+            return decay
+        return L2Decay(decay) if decay else None
+
+    def _update_of(self, p):
+        special = self.attributes_of(p)
+        key = tuple(sorted(special.items()))
+        if key not in self._updates:
+            attributes = {**self.attributes, **special}
+            self._updates[key] = _core.UpdateCall(self.operator, attributes)
+        return key, self._updates[key]
 
     def _entry(self, p, gradient):
         values = {"Param": p, "Grad": gradient, "LearningRate": self._rate_of(p)}
@@ -123,20 +228,21 @@ class Optimizer:
     @no_grad
     def _step_changed(self):
         pairs = [(p, p.grad) for p in self._changed if p.grad is not None]
-        for i, (p, g) in enumerate(pairs):
-            own = getattr(p, "gradient_clip", None)
-            if own is not None:
-                pairs[i] = own.clip([(p, g)])[0]
+        _clip_own(pairs)
         if self._grad_clip is not None:
             pairs = self._grad_clip.clip(pairs)
-        entries = []
+        batches = {}
         for p, g in pairs:
-            decay = getattr(p, "regularizer", None) or self._regularization
-            entries.append(self._entry(p, g if decay is None else decay(p, g)))
-        self._update.run(entries)
+            decay = self._decay_of(p)
+            key, update = self._update_of(p)
+            entry = self._entry(p, g if decay is None else decay(p, g))
+            batches.setdefault(key, (update, []))[1].append(entry)
+        for update, entries in batches.values():
+            update.run(entries)
 
     def _rate_of(self, p):
-        key = (float(getattr(p, "learning_rate", 1.0)), str(p.dtype))
+        factor = float(getattr(p, "learning_rate", 1.0)) * self._group_of(p).learning_rate
+        key = (factor, str(p.dtype))
         if key not in self._rates:
             rate = self._last if self._last is not None else 0.0
             self._rates[key] = _core.to_variable([rate * key[0]], None, key[1])
@@ -182,7 +288,8 @@ class Optimizer:
             loss.backward()
         kept = None
         if parameter_list is not None:
-            chosen = {id(p) for p in _checked(parameter_list, f"{type(self).__name__}.minimize")}
+            checked = parameters_of(parameter_list, f"{type(self).__name__}.minimize")
+            chosen = {id(p) for p in checked.parameters}
             kept = [(p, p.grad) for p in self._parameters if id(p) not in chosen]
             for p, _ in kept:
                 p.clear_gradient()
@@ -218,6 +325,15 @@ class Optimizer:
             )
         return self._learning_rate
 
+    def get_lr(self):
+        """The learning rate the next step takes, if that is known without making it.
+
+        PreconditionNotMetError for a callable that is no scheduler and was not asked yet.
+        """
+        if hasattr(self._learning_rate, "get_lr"):
+            return float(self._learning_rate.get_lr())
+        return self.current_step_lr() if callable(self._learning_rate) else self._learning_rate
+
     def set_lr(self, value):
         """Go on with another learning rate. PreconditionNotMetError where a callable gives it."""
         if callable(self._learning_rate):
@@ -226,11 +342,16 @@ class Optimizer:
                 f"{type(self._learning_rate).__name__}, which decides it"
             )
         self._learning_rate = check.number(value, f"{type(self).__name__}: learning_rate", 0)
+        self._was_set = True
 
     # State ----------------------------------------------------------------------------------------
 
     def state_dict(self):
-        """What the optimizer keeps for its parameters, by ``parameter name.slot``."""
+        """What the optimizer keeps for its parameters, by ``parameter name.slot``.
+
+        The scheduler's state stands under ``LR_Scheduler``, a rate given by `set_lr` under
+        ``LR``. The Variables are the optimizer's own: copy them to keep this moment's values.
+        """
         state = {}
         for name, p in self._named():
             for slot, variable in self._states.get(id(p), {}).items():
@@ -238,6 +359,8 @@ class Optimizer:
         rate = self._learning_rate
         if hasattr(rate, "state_dict"):
             state["LR_Scheduler"] = rate.state_dict()
+        elif self._was_set:
+            state["LR"] = rate
         return state
 
     def set_state_dict(self, stat_dict):
@@ -254,7 +377,7 @@ class Optimizer:
             raise ArgumentTypeError(
                 f"{type(self).__name__}: the state must be a dict, got {kind_of(stat_dict)}"
             )
-        given = {k: v for k, v in stat_dict.items() if k != "LR_Scheduler"}
+        given = {k: v for k, v in stat_dict.items() if k not in ("LR_Scheduler", "LR")}
         fresh = {}
         for name, p in self._named():
             state = self._states.get(id(p)) or self.make_state(p)
@@ -266,12 +389,14 @@ class Optimizer:
         self._states.update({key: state for key, (state, _) in fresh.items()})
         if "LR_Scheduler" in stat_dict and hasattr(self._learning_rate, "set_state_dict"):
             self._learning_rate.set_state_dict(stat_dict["LR_Scheduler"])
+        if "LR" in stat_dict and not callable(self._learning_rate):
+            self.set_lr(stat_dict["LR"])
 
     set_dict = set_state_dict
 
     def _named(self):
         for i, p in enumerate(self._parameters):
-            yield p.name or f"parameter_{i}", p
+            yield self._names.get(id(p)) or p.name or f"parameter_{i}", p
 
     def __repr__(self):
         rate = self._learning_rate
@@ -282,118 +407,19 @@ def _as_number(value):
     return value.item() if isinstance(value, Variable) else value
 
 
-def _checked(parameter_list, kind):
-    if (
-        parameter_list is None
-        or isinstance(parameter_list, (str, Variable))
-        or not hasattr(parameter_list, "__iter__")
-    ):
-        raise ArgumentTypeError(
-            f"{kind}: parameter_list must be a list of parameters, such as model.parameters(), "
-            f"got {kind_of(parameter_list)}"
-        )
-    parameters = list(parameter_list)
-    if not parameters:
-        raise InvalidArgumentError(
-            f"{kind}: parameter_list must hold a parameter, got an empty list"
-        )
-    seen = set()
-    for i, p in enumerate(parameters):
-        check.variable(p, f"{kind}: parameter_list[{i}]")
-        if not isinstance(p, Parameter) and not p.is_leaf:
-            raise InvalidArgumentError(
-                f"{kind}: parameter_list[{i}] must be a leaf, got the result of an operator"
-            )
-        if id(p) in seen:
-            raise InvalidArgumentError(
-                f"{kind}: parameter_list[{i}] {p.name} must be given once, got it twice"
-            )
-        seen.add(id(p))
-    return parameters
-
-
-class SGD(Optimizer):
-    """``param = param - learning_rate * grad``. Takes sparse gradients."""
-
-    operator = "sgd"
-
-
-class Momentum(Optimizer):
-    """Gradient descent with memory.
-
-    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``,
-    or with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
-    """
-
-    operator = "momentum"
-
-    def __init__(
-        self,
-        learning_rate,
-        momentum,
-        parameter_list=None,
-        use_nesterov=False,
-        regularization=None,
-        grad_clip=None,
-        name=None,
-    ):
-        momentum = check.number(momentum, "Momentum: momentum", 0)
-        self.attributes = {"mu": momentum, "use_nesterov": bool(use_nesterov)}
-        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
-
-    def make_state(self, parameter):
-        return {"Velocity": _zeros(parameter)}
-
-
-class Adam(Optimizer):
-    """Steps scaled by running moments of the gradient (Kingma and Ba, 2015).
-
-    ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``,
-    ``param = param - learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
-
-    `lazy_mode` True updates only the rows a sparse gradient holds.
-    """
-
-    operator = "adam"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-08,
-        parameter_list=None,
-        regularization=None,
-        grad_clip=None,
-        name=None,
-        lazy_mode=False,
-    ):
-        for what, value in (("beta1", beta1), ("beta2", beta2)):
-            if check.number(value, f"Adam: {what}", 0, 1) == 1:
-                raise InvalidArgumentError(f"Adam: {what} must be less than 1, got {value}")
-        self.attributes = {
-            "beta1": float(beta1),
-            "beta2": float(beta2),
-            "epsilon": check.number(epsilon, "Adam: epsilon", 0),
-            "lazy_mode": bool(lazy_mode),
-        }
-        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
-
-    def make_state(self, parameter):
-        dtype = str(parameter.dtype)
-        return {
-            "Moment1": _zeros(parameter),
-            "Moment2": _zeros(parameter),
-            "Beta1Pow": _core.to_variable([self.attributes["beta1"]], None, dtype),
-            "Beta2Pow": _core.to_variable([self.attributes["beta2"]], None, dtype),
-        }
+def _clip_own(pairs):
+    """Clip by `ParamAttr`'s gradient_clip; a rule that several parameters share sees them all."""
+    rules = {}
+    for i, (p, _) in enumerate(pairs):
+        rule = getattr(p, "gradient_clip", None)
+        if rule is not None:
+            key = getattr(rule, "group_name", None) or id(rule)
+            rules.setdefault(key, (rule, []))[1].append(i)
+    for rule, places in rules.values():
+        for i, pair in zip(places, rule.clip([pairs[i] for i in places]), strict=True):
+            pairs[i] = pair
 
 
 @no_grad
-def _zeros(parameter):
-    return ops.fill_any_like(parameter.detach(), value=0.0)
-
-
-SGDOptimizer = SGD
-MomentumOptimizer = Momentum
-AdamOptimizer = Adam
+def _filled(parameter, value):
+    return ops.fill_any_like(parameter.detach(), value=value)

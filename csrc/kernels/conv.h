@@ -1,0 +1,146 @@
+// Convolution of plain arrays as products of matrices: one image at a time, its patches as a matrix
+// [channels / groups * taps, pixels], times the filter as a matrix.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/elementwise.h"
+#include "kernels/gemm.h"
+#include "kernels/im2col.h"
+#include "tensor/scratch.h"
+
+namespace dygraph::kernels {
+
+struct ConvShape {
+  Im2ColShape patch;                                    // of one group
+  int64_t n = 0, groups = 1, out_c = 0;                 // out_c: of one group
+  int64_t in_size = 0, out_size = 0;                    // of one group of an image
+  int64_t taps = 0, planes = 0, plane = 0, pixels = 0;  // outputs: planes of `plane` pixels
+  bool direct = false;                                  // a 1x1 window is its own patch matrix
+
+  // Sets what follows from patch, n, groups and out_c.
+  void Complete() {
+    in_size = patch.channels * patch.depth * patch.height * patch.width;
+    planes = patch.OutDepth();
+    plane = patch.OutHeight() * patch.OutWidth();
+    pixels = planes * plane;
+    out_size = out_c * pixels;
+    taps = patch.channels * patch.Taps();
+    direct = pixels == patch.depth * patch.height * patch.width && patch.Taps() == 1 &&
+             patch.front == 0 && patch.top == 0 && patch.left == 0;
+  }
+  int64_t Work() const { return out_size * taps; }
+  int64_t ColSize() const { return direct ? 0 : taps * plane; }
+  // Calls body(first output pixel, pixels, plane) for each product.
+  template <class Body>
+  void ForPlanes(const Body& body) const {
+    if (direct) return body(int64_t{0}, pixels, int64_t{0});
+    for (int64_t d = 0; d < planes; ++d) body(d * plane, plane, d);
+  }
+};
+
+namespace detail {
+
+// Images in parallel, each with a matrix of its own; one image alone leaves the threads to the
+// product.
+template <class T, class Body>
+void ForImages(const ConvShape& p, const Body& body) {
+  ParallelRows(p.n, p.groups * p.Work(), [&](int64_t begin, int64_t end) {
+    Scratch col(CPUPlace(), static_cast<size_t>(p.ColSize()) * sizeof(T));
+    for (int64_t i = begin; i < end; ++i) body(i, col.as<T>());
+  });
+}
+
+}  // namespace detail
+
+// y = conv(x, filter) + bias + residual; these two may be null.
+template <class T>
+void ConvForward(const T* x, const T* filter, const T* bias, const T* residual, const ConvShape& p,
+                 T* y) {
+  detail::ForImages<T>(p, [&](int64_t i, T* col) {
+    for (int64_t g = 0; g < p.groups; ++g) {
+      const T* from = x + (i * p.groups + g) * p.in_size;
+      T* to = y + (i * p.groups + g) * p.out_size;
+      if (residual) {
+        std::copy_n(residual + (to - y), p.out_size, to);
+      } else if (bias) {
+        std::fill_n(to, p.out_size, T(0));
+      }
+      if (bias) {
+        for (int64_t o = 0; o < p.out_c; ++o) {
+          T b = bias[g * p.out_c + o];
+          for (int64_t k = 0; k < p.pixels; ++k) to[o * p.pixels + k] += b;
+        }
+      }
+      p.ForPlanes([&](int64_t at, int64_t count, int64_t d) {
+        if (!p.direct) Im2Col(from, p.patch, col, d);
+        Gemm<T>(false, false, p.out_c, count, p.taps, T(1), filter + g * p.out_c * p.taps, p.taps,
+                p.direct ? from : col, count, T(bias || residual), to + at, p.pixels);
+      });
+    }
+  });
+}
+
+template <class T>
+void ConvBackwardInput(const T* dy, const T* filter, const ConvShape& p, T* dx) {
+  detail::ForImages<T>(p, [&](int64_t i, T* col) {
+    for (int64_t g = 0; g < p.groups; ++g) {
+      T* to = dx + (i * p.groups + g) * p.in_size;
+      const T* from = dy + (i * p.groups + g) * p.out_size;
+      p.ForPlanes([&](int64_t at, int64_t count, int64_t d) {
+        Gemm<T>(true, false, p.taps, count, p.out_c, T(1), filter + g * p.out_c * p.taps, p.taps,
+                from + at, p.pixels, T(0), p.direct ? to : col, count);
+        if (!p.direct) Col2Im(col, p.patch, to, d);
+      });
+    }
+  });
+}
+
+// Images are added within pieces and pieces in order; how many there are follows from the shape
+// alone.
+template <class T>
+void ConvBackwardFilter(const T* x, const T* dy, const ConvShape& p, T* dw) {
+  constexpr int64_t kMostPieces = 8, kMostBytes = 16 << 20;
+  int64_t size = p.groups * p.out_c * p.taps, bytes = size * static_cast<int64_t>(sizeof(T));
+  int64_t pieces =
+      std::max<int64_t>(std::min({kMostPieces, p.n, kMostBytes / std::max<int64_t>(bytes, 1)}), 1);
+  Scratch partial(CPUPlace(), static_cast<size_t>((pieces - 1) * bytes));
+  ParallelBlocks(pieces, [&](int64_t piece) {
+    T* to = piece == 0 ? dw : partial.as<T>() + (piece - 1) * size;
+    Scratch col(CPUPlace(), static_cast<size_t>(p.ColSize()) * sizeof(T));
+    int64_t first = p.n * piece / pieces, last = p.n * (piece + 1) / pieces;
+    for (int64_t i = first; i < last; ++i) {
+      for (int64_t g = 0; g < p.groups; ++g) {
+        const T* from = x + (i * p.groups + g) * p.in_size;
+        const T* top = dy + (i * p.groups + g) * p.out_size;
+        p.ForPlanes([&](int64_t at, int64_t count, int64_t d) {
+          if (!p.direct) Im2Col(from, p.patch, col.as<T>(), d);
+          Gemm<T>(false, true, p.out_c, p.taps, count, T(1), top + at, p.pixels,
+                  p.direct ? from : col.as<T>(), count, T(i > first || at > 0),
+                  to + g * p.out_c * p.taps, p.taps);
+        });
+      }
+    }
+    if (first == last) std::fill_n(to, size, T(0));
+  });
+  for (int64_t piece = 1; piece < pieces; ++piece) {
+    Zip(static_cast<const T*>(dw), partial.as<T>() + (piece - 1) * size, dw, size,
+        [](T a, T b) { return a + b; });
+  }
+}
+
+// db[c] = sum over images and pixels of dy.
+template <class T>
+void ConvBackwardBias(const T* dy, int64_t n, int64_t channels, int64_t pixels, T* db) {
+  for (int64_t c = 0; c < channels; ++c) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const T* plane = dy + (i * channels + c) * pixels;
+      for (int64_t k = 0; k < pixels; ++k) sum += static_cast<double>(plane[k]);
+    }
+    db[c] = static_cast<T>(sum);
+  }
+}
+
+}  // namespace dygraph::kernels

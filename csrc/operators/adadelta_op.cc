@@ -1,0 +1,70 @@
+#include "operators/optimizer.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kParam = 0, kGrad = 1, kAvgSquaredGrad = 2, kAvgSquaredUpdate = 3;
+constexpr int kParamOut = 0, kAvgSquaredGradOut = 1, kAvgSquaredUpdateOut = 2;
+
+struct AdadeltaAttrs {
+  float rho = 0.95f;
+  float epsilon = 1e-6f;
+};
+
+void InferShape(InferContext& ctx) {
+  optimizer::InferStep(ctx, kParam, kGrad,
+                       {{kParam, kParamOut},
+                        {kAvgSquaredGrad, kAvgSquaredGradOut},
+                        {kAvgSquaredUpdate, kAvgSquaredUpdateOut}},
+                       {});
+}
+
+void DefineAdadelta(OpDef& op) {
+  op.Comment(
+        "AvgSquaredGradOut = rho * AvgSquaredGrad + (1 - rho) * Grad^2; update = "
+        "-sqrt((AvgSquaredUpdate + epsilon) / (AvgSquaredGradOut + epsilon)) * Grad; "
+        "AvgSquaredUpdateOut = rho * AvgSquaredUpdate + (1 - rho) * update^2; ParamOut = Param + "
+        "update (Zeiler, 2012). There is no learning rate.")
+      .Input(kParam, "Param", "any shape")
+      .Input(kGrad, "Grad", "shape and type of Param")
+      .Input(kAvgSquaredGrad, "AvgSquaredGrad", "shape and type of Param")
+      .Input(kAvgSquaredUpdate, "AvgSquaredUpdate", "shape and type of Param")
+      .Output(kParamOut, "ParamOut", "shape of Param")
+      .Output(kAvgSquaredGradOut, "AvgSquaredGradOut", "shape of Param")
+      .Output(kAvgSquaredUpdateOut, "AvgSquaredUpdateOut", "shape of Param")
+      .Attr(&AdadeltaAttrs::rho, "rho", "how much of the means stays", Between(0, 1))
+      .Attr(&AdadeltaAttrs::epsilon, "epsilon", "keeps the quotient finite", AtLeast(0))
+      .Shape(InferShape)
+      .MixedDTypes()
+      .InPlace(kParam, kParamOut)
+      .InPlace(kAvgSquaredGrad, kAvgSquaredGradOut)
+      .InPlace(kAvgSquaredUpdate, kAvgSquaredUpdateOut)
+      .NoGrad();
+}
+
+template <class T>
+struct AdadeltaKernel {
+  static void Compute(KernelContext& ctx) {
+    const AdadeltaAttrs& a = ctx.attrs<AdadeltaAttrs>();
+    T rho = a.rho, eps = a.epsilon;
+    const T* p = ctx.In(kParam).data<T>();
+    const T* s = ctx.In(kAvgSquaredGrad).data<T>();
+    const T* u = ctx.In(kAvgSquaredUpdate).data<T>();
+    T* p_out = ctx.Out(kParamOut).mutable_data<T>();
+    T* s_out = ctx.Out(kAvgSquaredGradOut).mutable_data<T>();
+    T* u_out = ctx.Out(kAvgSquaredUpdateOut).mutable_data<T>();
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+      T mean = rho * s[i] + (1 - rho) * g * g;
+      T update = -std::sqrt((u[i] + eps) / (mean + eps)) * g;
+      s_out[i] = mean;
+      u_out[i] = rho * u[i] + (1 - rho) * update * update;
+      p_out[i] = p[i] + update;
+    });
+  }
+};
+
+REGISTER_OPERATOR(adadelta, DefineAdadelta);
+REGISTER_CPU_KERNEL(adadelta, AdadeltaKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,87 @@
+#include <cmath>
+
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kY = 1, kOut = 0, kXNorm = 1, kYNorm = 2;
+
+void InferShape(InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
+  bool fits = x.rank() == 2 && y.rank() == 2 && (x[1] == y[1] || !BothKnown(x[1], y[1])) &&
+              (x[0] == y[0] || y[0] == 1 || !BothKnown(x[0], y[0]));
+  ENFORCE(fits, InvalidArgument,
+          "X and Y must be matrices of equally long rows, Y of as many as X or of one, got X ", x,
+          " and Y ", y);
+  ctx.SetOutput(kOut, {x[0], 1});
+  ctx.SetOutput(kXNorm, {x[0], 1});
+  ctx.SetOutput(kYNorm, {y[0], 1});
+}
+
+// X@GRAD = Out@GRAD (Y / (XNorm YNorm) - Out X / XNorm^2) + XNorm@GRAD X / XNorm, Y@GRAD likewise,
+// summed over the rows where Y has one.
+void Gradient(GradBuilder& g) {
+  RecipeRef x = g.Input(kX), y = g.Input(kY), xn = g.Output(kXNorm), yn = g.Output(kYNorm);
+  auto times = [&g](RecipeRef a, RecipeRef b) { return g.Apply("elementwise_mul", {a, b}); };
+  auto over = [&g](RecipeRef a, RecipeRef b) { return g.Apply("elementwise_div", {a, b}); };
+  auto minus = [&g](RecipeRef a, RecipeRef b) { return g.Apply("elementwise_sub", {a, b}); };
+  RecipeRef factor = over(g.OutputGrad(kOut), times(xn, yn));
+  RecipeRef turned = times(g.OutputGrad(kOut), g.Output(kOut));
+  RecipeRef a = minus(times(factor, y), times(over(turned, times(xn, xn)), x));
+  RecipeRef b = times(over(x, xn), g.OutputGrad(kXNorm));
+  g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kX)});
+  RecipeRef negative = minus(times(over(turned, times(yn, yn)), y), times(factor, x));
+  RecipeRef c = g.Temp(), d = times(over(y, yn), g.OutputGrad(kYNorm));
+  g.Call("elementwise_sub_grad", {g.InputShape(kX), g.InputShape(kY), negative}, {{}, c});
+  g.Call("sum", {RecipeSlot({c, d})}, {g.InputGrad(kY)});
+}
+
+void DefineCosSim(OpDef& op) {
+  op.Comment("Out = X Y / (|X| |Y|) for each row; a Y of one row goes with all rows of X.")
+      .Input(kX, "X", "[rows, n]")
+      .Input(kY, "Y", "[rows, n] or [1, n]")
+      .Output(kOut, "Out", "[rows, 1]")
+      .Output(kXNorm, "XNorm", "lengths of the rows of X", kIntermediate)
+      .Output(kYNorm, "YNorm", "lengths of the rows of Y", kIntermediate)
+      .Shape(InferShape)
+      .ShareLoD(kX)
+      .Grad(Gradient);
+}
+
+template <class T>
+void Lengths(const Tensor& x, T* to) {
+  int64_t n = x.dim(1);
+  const T* from = x.data<T>();
+  for (int64_t r = 0; r < x.dim(0); ++r) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(from[r * n + i]) * from[r * n + i];
+    to[r] = static_cast<T>(std::sqrt(sum));
+  }
+}
+
+template <class T>
+struct CosSimKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
+    int64_t n = x.dim(1);
+    bool one = y.dim(0) == 1;
+    T *xn = ctx.Out(kXNorm).mutable_data<T>(), *yn = ctx.Out(kYNorm).mutable_data<T>();
+    Lengths(x, xn);
+    Lengths(y, yn);
+    const T *a = x.data<T>(), *b = y.data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    for (int64_t r = 0; r < x.dim(0); ++r) {
+      const T *u = a + r * n, *v = b + (one ? 0 : r * n);
+      double sum = 0;
+      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(u[i]) * v[i];
+      to[r] = static_cast<T>(sum / (static_cast<double>(xn[r]) * yn[one ? 0 : r]));
+    }
+  }
+};
+
+REGISTER_OPERATOR(cos_sim, DefineCosSim);
+REGISTER_CPU_KERNEL(cos_sim, CosSimKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

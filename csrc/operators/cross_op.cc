@@ -1,0 +1,71 @@
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kY = 1, kOut = 0;
+constexpr int32_t kFirst = 9;  // Fluid's word for: the first axis of three elements
+
+struct CrossAttrs {
+  int32_t dim = kFirst;
+};
+
+int AxisOf(const Dims& x, int32_t dim) {
+  int axis = 0;
+  if (dim != kFirst) {
+    axis = NormalizeAxis(dim, x.rank(), "dim");
+  } else {
+    while (axis < x.rank() && x[axis] != 3) ++axis;
+  }
+  ENFORCE(axis < x.rank() && (x[axis] == 3 || x[axis] < 0), InvalidArgument,
+          "X must have three elements along dim, got shape ", x, " and dim ", dim);
+  return axis;
+}
+
+void DefineCross(OpDef& op) {
+  op.Comment("Out = X x Y, the vector product along an axis of three elements.")
+      .Input(kX, "X", "any shape with such an axis")
+      .Input(kY, "Y", "shape of X")
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&CrossAttrs::dim, "dim", "the axis; 9: the first one of three elements")
+      .Shape([](InferContext& ctx) {
+        const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
+        ENFORCE(x == y || x.HasUnknown() || y.HasUnknown(), InvalidArgument,
+                "X and Y must have one shape, got ", x, " and ", y);
+        AxisOf(x, ctx.attrs<CrossAttrs>().dim);
+        ctx.SetOutput(kOut, x);
+      })
+      .Grad([](GradBuilder& g) {
+        g.Call("cross", {g.Input(kY), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        g.Call("cross", {g.OutputGrad(kOut), g.Input(kX)}, {g.InputGrad(kY)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct CrossKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    int axis = AxisOf(x.dims(), ctx.attrs<CrossAttrs>().dim);
+    int64_t outer = Numel(x.dims(), 0, axis), n = Numel(x.dims(), axis + 1, x.rank());
+    const T *a = x.data<T>(), *b = ctx.In(kY).data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    kernels::ParallelRows(outer, 9 * n, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T *u = a + r * 3 * n, *v = b + r * 3 * n;
+        T* w = to + r * 3 * n;
+        for (int64_t i = 0; i < n; ++i) {
+          w[i] = u[n + i] * v[2 * n + i] - u[2 * n + i] * v[n + i];
+          w[n + i] = u[2 * n + i] * v[i] - u[i] * v[2 * n + i];
+          w[2 * n + i] = u[i] * v[n + i] - u[n + i] * v[i];
+        }
+      }
+    });
+  }
+};
+
+REGISTER_OPERATOR(cross, DefineCross);
+REGISTER_CPU_KERNEL(cross, CrossKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,51 @@
+#include <cstring>
+
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kOut = 0;
+
+struct EyeAttrs {
+  DType dtype = DType::kFloat32;
+  int64_t num_rows = 0;
+  int64_t num_columns = -1;
+};
+
+void InferShape(InferContext& ctx) {
+  const EyeAttrs& a = ctx.attrs<EyeAttrs>();
+  ENFORCE(a.num_rows >= 0 && a.num_columns >= -1, InvalidArgument,
+          "num_rows must be at least 0 and num_columns at least -1, got ", a.num_rows, " and ",
+          a.num_columns);
+  ctx.SetOutput(kOut, {a.num_rows, a.num_columns < 0 ? a.num_rows : a.num_columns}, a.dtype);
+}
+
+void DefineEye(OpDef& op) {
+  op.Comment("Out = 1 on the main diagonal, 0 elsewhere.")
+      .Output(kOut, "Out", "[num_rows, num_columns]")
+      .Attr(&EyeAttrs::dtype, "dtype", "element type of Out")
+      .Attr(&EyeAttrs::num_rows, "num_rows", "how many rows")
+      .Attr(&EyeAttrs::num_columns, "num_columns", "how many columns; -1: as many as rows")
+      .Shape(InferShape)
+      .KernelDType([](const Call& call) { return static_cast<const EyeAttrs*>(call.attrs)->dtype; })
+      .NoGrad();
+}
+
+template <class T>
+struct EyeKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kOut);
+    T* to = out.mutable_data<T>();
+    if (out.numel() > 0) std::memset(to, 0, out.bytes());
+    int64_t columns = out.dim(1), n = std::min(out.dim(0), columns);
+    for (int64_t i = 0; i < n; ++i) to[i * (columns + 1)] = T(1);
+  }
+};
+
+REGISTER_OPERATOR(eye, DefineEye);
+REGISTER_CPU_KERNEL(eye, EyeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,69 @@
+#include "operators/optimizer.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3;
+constexpr int kParamOut = 0, kVelocityOut = 1;
+
+struct LarsMomentumAttrs {
+  float mu = 0.0f;
+  float lars_coeff = 0.001f;
+  float lars_weight_decay = 0.0005f;
+};
+
+void InferShape(InferContext& ctx) {
+  optimizer::InferStep(ctx, kParam, kGrad, {{kParam, kParamOut}, {kVelocity, kVelocityOut}},
+                       {kLearningRate});
+}
+
+void DefineLarsMomentum(OpDef& op) {
+  op.Comment(
+        "rate = LearningRate * lars_coeff * |Param| / (|Grad| + lars_weight_decay * |Param|), or "
+        "LearningRate where a norm or lars_weight_decay is 0; VelocityOut = mu * Velocity + rate * "
+        "(Grad + lars_weight_decay * Param); ParamOut = Param - VelocityOut (You and others, "
+        "2017).")
+      .Input(kParam, "Param", "any shape")
+      .Input(kGrad, "Grad", "shape and type of Param")
+      .Input(kVelocity, "Velocity", "shape and type of Param")
+      .Input(kLearningRate, "LearningRate", "[1] or []")
+      .Output(kParamOut, "ParamOut", "shape of Param")
+      .Output(kVelocityOut, "VelocityOut", "shape of Param")
+      .Attr(&LarsMomentumAttrs::mu, "mu", "how much of the velocity stays")
+      .Attr(&LarsMomentumAttrs::lars_coeff, "lars_coeff", "trust in a layer's own rate", AtLeast(0))
+      .Attr(&LarsMomentumAttrs::lars_weight_decay, "lars_weight_decay", "strength of the decay",
+            AtLeast(0))
+      .Shape(InferShape)
+      .MixedDTypes()
+      .InPlace(kParam, kParamOut)
+      .InPlace(kVelocity, kVelocityOut)
+      .NoGrad();
+}
+
+template <class T>
+struct LarsMomentumKernel {
+  static void Compute(KernelContext& ctx) {
+    const LarsMomentumAttrs& a = ctx.attrs<LarsMomentumAttrs>();
+    int64_t n = ctx.In(kParam).numel();
+    const T* p = ctx.In(kParam).data<T>();
+    const T* v = ctx.In(kVelocity).data<T>();
+    double size = optimizer::Norm(p, n), slope = optimizer::Norm(ctx.In(kGrad).data<T>(), n);
+    double own = Item(ctx.In(kLearningRate));
+    if (a.lars_weight_decay > 0 && size > 0 && slope > 0)
+      own *= a.lars_coeff * size / (slope + a.lars_weight_decay * size);
+    T rate = static_cast<T>(own), mu = a.mu, decay = a.lars_weight_decay;
+    T* p_out = ctx.Out(kParamOut).mutable_data<T>();
+    T* v_out = ctx.Out(kVelocityOut).mutable_data<T>();
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+      T velocity = mu * v[i] + rate * (g + decay * p[i]);
+      v_out[i] = velocity;
+      p_out[i] = p[i] - velocity;
+    });
+  }
+};
+
+REGISTER_OPERATOR(lars_momentum, DefineLarsMomentum);
+REGISTER_CPU_KERNEL(lars_momentum, LarsMomentumKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

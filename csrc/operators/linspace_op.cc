@@ -1,0 +1,50 @@
+#include "operators/arguments.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kStart = 0, kStop = 1, kNum = 2, kOut = 0;
+
+void InferShape(InferContext& ctx) {
+  for (int slot : {kStart, kStop, kNum}) {
+    const Dims& d = ctx.dims(slot);
+    ENFORCE(d.HasUnknown() || Numel(d) == 1, InvalidArgument,
+            "Start, Stop and Num must have one element each, got shape ", d);
+  }
+  const Tensor& num = ctx.value(kNum).tensor();
+  int64_t count = num.has_data() ? Integers(num, "Num")[0] : -1;
+  ENFORCE(count > 0 || !num.has_data(), InvalidArgument, "Num must be at least 1, got ", count);
+  ENFORCE(ctx.dtype(kStop) == ctx.dtype(kStart), Type, "Start and Stop must have one type, got ",
+          ctx.dtype(kStart), " and ", ctx.dtype(kStop));
+  ctx.SetOutput(kOut, {count});
+}
+
+void DefineLinspace(OpDef& op) {
+  op.Comment("Out = Num numbers from Start to Stop, both of them included, at equal distances.")
+      .Input(kStart, "Start", "one number")
+      .Input(kStop, "Stop", "one number")
+      .Input(kNum, "Num", "one integer, at least 1")
+      .Output(kOut, "Out", "[Num]")
+      .Shape(InferShape)
+      .MixedDTypes()
+      .NoGrad();
+}
+
+template <class T>
+struct LinspaceKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kOut);
+    double start = ctx.In(kStart).data<T>()[0], stop = ctx.In(kStop).data<T>()[0];
+    T* to = out.mutable_data<T>();
+    int64_t n = out.numel();
+    double step = n > 1 ? (stop - start) / static_cast<double>(n - 1) : 0;
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(start + step * static_cast<double>(i));
+    if (n > 1) to[n - 1] = static_cast<T>(stop);
+  }
+};
+
+REGISTER_OPERATOR(linspace, DefineLinspace);
+REGISTER_CPU_KERNEL(linspace, LinspaceKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,159 @@
+// What matmul, matmul_v2 and bmm share: products of stacks of matrices and their gradients.
+#pragma once
+
+#include "kernels/elementwise.h"
+#include "kernels/matmul.h"
+#include "op/op_registry.h"
+
+namespace dygraph::matmul {
+
+// A product of two stacks of matrices: out[i] [m, n] = op(x[...]) [m, k] * op(y[...]) [k, n].
+struct Product {
+  int64_t m, n, k;
+  bool trans_x, trans_y;  // 1-D operands are never transposed
+  Dims batch, x_batch, y_batch;
+  int64_t ldx() const { return trans_x ? m : k; }
+  int64_t ldy() const { return trans_y ? k : n; }
+};
+
+inline Product Describe(const Dims& x, const Dims& y, bool trans_x, bool trans_y) {
+  ENFORCE(x.rank() > 0 && y.rank() > 0, InvalidArgument,
+          "X and Y must have at least one axis, got X ", x, " and Y ", y);
+  Product p;
+  p.trans_x = trans_x && x.rank() > 1;
+  p.trans_y = trans_y && y.rank() > 1;
+  int64_t kx, ky;
+  if (x.rank() == 1) {
+    p.m = 1;
+    kx = x[0];
+  } else {
+    p.m = x[x.rank() - (p.trans_x ? 1 : 2)];
+    kx = x[x.rank() - (p.trans_x ? 2 : 1)];
+    p.x_batch.Append(x.begin(), x.end() - 2);
+  }
+  if (y.rank() == 1) {
+    p.n = 1;
+    ky = y[0];
+  } else {
+    p.n = y[y.rank() - (p.trans_y ? 2 : 1)];
+    ky = y[y.rank() - (p.trans_y ? 1 : 2)];
+    p.y_batch.Append(y.begin(), y.end() - 2);
+  }
+  ENFORCE(kx == ky || !BothKnown(kx, ky), InvalidArgument, "the inner sizes of X ", x, " and Y ", y,
+          " must be equal, got ", kx, " and ", ky);
+  p.k = kx < 0 ? ky : kx;
+  if (!p.x_batch.empty() || !p.y_batch.empty()) p.batch = BroadcastDims(p.x_batch, p.y_batch);
+  return p;
+}
+
+// Calls f(i, matrix of x, matrix of y) for every matrix of the result.
+template <class F>
+void ForEachMatrix(const Product& p, F f) {
+  int64_t count = Numel(p.batch);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, xi = 0, yi = 0, x_stride = 1, y_stride = 1;
+    for (int d = p.batch.rank() - 1; d >= 0; --d) {
+      int64_t at = rest % p.batch[d];
+      rest /= p.batch[d];
+      int xd = d - (p.batch.rank() - p.x_batch.rank()),
+          yd = d - (p.batch.rank() - p.y_batch.rank());
+      if (xd >= 0) {
+        if (p.x_batch[xd] != 1) xi += at * x_stride;
+        x_stride *= p.x_batch[xd];
+      }
+      if (yd >= 0) {
+        if (p.y_batch[yd] != 1) yi += at * y_stride;
+        y_stride *= p.y_batch[yd];
+      }
+    }
+    f(i, xi, yi);
+  }
+}
+
+template <class T>
+void Multiply(const Product& p, T alpha, const T* xd, const T* yd, T* od) {
+  int64_t count = Numel(p.batch);
+  if (count * p.m * p.n == 0) return;
+  // one matrix on the right: the stack on the left is one tall matrix
+  if (p.y_batch.empty() && !p.trans_x) {
+    return kernels::MatMul<T>(false, p.trans_y, count * p.m, p.n, p.k, alpha, xd, p.k, yd, p.ldy(),
+                              T(0), od, p.n);
+  }
+  ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
+    kernels::MatMul<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd + xi * p.m * p.k, p.ldx(),
+                       yd + yi * p.k * p.n, p.ldy(), T(0), od + i * p.m * p.n, p.n);
+  });
+}
+
+// The gradients that are asked for, from that of the product; x is read for that of y and the
+// reverse.
+template <class T>
+void MultiplyGrad(Product p, T alpha, const Tensor& x, const Tensor& y, const T* g, Tensor* x_grad,
+                  Tensor* y_grad) {
+  bool one_right = p.y_batch.empty() && !p.trans_x;
+  if (one_right) {
+    p.m *= Numel(p.batch);
+    p.batch.clear();
+    p.x_batch.clear();
+  }
+  if (Tensor* out = x_grad) {
+    const T* yd = y.data<T>();
+    T* to = out->mutable_data<T>();
+    bool added = Numel(p.x_batch) != Numel(p.batch) || p.m * p.n * p.k == 0;
+    if (added) kernels::Fill(to, out->numel(), T(0));
+    ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
+      const T *gi = g + i * p.m * p.n, *b = yd + yi * p.k * p.n;
+      T* a = to + xi * p.m * p.k;
+      if (p.trans_x) {
+        kernels::MatMul<T>(p.trans_y, true, p.k, p.m, p.n, alpha, b, p.ldy(), gi, p.n, T(added), a,
+                           p.m);
+      } else {
+        kernels::MatMul<T>(false, !p.trans_y, p.m, p.k, p.n, alpha, gi, p.n, b, p.ldy(), T(added),
+                           a, p.k);
+      }
+    });
+  }
+  if (Tensor* out = y_grad) {
+    const T* xd = x.data<T>();
+    T* to = out->mutable_data<T>();
+    bool added = Numel(p.y_batch) != Numel(p.batch) || p.m * p.n * p.k == 0;
+    if (added) kernels::Fill(to, out->numel(), T(0));
+    ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
+      const T *gi = g + i * p.m * p.n, *a = xd + xi * p.m * p.k;
+      T* b = to + yi * p.k * p.n;
+      if (p.trans_y) {
+        kernels::MatMul<T>(true, p.trans_x, p.n, p.k, p.m, alpha, gi, p.n, a, p.ldx(), T(added), b,
+                           p.k);
+      } else {
+        kernels::MatMul<T>(!p.trans_x, false, p.k, p.n, p.m, alpha, a, p.ldx(), gi, p.n, T(added),
+                           b, p.n);
+      }
+    });
+  }
+}
+
+inline void InferGradShape(InferContext& ctx) {
+  ctx.SetOutput(0, ctx.dims(0), ctx.dtype(0));
+  ctx.SetOutput(1, ctx.dims(1), ctx.dtype(1));
+}
+
+// Recipes of an operator Out = f(X, Y) linear in either, and of its gradient operator, whose slots
+// are X, Y, Out@GRAD and X@GRAD, Y@GRAD.
+inline void BilinearGrad(GradBuilder& g, const char* grad_type) {
+  g.Call(grad_type,
+         {g.Wants(1) ? g.Input(0) : g.InputShape(0), g.Wants(0) ? g.Input(1) : g.InputShape(1),
+          g.OutputGrad(0)},
+         {g.InputGrad(0), g.InputGrad(1)})
+      .SameAttrs();
+}
+inline void BilinearGradGrad(GradBuilder& g, const char* type, const char* grad_type) {
+  RecipeRef ddx = g.OutputGrad(0), ddy = g.OutputGrad(1);
+  RecipeRef a = g.Temp(), b = g.Temp();
+  g.Call(type, {ddx, g.Input(1)}, {a}).SameAttrs();
+  g.Call(type, {g.Input(0), ddy}, {b}).SameAttrs();
+  g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(2)});
+  g.Call(grad_type, {g.InputShape(0), ddy, g.Input(2)}, {g.InputGrad(0), {}}).SameAttrs();
+  g.Call(grad_type, {ddx, g.InputShape(1), g.Input(2)}, {{}, g.InputGrad(1)}).SameAttrs();
+}
+
+}  // namespace dygraph::matmul

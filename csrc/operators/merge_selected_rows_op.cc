@@ -1,0 +1,29 @@
+#include "operators/selected_rows.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+void InferVarType(InferContext& ctx) { selected_rows::SetLike(ctx, kX, kOut); }
+
+void DefineMergeSelectedRows(OpDef& op) {
+  op.Comment(
+        "Out has each row number of X once, ascending; the values of repeated ones are added in "
+        "the order they stand in X.")
+      .Input(kX, "X", "selected rows", kRows)
+      .Output(kOut, "Out", "selected rows of the height of X")
+      .VarType(InferVarType)
+      .NoGrad();
+}
+
+template <class T>
+struct MergeSelectedRowsKernel {
+  static void Compute(KernelContext& ctx) { ctx.OutValue(kOut).SetRows(ctx.InRows(kX).Merged()); }
+};
+
+REGISTER_OPERATOR(merge_selected_rows, DefineMergeSelectedRows);
+REGISTER_CPU_KERNEL(merge_selected_rows, MergeSelectedRowsKernel, float, double, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,75 @@
+#include <cmath>
+
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kNorm = 0, kOut = 1;
+
+struct NormAttrs {
+  int32_t axis = -1;
+  float epsilon = 1.0e-10f;
+};
+
+void DefineNorm(OpDef& op) {
+  op.Comment("Out = X / Norm, Norm = the root of epsilon + the sum of X^2 along an axis.")
+      .Input(kX, "X", "any shape")
+      .Output(kNorm, "Norm", "shape of X with 1 along the axis", kIntermediate)
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&NormAttrs::axis, "axis", "the axis; negative ones count from the end")
+      .Attr(&NormAttrs::epsilon, "epsilon", "keeps the root from 0", AtLeast(0))
+      .Shape([](InferContext& ctx) {
+        Dims norm = ctx.dims(kX);
+        int axis = NormalizeAxis(ctx.attrs<NormAttrs>().axis, norm.rank());
+        ctx.SetOutput(kOut, norm);
+        if (!norm.empty()) norm[axis] = 1;
+        ctx.SetOutput(kNorm, norm);
+      })
+      .Grad([](GradBuilder& g) {
+        // X@GRAD = (Out@GRAD - Out sum(Out@GRAD Out)) / Norm + Norm@GRAD Out
+        RecipeRef incoming = g.OutputGrad(kOut), out = g.Output(kOut), along = g.Temp();
+        g.Call("reduce_sum", {g.Apply("elementwise_mul", {incoming, out})}, {along})
+            .Attr("dim", std::vector<int32_t>{g.attrs<NormAttrs>().axis})
+            .Attr("keep_dim", true);
+        RecipeRef across =
+            g.Apply("elementwise_sub", {incoming, g.Apply("elementwise_mul", {out, along})});
+        RecipeRef a = g.Apply("elementwise_div", {across, g.Output(kNorm)});
+        RecipeRef b = g.Apply("elementwise_mul", {out, g.OutputGrad(kNorm)});
+        g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kX)});
+      });
+}
+
+template <class T>
+struct NormKernel {
+  static void Compute(KernelContext& ctx) {
+    const NormAttrs& a = ctx.attrs<NormAttrs>();
+    const Tensor& x = ctx.In(kX);
+    int axis = NormalizeAxis(a.axis, x.rank());
+    int64_t n = x.rank() == 0 ? 1 : x.dim(axis),
+            inner = Numel(x.dims(), std::min(axis + 1, x.rank()), x.rank());
+    Tensor& norm = ctx.Out(kNorm);
+    const T* from = x.data<T>();
+    T *to = ctx.Out(kOut).mutable_data<T>(), *roots = norm.mutable_data<T>();
+    double epsilon = a.epsilon;
+    kernels::ParallelRows(norm.numel(), n * 4, [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        int64_t first = r / inner * n * inner + r % inner;
+        double sum = epsilon;
+        for (int64_t i = 0; i < n; ++i) {
+          double v = from[first + i * inner];
+          sum += v * v;
+        }
+        roots[r] = static_cast<T>(std::sqrt(sum));
+        for (int64_t i = 0; i < n; ++i) to[first + i * inner] = from[first + i * inner] / roots[r];
+      }
+    });
+  }
+};
+
+REGISTER_OPERATOR(norm, DefineNorm);
+REGISTER_CPU_KERNEL(norm, NormKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,93 @@
+#include <cstring>
+
+#include "operators/arguments.h"
+
+// one_hot, whose X ends in an axis of 1, and one_hot_v2, which adds the axis of the classes.
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kDepthTensor = 1, kOut = 0;
+
+struct OneHotAttrs {
+  int32_t depth = -1;
+  DType dtype = DType::kFloat32;
+  bool allow_out_of_range = false;
+};
+
+// The number of classes, -1 while a program is built and only a tensor will say.
+int64_t DepthOf(const Call& call) {
+  const OneHotAttrs& a = *static_cast<const OneHotAttrs*>(call.attrs);
+  IntList depth = ReadIntList(call, kDepthTensor, -1, std::vector<int32_t>{a.depth});
+  ENFORCE(depth.values.size() == 1, InvalidArgument, "depth_tensor must hold one integer, got ",
+          depth.values.size());
+  if (!depth.known) return -1;
+  ENFORCE(depth.values[0] > 0, InvalidArgument, "depth must be at least 1, got ", depth.values[0]);
+  return depth.values[0];
+}
+
+template <bool kNewAxis>
+void InferShape(InferContext& ctx) {
+  Dims out = ctx.dims(kX);
+  if (kNewAxis) {
+    out.push_back(1);
+  } else {
+    ENFORCE(!out.empty() && (out.back() == 1 || out.back() < 0), InvalidArgument,
+            "the last axis of X must have one element, got shape ", out);
+  }
+  out.back() = DepthOf(ctx.call());
+  ctx.SetOutput(kOut, out, ctx.attrs<OneHotAttrs>().dtype);
+}
+
+OpDef& Declare(OpDef& op, const char* x_help, const char* out_help) {
+  return op
+      .Comment(
+          "Out[..., c] = 1 where X is c, else 0. An X that is no class is an error, or all 0 "
+          "with allow_out_of_range.")
+      .Input(kX, "X", x_help)
+      .Input(kDepthTensor, "depth_tensor", "one integer, in place of depth", kDispensable)
+      .Output(kOut, "Out", out_help)
+      .Attr(&OneHotAttrs::depth, "depth", "the number of classes")
+      .Attr(&OneHotAttrs::dtype, "dtype", "element type of Out")
+      .Attr(&OneHotAttrs::allow_out_of_range, "allow_out_of_range",
+            "give zeros for numbers outside [0, depth)")
+      .MixedDTypes()
+      .ShareLoD(kX)
+      .NoGrad();
+}
+void DefineOneHot(OpDef& op) {
+  Declare(op, "[..., 1] class numbers, int32 or int64", "[..., depth]").Shape(InferShape<false>);
+}
+void DefineOneHotV2(OpDef& op) {
+  Declare(op, "class numbers, int32 or int64", "shape of X + [depth]").Shape(InferShape<true>);
+}
+
+template <class T>
+struct OneHotKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    Tensor& out = ctx.Out(kOut);
+    const T* ids = x.data<T>();
+    int64_t n = x.numel(), depth = out.dims().back();
+    bool lenient = ctx.attrs<OneHotAttrs>().allow_out_of_range;
+    for (int64_t i = 0; i < n && !lenient; ++i) {
+      ENFORCE(ids[i] >= 0 && ids[i] < depth, OutOfRange, "the numbers in X must lie in [0, ", depth,
+              "), the depth, got ", ids[i], " at position ", i);
+    }
+    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+    VisitDType(out.dtype(), [&](auto tag) {
+      using U = typename decltype(tag)::type;
+      U* to = out.mutable_data<U>();
+      for (int64_t i = 0; i < n; ++i) {
+        if (ids[i] >= 0 && ids[i] < depth) to[i * depth + ids[i]] = U(1);
+      }
+    });
+  }
+};
+
+REGISTER_OPERATOR(one_hot, DefineOneHot);
+REGISTER_CPU_KERNEL(one_hot, OneHotKernel, int32_t, int64_t);
+REGISTER_OPERATOR(one_hot_v2, DefineOneHotV2);
+REGISTER_CPU_KERNEL(one_hot_v2, OneHotKernel, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,33 @@
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kInput = 0, kOut = 0;
+
+void DefineShape(OpDef& op) {
+  op.Comment("Out = the sizes of Input's axes.")
+      .Input(kInput, "Input", "any shape")
+      .Output(kOut, "Out", "[rank of Input], int32")
+      .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, {ctx.rank(kInput)}, DType::kInt32); })
+      .NoGrad();
+}
+
+template <class>
+struct ShapeKernel {
+  static void Compute(KernelContext& ctx) {
+    const Dims& dims = ctx.InValue(kInput).dims();
+    int32_t* to = ctx.Out(kOut).mutable_data<int32_t>();
+    for (int64_t n : dims) {
+      ENFORCE(n <= INT32_MAX, OutOfRange, "the sizes of Input must fit into int32, got ", dims);
+    }
+    for (int64_t n : dims) *to++ = static_cast<int32_t>(n);
+  }
+};
+
+REGISTER_OPERATOR(shape, DefineShape);
+REGISTER_CPU_KERNEL(shape, ShapeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,28 @@
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kInput = 0, kOut = 0;
+
+void DefineSize(OpDef& op) {
+  op.Comment("Out = the number of Input's elements.")
+      .Input(kInput, "Input", "any shape")
+      .Output(kOut, "Out", "[], int64")
+      .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims(), DType::kInt64); })
+      .NoGrad();
+}
+
+template <class>
+struct SizeKernel {
+  static void Compute(KernelContext& ctx) {
+    ctx.Out(kOut).mutable_data<int64_t>()[0] = Numel(ctx.InValue(kInput).dims());
+  }
+};
+
+REGISTER_OPERATOR(size, DefineSize);
+REGISTER_CPU_KERNEL(size, SizeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
+                    bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph

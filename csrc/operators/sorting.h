@@ -1,0 +1,94 @@
+// What argsort and top_k_v2 share: lines along an axis, put in order. A NaN counts as greater than
+// all numbers; of equals the first comes first.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph::sorting {
+
+// Elements of an axis lie `inner` apart, lines side by side. A 0-d tensor is a line of one.
+struct Lines {
+  int64_t outer = 1, n = 1, inner = 1;
+  Lines(const Dims& x, int64_t axis) {
+    if (x.empty()) return;
+    int a = NormalizeAxis(axis, x.rank());
+    outer = Numel(x, 0, a);
+    n = x[a];
+    inner = Numel(x, a + 1, x.rank());
+  }
+  int64_t count() const { return outer * inner; }
+  // First element of a line where the axis has `size` elements.
+  int64_t Begin(int64_t line, int64_t size) const {
+    return line / inner * size * inner + line % inner;
+  }
+};
+
+template <class T>
+struct Entry {
+  T value;
+  int64_t at;
+};
+
+template <class T>
+bool Before(const Entry<T>& a, const Entry<T>& b, bool descending) {
+  bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+  if (a_nan || b_nan) return a_nan == b_nan ? a.at < b.at : a_nan == descending;
+  if (a.value == b.value) return a.at < b.at;
+  return (a.value < b.value) != descending;
+}
+
+// The first k elements of each line of x in order, and where in the line they stood.
+template <class T>
+void Sort(const Tensor& x, int64_t axis, int64_t k, bool descending, T* values, int64_t* indices) {
+  Lines lines(x.dims(), axis);
+  if (k == 0) return;
+  const T* from = x.data<T>();
+  kernels::ParallelRows(lines.count(), lines.n * 16, [=](int64_t begin, int64_t end) {
+    std::vector<Entry<T>> row(static_cast<size_t>(lines.n));
+    auto before = [descending](const Entry<T>& a, const Entry<T>& b) {
+      return Before(a, b, descending);
+    };
+    for (int64_t line = begin; line < end; ++line) {
+      const T* in = from + lines.Begin(line, lines.n);
+      for (int64_t i = 0; i < lines.n; ++i) row[i] = {in[i * lines.inner], i};
+      if (k < lines.n) std::nth_element(row.begin(), row.begin() + (k - 1), row.end(), before);
+      std::sort(row.begin(), row.begin() + k, before);
+      int64_t out = lines.Begin(line, k);
+      for (int64_t i = 0; i < k; ++i) {
+        values[out + i * lines.inner] = row[i].value;
+        indices[out + i * lines.inner] = row[i].at;
+      }
+    }
+  });
+}
+
+// Calls f(place in the picked ones, place in x) for all that `indices` picked along the axis of a
+// tensor of shape `x`, after all of them were checked.
+template <class F>
+void ForEachPicked(const Tensor& indices, const Dims& x, int64_t axis, F f) {
+  Lines lines(x, axis);
+  const int64_t* list = indices.data<int64_t>();
+  ENFORCE(indices.rank() == x.rank(), InvalidArgument, "Indices must have as many axes as X ", x,
+          ", got shape ", indices.dims());
+  int64_t k = x.empty() ? 1 : indices.dims()[NormalizeAxis(axis, x.rank())];
+  ENFORCE(indices.numel() == lines.count() * k, InvalidArgument,
+          "Indices must have the sizes of X ", x, " but along the axis, got shape ",
+          indices.dims());
+  for (int64_t i = 0; i < indices.numel(); ++i) {
+    ENFORCE(list[i] >= 0 && list[i] < lines.n, OutOfRange, "Indices must lie in [0, ", lines.n,
+            "), the size of X along the axis, got ", list[i], " at position ", i);
+  }
+  for (int64_t line = 0; line < lines.count(); ++line) {
+    int64_t picked = lines.Begin(line, k), begin = lines.Begin(line, lines.n);
+    for (int64_t i = 0; i < k; ++i) {
+      int64_t at = picked + i * lines.inner;
+      f(at, begin + list[at] * lines.inner);
+    }
+  }
+}
+
+}  // namespace dygraph::sorting

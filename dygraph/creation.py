@@ -1,0 +1,340 @@
+"""Functions that make tensors: of one value, of numbers in a row, by chance.
+
+`dygraph.functional` has them beside the operators. Sizes are lists of integers; the element type is
+float32 where nothing else is said, as in Paddle.
+"""
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+
+__all__ = [
+    "arange",
+    "diag",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "normal",
+    "ones",
+    "ones_like",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "tril",
+    "triu",
+    "uniform",
+    "zeros",
+    "zeros_like",
+]
+
+ops = _core.ops
+Variable = _core.Variable
+
+
+def _sizes(shape, owner):
+    if isinstance(shape, Variable):
+        shape = shape.tolist()
+    if hasattr(type(shape), "__index__"):
+        shape = [shape]
+    return check.shape(shape, f"{owner}: shape")
+
+
+def _text(value, what):
+    """A number as fill_constant's str_value, which holds float64 and int64 exactly."""
+    if isinstance(value, (bool, np.bool_)):
+        return "1" if value else "0"
+    if hasattr(type(value), "__index__"):
+        return str(value.__index__())
+    return repr(check.number(value, what))
+
+
+def full(shape, fill_value, dtype=None):
+    """A tensor of one value.
+
+    Parameters
+    ----------
+    shape : list of int
+    fill_value : bool, int, float
+    dtype : dtype, optional
+        float32, where nothing is said.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a size below 0.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.full([2, 2], 7, "int64").numpy().tolist()
+    [[7, 7], [7, 7]]
+    """
+    if isinstance(fill_value, Variable):
+        fill_value = fill_value.item()
+    return ops.fill_constant(
+        shape=_sizes(shape, "full"),
+        dtype="float32" if dtype is None else dtype,
+        str_value=_text(fill_value, "full: fill_value"),
+    )
+
+
+def zeros(shape, dtype=None):
+    """A tensor of zeros, float32 where nothing else is said.
+
+    >>> import dygraph
+    >>> dygraph.zeros([2, 3]).shape
+    (2, 3)
+    """
+    return full(_sizes(shape, "zeros"), 0, dtype)
+
+
+def ones(shape, dtype=None):
+    """A tensor of ones, float32 where nothing else is said.
+
+    >>> import dygraph
+    >>> dygraph.ones([2], "int32").numpy().tolist()
+    [1, 1]
+    """
+    return full(_sizes(shape, "ones"), 1, dtype)
+
+
+def full_like(x, fill_value, dtype=None):
+    """A tensor of the shape of `x` and of one value; of the type of `x`, or of `dtype`.
+
+    No gradient flows to `x`.
+
+    >>> import dygraph
+    >>> dygraph.full_like(dygraph.to_variable([1, 2]), 3).numpy().tolist()
+    [3, 3]
+    """
+    value = check.number(int(fill_value) if isinstance(fill_value, bool) else fill_value,
+                         "full_like: fill_value")  # fmt: skip
+    return ops.fill_any_like(x, value=value, **({} if dtype is None else {"dtype": dtype}))
+
+
+def zeros_like(x, dtype=None):
+    """Zeros of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`."""
+    return full_like(x, 0, dtype)
+
+
+def ones_like(x, dtype=None):
+    """Ones of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`."""
+    return full_like(x, 1, dtype)
+
+
+def _number(value, dtype, what):
+    """One number as a tensor of one element."""
+    if isinstance(value, Variable):
+        return ops.reshape2(value, shape=[1]).astype(dtype)
+    return ops.fill_constant(shape=[1], dtype=dtype, str_value=_text(value, what))
+
+
+def _is_whole(value):
+    if isinstance(value, Variable):
+        return not value.dtype.is_floating
+    return hasattr(type(value), "__index__")
+
+
+def arange(start=0, end=None, step=1, dtype=None):
+    """``start, start + step, ...`` up to before `end`; with one argument from 0 to before it.
+
+    Parameters
+    ----------
+    start, end, step : int, float or Variable of one element
+    dtype : dtype, optional
+        int64 for integers, float32 for floats, where nothing is said.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a step of 0, or bounds that are not finite.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.arange(5).numpy().tolist(), dygraph.arange(3, 0, -1).numpy().tolist()
+    ([0, 1, 2, 3, 4], [3, 2, 1])
+    """
+    if end is None:
+        start, end = 0, start
+    numbers = (start, end, step)
+    if dtype is None:
+        dtype = "int64" if all(_is_whole(n) for n in numbers) else "float32"
+    names = ("start", "end", "step")
+    return ops.range(
+        *(_number(n, dtype, f"arange: {w}") for n, w in zip(numbers, names, strict=True))
+    )
+
+
+def linspace(start, stop, num, dtype=None):
+    """`num` numbers from `start` to `stop`, both included, at equal distances.
+
+    >>> import dygraph
+    >>> dygraph.linspace(0, 1, 5).numpy().tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    dtype = _core.dtype_of("float32" if dtype is None else dtype)
+    inner = dtype if dtype.is_floating else "float64"
+    out = ops.linspace(
+        _number(start, inner, "linspace: start"),
+        _number(stop, inner, "linspace: stop"),
+        _number(num, "int32", "linspace: num"),
+    )
+    return out if out.dtype == dtype else out.astype(dtype)
+
+
+def eye(num_rows, num_columns=None, dtype=None):
+    """1 on the main diagonal, 0 elsewhere; as many columns as rows where nothing is said.
+
+    >>> import dygraph
+    >>> dygraph.eye(2, 3).numpy().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    return ops.eye(
+        num_rows=check.integer(num_rows, "eye: num_rows", 0),
+        num_columns=-1
+        if num_columns is None
+        else check.integer(num_columns, "eye: num_columns", 0),
+        dtype="float32" if dtype is None else dtype,
+    )
+
+
+def diag(x, offset=0):
+    """A matrix with `x` on a diagonal, or the diagonal of a matrix `x`. Gradients flow.
+
+    Parameters
+    ----------
+    x : Variable
+        One axis, or two.
+    offset : int
+        Which diagonal; above the main one positive.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> m = dygraph.diag(dygraph.to_variable([1.0, 2.0]))
+    >>> m.numpy().tolist(), dygraph.diag(m).numpy().tolist()
+    ([[1.0, 0.0], [0.0, 2.0]], [1.0, 2.0])
+    """
+    check.variable(x, "diag: x")
+    offset = check.integer(offset, "diag: offset")
+    below, above = max(-offset, 0), max(offset, 0)
+    if x.ndim == 1:
+        n = x.shape[0]
+        # rows of n + 1, laid out anew as rows of n, move each first element one place on
+        rows = ops.pad(ops.unsqueeze2(x, axes=[1]), paddings=[0, 0, 0, n])
+        flat = ops.slice(
+            ops.reshape2(rows, shape=[n * (n + 1)]), axes=[0], starts=[0], ends=[n * n]
+        )
+        square = ops.reshape2(flat, shape=[n, n])
+        return ops.pad(square, paddings=[below, above, above, below]) if offset else square
+    if x.ndim != 2:
+        raise InvalidArgumentError(f"diag: x must have one axis or two, got shape {list(x.shape)}")
+    n = max(min(x.shape[0] - below, x.shape[1] - above), 0)
+    square = ops.slice(x, axes=[0, 1], starts=[below, above], ends=[below + n, above + n])
+    flat = ops.pad(ops.reshape2(square, shape=[n * n]), paddings=[0, n])
+    rows = ops.reshape2(flat, shape=[n, n + 1])
+    return ops.slice(rows, axes=[1], starts=[0], ends=[1], decrease_axis=[1])
+
+
+def tril(x, diagonal=0):
+    """`x` on and below a diagonal of its last two axes, 0 above it."""
+    return ops.tril_triu(x, diagonal=check.integer(diagonal, "tril: diagonal"), lower=True)
+
+
+def triu(x, diagonal=0):
+    """`x` on and above a diagonal of its last two axes, 0 below it."""
+    return ops.tril_triu(x, diagonal=check.integer(diagonal, "triu: diagonal"), lower=False)
+
+
+# By chance ----------------------------------------------------------------------------------------
+
+
+def _float(dtype):
+    return "float32" if dtype is None else dtype
+
+
+def rand(shape, dtype=None):
+    """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them the same each time.
+
+    >>> import dygraph
+    >>> dygraph.rand([2, 3]).shape
+    (2, 3)
+    """
+    return ops.uniform_random(shape=_sizes(shape, "rand"), min=0.0, max=1.0, dtype=_float(dtype))
+
+
+def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
+    """Numbers drawn uniformly from [min, max). A seed other than 0 gives the same each time."""
+    return ops.uniform_random(
+        shape=_sizes(shape, "uniform"), min=min, max=max, seed=seed, dtype=_float(dtype)
+    )
+
+
+def randn(shape, dtype=None):
+    """Numbers drawn from the normal distribution of mean 0 and standard deviation 1."""
+    return ops.gaussian_random(shape=_sizes(shape, "randn"), dtype=_float(dtype))
+
+
+def normal(mean=0.0, std=1.0, shape=None):
+    """Numbers drawn from the normal distribution.
+
+    Parameters
+    ----------
+    mean, std : float or Variable
+        Variables broadcast, and gradients flow to them; then `shape` is not read.
+    shape : list of int, optional
+        For two numbers. None: ``[1]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.normal(2.0, 0.0, [3]).numpy().tolist()
+    [2.0, 2.0, 2.0]
+    """
+    given = [v for v in (mean, std) if isinstance(v, Variable)]
+    if not given:
+        shape = [1] if shape is None else _sizes(shape, "normal")
+        return ops.gaussian_random(shape=shape, mean=mean, std=std)
+    whole = given[0] if len(given) == 1 else mean + std * 0
+    drawn = ops.gaussian_random(shape=list(whole.shape), dtype=whole.dtype)
+    return drawn * std + mean
+
+
+def randint(low=0, high=None, shape=(1,), dtype=None):
+    """Integers drawn from low, ..., high - 1; with one bound from 0, ..., low - 1.
+
+    >>> import dygraph
+    >>> r = dygraph.randint(3, 5, [100]).numpy()
+    >>> sorted(set(r.tolist()))
+    [3, 4]
+    """
+    if high is None:
+        low, high = 0, low
+    return ops.randint(
+        shape=_sizes(shape, "randint"),
+        low=check.integer(low, "randint: low"),
+        high=check.integer(high, "randint: high"),
+        dtype="int64" if dtype is None else dtype,
+    )
+
+
+def randperm(n, dtype=None):
+    """The integers 0 to n - 1 in an order drawn by chance.
+
+    >>> import dygraph
+    >>> sorted(dygraph.randperm(4).numpy().tolist())
+    [0, 1, 2, 3]
+    """
+    if isinstance(n, float):
+        raise ArgumentTypeError(f"randperm: n must be an integer, got {kind_of(n)}")
+    return ops.randperm(
+        n=check.integer(n, "randperm: n", 0), dtype="int64" if dtype is None else dtype
+    )

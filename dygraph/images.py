@@ -1,0 +1,465 @@
+"""Functions of sequences, images and volumes that are made of one or two operators.
+
+`dygraph.functional` has them beside the operators themselves. Arrays are ``[batch, channels, ...]``
+with one, two or three axes in space. A sequence is worked on as an image of height 1.
+"""
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "conv1d",
+    "conv1d_transpose",
+    "interpolate",
+    "local_response_norm",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_unpool2d",
+]
+
+ops = _core.ops
+_SPACE = {1: "length", 2: "height, width", 3: "depth, height, width"}
+
+
+def require_axes(input, axes, owner):
+    """`input` if it is a Variable ``[batch, channels]`` and `axes` axes in space."""
+    check.variable(input, f"{owner}: input")
+    if len(input.shape) != axes + 2:
+        raise InvalidArgumentError(
+            f"{owner}: input must have {axes + 2} axes, [batch, channels, {_SPACE[axes]}], "
+            f"got shape {list(input.shape)}"
+        )
+    return input
+
+
+def _flat(input):
+    """A sequence as an image of height 1."""
+    return ops.unsqueeze2(input, axes=[2])
+
+
+def _line(image):
+    return ops.squeeze2(image, axes=[2])
+
+
+# Convolution --------------------------------------------------------------------------------------
+
+
+def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution of sequences.
+
+    ``out[n, o, i] = sum over c, k of input[n, c, i * stride + k * dilation - padding] *
+    weight[o, c, k] + bias[o]``.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, length]``, float32 or float64.
+    weight : Variable
+        ``[filters, channels / groups, window]``.
+    bias : Variable, optional
+        ``[filters]``.
+    stride, padding, dilation, groups : int
+
+    Returns
+    -------
+    Variable
+        ``[batch, filters, (length + 2 * padding - dilation * (window - 1) - 1) // stride + 1]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x, w = (dygraph.to_variable(np.ones(s, "float32")) for s in ((1, 2, 5), (3, 2, 3)))
+    >>> dygraph.functional.conv1d(x, w).shape
+    (1, 3, 3)
+    """
+    require_axes(input, 1, "conv1d")
+    out = ops.conv2d(
+        _flat(input),
+        _flat(require_weight(weight, "conv1d")),
+        bias=bias,
+        strides=[1, check.integer(stride, "conv1d: stride", 1)],
+        paddings=[0, check.integer(padding, "conv1d: padding", 0)],
+        dilations=[1, check.integer(dilation, "conv1d: dilation", 1)],
+        groups=check.integer(groups, "conv1d: groups", 1),
+    )
+    return _line(out)
+
+
+def conv1d_transpose(
+    input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, output_size=None
+):
+    """The transpose of `conv1d`: its gradient with respect to the input, as a function.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, length]``.
+    weight : Variable
+        ``[channels, filters / groups, window]``.
+    bias : Variable, optional
+        ``[filters]``.
+    stride, padding, dilation, groups : int
+    output_size : int, optional
+        Length of the result, where a stride leaves several. None: the smallest.
+
+    Returns
+    -------
+    Variable
+        ``[batch, filters, (length - 1) * stride - 2 * padding + dilation * (window - 1) + 1]``.
+    """
+    require_axes(input, 1, "conv1d_transpose")
+    more = {}
+    if output_size is not None:
+        more["output_size"] = [1, *check.integers(output_size, 1, "conv1d_transpose: output_size")]
+    out = ops.conv2d_transpose(
+        _flat(input),
+        _flat(require_weight(weight, "conv1d_transpose")),
+        bias=bias,
+        strides=[1, check.integer(stride, "conv1d_transpose: stride", 1)],
+        paddings=[0, check.integer(padding, "conv1d_transpose: padding", 0)],
+        dilations=[1, check.integer(dilation, "conv1d_transpose: dilation", 1)],
+        groups=check.integer(groups, "conv1d_transpose: groups", 1),
+        **more,
+    )
+    return _line(out)
+
+
+def require_weight(weight, owner):
+    check.variable(weight, f"{owner}: weight")
+    if len(weight.shape) != 3:
+        raise InvalidArgumentError(
+            f"{owner}: weight must have 3 axes, got shape {list(weight.shape)}"
+        )
+    return weight
+
+
+# Pooling ------------------------------------------------------------------------------------------
+
+
+def _windows(axes, owner, size, stride, padding):
+    """ksize, strides and paddings of the operators; a stride of None is the window's size."""
+    size = check.integers(size, axes, f"{owner}: pool_size", 1)
+    stride = size if stride is None else check.integers(stride, axes, f"{owner}: pool_stride", 1)
+    padding = check.integers(padding, axes, f"{owner}: pool_padding", 0)
+    flat = axes == 1
+    return {
+        "ksize": [1, *size] if flat else size,
+        "strides": [1, *stride] if flat else stride,
+        "paddings": [0, *padding] if flat else padding,
+    }
+
+
+def _pool(axes, owner, input, attrs):
+    require_axes(input, axes, owner)
+    if axes == 1:
+        return _line(ops.pool2d(_flat(input), **attrs))
+    return (ops.pool2d if axes == 2 else ops.pool3d)(input, **attrs)
+
+
+def _max_pool(axes, input, size, stride, padding, ceil_mode, return_mask):
+    owner = f"max_pool{axes}d"
+    attrs = _windows(axes, owner, size, stride, padding)
+    if not return_mask:
+        return _pool(axes, owner, input, {**attrs, "ceil_mode": bool(ceil_mode)})
+    if ceil_mode:
+        raise InvalidArgumentError(f"{owner}: return_mask cannot be had together with ceil_mode")
+    return _with_mask(axes, owner, input, attrs)
+
+
+def _with_mask(axes, owner, input, attrs):
+    require_axes(input, axes, owner)
+    if axes == 1:
+        out, mask = ops.max_pool2d_with_index(_flat(input), **attrs)
+        return _line(out), _line(mask)
+    pool = ops.max_pool2d_with_index if axes == 2 else ops.max_pool3d_with_index
+    return tuple(pool(input, **attrs))
+
+
+def _avg_pool(axes, input, size, stride, padding, ceil_mode, exclusive):
+    owner = f"avg_pool{axes}d"
+    attrs = _windows(axes, owner, size, stride, padding)
+    return _pool(
+        axes,
+        owner,
+        input,
+        {
+            **attrs,
+            "pooling_type": "avg",
+            "ceil_mode": bool(ceil_mode),
+            "exclusive": bool(exclusive),
+        },
+    )
+
+
+def _adaptive(axes, input, output_size, kind, return_mask=False):
+    owner = f"adaptive_{kind}_pool{axes}d"
+    require_axes(input, axes, owner)
+    given = output_size if isinstance(output_size, (list, tuple)) else [output_size] * axes
+    if len(given) != axes:
+        raise InvalidArgumentError(
+            f"{owner}: output_size must be an integer or {axes} of them, got {output_size}"
+        )
+    size = [
+        int(input.shape[i + 2]) if s is None else check.integer(s, f"{owner}: output_size", 1)
+        for i, s in enumerate(given)
+    ]
+    attrs = {"ksize": [1, *size] if axes == 1 else size, "adaptive": True}
+    if return_mask:
+        return _with_mask(axes, owner, input, attrs)
+    return _pool(axes, owner, input, {**attrs, "pooling_type": kind})
+
+
+def max_pool1d(
+    input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, return_mask=False
+):
+    """Maxima over windows of sequences ``[batch, channels, length]``; see `max_pool2d`."""
+    return _max_pool(1, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
+
+
+def max_pool2d(
+    input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, return_mask=False
+):
+    """Maxima over windows of images ``[batch, channels, height, width]``.
+
+    Parameters
+    ----------
+    input : Variable
+        float32 or float64.
+    pool_size, pool_padding : int or (int, int)
+    pool_stride : int or (int, int), optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    return_mask : bool
+        Return where in its channel each maximum lies as well, for `max_unpool2d`.
+
+    Returns
+    -------
+    Variable or (Variable, Variable)
+        The maxima; the positions are int32, counted row by row.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x = dygraph.to_variable(np.arange(16.0).reshape(1, 1, 4, 4))
+    >>> dygraph.functional.max_pool2d(x, 2).numpy().tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
+    """
+    return _max_pool(2, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
+
+
+def max_pool3d(
+    input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, return_mask=False
+):
+    """Maxima over windows of volumes; see `max_pool2d`."""
+    return _max_pool(3, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
+
+
+def avg_pool1d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, exclusive=True):
+    """Averages over windows of sequences ``[batch, channels, length]``; see `avg_pool2d`."""
+    return _avg_pool(1, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
+
+
+def avg_pool2d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, exclusive=True):
+    """Averages over windows of images ``[batch, channels, height, width]``.
+
+    Parameters
+    ----------
+    input : Variable
+        float32 or float64.
+    pool_size, pool_padding : int or (int, int)
+    pool_stride : int or (int, int), optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    exclusive : bool
+        Do not count padding.
+
+    Returns
+    -------
+    Variable
+    """
+    return _avg_pool(2, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
+
+
+def avg_pool3d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, exclusive=True):
+    """Averages over windows of volumes; see `avg_pool2d`."""
+    return _avg_pool(3, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """Averages over `output_size` even shares of sequences; see `adaptive_avg_pool2d`."""
+    return _adaptive(1, input, output_size, "avg")
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """Averages over windows that share images out evenly.
+
+    Along an axis of `size`, output ``o`` averages what lies from ``o * size // out`` up to
+    ``ceil((o + 1) * size / out)``.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``.
+    output_size : int or (int, int)
+        None in its place keeps an axis' size.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels, *output_size]``.
+    """
+    return _adaptive(2, input, output_size, "avg")
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """Averages over even shares of volumes; see `adaptive_avg_pool2d`."""
+    return _adaptive(3, input, output_size, "avg")
+
+
+def adaptive_max_pool1d(input, output_size, return_mask=False):
+    """Maxima over even shares of sequences; windows as in `adaptive_avg_pool2d`."""
+    return _adaptive(1, input, output_size, "max", return_mask)
+
+
+def adaptive_max_pool2d(input, output_size, return_mask=False):
+    """Maxima over even shares of images; windows as in `adaptive_avg_pool2d`."""
+    return _adaptive(2, input, output_size, "max", return_mask)
+
+
+def adaptive_max_pool3d(input, output_size, return_mask=False):
+    """Maxima over even shares of volumes; windows as in `adaptive_avg_pool2d`."""
+    return _adaptive(3, input, output_size, "max", return_mask)
+
+
+def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, output_size=None):
+    """Zeros with `input` put back where ``max_pool2d(..., return_mask=True)`` found it.
+
+    Parameters
+    ----------
+    input, indices : Variable
+        The two results of `max_pool2d`, or values in the first one's place.
+    pool_size, pool_stride, pool_padding
+        As of that call.
+    output_size : (int, int), optional
+        Height and width of the result where they do not follow from the rest.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels, (height - 1) * stride - 2 * padding + pool_size, ...]``.
+    """
+    require_axes(input, 2, "max_unpool2d")
+    attrs = _windows(2, "max_unpool2d", pool_size, pool_stride, pool_padding)
+    if output_size is not None:
+        wanted = check.integers(output_size, 2, "max_unpool2d: output_size", 1)
+        attrs["ksize"] = [
+            out - (int(size) - 1) * stride + 2 * padding
+            for out, size, stride, padding in zip(
+                wanted, input.shape[2:], attrs["strides"], attrs["paddings"], strict=True
+            )
+        ]
+        if min(attrs["ksize"]) < 1:
+            raise InvalidArgumentError(
+                f"max_unpool2d: output_size must be reached by windows of input, got {wanted} for "
+                f"input of shape {list(input.shape)}"
+            )
+    return ops.unpool(input, indices, **attrs)
+
+
+# Normalisation ------------------------------------------------------------------------------------
+
+
+def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
+    """Each value over a power of the squares in the channels around it.
+
+    ``input / (k + alpha * sum of the squares in size channels around) ** beta`` (Krizhevsky,
+    Sutskever and Hinton, 2012).
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``.
+    size : int
+        Odd.
+    alpha, beta, k : float
+
+    Returns
+    -------
+    Variable
+        Shape of `input`.
+    """
+    require_axes(input, 2, "local_response_norm")
+    return ops.lrn(input, n=size, k=k, alpha=alpha, beta=beta)[0]
+
+
+# Resizing -----------------------------------------------------------------------------------------
+
+_RESIZE = {
+    ("nearest", 2): "nearest_interp",
+    ("bilinear", 2): "bilinear_interp",
+    ("trilinear", 3): "trilinear_interp",
+}
+
+
+def interpolate(
+    input, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0
+):
+    """Resize images or volumes.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``, or with a depth for ``'trilinear'``.
+    size : list of int, optional
+        Sizes of the result in space. This or `scale_factor` must be given.
+    scale_factor : float, optional
+        Sizes of the result over those of `input`, rounded down.
+    mode : 'nearest', 'bilinear' or 'trilinear'
+    align_corners : bool
+        True: first and last pixels lie on each other. False: pixels are cells.
+    align_mode : 0 or 1
+        Without `align_corners`, 0 compares the cells' middles, 1 their beginnings. ``'nearest'``
+        compares beginnings.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x = dygraph.to_variable(np.array([[[[1.0, 2.0]]]]))
+    >>> dygraph.functional.interpolate(x, scale_factor=2).numpy().tolist()
+    [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
+    """
+    check.choice(mode, ("nearest", "bilinear", "trilinear"), "interpolate: mode")
+    axes = 3 if mode == "trilinear" else 2
+    require_axes(input, axes, "interpolate")
+    if (size is None) == (scale_factor is None):
+        raise InvalidArgumentError(
+            "interpolate: one of size and scale_factor must be given, got "
+            + ("neither" if size is None else "both")
+        )
+    attrs = {
+        "align_corners": bool(align_corners),
+        "align_mode": check.integer(align_mode, "interpolate: align_mode", 0),
+    }
+    if size is None:
+        attrs["scale"] = check.number(scale_factor, "interpolate: scale_factor", 0)
+    else:
+        names = ("out_d", "out_h", "out_w")[-axes:]
+        sizes = check.integers(size, axes, "interpolate: size", 1)
+        attrs.update(zip(names, sizes, strict=True))
+    return getattr(ops, _RESIZE[mode, axes])(input, **attrs)

@@ -1,0 +1,73 @@
+"""Data sets, samplers and the DataLoader.
+
+The package is called ``io`` because that is where users of Fluid and Paddle look for it; Fluid's
+reader decorators (``batch``, ``shuffle``, ``xmap_readers``, ...) are here as well as in
+`dygraph.reader`.
+"""
+
+from dygraph.io.collate import default_collate
+from dygraph.io.dataset import (
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from dygraph.io.loader import DataLoader
+from dygraph.io.sampler import (
+    BatchSampler,
+    DistributedBatchSampler,
+    RandomSampler,
+    Sampler,
+    SequenceSampler,
+    WeightedRandomSampler,
+)
+from dygraph.io.worker import WorkerInfo, get_worker_info, sample_rng
+from dygraph.reader import (
+    ComposeNotAligned,
+    batch,
+    buffered,
+    cache,
+    chain,
+    compose,
+    firstn,
+    map_readers,
+    multiprocess_reader,
+    shuffle,
+    xmap_readers,
+)
+
+default_collate_fn = default_collate  # Fluid's name
+
+__all__ = [
+    "BatchSampler",
+    "ComposeNotAligned",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "DistributedBatchSampler",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequenceSampler",
+    "Subset",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "WorkerInfo",
+    "batch",
+    "buffered",
+    "cache",
+    "chain",
+    "compose",
+    "default_collate",
+    "default_collate_fn",
+    "firstn",
+    "get_worker_info",
+    "map_readers",
+    "multiprocess_reader",
+    "random_split",
+    "sample_rng",
+    "shuffle",
+    "xmap_readers",
+]

@@ -1,0 +1,187 @@
+"""Batches out of samples: stacking, and ragged rows with their lengths."""
+
+import numbers
+
+import numpy as np
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+
+__all__ = ["default_collate"]
+
+
+class Ragged:
+    """Rows one after another, and the offsets of the sequences: a Variable to be."""
+
+    def __init__(self, array, lod):
+        self.array, self.lod = array, lod
+
+
+def default_collate(samples, ragged=()):
+    """Make a batch of a list of samples.
+
+    Arrays, Variables and numbers are stacked along a new first axis; dicts, tuples and lists are
+    gone through; strings, bytes and None stay lists. Floats of Python become float32, ints int64.
+
+    Parameters
+    ----------
+    samples : list
+        Not empty, all built alike.
+    ragged : bool, or list of int or str
+        Which fields are sequences whose lengths may differ: numbers in a tuple, names in a dict;
+        True: the sample itself is one. Their rows are put one after another, and the batch is a
+        Variable with LoD. It is said here and not found out from the lengths, because a batch in
+        which all happen to be equally long must not look different.
+
+    Returns
+    -------
+    Variable, or a dict or list of such
+        Tuples come back as lists, named ones as they are.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For samples of different shapes, naming the field.
+    ArgumentTypeError
+        For samples that are not built alike, or not of data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dygraph import io
+    >>> words, label = io.default_collate([([1, 2, 3], 0), ([4], 1)], ragged=[0])
+    >>> words.numpy(), words.lod(), label.numpy()
+    (array([1, 2, 3, 4]), [[0, 3, 4]], array([0, 1]))
+    """
+    return to_variables(gather(samples, ragged))
+
+
+def gather(samples, ragged=()):
+    """`default_collate` without Variables: arrays and `Ragged`."""
+    samples = list(samples)
+    if not samples:
+        raise InvalidArgumentError("default_collate: a batch needs at least one sample, got none")
+    return _gather(samples, ragged, "the sample")
+
+
+def _gather(values, ragged, where):
+    first = values[0]
+    if ragged is True:
+        return _concatenate(values, where)
+    if isinstance(first, dict):
+        for v in values:
+            if not isinstance(v, dict) or v.keys() != first.keys():
+                raise ArgumentTypeError(
+                    f"default_collate: {where} must have the same names in all samples, got "
+                    f"{sorted(map(str, first))} and {kind_of(v)}"
+                )
+        return {
+            k: _gather([v[k] for v in values], k in _fields(ragged), f"field '{k}'") for k in first
+        }
+    if isinstance(first, (tuple, list)):
+        for v in values:
+            if not isinstance(v, (tuple, list)) or len(v) != len(first):
+                raise ArgumentTypeError(
+                    f"default_collate: {where} must have {len(first)} fields in all samples, got "
+                    f"{kind_of(v)}. Sequences of different lengths are named by ragged=..."
+                )
+        parts = [
+            _gather([v[i] for v in values], i in _fields(ragged), f"field {i}")
+            for i in range(len(first))
+        ]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    if first is None or isinstance(first, (str, bytes)):
+        return values
+    return _stack(values, where)
+
+
+def _fields(ragged):
+    return ragged if isinstance(ragged, (list, tuple, set, frozenset)) else ()
+
+
+def _array(value, where):
+    if isinstance(value, (bool, np.bool_)):
+        return np.asarray(value, "bool")
+    if isinstance(value, numbers.Number) and not isinstance(value, np.generic):
+        kind = "int64" if isinstance(value, numbers.Integral) else "float32"
+        return np.asarray(value, kind)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value)
+    if isinstance(value, _core.Variable):
+        return value.numpy()
+    raise ArgumentTypeError(
+        f"default_collate: {where} must be data (arrays, numbers, strings, dicts, tuples), got "
+        f"{kind_of(value)}. Give a collate_fn for other types"
+    )
+
+
+def _stack(values, where):
+    arrays = [_array(v, where) for v in values]
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    for a in arrays:
+        if a.shape != shape:
+            raise InvalidArgumentError(
+                f"default_collate: {where} must have one shape in all samples, got {list(shape)} "
+                f"and {list(a.shape)}. Sequences of different lengths are named by ragged=..."
+            )
+    if any(a.dtype != dtype for a in arrays):
+        dtype = np.result_type(*(a.dtype for a in arrays))
+    return np.stack(arrays).astype(dtype, copy=False)
+
+
+def _concatenate(values, where):
+    rows = [_sequence(v, where) for v in values]
+    rest = next((r.shape[1:] for r in rows if r.size), rows[0].shape[1:])
+    for i, r in enumerate(rows):
+        if r.ndim == 1 and r.size == 0 and rest:
+            rows[i] = r.reshape(0, *rest)
+        elif r.shape[1:] != rest:
+            raise InvalidArgumentError(
+                f"default_collate: rows of {where} must have one shape, got {list(rest)} and "
+                f"{list(r.shape[1:])}"
+            )
+    offsets = np.cumsum([0, *(len(r) for r in rows)]).tolist()
+    filled = [r for r in rows if r.size] or rows[:1]
+    dtype = np.result_type(*(r.dtype for r in filled))
+    return Ragged(np.concatenate(rows).astype(dtype, copy=False), [offsets])
+
+
+def _sequence(value, where):
+    if isinstance(value, (list, tuple)):
+        items = [_array(v, where) for v in value]
+        value = np.stack(items) if items else np.zeros(0, "int64")
+    else:
+        value = _array(value, where)
+    if value.ndim == 0:
+        raise InvalidArgumentError(
+            f"default_collate: {where} must be a sequence, with rows along its first axis, got a "
+            "number"
+        )
+    return value
+
+
+def to_variables(batch):
+    """Arrays and `Ragged` inside lists, tuples and dicts become Variables; the rest stays."""
+    if isinstance(batch, np.ndarray) and batch.dtype.kind in "biuf":
+        return _core.to_variable(batch)
+    if isinstance(batch, Ragged):
+        return _core.to_variable(batch.array, batch.lod)
+    return _rebuilt(batch, to_variables)
+
+
+def to_arrays(batch):
+    """The way back, for a pipe: Variables without LoD become arrays, others `Ragged`."""
+    if isinstance(batch, _core.Variable) and str(batch.dtype) != "bfloat16":
+        return Ragged(batch.numpy(), batch.lod()) if batch.lod() else batch.numpy()
+    return _rebuilt(batch, to_arrays)
+
+
+def _rebuilt(batch, function):
+    if isinstance(batch, dict):
+        return {k: function(v) for k, v in batch.items()}
+    if isinstance(batch, tuple):
+        parts = [function(v) for v in batch]
+        return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
+    if isinstance(batch, list):
+        return [function(v) for v in batch]
+    return batch

@@ -1,0 +1,264 @@
+"""DataLoader: batches of a data set, read ahead by threads or processes, in one order always."""
+
+import itertools
+
+from dygraph import _core, check
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    kind_of,
+)
+from dygraph.io.pools import Processes, Serial, Threads
+from dygraph.io.sampler import BatchSampler
+from dygraph.io.worker import END, Failure, Job, raise_failure
+
+__all__ = ["DataLoader"]
+
+
+class DataLoader:
+    """Batches of a data set as Variables. Iterate over it once per epoch.
+
+    Order and content of the batches depend on the seed and the epoch, never on the number of
+    workers, their kind, or which of them is faster.
+
+    Parameters
+    ----------
+    dataset : Dataset, IterableDataset or any object with ``__getitem__`` and ``__len__``
+    batch_size : int
+    shuffle : bool
+        Another order each epoch.
+    drop_last : bool
+        Leave out a last batch that is not full.
+    sampler : Sampler or iterable of int, optional
+        Gives the order instead of `shuffle`.
+    batch_sampler : BatchSampler or iterable of lists of int, optional
+        Gives the batches instead of `batch_size`, `shuffle`, `drop_last` and `sampler`.
+    collate_fn : function, optional
+        Makes a batch of a list of samples; arrays in it become Variables. Default:
+        `default_collate`.
+    ragged : bool, or list of int or str
+        The fields that are sequences of different lengths, for `default_collate`.
+    num_workers : int
+        0: the loop reads by itself.
+    worker : {"thread", "process"}
+        Threads share the data set and cost nothing to start; they read in parallel as far as
+        reading, decoding and NumPy release Python's lock. Processes are for data sets that compute
+        in Python.
+    prefetch : int
+        How many batches each worker reads ahead.
+    timeout : float
+        Seconds to wait for a batch before raising TimeoutError; 0: without end.
+    seed : int, optional
+        None: from the random numbers of dygraph, so that `dygraph.seed` decides.
+    worker_init_fn : function, optional
+        Called with the worker's number in each worker before it reads.
+    start_method : {"fork", "spawn", "forkserver"}
+        How processes start. ``fork`` takes any data set.
+
+    Raises
+    ------
+    ArgumentTypeError, InvalidArgumentError
+        For arguments that do not go together.
+    TimeoutError, PreconditionNotMetError
+        In the loop: no batch in time; a process died.
+    Exception
+        In the loop: what a worker raised, of its own type, naming worker and sample.
+
+    Notes
+    -----
+    Leaving the loop, by its end, ``break`` or an error, ends the workers. Ctrl-C is answered at
+    once; a thread in the middle of a sample ends after it.
+
+    Random numbers: `sample_rng` gives a sample its own stream. In processes the streams of Python,
+    NumPy and dygraph are set for each batch; threads share those with the rest of the program.
+
+    Examples
+    --------
+    >>> from dygraph import io
+    >>> loader = io.DataLoader(range(5), batch_size=2, num_workers=2)
+    >>> [batch.tolist() for batch in loader]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=False,
+        drop_last=False,
+        sampler=None,
+        batch_sampler=None,
+        collate_fn=None,
+        ragged=(),
+        num_workers=0,
+        worker="thread",
+        prefetch=2,
+        timeout=0,
+        seed=None,
+        worker_init_fn=None,
+        start_method="fork",
+    ):
+        self.dataset = dataset
+        self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0)
+        self.worker = check.choice(worker, ("thread", "process"), "DataLoader: worker")
+        self.prefetch = check.integer(prefetch, "DataLoader: prefetch", 1)
+        self.timeout = check.number(timeout, "DataLoader: timeout", 0)
+        self.start_method = check.choice(
+            start_method, ("fork", "spawn", "forkserver"), "DataLoader: start_method"
+        )
+        for function, name in ((collate_fn, "collate_fn"), (worker_init_fn, "worker_init_fn")):
+            if function is not None and not callable(function):
+                raise ArgumentTypeError(
+                    f"DataLoader: {name} must be a function, got {kind_of(function)}"
+                )
+        self.collate_fn, self.ragged, self.worker_init_fn = collate_fn, ragged, worker_init_fn
+        self.seed = _new_seed() if seed is None else check.integer(seed, "DataLoader: seed", 0)
+        self.batch_size = check.integer(batch_size, "DataLoader: batch_size", 1)
+        self.drop_last = bool(drop_last)
+        self.is_stream = not hasattr(dataset, "__getitem__")
+        self._set_order(shuffle, sampler, batch_sampler)
+        self._epoch = self._done = 0
+        self._resume = None
+
+    def _set_order(self, shuffle, sampler, batch_sampler):
+        if self.is_stream:
+            if not hasattr(self.dataset, "__iter__"):
+                raise ArgumentTypeError(
+                    "DataLoader: dataset must have __getitem__ and __len__, or __iter__, got "
+                    f"{kind_of(self.dataset)}"
+                )
+            if shuffle or sampler is not None or batch_sampler is not None:
+                raise InvalidArgumentError(
+                    "DataLoader: a stream has its own order, so shuffle, sampler and batch_sampler "
+                    "must be left out"
+                )
+            self.batch_sampler = None
+        elif batch_sampler is not None:
+            if self.batch_size != 1 or shuffle or self.drop_last or sampler is not None:
+                raise InvalidArgumentError(
+                    "DataLoader: batch_size, shuffle, drop_last and sampler must be left out "
+                    "beside a batch_sampler"
+                )
+            self.batch_sampler = batch_sampler
+        else:
+            self.batch_sampler = BatchSampler(
+                self.dataset if sampler is None else None,
+                sampler,
+                shuffle,
+                self.batch_size,
+                self.drop_last,
+                self.seed,
+            )
+
+    def __len__(self):
+        if self.is_stream:
+            raise TypeError("DataLoader: the length of a stream is not known")
+        return len(self.batch_sampler)
+
+    def set_epoch(self, epoch):
+        """Say which epoch the next loop is, from 0; otherwise loops count by themselves."""
+        self._resume = (check.integer(epoch, "set_epoch: epoch", 0), 0)
+
+    def state_dict(self):
+        """Where the loop stands: seed, epoch, and how many batches of it were given out."""
+        epoch, batch = self._resume or (self._epoch, self._done)
+        return {"seed": self.seed, "epoch": epoch, "batch": batch}
+
+    def set_state_dict(self, state_dict):
+        """Let the next loop go on where a `state_dict` was taken, in the middle of an epoch too.
+
+        Samples of batches that were given out already are not read again, except of a stream.
+        """
+        try:
+            seed, epoch, batch = (state_dict[k] for k in ("seed", "epoch", "batch"))
+        except (KeyError, TypeError):
+            raise InvalidArgumentError(
+                f"DataLoader: the state must have seed, epoch and batch, got {kind_of(state_dict)}"
+            ) from None
+        if seed != self.seed:
+            for owner in (self, getattr(self.batch_sampler, "sampler", None)):
+                if hasattr(owner, "seed"):
+                    owner.seed = check.integer(seed, "DataLoader: seed", 0)
+        self._resume = (check.integer(epoch, "epoch", 0), check.integer(batch, "batch", 0))
+
+    load_state_dict = set_state_dict
+
+    def __iter__(self):
+        if self._resume is not None:
+            epoch, done = self._resume
+        else:
+            epoch, done = self._epoch + (1 if self._done else 0), 0
+        self._resume = None
+        self._epoch, self._done = epoch, done
+        return self._loop(epoch, done)
+
+    def _tasks(self, epoch, done):
+        """Number of the batch, and what is to be read."""
+        if self.is_stream:
+            return zip(itertools.count(), itertools.repeat(None))
+        if hasattr(self.batch_sampler, "set_epoch"):
+            self.batch_sampler.set_epoch(epoch)
+        return itertools.islice(enumerate(self.batch_sampler), done, None)
+
+    def _pool(self, epoch):
+        stream = (self.batch_size, self.drop_last) if self.is_stream else None
+        init = self.worker_init_fn
+        job = Job(self.dataset, self.collate_fn, self.ragged, self.seed, epoch, stream, init)
+        if self.num_workers == 0:
+            return Serial(job)
+        if self.worker == "thread":
+            return Threads(job, self.num_workers, self.prefetch)
+        return Processes(job, self.num_workers, self.prefetch, self.start_method)
+
+    def _loop(self, epoch, done):
+        tasks = self._tasks(epoch, done)
+        pool = self._pool(epoch)
+        skip = done if self.is_stream else 0
+        try:
+            for batch in itertools.islice(_in_order(pool, tasks, self.timeout or None), skip, None):
+                if self._epoch == epoch:
+                    self._done += 1
+                yield batch
+            if self._epoch == epoch:
+                self._epoch, self._done = epoch + 1, 0
+        finally:
+            pool.close()
+
+
+def _in_order(pool, tasks, timeout):
+    """Keep the workers busy; give out their batches by number."""
+    waiting, ended, exhausted = {}, set(), False
+    wanted = sent = None  # numbers; they begin in the middle where an epoch goes on
+    while True:
+        while not exhausted and (sent is None or sent - wanted < pool.most):
+            task = next(tasks, None)
+            if task is None:
+                exhausted = True
+                break
+            if sent is None:
+                wanted = task[0]
+            pool.submit(*task)
+            sent = task[0] + 1
+        if wanted == sent:
+            return
+        while wanted not in waiting:
+            number, result = pool.take(timeout)
+            waiting[number] = result
+        result = waiting.pop(wanted)
+        wanted += 1
+        if isinstance(result, Failure):
+            raise_failure(result)
+        if isinstance(result, str) and result == END:
+            ended.add((wanted - 1) % pool.count)
+            if len(ended) == pool.count:
+                return
+            continue
+        yield result
+        del result
+
+
+def _new_seed():
+    seed, calls = _core.generator_state()
+    _core.set_generator_state(seed, calls + 1)
+    # A loader made later has other numbers, in the same program run again the same ones.
+    return (seed * 1_000_003 + calls) % (1 << 63)

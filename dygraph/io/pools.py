@@ -1,0 +1,319 @@
+"""Workers of a loader: none, threads, or processes. All answer numbered tasks in any order.
+
+Processes are forked by default: a data set need not be picklable and a start takes milliseconds.
+libgomp's threads do not survive a fork; a child therefore computes with one thread (the core sees
+to it), which is what a worker should do anyway. Whoever uses libraries that cannot be forked asks
+for ``start_method='spawn'``. Batches come back through pipes: /dev/shm, small or missing in many
+containers, is never used.
+"""
+
+import atexit
+import os
+import queue
+import signal
+import threading
+import time
+import traceback
+import warnings
+import weakref
+
+from dygraph.errors import PreconditionNotMetError
+from dygraph.io.collate import to_arrays, to_variables
+from dygraph.io.worker import Failure, Reader
+
+# Seconds for threads to end the samples they read. Ctrl-C may not take longer than 0.2; who reads
+# longer ends by himself after the sample.
+_PATIENCE = 0.1
+_open = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all():
+    for pool in list(_open):
+        pool.close()
+
+
+class Serial:
+    """No workers: the loop reads by itself."""
+
+    count = most = 1
+
+    def __init__(self, job):
+        self._reader, self._tasks = Reader(job, 0, 1, ""), []
+
+    def submit(self, number, task):
+        self._tasks.append((number, task))
+
+    def take(self, timeout):
+        number, task = self._tasks.pop(0)
+        return number, self._reader.run(number, task)
+
+    def close(self):
+        pass
+
+
+class _Pool:
+    def __init__(self, count, prefetch):
+        self.count, self.most = count, count * prefetch
+        self.results = queue.SimpleQueue()
+        self.closed, self._owner = False, os.getpid()
+        _open.add(self)
+
+    def close(self):
+        """End the workers. In a forked child, to which they do not belong, nothing happens."""
+        if not self.closed and os.getpid() == self._owner:
+            self.closed = True
+            self._end()
+
+    def take(self, timeout):
+        """(number, result) of a task that is done."""
+        try:
+            number, result = self.results.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError(
+                f"DataLoader: a batch must come within timeout={timeout} seconds, got none"
+            ) from None
+        if number is None:
+            raise result
+        return number, result
+
+
+class Threads(_Pool):
+    def __init__(self, job, count, prefetch):
+        super().__init__(count, prefetch)
+        self.tasks = [queue.SimpleQueue() for _ in range(count)]
+        self.readers = [Reader(job, i, count, "thread") for i in range(count)]
+        self.threads = [
+            threading.Thread(
+                target=_run_thread,
+                args=(self.readers[i], self.tasks[i], self.results),
+                name=f"dygraph-loader-{i}",
+                daemon=True,
+            )
+            for i in range(count)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def submit(self, number, task):
+        self.tasks[number % self.count].put((number, task))
+
+    def _end(self):
+        for reader, tasks in zip(self.readers, self.tasks, strict=True):
+            reader.stopped = True
+            tasks.put(None)
+        end = time.monotonic() + _PATIENCE
+        for thread in self.threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+
+def _run_thread(reader, tasks, results):
+    while True:
+        task = tasks.get()
+        if task is None or reader.stopped:
+            return
+        results.put((task[0], reader.run(*task)))
+
+
+class _Children:
+    """Processes that are forked (or started otherwise) and talk through pipes."""
+
+    def __init__(self, method):
+        import multiprocessing
+
+        self.context = multiprocessing.get_context(method)
+        self.ends, self.processes, self.method = [], [], method
+
+    def start(self, target, *args, inherited=()):
+        """A process that runs ``target(end, inherited ends to be closed, *args)``."""
+        ours, theirs = self.context.Pipe()
+        self.ends.append(ours)
+        close = [*self.ends, *inherited] if self.method == "fork" else []
+        number = len(self.processes)
+        process = self.context.Process(
+            target=target,
+            args=(theirs, close, *args),
+            name=f"dygraph-loader-{number}",
+            daemon=True,
+        )
+        with warnings.catch_warnings():
+            # Python's warning of threads in a process that forks: see the text above.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        theirs.close()
+        self.processes.append(process)
+
+    def describe_death(self, i):
+        """The error of a process that ended by itself."""
+        process = self.processes[i]
+        process.join()
+        code = process.exitcode
+        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        killed = code == -signal.SIGKILL
+        hint = " The system kills processes where memory runs out" if killed else ""
+        return PreconditionNotMetError(
+            f"DataLoader: worker {i} must live as long as the loop, but process {process.pid} "
+            f"ended with {how}.{hint}"
+        )
+
+    def kill(self):
+        """Nothing of a worker is worth waiting for: its results are not wanted any more."""
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.join()
+            process.close()
+
+    def close_ends(self):
+        for end in self.ends:
+            end.close()
+
+
+class Processes(_Pool):
+    def __init__(self, job, count, prefetch, method):
+        super().__init__(count, prefetch)
+        self.children = _Children(method)
+        self.wake, self._wake = self.children.context.Pipe(duplex=False)
+        try:
+            for i in range(count):
+                inherited = (self.wake, self._wake)
+                self.children.start(_run_process, job, i, count, inherited=inherited)
+        except BaseException:
+            self.children.kill()
+            raise
+        self.thread = threading.Thread(target=self._receive, name="dygraph-loader", daemon=True)
+        self.thread.start()
+
+    def submit(self, number, task):
+        try:
+            self.children.ends[number % self.count].send((number, task))
+        except OSError:  # it died: the receiving thread says so
+            pass
+
+    def _receive(self):
+        try:
+            self._receive_all()
+        except BaseException as error:  # the loop must not wait for a thread that is gone
+            self.results.put((None, error))
+
+    def _receive_all(self):
+        from multiprocessing.connection import wait
+
+        sentinels = {p.sentinel: i for i, p in enumerate(self.children.processes)}
+        ends = dict.fromkeys(self.children.ends)
+        while True:
+            ready = wait([*ends, *sentinels, self.wake])
+            if self.wake in ready:
+                return
+            for end in [e for e in ready if e in ends]:
+                try:
+                    number, result = end.recv()
+                    if not isinstance(result, Failure):
+                        result = to_variables(result)
+                    self.results.put((number, result))
+                except (EOFError, OSError):
+                    del ends[end]
+                except Exception as error:  # a batch that does not come out of its pickle
+                    self.results.put((None, error))
+            for sentinel in [s for s in ready if s in sentinels]:
+                end = self.children.ends[sentinels[sentinel]]
+                if end not in ends or end not in ready:  # nothing of it is left to read
+                    ends.pop(end, None)
+                    dead = sentinels.pop(sentinel)
+                    self.results.put((None, self.children.describe_death(dead)))
+
+    def _end(self):
+        self._wake.close()
+        self.children.kill()
+        self.thread.join()
+        self.wake.close()
+        self.children.close_ends()
+
+
+def _prepare_process(inherited):
+    for other in inherited:  # else a dead parent would leave its ends open in us
+        other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _run_process(end, inherited, job, worker, workers):
+    _prepare_process(inherited)
+    reader = Reader(job, worker, workers, "process")
+    try:
+        while True:
+            number, task = end.recv()
+            _send(end, number, reader.run(number, task), reader)
+    except (EOFError, OSError):  # the parent is gone
+        pass
+
+
+def _send(end, number, result, reader):
+    if isinstance(result, Failure):
+        result = portable(result)
+    else:
+        result = to_arrays(result)
+    try:
+        end.send((number, result))
+    except OSError:
+        raise
+    except Exception as error:  # a batch that has no pickle
+        end.send((number, portable(Failure(error, reader._note()))))
+
+
+def portable(failure):
+    """The failure with an error that arrives: some exceptions have no pickle, or a broken one."""
+    from multiprocessing.reduction import ForkingPickler
+
+    error = failure.error
+    try:
+        if type(ForkingPickler.loads(ForkingPickler.dumps(error))) is type(error):
+            return failure
+    except Exception:
+        pass
+    return Failure(RuntimeError(f"{type(error).__name__}: {error}"), failure.note)
+
+
+class Sources:
+    """A process for each reader; what they give comes as it is ready."""
+
+    def __init__(self, readers):
+        self.children = _Children("fork")
+        try:
+            for i, reader in enumerate(readers):
+                self.children.start(_run_source, reader, i)
+        except BaseException:
+            self.children.kill()
+            raise
+
+    def results(self):
+        from multiprocessing.connection import wait
+
+        ends = dict(zip(self.children.ends, range(len(self.children.ends)), strict=True))
+        while ends:
+            for end in wait(ends):
+                try:
+                    ended, sample = end.recv()
+                except (EOFError, OSError):
+                    raise self.children.describe_death(ends[end]) from None
+                if ended:
+                    del ends[end]
+                else:
+                    yield sample
+
+    def close(self):
+        self.children.kill()
+        self.children.close_ends()
+
+
+def _run_source(end, inherited, reader, number):
+    _prepare_process(inherited)
+    try:
+        for sample in reader():
+            end.send((False, sample))
+    except BrokenPipeError:  # the parent is gone
+        return
+    except BaseException as error:
+        text = f"while reader {number} ran in its process\n\nThere:\n{traceback.format_exc()}"
+        end.send((False, portable(Failure(error, text))))
+    end.send((True, None))

@@ -1,0 +1,225 @@
+"""Samplers: in which order a data set is read, and in which batches."""
+
+import numpy as np
+
+from dygraph import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+
+__all__ = [
+    "BatchSampler",
+    "DistributedBatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequenceSampler",
+    "WeightedRandomSampler",
+]
+
+
+class Sampler:
+    """Numbers of samples in some order: subclasses define ``__iter__`` and ``__len__``.
+
+    A loader calls ``set_epoch`` before each pass; random samplers draw from (seed, epoch), so any
+    epoch's order can be had again.
+    """
+
+    epoch = 0
+
+    def __init__(self, data_source=None):
+        self.data_source = data_source
+
+    def __iter__(self):
+        raise NotImplementedError(f"{type(self).__name__} must define __iter__()")
+
+    def __len__(self):
+        return len(self.data_source)
+
+    def set_epoch(self, epoch):
+        """Tell which pass comes next, from 0."""
+        self.epoch = check.integer(epoch, "set_epoch: epoch", 0)
+
+
+class SequenceSampler(Sampler):
+    """0, 1, 2, ..."""
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+
+class RandomSampler(Sampler):
+    """A permutation of all samples, another one each epoch.
+
+    Parameters
+    ----------
+    data_source : Dataset
+    replacement : bool
+        True: draw each number independently; samples may repeat.
+    num_samples : int, optional
+        How many; None: as many as there are.
+    seed : int
+
+    Examples
+    --------
+    >>> from dygraph import io
+    >>> sorted(io.RandomSampler(range(4), seed=1))
+    [0, 1, 2, 3]
+    """
+
+    def __init__(self, data_source, replacement=False, num_samples=None, seed=0):
+        super().__init__(data_source)
+        self.replacement, self.seed = bool(replacement), check.integer(seed, "seed", 0)
+        size = len(data_source)
+        count = size if num_samples is None else num_samples
+        self.num_samples = check.integer(count, "RandomSampler: num_samples", 0)
+        if self.num_samples > size and not (self.replacement and size):
+            raise InvalidArgumentError(
+                f"RandomSampler: num_samples may be {size} without replacement, got {num_samples}"
+            )
+
+    def __iter__(self):
+        rng, size = np.random.default_rng([self.seed, self.epoch]), len(self.data_source)
+        if self.replacement:
+            return iter(rng.integers(0, size, self.num_samples).tolist())
+        return iter(rng.permutation(size)[: self.num_samples].tolist())
+
+    def __len__(self):
+        return self.num_samples
+
+
+class WeightedRandomSampler(Sampler):
+    """Numbers drawn with probabilities proportional to `weights`.
+
+    Parameters
+    ----------
+    weights : list of float
+        One for each sample, not negative, at least one positive.
+    num_samples : int
+    replacement : bool
+    seed : int
+    """
+
+    def __init__(self, weights, num_samples, replacement=True, seed=0):
+        self.weights = np.asarray(weights, "float64")
+        good = self.weights.ndim == 1 and np.isfinite(self.weights).all()
+        if not good or not self.weights.size or self.weights.min() < 0 or not self.weights.any():
+            raise InvalidArgumentError(
+                "WeightedRandomSampler: weights must be a list of finite numbers from 0, not all "
+                f"0, got {kind_of(weights)}"
+            )
+        self.num_samples = check.integer(num_samples, "WeightedRandomSampler: num_samples", 1)
+        self.replacement, self.seed = bool(replacement), check.integer(seed, "seed", 0)
+        positive = int((self.weights > 0).sum())
+        if not replacement and self.num_samples > positive:
+            raise InvalidArgumentError(
+                f"WeightedRandomSampler: num_samples may be {positive}, the number of positive "
+                f"weights, without replacement, got {num_samples}"
+            )
+
+    def __iter__(self):
+        rng, p = np.random.default_rng([self.seed, self.epoch]), self.weights / self.weights.sum()
+        return iter(rng.choice(len(p), self.num_samples, self.replacement, p).tolist())
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Lists of numbers: what a sampler gives, in batches.
+
+    Parameters
+    ----------
+    dataset : Dataset, optional
+        Read in sequence, or shuffled. Or give a `sampler`.
+    sampler : Sampler, optional
+    shuffle : bool
+    batch_size : int
+    drop_last : bool
+        Leave out a last batch that is not full.
+    seed : int
+
+    Examples
+    --------
+    >>> from dygraph import io
+    >>> list(io.BatchSampler(range(5), batch_size=2))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(
+        self, dataset=None, sampler=None, shuffle=False, batch_size=1, drop_last=False, seed=0
+    ):
+        if (dataset is None) == (sampler is None):
+            raise ArgumentTypeError("BatchSampler: give a dataset or a sampler, and not both")
+        if sampler is None:
+            sampler = RandomSampler(dataset, seed=seed) if shuffle else SequenceSampler(dataset)
+        elif shuffle:
+            raise InvalidArgumentError("BatchSampler: shuffle must be False beside a sampler")
+        self.sampler, self.drop_last = sampler, bool(drop_last)
+        self.batch_size = check.integer(batch_size, "BatchSampler: batch_size", 1)
+
+    def set_epoch(self, epoch):
+        super().set_epoch(epoch)
+        if hasattr(self.sampler, "set_epoch"):
+            self.sampler.set_epoch(epoch)
+
+    def __iter__(self):
+        return batches(self.sampler, self.batch_size, self.drop_last)
+
+    def __len__(self):
+        count = len(self.sampler)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+class DistributedBatchSampler(BatchSampler):
+    """The batches of one of several trainers; each gets as many, the last samples may repeat.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    batch_size : int
+    num_replicas : int
+        How many trainers there are.
+    rank : int
+        Which one this is, from 0.
+    shuffle, drop_last, seed
+        As in `BatchSampler`.
+    """
+
+    def __init__(
+        self, dataset, batch_size, num_replicas=1, rank=0, shuffle=False, drop_last=False, seed=0
+    ):
+        super().__init__(
+            dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last, seed=seed
+        )
+        self.num_replicas = check.integer(num_replicas, "num_replicas", 1)
+        self.rank = check.integer(rank, "rank", 0)
+        if self.rank >= self.num_replicas:
+            raise InvalidArgumentError(
+                f"DistributedBatchSampler: rank must be below num_replicas, got {rank} of "
+                f"{num_replicas}"
+            )
+
+    def _count(self):
+        return -(-len(self.sampler) // self.num_replicas)
+
+    def __iter__(self):
+        numbers = list(self.sampler)
+        total = self._count() * self.num_replicas
+        while numbers and len(numbers) < total:
+            numbers += numbers[: total - len(numbers)]
+        own = numbers[self.rank :: self.num_replicas]
+        return batches(own, self.batch_size, self.drop_last)
+
+    def __len__(self):
+        count = self._count()
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+def batches(items, size, drop_last=False):
+    """Lists of `size` items; a shorter last one unless `drop_last`."""
+    batch = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch

@@ -1,0 +1,170 @@
+"""What a worker does: reads samples, collates them, and reports errors whole."""
+
+import itertools
+import random
+import threading
+import traceback
+
+import numpy as np
+
+from dygraph import _core
+from dygraph.errors import PreconditionNotMetError
+from dygraph.io.collate import gather, to_variables
+from dygraph.io.sampler import batches
+
+__all__ = ["get_worker_info", "sample_rng"]
+
+END = "end of the stream"
+_local = threading.local()
+
+
+class WorkerInfo:
+    """Who reads: ``id`` from 0, ``num_workers``, ``seed``, ``dataset``."""
+
+    def __init__(self, id, num_workers, seed, dataset):
+        self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
+
+
+def get_worker_info():
+    """The `WorkerInfo` of the worker that calls; None outside any."""
+    return getattr(_local, "info", None)
+
+
+def sample_rng():
+    """Random numbers for the sample that is being read: a ``numpy.random.Generator``.
+
+    Its stream is that of (seed of the loader, epoch, number of the sample), so what it draws does
+    not depend on the number of workers, their kind, or chance. Call it once in a ``__getitem__``.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        Where no loader is reading.
+    """
+    key = getattr(_local, "key", None)
+    if key is None:
+        raise PreconditionNotMetError(
+            "sample_rng: must be called while a DataLoader reads a sample, got a call outside"
+        )
+    return np.random.default_rng(key)
+
+
+class Job:
+    """A pass over a data set, as every worker gets it."""
+
+    def __init__(self, dataset, collate_fn, ragged, seed, epoch, stream, init_fn):
+        self.dataset, self.collate_fn, self.ragged = dataset, collate_fn, ragged
+        self.seed, self.epoch, self.init_fn = seed, epoch, init_fn
+        self.stream = stream  # None, or (batch_size, drop_last) of an IterableDataset
+
+
+class Failure:
+    """An error of a worker on its way to the loop."""
+
+    def __init__(self, error, note):
+        self.error, self.note = error, note
+
+
+class Reader:
+    """One worker's state. ``run(number, task)`` gives a batch, END or a Failure, never raises."""
+
+    def __init__(self, job, worker, workers, kind):
+        self.job, self.worker, self.workers, self.kind = job, worker, workers, kind
+        self.batches = self.sample = None
+        self.started = self.stopped = False
+
+    def run(self, number, task):
+        try:
+            if not self.started:
+                self._start()
+            if self.job.stream is not None:
+                return next(self.batches)
+            if self.kind == "process":
+                self._seed(number)
+            return self._collate([self._sample(i) for i in task])
+        except BaseException as error:  # also SystemExit: a worker that dies silently would hang
+            if not self.kind and not isinstance(error, Exception):
+                raise
+            return Failure(error, self._note())
+        finally:
+            _local.key = None
+
+    def _start(self):
+        job = self.job
+        if self.kind:
+            _core.set_service_thread()
+            _local.info = WorkerInfo(self.worker, self.workers, job.seed, job.dataset)
+        if self.kind and job.init_fn is not None:
+            job.init_fn(self.worker)
+        if job.stream is not None:
+            self.batches = self._stream()
+        self.started = True
+
+    def _seed(self, *numbers):
+        """A forked worker would repeat what its siblings draw from Python's and NumPy's streams."""
+        key = np.random.SeedSequence([self.job.seed, self.job.epoch, *numbers])
+        a, b, c = key.generate_state(3).tolist()
+        random.seed(a)
+        np.random.seed(b)
+        _core.seed(c)
+
+    def _sample(self, index):
+        if self.stopped:
+            raise InterruptedError("the loader was closed")
+        self.sample = index
+        if isinstance(index, (int, np.integer)) and index >= 0:
+            _local.key = [self.job.seed, self.job.epoch, int(index)]
+        return self.job.dataset[index]
+
+    def _collate(self, samples):
+        job, self.sample = self.job, None
+        batch = gather(samples, job.ragged) if job.collate_fn is None else job.collate_fn(samples)
+        return batch if self.kind == "process" else to_variables(batch)
+
+    def _stream(self):
+        job = self.job
+        size, drop_last = job.stream
+        split = getattr(job.dataset, "split", None)
+        own = split is not None and self.workers > 1
+        if self.kind == "process":
+            self._seed(*([self.worker] if own else []))
+        items = split(self.worker, self.workers) if own else job.dataset
+        groups = batches(self._numbered(iter(items), [self.worker] if own else []), size, drop_last)
+        step = 1 if own else self.workers
+        for group in itertools.islice(groups, 0 if own else self.worker, None, step):
+            yield self._collate(group)
+        while True:
+            yield END
+
+    def _numbered(self, items, key):
+        for i in itertools.count():
+            if self.stopped:
+                return
+            self.sample = i
+            _local.key = [self.job.seed, self.job.epoch, *key, i]
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            yield item
+
+    def _note(self):
+        what = "a batch" if self.sample is None else f"sample {self.sample!r}"
+        if not self.kind:
+            return f"while the loader read {what}"
+        text = f"while worker {self.worker} (a {self.kind}) read {what}"
+        if self.kind == "process":
+            text += f"\n\nIn the worker:\n{traceback.format_exc()}"
+        return text
+
+
+def raise_failure(failure):
+    """Raise a worker's error in the loop: its own type, its text and where it came from."""
+    error, note = failure.error, failure.note
+    if len(error.args) == 1 and isinstance(error.args[0], str) and type(error) is not KeyError:
+        error.args = (f"{error.args[0]}\n{note}",)
+    elif hasattr(error, "add_note"):
+        error.add_note(note)
+    else:
+        raise error from RuntimeError(note)
+    raise error

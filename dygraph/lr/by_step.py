@@ -1,0 +1,189 @@
+"""Schedules with a ``last_epoch``, which ``step()`` moves on."""
+
+import math
+
+from dygraph import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.lr.base import Schedule, positive, rate_of, rate_or_schedule
+
+
+class LRScheduler(Schedule):
+    """Base of the schedules with a ``last_epoch``. A subclass gives ``_rate_at(epoch)``.
+
+    `last_epoch` -1 starts at epoch 0; ``step()`` moves on by one, ``step(epoch)`` goes to an epoch.
+    """
+
+    _keys = ("last_epoch", "last_lr")
+
+    def __init__(self, learning_rate=0.1, last_epoch=-1, verbose=False):
+        self.base_lr = rate_of(self, learning_rate)
+        self.last_epoch = check.integer(last_epoch, f"{type(self).__name__}: last_epoch", -1)
+        self.verbose = False
+        self.step()
+        self.verbose = bool(verbose)
+
+    def __call__(self):
+        return self.last_lr
+
+    def get_lr(self):
+        """The rate as it is."""
+        return self.last_lr
+
+    def step(self, epoch=None):
+        """Move on, to be called after the optimizer's step."""
+        name = f"{type(self).__name__}: epoch"
+        epoch = self.last_epoch + 1 if epoch is None else check.integer(epoch, name, 0)
+        rate = self._rate_at(epoch)
+        self.last_epoch, self.last_lr = epoch, rate
+        if self.verbose:
+            print(f"{type(self).__name__}: epoch {epoch}, learning rate {rate}")
+
+
+class CosineAnnealingDecay(LRScheduler):
+    """``eta_min + (learning_rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`` (Loshchilov and
+    Hutter, 2017); it rises again after `T_max`."""
+
+    def __init__(self, learning_rate, T_max, eta_min=0, last_epoch=-1, verbose=False):
+        self.T_max = positive(T_max, "CosineAnnealingDecay: T_max")
+        self.eta_min = check.number(eta_min, "CosineAnnealingDecay: eta_min", 0)
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def _rate_at(self, epoch):
+        wave = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+        return self.eta_min + (self.base_lr - self.eta_min) * wave
+
+
+class LinearWarmup(LRScheduler):
+    """``start_lr + (end_lr - start_lr) * epoch / warmup_steps`` for epochs below `warmup_steps`,
+    then
+    `learning_rate`: a number, or another schedule with a ``last_epoch``, which starts there."""
+
+    def __init__(self, learning_rate, warmup_steps, start_lr, end_lr, last_epoch=-1, verbose=False):
+        self.learning_rate, self._inner = rate_or_schedule(self, learning_rate, LRScheduler)
+        self.warmup_steps = check.integer(warmup_steps, "LinearWarmup: warmup_steps", 1)
+        self.start_lr = rate_of(self, start_lr, "start_lr")
+        self.end_lr = rate_of(self, end_lr, "end_lr")
+        if self.end_lr <= self.start_lr:
+            raise InvalidArgumentError(
+                f"LinearWarmup: end_lr must exceed start_lr {start_lr}, got {end_lr}"
+            )
+        super().__init__(start_lr, last_epoch, verbose)
+
+    def _rate_at(self, epoch):
+        if epoch < self.warmup_steps:
+            return self.start_lr + (self.end_lr - self.start_lr) * epoch / self.warmup_steps
+        if self._inner is None:
+            return self.learning_rate
+        self._inner.step(epoch - self.warmup_steps)
+        return self._inner()
+
+
+class OneCycleLR(LRScheduler):
+    """Up from ``max_learning_rate / divide_factor`` and down to `end_learning_rate` in
+    `total_steps`
+    (Smith and Topin, 2018).
+
+    The rise takes `phase_pct` of the steps; with `three_phase` the fall to the start takes as many,
+    and the rest goes on to the end. `anneal_strategy` is 'cos' or 'linear'.
+    """
+
+    def __init__(
+        self,
+        max_learning_rate,
+        total_steps,
+        divide_factor=25.0,
+        end_learning_rate=0.0001,
+        phase_pct=0.3,
+        anneal_strategy="cos",
+        three_phase=False,
+        last_epoch=-1,
+        verbose=False,
+    ):
+        most = rate_of(self, max_learning_rate, "max_learning_rate")
+        self.total_steps = check.integer(total_steps, "OneCycleLR: total_steps", 1)
+        first = most / positive(divide_factor, "OneCycleLR: divide_factor")
+        end = rate_of(self, end_learning_rate, "end_learning_rate")
+        part = check.number(phase_pct, "OneCycleLR: phase_pct", 0, 1)
+        self.anneal_strategy = check.choice(
+            anneal_strategy, ("cos", "linear"), "OneCycleLR: anneal_strategy"
+        )
+        last, up = self.total_steps - 1, part * self.total_steps - 1
+        if three_phase:
+            if part > 0.5:
+                raise InvalidArgumentError(
+                    f"OneCycleLR: phase_pct must be at most 0.5 for three phases, got {phase_pct}"
+                )
+            self._borders = [0, up, 2 * part * self.total_steps - 2, last]
+            self._rates = [first, most, first, end]
+        else:
+            self._borders, self._rates = [0, up, last], [first, most, end]
+        super().__init__(first, last_epoch, verbose)
+
+    def _rate_at(self, epoch):
+        if epoch > self.total_steps:
+            raise InvalidArgumentError(
+                f"OneCycleLR: there must be at most total_steps = {self.total_steps} steps, "
+                f"got {epoch}"
+            )
+        i, last = 0, len(self._borders) - 2
+        while i < last and epoch > self._borders[i + 1]:
+            i += 1
+        begin, end = self._borders[i], self._borders[i + 1]
+        part = (epoch - begin) / (end - begin) if end > begin else 1.0
+        if self.anneal_strategy == "cos":
+            part = (1 - math.cos(math.pi * part)) / 2
+        return self._rates[i] + (self._rates[i + 1] - self._rates[i]) * part
+
+
+class CyclicLR(LRScheduler):
+    """Up and down between two rates, again and again (Smith, 2017).
+
+    The rate is ``base + (max - base) * height * scale``: ``height`` goes from 0 to 1 in
+    `step_size_up` steps and back in `step_size_down` (None: as many). ``scale`` is 1 for `mode`
+    'triangular', ``2^-(cycle - 1)`` for 'triangular2', ``exp_gamma^step`` for 'exp_range', or what
+    `scale_fn` gives for the cycle, from 1, or the step (`scale_mode` 'cycle', 'iterations').
+    """
+
+    def __init__(
+        self,
+        base_learning_rate,
+        max_learning_rate,
+        step_size_up,
+        step_size_down=None,
+        mode="triangular",
+        exp_gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        last_epoch=-1,
+        verbose=False,
+    ):
+        self.max_lr = rate_of(self, max_learning_rate, "max_learning_rate")
+        self._up = positive(step_size_up, "CyclicLR: step_size_up")
+        down = step_size_up if step_size_down is None else step_size_down
+        self._down = positive(down, "CyclicLR: step_size_down")
+        modes = ("triangular", "triangular2", "exp_range")
+        self._mode = check.choice(mode, modes, "CyclicLR: mode")
+        self._gamma = positive(exp_gamma, "CyclicLR: exp_gamma")
+        if scale_fn is not None and not callable(scale_fn):
+            raise ArgumentTypeError(
+                f"CyclicLR: scale_fn must be a function, got {kind_of(scale_fn)}"
+            )
+        self._scale_fn = scale_fn
+        self._by = check.choice(scale_mode, ("cycle", "iterations"), "CyclicLR: scale_mode")
+        super().__init__(base_learning_rate, last_epoch, verbose)
+
+    def _rate_at(self, epoch):
+        length = self._up + self._down
+        cycle = 1 + math.floor(epoch / length)
+        at = epoch - (cycle - 1) * length
+        height = at / self._up if at <= self._up else (length - at) / self._down
+        if self._scale_fn is not None:
+            number = cycle if self._by == "cycle" else epoch
+            scale = check.number(self._scale_fn(number), "CyclicLR: scale_fn()")
+        else:
+            scale = {
+                "triangular": 1.0,
+                "triangular2": 0.5 ** (cycle - 1),
+                "exp_range": self._gamma**epoch,
+            }[self._mode]
+        return self.base_lr + (self.max_lr - self.base_lr) * height * scale

@@ -1,0 +1,153 @@
+"""Fluid's schedules that ``epoch()`` or ``step(loss)`` moves on."""
+
+from dygraph import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.lr.base import Schedule, rate_of
+
+
+class _ByEpoch(Schedule):
+    _keys = ("epoch_num", "last_lr")
+
+    def __init__(self, learning_rate):
+        self.base_lr = rate_of(self, learning_rate)
+        self.epoch_num = -1
+        self.epoch()
+
+    def __call__(self):
+        return self.last_lr
+
+    def epoch(self, epoch=None):
+        """Move on to the next epoch, or to the one given."""
+        name = f"{type(self).__name__}: epoch"
+        self.epoch_num = self.epoch_num + 1 if epoch is None else check.integer(epoch, name, 0)
+        self.last_lr = self._rate_at(self.epoch_num)
+
+    def get_lr(self):
+        """The rate of this epoch."""
+        return self.last_lr
+
+
+class StepDecay(_ByEpoch):
+    """``learning_rate * decay_rate^floor(epoch / step_size)``. Call ``epoch()`` after each
+    epoch."""
+
+    def __init__(self, learning_rate, step_size, decay_rate=0.1):
+        self.step_size = check.integer(step_size, "StepDecay: step_size", 1)
+        self.decay_rate = _below_one("StepDecay: decay_rate", decay_rate)
+        super().__init__(learning_rate)
+
+    def _rate_at(self, epoch):
+        return self.base_lr * self.decay_rate ** (epoch // self.step_size)
+
+
+class MultiStepDecay(_ByEpoch):
+    """``learning_rate * decay_rate^k`` after k of the `milestones`. Call ``epoch()`` after each
+    epoch."""
+
+    def __init__(self, learning_rate, milestones, decay_rate=0.1):
+        if not isinstance(milestones, (list, tuple)):
+            raise ArgumentTypeError(
+                f"MultiStepDecay: milestones must be a list of epochs, got {kind_of(milestones)}"
+            )
+        self.milestones = [check.integer(m, "MultiStepDecay: milestones") for m in milestones]
+        if any(a >= b for a, b in zip(self.milestones, self.milestones[1:], strict=False)):
+            raise InvalidArgumentError(f"MultiStepDecay: milestones must rise, got {milestones}")
+        self.decay_rate = _below_one("MultiStepDecay: decay_rate", decay_rate)
+        super().__init__(learning_rate)
+
+    def _rate_at(self, epoch):
+        return self.base_lr * self.decay_rate ** sum(epoch >= m for m in self.milestones)
+
+
+class LambdaDecay(_ByEpoch):
+    """``learning_rate * lr_lambda(epoch)``. Call ``epoch()`` after each epoch."""
+
+    def __init__(self, learning_rate, lr_lambda):
+        if not callable(lr_lambda):
+            raise ArgumentTypeError(
+                f"LambdaDecay: lr_lambda must be a function, got {kind_of(lr_lambda)}"
+            )
+        self.lr_lambda = lr_lambda
+        super().__init__(learning_rate)
+
+    def _rate_at(self, epoch):
+        return self.base_lr * check.number(self.lr_lambda(epoch), "LambdaDecay: lr_lambda()")
+
+
+def _below_one(what, value):
+    if check.number(value, what, 0, 1) == 1:
+        raise InvalidArgumentError(f"{what} must be less than 1, got 1")
+    return float(value)
+
+
+class ReduceLROnPlateau(Schedule):
+    """The rate falls by `decay_rate` when the loss has not got better for `patience` steps.
+
+    Call ``step(loss)`` after each epoch. Better means ``loss < best * (1 - threshold)`` for
+    `threshold_mode` 'rel', ``loss < best - threshold`` for 'abs'; with `mode` 'max' the other way
+    round. After a reduction `cooldown` steps are not counted. A reduction of at most `eps` is not
+    made; the rate stays at or above `min_lr`.
+    """
+
+    _keys = ("cooldown_counter", "best_loss", "num_bad_epochs", "epoch_num", "learning_rate")
+
+    def __init__(
+        self,
+        learning_rate,
+        mode="min",
+        decay_rate=0.1,
+        patience=10,
+        verbose=False,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+        dtype="float32",
+    ):
+        self.mode = check.choice(mode, ("min", "max"), "ReduceLROnPlateau: mode")
+        self.threshold_mode = check.choice(
+            threshold_mode, ("rel", "abs"), "ReduceLROnPlateau: threshold_mode"
+        )
+        self.decay_rate = _below_one("ReduceLROnPlateau: decay_rate", decay_rate)
+        self.patience = check.integer(patience, "ReduceLROnPlateau: patience", 0)
+        self.cooldown = check.integer(cooldown, "ReduceLROnPlateau: cooldown", 0)
+        self.threshold = check.number(threshold, "ReduceLROnPlateau: threshold")
+        self.min_lr = check.number(min_lr, "ReduceLROnPlateau: min_lr", 0)
+        self.eps = check.number(eps, "ReduceLROnPlateau: eps", 0)
+        self.verbose = bool(verbose)
+        self.learning_rate = rate_of(self, learning_rate)
+        self.cooldown_counter = self.num_bad_epochs = self.epoch_num = 0
+        self.best_loss = None
+
+    def __call__(self):
+        return self.learning_rate
+
+    def get_lr(self):
+        """The rate as it is."""
+        return self.learning_rate
+
+    def step(self, loss):
+        """Take the loss of an epoch, a number or a Variable with one element."""
+        loss = check.number(loss, "ReduceLROnPlateau.step: loss")
+        self.epoch_num += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            return
+        if self.best_loss is None or self._is_better(loss):
+            self.best_loss, self.num_bad_epochs = loss, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.num_bad_epochs <= self.patience:
+            return
+        self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        reduced = max(self.learning_rate * self.decay_rate, self.min_lr)
+        if self.learning_rate - reduced > self.eps:
+            if self.verbose:
+                print(f"Epoch {self.epoch_num}: learning rate {self.learning_rate} -> {reduced}")
+            self.learning_rate = reduced
+
+    def _is_better(self, loss):
+        sign = 1 if self.mode == "min" else -1
+        margin = self.threshold if self.threshold_mode == "abs" else self.best_loss * self.threshold
+        return sign * loss < sign * self.best_loss - margin

@@ -1,0 +1,194 @@
+"""Fluid's schedules that each call moves on."""
+
+import math
+
+from dygraph import check
+from dygraph.errors import InvalidArgumentError
+from dygraph.lr.base import Schedule, positive, rate_of, rate_or_schedule
+
+
+class LearningRateDecay(Schedule):
+    """Base of the schedules that each call moves on. A subclass gives ``step()``, the rate at
+    ``step_num``.
+
+    `begin` is the first ``step_num``, `step` what a call adds to it; `dtype` has no meaning here.
+    """
+
+    _keys = ("step_num",)
+
+    def __init__(self, begin=0, step=1, dtype="float32"):
+        self.step_num = check.integer(begin, f"{type(self).__name__}: begin")
+        self.step_size = check.integer(step, f"{type(self).__name__}: step", 1)
+
+    def __call__(self):
+        rate = self.step()
+        self.step_num += self.step_size
+        return rate
+
+    def get_lr(self):
+        """The rate the next call gives; nothing moves."""
+        return self.step()
+
+    def step(self):
+        """The rate at ``step_num``."""
+        raise NotImplementedError(f"{type(self).__name__} must define step()")
+
+
+class NoamDecay(LearningRateDecay):
+    """``learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5)`` (Vaswani and others,
+    2017)."""
+
+    def __init__(self, d_model, warmup_steps, begin=1, step=1, dtype="float32", learning_rate=1.0):
+        super().__init__(begin, step, dtype)
+        self.learning_rate = rate_of(self, learning_rate)
+        self.d_model = positive(d_model, "NoamDecay: d_model")
+        self.warmup_steps = positive(warmup_steps, "NoamDecay: warmup_steps")
+
+    def step(self):
+        n = self.step_num
+        first = n**-0.5 if n > 0 else math.inf  # step 0 has the rate 0
+        rising = n * self.warmup_steps**-1.5
+        return self.learning_rate * self.d_model**-0.5 * min(first, rising)
+
+
+class PiecewiseDecay(LearningRateDecay):
+    """``values[i]`` until ``step_num`` reaches ``boundaries[i]``, then the last of `values`."""
+
+    def __init__(self, boundaries, values, begin, step=1, dtype="float32"):
+        super().__init__(begin, step, dtype)
+        self.boundaries = [check.number(b, "PiecewiseDecay: boundaries") for b in boundaries]
+        self.values = [rate_of(self, v, "values") for v in values]
+        if len(self.values) != len(self.boundaries) + 1:
+            raise InvalidArgumentError(
+                "PiecewiseDecay: values must be one more than boundaries, "
+                f"{len(self.boundaries) + 1}, got {len(self.values)}"
+            )
+
+    def step(self):
+        for boundary, value in zip(self.boundaries, self.values, strict=False):
+            if self.step_num < boundary:
+                return value
+        return self.values[-1]
+
+
+class _ByDecaySteps(LearningRateDecay):
+    def __init__(
+        self,
+        learning_rate,
+        decay_steps,
+        decay_rate,
+        staircase=False,
+        begin=0,
+        step=1,
+        dtype="float32",
+    ):
+        super().__init__(begin, step, dtype)
+        name = type(self).__name__
+        self.learning_rate = rate_of(self, learning_rate)
+        self.decay_steps = positive(decay_steps, f"{name}: decay_steps")
+        self.decay_rate = check.number(decay_rate, f"{name}: decay_rate", 0)
+        self.staircase = bool(staircase)
+
+    def _periods(self):
+        periods = self.step_num / self.decay_steps
+        return math.floor(periods) if self.staircase else periods
+
+
+class NaturalExpDecay(_ByDecaySteps):
+    """``learning_rate * exp(-decay_rate * n / decay_steps)``; `staircase` rounds the quotient
+    down."""
+
+    def step(self):
+        return self.learning_rate * math.exp(-self.decay_rate * self._periods())
+
+
+class ExponentialDecay(_ByDecaySteps):
+    """``learning_rate * decay_rate^(n / decay_steps)``; `staircase` rounds the quotient down."""
+
+    def step(self):
+        return self.learning_rate * self.decay_rate ** self._periods()
+
+
+class InverseTimeDecay(_ByDecaySteps):
+    """``learning_rate / (1 + decay_rate * n / decay_steps)``; `staircase` rounds the quotient
+    down."""
+
+    def step(self):
+        return self.learning_rate / (1 + self.decay_rate * self._periods())
+
+
+class PolynomialDecay(LearningRateDecay):
+    """``(learning_rate - end) * (1 - n / decay_steps)^power + end``, and `end_learning_rate` after
+    `decay_steps`; with `cycle` these are stretched to the next multiple that reaches n."""
+
+    def __init__(
+        self,
+        learning_rate,
+        decay_steps,
+        end_learning_rate=0.0001,
+        power=1.0,
+        cycle=False,
+        begin=0,
+        step=1,
+        dtype="float32",
+    ):
+        super().__init__(begin, step, dtype)
+        self.learning_rate = rate_of(self, learning_rate)
+        self.decay_steps = positive(decay_steps, "PolynomialDecay: decay_steps")
+        self.end_learning_rate = rate_of(self, end_learning_rate, "end_learning_rate")
+        self.power = check.number(power, "PolynomialDecay: power", 0)
+        self.cycle = bool(cycle)
+
+    def step(self):
+        n, length = self.step_num, self.decay_steps
+        if self.cycle:
+            length *= max(1, math.ceil(n / length))
+        left = 1 - min(n, length) / length
+        return (self.learning_rate - self.end_learning_rate) * left**self.power + (
+            self.end_learning_rate
+        )
+
+
+class CosineDecay(LearningRateDecay):
+    """``learning_rate * (cos(pi * floor(n / step_each_epoch) / epochs) + 1) / 2`` (Loshchilov and
+    Hutter, 2017)."""
+
+    def __init__(self, learning_rate, step_each_epoch, epochs, begin=0, step=1, dtype="float32"):
+        super().__init__(begin, step, dtype)
+        self.learning_rate = rate_of(self, learning_rate)
+        self.step_each_epoch = positive(step_each_epoch, "CosineDecay: step_each_epoch")
+        self.epochs = positive(epochs, "CosineDecay: epochs")
+
+    def step(self):
+        epoch = math.floor(self.step_num / self.step_each_epoch)
+        return self.learning_rate * 0.5 * (math.cos(epoch * math.pi / self.epochs) + 1)
+
+
+class LinearLrWarmup(LearningRateDecay):
+    """``start_lr + (end_lr - start_lr) * n / warmup_steps`` for n below `warmup_steps`, then
+    `learning_rate`: a number, or another of these schedules, which is asked from the start."""
+
+    def __init__(
+        self, learning_rate, warmup_steps, start_lr, end_lr, begin=1, step=1, dtype="float32"
+    ):
+        super().__init__(begin, step, dtype)
+        self.learning_rate, self._inner = rate_or_schedule(self, learning_rate, LearningRateDecay)
+        self.warmup_steps = positive(warmup_steps, "LinearLrWarmup: warmup_steps")
+        self.start_lr = rate_of(self, start_lr, "start_lr")
+        self.end_lr = rate_of(self, end_lr, "end_lr")
+        if self.end_lr < self.start_lr:
+            raise InvalidArgumentError(
+                f"LinearLrWarmup: end_lr must be at least start_lr {start_lr}, got {end_lr}"
+            )
+
+    def __call__(self):
+        rate = super().__call__()
+        if self._inner is not None:
+            self._inner()
+        return rate
+
+    def step(self):
+        if self.step_num < self.warmup_steps:
+            rise = (self.end_lr - self.start_lr) / self.warmup_steps
+            return rise * self.step_num + self.start_lr
+        return self._inner.step() if self._inner is not None else self.learning_rate

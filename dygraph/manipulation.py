@@ -1,0 +1,508 @@
+"""Functions that give elements another shape, place or order.
+
+`dygraph.functional` has them beside the operators they are made of; where a name is that of an
+operator, the function stands for it, with the arguments of Paddle 2 (``axis``). Most are methods of
+Variable as well. Gradients flow through all that keep their elements.
+"""
+
+import math
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
+
+__all__ = [
+    "argsort",
+    "broadcast_tensors",
+    "broadcast_to",
+    "chunk",
+    "concat",
+    "cumsum",
+    "expand",
+    "expand_as",
+    "flatten",
+    "flip",
+    "meshgrid",
+    "moveaxis",
+    "pad",
+    "repeat_interleave",
+    "roll",
+    "sort",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "t",
+    "tile",
+    "topk",
+    "unbind",
+    "unique",
+    "unsqueeze",
+    "unstack",
+]
+
+ops = _core.ops
+Variable = _core.Variable
+
+
+def _axes(axis, what):
+    """An int or several as a list; None as an empty one."""
+    if axis is None:
+        return []
+    if isinstance(axis, Variable):
+        axis = axis.tolist()
+    if isinstance(axis, (list, tuple)):
+        return [check.integer(a, what) for a in axis]
+    return [check.integer(axis, what)]
+
+
+def _numbers(values, what):
+    if isinstance(values, (Variable, np.ndarray)):
+        values = values.tolist()
+    if hasattr(type(values), "__index__"):
+        values = [values]
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(f"{what} must be a list of integers, got {kind_of(values)}")
+    return [check.integer(v, what) for v in values]
+
+
+# Shape --------------------------------------------------------------------------------------------
+
+
+def squeeze(x, axis=None):
+    """`x` without those axes, of all or of `axis`, that have one element. Shares storage.
+
+    >>> import dygraph
+    >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
+    (2,)
+    """
+    return ops.squeeze2(x, axes=_axes(axis, "squeeze: axis")) if axis != [] else ops.assign(x)
+
+
+def unsqueeze(x, axis):
+    """`x` with axes of one element put in, one after the other. Shares storage.
+
+    >>> import dygraph
+    >>> dygraph.unsqueeze(dygraph.zeros([2]), [0, -1]).shape
+    (1, 2, 1)
+    """
+    return ops.unsqueeze2(x, axes=_axes(axis, "unsqueeze: axis"))
+
+
+def flatten(x, start_axis=0, stop_axis=-1):
+    """`x` with the axes from `start_axis` to `stop_axis` joined into one. Shares storage.
+
+    >>> import dygraph
+    >>> dygraph.flatten(dygraph.zeros([2, 3, 4]), 1).shape
+    (2, 12)
+    """
+    return ops.flatten_contiguous_range(
+        x,
+        start_axis=check.integer(start_axis, "flatten: start_axis"),
+        stop_axis=check.integer(stop_axis, "flatten: stop_axis"),
+    )
+
+
+def t(x):
+    """The transpose of a matrix; what has fewer axes stays as it is."""
+    if check.variable(x, "t: x").ndim > 2:
+        raise InvalidArgumentError(f"t: x must have at most two axes, got shape {list(x.shape)}")
+    return ops.transpose2(x, axis=[1, 0]) if x.ndim == 2 else ops.assign(x)
+
+
+def swapaxes(x, axis1, axis2):
+    """`x` with two axes exchanged.
+
+    >>> import dygraph
+    >>> dygraph.swapaxes(dygraph.zeros([2, 3, 4]), 0, -1).shape
+    (4, 3, 2)
+    """
+    rank = check.variable(x, "swapaxes: x").ndim
+    a, b = check.axis(axis1, rank, "swapaxes: axis1"), check.axis(axis2, rank, "swapaxes: axis2")
+    order = list(range(rank))
+    order[a], order[b] = b, a
+    return ops.transpose2(x, axis=order)
+
+
+def moveaxis(x, source, destination):
+    """`x` with the axes `source` at the places `destination`, the others in their order.
+
+    >>> import dygraph
+    >>> dygraph.moveaxis(dygraph.zeros([2, 3, 4]), 0, -1).shape
+    (3, 4, 2)
+    """
+    rank = check.variable(x, "moveaxis: x").ndim
+    ends = []
+    for given, what in ((source, "source"), (destination, "destination")):
+        axes = [check.axis(a, rank, f"moveaxis: {what}") for a in _axes(given, f"moveaxis: {what}")]
+        if len(set(axes)) != len(axes):
+            raise InvalidArgumentError(f"moveaxis: {what} must name each axis once, got {given}")
+        ends.append(axes)
+    if len(ends[0]) != len(ends[1]):
+        raise InvalidArgumentError(
+            f"moveaxis: source and destination must be equally long, got {source} and {destination}"
+        )
+    order = [a for a in range(rank) if a not in ends[0]]
+    for place, axis in sorted(zip(ends[1], ends[0], strict=True)):
+        order.insert(place, axis)
+    return ops.transpose2(x, axis=order) if rank else ops.assign(x)
+
+
+# Pieces -------------------------------------------------------------------------------------------
+
+
+def concat(x, axis=0):
+    """The tensors in the list `x`, one after the other along an axis.
+
+    >>> import dygraph
+    >>> dygraph.concat([dygraph.zeros([2, 3]), dygraph.ones([1, 3])]).shape
+    (3, 3)
+    """
+    return ops.concat(x, axis=check.integer(axis, "concat: axis"))
+
+
+def stack(x, axis=0):
+    """The tensors in the list `x` along a new axis.
+
+    >>> import dygraph
+    >>> dygraph.stack([dygraph.zeros([3]), dygraph.ones([3])], axis=1).shape
+    (3, 2)
+    """
+    return ops.stack(x, axis=check.integer(axis, "stack: axis"))
+
+
+def unstack(x, axis=0, num=None):
+    """The list of the elements of `x` along an axis, without it."""
+    return ops.unstack(
+        x,
+        axis=check.integer(axis, "unstack: axis"),
+        num=0 if num is None else check.integer(num, "unstack: num", 1),
+    )
+
+
+def unbind(x, axis=0):
+    """The list of the elements of `x` along an axis, without it.
+
+    >>> import dygraph
+    >>> [row.tolist() for row in dygraph.unbind(dygraph.eye(2))]
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return ops.unbind(x, axis=check.integer(axis, "unbind: axis"))
+
+
+def split(x, num_or_sections, axis=0):
+    """The list of consecutive parts of `x` along an axis.
+
+    Parameters
+    ----------
+    x : Variable
+    num_or_sections : int or list of int
+        How many equal parts; or their sizes, of which one may be -1: what is left.
+    axis : int
+
+    Raises
+    ------
+    InvalidArgumentError
+        Where the axis does not divide so.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> [p.shape for p in dygraph.split(dygraph.zeros([5, 2]), [2, -1])]
+    [(2, 2), (3, 2)]
+    """
+    axis = check.integer(axis, "split: axis")
+    if isinstance(num_or_sections, (list, tuple)):
+        sizes = [check.integer(n, "split: a section", -1) for n in num_or_sections]
+        return ops.split(x, sections=sizes, axis=axis)
+    return ops.split(x, num=check.integer(num_or_sections, "split: num_or_sections", 1), axis=axis)
+
+
+def chunk(x, chunks, axis=0):
+    """At most `chunks` parts of `x` along an axis, all of one size but for a shorter last one.
+
+    >>> import dygraph
+    >>> [len(p) for p in dygraph.chunk(dygraph.arange(7), 3)]
+    [3, 3, 1]
+    """
+    axis = check.axis(axis, check.variable(x, "chunk: x").ndim, "chunk: axis")
+    n = x.shape[axis]
+    size = max(math.ceil(n / check.integer(chunks, "chunk: chunks", 1)), 1)
+    sizes = [min(size, n - begin) for begin in range(0, n, size)] or [0]
+    return ops.split(x, sections=sizes, axis=axis)
+
+
+# Repetition ---------------------------------------------------------------------------------------
+
+
+def tile(x, repeat_times):
+    """`x` several times over along each axis, as NumPy's tile.
+
+    >>> import dygraph
+    >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
+    [[0, 1, 0, 1], [0, 1, 0, 1]]
+    """
+    return ops.tile(x, repeat_times=_numbers(repeat_times, "tile: repeat_times"))
+
+
+def expand(x, shape):
+    """`x` broadcast to `shape` by NumPy's rule; -1 keeps the size of an axis.
+
+    >>> import dygraph
+    >>> dygraph.expand(dygraph.zeros([3, 1]), [2, -1, 4]).shape
+    (2, 3, 4)
+    """
+    return ops.expand_v2(x, shape=_numbers(shape, "expand: shape"))
+
+
+def broadcast_to(x, shape):
+    """The same as `expand`."""
+    return expand(x, shape)
+
+
+def expand_as(x, y):
+    """`x` broadcast to the shape of `y`."""
+    return ops.expand_v2(x, shape=list(check.variable(y, "expand_as: y").shape))
+
+
+def broadcast_tensors(inputs):
+    """The list of the tensors in `inputs`, all broadcast to their common shape.
+
+    >>> import dygraph
+    >>> a, b = dygraph.broadcast_tensors([dygraph.zeros([3, 1]), dygraph.zeros([2])])
+    >>> a.shape, b.shape
+    ((3, 2), (3, 2))
+    """
+    shapes = [check.variable(x, "broadcast_tensors: an input").shape for x in inputs]
+    try:
+        common = list(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise InvalidArgumentError(
+            f"broadcast_tensors: the shapes must broadcast, got {[list(s) for s in shapes]}"
+        ) from None
+    return [ops.expand_v2(x, shape=common) for x in inputs]
+
+
+def repeat_interleave(x, repeats, axis=None):
+    """Each element along an axis several times, one after the other.
+
+    Parameters
+    ----------
+    x : Variable
+    repeats : int or list of int
+        For all elements, or one number for each.
+    axis : int, optional
+        None: of all elements in one axis.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.repeat_interleave(dygraph.arange(3), 2).numpy().tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = check.axis(axis, x.ndim, "repeat_interleave: axis")
+    n = x.shape[axis]
+    counts = _numbers(repeats, "repeat_interleave: repeats")
+    if min(counts, default=0) < 0 or len(counts) not in (1, n):
+        raise InvalidArgumentError(
+            f"repeat_interleave: repeats must be a number of at least 0 or {n} of them, "
+            f"got {repeats}"
+        )
+    index = np.repeat(np.arange(n), counts[0] if len(counts) == 1 else counts)
+    return ops.index_select(x, _core.to_variable(index), dim=axis)
+
+
+# Border, order ------------------------------------------------------------------------------------
+
+
+def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
+    """`x` with places around it.
+
+    Parameters
+    ----------
+    x : Variable
+    pad : list of int
+        Two numbers an axis, before and after. For all axes: the first axis first. For fewer: for
+        the last axes of space, the last one first, as Paddle's (left, right, top, bottom).
+    mode : {'constant', 'reflect', 'replicate'}
+        What stands there: `value`, the image mirrored at its border, or the border. The latter two
+        are for images ``[n, c, h, w]``.
+    value : float
+    data_format : {'NCHW', 'NHWC'}
+
+    Raises
+    ------
+    InvalidArgumentError
+        Where the numbers do not fit the axes.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.functional.pad(dygraph.ones([2]), [1, 2], value=5.0).numpy().tolist()
+    [5.0, 1.0, 1.0, 5.0, 5.0]
+    """
+    rank = check.variable(x, "pad: x").ndim
+    check.choice(mode, ("constant", "reflect", "replicate", "edge"), "pad: mode")
+    check.choice(data_format, ("NCHW", "NHWC", "NCL", "NLC", "NCDHW", "NDHWC"), "pad: data_format")
+    numbers = _numbers(pad, "pad: pad")
+    if len(numbers) % 2 or len(numbers) > 2 * rank:
+        raise InvalidArgumentError(
+            f"pad: pad must hold two numbers for each axis of x {list(x.shape)} or for some of the "
+            f"last ones, got {numbers}"
+        )
+    pairs = [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
+    if len(pairs) < rank:
+        last = [[0, 0]] if data_format[-1] == "C" else []
+        pairs = pairs[::-1] + last
+        pairs = [[0, 0]] * (rank - len(pairs)) + pairs
+    if mode == "constant":
+        return ops.pad(x, paddings=[n for pair in pairs for n in pair], pad_value=value)
+    outside = pairs[0] + (pairs[3] if data_format == "NHWC" else pairs[1]) if rank == 4 else []
+    if rank != 4 or any(outside):
+        raise UnimplementedError(
+            f"pad: mode '{mode}' is for the two axes of images, got shape {list(x.shape)} and pad "
+            f"{numbers}"
+        )
+    space = pairs[1:3] if data_format == "NHWC" else pairs[2:4]
+    return ops.pad2d(
+        x,
+        paddings=space[0] + space[1],
+        mode="edge" if mode == "replicate" else mode,
+        data_format="NHWC" if data_format == "NHWC" else "NCHW",
+    )
+
+
+def flip(x, axis):
+    """`x` with some axes read from the end to the beginning.
+
+    >>> import dygraph
+    >>> dygraph.flip(dygraph.arange(3), 0).numpy().tolist()
+    [2, 1, 0]
+    """
+    return ops.flip(x, dims=_axes(axis, "flip: axis"))
+
+
+def roll(x, shifts, axis=None):
+    """`x` with its elements moved on along some axes; what leaves at the end comes in in front.
+
+    >>> import dygraph
+    >>> dygraph.roll(dygraph.arange(4), 1).numpy().tolist()
+    [3, 0, 1, 2]
+    """
+    return ops.roll(x, shifts=_numbers(shifts, "roll: shifts"), dims=_axes(axis, "roll: axis"))
+
+
+def meshgrid(*inputs):
+    """The coordinates of the points of a grid, one tensor for each of the axes given.
+
+    >>> import dygraph
+    >>> x, y = dygraph.meshgrid(dygraph.arange(2), dygraph.arange(3))
+    >>> x.shape, y.numpy().tolist()
+    ((2, 3), [[0, 1, 2], [0, 1, 2]])
+    """
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        inputs = inputs[0]
+    return ops.meshgrid(list(inputs))
+
+
+def cumsum(x, axis=None, dtype=None):
+    """Running sums along an axis; without one over all elements in one axis.
+
+    >>> import dygraph
+    >>> dygraph.cumsum(dygraph.arange(4)).numpy().tolist()
+    [0, 1, 3, 6]
+    """
+    if dtype is not None:
+        x = x.astype(dtype)
+    if axis is None:
+        return ops.cumsum(x, flatten=True)
+    return ops.cumsum(x, axis=check.integer(axis, "cumsum: axis"))
+
+
+def sort(x, axis=-1, descending=False):
+    """`x` in order along an axis. Equals keep their order; a NaN counts as the greatest.
+
+    >>> import dygraph
+    >>> dygraph.sort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
+    [1, 2, 3]
+    """
+    return ops.argsort(x, axis=check.integer(axis, "sort: axis"), descending=bool(descending))[0]
+
+
+def argsort(x, axis=-1, descending=False):
+    """Where the elements in order along an axis stood. The operator itself gives both.
+
+    >>> import dygraph
+    >>> dygraph.argsort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
+    [1, 2, 0]
+    """
+    return ops.argsort(x, axis=check.integer(axis, "argsort: axis"), descending=bool(descending))[1]
+
+
+def topk(x, k, axis=-1, largest=True, sorted=True):
+    """The `k` greatest or least elements along an axis, and where they stood.
+
+    >>> import dygraph
+    >>> values, places = dygraph.topk(dygraph.to_variable([3.0, 1.0, 2.0]), 2)
+    >>> values.numpy().tolist(), places.numpy().tolist()
+    ([3.0, 2.0], [0, 2])
+    """
+    if isinstance(k, Variable):
+        k = k.item()
+    return ops.top_k_v2(
+        x,
+        k=check.integer(k, "topk: k", 1),
+        axis=check.integer(axis, "topk: axis"),
+        largest=bool(largest),
+        sorted=bool(sorted),
+    )
+
+
+def unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None):
+    """The different elements of `x` in ascending order.
+
+    The operators ``unique`` and ``unique_with_counts`` of `dygraph.run_op` leave them in the order
+    of their first appearance, as Fluid.
+
+    Parameters
+    ----------
+    x : Variable
+    return_index : bool
+        Also give the place of the first of each in the flattened `x`.
+    return_inverse : bool
+        Also give where each element of the flattened `x` stands among the different ones.
+    return_counts : bool
+        Also give how often each is there.
+    axis : None
+        Slices along an axis are not compared.
+
+    Returns
+    -------
+    Variable or tuple of Variable
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> v, n = dygraph.unique(dygraph.to_variable([3, 1, 3]), return_counts=True)
+    >>> v.numpy().tolist(), n.numpy().tolist()
+    ([1, 3], [1, 2])
+    """
+    if axis is not None:
+        raise UnimplementedError("unique: axis must be None, got an axis. Flatten the rows first")
+    flat = ops.reshape2(check.variable(x, "unique: x"), shape=[-1])
+    found, index, counts = ops.unique_with_counts(flat)
+    found, order = ops.argsort(found)
+    results = [found]
+    if return_index:  # of equal numbers, sorting keeps the order: the first leads its group
+        _, places = ops.argsort(flat)
+        counted = ops.gather(counts, order)
+        results.append(ops.gather(places, ops.cumsum(counted, exclusive=True)))
+    if return_inverse:
+        _, rank = ops.argsort(order)
+        results.append(ops.gather(rank, index))
+    if return_counts:
+        results.append(ops.gather(counts, order))
+    return results[0] if len(results) == 1 else tuple(results)

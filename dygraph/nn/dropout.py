@@ -1,0 +1,159 @@
+"""Dropout of elements, of whole channels, and the kind that keeps mean and variance."""
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError
+from dygraph.nn.layer import Layer
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1D", "Dropout2D", "Dropout3D", "FeatureAlphaDropout"]
+
+ops = _core.ops
+
+
+class Dropout(Layer):
+    """Zeros at random while training.
+
+    Parameters
+    ----------
+    p : float
+        Share of zeros, 0 to 1.
+    seed : int, optional
+        Fixes the zeros of every call; None draws anew.
+    dropout_implementation : str
+        ``'downgrade_in_infer'``: multiply by ``1 - p`` in eval mode, nothing else while training.
+        ``'upscale_in_train'``: divide by ``1 - p`` while training, nothing in eval mode.
+    is_test : bool
+        True: always as in eval mode.
+    """
+
+    def __init__(
+        self, p=0.5, seed=None, dropout_implementation="downgrade_in_infer", is_test=False
+    ):
+        super().__init__()
+        self._p = check.number(p, "Dropout: p", 0, 1)
+        self._seed = None if seed is None else check.integer(seed, "Dropout: seed", 0)
+        self._implementation = check.choice(
+            dropout_implementation,
+            ("downgrade_in_infer", "upscale_in_train"),
+            "Dropout: dropout_implementation",
+        )
+        self._is_test = bool(is_test)
+
+    def forward(self, input):
+        return ops.dropout(
+            input,
+            dropout_prob=self._p,
+            is_test=self._is_test or not self.training,
+            fix_seed=self._seed is not None,
+            seed=self._seed or 0,
+            dropout_implementation=self._implementation,
+        )
+
+    def extra_repr(self):
+        return f"p={self._p}"
+
+
+def _channels(input, rank, what):
+    """Ones of shape [N, C, 1, ...]: a place for each channel of each sample."""
+    if input.ndim != rank:
+        raise InvalidArgumentError(
+            f"{what}: input must have {rank} axes, batch and channels first, "
+            f"got shape {list(input.shape)}"
+        )
+    axes = list(range(2, rank))
+    corner = ops.slice(input, axes=axes, starts=[0] * len(axes), ends=[1] * len(axes))
+    return ops.fill_any_like(corner.detach(), value=1.0)
+
+
+class _ChannelDropout(Layer):
+    _rank = 4
+
+    def __init__(self, p=0.5):
+        super().__init__()
+        self._p = check.number(p, f"{type(self).__name__}: p", 0, 1)
+
+    def forward(self, input):
+        ones = _channels(input, self._rank, type(self).__name__)
+        if not self.training or self._p == 0.0:
+            return input
+        mask = ops.dropout(
+            ones, dropout_prob=self._p, dropout_implementation="upscale_in_train", is_test=False
+        )
+        return ops.elementwise_mul(input, mask)
+
+    def extra_repr(self):
+        return f"p={self._p}"
+
+
+class Dropout1D(_ChannelDropout):
+    """Whole channels of sequences [N, C, L] are zeroed with probability `p` while training.
+
+    The others are divided by ``1 - p`` (Tompson et al., "Efficient Object Localization", 2015).
+    """
+
+    _rank = 3
+
+
+class Dropout2D(_ChannelDropout):
+    """Whole channels of images [N, C, H, W] are zeroed with probability `p` while training.
+
+    The others are divided by ``1 - p`` (Tompson et al., "Efficient Object Localization", 2015).
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x = dygraph.to_variable(np.ones((1, 4, 2, 2), "float32"))
+    >>> y = dygraph.nn.Dropout2D(0.5)(x).numpy()
+    >>> bool(((y == 0) | (y == 2)).all() and (y.std(axis=(2, 3)) == 0).all())
+    True
+    """
+
+
+class Dropout3D(_ChannelDropout):
+    """Whole channels of volumes [N, C, D, H, W] are zeroed with probability `p` while training."""
+
+    _rank = 5
+
+
+_ALPHA = -1.7580993408473766  # what selu tends to for large negative inputs: -scale * alpha
+
+
+class AlphaDropout(Layer):
+    """Dropout for `selu` networks: mean 0 and variance 1 stay what they are.
+
+    While training each element is replaced by a = -1.7580993 with probability p, and the result
+    scaled and shifted: ``(x * m + a * (1 - m)) * s + t`` with q = 1 - p,
+    s = (q + a^2 q (1 - q))^(-1/2), t = -s (1 - q) a (Klambauer et al., "Self-Normalizing Neural
+    Networks", 2017). Nothing happens in eval mode.
+    """
+
+    def __init__(self, p=0.5):
+        super().__init__()
+        self._p = check.number(p, f"{type(self).__name__}: p", 0, 1)
+
+    def _places(self, input):
+        return ops.fill_any_like(input.detach(), value=1.0)
+
+    def forward(self, input):
+        places = self._places(input)
+        if not self.training or self._p == 0.0:
+            return input
+        if self._p == 1.0:
+            return ops.scale(input, scale=0.0)
+        q = 1.0 - self._p
+        scale = (q + _ALPHA * _ALPHA * q * (1.0 - q)) ** -0.5
+        shift = -scale * (1.0 - q) * _ALPHA
+        # With downgrade_in_infer the kept ones stay 1 while training.
+        mask = ops.dropout(places, dropout_prob=self._p, is_test=False)
+        dropped = ops.scale(mask, scale=-_ALPHA * scale, bias=_ALPHA * scale + shift)
+        kept = ops.scale(mask, scale=scale)
+        return ops.elementwise_add(ops.elementwise_mul(input, kept), dropped)
+
+    def extra_repr(self):
+        return f"p={self._p}"
+
+
+class FeatureAlphaDropout(AlphaDropout):
+    """`AlphaDropout` of whole channels: of [N, C, ...] each channel of each sample at once."""
+
+    def _places(self, input):
+        return _channels(input, max(input.ndim, 3), type(self).__name__)

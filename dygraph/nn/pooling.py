@@ -1,0 +1,238 @@
+"""Pooling layers over one, two and three axes: the functions of `dygraph.functional` as layers."""
+
+from dygraph import check, images
+from dygraph.nn.layer import Layer
+
+__all__ = [
+    "AdaptiveAvgPool1D",
+    "AdaptiveAvgPool2D",
+    "AdaptiveAvgPool3D",
+    "AdaptiveMaxPool1D",
+    "AdaptiveMaxPool2D",
+    "AdaptiveMaxPool3D",
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+    "MaxUnPool2D",
+]
+
+
+class _Windows(Layer):
+    """Size, stride and padding of a window over `_axes` axes."""
+
+    _axes = 2
+
+    def __init__(self, pool_size, pool_stride, pool_padding):
+        super().__init__()
+        name, axes = type(self).__name__, self._axes
+        size = check.integers(pool_size, axes, f"{name}: pool_size", 1)
+        stride = size if pool_stride is None else pool_stride
+        self._window = (
+            size,
+            check.integers(stride, axes, f"{name}: pool_stride", 1),
+            check.integers(pool_padding, axes, f"{name}: pool_padding", 0),
+        )
+
+    def extra_repr(self):
+        size, stride, padding = self._window
+        return f"{size}, pool_stride={stride}, pool_padding={padding}"
+
+
+class MaxPool2D(_Windows):
+    """Maxima over windows of images ``[batch, channels, height, width]``.
+
+    Parameters
+    ----------
+    pool_size, pool_padding : int or (int, int)
+    pool_stride : int or (int, int), optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    return_mask : bool
+        Return where each maximum lies as well, for `MaxUnPool2D`. Not together with `ceil_mode`.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> pool = dygraph.nn.MaxPool2D(2)
+    >>> pool(dygraph.to_variable(np.ones((2, 6, 28, 28), "float32"))).shape
+    (2, 6, 14, 14)
+    """
+
+    _function = staticmethod(images.max_pool2d)
+
+    def __init__(
+        self, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, return_mask=False
+    ):
+        super().__init__(pool_size, pool_stride, pool_padding)
+        self._options = {"ceil_mode": bool(ceil_mode), "return_mask": bool(return_mask)}
+
+    def forward(self, input):
+        return self._function(input, *self._window, **self._options)
+
+
+class MaxPool1D(MaxPool2D):
+    """Maxima over windows of sequences ``[batch, channels, length]``; see `MaxPool2D`."""
+
+    _axes = 1
+    _function = staticmethod(images.max_pool1d)
+
+
+class MaxPool3D(MaxPool2D):
+    """Maxima over windows of volumes; see `MaxPool2D`."""
+
+    _axes = 3
+    _function = staticmethod(images.max_pool3d)
+
+
+class AvgPool2D(_Windows):
+    """Averages over windows of images ``[batch, channels, height, width]``.
+
+    Parameters
+    ----------
+    pool_size, pool_padding : int or (int, int)
+    pool_stride : int or (int, int), optional
+        None: the window's size.
+    ceil_mode : bool
+        Round the output's size up.
+    exclusive : bool
+        Do not count padding.
+    """
+
+    _function = staticmethod(images.avg_pool2d)
+
+    def __init__(
+        self, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, exclusive=True
+    ):
+        super().__init__(pool_size, pool_stride, pool_padding)
+        self._options = {"ceil_mode": bool(ceil_mode), "exclusive": bool(exclusive)}
+
+    def forward(self, input):
+        return self._function(input, *self._window, **self._options)
+
+
+class AvgPool1D(AvgPool2D):
+    """Averages over windows of sequences ``[batch, channels, length]``; see `AvgPool2D`."""
+
+    _axes = 1
+    _function = staticmethod(images.avg_pool1d)
+
+
+class AvgPool3D(AvgPool2D):
+    """Averages over windows of volumes; see `AvgPool2D`."""
+
+    _axes = 3
+    _function = staticmethod(images.avg_pool3d)
+
+
+class _Adaptive(Layer):
+    """Windows that share the input out evenly."""
+
+    _axes = 2
+
+    def __init__(self, output_size, **options):
+        super().__init__()
+        given = output_size if isinstance(output_size, (list, tuple)) else [output_size]
+        what = f"{type(self).__name__}: output_size"
+        if isinstance(output_size, (list, tuple)):
+            check.integers([1 if s is None else s for s in given], self._axes, what, 1)
+        elif output_size is not None:
+            check.integer(output_size, what, 1)
+        self._size, self._options = output_size, options
+
+    def forward(self, input):
+        return self._function(input, self._size, **self._options)
+
+    def extra_repr(self):
+        return f"{self._size}"
+
+
+class AdaptiveAvgPool2D(_Adaptive):
+    """Averages over even shares of images, whatever their size.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        None in its place keeps an axis' size.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> pool = dygraph.nn.AdaptiveAvgPool2D(1)
+    >>> pool(dygraph.to_variable(np.ones((2, 6, 9, 7), "float32"))).shape
+    (2, 6, 1, 1)
+    """
+
+    _function = staticmethod(images.adaptive_avg_pool2d)
+
+    def __init__(self, output_size):
+        super().__init__(output_size)
+
+
+class AdaptiveAvgPool1D(AdaptiveAvgPool2D):
+    """Averages over even shares of sequences; see `AdaptiveAvgPool2D`."""
+
+    _axes = 1
+    _function = staticmethod(images.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
+    """Averages over even shares of volumes; see `AdaptiveAvgPool2D`."""
+
+    _axes = 3
+    _function = staticmethod(images.adaptive_avg_pool3d)
+
+
+class AdaptiveMaxPool2D(_Adaptive):
+    """Maxima over even shares of images, whatever their size.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        None in its place keeps an axis' size.
+    return_mask : bool
+        Return where each maximum lies as well.
+    """
+
+    _function = staticmethod(images.adaptive_max_pool2d)
+
+    def __init__(self, output_size, return_mask=False):
+        super().__init__(output_size, return_mask=bool(return_mask))
+
+
+class AdaptiveMaxPool1D(AdaptiveMaxPool2D):
+    """Maxima over even shares of sequences; see `AdaptiveMaxPool2D`."""
+
+    _axes = 1
+    _function = staticmethod(images.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool3D(AdaptiveMaxPool2D):
+    """Maxima over even shares of volumes; see `AdaptiveMaxPool2D`."""
+
+    _axes = 3
+    _function = staticmethod(images.adaptive_max_pool3d)
+
+
+class MaxUnPool2D(_Windows):
+    """Zeros with maxima put back where `MaxPool2D` found them.
+
+    Parameters
+    ----------
+    pool_size, pool_stride, pool_padding
+        As of that layer.
+    output_size : (int, int), optional
+        Height and width of the result where they do not follow from the rest.
+    """
+
+    def __init__(self, pool_size, pool_stride=None, pool_padding=0, output_size=None):
+        super().__init__(pool_size, pool_stride, pool_padding)
+        if output_size is not None:
+            output_size = check.integers(output_size, 2, "MaxUnPool2D: output_size", 1)
+        self._size = output_size
+
+    def forward(self, input, indices):
+        return images.max_unpool2d(input, indices, *self._window, self._size)

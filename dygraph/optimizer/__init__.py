@@ -1,0 +1,51 @@
+"""Optimizers with Fluid's arguments, averages of parameters; schedules are in `dygraph.lr`."""
+
+from dygraph.errors import did_you_mean
+from dygraph.optimizer.base import Accumulator, Optimizer
+from dygraph.optimizer.descent import SGD, Momentum, MomentumOptimizer, SGDOptimizer
+from dygraph.optimizer.moments import Adam, AdamOptimizer, AdamW, AdamWOptimizer
+
+# Loaded when they are first asked for.
+_LAZY = {
+    "dygraph.optimizer.adaptive": (
+        "Adadelta", "AdadeltaOptimizer", "Adagrad", "AdagradOptimizer", "DecayedAdagrad",
+        "DecayedAdagradOptimizer", "Ftrl", "FtrlOptimizer", "RMSProp", "RMSPropOptimizer",
+    ),
+    "dygraph.optimizer.averages": (
+        "ExponentialMovingAverage", "Lookahead", "LookaheadOptimizer", "ModelAverage",
+    ),
+    "dygraph.optimizer.descent": (
+        "Dpsgd", "DpsgdOptimizer", "LarsMomentum", "LarsMomentumOptimizer",
+    ),
+    "dygraph.optimizer.moments": (
+        "Adamax", "AdamaxOptimizer", "Lamb", "LambOptimizer", "NAdam", "NAdamOptimizer", "RAdam",
+        "RAdamOptimizer",
+    ),
+}  # fmt: skip
+
+
+def __getattr__(name):
+    import importlib
+
+    if name == "lr":
+        return importlib.import_module("dygraph.lr")
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    hint = "" if name.startswith("_") else did_you_mean(name, __dir__())
+    raise AttributeError(f"module 'dygraph.optimizer' has no attribute '{name}'.{hint}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
+__all__ = [
+    "SGD", "Accumulator", "Adadelta", "AdadeltaOptimizer", "Adagrad", "AdagradOptimizer", "Adam",
+    "AdamOptimizer", "AdamW", "AdamWOptimizer", "Adamax", "AdamaxOptimizer", "DecayedAdagrad",
+    "DecayedAdagradOptimizer", "Dpsgd", "DpsgdOptimizer", "ExponentialMovingAverage", "Ftrl",
+    "FtrlOptimizer", "Lamb", "LambOptimizer", "LarsMomentum", "LarsMomentumOptimizer", "Lookahead",
+    "LookaheadOptimizer", "ModelAverage", "Momentum", "MomentumOptimizer", "NAdam",
+    "NAdamOptimizer", "Optimizer", "RAdam", "RAdamOptimizer", "RMSProp", "RMSPropOptimizer",
+    "SGDOptimizer", "lr",
+]  # fmt: skip

@@ -1,0 +1,175 @@
+"""Optimizers that divide by the size of past gradients: Adagrad and what came of it."""
+
+from dygraph import check
+from dygraph.optimizer.base import Accumulator, Optimizer
+
+__all__ = ["Adadelta", "Adagrad", "DecayedAdagrad", "Ftrl", "RMSProp"]
+
+
+class Adagrad(Optimizer):
+    """Steps fall with the squares seen so far (Duchi and others, 2011).
+
+    ``moment = moment + grad * grad``,
+    ``param = param - learning_rate * grad / (sqrt(moment) + epsilon)``. A sparse gradient touches
+    its
+    rows only.
+    """
+
+    operator = "adagrad"
+
+    def __init__(
+        self,
+        learning_rate,
+        epsilon=1e-6,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+        initial_accumulator_value=0.0,
+    ):
+        self.attributes = {"epsilon": check.number(epsilon, "Adagrad: epsilon", 0)}
+        self._initial = check.number(
+            initial_accumulator_value, "Adagrad: initial_accumulator_value", 0
+        )
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {"Moment": Accumulator(self._initial)}
+
+
+class DecayedAdagrad(Optimizer):
+    """Adagrad with a running mean of the squares.
+
+    ``moment = decay * moment + (1 - decay) * grad * grad``,
+    ``param = param - learning_rate * grad / (sqrt(moment) + epsilon)``.
+    """
+
+    operator = "decayed_adagrad"
+
+    def __init__(
+        self,
+        learning_rate,
+        decay=0.95,
+        epsilon=1e-6,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = {
+            "decay": check.number(decay, "DecayedAdagrad: decay", 0, 1),
+            "epsilon": check.number(epsilon, "DecayedAdagrad: epsilon", 0),
+        }
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {"Moment": Accumulator()}
+
+
+class Adadelta(Optimizer):
+    """Steps of the size of past steps (Zeiler, 2012).
+
+    ``g2 = rho * g2 + (1 - rho) * grad * grad``,
+    ``update = -sqrt((u2 + epsilon) / (g2 + epsilon)) * grad``,
+    ``u2 = rho * u2 + (1 - rho) * update * update``, ``param = param + update``.
+
+    Notes
+    -----
+    The method has no learning rate: `learning_rate` is asked for as in Fluid, and has no effect.
+    """
+
+    operator = "adadelta"
+
+    def __init__(
+        self,
+        learning_rate,
+        epsilon=1e-6,
+        rho=0.95,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = {
+            "epsilon": check.number(epsilon, "Adadelta: epsilon", 0),
+            "rho": check.number(rho, "Adadelta: rho", 0, 1),
+        }
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {"AvgSquaredGrad": Accumulator(), "AvgSquaredUpdate": Accumulator()}
+
+
+class RMSProp(Optimizer):
+    """Steps divided by the root of a running mean of squares (Tieleman and Hinton, 2012).
+
+    ``s = rho * s + (1 - rho) * grad * grad``,
+    ``v = momentum * v + learning_rate * grad / sqrt(s + epsilon)``, ``param = param - v``. With
+    `centered` the square of a running mean of the gradient is taken from ``s`` under the root.
+    """
+
+    operator = "rmsprop"
+
+    def __init__(
+        self,
+        learning_rate,
+        rho=0.95,
+        epsilon=1e-6,
+        momentum=0.0,
+        centered=False,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = {
+            "decay": check.number(rho, "RMSProp: rho", 0, 1),
+            "epsilon": check.number(epsilon, "RMSProp: epsilon", 0),
+            "momentum": check.number(momentum, "RMSProp: momentum", 0),
+            "centered": bool(centered),
+        }
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        kept = {"Moment": Accumulator(), "MeanSquare": Accumulator()}
+        return {**kept, "MeanGrad": Accumulator()} if self.attributes["centered"] else kept
+
+
+class Ftrl(Optimizer):
+    """Follow the regularized leader, which makes sparse weights (McMahan and others, 2013).
+
+    ``n = s + grad * grad``,
+    ``z = z + grad - (n ** -lr_power - s ** -lr_power) / learning_rate * param``,
+    ``param = (l1 * sign(z) - z) / (n ** -lr_power / learning_rate + 2 * l2)`` where ``|z| > l1``,
+    else 0, and ``s = n``.
+    """
+
+    operator = "ftrl"
+
+    def __init__(
+        self,
+        learning_rate,
+        l1=0.0,
+        l2=0.0,
+        lr_power=-0.5,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = {
+            "l1": check.number(l1, "Ftrl: l1", 0),
+            "l2": check.number(l2, "Ftrl: l2", 0),
+            "lr_power": check.number(lr_power, "Ftrl: lr_power"),
+        }
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {"SquaredAccumulator": Accumulator(), "LinearAccumulator": Accumulator()}
+
+
+AdagradOptimizer = Adagrad
+DecayedAdagradOptimizer = DecayedAdagrad
+AdadeltaOptimizer = Adadelta
+RMSPropOptimizer = RMSProp
+FtrlOptimizer = Ftrl

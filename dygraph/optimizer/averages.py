@@ -1,0 +1,345 @@
+"""Averages of parameters over the steps, and Lookahead, which steps towards one."""
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
+from dygraph.nn import loading
+from dygraph.optimizer.base import Accumulator, Optimizer
+from dygraph.optimizer.parameters import parameters_of
+from dygraph.recording import no_grad
+
+__all__ = ["ExponentialMovingAverage", "LookaheadOptimizer", "ModelAverage"]
+
+ops = _core.ops
+
+
+def _times(x, factor):
+    """x * factor, exact in x's type: an attribute would be rounded to float32."""
+    return ops.scale(x, scale_tensor=_core.to_variable([factor], None, str(x.dtype)))
+
+
+class _Swapped:
+    """Parameters with other values while a ``with`` block lasts."""
+
+    def __init__(self, average, need_restore):
+        self._average, self._need_restore = average, need_restore
+
+    def __enter__(self):
+        return self._average
+
+    def __exit__(self, *_):
+        if self._need_restore:
+            self._average.restore()
+        return False
+
+
+class _Average:
+    """What the averages share: values put in place of the parameters', and back."""
+
+    def _set_up(self, parameters, names):
+        self._parameters, self._names = parameters, names
+        self._saved = None
+
+    def apply(self, executor=None, need_restore=True):
+        """Give the parameters their averages, at once.
+
+        Parameters
+        ----------
+        executor : None
+            For Fluid's sake.
+        need_restore : bool
+            True: the end of a ``with`` block brings the parameters back. False: `restore` does.
+
+        Returns
+        -------
+        context manager
+        """
+        name = type(self).__name__
+        if self._saved is not None:
+            raise PreconditionNotMetError(
+                f"{name}.apply: the averages must not be applied twice. Call restore() first"
+            )
+        values = self._averages()
+        self._saved = [p.numpy() for p in self._parameters]
+        for p, value in zip(self._parameters, values, strict=True):
+            p.set_value(value)
+        return _Swapped(self, need_restore)
+
+    def restore(self, executor=None):
+        """Give the parameters the values they had before `apply`."""
+        if self._saved is None:
+            raise PreconditionNotMetError(
+                f"{type(self).__name__}.restore: apply() must have been called before"
+            )
+        for p, value in zip(self._parameters, self._saved, strict=True):
+            p.set_value(value)
+        self._saved = None
+
+    def _check_update(self):
+        if self._saved is not None:
+            raise PreconditionNotMetError(
+                f"{type(self).__name__}.update: the parameters must be their own, not averages. "
+                "Call restore() first"
+            )
+
+    def _named(self):
+        for i, p in enumerate(self._parameters):
+            yield self._names.get(id(p)) or p.name or f"parameter_{i}", p
+
+
+class ExponentialMovingAverage(_Average):
+    """``ema = decay * ema + (1 - decay) * param`` from ``ema = 0``, divided by ``1 - decay^t``
+    where it
+    is applied (as Adam's moments are).
+
+    Parameters
+    ----------
+    decay : float
+        In [0, 1).
+    thres_steps : callable, optional
+        Gives the number of steps made, s: the decay is then ``min(decay, (1 + s) / (10 + s))``.
+    name : str, optional
+    parameter_list : list of Parameter, or Layer
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0])
+    >>> ema = dygraph.optimizer.ExponentialMovingAverage(0.5, parameter_list=[w])
+    >>> ema.update()
+    >>> w.set_value([4.0])
+    >>> ema.update()
+    >>> with ema.apply():
+    ...     print(w.numpy())
+    [3.]
+    >>> w.numpy()
+    array([4.])
+    """
+
+    def __init__(self, decay=0.999, thres_steps=None, name=None, parameter_list=None):
+        kind = "ExponentialMovingAverage"
+        self._decay = check.number(decay, f"{kind}: decay", 0, 1)
+        if self._decay == 1:
+            raise InvalidArgumentError(f"{kind}: decay must be less than 1, got 1")
+        if thres_steps is not None and not callable(thres_steps):
+            check.number(thres_steps, f"{kind}: thres_steps", 0)
+        self._thres_steps = thres_steps
+        parameters, names, *_ = parameters_of(parameter_list, kind)
+        self._set_up(parameters, names)
+        self._ema = [Accumulator().make(p) for p in parameters]
+        self._left = 1.0  # product of the decays: the weight the start at 0 still has
+
+    @no_grad
+    def update(self):
+        """Take the parameters as they are now into the averages."""
+        self._check_update()
+        decay = self._decay
+        if self._thres_steps is not None:
+            s = self._thres_steps() if callable(self._thres_steps) else self._thres_steps
+            s = check.number(s, "ExponentialMovingAverage: thres_steps", 0)
+            decay = min(decay, (1 + s) / (10 + s))
+        for ema, p in zip(self._ema, self._parameters, strict=True):
+            kept, new = _times(ema, decay), _times(p.detach(), 1 - decay)
+            ema.set_value(ops.elementwise_add(kept, new))
+        self._left *= decay
+
+    @no_grad
+    def _averages(self):
+        if self._left == 1.0:
+            raise PreconditionNotMetError(
+                "ExponentialMovingAverage.apply: update() must have been called before"
+            )
+        return [_times(ema, 1 / (1 - self._left)) for ema in self._ema]
+
+    def state_dict(self):
+        """The averages by ``parameter name.ema``, and ``decay_product``."""
+        state = {f"{n}.ema": e for (n, _), e in zip(self._named(), self._ema, strict=True)}
+        return {**state, "decay_product": self._left}
+
+    def set_state_dict(self, state_dict):
+        """Go on from a `state_dict`. InvalidArgumentError where names or shapes do not fit."""
+        own = self.state_dict()
+        left = own.pop("decay_product")
+        given = dict(state_dict)
+        left = check.number(given.pop("decay_product", left), "decay_product", 0, 1)
+        loading.load("ExponentialMovingAverage", own, given, True)
+        self._left = left
+
+
+class ModelAverage(_Average):
+    """The mean of the parameters over a window of the last steps.
+
+    The window grows with the number of updates, ``average_window_rate`` of it, between
+    `min_average_window` and `max_average_window` steps (operator ``average_accumulates``). Call
+    ``update()`` after each step of the optimizer. Parameters with ``do_model_average`` False stay.
+
+    Parameters
+    ----------
+    average_window_rate : float
+    min_average_window, max_average_window : int
+    regularization : None
+        For Fluid's sake.
+    name : str, optional
+    parameter_list : list of Parameter, or Layer
+    """
+
+    _SUMS = ("sum_1", "sum_2", "sum_3")
+    _COUNTS = ("num_accumulates", "old_num_accumulates", "num_updates")
+
+    def __init__(
+        self,
+        average_window_rate,
+        min_average_window=10000,
+        max_average_window=10000,
+        regularization=None,
+        name=None,
+        parameter_list=None,
+    ):
+        kind = "ModelAverage"
+        self._attributes = {
+            "average_window": check.number(average_window_rate, f"{kind}: average_window_rate", 0),
+            "min_average_window": check.integer(
+                min_average_window, f"{kind}: min_average_window", 0
+            ),
+            "max_average_window": check.integer(
+                max_average_window, f"{kind}: max_average_window", 1
+            ),
+        }
+        if self._attributes["min_average_window"] > self._attributes["max_average_window"]:
+            raise InvalidArgumentError(
+                f"{kind}: min_average_window must not exceed max_average_window "
+                f"{max_average_window}, got {min_average_window}"
+            )
+        parameters, names, *_ = parameters_of(parameter_list, kind)
+        chosen = [p for p in parameters if getattr(p, "do_model_average", True)]
+        self._set_up(chosen, names)
+        self._states = [self._fresh(p) for p in chosen]
+
+    def _fresh(self, p):
+        sums = {f"in_{n}": Accumulator().make(p) for n in self._SUMS}
+        return {**sums, **{f"in_{n}": _core.to_variable([0], None, "int64") for n in self._COUNTS}}
+
+    @no_grad
+    def update(self):
+        """Take the parameters as they are now into the sums."""
+        self._check_update()
+        for p, state in zip(self._parameters, self._states, strict=True):
+            out = _core.run_op(
+                "average_accumulates", {"param": p.detach(), **state}, self._attributes
+            )
+            for name in (*self._SUMS, *self._COUNTS):
+                state[f"in_{name}"] = out[f"out_{name}"]
+
+    @no_grad
+    def _averages(self):
+        values = []
+        for state in self._states:
+            count = state["in_num_accumulates"].item() + state["in_old_num_accumulates"].item()
+            if count == 0:
+                raise PreconditionNotMetError(
+                    "ModelAverage.apply: update() must have been called before"
+                )
+            total = ops.sum([state[f"in_{n}"] for n in self._SUMS])
+            values.append(_times(total, 1 / count))
+        return values
+
+    def state_dict(self):
+        """The sums and counts by ``parameter name.name``."""
+        return {
+            f"{name}.{slot[3:]}": variable
+            for (name, _), state in zip(self._named(), self._states, strict=True)
+            for slot, variable in state.items()
+        }
+
+    def set_state_dict(self, state_dict):
+        """Go on from a `state_dict`. InvalidArgumentError where names or shapes do not fit."""
+        loading.load("ModelAverage", self.state_dict(), state_dict, True)
+
+
+class LookaheadOptimizer:
+    """Every `k` steps of another optimizer, go back a part of the way (Zhang and others, 2019).
+
+    ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts as the
+    parameters
+    are when this is made.
+
+    Parameters
+    ----------
+    inner_optimizer : Optimizer
+    alpha : float
+        In [0, 1].
+    k : int
+    """
+
+    def __init__(self, inner_optimizer, alpha=0.5, k=5):
+        if not isinstance(inner_optimizer, Optimizer):
+            raise InvalidArgumentError(
+                f"Lookahead: inner_optimizer must be an optimizer, got {inner_optimizer!r}"
+            )
+        self.inner_optimizer = inner_optimizer
+        self.alpha = check.number(alpha, "Lookahead: alpha", 0, 1)
+        self.k = check.integer(k, "Lookahead: k", 1)
+        self._steps = 0
+        self._slow = [p.numpy() for p in inner_optimizer._parameters]
+
+    def step(self):
+        """A step of the inner optimizer, and the way back where it is due."""
+        self.inner_optimizer.step()
+        self._count()
+
+    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
+        """`Optimizer.minimize` of the inner optimizer, and the way back where it is due."""
+        result = self.inner_optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+        self._count()
+        return result
+
+    def _count(self):
+        self._steps += 1
+        if self._steps % self.k:
+            return
+        for i, p in enumerate(self.inner_optimizer._parameters):
+            slow = self._slow[i] + (p.numpy() - self._slow[i]) * self._slow[i].dtype.type(
+                self.alpha
+            )
+            p.set_value(slow)
+            self._slow[i] = slow
+
+    def clear_gradients(self):
+        """Forget the gradients of all parameters."""
+        self.inner_optimizer.clear_gradients()
+
+    clear_gradient = clear_gradients
+
+    def get_lr(self):
+        """The inner optimizer's."""
+        return self.inner_optimizer.get_lr()
+
+    def set_lr(self, value):
+        """Set the inner optimizer's."""
+        self.inner_optimizer.set_lr(value)
+
+    def current_step_lr(self):
+        """The inner optimizer's."""
+        return self.inner_optimizer.current_step_lr()
+
+    def state_dict(self):
+        """The inner optimizer's state, ``parameter name.slow`` and ``lookahead_steps``."""
+        slow = zip(self.inner_optimizer._named(), self._slow, strict=True)
+        state = {f"{name}.slow": value for (name, _), value in slow}
+        return {**self.inner_optimizer.state_dict(), **state, "lookahead_steps": self._steps}
+
+    def set_state_dict(self, state_dict):
+        """Go on from a `state_dict`. InvalidArgumentError where names or shapes do not fit."""
+        given = dict(state_dict)
+        steps = check.integer(given.pop("lookahead_steps", None), "Lookahead: lookahead_steps", 0)
+        names = [f"{name}.slow" for name, _ in self.inner_optimizer._named()]
+        values = {n: given.pop(n) for n in names if n in given}
+        slow = {n: _core.to_variable(v) for n, v in zip(names, self._slow, strict=True)}
+        loading.load("Lookahead", slow, values, True)
+        self.inner_optimizer.set_state_dict(given)
+        self._slow = [v.numpy() for v in slow.values()]
+        self._steps = steps
+
+    set_dict = set_state_dict
+
+
+Lookahead = LookaheadOptimizer

@@ -1,0 +1,104 @@
+"""Optimizers that go along the gradient: SGD, Momentum, LarsMomentum, Dpsgd."""
+
+from dygraph import check
+from dygraph.errors import InvalidArgumentError
+from dygraph.optimizer.base import Accumulator, Optimizer
+
+__all__ = ["SGD", "Dpsgd", "LarsMomentum", "Momentum"]
+
+
+class SGD(Optimizer):
+    """``param = param - learning_rate * grad``. Takes sparse gradients."""
+
+    operator = "sgd"
+
+
+class Momentum(Optimizer):
+    """Gradient descent with memory.
+
+    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``,
+    or with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
+    Rows that a sparse gradient leaves out have a gradient of 0.
+    """
+
+    operator = "momentum"
+
+    def __init__(
+        self,
+        learning_rate,
+        momentum,
+        parameter_list=None,
+        use_nesterov=False,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        momentum = check.number(momentum, "Momentum: momentum", 0)
+        self.attributes = {"mu": momentum, "use_nesterov": bool(use_nesterov)}
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {"Velocity": Accumulator()}
+
+
+class LarsMomentum(Optimizer):
+    """Momentum with a rate for each parameter by the size of its weights (You and others, 2017).
+
+    ``rate = learning_rate * lars_coeff * |param| / (|grad| + lars_weight_decay * |param|)``,
+    ``velocity = momentum * velocity + rate * (grad + lars_weight_decay * param)``,
+    ``param = param - velocity``.
+    """
+
+    operator = "lars_momentum"
+    decay_attribute = "lars_weight_decay"
+
+    def __init__(
+        self,
+        learning_rate,
+        momentum,
+        lars_coeff=0.001,
+        lars_weight_decay=0.0005,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = {
+            "mu": check.number(momentum, "LarsMomentum: momentum", 0),
+            "lars_coeff": check.number(lars_coeff, "LarsMomentum: lars_coeff", 0),
+            "lars_weight_decay": check.number(
+                lars_weight_decay, "LarsMomentum: lars_weight_decay", 0
+            ),
+        }
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {"Velocity": Accumulator()}
+
+
+class Dpsgd(Optimizer):
+    """Descent that hides what one example contributes (Abadi and others, 2016).
+
+    The gradient is scaled down to the norm `clip`, and normal noise of standard deviation `sigma`,
+    divided by `batch_size`, is added to each of its elements.
+    """
+
+    operator = "dpsgd"
+
+    def __init__(
+        self, learning_rate=0.001, clip=0.9, batch_size=0.999, sigma=1e-8, parameter_list=None
+    ):
+        self.attributes = {
+            "clip": check.number(clip, "Dpsgd: clip", 0),
+            "batch_size": check.number(batch_size, "Dpsgd: batch_size", 0),
+            "sigma": check.number(sigma, "Dpsgd: sigma", 0),
+        }
+        if self.attributes["batch_size"] == 0:
+            raise InvalidArgumentError("Dpsgd: batch_size must be positive, got 0")
+        super().__init__(learning_rate, parameter_list)
+
+
+SGDOptimizer = SGD
+MomentumOptimizer = Momentum
+LarsMomentumOptimizer = LarsMomentum
+DpsgdOptimizer = Dpsgd

@@ -1,0 +1,275 @@
+"""Adam and its kin: steps scaled by running moments of the gradient."""
+
+import numpy as np
+
+from dygraph import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.optimizer.base import NUMBER, Accumulator, Optimizer
+
+__all__ = ["Adam", "AdamW", "Adamax", "Lamb", "NAdam", "RAdam"]
+
+
+def _betas(kind, beta1, beta2, epsilon):
+    for what, value in (("beta1", beta1), ("beta2", beta2)):
+        if check.number(value, f"{kind}: {what}", 0, 1) == 1:
+            raise InvalidArgumentError(f"{kind}: {what} must be less than 1, got {value}")
+    return {
+        "beta1": float(beta1),
+        "beta2": float(beta2),
+        "epsilon": check.number(epsilon, f"{kind}: epsilon", 0),
+    }
+
+
+def _power(beta):
+    """Beta to the number of steps, from the first: of beta as the operator has it, in float32."""
+    return Accumulator(float(np.float32(beta)), NUMBER)
+
+
+class _WithMoments(Optimizer):
+    """Two moments, and the powers of beta1 and beta2."""
+
+    def accumulators(self):
+        return {
+            "Moment1": Accumulator(),
+            "Moment2": Accumulator(),
+            "Beta1Pow": _power(self.attributes["beta1"]),
+            "Beta2Pow": _power(self.attributes["beta2"]),
+        }
+
+
+class Adam(_WithMoments):
+    """Steps scaled by running moments of the gradient (Kingma and Ba, 2015).
+
+    ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``,
+    ``param = param - learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
+
+    `lazy_mode` True updates only the rows a sparse gradient holds; else the other rows have a
+    gradient of 0, and their moments decay.
+    """
+
+    operator = "adam"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-08,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+        lazy_mode=False,
+    ):
+        self.attributes = _betas("Adam", beta1, beta2, epsilon)
+        self.attributes["lazy_mode"] = bool(lazy_mode)
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+
+class AdamW(_WithMoments):
+    """Adam with a decay that does not pass through the moments (Loshchilov and Hutter, 2019).
+
+    ``m`` and ``v`` as in `Adam`, ``param = param * (1 - rate * weight_decay)
+    - rate / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + epsilon)``, with
+    ``rate = learning_rate * lr_ratio(param)``.
+
+    Parameters
+    ----------
+    learning_rate, beta1, beta2, epsilon, parameter_list, grad_clip, lazy_mode, name
+        As for `Adam`.
+    weight_decay : float
+    lr_ratio : callable, optional
+        Gives a factor on the learning rate for a parameter.
+    apply_decay_param_fun : callable, optional
+        Given the name of a parameter, says whether it decays. None: all do.
+    """
+
+    operator = "adamw"
+    decay_attribute = "coeff"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameter_list=None,
+        weight_decay=0.01,
+        lr_ratio=None,
+        apply_decay_param_fun=None,
+        grad_clip=None,
+        lazy_mode=False,
+        name=None,
+    ):
+        self.attributes = {
+            **_betas("AdamW", beta1, beta2, epsilon),
+            "coeff": check.number(weight_decay, "AdamW: weight_decay", 0),
+            "with_decay": True,
+            "lazy_mode": bool(lazy_mode),
+        }
+        self._ratio = _callable("AdamW: lr_ratio", lr_ratio)
+        self._decays = _callable("AdamW: apply_decay_param_fun", apply_decay_param_fun)
+        super().__init__(learning_rate, parameter_list, None, grad_clip, name)
+
+    def attributes_of(self, parameter):
+        special = super().attributes_of(parameter)
+        if self._decays is not None and not self._decays(parameter.name):
+            special["with_decay"] = False
+        if self._ratio is not None:
+            ratio = self._ratio(parameter)
+            special["lr_ratio"] = check.number(ratio, "AdamW: lr_ratio(parameter)", 0)
+        return special
+
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient in place of the second moment (Kingma and Ba, 2015).
+
+    ``m = beta1 * m + (1 - beta1) * g``, ``n = max(|g|, beta2 * n + epsilon)``,
+    ``param = param - learning_rate / (1 - beta1^t) * m / n``.
+    """
+
+    operator = "adamax"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = _betas("Adamax", beta1, beta2, epsilon)
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {
+            "Moment": Accumulator(),
+            "InfNorm": Accumulator(),
+            "Beta1Pow": _power(self.attributes["beta1"]),
+        }
+
+
+class Lamb(_WithMoments):
+    """Adam whose step is as long, for each parameter, as the parameter (You and others, 2020).
+
+    ``r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + lamb_weight_decay * param``,
+    ``param = param - learning_rate * |param| / |r| * r``.
+
+    `exclude_from_weight_decay_fn`, given a parameter, says that it does not decay.
+    """
+
+    operator = "lamb"
+    decay_attribute = "weight_decay"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        lamb_weight_decay=0.01,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-6,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        exclude_from_weight_decay_fn=None,
+        name=None,
+    ):
+        self.attributes = _betas("Lamb", beta1, beta2, epsilon)
+        decay = check.number(lamb_weight_decay, "Lamb: lamb_weight_decay", 0)
+        self.attributes["weight_decay"] = decay
+        self._excluded = _callable(
+            "Lamb: exclude_from_weight_decay_fn", exclude_from_weight_decay_fn
+        )
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def attributes_of(self, parameter):
+        if self._excluded is not None and self._excluded(parameter):
+            return {"weight_decay": 0.0}
+        return super().attributes_of(parameter)
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's look ahead (Dozat, 2016).
+
+    ``mu_t = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))``; with ``m``, ``v`` as in `Adam` and
+    ``M_t`` the product of all ``mu``, ``param = param - learning_rate *
+    (mu_t+1 * m / (1 - M_t+1) + (1 - mu_t) * g / (1 - M_t)) / (sqrt(v / (1 - beta2^t)) + epsilon)``.
+    """
+
+    operator = "nadam"
+
+    def __init__(
+        self,
+        learning_rate=0.002,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        momentum_decay=0.004,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = _betas("NAdam", beta1, beta2, epsilon)
+        self.attributes["momentum_decay"] = check.number(momentum_decay, "NAdam: momentum_decay", 0)
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        numbers = ("MomentumDecayPow", "Beta2Pow", "MuProduct")
+        return {
+            "Moment1": Accumulator(),
+            "Moment2": Accumulator(),
+            **{slot: Accumulator(1.0, NUMBER) for slot in numbers},
+        }
+
+
+class RAdam(Optimizer):
+    """Adam that scales by the second moment only once that is known well (Liu and others, 2020).
+
+    With ``n = 2 / (1 - beta2) - 1`` and ``rho = n - 2 * t * beta2^t / (1 - beta2^t)``, a step is
+    that
+    of `Adam` times ``sqrt((rho - 4)(rho - 2) n / ((n - 4)(n - 2) rho))`` where ``rho > 5``, else
+    ``param = param - learning_rate * m / (1 - beta1^t)``.
+    """
+
+    operator = "radam"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameter_list=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        self.attributes = _betas("RAdam", beta1, beta2, epsilon)
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def accumulators(self):
+        return {
+            "Moment1": Accumulator(),
+            "Moment2": Accumulator(),
+            "Beta1Pow": Accumulator(1.0, NUMBER),
+            "Beta2Pow": Accumulator(1.0, NUMBER),
+            "Rho": Accumulator(0.0, NUMBER),
+        }
+
+
+def _callable(what, value):
+    if value is not None and not callable(value):
+        raise ArgumentTypeError(f"{what} must be a function, got {kind_of(value)}")
+    return value
+
+
+AdamOptimizer = Adam
+AdamWOptimizer = AdamW
+AdamaxOptimizer = Adamax
+LambOptimizer = Lamb
+NAdamOptimizer = NAdam
+RAdamOptimizer = RAdam

@@ -1,0 +1,92 @@
+"""What the `parameter_list` of an optimizer says."""
+
+import typing
+
+from dygraph import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.variable import Parameter, Variable
+
+
+class Group(typing.NamedTuple):
+    learning_rate: float = 1.0  # factor on the optimizer's
+    weight_decay: object = None  # a regularizer or a number; None: the optimizer's
+
+
+class Parameters(typing.NamedTuple):
+    """What a `parameter_list` says."""
+
+    parameters: list
+    names: dict  # by id: the name in the structure, where one was given
+    groups: dict  # by id: Group, where one was given
+    seen: set  # ids
+
+
+_GROUP_KEYS = ("params", "learning_rate", "weight_decay")
+
+
+def parameters_of(parameter_list, kind):
+    """The `Parameters` of a list of parameters, of (name, parameter) pairs, of groups, or a layer.
+
+    ArgumentTypeError, InvalidArgumentError: naming `kind`.
+    """
+    if hasattr(parameter_list, "named_parameters"):
+        parameter_list = parameter_list.named_parameters()
+    if (
+        parameter_list is None
+        or isinstance(parameter_list, (str, Variable))
+        or not hasattr(parameter_list, "__iter__")
+    ):
+        raise ArgumentTypeError(
+            f"{kind}: parameter_list must be a list of parameters, such as model.parameters(), "
+            f"got {kind_of(parameter_list)}"
+        )
+    result = Parameters([], {}, {}, set())
+    for item in parameter_list:
+        if isinstance(item, dict):
+            group = _group(item, kind)
+            for p in item["params"]:
+                result.groups[id(_add(p, result, kind))] = group
+        else:
+            _add(item, result, kind)
+    if not result.parameters:
+        raise InvalidArgumentError(
+            f"{kind}: parameter_list must hold a parameter, got an empty list"
+        )
+    return result
+
+
+def _group(given, kind):
+    unknown = [k for k in given if k not in _GROUP_KEYS]
+    if "params" not in given or unknown:
+        raise InvalidArgumentError(
+            f"{kind}: a group of parameters must have 'params', and may have 'learning_rate' and "
+            f"'weight_decay', got {sorted(map(str, given))}"
+        )
+    params = given["params"]
+    if isinstance(params, (str, Variable)) or not hasattr(params, "__iter__"):
+        raise ArgumentTypeError(
+            f"{kind}: 'params' of a group must be a list of parameters, got {kind_of(params)}"
+        )
+    decay = given.get("weight_decay")
+    if decay is not None and not callable(decay):
+        decay = check.number(decay, f"{kind}: weight_decay of a group", 0)
+    factor = given.get("learning_rate", 1.0)
+    return Group(check.number(factor, f"{kind}: learning_rate of a group", 0), decay)
+
+
+def _add(item, result, kind):
+    """Take a parameter or (name, parameter) in; gives the parameter."""
+    what = f"{kind}: parameter_list[{len(result.parameters)}]"
+    name = None
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):
+        name, item = item
+    p = check.variable(item, what)
+    if not isinstance(p, Parameter) and not p.is_leaf:
+        raise InvalidArgumentError(f"{what} must be a leaf, got the result of an operator")
+    if id(p) in result.seen:
+        raise InvalidArgumentError(f"{what} {p.name} must be given once, got it twice")
+    result.seen.add(id(p))
+    result.parameters.append(p)
+    if name is not None:
+        result.names[id(p)] = name
+    return p

@@ -1,0 +1,325 @@
+"""Fluid's readers: functions without arguments that give iterators of samples, and decorators.
+
+A decorator takes readers and gives a reader. Errors of a reader or mapper, also in a thread or a
+process, arrive where the samples are used. Leaving the loop ends what runs.
+"""
+
+import itertools
+import queue
+import random
+import threading
+
+from dygraph import check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+
+__all__ = [
+    "ComposeNotAligned",
+    "batch",
+    "buffered",
+    "cache",
+    "chain",
+    "compose",
+    "firstn",
+    "map_readers",
+    "multiprocess_reader",
+    "shuffle",
+    "xmap_readers",
+]
+
+
+class ComposeNotAligned(InvalidArgumentError):
+    """The readers given to `compose` have different numbers of samples."""
+
+
+def _checked(reader, what):
+    if not callable(reader):
+        raise ArgumentTypeError(
+            f"{what}: a reader must be a function that gives an iterator, got {kind_of(reader)}. "
+            "Pass the function itself, without calling it"
+        )
+    return reader
+
+
+def batch(reader, batch_size, drop_last=False):
+    """Lists of `batch_size` samples.
+
+    >>> from dygraph import reader
+    >>> list(reader.batch(lambda: range(5), 2)())
+    [[0, 1], [2, 3], [4]]
+    """
+    from dygraph.io.sampler import batches
+
+    _checked(reader, "batch")
+    check.integer(batch_size, "batch: batch_size", 1)
+    return lambda: batches(reader(), batch_size, drop_last)
+
+
+def cache(reader):
+    """The samples of a reader, read once and kept in memory."""
+    _checked(reader, "cache")
+    kept, lock = [], threading.Lock()
+
+    def cached():
+        with lock:
+            if not kept:
+                kept.append(tuple(reader()))
+        return iter(kept[0])
+
+    return cached
+
+
+def map_readers(func, *readers):
+    """``func(a, b, ...)`` of the samples of several readers side by side.
+
+    >>> from dygraph import reader
+    >>> list(reader.map_readers(max, lambda: [1, 5], lambda: [3, 2])())
+    [3, 5]
+    """
+    _checked(func, "map_readers")
+    for r in readers:
+        _checked(r, "map_readers")
+    return lambda: map(func, *(r() for r in readers))
+
+
+def shuffle(reader, buf_size, seed=None):
+    """Samples in random order within buffers of `buf_size`.
+
+    `seed` None: by Python's `random`, as in Fluid; else each pass has the same order.
+    """
+    _checked(reader, "shuffle")
+    check.integer(buf_size, "shuffle: buf_size", 1)
+
+    def shuffled():
+        rng = random if seed is None else random.Random(seed)
+        samples = reader()
+        samples = iter(samples)
+        while buffer := list(itertools.islice(samples, buf_size)):
+            rng.shuffle(buffer)
+            yield from buffer
+
+    return shuffled
+
+
+def chain(*readers):
+    """The samples of the first reader, then those of the second, ..."""
+    for r in readers:
+        _checked(r, "chain")
+    return lambda: itertools.chain.from_iterable(r() for r in readers)
+
+
+def compose(*readers, check_alignment=True):
+    """Tuples of the samples of several readers side by side; samples that are tuples are joined.
+
+    Raises
+    ------
+    ComposeNotAligned
+        (a ValueError) while reading, if one reader ends before another. With ``check_alignment``
+        False, what the others still have is left out.
+
+    Examples
+    --------
+    >>> from dygraph import reader
+    >>> list(reader.compose(lambda: [1, 2], lambda: [(3, 4), (5, 6)])())
+    [(1, 3, 4), (2, 5, 6)]
+    """
+    for r in readers:
+        _checked(r, "compose")
+    end = object()
+
+    def composed():
+        for row in itertools.zip_longest(*(r() for r in readers), fillvalue=end):
+            ended = [i for i, part in enumerate(row) if part is end]
+            if ended and check_alignment:
+                raise ComposeNotAligned(
+                    "compose: all readers must have equally many samples, but of "
+                    f"{len(readers)} readers number {ended[0]} ended first"
+                )
+            if ended:
+                return
+            yield sum((p if isinstance(p, tuple) else (p,) for p in row), ())
+
+    return composed
+
+
+def firstn(reader, n):
+    """The first `n` samples."""
+    _checked(reader, "firstn")
+    check.integer(n, "firstn: n", 0)
+    return lambda: itertools.islice(reader(), n)
+
+
+# Reading ahead ------------------------------------------------------------------------------------
+
+_PATIENCE = 0.1  # seconds for a thread to notice that nobody listens
+_END = object()
+
+
+class _Error:
+    def __init__(self, error):
+        self.error = error
+
+
+class _Threads:
+    """Threads that put what they have into one bounded queue, until nobody listens."""
+
+    def __init__(self, size):
+        self.queue, self.stopped, self.threads = queue.Queue(size), False, []
+
+    def start(self, source):
+        """A thread for an iterator, which is made in it. It puts _END last, or an _Error."""
+        thread = threading.Thread(target=self._run, args=(source,), daemon=True)
+        thread.name = "dygraph-reader"
+        self.threads.append(thread)
+        thread.start()
+
+    def _run(self, source):
+        from dygraph import _core
+
+        _core.set_service_thread()
+        try:
+            for sample in source():
+                if not self._put(sample):
+                    return
+            self._put(_END)
+        except BaseException as error:  # to be raised where the samples are used
+            self._put(_Error(error))
+
+    def _put(self, item):
+        while not self.stopped:
+            try:
+                self.queue.put(item, timeout=_PATIENCE / 2)
+                return True
+            except queue.Full:
+                pass
+        return False
+
+    def results(self):
+        """What the threads put, until all have ended."""
+        running = len(self.threads)
+        while running:
+            item = self.queue.get()
+            if item is _END:
+                running -= 1
+            elif isinstance(item, _Error):
+                raise item.error
+            else:
+                yield item
+
+    def close(self):
+        self.stopped = True
+        if self.queue.empty():
+            self.queue.put(_END)  # for another thread that waits for results
+        for thread in self.threads:
+            thread.join(_PATIENCE)
+
+
+def buffered(reader, size):
+    """The same samples, read ahead by a thread: up to `size` of them wait."""
+    _checked(reader, "buffered")
+    check.integer(size, "buffered: size", 1)
+
+    def ahead():
+        threads = _Threads(size)
+        threads.start(reader)
+        try:
+            yield from threads.results()
+        finally:
+            threads.close()
+
+    return ahead
+
+
+def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
+    """``mapper(sample)`` by several threads.
+
+    Parameters
+    ----------
+    mapper : function
+    reader : reader
+    process_num : int
+        How many threads (Fluid's name).
+    buffer_size : int
+        How many samples are read ahead, and how many results.
+    order : bool
+        True: results in the order of the samples. False: as they are done.
+
+    Examples
+    --------
+    >>> from dygraph import reader
+    >>> squares = reader.xmap_readers(lambda x: x * x, lambda: range(4), 2, 4, order=True)
+    >>> list(squares())
+    [0, 1, 4, 9]
+    """
+    _checked(reader, "xmap_readers"), _checked(mapper, "xmap_readers")
+    check.integer(process_num, "xmap_readers: process_num", 1)
+    check.integer(buffer_size, "xmap_readers: buffer_size", 1)
+
+    def mapped():
+        ahead = _Threads(buffer_size)
+        ahead.start(reader)
+        # The samples and their places in the order are shared under one lock.
+        samples, lock = enumerate(ahead.results()), threading.Lock()
+        room = threading.Semaphore(buffer_size + process_num)  # so that results do not pile up
+        threads = _Threads(0)
+
+        def work():
+            while True:
+                while not room.acquire(timeout=_PATIENCE / 2):
+                    if threads.stopped:
+                        return
+                with lock:
+                    item = next(samples, None)
+                if item is None:
+                    return
+                yield item[0], mapper(item[1])
+
+        for _ in range(process_num):
+            threads.start(work)
+        try:
+            early, wanted = {}, 0
+            for number, result in threads.results():
+                if not order:
+                    room.release()
+                    yield result
+                    continue
+                early[number] = result
+                while wanted in early:
+                    room.release()
+                    yield early.pop(wanted)
+                    wanted += 1
+        finally:
+            ahead.close()
+            threads.close()
+
+    return mapped
+
+
+def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
+    """The samples of several readers, each in a process of its own, as they come.
+
+    Parameters
+    ----------
+    readers : list of readers
+    use_pipe : bool
+        Fluid's; samples always come through pipes.
+    queue_size : int
+        Fluid's; a pipe holds what the system gives it.
+    """
+    readers = [_checked(r, "multiprocess_reader") for r in readers]
+    if not readers:
+        raise InvalidArgumentError("multiprocess_reader: there must be at least one reader, got []")
+
+    def merged():
+        from dygraph.io.pools import Sources
+        from dygraph.io.worker import Failure, raise_failure
+
+        sources = Sources(readers)
+        try:
+            for item in sources.results():
+                if isinstance(item, Failure):
+                    raise_failure(item)
+                yield item
+        finally:
+            sources.close()
+
+    return merged

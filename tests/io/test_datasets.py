@@ -1,0 +1,79 @@
+"""The data sets behind Fluid's reader interface."""
+
+import sys
+
+import numpy as np
+import pytest
+import sklearn.datasets
+
+import dygraph
+from dygraph.dataset import bundled, diabetes, digits, text
+
+
+def test_digits():
+    train, test = list(digits.train()()), list(digits.test()())
+    assert (len(train), len(test)) == (1438, 359)
+    image, label = train[0]
+    assert image.shape == (64,) and image.dtype == "float32" and type(label) is int
+    assert all(-1 <= i.min() and i.max() <= 1 for i, _ in train)
+    source = sklearn.datasets.load_digits()
+    expected = sorted((*(x - 8), y) for x, y in zip(source.data, source.target, strict=True))
+    assert sorted((*(i * 8), y) for i, y in train + test) == expected
+    again = list(digits.train()())
+    assert all((a[0] == b[0]).all() for a, b in zip(train, again, strict=True))
+    image[:] = 5
+    assert list(digits.train()())[0][0].max() <= 1  # a sample is the reader's own no more
+
+
+def test_diabetes():
+    train, test = list(diabetes.train()()), list(diabetes.test()())
+    assert (len(train), len(test)) == (353, 89)
+    x, y = train[0]
+    assert x.shape == (10,) and y.shape == (1,) and x.dtype == y.dtype == np.float32
+    assert y[0] == 151 and len(diabetes.feature_names) == 10
+    ages = sklearn.datasets.load_diabetes(scaled=False).data[:, 0]
+    assert x[0] == pytest.approx((59 - ages.mean()) / (79 - 19), rel=1e-5)
+    columns = np.array([x for x, _ in train + test])
+    np.testing.assert_allclose(columns.max(0) - columns.min(0), 1, rtol=1e-5)
+    np.testing.assert_allclose(columns.mean(0), 0, atol=1e-6)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    bundled.load.cache_clear()
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ImportError, match="'digits' .* pip install scikit-learn"):
+        next(digits.train()())
+
+
+def test_text():
+    words = text.build_dict()
+    assert sorted(words.values()) == list(range(len(words)))
+    assert words["<unk>"] == len(words) - 1 > 500
+    assert words["the"] < words["object"] and words["<s>"] < 10
+    assert len(text.build_dict(50)) < len(words)
+    grams = list(text.train(words, 5)())
+    assert all(len(g) == 5 and max(g) < len(words) for g in grams)
+    expected = []
+    for source, _ in text.train(words, 0, text.SEQ)():
+        whole = [*source, words["<e>"]]
+        expected += [tuple(whole[i : i + 5]) for i in range(len(whole) - 4)]
+    assert grams == expected
+    assert 5 < len(grams) / len(list(text.test(words, 5)())) < 15
+    for source, target in dygraph.reader.firstn(text.test(words, 10, text.DataType.SEQ), 50)():
+        assert source[0] == words["<s>"] and target[-1] == words["<e>"]
+        assert source[1:] == target[:-1] and len(source) <= 10
+    assert max(len(s) for s, _ in text.test(words, 0, text.SEQ)()) > 10
+    with pytest.raises(ValueError, match="at least 1 for n-grams"):
+        text.train(words, 0)
+    with pytest.raises(ValueError, match="must be one of build_dict"):
+        text.train({}, 3)
+
+
+def test_a_reader_of_digits_feeds_a_model():
+    batches = dygraph.reader.batch(dygraph.reader.shuffle(digits.train(), 500, seed=1), 32)
+    feeder = dygraph.DataFeeder(["image", {"name": "label", "dtype": "int64"}])
+    feed = feeder.feed(next(batches()))
+    assert feed["image"].shape == (32, 64) and feed["label"].shape == (32, 1)
+    net = dygraph.nn.Linear(64, 10)
+    loss = dygraph.functional.softmax_with_cross_entropy(net(feed["image"]), feed["label"])
+    assert loss.shape == (32, 1)
