@@ -23,6 +23,7 @@ from dygraph import (  # noqa: E402  # noqa: E402
     functional,
     initializer,
     memory,
+    nets,
     nn,
     optimizer,
     regularizer,
@@ -59,6 +60,7 @@ from dygraph.base import (  # noqa: E402
     to_variable,
 )
 from dygraph.custom import Function, PyLayer  # noqa: E402
+from dygraph.exchange import from_dlpack  # noqa: E402
 from dygraph.flags import get_flags, set_flags  # noqa: E402
 from dygraph.nn import (  # noqa: E402
     BatchNorm,
@@ -73,9 +75,11 @@ from dygraph.nn import (  # noqa: E402
     Sequential,
 )
 from dygraph.param_attr import ParamAttr  # noqa: E402
+from dygraph.promotion import promote_types, result_type  # noqa: E402
 from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
+from dygraph.sparse import selected_rows  # noqa: E402
 from dygraph.variable import Parameter  # noqa: E402
 from dygraph.watch import detect_anomaly  # noqa: E402
 

@@ -84,6 +84,24 @@ def _state_of(part, what):
     return part.state_dict()
 
 
+def _renamed(state, optimizer, model, to_structure):
+    """An optimizer's state by the model's names, or back.
+
+    Optimizers may know parameters by names that another model of the same class does not have,
+    ``linear_0.w_0``; files always have those of the structure, ``fc.weight``.
+    """
+    if model is None or not hasattr(optimizer, "_named") or not hasattr(model, "named_parameters"):
+        return state
+    structure = {id(p): name for name, p in model.named_parameters()}
+    pairs = [(own, structure[id(p)]) for own, p in optimizer._named() if id(p) in structure]
+    names = dict(pairs if to_structure else [(ours, own) for own, ours in pairs])
+    result = {}
+    for key, value in state.items():
+        owner, dot, slot = key.rpartition(".")
+        result[names.get(owner, owner) + dot + slot] = value
+    return result
+
+
 def save(path, model=None, optimizer=None, scheduler=None, step=None, extra=None, random=True):
     """Write a checkpoint, at once or not at all.
 
@@ -109,10 +127,13 @@ def save(path, model=None, optimizer=None, scheduler=None, step=None, extra=None
     >>> dygraph.checkpoint.load(path, model=net).step
     7
     """
+    of_optimizer = _state_of(optimizer, "optimizer")
+    if of_optimizer is not None:
+        of_optimizer = _renamed(of_optimizer, optimizer, model, True)
     state = {
         "version": _VERSION,
         "model": _state_of(model, "model"),
-        "optimizer": _state_of(optimizer, "optimizer"),
+        "optimizer": of_optimizer,
         "scheduler": _state_of(scheduler, "scheduler"),
         "step": step,
         "extra": extra,
@@ -172,7 +193,7 @@ def load(path, model=None, optimizer=None, scheduler=None, strict=True, random=T
             loading.refuse(type(model).__name__, report)
     try:
         if optimizer is not None:
-            optimizer.set_state_dict(state["optimizer"])
+            optimizer.set_state_dict(_renamed(state["optimizer"], optimizer, model, False))
         if scheduler is not None:
             scheduler.set_state_dict(state["scheduler"])
     except DygraphError as error:

@@ -1,5 +1,6 @@
 """Files on disk: opened without following links, replaced whole or not at all."""
 
+import errno
 import os
 import stat
 
@@ -36,14 +37,16 @@ def open_regular(path):
         For anything but a regular file.
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    if os.path.islink(path):
-        raise FormatError(f"the file must not be a symbolic link, got '{path}'")
     try:
         file = os.fdopen(os.open(path, flags), "rb", buffering=0)
     except FileNotFoundError:
         raise MissingFileError(f"the file to read must exist, got '{path}'") from None
     except IsADirectoryError:
         raise FormatError(f"the file must be a regular file, got the directory '{path}'") from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise FormatError(f"the file must not be a symbolic link, got '{path}'") from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise FormatError(f"the file must be a regular file, got '{path}'")

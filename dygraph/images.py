@@ -19,6 +19,7 @@ __all__ = [
     "avg_pool3d",
     "conv1d",
     "conv1d_transpose",
+    "interpolate",
     "local_response_norm",
     "max_pool1d",
     "max_pool2d",
@@ -401,3 +402,64 @@ def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
     """
     require_axes(input, 2, "local_response_norm")
     return ops.lrn(input, n=size, k=k, alpha=alpha, beta=beta)[0]
+
+
+# Resizing -----------------------------------------------------------------------------------------
+
+_RESIZE = {
+    ("nearest", 2): "nearest_interp",
+    ("bilinear", 2): "bilinear_interp",
+    ("trilinear", 3): "trilinear_interp",
+}
+
+
+def interpolate(
+    input, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0
+):
+    """Resize images or volumes.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, height, width]``, or with a depth for ``'trilinear'``.
+    size : list of int, optional
+        Sizes of the result in space. This or `scale_factor` must be given.
+    scale_factor : float, optional
+        Sizes of the result over those of `input`, rounded down.
+    mode : 'nearest', 'bilinear' or 'trilinear'
+    align_corners : bool
+        True: first and last pixels lie on each other. False: pixels are cells.
+    align_mode : 0 or 1
+        Without `align_corners`, 0 compares the cells' middles, 1 their beginnings. ``'nearest'``
+        compares beginnings.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> x = dygraph.to_variable(np.array([[[[1.0, 2.0]]]]))
+    >>> dygraph.functional.interpolate(x, scale_factor=2).numpy().tolist()
+    [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
+    """
+    check.choice(mode, ("nearest", "bilinear", "trilinear"), "interpolate: mode")
+    axes = 3 if mode == "trilinear" else 2
+    require_axes(input, axes, "interpolate")
+    if (size is None) == (scale_factor is None):
+        raise InvalidArgumentError(
+            "interpolate: one of size and scale_factor must be given, got "
+            + ("neither" if size is None else "both")
+        )
+    attrs = {
+        "align_corners": bool(align_corners),
+        "align_mode": check.integer(align_mode, "interpolate: align_mode", 0),
+    }
+    if size is None:
+        attrs["scale"] = check.number(scale_factor, "interpolate: scale_factor", 0)
+    else:
+        names = ("out_d", "out_h", "out_w")[-axes:]
+        sizes = check.integers(size, axes, "interpolate: size", 1)
+        attrs.update(zip(names, sizes, strict=True))
+    return getattr(ops, _RESIZE[mode, axes])(input, **attrs)

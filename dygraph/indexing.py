@@ -1,16 +1,20 @@
-"""Reading and writing parts of a Variable: ints, slices with steps, Ellipsis and None."""
+"""Reading and writing parts of a Variable, as NumPy does.
 
-from dygraph import _core
-from dygraph.errors import (
-    ArgumentTypeError,
-    InvalidArgumentError,
-    OutOfRangeError,
-    UnimplementedError,
-    kind_of,
-)
+Ints, slices, Ellipsis and None are worked out here and become one slicing operator. Arrays, lists
+and masks, also mixed with these, go to `index_arrays`.
+"""
+
+from dygraph import _core, index_arrays
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 
 Variable = _core.Variable
 ops = _core.ops
+
+FAR = 2**31 - 1  # beyond every axis that an attribute can name
+
+
+class NotBasic(Exception):
+    """An index holds more than ints, slices, Ellipsis and None; told within this package only."""
 
 
 class Selection:
@@ -23,15 +27,19 @@ class Selection:
         self.picked = []  # axes of the input that an int takes away
         self.added = []  # axes of the result that None makes
         self.strided = False
-        items = list(index) if isinstance(index, tuple) else [index]
-        used = sum(1 for i in items if i is not None and i is not Ellipsis)
-        dots = sum(1 for i in items if i is Ellipsis)
-        if dots > 1:
-            raise OutOfRangeError("an index can hold one Ellipsis ('...'), got more")
-        if used > len(shape):
-            raise OutOfRangeError(
-                f"too many indices: the variable has {len(shape)} axes, got {used} indices"
-            )
+        items = index if isinstance(index, tuple) else (index,)
+        used = dots = 0
+        for item in items:
+            if type(item) is int or isinstance(item, slice):
+                used += 1
+            elif item is Ellipsis:
+                dots += 1
+            elif item is not None:
+                if plain_int(item) is None:
+                    raise NotBasic
+                used += 1
+        if dots > 1 or used > len(shape):
+            raise NotBasic  # or an error, which is told there
         axis = out = 0
         for item in items:
             if item is None:
@@ -41,37 +49,36 @@ class Selection:
                 axis += len(shape) - used
                 out += len(shape) - used
             elif isinstance(item, slice):
-                self._slice(item, axis, shape[axis])
+                self.add_slice(item, axis)
                 axis += 1
                 out += 1
             else:
-                self._int(item, axis, shape[axis])
+                self.add_int(int(item), axis, shape[axis])
                 axis += 1
 
-    def _int(self, item, axis, size):
-        i = position(item)
-        if not -size <= i < size:
-            raise OutOfRangeError(f"index {i} is out of range for axis {axis} of size {size}")
-        i %= size
+    def add_int(self, i, axis, size):
+        """Takes one entry of an axis, which goes away."""
+        wrapped(i, axis, size)
         self.picked.append(axis)
-        self._add(axis, i, i + 1, 1)
+        self._add(axis, i, i + 1 if i != -1 else FAR, 1)
 
-    def _slice(self, item, axis, size):
-        start, stop, step = (
-            None if v is None else position(v) for v in (item.start, item.stop, item.step)
-        )
-        if step == 0:
+    def add_slice(self, item, axis):
+        """Takes a range of an axis, written as it was given: the operators count as NumPy does.
+
+        So a traced program repeats it for any size of the axis.
+        """
+        start, stop, step = item.start, item.stop, item.step
+        step = 1 if step is None else bound(step)
+        if step == 1:
+            if start is None and stop is None:
+                return
+        elif step == 0:
             raise InvalidArgumentError("the step of a slice cannot be 0")
-        start, stop, step = slice(start, stop, step).indices(size)
-        count = max(0, -(-(stop - start) // step))
-        if step == 1 and count == size:
-            return
-        if count == 0:
-            start = stop = 0
-            step = 1
-        elif step < 0 and stop < 0:
-            stop = -size - 1  # before the first element; -1 would mean the last one
-        self.strided |= step != 1
+        else:
+            self.strided = True
+        first, last = (0, FAR) if step > 0 else (FAR, -FAR)
+        start = first if start is None else bound(start)
+        stop = last if stop is None else bound(stop)
         self._add(axis, start, stop, step)
 
     def _add(self, axis, start, end, step):
@@ -80,73 +87,108 @@ class Selection:
         self.ends.append(end)
         self.steps.append(step)
 
+    def read(self, x):
+        """The part of `x`; axes in `picked` are left in place, with size 1, where it is strided."""
+        if self.strided:
+            return ops.strided_slice(
+                x, axes=self.axes, starts=self.starts, ends=self.ends, strides=self.steps
+            )
+        if self.axes:
+            return ops.slice(
+                x,
+                axes=self.axes,
+                starts=self.starts,
+                ends=self.ends,
+                decrease_axis=self.picked,
+            )
+        return x
 
-def position(item):
-    """An int, a NumPy int or an integer Variable of one element as an int."""
-    if isinstance(item, int) and not isinstance(item, bool):
-        return item
-    plain = not isinstance(item, (bool, list, tuple)) and hasattr(type(item), "__index__")
-    if plain and not getattr(item, "shape", ()) and str(getattr(item, "dtype", "")) != "bool":
+    def place(self):
+        """The part in the attributes of set_value."""
+        return {
+            "axes": self.axes,
+            "starts": self.starts,
+            "ends": self.ends,
+            "steps": self.steps,
+            "decrease_axes": self.picked,
+            "none_axes": self.added,
+        }
+
+
+def wrapped(i, axis, size):
+    """A position counted from the front. OutOfRangeError names axis and size."""
+    if not -size <= i < size:
+        raise OutOfRangeError(f"index {i} is out of range for axis {axis} of size {size}")
+    return i + size if i < 0 else i
+
+
+def plain_int(item):
+    """An int or a NumPy int as an int; None for everything else, also for Variables."""
+    if isinstance(item, (bool, Variable)) or not hasattr(type(item), "__index__"):
+        return None
+    if getattr(item, "shape", ()) or str(getattr(item, "dtype", "")) == "bool":
+        return None
+    try:
         return item.__index__()
-    if isinstance(item, (bool, list, Variable)) or hasattr(item, "__array__"):
-        raise UnimplementedError(
-            f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}. "
-            "Pick rows by number with dygraph.functional.gather(x, index), elements by a mask with "
-            "masked_select"
-        )
-    raise ArgumentTypeError(
-        f"an index must be made of ints, slices, '...' and None, got {kind_of(item)}"
-    )
+    except TypeError:  # a 0-d array of floats has the method, too
+        return None
+
+
+def bound(item):
+    """A start, stop or step of a slice as an int; here an integer Variable of one element will do.
+
+    Ints beyond 32 bits are cut, which changes nothing for a slice.
+    """
+    if type(item) is not int:
+        if isinstance(item, bool) or not hasattr(type(item), "__index__"):
+            raise ArgumentTypeError(f"a slice must be made of ints or None, got {kind_of(item)}")
+        item = item.__index__()
+    return max(min(item, FAR), -FAR)
 
 
 def getitem(x, index):
     """``x[index]``: a value of its own (a gradient flows back into the part that was read)."""
-    chosen = Selection(index, x.shape)
-    if chosen.strided:
-        x = ops.strided_slice(
-            x, axes=chosen.axes, starts=chosen.starts, ends=chosen.ends, strides=chosen.steps
-        )
-        shape = [n for axis, n in enumerate(x.shape) if axis not in chosen.picked]
-    elif chosen.axes:
-        x = ops.slice(
-            x,
-            axes=chosen.axes,
-            starts=chosen.starts,
-            ends=chosen.ends,
-            decrease_axis=chosen.picked,
-        )
-        shape = list(x.shape)
-    else:
-        shape = list(x.shape)
-    for axis in chosen.added:
-        shape.insert(axis, 1)
-    if chosen.axes and shape == list(x.shape):
-        return x
-    return ops.reshape2(x, shape=_literal(shape))
+    shape = x.shape
+    if type(index) is int and shape:
+        wrapped(index, 0, shape[0])
+        end = index + 1 if index != -1 else FAR
+        return ops.slice(x, axes=[0], starts=[index], ends=[end], decrease_axis=[0])
+    try:
+        chosen = Selection(index, shape)
+    except NotBasic:
+        return index_arrays.read(x, index)
+    part = chosen.read(x)
+    shape = part.shape
+    if chosen.strided and chosen.picked:
+        shape = tuple(n for axis, n in enumerate(shape) if axis not in chosen.picked)
+    if chosen.added:
+        shape = list(shape)
+        for axis in chosen.added:
+            shape.insert(axis, 1)
+    elif chosen.axes and len(shape) == part.ndim:
+        return part
+    return index_arrays.reshaped(part, shape)
 
 
-def _literal(shape):
-    """A shape as reshape2 reads it, where 0 would copy a size of the input, and -1 gives 0."""
-    return [-1 if n == 0 else n for n in shape] if shape.count(0) == 1 else shape
-
-
-def setitem(x, index, value):
-    """``x[index] = value``: the value is broadcast to the part and cast to the type of `x`."""
-    chosen = Selection(index, x.shape)
+def as_value(x, value):
+    """What is assigned to a part of `x`, as a Variable of its type."""
     if not isinstance(value, Variable):
         if value is None or isinstance(value, (str, bytes)):
             raise ArgumentTypeError(f"an element must be a number, got {kind_of(value)}")
-        value = _core.to_variable(value, None, x.dtype)
-    elif value.dtype != x.dtype:
-        value = value.astype(x.dtype)
-    result = ops.set_value(
-        x,
-        value,
-        axes=chosen.axes,
-        starts=chosen.starts,
-        ends=chosen.ends,
-        steps=chosen.steps,
-        decrease_axes=chosen.picked,
-        none_axes=chosen.added,
-    )
-    _core.become(x, result)
+        return _core.to_variable(value, None, x.dtype)
+    return value.astype(x.dtype) if value.dtype != x.dtype else value
+
+
+def setitem(x, index, value):
+    """``x[index] = value``: the value is broadcast to the part and cast to the type of `x`.
+
+    Gradients flow to what `x` was and to the value. Of an element written more than once the last
+    value stays, and only that one gets a gradient.
+    """
+    value = as_value(x, value)
+    try:
+        chosen = Selection(index, x.shape)
+    except NotBasic:
+        index_arrays.write(x, index, value)
+    else:
+        _core.run_in_place("set_value", [x, value], chosen.place())

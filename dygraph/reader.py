@@ -195,9 +195,11 @@ class _Threads:
 
     def results(self):
         """What the threads put, until all have ended."""
+        from dygraph.io.pools import patient_get
+
         running = len(self.threads)
         while running:
-            item = self.queue.get()
+            item = patient_get(self.queue)
             if item is _END:
                 running -= 1
             elif isinstance(item, _Error):

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from dygraph import _core, check, creation, indexing, manipulation, printing, products
+from dygraph import (
+    _core,
+    check,
+    creation,
+    exchange,
+    indexing,
+    manipulation,
+    printing,
+    products,
+)
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = ["Parameter", "Variable"]
@@ -330,17 +339,6 @@ def tolist(self):
     return _core.view(self).tolist()
 
 
-def array(self, dtype=None, copy=None):
-    """What ``np.asarray(x)`` asks for: a read-only view, or a copy where one is asked for."""
-    if dtype is not None and np.dtype(dtype) != _core.view(self).dtype:
-        if copy is False:
-            raise InvalidArgumentError(
-                f"an array of {np.dtype(dtype)} cannot be had without a copy from {self.dtype}"
-            )
-        return _core.view(self).astype(dtype)
-    return self.numpy() if copy else _core.view(self)
-
-
 def length(self):
     """Size of the first axis. TypeError for a 0-d variable, as in NumPy."""
     if not self.shape:
@@ -478,9 +476,14 @@ _methods = {
     "cpu": cpu,
     "tolist": tolist,
     "_repr_html_": printing.html,
-    "__array__": array,
+    "__array__": exchange.array,
     "__array_priority__": 100.0,
-    "__array_ufunc__": None,  # so that array + x asks x
+    "__array_ufunc__": exchange.array_ufunc,  # so that array + x asks x
+    "__array_function__": exchange.array_function,
+    "__contains__": exchange.contains,
+    "__dlpack__": exchange.dlpack,
+    "__dlpack_device__": exchange.dlpack_device,
+    "item": exchange.item,
     "__len__": length,
     "__iter__": iterate,
     "__repr__": printing.text,

@@ -23,9 +23,19 @@ void RemoveListener(Listener* listener) {
 
 namespace {
 
+void RequireSlot(const SlotInfo& slot) {
+  ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
+}
+
 DType KernelDType(const Call& call) {
   const OpInfo& op = *call.op;
-  if (op.kernel_dtype) return op.kernel_dtype(call);
+  if (op.kernel_dtype) {
+    // It may look at any slot that must be given.
+    for (size_t s = 0; s < op.inputs.size(); ++s) {
+      if (__builtin_expect(call.in.count(static_cast<int>(s)) == 0, 0)) RequireSlot(op.inputs[s]);
+    }
+    return op.kernel_dtype(call);
+  }
   for (const Value* v : call.in.flat()) {
     if (v) return v->dtype();
   }
@@ -38,8 +48,7 @@ DType KernelDType(const Call& call) {
           ") must hold a value, but nothing has been "
           "written to it. In a program, run the startup program first");
   THROW(Type, "Input(", slot.name, ") must be a tensor, got selected rows of shape ", v.dims(),
-        ". Convert with get_tensor_from_selected_rows() or to_dense(), or make no sparse gradient "
-        "(is_sparse=False)");
+        ". Convert with to_dense(), or make no sparse gradient (is_sparse=False)");
 }
 
 // Required slots are filled, variables hold something the slot takes, types agree.
@@ -48,8 +57,7 @@ void CheckInputs(const Call& call, DType dtype) {
   for (size_t s = 0; s < op.inputs.size(); ++s) {
     int count = call.in.count(static_cast<int>(s));
     if (__builtin_expect(count == 0, 0)) {
-      ENFORCE(op.inputs[s].dispensable(), InvalidArgument, "Input(", op.inputs[s].name,
-              ") must be given, got nothing");
+      RequireSlot(op.inputs[s]);
       continue;
     }
     for (int i = 0; i < count; ++i) {

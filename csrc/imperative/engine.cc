@@ -287,6 +287,7 @@ std::vector<KeptTensor> KeptFor(Variable& root) {
     for (size_t i = 0; i < node->kept().size(); ++i) {
       RecipeRef r = node->recipe().kept[i];
       const Value& v = node->kept()[i];
+      if (v.empty()) continue;  // an absent element of a list
       bool output = r.kind == RecipeRef::kOutput;
       KeptTensor k{node->op().type,
                    (output ? node->op().outputs : node->op().inputs)[r.slot].name,

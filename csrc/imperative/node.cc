@@ -183,6 +183,10 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
   // Kept values become variables again, with the producers they had.
   GradList kept;
   for (size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].empty()) {  // an absent element of a list
+      kept.push_back(nullptr);
+      continue;
+    }
     Ref<Variable> v = Variable::Make(options.retain_graph ? kept_[i] : std::move(kept_[i]));
     if (options.create_graph) {
       RecipeRef r = recipe.kept[i];

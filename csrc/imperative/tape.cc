@@ -5,6 +5,15 @@
 
 namespace dygraph {
 
+Value Lasting(const Value& v) {
+  if (__builtin_expect(!v.is_tensor() || !v.tensor().storage() || !v.tensor().storage()->foreign(),
+                       1))
+    return v;
+  Tensor copy = v.tensor().Clone();
+  copy.SetLoD(v.tensor().lod_ref());
+  return Value(std::move(copy));
+}
+
 void RecordOnTape(const CallRecord& call) {
   Span<Variable* const> in = call.in.flat();
   WantedSet wanted;
@@ -39,13 +48,17 @@ void RecordOnTape(const CallRecord& call) {
   node->out_ends.Append(out_ends.begin(), out_ends.end());
   SmallVector<Value, 2>& kept = node->kept();
   for (RecipeRef r : recipe.kept) {
-    switch (r.kind) {
-      case RecipeRef::kInput: kept.push_back(call.in.at(r.slot, r.index)->value()); break;
-      case RecipeRef::kOutput: kept.push_back(call.out.at(r.slot, r.index)->value()); break;
-      default: {
-        const Value& v = call.in.at(r.slot, r.index)->value();
-        kept.push_back(v.is_tensor() ? Value(v.tensor().Meta()) : v);
-      }
+    bool is_output = r.kind == RecipeRef::kOutput;
+    Variable* from = is_output ? call.out.at(r.slot, r.index) : call.in.at(r.slot, r.index);
+    ENFORCE(from || !is_output, Unimplemented, call.op.type, ": its gradient reads Output(",
+            call.op.outputs[r.slot].name, "), which this call, part of a gradient, did not make");
+    if (!from) {  // an element of a list that keeps its places
+      kept.push_back(Value());
+    } else if (r.kind != RecipeRef::kInputShape) {
+      kept.push_back(Lasting(from->value()));
+    } else {
+      const Value& v = from->value();
+      kept.push_back(v.is_tensor() ? Value(v.tensor().Meta()) : v);
     }
   }
   if (__builtin_expect(watch::Switches() & watch::kCallers, 0)) {

@@ -5,6 +5,9 @@
 
 namespace dygraph {
 
+// A value that nobody changes later: itself, or a copy where its memory belongs to somebody else.
+Value Lasting(const Value& v);
+
 // Adds a node for the call where an input needs a gradient.
 void RecordOnTape(const CallRecord& call);
 

@@ -211,8 +211,8 @@ const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_
   OpInfo::RecipeCache& cache = *op.recipes;
   OpInfo::RecipeCache::Entry* latest = cache.latest.load(std::memory_order_acquire);
   if (latest && Fits(*latest, attrs, in_ends, out_ends, wanted)) return latest->recipe;
-  ENFORCE(op.grad_maker, PreconditionNotMet,
-          "the operator has no gradient, so backward cannot pass through "
+  ENFORCE(op.grad_maker, PreconditionNotMet, "the operator ", op.type,
+          " has no gradient, so backward cannot pass through "
           "it. Detach its inputs or set their stop_gradient to True");
   std::lock_guard<std::mutex> lock(cache.mutex);
   for (auto& e : cache.entries) {

@@ -233,7 +233,7 @@ struct GruOps {
           InferGrad(ctx);
           ctx.SetOutput(kAgainGrad, ctx.dims(kAgainGrad));
         })
-        .NoGrad();
+        .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 9, 5); });
   }
 
   static void RecipeOfForward(GradBuilder& g) {

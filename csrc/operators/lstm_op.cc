@@ -273,7 +273,7 @@ void DefineLstmGradGrad(OpDef& op) {
       .Output(kCellGrad, "Cell@GRAD@GRAD", "shape of Cell")
       .AttrsOf("lstm")
       .Shape(InferShape)
-      .NoGrad();
+      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 12, 7); });
 }
 
 template <class T>

@@ -177,7 +177,7 @@ void DefineLstmUnitGradGrad(OpDef& op) {
         ctx.SetOutput(kCGrad, ctx.dims(kCPrev));
         ctx.SetOutput(kHGrad, ctx.dims(kCPrev));
       })
-      .NoGrad();
+      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 6, 4); });
 }
 
 template <class T>

@@ -151,4 +151,17 @@ inline void CheckShape(const InferContext& ctx, int slot, std::initializer_list<
           " must have shape ", what, ", ", Dims(sizes), " here, got ", d);
 }
 
+// The recipe of an operator made by dual numbers, with `inputs` and `outputs` slots: an error.
+inline void RefuseThirdOrder(GradBuilder& g, int inputs, int outputs) {
+  RecipeSlot arriving;
+  for (int slot = 0; slot < outputs; ++slot) {
+    for (RecipeRef r : g.OutputGrads(slot)) arriving.push_back(r);
+  }
+  for (int slot = 0; slot < inputs; ++slot) {
+    for (int i = 0; i < g.InputCount(slot); ++i) {
+      if (g.Wants(slot, i)) g.Call("recurrent_grad_limit", {arriving}, {g.InputGrad(slot, i)});
+    }
+  }
+}
+
 }  // namespace dygraph::recurrent

@@ -38,30 +38,20 @@ class Rnn {
   Rnn(const KernelContext& ctx, int along)
       : attrs_(ctx.attrs<RnnAttrs>()), gates_(attrs_.gates()), directions_(attrs_.directions()) {
     const Tensor& x = ctx.In(kRnnInput);
-    steps_ = x.dim(0);
-    batch_ = x.dim(1);
     hidden_ = attrs_.hidden_size;
-    std::vector<int64_t> lengths(batch_, steps_);
-    if (const Tensor* given = ctx.InOrNull(kRnnLengths)) {
-      lengths = Integers(*given, "SequenceLength");
-      for (size_t b = 0; b < lengths.size(); ++b) {
-        ENFORCE(lengths[b] >= 0 && lengths[b] <= steps_, OutOfRange,
-                "each of SequenceLength must lie in [0, ", steps_,
-                "], the number of time steps, got ", lengths[b], " at position ", b);
-      }
-    }
-    auto row = [&](int64_t s, int64_t t) { return t * batch_ + s; };
-    packing_ = Pack(lengths, false, row);
+    int64_t width = x.dim(x.rank() - 1);
+    packing_ = PackInput(ctx, x, false);
+    batch_ = packing_.steps.batch;
     if (directions_ == 2) {
       // rows of the backward direction as packed rows of the forward one
-      std::vector<int64_t> place(steps_ * batch_);
+      std::vector<int64_t> place(x.rank() == 2 ? x.dim(0) : x.dim(0) * x.dim(1));
       for (size_t p = 0; p < packing_.source.size(); ++p) place[packing_.source[p]] = p;
-      for (int64_t source : Pack(lengths, true, row).source) turned_.push_back(place[source]);
+      for (int64_t source : PackInput(ctx, x, true).source) turned_.push_back(place[source]);
     }
     auto at = [&](int slot, int i) { return along < 0 ? nullptr : ctx.InOrNull(along + slot, i); };
     const Tensor* x_along = at(kRnnInput, 0);
-    input_.resize(rows() * x.dim(2));
-    GatherRows<V>(x.data<T>(), x_along ? x_along->data<T>() : nullptr, packing_.source, x.dim(2),
+    input_.resize(rows() * width);
+    GatherRows<V>(x.data<T>(), x_along ? x_along->data<T>() : nullptr, packing_.source, width,
                   input_.data());
     for (int i = 0; i < ctx.InputCount(kRnnWeights); ++i)
       weights_.push_back(Read<V>(ctx.In(kRnnWeights, i), at(kRnnWeights, i)));
@@ -143,7 +133,7 @@ class Rnn {
     if (Tensor* to = ctx.OutOrNull(kRnnInput)) {
       T* data = to->mutable_data<T>();
       std::fill(data, data + to->numel(), T(0));
-      ScatterRows(g.input.data(), packing_.source, to->dim(2), data, derivatives);
+      ScatterRows(g.input.data(), packing_.source, to->dim(to->rank() - 1), data, derivatives);
     }
     for (int s = 0; s < attrs_.states(); ++s) {
       Tensor* to = ctx.OutOrNull(kRnnPreState, s);
@@ -159,6 +149,22 @@ class Rnn {
   }
 
  private:
+  // [rows, width] with LoD, or [time, batch, width] with or without lengths.
+  static Packing PackInput(const KernelContext& ctx, const Tensor& x, bool reversed) {
+    if (x.rank() == 2) return PackLoD(sequence::LastLevel(x, "Input"), reversed);
+    int64_t steps = x.dim(0), batch = x.dim(1);
+    std::vector<int64_t> lengths(batch, steps);
+    if (const Tensor* given = ctx.InOrNull(kRnnLengths)) {
+      lengths = Integers(*given, "SequenceLength");
+      for (size_t b = 0; b < lengths.size(); ++b) {
+        ENFORCE(lengths[b] >= 0 && lengths[b] <= steps, OutOfRange,
+                "each of SequenceLength must lie in [0, ", steps,
+                "], the number of time steps, got ", lengths[b], " at position ", b);
+      }
+    }
+    return Pack(lengths, reversed, [&](int64_t s, int64_t t) { return t * batch + s; });
+  }
+
   int64_t Cell(int layer, int direction) const { return layer * directions_ + direction; }
   int64_t Width(int layer) const { return layer == 0 ? attrs_.input_size : directions_ * hidden_; }
   const Numbers& Weight(int64_t cell, int which) const { return weights_[2 * cell + which]; }
@@ -290,7 +296,7 @@ class Rnn {
 
   const RnnAttrs& attrs_;
   int gates_, directions_;
-  int64_t steps_, batch_, hidden_;
+  int64_t batch_, hidden_;
   Packing packing_;
   std::vector<int64_t> turned_;
   Numbers input_;

@@ -25,24 +25,46 @@ void CheckWeights(InferContext& ctx, const RnnAttrs& a) {
   }
 }
 
+// Sequences side by side.
+int64_t BatchOf(InferContext& ctx) {
+  const Dims& x = ctx.dims(kInput);
+  if (x.rank() == 3) return x[1];
+  return ctx.runtime() ? sequence::Count(sequence::LastLevel(ctx.value(kInput).tensor(), "Input"))
+                       : -1;
+}
+
+// Rows of all time steps together.
+int64_t RowsOf(const Dims& x) { return x.rank() == 3 ? MulSizes(x[0], x[1]) : x[0]; }
+
+Dims OutShape(const Dims& x, const RnnAttrs& a) {
+  Dims out = x;
+  out[x.rank() - 1] = int64_t{a.directions()} * a.hidden_size;
+  return out;
+}
+
 void CheckInputs(InferContext& ctx) {
   const RnnAttrs& a = ctx.attrs<RnnAttrs>();
   const Dims& x = ctx.dims(kInput);
-  ENFORCE(x.rank() == 3 && (x[2] == a.input_size || x[2] < 0), InvalidArgument,
-          "Input must have shape [time, batch, input_size], input_size being ", a.input_size,
-          ", got ", x);
+  int64_t width = x.rank() < 2 ? 0 : x[x.rank() - 1];
+  ENFORCE((x.rank() == 3 || x.rank() == 2) && (width == a.input_size || width < 0), InvalidArgument,
+          "Input must have shape [time, batch, input_size], or [rows, input_size] with LoD, "
+          "input_size being ",
+          a.input_size, ", got ", x);
+  ENFORCE(x.rank() == 3 || !ctx.HasInput(kLengths), InvalidArgument,
+          "SequenceLength must be left out where the LoD of Input ", x, " has the lengths");
+  int64_t batch = BatchOf(ctx);
   ENFORCE(ctx.InputCount(kPreState) == a.states(), InvalidArgument, "PreState must hold ",
           a.states(), " tensors for mode ", a.mode, ", got ", ctx.InputCount(kPreState));
-  Dims state = {a.cells(), x[1], a.hidden_size};
+  Dims state = {a.cells(), batch, a.hidden_size};
   for (int s = 0; s < a.states(); ++s) {
-    ENFORCE(ctx.dims(kPreState, s) == state || ctx.dims(kPreState, s).HasUnknown() || x[1] < 0,
+    ENFORCE(ctx.dims(kPreState, s) == state || ctx.dims(kPreState, s).HasUnknown() || batch < 0,
             InvalidArgument, "PreState[", s,
             "] must have shape [num_layers * directions, batch, hidden_size], ", state, ", got ",
             ctx.dims(kPreState, s));
   }
   CheckWeights(ctx, a);
   if (ctx.HasInput(kLengths)) {
-    CheckShape(ctx, kLengths, {x[1]}, "[batch]");
+    CheckShape(ctx, kLengths, {batch}, "[batch]");
     DType type = ctx.dtype(kLengths);
     ENFORCE(type == DType::kInt32 || type == DType::kInt64, Type,
             "SequenceLength must hold int32 or int64 numbers, got ", type);
@@ -50,7 +72,8 @@ void CheckInputs(InferContext& ctx) {
 }
 
 OpDef& AddInputs(OpDef& op) {
-  return op.Input(kInput, "Input", "[time, batch, input_size]")
+  return op
+      .Input(kInput, "Input", "[time, batch, input_size], or ragged: [rows, input_size] with LoD")
       .Input(kPreState, "PreState",
              "the first states, h and for LSTM c, each [num_layers * directions, batch, "
              "hidden_size]",
@@ -68,12 +91,12 @@ void InferShape(InferContext& ctx) {
   CheckInputs(ctx);
   const RnnAttrs& a = ctx.attrs<RnnAttrs>();
   const Dims& x = ctx.dims(kInput);
-  int64_t rows = MulSizes(x[0], x[1]), width = int64_t{a.directions()} * a.hidden_size;
-  ctx.SetOutput(kOut, {x[0], x[1], width});
+  int64_t rows = RowsOf(x), width = int64_t{a.directions()} * a.hidden_size;
+  ctx.SetOutput(kOut, OutShape(x, a));
   ctx.SetOutput(kDropoutState, {a.drops() ? MulSizes(rows, (a.num_layers - 1) * width) : 0},
                 DType::kUInt8);
   for (int s = 0; s < ctx.OutputCount(kState); ++s)
-    ctx.SetOutputAt(kState, s, {a.cells(), x[1], a.hidden_size});
+    ctx.SetOutputAt(kState, s, {a.cells(), BatchOf(ctx), a.hidden_size});
   ctx.SetOutput(kReserve, {MulSizes(rows, a.cells() * a.hidden_size * a.kept())});
 }
 
@@ -85,7 +108,9 @@ void DefineRnn(OpDef& op) {
           "sigmoid(i) tanh(g), h = sigmoid(o) tanh(c). GRU, gates r, z, m: m = tanh(w_im x + "
           "b_im + r (w_hm h' + b_hm)), h = (1 - z) m + z h'. Steps beyond a sequence's "
           "length are not computed: Out is 0 there and State is that of its last step."))
-      .Output(kOut, "Out", "[time, batch, directions * hidden_size], the last layer's h")
+      .Output(
+          kOut, "Out",
+          "[time, batch, directions * hidden_size], or [rows, ...] with LoD: the last layer's h")
       .Output(kDropoutState, "DropoutState", "uint8, what dropout left", kIntermediate)
       .Output(kState, "State", "the last states, shapes of PreState", kDuplicable)
       .Output(kReserve, "Reserve", "what the backward pass reads", kIntermediate)
@@ -134,7 +159,10 @@ struct RnnKernel {
     std::fill(kept + net.KeptNumbers(), kept + ctx.Out(kReserve).numel(), T(0));
     net.Use(kept, drops ? mask.data<uint8_t>() : nullptr);
     net.Forward();
-    if (Tensor* out = ctx.OutOrNull(kOut)) net.WriteOut(out, false);
+    if (Tensor* out = ctx.OutOrNull(kOut)) {
+      net.WriteOut(out, false);
+      if (out->rank() == 2) out->SetLoD(ctx.In(kInput).lod_ref());
+    }
     for (int s = 0; s < ctx.OutputCount(kState); ++s) {
       if (Tensor* out = ctx.OutOrNull(kState, s)) net.WriteState(s, out, false);
     }
@@ -153,8 +181,10 @@ OpDef& AddGradients(OpDef& op) {
 
 void CheckArriving(InferContext& ctx, int out, int state) {
   const RnnAttrs& a = ctx.attrs<RnnAttrs>();
-  const Dims& x = ctx.dims(kInput);
-  CheckShape(ctx, out, {x[0], x[1], int64_t{a.directions()} * a.hidden_size}, "of Out");
+  ENFORCE(!ctx.HasInput(out) || ctx.dims(out) == OutShape(ctx.dims(kInput), a) ||
+              ctx.dims(kInput).HasUnknown(),
+          InvalidArgument, "Out@GRAD must have the shape of Out, ", OutShape(ctx.dims(kInput), a),
+          ", got ", ctx.dims(out));
   if (!ctx.HasInput(state)) return;
   ENFORCE(ctx.InputCount(state) == a.states(), InvalidArgument, "there must be ", a.states(),
           " State@GRAD, got ", ctx.InputCount(state));
@@ -178,7 +208,7 @@ void InferGradShape(InferContext& ctx) {
   CheckArriving(ctx, kOutGrad, kStateGrad);
   const RnnAttrs& a = ctx.attrs<RnnAttrs>();
   const Dims& x = ctx.dims(kInput);
-  int64_t rows = MulSizes(x[0], x[1]);
+  int64_t rows = RowsOf(x);
   CheckShape(ctx, kReserve, {MulSizes(rows, a.cells() * a.hidden_size * a.kept())}, "rnn gave it");
   int64_t width = int64_t{a.directions()} * a.hidden_size;
   CheckShape(ctx, kDropoutState, {a.drops() ? MulSizes(rows, (a.num_layers - 1) * width) : 0},
@@ -239,14 +269,12 @@ void DefineRnnGradGrad(OpDef& op) {
         grad::CheckArriving(ctx, kOutGrad, kStateGrad);
         grad::SetGradients(ctx);
         const RnnAttrs& a = ctx.attrs<RnnAttrs>();
-        const Dims& x = ctx.dims(kInput);
-        ctx.SetOutput(kToOut, {x[0], x[1], int64_t{a.directions()} * a.hidden_size},
-                      ctx.dtype(kInput));
+        ctx.SetOutput(kToOut, OutShape(ctx.dims(kInput), a), ctx.dtype(kInput));
         for (int s = 0; s < ctx.OutputCount(kToState); ++s)
           ctx.SetOutputAt(kToState, s, ctx.dims(kPreState, s), ctx.dtype(kInput));
       })
       .MixedDTypes()
-      .NoGrad();
+      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 10, 5); });
 }
 
 template <class T>

@@ -38,7 +38,10 @@ void DefineSequencePool(OpDef& op) {
         ctx.SetOutput(kMaxIndex, max ? out : Dims{0}, DType::kInt32);
       })
       .Grad([](GradBuilder& g) {
-        g.Call("sequence_pool_grad", {g.InputShape(kX), g.Output(kMaxIndex), g.OutputGrad(kOut)},
+        g.Call("sequence_pool_grad",
+               {g.InputShape(kX),
+                g.attrs<SequencePoolAttrs>().pooltype == "MAX" ? g.Output(kMaxIndex) : RecipeRef(),
+                g.OutputGrad(kOut)},
                {g.InputGrad(kX)})
             .SameAttrs();
       });
@@ -125,7 +128,7 @@ constexpr int kMaxIndex = 1, kOutGrad = 2;
 void DefineSequencePoolGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD of a row's sequence times what the row counts.")
       .Input(kX, "X", "its shape and LoD")
-      .Input(kMaxIndex, "MaxIndex", "result of sequence_pool")
+      .Input(kMaxIndex, "MaxIndex", "result of sequence_pool with MAX", kDispensable)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kX, "X@GRAD", "shape of X")
       .AttrsOf("sequence_pool")
@@ -181,7 +184,7 @@ constexpr int kMaxIndex = 1, kXGradGrad = 2;
 void DefineSequencePoolGradGrad(OpDef& op) {
   op.Comment("Out@GRAD@GRAD = X@GRAD@GRAD pooled as X was, 0 for a sequence without rows.")
       .Input(kX, "X", "its shape and LoD")
-      .Input(kMaxIndex, "MaxIndex", "result of sequence_pool")
+      .Input(kMaxIndex, "MaxIndex", "result of sequence_pool with MAX", kDispensable)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X")
       .Output(kOut, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("sequence_pool")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "imperative/tape.h"
 #include "program/op_binding.h"
 #include "program/prune.h"
 
@@ -78,7 +79,7 @@ void Recorder::AddParameter(Variable& var, const std::string& name) {
 
 std::string Recorder::AddWeight(Variable& var, const std::string& name) {
   Declare(var, name, true);
-  result_.weights.emplace(name, var.value());
+  result_.weights.emplace(name, Lasting(var.value()));
   return name;
 }
 

@@ -14,6 +14,7 @@ void BindWatch(pybind11::module_& m);     // profiler, log and checks of calls
 void BindVariable(pybind11::module_& m);  // making variables, LoD, selected rows, writes
 void BindProgram(pybind11::module_& m);   // programs, recorder, scopes, executor
 void BindUpdate(pybind11::module_& m);    // optimizer steps
+void BindDLPack(pybind11::module_& m);    // memory shared with other libraries
 void BindFiles(pybind11::module_& m);     // atomic writes, Fluid's tensor files
 
 }  // namespace dygraph::python

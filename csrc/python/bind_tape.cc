@@ -45,6 +45,7 @@ py::list KeptBy(const NodeView& view) {
   for (size_t i = 0; i < node->kept().size(); ++i) {
     RecipeRef r = node->recipe().kept[i];
     const Value& v = node->kept()[i];
+    if (v.empty()) continue;  // an absent element of a list
     const auto& slots = r.kind == RecipeRef::kOutput ? node->op().outputs : node->op().inputs;
     bool held = v.is_rows() || v.tensor().has_data();
     list.append(py::make_tuple(

@@ -80,9 +80,46 @@ class UpdateCall {
   std::vector<int> source_of_;  // by output: the input whose variable takes the result
 };
 
+// An operator whose first output takes the place of its first input: inputs by slot, one Variable
+// or a list of them. Where nothing is to be recorded, the memory is written in place if nobody
+// shares it.
+void RunInPlace(const std::string& type, const py::list& inputs, const py::dict& given) {
+  const OpInfo& op = GetOp(type);
+  Ref<Attrs> attrs = given.empty() ? op.default_attrs : Attrs::Make(op.attr_table);
+  for (auto [key, value] : given) {
+    int i = op.attr_table.Require(py::cast<std::string>(key));
+    attrs->Set(i, AttrFromPython(value.ptr(), op.attr_table.fields[i]));
+  }
+  SlotList<Variable> in, targets;
+  for (py::handle item : inputs) {
+    if (!PyList_Check(item.ptr())) {
+      in.Add(&RequireVariable(item.ptr(), type.c_str()));
+      continue;
+    }
+    for (py::handle one : py::reinterpret_borrow<py::list>(item))
+      in.Push(&RequireVariable(one.ptr(), type.c_str()));
+    in.Close();
+  }
+  while (in.slots() < static_cast<int>(op.inputs.size())) in.Close();
+  Variable* target = in.at(0);
+  targets.Add(target);
+  while (targets.slots() < static_cast<int>(op.outputs.size())) targets.Close();
+  bool recording = CurrentThread().grad_enabled, needed = false;
+  for (Variable* v : in.flat()) needed |= v->RequiresGrad();
+  OpOptions options;
+  options.targets = &targets;
+  Outputs out;
+  if (!recording || needed) return RunOp(op, attrs, in, &out, options);
+  auto reason = target->not_recorded;
+  GradSwitch off(false);
+  RunOp(op, attrs, in, &out, options);
+  target->not_recorded = reason;
+}
+
 }  // namespace
 
 void BindUpdate(py::module_& m) {
+  m.def("run_in_place", &RunInPlace, py::arg("type"), py::arg("inputs"), py::arg("attrs"));
   py::class_<UpdateCall>(m, "UpdateCall",
                          "An optimizer operator with its attributes, applied in place.")
       .def(py::init<const std::string&, const py::dict&>(), py::arg("type"),

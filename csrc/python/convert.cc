@@ -284,9 +284,9 @@ void AddDTypes(PyObject* module) {
                return false;
              }
            })
+      // a name of this module, which pickle looks up
       .def("__reduce__", [](const PyDType& d) {
-        return py::make_tuple(py::module_::import("dygraph._core").attr("dtype_of"),
-                              py::make_tuple(Name(d.dtype)));
+        return std::string(d.dtype == DType::kBool ? "bool_" : Name(d.dtype));
       });
   for (int i = 0; i < kNumDTypes; ++i) {
     DType t = static_cast<DType>(i);

@@ -51,6 +51,7 @@ PYBIND11_MODULE(_core, m) {
   BindVariable(m);
   BindProgram(m);
   BindUpdate(m);
+  BindDLPack(m);
   BindFiles(m);
   py::module_ ops = m.def_submodule("ops", "Operators as functions, made from the registry.");
   AddOperatorFunctions(ops.ptr());

@@ -10,9 +10,9 @@ namespace dygraph::python {
 
 namespace {
 
-enum Method { kGetItem, kSetItem, kLength, kIterate, kRepr, kAbsolute, kMethods };
-const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__",
-                                      "__iter__",    "__repr__",    "__abs__"};
+enum Method { kGetItem, kSetItem, kLength, kIterate, kRepr, kAbsolute, kContains, kMethods };
+const char* const kNames[kMethods] = {"__getitem__", "__setitem__", "__len__",     "__iter__",
+                                      "__repr__",    "__abs__",     "__contains__"};
 PyObject* functions[kMethods];
 
 template <class... Args>
@@ -74,7 +74,16 @@ int SetItem(PyObject* self, PyObject* index, PyObject* value) {
   return done ? 0 : -1;
 }
 
+int Contains(PyObject* self, PyObject* value) {
+  PyObject* found = CallMethod(kContains, self, value);
+  if (!found) return -1;
+  int truth = PyObject_IsTrue(found);
+  Py_DECREF(found);
+  return truth;
+}
+
 PyMappingMethods mapping_methods;
+PySequenceMethods sequence_methods;
 
 }  // namespace
 
@@ -83,6 +92,9 @@ void AddSlots(PyTypeObject* type) {
   mapping_methods.mp_subscript = Binary<kGetItem>;
   mapping_methods.mp_ass_subscript = SetItem;
   type->tp_as_mapping = &mapping_methods;
+  // Only membership: with more slots Python would take a Variable for a sequence of its own.
+  sequence_methods.sq_contains = Contains;
+  type->tp_as_sequence = &sequence_methods;
   type->tp_iter = Unary<kIterate>;
   type->tp_repr = Unary<kRepr>;
   type->tp_as_number->nb_absolute = Unary<kAbsolute>;

@@ -166,17 +166,18 @@ def to_variables(batch):
         return _core.to_variable(batch)
     if isinstance(batch, Ragged):
         return _core.to_variable(batch.array, batch.lod)
-    return _rebuilt(batch, to_variables)
+    return rebuilt(batch, to_variables)
 
 
 def to_arrays(batch):
     """The way back, for a pipe: Variables without LoD become arrays, others `Ragged`."""
     if isinstance(batch, _core.Variable) and str(batch.dtype) != "bfloat16":
         return Ragged(batch.numpy(), batch.lod()) if batch.lod() else batch.numpy()
-    return _rebuilt(batch, to_arrays)
+    return rebuilt(batch, to_arrays)
 
 
-def _rebuilt(batch, function):
+def rebuilt(batch, function):
+    """`function` of the members of a dict, tuple or list; anything else as it is."""
     if isinstance(batch, dict):
         return {k: function(v) for k, v in batch.items()}
     if isinstance(batch, tuple):

@@ -150,6 +150,25 @@ class DataLoader:
                 self.seed,
             )
 
+    @staticmethod
+    def from_generator(
+        feed_list=None, capacity=2, use_double_buffer=True, iterable=True, return_list=True
+    ):
+        """Fluid's loader of a reader: `GeneratorLoader`. Lists of Variables, or dicts by name.
+
+        Parameters
+        ----------
+        feed_list : list, optional
+            As for `DataFeeder`; with ``return_list=False`` batches are dicts by these names.
+        capacity : int
+            How many batches are read ahead.
+        use_double_buffer, iterable
+            Fluid's; not used.
+        """
+        from dygraph.io.generator import GeneratorLoader
+
+        return GeneratorLoader(feed_list, capacity, return_list)
+
     def __len__(self):
         if self.is_stream:
             raise TypeError("DataLoader: the length of a stream is not known")

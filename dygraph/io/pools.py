@@ -3,8 +3,8 @@
 Processes are forked by default: a data set need not be picklable and a start takes milliseconds.
 libgomp's threads do not survive a fork; a child therefore computes with one thread (the core sees
 to it), which is what a worker should do anyway. Whoever uses libraries that cannot be forked asks
-for ``start_method='spawn'``. Batches come back through pipes: /dev/shm, small or missing in many
-containers, is never used.
+for ``start_method='spawn'``. Batches come back through pipes and memory of the two processes alone:
+/dev/shm, small or missing in many containers, is never used.
 """
 
 import atexit
@@ -19,11 +19,13 @@ import weakref
 
 from dygraph.errors import PreconditionNotMetError
 from dygraph.io.collate import to_arrays, to_variables
+from dygraph.io.memory_pipe import Receiver, Sender
 from dygraph.io.worker import Failure, Reader
 
 # Seconds for threads to end the samples they read. Ctrl-C may not take longer than 0.2; who reads
 # longer ends by himself after the sample.
 _PATIENCE = 0.1
+_LOOK_UP = 0.05  # seconds without looking for Ctrl-C
 _open = weakref.WeakSet()
 
 
@@ -67,15 +69,23 @@ class _Pool:
 
     def take(self, timeout):
         """(number, result) of a task that is done."""
-        try:
-            number, result = self.results.get(timeout=timeout)
-        except queue.Empty:
-            raise TimeoutError(
-                f"DataLoader: a batch must come within timeout={timeout} seconds, got none"
-            ) from None
+        number, result = patient_get(self.results, timeout)
         if number is None:
             raise result
         return number, result
+
+
+def patient_get(results, timeout=None):
+    """The next item of a queue. Looks up often: a signal may have come to another thread."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        try:
+            return results.get(timeout=_LOOK_UP)
+        except queue.Empty:
+            if end is not None and time.monotonic() > end:
+                raise TimeoutError(
+                    f"DataLoader: a batch must come within timeout={timeout} seconds, got none"
+                ) from None
 
 
 class Threads(_Pool):
@@ -177,11 +187,13 @@ class Processes(_Pool):
         try:
             for i in range(count):
                 inherited = (self.wake, self._wake)
-                self.children.start(_run_process, job, i, count, inherited=inherited)
+                self.children.start(_run_process, job, i, count, prefetch, inherited=inherited)
         except BaseException:
             self.children.kill()
             raise
-        self.thread = threading.Thread(target=self._receive, name="dygraph-loader", daemon=True)
+        self.thread = threading.Thread(
+            target=self._receive, args=(job,), name="dygraph-loader", daemon=True
+        )
         self.thread.start()
 
     def submit(self, number, task):
@@ -190,8 +202,9 @@ class Processes(_Pool):
         except OSError:  # it died: the receiving thread says so
             pass
 
-    def _receive(self):
+    def _receive(self, job):
         try:
+            job.enter()
             self._receive_all()
         except BaseException as error:  # the loop must not wait for a thread that is gone
             self.results.put((None, error))
@@ -200,17 +213,14 @@ class Processes(_Pool):
         from multiprocessing.connection import wait
 
         sentinels = {p.sentinel: i for i, p in enumerate(self.children.processes)}
-        ends = dict.fromkeys(self.children.ends)
+        ends = {end: Receiver(end) for end in self.children.ends}
         while True:
             ready = wait([*ends, *sentinels, self.wake])
             if self.wake in ready:
                 return
             for end in [e for e in ready if e in ends]:
                 try:
-                    number, result = end.recv()
-                    if not isinstance(result, Failure):
-                        result = to_variables(result)
-                    self.results.put((number, result))
+                    self.results.put(ends[end].receive(_finish))
                 except (EOFError, OSError):
                     del ends[end]
                 except Exception as error:  # a batch that does not come out of its pickle
@@ -237,28 +247,32 @@ def _prepare_process(inherited):
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _run_process(end, inherited, job, worker, workers):
+def _finish(result):
+    return result if isinstance(result, Failure) else to_variables(result)
+
+
+def _run_process(end, inherited, job, worker, workers, prefetch):
     _prepare_process(inherited)
-    reader = Reader(job, worker, workers, "process")
+    reader, sender = Reader(job, worker, workers, "process"), Sender(end, prefetch)
     try:
         while True:
             number, task = end.recv()
-            _send(end, number, reader.run(number, task), reader)
+            _send(sender, number, reader.run(number, task), reader)
     except (EOFError, OSError):  # the parent is gone
         pass
 
 
-def _send(end, number, result, reader):
+def _send(sender, number, result, reader):
     if isinstance(result, Failure):
         result = portable(result)
     else:
         result = to_arrays(result)
     try:
-        end.send((number, result))
+        sender.send(number, result)
     except OSError:
         raise
     except Exception as error:  # a batch that has no pickle
-        end.send((number, portable(Failure(error, reader._note()))))
+        sender.send(number, portable(Failure(error, reader._note())))
 
 
 def portable(failure):

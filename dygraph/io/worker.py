@@ -56,6 +56,16 @@ class Job:
         self.dataset, self.collate_fn, self.ragged = dataset, collate_fn, ragged
         self.seed, self.epoch, self.init_fn = seed, epoch, init_fn
         self.stream = stream  # None, or (batch_size, drop_last) of an IterableDataset
+        # A guard's place and float type belong to a thread: workers take over those of the loop.
+        self.place, self.cast_floats_to = _core.current_place(), _core.cast_floats_to()
+
+    def enter(self):
+        """Make Variables in this thread as the loop's thread does."""
+        _core.set_current_place(self.place)
+        _core.set_cast_floats_to(self.cast_floats_to)
+
+    def __getstate__(self):  # for processes that are not forked: they make no Variables
+        return {**self.__dict__, "place": None, "cast_floats_to": None}
 
 
 class Failure:
@@ -93,6 +103,8 @@ class Reader:
         job = self.job
         if self.kind:
             _core.set_service_thread()
+            if self.kind == "thread":
+                job.enter()
             _local.info = WorkerInfo(self.worker, self.workers, job.seed, job.dataset)
         if self.kind and job.init_fn is not None:
             job.init_fn(self.worker)

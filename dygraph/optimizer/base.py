@@ -38,6 +38,8 @@ class Accumulator(typing.NamedTuple):
 
 NUMBER = (1,)  # shape of a number that goes from step to step
 
+_BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
+
 
 class Optimizer:
     """Base of all optimizers: one operator that updates a parameter in place.
@@ -99,6 +101,25 @@ class Optimizer:
         self._waiting = list(self._parameters)  # no gradient seen yet
         self._entries = {}  # by key of the UpdateCall: updates that take the parameter's gradient
         self._changed = []  # parameters whose gradient is clipped or decayed first
+
+    # Copies and pickles ---------------------------------------------------------------------------
+
+    def __getstate__(self):
+        """Everything but prepared calls. Tables by id go as pairs: a copy's parameters have others.
+
+        A copy made together with its layer, ``copy.deepcopy((layer, optimizer))``, trains the copy.
+        """
+        state = dict(self.__dict__)
+        for name in _BY_ID:
+            table = state[name]
+            state[name] = [(p, table[id(p)]) for p in self._parameters if id(p) in table]
+        state.update(_updates={}, _entries={}, _changed=[], _waiting=list(self._parameters))
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in _BY_ID:
+            self.__dict__[name] = {id(p): value for p, value in state[name]}
 
     # What subclasses say --------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from dygraph import checkpoint
 class Net(dygraph.Layer):
     def __init__(self, width=4):
         super().__init__()
-        self.fc = dygraph.nn.Linear(3, width, param_attr="w_fc", bias_attr="b_fc")
-        self.out = dygraph.nn.Linear(width, 1, param_attr="w_out", bias_attr="b_out")
+        self.fc = dygraph.nn.Linear(3, width)
+        self.out = dygraph.nn.Linear(width, 1)
 
     def forward(self, x):
         return self.out(dygraph.functional.tanh(self.fc(x)))
@@ -52,12 +52,23 @@ def train(net, adam, schedule, steps):
     return losses
 
 
-def make():
+def make(structured=False):
     net, schedule = Net(), Schedule()
-    return net, dygraph.optimizer.Adam(schedule, parameter_list=net.parameters()), schedule
+    parameters = list(net.named_parameters()) if structured else net.parameters()
+    return net, dygraph.optimizer.Adam(schedule, parameter_list=parameters), schedule
 
 
-def test_training_goes_on_as_if_it_had_not_stopped(tmp_path):
+def test_files_have_the_names_of_the_structure(tmp_path):
+    net, adam, schedule = make()
+    train(net, adam, schedule, 1)
+    assert net.fc.weight.name != "fc.weight"
+    checkpoint.save(tmp_path / "x", net, adam)
+    state = dygraph.load(tmp_path / "x")["optimizer"]
+    assert {key.rpartition(".")[0] for key in state} - {""} == set(net.state_dict())
+
+
+@pytest.mark.parametrize("structured", [False, True])
+def test_training_goes_on_as_if_it_had_not_stopped(tmp_path, structured):
     path = tmp_path / "last.ckpt"
     random.seed(1), np.random.seed(2), dygraph.seed(3)
     net, adam, schedule = make()
@@ -65,7 +76,7 @@ def test_training_goes_on_as_if_it_had_not_stopped(tmp_path):
     checkpoint.save(path, net, adam, schedule, step=3, extra={"best": 0.5, "seen": [1, 2]})
     expected = train(net, adam, schedule, 3)
     random.seed(4), np.random.seed(5), dygraph.seed(6)
-    net, adam, schedule = make()
+    net, adam, schedule = make(structured)
     train(net, adam, schedule, 1)
     found = checkpoint.load(path, net, adam, schedule)
     assert found.step == 3 and found.extra == {"best": 0.5, "seen": [1, 2]}

@@ -372,3 +372,55 @@ class TestFunctions:
     def test_they_are_among_the_functions(self):
         for name in ("conv1d", "max_pool2d", "adaptive_avg_pool3d", "local_response_norm"):
             assert name in F.__all__ and getattr(F, name).__doc__
+
+
+class TestImages:
+    def test_upsample(self):
+        x = draw(2, 3, 4, 5)
+        close(nn.UpsamplingNearest2D(scale_factor=2)(var(x)), x.repeat(2, 2).repeat(2, 3))
+        up = nn.UpsamplingBilinear2D(size=[7, 9])(var(x)).numpy()
+        np.testing.assert_allclose(up[:, :, ::2, ::2], x, atol=1e-6)
+        between = (x[:, :, :-1] + x[:, :, 1:]) / 2
+        np.testing.assert_allclose(up[:, :, 1::2, ::2], between, atol=1e-6)
+        cells = nn.Upsample(scale_factor=0.5, mode="bilinear")(var(x[..., :4]))
+        close(cells, x[..., :4].reshape(2, 3, 2, 2, 2, 2).mean((3, 5)))
+        volume = nn.Upsample(size=[2, 3, 4], mode="trilinear", align_corners=True)
+        assert volume(var(draw(1, 1, 3, 3, 3))).shape == (1, 1, 2, 3, 4)
+        for arguments in ({}, {"size": [2, 2], "scale_factor": 2}):
+            with pytest.raises(ValueError, match="one of size and scale_factor"):
+                nn.Upsample(**arguments)
+            with pytest.raises(ValueError, match="one of size and scale_factor"):
+                F.interpolate(var(x), **arguments)
+        with pytest.raises(ValueError, match="mode must be one of"):
+            nn.Upsample(size=[2, 2], mode="cubic")
+        with pytest.raises(ValueError, match="interpolate: input must have 4 axes"):
+            nn.Upsample(size=[2, 2])(var(draw(2, 3)))
+
+    def test_pixel_shuffle(self):
+        x = draw(1, 4, 2, 3)
+        got = nn.PixelShuffle(2)(var(x)).numpy()
+        assert np.array_equal(got[0, 0, ::2, ::2], x[0, 0])
+        assert np.array_equal(got[0, 0, 1::2, ::2], x[0, 2])
+        with pytest.raises(TypeError, match="upscale_factor"):
+            nn.PixelShuffle(1.5)
+
+    def test_unfold(self):
+        x = draw(2, 3, 4, 4)
+        got = nn.Unfold(2, stride=2)(var(x)).numpy()
+        assert got.shape == (2, 12, 4)
+        assert np.array_equal(got[1, :, 3], x[1, :, 2:, 2:].ravel())
+        assert nn.Unfold(2, padding=1)(var(x)).shape == (2, 12, 25)
+        assert nn.Unfold(2, padding=[1, 0, 0, 0])(var(x)).shape == (2, 12, 12)
+        with pytest.raises(ValueError, match="Unfold: padding"):
+            nn.Unfold(2, padding=[1, 2, 3])
+
+    def test_flatten_and_pad(self):
+        x = draw(2, 3, 4, 5)
+        assert np.array_equal(nn.Flatten()(var(x)).numpy(), x.reshape(2, 60))
+        assert nn.Flatten(0, 1)(var(x)).shape == (6, 4, 5)
+        for mode in ("constant", "reflect", "edge"):
+            expected = np.pad(x, ((0, 0), (0, 0), (1, 0), (2, 1)), mode)
+            assert np.array_equal(nn.Pad2D([1, 0, 2, 1], mode)(var(x)).numpy(), expected)
+        assert (nn.Pad2D(1, pad_value=3.0)(var(x)).numpy()[:, :, 0] == 3).all()
+        with pytest.raises(ValueError, match="Pad2D: mode"):
+            nn.Pad2D(1, "wrap")

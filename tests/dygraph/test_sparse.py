@@ -226,3 +226,41 @@ class TestMemory:
 
     def test_a_dense_one_would_be_seen(self):
         assert self.peak_of(MAKERS["sgd"], False) >= self.TABLE
+
+
+class TestVariable:
+    def test_parts(self):
+        x = dygraph.selected_rows([2, 0, 2], 4, np.array([[1.0], [2.0], [3.0]]))
+        assert x.is_selected_rows() and x.rows() == [2, 0, 2] and x.height() == 4
+        assert x.shape == (4, 1) and x.rows_value().numpy().tolist() == [[1.0], [2.0], [3.0]]
+        assert x.merged().rows() == [0, 2]
+        assert x.merged().rows_value().numpy().tolist() == [[2.0], [4.0]]
+        assert x.to_dense().numpy().tolist() == [[2.0], [0.0], [4.0], [0.0]]
+
+    def test_a_gradient(self):
+        w = table()
+        lookup(w, IDS, True).sum().backward()
+        assert w.grad.rows() == IDS.tolist() and w.grad.height() == HEIGHT
+
+    def test_a_tensor(self):
+        x = dygraph.to_variable(np.ones((2, 3)))
+        assert not x.is_selected_rows() and x.to_dense() is x
+        for name in ("rows", "height", "rows_value", "merged"):
+            with pytest.raises(TypeError, match=rf"{name}\(\) is for selected rows"):
+                getattr(x, name)()
+
+    def test_bad_parts(self):
+        value = np.ones((1, 2))
+        for arguments, error in (
+            (([4], 4, value), IndexError),
+            (([-1], 4, value), IndexError),
+            (([0, 1], 4, value), ValueError),
+            (([0], -1, value), ValueError),
+            ((["a"], 4, value), TypeError),
+            (("a", 4, value), TypeError),
+            ((3, 4, value), TypeError),
+            (([0], 4.5, value), TypeError),
+            (([0], 4, np.float64(1.0)), ValueError),
+        ):
+            with pytest.raises(error):
+                dygraph.selected_rows(*arguments)

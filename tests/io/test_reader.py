@@ -7,11 +7,11 @@ import textwrap
 import threading
 import time
 
-import psutil
 import pytest
 
 import dygraph
 from dygraph import reader
+from leftovers import left
 
 
 def numbers(n=10):
@@ -24,17 +24,6 @@ def failing(after=3):
         raise OSError("the disk is gone")
 
     return read
-
-
-def left():
-    end = time.monotonic() + 2
-    while time.monotonic() < end:
-        found = [t for t in threading.enumerate() if t.name == "dygraph-reader"]
-        found += psutil.Process().children()
-        if not found:
-            return []
-        time.sleep(0.01)
-    return found
 
 
 def test_batch_firstn_chain_map():

@@ -71,6 +71,37 @@ class TestRnnLstmDeep(RnnCase):
     shape = (3, 3, 2)
 
 
+class TestRnnRagged(RnnCase):
+    """Rows with LoD: the same network over the same sequences, without padding."""
+
+    mode = "GRU"
+    layers, directions = 2, 2
+    lengths = [2, 0, 3]
+    shape = (3, 3, 2)
+    reference = None
+
+    def setUp(self):
+        super().setUp()
+        inputs = dict(self.inputs)
+        out, last = recurrent_reference.rnn(
+            self.mode,
+            inputs["Input"],
+            [s for _, s in inputs["PreState"]],
+            [w for _, w in inputs["WeightList"]],
+            self.lengths,
+            self.layers,
+            self.directions,
+        )
+        lod = [[0, 2, 2, 5]]
+
+        def rows(padded):
+            return np.concatenate([padded[:n, b] for b, n in enumerate(self.lengths)])
+
+        del self.inputs["SequenceLength"]
+        self.inputs["Input"] = (rows(inputs["Input"]), lod)
+        self.outputs = {"Out": (rows(out), lod), "State": [("State[0]", last[0])]}
+
+
 class TestRnnGru(RnnCase):
     mode = "GRU"
     lengths = [1, 3]

@@ -1,0 +1,141 @@
+// Resampling of volumes [depth, height, width] along each axis by two neighbours and a weight;
+// images have depth 1.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/parallel.h"
+
+namespace dygraph::kernels {
+
+// Output o is (1 - weight[o]) * input[low[o]] + weight[o] * input[high[o]].
+struct InterpAxis {
+  int64_t in = 1;
+  std::vector<int64_t> low, high;
+  std::vector<double> weight;
+  int64_t out() const { return static_cast<int64_t>(low.size()); }
+};
+
+// Where output o lies among the inputs is a fraction, so that whole numbers are met exactly.
+// `corners`: first and last elements lie on each other; else elements are cells, compared by their
+// middles (`middles`) or by their beginnings.
+inline InterpAxis LinearAxis(int64_t in, int64_t out, bool corners, bool middles) {
+  InterpAxis axis;
+  axis.in = in;
+  for (int64_t o = 0; o < out; ++o) {
+    int64_t over = 0, under = 1;
+    if (corners && out > 1) {
+      over = o * (in - 1);
+      under = out - 1;
+    } else if (!corners) {
+      over = middles ? std::max<int64_t>((2 * o + 1) * in - out, 0) : o * in;
+      under = middles ? 2 * out : out;
+    }
+    int64_t low = std::min(over / under, in - 1);
+    double weight = static_cast<double>(over % under) / static_cast<double>(under);
+    bool exact = over % under == 0 || low == in - 1;
+    axis.low.push_back(low);
+    axis.high.push_back(exact ? low : low + 1);
+    axis.weight.push_back(exact ? 0 : weight);
+  }
+  return axis;
+}
+inline InterpAxis NearestAxis(int64_t in, int64_t out, bool corners) {
+  InterpAxis axis;
+  axis.in = in;
+  for (int64_t o = 0; o < out; ++o) {
+    int64_t at = 0;
+    if (corners && out > 1) {
+      at = (2 * o * (in - 1) + out - 1) / (2 * (out - 1));  // halves go up
+    } else if (!corners) {
+      at = o * in / out;
+    }
+    axis.low.push_back(std::min(at, in - 1));
+    axis.high.push_back(axis.low.back());
+    axis.weight.push_back(0);
+  }
+  return axis;
+}
+
+struct InterpShape {
+  int64_t volumes = 0;
+  InterpAxis d, h, w;
+  int64_t In() const { return d.in * h.in * w.in; }
+  int64_t Out() const { return d.out() * h.out() * w.out(); }
+};
+
+namespace detail {
+
+// Calls f(offset of an input row, its weight) for the up to four rows that make the output row (k,
+// i).
+template <class F>
+void ForInterpRows(const InterpShape& s, int64_t k, int64_t i, const F& f) {
+  for (int a = 0; a < 2; ++a) {
+    double wd = a == 0 ? 1 - s.d.weight[k] : s.d.weight[k];
+    int64_t z = a == 0 ? s.d.low[k] : s.d.high[k];
+    for (int b = 0; b < 2; ++b) {
+      double wh = b == 0 ? 1 - s.h.weight[i] : s.h.weight[i];
+      int64_t y = b == 0 ? s.h.low[i] : s.h.high[i];
+      if (wd * wh != 0) f((z * s.h.in + y) * s.w.in, wd * wh);
+    }
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+void Interpolate(const T* x, const InterpShape& s, T* y) {
+  ParallelRows(s.volumes, s.Out() * 6, [&](int64_t begin, int64_t end) {
+    std::vector<T> line(s.w.in);
+    for (int64_t v = begin; v < end; ++v) {
+      T* to = y + v * s.Out();
+      for (int64_t k = 0; k < s.d.out(); ++k) {
+        for (int64_t i = 0; i < s.h.out(); ++i, to += s.w.out()) {
+          bool first = true;
+          detail::ForInterpRows(s, k, i, [&](int64_t at, double weight) {
+            const T* from = x + v * s.In() + at;
+            T c = static_cast<T>(weight);
+            for (int64_t j = 0; j < s.w.in; ++j)
+              line[j] = first ? c * from[j] : line[j] + c * from[j];
+            first = false;
+          });
+          for (int64_t j = 0; j < s.w.out(); ++j) {
+            T c = static_cast<T>(s.w.weight[j]), low = line[s.w.low[j]];
+            to[j] = s.w.weight[j] == 0 ? low : (T(1) - c) * low + c * line[s.w.high[j]];
+          }
+        }
+      }
+    }
+  });
+}
+
+// The transpose of Interpolate as a linear map.
+template <class T>
+void InterpolateBackward(const T* dy, const InterpShape& s, T* dx) {
+  std::fill_n(dx, s.volumes * s.In(), T(0));
+  ParallelRows(s.volumes, s.Out() * 6, [&](int64_t begin, int64_t end) {
+    std::vector<T> line(s.w.in);
+    for (int64_t v = begin; v < end; ++v) {
+      const T* from = dy + v * s.Out();
+      for (int64_t k = 0; k < s.d.out(); ++k) {
+        for (int64_t i = 0; i < s.h.out(); ++i, from += s.w.out()) {
+          std::fill(line.begin(), line.end(), T(0));
+          for (int64_t j = 0; j < s.w.out(); ++j) {
+            T c = static_cast<T>(s.w.weight[j]);
+            line[s.w.low[j]] += (T(1) - c) * from[j];
+            if (s.w.weight[j] != 0) line[s.w.high[j]] += c * from[j];
+          }
+          detail::ForInterpRows(s, k, i, [&](int64_t at, double weight) {
+            T* to = dx + v * s.In() + at;
+            T c = static_cast<T>(weight);
+            for (int64_t j = 0; j < s.w.in; ++j) to[j] += c * line[j];
+          });
+        }
+      }
+    }
+  });
+}
+
+}  // namespace dygraph::kernels

@@ -1,0 +1,28 @@
+#include "operators/interp.h"
+
+namespace dygraph {
+namespace {
+
+struct Bilinear {
+  static constexpr const char *kName = "bilinear_interp", *kGrad = "bilinear_interp_grad";
+  static constexpr int kAxes = 2;
+  static constexpr bool kNearest = false;
+};
+
+void DefineBilinear(OpDef& op) {
+  op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X.");
+  interp::Define<Bilinear>(op);
+}
+
+template <class T>
+using BilinearKernel = interp::Forward<Bilinear>::Kernel<T>;
+template <class T>
+using BilinearGradKernel = interp::grad::Backward<Bilinear>::Kernel<T>;
+
+REGISTER_OPERATOR(bilinear_interp, DefineBilinear);
+REGISTER_CPU_KERNEL(bilinear_interp, BilinearKernel, float, double);
+REGISTER_OPERATOR(bilinear_interp_grad, interp::grad::Define<Bilinear>);
+REGISTER_CPU_KERNEL(bilinear_interp_grad, BilinearGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

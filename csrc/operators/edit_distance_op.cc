@@ -1,0 +1,106 @@
+#include "operators/ragged.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kHyps = 0, kRefs = 1, kHypsLength = 2, kRefsLength = 3, kSequenceNum = 0, kOut = 1;
+
+struct EditDistanceAttrs {
+  bool normalized = false;
+};
+
+void InferShape(InferContext& ctx) {
+  const Dims &hyps = ctx.dims(kHyps), &refs = ctx.dims(kRefs);
+  bool padded = ctx.HasInput(kHypsLength);
+  ENFORCE(padded == ctx.HasInput(kRefsLength), InvalidArgument,
+          "HypsLength and RefsLength must be given together or not at all, got one of them");
+  for (int slot : {kHyps, kRefs}) {
+    const Dims& d = ctx.dims(slot);
+    bool fits = d.rank() == 2 && (padded || d[1] == 1 || d[1] < 0);
+    ENFORCE(fits || (!padded && d.rank() == 1), InvalidArgument, slot == kHyps ? "Hyps" : "Refs",
+            padded ? " must be padded tokens [N, T]" : " must hold all tokens [total, 1]",
+            ", got shape ", d,
+            padded ? "" : ". Padded tokens [N, T] need HypsLength and RefsLength");
+  }
+  ENFORCE(!padded || hyps[0] == refs[0] || !BothKnown(hyps[0], refs[0]), InvalidArgument,
+          "Hyps and Refs must have as many rows, got ", hyps, " and ", refs);
+  int64_t count = padded ? hyps[0] : ragged::CountOf(ctx, kHyps);
+  ENFORCE(count >= 0 || !ctx.runtime(), InvalidArgument,
+          "Hyps must have a level of detail that says where its sequences begin, got shape ", hyps,
+          " without one. Give to_variable(lod=...), or padded tokens with HypsLength");
+  ctx.SetOutput(kSequenceNum, Dims(), DType::kInt64);
+  ctx.SetOutput(kOut, {count, 1}, DType::kFloat32);
+}
+
+void DefineEditDistance(OpDef& op) {
+  op.Comment(
+        "Out = the least number of tokens to insert, delete or replace that turns each sequence of "
+        "Hyps into that of Refs (Levenshtein, 1966); normalized divides by the length of Refs, "
+        "which then must not be 0. SequenceNum counts the sequences.")
+      .Input(kHyps, "Hyps", "int32 or int64 tokens, [total, 1] with LoD or [N, T]")
+      .Input(kRefs, "Refs", "int32 or int64 tokens, [total, 1] with LoD or [N, T]")
+      .Input(kHypsLength, "HypsLength", "[N] integers", kDispensable)
+      .Input(kRefsLength, "RefsLength", "[N] integers", kDispensable)
+      .Output(kSequenceNum, "SequenceNum", "[], int64")
+      .Output(kOut, "Out", "[N, 1], float32")
+      .Attr(&EditDistanceAttrs::normalized, "normalized", "divide by the length of Refs")
+      .MixedDTypes()
+      .KernelDType([](const Call&) { return DType::kInt64; })  // it reads either
+      .Shape(InferShape)
+      .NoGrad();
+}
+
+ragged::Batch Read(const KernelContext& ctx, int slot, int length, const char* name,
+                   const char* length_name) {
+  const Tensor& t = ctx.In(slot);
+  const Tensor* lengths = ctx.InOrNull(length);
+  if (!lengths) return ragged::FromLoD(t, name, length_name);
+  return ragged::FromLengths(*lengths, length_name, t.dim(0), t.dim(1));
+}
+
+int64_t Distance(const int64_t* a, int64_t n, const int64_t* b, int64_t m) {
+  std::vector<int64_t> row(static_cast<size_t>(m) + 1);
+  for (int64_t j = 0; j <= m; ++j) row[j] = j;
+  for (int64_t i = 1; i <= n; ++i) {
+    int64_t corner = row[0];  // of the row above, one to the left
+    row[0] = i;
+    for (int64_t j = 1; j <= m; ++j) {
+      int64_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1])});
+      corner = above;
+    }
+  }
+  return row[m];
+}
+
+template <class>
+struct EditDistanceKernel {
+  static void Compute(KernelContext& ctx) {
+    ragged::Batch h = Read(ctx, kHyps, kHypsLength, "Hyps", "HypsLength");
+    ragged::Batch r = Read(ctx, kRefs, kRefsLength, "Refs", "RefsLength");
+    ENFORCE(h.size() == r.size(), InvalidArgument,
+            "Hyps and Refs must have as many sequences, got ", h.size(), " and ", r.size());
+    std::vector<int64_t> hyps = Integers(ctx.In(kHyps), "Hyps");
+    std::vector<int64_t> refs = Integers(ctx.In(kRefs), "Refs");
+    bool normalized = ctx.attrs<EditDistanceAttrs>().normalized;
+    for (int64_t s = 0; normalized && s < r.size(); ++s) {
+      ENFORCE(r.length[s] > 0, InvalidArgument,
+              "with normalized, every sequence of Refs must have a token, got none in sequence ", s,
+              ". Pass normalized=False");
+    }
+    if (Tensor* count = ctx.OutOrNull(kSequenceNum)) *count->mutable_data<int64_t>() = h.size();
+    Tensor* out = ctx.OutOrNull(kOut);
+    for (int64_t s = 0; out && s < h.size(); ++s) {
+      auto distance = static_cast<float>(
+          Distance(hyps.data() + h.begin[s], h.length[s], refs.data() + r.begin[s], r.length[s]));
+      out->mutable_data<float>()[s] =
+          normalized ? distance / static_cast<float>(r.length[s]) : distance;
+    }
+  }
+};
+
+REGISTER_OPERATOR(edit_distance, DefineEditDistance);
+REGISTER_CPU_KERNEL(edit_distance, EditDistanceKernel, int64_t);
+
+}  // namespace
+}  // namespace dygraph

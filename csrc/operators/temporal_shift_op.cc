@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct TemporalShiftAttrs {
+  int32_t seg_num = 1;
+  float shift_ratio = 0.25f;
+};
+
+void CheckX(const Dims& x, const TemporalShiftAttrs& a) {
+  ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, [N * seg_num, C, H, W], got shape ",
+          x);
+  ENFORCE(x[0] < 0 || x[0] % a.seg_num == 0, InvalidArgument,
+          "the first size of X must be a multiple of seg_num ", a.seg_num, ", got shape ", x);
+}
+
+void DefineTemporalShift(OpDef& op) {
+  op.Comment(
+        "X holds clips of seg_num frames. The first shift_ratio of the channels are taken from the "
+        "frame before, as many after them from the frame behind, the rest from the frame itself; "
+        "beyond a clip's ends are zeros (Lin, Gan and Han, 2018).")
+      .Input(kX, "X", "[N * seg_num, C, H, W]")
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&TemporalShiftAttrs::seg_num, "seg_num", "frames of a clip", AtLeast(1))
+      .Attr(&TemporalShiftAttrs::shift_ratio, "shift_ratio", "share of channels moved each way",
+            Between(0, 0.5))
+      .Shape([](InferContext& ctx) {
+        CheckX(ctx.dims(kX), ctx.attrs<TemporalShiftAttrs>());
+        ctx.SetOutput(kOut, ctx.dims(kX));
+      })
+      .Grad([](GradBuilder& g) {
+        g.Call("temporal_shift_grad", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+      });
+}
+
+// way 1: from the frame before; -1, the gradient: the other way round.
+template <class T>
+void Shift(const Tensor& x, const TemporalShiftAttrs& a, int way, Tensor* out) {
+  const Dims& d = x.dims();
+  int64_t frames = a.seg_num, channels = d[1], size = d[2] * d[3];
+  int64_t first = static_cast<int64_t>(static_cast<float>(channels) * a.shift_ratio);
+  int64_t second = static_cast<int64_t>(static_cast<float>(channels) * 2 * a.shift_ratio);
+  const T* from = x.data<T>();
+  T* to = out->mutable_data<T>();
+  kernels::ParallelRows(d[0] * channels, size, [=](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t frame = r / channels % frames, c = r % channels;
+      int64_t move = (c < first ? -1 : c < second ? 1 : 0) * way;
+      bool outside = frame + move < 0 || frame + move >= frames;
+      if (outside) {
+        std::fill_n(to + r * size, size, T(0));
+      } else {
+        std::copy_n(from + (r + move * channels) * size, size, to + r * size);
+      }
+    }
+  });
+}
+
+template <class T>
+struct TemporalShiftKernel {
+  static void Compute(KernelContext& ctx) {
+    Shift<T>(ctx.In(kX), ctx.attrs<TemporalShiftAttrs>(), 1, &ctx.Out(kOut));
+  }
+};
+
+namespace grad {
+constexpr int kOutGrad = 0, kXGrad = 0;
+
+void DefineTemporalShiftGrad(OpDef& op) {
+  op.Comment("X@GRAD: the channels of Out@GRAD moved back.")
+      .Input(kOutGrad, "Out@GRAD", "shape of X")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("temporal_shift")
+      .Shape([](InferContext& ctx) {
+        CheckX(ctx.dims(kOutGrad), ctx.attrs<TemporalShiftAttrs>());
+        ctx.SetOutput(kXGrad, ctx.dims(kOutGrad));
+      })
+      .Grad([](GradBuilder& g) {
+        g.Call("temporal_shift", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct TemporalShiftGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Shift<T>(ctx.In(kOutGrad), ctx.attrs<TemporalShiftAttrs>(), -1, &ctx.Out(kXGrad));
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(temporal_shift, DefineTemporalShift);
+REGISTER_CPU_KERNEL(temporal_shift, TemporalShiftKernel, float, double);
+REGISTER_OPERATOR(temporal_shift_grad, grad::DefineTemporalShiftGrad);
+REGISTER_CPU_KERNEL(temporal_shift_grad, grad::TemporalShiftGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,28 @@
+#include "operators/interp.h"
+
+namespace dygraph {
+namespace {
+
+struct Trilinear {
+  static constexpr const char *kName = "trilinear_interp", *kGrad = "trilinear_interp_grad";
+  static constexpr int kAxes = 3;
+  static constexpr bool kNearest = false;
+};
+
+void DefineTrilinear(OpDef& op) {
+  op.Comment("Out is X resized: each element a weighted mean of the eight around its place in X.");
+  interp::Define<Trilinear>(op);
+}
+
+template <class T>
+using TrilinearKernel = interp::Forward<Trilinear>::Kernel<T>;
+template <class T>
+using TrilinearGradKernel = interp::grad::Backward<Trilinear>::Kernel<T>;
+
+REGISTER_OPERATOR(trilinear_interp, DefineTrilinear);
+REGISTER_CPU_KERNEL(trilinear_interp, TrilinearKernel, float, double);
+REGISTER_OPERATOR(trilinear_interp_grad, interp::grad::Define<Trilinear>);
+REGISTER_CPU_KERNEL(trilinear_interp_grad, TrilinearGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,276 @@
+"""What happens beside the steps of `Model.fit`: stopping, saving, schedules, progress, logs."""
+
+import math
+import os
+
+from dygraph import check, files
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+
+__all__ = [
+    "Callback",
+    "EarlyStopping",
+    "LRScheduler",
+    "ModelCheckpoint",
+    "Progress",
+    "TensorBoard",
+]
+
+
+class Callback:
+    """Base: override what you need. ``self.model`` is the `Model`.
+
+    ``logs`` holds numbers by name: ``loss``, the metrics, and with evaluation the same with
+    ``eval_`` in front.
+    """
+
+    model = None
+
+    def on_train_begin(self):
+        """Before the first epoch."""
+
+    def on_train_end(self, logs):
+        """After the last epoch, also where training was stopped; not after an error."""
+
+    def on_epoch_begin(self, epoch, steps):
+        """`steps` is the number of batches, or None where it is not known."""
+
+    def on_epoch_end(self, epoch, logs):
+        """After the epoch's evaluation, if there is one."""
+
+    def on_batch_end(self, step, logs):
+        """After an update; `step` counts from 0 in each epoch."""
+
+    def close(self):
+        """After everything, error or not."""
+
+
+def _value(logs, name):
+    if name not in logs:
+        raise InvalidArgumentError(
+            f"a callback watches '{name}', which must be among {sorted(logs)}."
+            f"{did_you_mean(name, logs)}"
+        )
+    return logs[name]
+
+
+class _Best:
+    """Remembers the best value: the smallest, or the largest where the name sounds like a score."""
+
+    def __init__(self, monitor, mode, min_delta):
+        check.choice(mode, ("auto", "min", "max"), "mode")
+        if mode == "auto":
+            mode = "max" if any(w in monitor for w in ("acc", "auc", "f1", "recall")) else "min"
+        self.sign = 1 if mode == "min" else -1
+        self.min_delta = check.number(min_delta, "min_delta", 0)
+        self.value = math.inf * self.sign
+
+    def improved(self, value):
+        if not self.sign * (self.value - value) > self.min_delta:  # NaN is no improvement
+            return False
+        self.value = value
+        return True
+
+
+class EarlyStopping(Callback):
+    """Stop when a value has not improved for a while.
+
+    Parameters
+    ----------
+    monitor : str
+        A name of the logs: ``loss``, ``eval_loss``, ``eval_acc``, ...
+    mode : {"auto", "min", "max"}
+        auto: accuracy, auc, f1 and recall are to rise, all else is to fall.
+    patience : int
+        For how many epochs it may not improve.
+    min_delta : float
+        What counts as an improvement.
+    restore_best : bool
+        Give the network the values of its best epoch at the end.
+
+    Attributes
+    ----------
+    best : float
+    best_epoch, stopped_epoch : int or None
+    """
+
+    def __init__(self, monitor="loss", mode="auto", patience=0, min_delta=0.0, restore_best=False):
+        self.monitor, self._best = monitor, _Best(monitor, mode, min_delta)
+        self.patience = check.integer(patience, "EarlyStopping: patience", 0)
+        self.restore_best = restore_best
+        self.best_epoch = self.stopped_epoch = self._state = None
+        self._waited = 0
+
+    @property
+    def best(self):
+        return self._best.value
+
+    def on_epoch_end(self, epoch, logs):
+        if self._best.improved(_value(logs, self.monitor)):
+            self.best_epoch, self._waited = epoch, 0
+            if self.restore_best:
+                state = self.model.network.state_dict()
+                self._state = {name: value.clone().detach() for name, value in state.items()}
+            return
+        self._waited += 1
+        if self._waited > self.patience:
+            self.stopped_epoch = epoch
+            self.model.stop_training = True
+
+    def on_train_end(self, logs):
+        if self._state is not None:
+            self.model.network.set_state_dict(self._state)
+
+
+class ModelCheckpoint(Callback):
+    """Save after each epoch, or only the best one.
+
+    Parameters
+    ----------
+    save_dir : str or os.PathLike
+        Gets ``epoch_0.ckpt``, ``epoch_1.ckpt``, ..., or ``best.ckpt``: checkpoints for
+        `Model.load`.
+    save_freq : int
+        After each so many epochs.
+    monitor : str, optional
+        Save ``best.ckpt`` where this value improved, and nothing else.
+    mode : {"auto", "min", "max"}
+    """
+
+    def __init__(self, save_dir, save_freq=1, monitor=None, mode="auto"):
+        self.save_dir = files.path_of(save_dir, "ModelCheckpoint")
+        self.save_freq = check.integer(save_freq, "ModelCheckpoint: save_freq", 1)
+        self.monitor = monitor
+        self._best = None if monitor is None else _Best(monitor, mode, 0.0)
+
+    def on_epoch_end(self, epoch, logs):
+        if self._best is not None:
+            if self._best.improved(_value(logs, self.monitor)):
+                self.model.save(os.path.join(self.save_dir, "best.ckpt"), epoch)
+        elif (epoch + 1) % self.save_freq == 0:
+            self.model.save(os.path.join(self.save_dir, f"epoch_{epoch}.ckpt"), epoch)
+
+
+class LRScheduler(Callback):
+    """Moves the optimizer's schedule on, each kind as it is meant. `Model.fit` adds one by itself.
+
+    Schedules with ``epoch()`` move after each epoch, those that take a loss get `monitor` then;
+    those with ``last_epoch`` move after each batch, or with ``by_step=False`` after each epoch.
+    Fluid's schedules per step move when the optimizer asks them, and are left alone.
+    """
+
+    def __init__(self, by_step=True, monitor="loss"):
+        self.by_step, self.monitor = bool(by_step), monitor
+
+    def _schedule(self):
+        return getattr(self.model.optimizer, "_learning_rate", None)
+
+    def on_batch_end(self, step, logs):
+        schedule = self._schedule()
+        if self.by_step and hasattr(schedule, "last_epoch"):
+            schedule.step()
+
+    def on_epoch_end(self, epoch, logs):
+        schedule = self._schedule()
+        if callable(getattr(schedule, "epoch", None)):
+            schedule.epoch()
+        elif _takes_loss(schedule):
+            schedule.step(_value(logs, self.monitor))
+        elif not self.by_step and hasattr(schedule, "last_epoch"):
+            schedule.step()
+
+
+def _takes_loss(schedule):
+    import inspect
+
+    if not callable(getattr(schedule, "step", None)):
+        return False
+    return any(
+        p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD
+        for p in inspect.signature(schedule.step).parameters.values()
+    )
+
+
+class Progress(Callback):
+    """A bar by tqdm where it is installed, and a line after each epoch."""
+
+    def __init__(self, bar=True):
+        self._with_bar, self._bar = bar, None
+
+    def on_epoch_begin(self, epoch, steps):
+        self.close()
+        if not self._with_bar:
+            return
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return
+        self._bar = tqdm(total=steps, desc=f"epoch {epoch + 1}", leave=False)
+
+    def on_batch_end(self, step, logs):
+        if self._bar is not None:
+            self._bar.set_postfix_str(_text(logs), refresh=False)
+            self._bar.update()
+
+    def on_epoch_end(self, epoch, logs):
+        self.close()
+        print(f"epoch {epoch + 1}: {_text(logs)}", flush=True)
+
+    def close(self):
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def _text(logs):
+    return ", ".join(f"{name} {value:.4g}" for name, value in logs.items())
+
+
+class TensorBoard(Callback):
+    """Write the values of each epoch for TensorBoard. Needs tensorboardX.
+
+    Parameters
+    ----------
+    log_dir : str or os.PathLike
+    every_batch : bool
+        Write the running values of each batch as well, under ``batch/``.
+    """
+
+    def __init__(self, log_dir, every_batch=False):
+        self.log_dir, self.every_batch = files.path_of(log_dir, "TensorBoard"), every_batch
+        self._writer, self._steps = None, 0
+
+    def on_train_begin(self):
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError as error:
+            raise ImportError(
+                "the callback TensorBoard needs tensorboardX, which is not installed: "
+                "pip install tensorboardX"
+            ) from error
+        self._writer = SummaryWriter(self.log_dir)
+
+    def on_batch_end(self, step, logs):
+        self._steps += 1
+        if self.every_batch:
+            for name, value in logs.items():
+                self._writer.add_scalar(f"batch/{name}", value, self._steps)
+
+    def on_epoch_end(self, epoch, logs):
+        for name, value in logs.items():
+            self._writer.add_scalar(name, value, epoch)
+
+    def close(self):
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def checked(callbacks):
+    """A list of callbacks. ArgumentTypeError for anything else."""
+    callbacks = [callbacks] if isinstance(callbacks, Callback) else list(callbacks or ())
+    for c in callbacks:
+        if not isinstance(c, Callback):
+            raise ArgumentTypeError(
+                f"Model.fit: callbacks must be dygraph.callbacks.Callback, got {kind_of(c)}"
+            )
+    return callbacks

@@ -1,0 +1,162 @@
+"""Variables among the arrays of other libraries: NumPy's protocols, DLPack, single elements."""
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError, UnimplementedError, kind_of
+
+__all__ = ["from_dlpack"]
+
+Variable = _core.Variable
+_item = Variable.item  # of a variable of one element
+_HOST = (1, 0)  # DLPack's number of host memory
+
+
+def array(self, dtype=None, copy=None):
+    """What ``np.asarray(x)`` asks for: a read-only view, or a copy where one is asked for."""
+    if dtype is not None and np.dtype(dtype) != _core.view(self).dtype:
+        if copy is False:
+            raise InvalidArgumentError(
+                f"an array of {np.dtype(dtype)} cannot be had without a copy from {self.dtype}"
+            )
+        return _core.view(self).astype(dtype)
+    return self.numpy() if copy else _core.view(self)
+
+
+def array_ufunc(self, ufunc, method, *inputs, **kwargs):
+    """What NumPy's elementwise functions do with Variables; see `dygraph.numpy_protocol`."""
+    from dygraph import numpy_protocol
+
+    return numpy_protocol.call_ufunc(ufunc, method, inputs, kwargs)
+
+
+def array_function(self, func, types, args, kwargs):
+    """What NumPy's other functions do with Variables; see `dygraph.numpy_protocol`."""
+    from dygraph import numpy_protocol
+
+    return numpy_protocol.call_array_function(func, args, kwargs)
+
+
+def item(self, *index):
+    """One element as a Python number: of the only one, by its number, or by one int an axis.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Without an index, where there is more than one element.
+    OutOfRangeError
+        For an index outside.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.item(2), x.item(0, 1)
+    (3.0, 2.0)
+    """
+    if not index:
+        return _item(self)
+    if len(index) == 1 and isinstance(index[0], tuple):
+        index = index[0]
+    index = [check.integer(i, "item: an index") for i in index]
+    if len(index) == 1:
+        number = check.axis(index[0], self.size, "item: the number of an element")
+        return _item(self.flatten()[number])
+    if len(index) != self.ndim:
+        raise InvalidArgumentError(
+            f"item: the index must have one int for each of the {self.ndim} axes, got {index}"
+        )
+    return _item(self[tuple(index)])
+
+
+def contains(self, value):
+    """``value in x``: whether any element equals it."""
+    return bool((_core.view(self) == np.asarray(value)).any())
+
+
+def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule, by which another library takes the values over.
+
+    A consumer that asks for version 1 (``max_version=(1, 0)``) shares the memory, read-only, and
+    keeps it alive; a write to this variable goes to memory of its own. Any other gets a copy, for
+    an older capsule cannot say that it must not be written to.
+
+    Raises
+    ------
+    BufferError
+        For another device than the host, and for ``copy=False`` where there must be a copy.
+    """
+    if dl_device is not None and tuple(dl_device) != _HOST:
+        raise BufferError(f"__dlpack__: values are lent in host memory, (1, 0), got {dl_device}")
+    if stream not in (None, -1):
+        raise BufferError(f"__dlpack__: host memory knows no streams, got {stream!r}")
+    versioned = max_version is not None and tuple(max_version)[0] >= 1
+    if copy is False and not versioned:
+        raise BufferError(
+            "__dlpack__: without max_version=(1, 0) the values must be copied, got copy=False"
+        )
+    return _core.to_dlpack(self, versioned, bool(copy))
+
+
+def dlpack_device(self):
+    """Where `__dlpack__` lends memory: ``(1, 0)``, the host."""
+    return _HOST
+
+
+def from_dlpack(x, *, device=None, copy=None):
+    """A Variable over the memory of another library's array, without a copy where that can be.
+
+    The memory is shared: what its owner writes shows here. It is never written to from here, a
+    write to the Variable copies first, and so does a call that the tape keeps values of.
+
+    Parameters
+    ----------
+    x : object with __dlpack__() or capsule
+        An array in host memory. Its type is kept.
+    device : None
+        Only the host.
+    copy : bool, optional
+        True: own memory. False: shared or an error. None: shared where the array is row-major.
+
+    Returns
+    -------
+    Variable
+        With ``stop_gradient`` True.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For what gives no capsule, and for a type that variables have not.
+    InvalidArgumentError
+        For a capsule that was taken before.
+    UnimplementedError
+        For memory of a device.
+    BufferError
+        For ``copy=False`` where the memory does not lie row-major.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> a = np.arange(3.0)
+    >>> x = dygraph.from_dlpack(a)
+    >>> a[0] = 7.0
+    >>> x.numpy()
+    array([7., 1., 2.])
+    """
+    if device is not None and str(device).lower() != "cpu" and device != _core.CPUPlace():
+        raise UnimplementedError(f"from_dlpack: the device must be the host, got {kind_of(device)}")
+    capsule = x
+    if hasattr(x, "__dlpack__"):
+        if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] not in (1, 3):
+            raise UnimplementedError(
+                "from_dlpack takes arrays in host memory, got one on device "
+                f"{tuple(x.__dlpack_device__())}. Copy it to the host first"
+            )
+        try:
+            capsule = x.__dlpack__(max_version=(1, 0))
+        except TypeError:  # a library from before version 1
+            capsule = x.__dlpack__()
+    made = _core.from_dlpack(capsule, bool(copy))
+    if copy is False and not _core.is_foreign(made):
+        raise BufferError("from_dlpack: the array must lie row-major to be shared with copy=False")
+    return made

@@ -1,0 +1,351 @@
+"""Indexing by arrays, lists and masks, alone or mixed with ints, slices, Ellipsis and None.
+
+An index is worked out once, by NumPy's rules, into slices of some axes and one index array for
+each of the others. What computes are operators (slice, gather, gather_nd, masked_select for
+reading, index_put for writing, transpose2 and reshape2 around them), so gradients and tracing come
+with them.
+"""
+
+import numpy as np
+
+from dygraph import _core, indexing
+from dygraph.errors import InvalidArgumentError, OutOfRangeError, kind_of
+
+Variable = _core.Variable
+ops = _core.ops
+
+# In a layout: an axis that None makes, the place of an index array, and that of "...", which keeps
+# arrays apart even where it stands for no axis.
+NEW, MANY, DOTS = "new", "many", "dots"
+
+
+def as_array(item):
+    """An index of more than one element as a bool or integer array or Variable."""
+    if isinstance(item, Variable):
+        name = item.dtype.name
+        if name in ("bool", "int32", "int64"):
+            return item
+        if not name.startswith(("int", "uint")):
+            raise OutOfRangeError(
+                f"a Variable that is an index must hold integers or bools, got {name}. "
+                "Convert with astype('int64'), or compare, as in x[x > 0]"
+            )
+        return item.astype("int64")
+    try:
+        array = np.asarray(item)
+    except ValueError as error:
+        raise OutOfRangeError(f"a list that is an index must be rectangular ({error})") from None
+    if array.size == 0 and isinstance(item, (list, tuple)):
+        array = array.astype("int64")
+    if array.dtype.kind not in "biu":
+        raise OutOfRangeError(
+            "an index must be made of ints, slices, '...', None, and arrays of integers or bools, "
+            f"got {kind_of(item)}"
+        )
+    if array.dtype == "uint64" and array.size and array.max() > 2**63 - 1:
+        raise OutOfRangeError(f"an index must fit into 64 bits with a sign, got {array.max()}")
+    return array if array.dtype.kind == "b" else array.astype("int64", copy=False)
+
+
+def is_mask(array):
+    """True for bools; a Variable's and an array's type print alike."""
+    return str(array.dtype) == "bool"
+
+
+class Plan:
+    """An index with arrays, resolved against the shape of what is indexed."""
+
+    def __init__(self, index, shape):
+        self.slices = indexing.Selection((), ())
+        self.arrays = []  # (axis, index array)
+        self.layout = []  # NEW, MANY, DOTS and axes that stay, in the order of the index
+        self.shape = []  # with an axis of 1 for each bool without axes
+        self.mask = None  # where the only array is one mask: it
+        items = self._items(index, len(shape))
+        masks = []
+        source = 0
+        for item in items:
+            axis = len(self.shape)
+            if item is None:
+                self.layout.append(NEW)
+            elif item is Ellipsis:
+                self.layout.append(DOTS)
+            elif isinstance(item, slice):
+                self.slices.add_slice(item, axis)
+                self.layout.append(axis)
+                self.shape.append(shape[source])
+                source += 1
+            else:
+                self.layout.append(MANY)
+                if not isinstance(item, (int, Variable)) and not item.ndim and not is_mask(item):
+                    item = int(item)
+                if isinstance(item, int):
+                    item = np.array(indexing.wrapped(item, source, shape[source]))
+                elif is_mask(item):
+                    masks.append((axis, item))
+                    self._check_mask(item, shape, source)
+                    self.shape.extend(shape[source : source + item.ndim] if item.ndim else (1,))
+                    source += item.ndim
+                    continue
+                self.arrays.append((axis, item))
+                self.shape.append(shape[source])
+                source += 1
+        if len(masks) == 1 and not self.arrays and masks[0][1].ndim:
+            self.mask_axis, self.mask = masks[0][0], variable(masks[0][1])
+        self._masks = masks
+
+    def spread_masks(self):
+        """Puts positions in place of masks."""
+        for axis, mask in self._masks:
+            self.arrays.extend((axis + i, at) for i, at in enumerate(positions(mask)))
+        self._masks = []
+        self.arrays.sort(key=lambda pair: pair[0])
+        try:
+            self.common = np.broadcast_shapes(*(tuple(a.shape) for _, a in self.arrays))
+        except ValueError:
+            raise OutOfRangeError(
+                "the index arrays must broadcast together, got shapes "
+                + ", ".join(str(list(a.shape)) for _, a in self.arrays)
+            ) from None
+
+        if 0 in self.common:  # nothing will be read, but as in NumPy single indices must be right
+            for axis, array in self.arrays:
+                if not array.ndim:
+                    indexing.wrapped(int(array), axis, self.shape[axis])
+
+    @staticmethod
+    def _items(index, rank):
+        """The entries of an index, arrays converted, with slices for what is left out."""
+        items, used, dots = [], 0, None
+        for item in index if isinstance(index, tuple) else (index,):
+            if item is Ellipsis:
+                if dots is not None:
+                    raise OutOfRangeError("an index can hold one Ellipsis ('...'), got more")
+                dots = len(items)
+                continue
+            if item is not None and not isinstance(item, slice):
+                i = indexing.plain_int(item)
+                item = as_array(item) if i is None else i
+            if item is not None:
+                used += item.ndim if not isinstance(item, (slice, int)) and is_mask(item) else 1
+            items.append(item)
+        if used > rank:
+            raise OutOfRangeError(f"too many indices: the variable has {rank} axes, got {used}")
+        at = len(items) if dots is None else dots
+        items[at:at] = ([] if dots is None else [Ellipsis]) + [slice(None)] * (rank - used)
+        return items
+
+    @staticmethod
+    def _check_mask(mask, shape, axis):
+        covered = tuple(shape[axis : axis + mask.ndim])
+        if tuple(mask.shape) != covered:
+            raise OutOfRangeError(
+                f"a mask must have the sizes of the axes it covers, {list(covered)} from axis "
+                f"{axis} on, got shape {list(mask.shape)}"
+            )
+
+    @property
+    def stays(self):
+        """The axes without an index array."""
+        return [entry for entry in self.layout if isinstance(entry, int)]
+
+    def leading(self):
+        """The entries of the layout that come before the axes of the arrays in the result.
+
+        Those stand where the arrays stood if these were neighbours, else in front.
+        """
+        first = self.layout.index(MANY)
+        count = self.layout.count(MANY)
+        return self.layout[:first] if self.layout[first : first + count] == [MANY] * count else []
+
+    @property
+    def before(self):
+        """How many axes that stay come before those of the arrays in the result."""
+        return sum(isinstance(entry, int) for entry in self.leading())
+
+    def added(self, rank):
+        """Positions of the axes that None makes, in a result whose arrays make `rank` axes."""
+        first = self.leading()
+        rest = [entry for entry in self.layout[len(first) :] if entry is not MANY]
+        whole = [entry for entry in first + [MANY] * rank + rest if entry is not DOTS]
+        return [i for i, entry in enumerate(whole) if entry is NEW]
+
+
+def positions(mask):
+    """The positions of true elements, an array for each axis; one of them for a mask without axes.
+
+    A mask without axes stands for an axis of size 1 that is taken or not.
+    """
+    if mask.ndim == 0:
+        return [np.zeros(1 if mask else 0, "int64")]
+    if not isinstance(mask, Variable):
+        return np.nonzero(mask)
+    at = ops.where_index(mask)
+    return [
+        ops.slice(at, axes=[1], starts=[i], ends=[i + 1], decrease_axis=[1])
+        for i in range(mask.ndim)
+    ]
+
+
+def variable(array):
+    """An index array as a Variable."""
+    return array if isinstance(array, Variable) else _core.to_variable(array)
+
+
+def stacked(arrays):
+    """Index arrays of one shape after broadcasting as one Variable [..., number of arrays]."""
+    if not any(isinstance(a, Variable) for a in arrays):
+        return _core.to_variable(np.stack(np.broadcast_arrays(*arrays), axis=-1))
+    arrays = [variable(a) for a in arrays]
+    arrays = [a if a.dtype.name == "int64" else a.astype("int64") for a in arrays]
+    if any(a.shape != arrays[0].shape for a in arrays):
+        zero = arrays[0] * 0
+        for a in arrays[1:]:
+            zero = zero + a * 0
+        arrays = [a + zero for a in arrays]
+    columns = [reshaped(a, (*a.shape, 1)) for a in arrays]
+    return ops.concat(columns, axis=columns[0].ndim - 1) if len(columns) > 1 else columns[0]
+
+
+def reshaped(x, shape):
+    """`x` in another shape, written so that a traced program keeps its batch free where it can.
+
+    For reshape2 a 0 copies the size of the input's axis and a -1 is what is left.
+    """
+    old, shape = x.shape, list(shape)
+    same = 0
+    while same < len(shape) and same < len(old) and shape[same] == old[same]:
+        same += 1
+    target = [0] * same + shape[same:]
+    lost = [i for i, n in enumerate(target) if n == 0 and (i >= len(old) or old[i] != shape[i])]
+    if len(lost) == 1 and shape.count(0) == 1:
+        target[lost[0]] = -1
+        lost = []
+    if lost:
+        return _reshaped_empty(x, shape)
+    if x.size and old and same == 0 and old[0] in shape:
+        target[shape.index(old[0])] = -1  # the batch, further back
+    return ops.reshape2(x, shape=target)
+
+
+def _reshaped_empty(x, shape):
+    """As `reshaped` where several sizes are 0, which reshape2 cannot write down."""
+    if [n for n in x.shape if n != 1] != [n for n in shape if n != 1]:
+        return _core.to_variable(np.zeros(shape, "float32"), None, x.dtype)
+    ones = [i for i, n in enumerate(x.shape) if n == 1]
+    sizes = [i for i, n in enumerate(x.shape) if n != 1]
+    x = ops.reshape2(transposed(x, sizes + ones), shape=[0] * len(sizes))
+    made = [i for i, n in enumerate(shape) if n == 1]
+    kept = [i for i, n in enumerate(shape) if n != 1]
+    x = ops.reshape2(x, shape=[0] * len(kept) + [1] * len(made))
+    return transposed(x, inverse(kept + made))
+
+
+def transposed(x, perm):
+    """`x` with its axes in another order; itself where that is the one it has."""
+    return x if perm == sorted(perm) else ops.transpose2(x, axis=perm)
+
+
+def moved(rank, before, count):
+    """The order of axes that takes `count` leading ones behind `before` others."""
+    return [*range(count, count + before), *range(count), *range(count + before, rank)]
+
+
+def inverse(perm):
+    """The order that undoes another."""
+    return sorted(range(len(perm)), key=perm.__getitem__)
+
+
+def read(x, index):
+    """``x[index]`` for an index that holds arrays."""
+    plan = Plan(index, x.shape)
+    if len(plan.shape) != x.ndim:
+        x = reshaped(x, plan.shape)
+    x = plan.slices.read(x)
+    before = plan.before
+    if plan.mask is not None:
+        rank = 1
+        if plan.mask.ndim == x.ndim:
+            x = ops.masked_select(x, plan.mask)
+        else:
+            axes = [plan.mask_axis + i for i in range(plan.mask.ndim)]
+            x = taken(x, axes, plan.stays, before, ops.where_index(plan.mask), rank)
+    else:
+        plan.spread_masks()
+        axes = [axis for axis, _ in plan.arrays]
+        arrays = [a for _, a in plan.arrays]
+        rank = len(plan.common)
+        if len(arrays) > 1 or axes == [0] and rank > 1:
+            x = taken(x, axes, plan.stays, before, stacked(arrays), rank)
+        elif rank <= 1:
+            x = ops.gather(x, variable(arrays[0]), axis=axes[0])
+        else:
+            axis, flat = axes[0], reshaped(variable(arrays[0]), (int(np.prod(plan.common)),))
+            shape = (*x.shape[:axis], *plan.common, *x.shape[axis + 1 :])
+            x = reshaped(ops.gather(x, flat, axis=axis), shape)
+    added = plan.added(rank)
+    if added:
+        shape = list(x.shape)
+        for axis in added:
+            shape.insert(axis, 1)
+        x = reshaped(x, shape)
+    return x
+
+
+def taken(x, axes, stays, before, at, rank):
+    """What `at` [..., number of axes] addresses in `axes`; its axes come behind `before` others."""
+    if len(axes) == 1:
+        return ops.gather(x, at, axis=axes[0]) if rank == 1 else ops.gather_nd(x, at)
+    x = ops.gather_nd(transposed(x, axes + stays), at)
+    return transposed(x, moved(x.ndim, before, rank))
+
+
+def write(x, index, value):
+    """``x[index] = value``, for an index that holds arrays."""
+    plan = Plan(index, x.shape)
+    if plan.mask is not None and not value.ndim and not plan.slices.axes and not _core.lod(x):
+        behind = x.ndim - plan.mask_axis - plan.mask.ndim
+        mask = reshaped(plan.mask, (*plan.mask.shape, *(1,) * behind)) if behind else plan.mask
+        _core.become(x, ops.where(mask, value, x))
+        return
+    plan.spread_masks()
+    axes = [axis for axis, _ in plan.arrays]
+    perm = axes + plan.stays
+    value = arranged(value, plan, len(plan.stays))
+    arrays = [variable(a) for _, a in plan.arrays]
+    if len(plan.shape) == x.ndim and not plan.slices.axes and perm == sorted(perm):
+        _core.run_in_place("index_put", [x, arrays, value], {})
+        return
+    whole = reshaped(x, plan.shape) if len(plan.shape) != x.ndim else x
+    part = transposed(plan.slices.read(whole), perm)
+    part = transposed(ops.index_put(part, arrays, value), inverse(perm))
+    if whole is x:
+        _core.run_in_place("set_value", [x, part], plan.slices.place())
+        return
+    whole = ops.set_value(whole, part, **plan.slices.place())
+    _core.become(x, reshaped(whole, x.shape))
+
+
+def arranged(value, plan, stays):
+    """A value for the result's shape as one for the shape [axes of the arrays, other axes]."""
+    rank, added, before = len(plan.common), plan.added(len(plan.common)), plan.before
+    whole = rank + stays + len(added)
+    shape = list(value.shape)
+    if len(shape) > whole:
+        if any(n != 1 for n in shape[: len(shape) - whole]):
+            raise InvalidArgumentError(
+                f"the value must broadcast to the {whole} axes that the index addresses, "
+                f"got shape {shape}"
+            )
+        value = reshaped(value, shape[len(shape) - whole :])
+    if not value.ndim or not (added or before):
+        return value
+    shape = [1] * (whole - value.ndim) + list(value.shape)
+    if any(shape[axis] != 1 for axis in added):
+        raise InvalidArgumentError(
+            f"the value must have size 1 along the axes {added} that None makes, got shape "
+            f"{list(value.shape)}"
+        )
+    shape = [n for axis, n in enumerate(shape) if axis not in added]
+    value = reshaped(value, shape) if shape != list(value.shape) else value
+    return transposed(value, inverse(moved(rank + stays, before, rank)))

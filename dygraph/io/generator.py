@@ -1,0 +1,56 @@
+"""Fluid's ``DataLoader.from_generator``: batches from readers, read ahead by a thread."""
+
+from dygraph import check, reader
+from dygraph.data_feeder import DataFeeder
+from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
+from dygraph.io.collate import gather, to_variables
+
+__all__ = ["GeneratorLoader"]
+
+
+class GeneratorLoader:
+    """Batches of a reader. Made by `DataLoader.from_generator`; set its reader, then iterate.
+
+    >>> from dygraph import io
+    >>> loader = io.DataLoader.from_generator(capacity=2)
+    >>> _ = loader.set_sample_generator(lambda: ((i, -i) for i in range(4)), batch_size=2)
+    >>> [[part.tolist() for part in batch] for batch in loader]
+    [[[0, 1], [0, -1]], [[2, 3], [-2, -3]]]
+    """
+
+    def __init__(self, feed_list, capacity, return_list):
+        self._capacity = check.integer(capacity, "from_generator: capacity", 1)
+        if not return_list and not feed_list:
+            raise InvalidArgumentError(
+                "from_generator: return_list must be True without a feed_list, got False"
+            )
+        self._feeder = None if return_list else DataFeeder(feed_list)
+        self._reader = self._finish = None
+
+    def set_sample_generator(self, generator, batch_size, drop_last=True, places=None):
+        """A reader of samples. Gives the loader."""
+        return self.set_sample_list_generator(reader.batch(generator, batch_size, drop_last))
+
+    def set_sample_list_generator(self, generator, places=None):
+        """A reader of lists of samples. Gives the loader."""
+        if self._feeder is not None:
+            self._reader, self._finish = generator, self._feeder.feed
+        else:
+            self._reader = reader.map_readers(gather, generator)
+            self._finish = to_variables
+        return self
+
+    def set_batch_generator(self, generator, places=None):
+        """A reader of batches: lists or dicts of arrays or Variables. Gives the loader."""
+        self._reader, self._finish = generator, to_variables
+        return self
+
+    def __iter__(self):
+        if self._reader is None:
+            raise PreconditionNotMetError(
+                "from_generator: a reader must be set, got none. Call set_sample_generator, "
+                "set_sample_list_generator or set_batch_generator first"
+            )
+        return map(self._finish, reader.buffered(self._reader, self._capacity)())
+
+    __call__ = __iter__

@@ -1,0 +1,117 @@
+"""Small functions over sequences and gates that Fluid has beside its operators.
+
+Operators themselves, ``sequence_pool`` and its kin, are in `dygraph.functional`.
+"""
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+
+__all__ = ["glu", "lod_append", "sequence_conv_pool", "sequence_first_step", "sequence_last_step"]
+
+ops = _core.ops
+
+
+def sequence_first_step(input):
+    """The first row of each sequence of a Variable with LoD, ``[sequences, ...]``.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> dygraph.nets.sequence_first_step(x).numpy()
+    array([[1.],
+           [3.]])
+    """
+    return ops.sequence_pool(input, pooltype="FIRST")
+
+
+def sequence_last_step(input):
+    """The last row of each sequence of a Variable with LoD, ``[sequences, ...]``.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> dygraph.nets.sequence_last_step(x).numpy()
+    array([[2.],
+           [3.]])
+    """
+    return ops.sequence_pool(input, pooltype="LAST")
+
+
+def lod_append(x, level):
+    """`x` with one more level of detail below its last.
+
+    Parameters
+    ----------
+    x : Variable
+    level : Variable or list of int
+        Offsets, or a Variable whose levels are taken.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> dygraph.nets.lod_append(x, [0, 1, 2, 3]).lod()
+    [[0, 2, 3], [0, 1, 2, 3]]
+    """
+    check.variable(x, "lod_append: x")
+    if isinstance(level, _core.Variable):
+        return ops.lod_reset(x, y=level, append=True)
+    if not isinstance(level, (list, tuple)):
+        raise ArgumentTypeError(
+            f"lod_append: level must be a Variable or a list of offsets, got {kind_of(level)}"
+        )
+    return ops.lod_reset(x, target_lod=list(level), append=True)
+
+
+def glu(input, dim=-1):
+    """Gated linear unit: ``a * sigmoid(b)`` for the halves a and b of `input` along `dim`.
+
+    Dauphin et al., "Language modeling with gated convolutional networks", 2017.
+
+    >>> import dygraph
+    >>> dygraph.nets.glu(dygraph.to_variable([[2.0, 0.0]])).numpy()
+    array([[1.]])
+    """
+    check.variable(input, "glu: input")
+    axis = check.axis(dim, len(input.shape), "glu: dim")
+    if input.shape[axis] % 2:
+        raise InvalidArgumentError(
+            f"glu: the size along dim must be even, got shape {list(input.shape)} and dim {dim}"
+        )
+    a, b = ops.split(input, num=2, axis=axis)
+    return ops.elementwise_mul(a, ops.sigmoid(b))
+
+
+def sequence_conv_pool(input, filter, bias=None, filter_size=3, act="sigmoid", pool_type="max"):
+    """``pool(act(sequence_conv(input, filter) + bias))``: one row for each sequence.
+
+    Fluid's function of this name makes its parameters; here they are given.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, D]`` with LoD.
+    filter : Variable
+        ``[filter_size * D, M]``.
+    bias : Variable, optional
+        ``[M]``.
+    filter_size : int
+        Rows in a window, the row itself in the middle.
+    act : str or None
+        Name of an activation.
+    pool_type : str
+        ``'max'``, ``'average'``, ``'sum'``, ``'sqrt'``, ``'first'`` or ``'last'``.
+
+    Returns
+    -------
+    Variable
+        ``[sequences, M]``.
+    """
+    from dygraph.nn.activation import activation
+
+    filter_size = check.integer(filter_size, "sequence_conv_pool: filter_size", 1)
+    allowed = ("max", "average", "sum", "sqrt", "first", "last")
+    check.choice(pool_type, allowed, "sequence_conv_pool: pool_type")
+    function = activation(act, "sequence_conv_pool")
+    out = ops.sequence_conv(
+        input, filter, contextLength=filter_size, contextStart=-((filter_size - 1) // 2)
+    )
+    if bias is not None:
+        out = ops.elementwise_add(out, bias)
+    return ops.sequence_pool(out if function is None else function(out), pooltype=pool_type.upper())

@@ -1,0 +1,510 @@
+"""Recurrent layers: cells, stacks of them in one operator, and loops over cells of one's own.
+
+Padded batches give their lengths as ``sequence_length``; rows with a level of detail need no
+padding at all. Either way nothing is computed for steps that do not exist.
+"""
+
+import math
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.initializer import Uniform
+from dygraph.nn.layer import Layer
+from dygraph.nn.ragged import Steps
+
+__all__ = [
+    "GRU",
+    "GRUCell",
+    "GRUUnit",
+    "LSTM",
+    "LSTMCell",
+    "RNN",
+    "BiRNN",
+    "RNNCellBase",
+    "SimpleRNN",
+    "SimpleRNNCell",
+]
+
+ops = _core.ops
+Variable = _core.Variable
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_ACTIVATIONS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
+
+
+def _zeros(shape, like):
+    return ops.fill_constant(shape=list(shape), value=0.0, dtype=like.dtype)
+
+
+def _states(value, count, what):
+    """`value` as a list of `count` Variables."""
+    given = list(value) if isinstance(value, (list, tuple)) else [value]
+    if len(given) != count:
+        names = "(h, c)" if count == 2 else "one Variable"
+        raise InvalidArgumentError(f"{what}: the states must be {names}, got {len(given)}")
+    return [check.variable(v, f"{what}: a state") for v in given]
+
+
+class RNNCellBase(Layer):
+    """Base of cells: ``output, new_states = cell(inputs, states)``.
+
+    A cell of one's own defines ``forward`` and ``state_shape`` (the shape of a state without its
+    batch axis, or a tuple of such) and runs in `RNN`.
+    """
+
+    @property
+    def state_shape(self):
+        """Shape of one sequence's state, or a tuple of shapes."""
+        raise NotImplementedError(f"{type(self).__name__}: define state_shape for initial states")
+
+    def get_initial_states(
+        self, batch_ref, shape=None, dtype=None, init_value=0.0, batch_dim_idx=0
+    ):
+        """States of `init_value` for as many sequences as `batch_ref` has along `batch_dim_idx`."""
+        check.variable(batch_ref, f"{type(self).__name__}: batch_ref")
+        axis = check.axis(batch_dim_idx, len(batch_ref.shape), "batch_dim_idx")
+        return self._filled(
+            batch_ref.shape[axis], shape or self.state_shape, dtype or batch_ref.dtype, init_value
+        )
+
+    def _filled(self, batch, shape, dtype, value):
+        if shape and isinstance(shape[0], (list, tuple)):
+            return tuple(self._filled(batch, s, dtype, value) for s in shape)
+        return ops.fill_constant(shape=[batch, *shape], value=value, dtype=dtype)
+
+
+class _Cell(RNNCellBase):
+    """What the three cells share: weights, first states, one step by the operator rnn."""
+
+    def __init__(self, mode, input_size, hidden_size, attrs, dtype):
+        super().__init__(dtype=dtype)
+        name = type(self).__name__
+        self._mode = mode
+        self.input_size = check.integer(input_size, f"{name}: input_size", 1)
+        self.hidden_size = check.integer(hidden_size, f"{name}: hidden_size", 1)
+        _add_weights(self, _GATES[mode], input_size, hidden_size, attrs, "")
+
+    @property
+    def state_shape(self):
+        return (self.hidden_size,)
+
+    def _weights(self):
+        weights = [self.weight_ih, self.weight_hh]
+        return weights, _biases(self, [""], _GATES[self._mode] * self.hidden_size)
+
+    def _step(self, inputs, states):
+        name = type(self).__name__
+        check.variable(inputs, f"{name}: inputs")
+        if states is None:
+            states = self.get_initial_states(inputs)
+        states = _states(states, 2 if self._mode == "LSTM" else 1, name)
+        weights, biases = self._weights()
+        out, last = ops.rnn(
+            ops.unsqueeze2(inputs, axes=[0]),
+            [ops.unsqueeze2(s, axes=[0]) for s in states],
+            weights + biases,
+            mode=self._mode,
+            input_size=self.input_size,
+            hidden_size=self.hidden_size,
+        )
+        return ops.squeeze2(out, axes=[0]), [ops.squeeze2(s, axes=[0]) for s in last]
+
+    def forward(self, inputs, states=None):
+        out, (state,) = self._step(inputs, states)
+        return out, state
+
+    def extra_repr(self):
+        return f"{self.input_size}, {self.hidden_size}"
+
+
+def _add_weights(layer, gates, width, hidden, attrs, suffix):
+    """Parameters weight_ih, weight_hh, bias_ih and bias_hh with a suffix, drawn as Paddle does."""
+    bound = 1.0 / math.sqrt(hidden)
+    shapes = {
+        "weight_ih": [gates * hidden, width],
+        "weight_hh": [gates * hidden, hidden],
+        "bias_ih": [gates * hidden],
+        "bias_hh": [gates * hidden],
+    }
+    for name, shape in shapes.items():
+        parameter = layer.create_parameter(
+            shape,
+            attrs.get(f"{name}_attr"),
+            is_bias=name.startswith("bias"),
+            default_initializer=Uniform(-bound, bound),
+        )
+        if parameter is None and name.startswith("weight"):
+            raise InvalidArgumentError(
+                f"{type(layer).__name__}: {name}_attr must not be False, only biases can be"
+                " left out"
+            )
+        layer.add_parameter(name + suffix, parameter)
+
+
+def _biases(layer, suffixes, width):
+    """The biases of the operator's list, zeros for those that were left out."""
+    given = [getattr(layer, f"bias_{side}{suffix}") for suffix in suffixes for side in ("ih", "hh")]
+    if all(b is not None for b in given):
+        return given
+    zeros = _zeros([width], getattr(layer, f"weight_ih{suffixes[0]}"))
+    return [zeros if b is None else b for b in given]
+
+
+class SimpleRNNCell(_Cell):
+    """One step ``h = act(W_ih x + b_ih + W_hh h' + b_hh)``.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+    activation : str
+        ``'tanh'`` or ``'relu'``.
+    weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
+        False for a bias leaves it out.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> cell = dygraph.nn.SimpleRNNCell(3, 4)
+    >>> out, state = cell(dygraph.to_variable(np.ones((2, 3), "float32")))
+    >>> out.shape
+    (2, 4)
+    """
+
+    def __init__(
+        self, input_size, hidden_size, activation="tanh", weight_ih_attr=None, weight_hh_attr=None,
+        bias_ih_attr=None, bias_hh_attr=None, dtype="float32",
+    ):  # fmt: skip
+        check.choice(activation, ("tanh", "relu"), "SimpleRNNCell: activation")
+        attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
+        super().__init__(f"RNN_{activation.upper()}", input_size, hidden_size, attrs, dtype)
+
+
+def _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr):
+    return {
+        "weight_ih_attr": weight_ih_attr,
+        "weight_hh_attr": weight_hh_attr,
+        "bias_ih_attr": bias_ih_attr,
+        "bias_hh_attr": bias_hh_attr,
+    }
+
+
+class LSTMCell(_Cell):
+    """One step of an LSTM: ``h, (h, c) = cell(x, (h', c'))``.
+
+    ``c = sigmoid(f) c' + sigmoid(i) tanh(g)``, ``h = sigmoid(o) tanh(c)``, where ``i, f, g, o`` are
+    the four parts of ``W_ih x + b_ih + W_hh h' + b_hh``.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+    weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
+        Of the parameters ``[4 * hidden_size, ...]``. False for a bias leaves it out.
+    """
+
+    def __init__(
+        self, input_size, hidden_size, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
+        bias_hh_attr=None, dtype="float32",
+    ):  # fmt: skip
+        attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
+        super().__init__("LSTM", input_size, hidden_size, attrs, dtype)
+
+    @property
+    def state_shape(self):
+        return ((self.hidden_size,), (self.hidden_size,))
+
+    def forward(self, inputs, states=None):
+        out, last = self._step(inputs, states)
+        return out, tuple(last)
+
+
+class GRUCell(_Cell):
+    """One step of a GRU: ``h, h = cell(x, h')``.
+
+    ``r, z = sigmoid(...)``, ``m = tanh(W_im x + b_im + r (W_hm h' + b_hm))``,
+    ``h = (1 - z) m + z h'``: the reset gate acts behind the product, as in cuDNN and Paddle 2.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+    weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
+        Of the parameters ``[3 * hidden_size, ...]``, in the order r, z, m.
+    """
+
+    def __init__(
+        self, input_size, hidden_size, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
+        bias_hh_attr=None, dtype="float32",
+    ):  # fmt: skip
+        attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
+        super().__init__("GRU", input_size, hidden_size, attrs, dtype)
+
+
+class RNN(Layer):
+    """Runs any cell over time: ``outputs, states = rnn(inputs, initial_states)``.
+
+    A layer whose ``forward(inputs, states)`` gives (output, new states) will do; its states may be
+    a Variable or tuples of Variables. The step is ordinary Python, called once a time step with the
+    sequences that still live; `initial_states` may be left out for cells made of `RNNCellBase`.
+
+    Parameters
+    ----------
+    cell : Layer
+    is_reverse : bool
+        From the last step of each sequence to its first.
+    time_major : bool
+        Padded inputs are ``[time, batch, ...]``, not ``[batch, time, ...]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> rnn = dygraph.nn.RNN(dygraph.nn.GRUCell(3, 4))
+    >>> words = dygraph.to_variable(np.ones((5, 3), "float32"), lod=[[0, 2, 5]])
+    >>> outputs, last = rnn(words)
+    >>> outputs.shape, outputs.lod(), last.shape
+    ((5, 4), [[0, 2, 5]], (2, 4))
+    """
+
+    def __init__(self, cell, is_reverse=False, time_major=False):
+        super().__init__()
+        if not isinstance(cell, Layer):
+            raise ArgumentTypeError(f"RNN: cell must be a Layer, got {kind_of(cell)}")
+        self.cell = cell
+        self.is_reverse, self.time_major = bool(is_reverse), bool(time_major)
+
+    def forward(self, inputs, initial_states=None, sequence_length=None, **kwargs):
+        steps = Steps(inputs, sequence_length, self.is_reverse, self.time_major, "RNN")
+        if initial_states is None:
+            if not isinstance(self.cell, RNNCellBase):
+                raise InvalidArgumentError(
+                    "RNN: initial_states must be given for a cell that is no RNNCellBase"
+                )
+            initial_states = self.cell._filled(
+                steps.batch, self.cell.state_shape, inputs.dtype, 0.0
+            )
+        return steps.run(self.cell, initial_states, kwargs)
+
+
+class BiRNN(Layer):
+    """Two cells, one for each direction; outputs side by side.
+
+    ``outputs, (states_fw, states_bw) = birnn(inputs, (initial_fw, initial_bw))``
+    """
+
+    def __init__(self, cell_fw, cell_bw, time_major=False):
+        super().__init__()
+        self.fw = RNN(cell_fw, False, time_major)
+        self.bw = RNN(cell_bw, True, time_major)
+
+    def forward(self, inputs, initial_states=None, sequence_length=None, **kwargs):
+        first, second = initial_states if initial_states is not None else (None, None)
+        forth, states_fw = self.fw(inputs, first, sequence_length, **kwargs)
+        back, states_bw = self.bw(inputs, second, sequence_length, **kwargs)
+        out = ops.concat([forth, back], axis=len(forth.shape) - 1)
+        if inputs.lod() and len(out.shape) == len(inputs.shape):
+            out = ops.lod_reset(out, y=inputs)
+        return out, (states_fw, states_bw)
+
+
+class _Stack(Layer):
+    """A stack of recurrent layers, run by one operator. See `LSTM`."""
+
+    def __init__(
+        self, mode, input_size, hidden_size, num_layers, direction, time_major, dropout, attrs,
+        dtype,
+    ):  # fmt: skip
+        super().__init__(dtype=dtype)
+        name = type(self).__name__
+        self.mode = mode
+        self.input_size = check.integer(input_size, f"{name}: input_size", 1)
+        self.hidden_size = check.integer(hidden_size, f"{name}: hidden_size", 1)
+        self.num_layers = check.integer(num_layers, f"{name}: num_layers", 1)
+        self.dropout = check.number(dropout, f"{name}: dropout", 0, 1)
+        self.time_major = bool(time_major)
+        both = ("bidirect", "bidirectional")
+        check.choice(direction, ("forward", *both), f"{name}: direction")
+        self.num_directions = 2 if direction in both else 1
+        self._suffixes = [
+            f"_l{layer}{'_reverse' if d else ''}"
+            for layer in range(num_layers)
+            for d in range(self.num_directions)
+        ]
+        for i, suffix in enumerate(self._suffixes):
+            below = i < self.num_directions
+            width = input_size if below else hidden_size * self.num_directions
+            _add_weights(self, _GATES[mode], width, hidden_size, attrs, suffix)
+
+    @property
+    def state_components(self):
+        """2 for LSTM, h and c; 1 for the others."""
+        return 2 if self.mode == "LSTM" else 1
+
+    def forward(self, inputs, initial_states=None, sequence_length=None):
+        name = type(self).__name__
+        check.variable(inputs, f"{name}: inputs")
+        ragged = len(inputs.shape) == 2 and bool(inputs.lod())
+        if not ragged and len(inputs.shape) != 3:
+            raise InvalidArgumentError(
+                f"{name}: inputs must be [batch, time, {self.input_size}] (time first with "
+                f"time_major), or [rows, {self.input_size}] with LoD, got {list(inputs.shape)}"
+            )
+        swap = not ragged and not self.time_major
+        x = ops.transpose2(inputs, axis=[1, 0, 2]) if swap else inputs
+        batch = len(inputs.lod()[-1]) - 1 if ragged else x.shape[1]
+        if initial_states is None:
+            shape = [self.num_layers * self.num_directions, batch, self.hidden_size]
+            states = [_zeros(shape, inputs) for _ in range(self.state_components)]
+        else:
+            states = _states(initial_states, self.state_components, name)
+        weights = [getattr(self, f"weight_{k}{s}") for s in self._suffixes for k in ("ih", "hh")]
+        out, last = ops.rnn(
+            x,
+            states,
+            weights + _biases(self, self._suffixes, _GATES[self.mode] * self.hidden_size),
+            sequence_length=_lengths(sequence_length, name),
+            mode=self.mode,
+            input_size=self.input_size,
+            hidden_size=self.hidden_size,
+            num_layers=self.num_layers,
+            is_bidirec=self.num_directions == 2,
+            dropout_prob=self.dropout,
+            is_test=not self.training,
+        )
+        if swap:
+            out = ops.transpose2(out, axis=[1, 0, 2])
+        return out, tuple(last) if self.mode == "LSTM" else last[0]
+
+    def extra_repr(self):
+        direction = ", direction='bidirectional'" if self.num_directions == 2 else ""
+        return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}{direction}"
+
+
+def _lengths(value, what):
+    if value is None or isinstance(value, Variable):
+        return value
+    return _core.to_variable(np.asarray(value, "int64"))
+
+
+class SimpleRNN(_Stack):
+    """A stack of `SimpleRNNCell` over time. Arguments and results as of `GRU`.
+
+    Parameters
+    ----------
+    activation : str
+        ``'tanh'`` or ``'relu'``.
+    """
+
+    def __init__(
+        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
+        dropout=0.0, activation="tanh", weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
+        bias_hh_attr=None, dtype="float32",
+    ):  # fmt: skip
+        check.choice(activation, ("tanh", "relu"), "SimpleRNN: activation")
+        attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
+        super().__init__(
+            f"RNN_{activation.upper()}", input_size, hidden_size, num_layers, direction, time_major,
+            dropout, attrs, dtype,
+        )  # fmt: skip
+
+
+class LSTM(_Stack):
+    """A stack of LSTM layers: ``outputs, (h, c) = lstm(inputs, (h0, c0), sequence_length)``.
+
+    Parameters
+    ----------
+    input_size, hidden_size, num_layers : int
+    direction : str
+        ``'forward'`` or ``'bidirectional'``: a second cell reads each layer's input backwards, the
+        outputs of both lie side by side.
+    time_major : bool
+        Padded inputs and outputs are ``[time, batch, ...]``, not ``[batch, time, ...]``.
+    dropout : float
+        Between layers, while training; what stays is divided by ``1 - dropout``.
+    weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
+        Of all the parameters ``weight_ih_l0``, ``weight_hh_l0``, ``bias_ih_l0``, ``bias_hh_l0``,
+        ``weight_ih_l0_reverse`` ...; False for a bias leaves it out.
+
+    Notes
+    -----
+    `inputs` is padded, with the lengths in `sequence_length` (int32 or int64 ``[batch]``, a list
+    will do) where they differ, or ``[rows, input_size]`` with a level of detail. Outputs are as the
+    inputs, zeros in place of padding. States are ``[num_layers * directions, batch, hidden_size]``;
+    the last ones are those of each sequence's own last step, or first for the backward direction.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> lstm = dygraph.nn.LSTM(3, 4, num_layers=2)
+    >>> outputs, (h, c) = lstm(dygraph.to_variable(np.ones((2, 5, 3), "float32")))
+    >>> outputs.shape, h.shape
+    ((2, 5, 4), (2, 2, 4))
+    """
+
+    def __init__(
+        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
+        dropout=0.0, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
+        dtype="float32",
+    ):  # fmt: skip
+        attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
+        super().__init__(
+            "LSTM", input_size, hidden_size, num_layers, direction, time_major, dropout, attrs,
+            dtype,
+        )  # fmt: skip
+
+
+class GRU(_Stack):
+    """A stack of GRU layers: ``outputs, h = gru(inputs, h0, sequence_length)``; else as `LSTM`."""
+
+    def __init__(
+        self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
+        dropout=0.0, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
+        dtype="float32",
+    ):  # fmt: skip
+        attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, direction, time_major, dropout, attrs, dtype
+        )
+
+
+class GRUUnit(Layer):
+    """Fluid's GRU step: ``hidden, reset_hidden, gate = unit(input, hidden)``.
+
+    The reset gate acts before the product, other than in `GRUCell`; see the operator ``gru_unit``.
+
+    Parameters
+    ----------
+    size : int
+        Three times the width D of the hidden state.
+    param_attr, bias_attr : ParamAttr, optional
+        Of ``weight [D, 3 * D]`` and ``bias [1, 3 * D]``.
+    activation, gate_activation : str
+        ``'identity'``, ``'sigmoid'``, ``'tanh'`` or ``'relu'``.
+    origin_mode : bool
+        The update gate keeps the past.
+    """
+
+    def __init__(
+        self, size, param_attr=None, bias_attr=None, activation="tanh", gate_activation="sigmoid",
+        origin_mode=False, dtype="float32",
+    ):  # fmt: skip
+        super().__init__(dtype=dtype)
+        size = check.integer(size, "GRUUnit: size", 3)
+        if size % 3:
+            raise InvalidArgumentError(f"GRUUnit: size must be a multiple of 3, got {size}")
+        self._attrs = {
+            "activation": _ACTIVATIONS[
+                check.choice(activation, tuple(_ACTIVATIONS), "GRUUnit: activation")
+            ],
+            "gate_activation": _ACTIVATIONS[
+                check.choice(gate_activation, tuple(_ACTIVATIONS), "GRUUnit: gate_activation")
+            ],
+            "origin_mode": bool(origin_mode),
+        }
+        self.weight = self.create_parameter([size // 3, size], param_attr)
+        self.bias = self.create_parameter([1, size], bias_attr, is_bias=True)
+
+    def forward(self, input, hidden):
+        slots = {"Input": input, "HiddenPrev": hidden, "Weight": self.weight}
+        if self.bias is not None:
+            slots["Bias"] = self.bias
+        out = _core.run_op("gru_unit", slots, self._attrs)
+        return out["Hidden"], out["ResetHiddenPrev"], out["Gate"]

@@ -1,0 +1,199 @@
+"""Layers that resize, pad and rearrange images."""
+
+from dygraph import _core, check, images
+from dygraph.errors import InvalidArgumentError
+from dygraph.nn.layer import Layer
+
+__all__ = [
+    "Flatten",
+    "Pad2D",
+    "PixelShuffle",
+    "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2D",
+    "UpsamplingNearest2D",
+]
+
+ops = _core.ops
+
+
+class Upsample(Layer):
+    """Resize images or volumes; see `dygraph.functional.interpolate`.
+
+    Parameters
+    ----------
+    size : list of int, optional
+        Sizes of the result in space. This or `scale_factor` must be given.
+    scale_factor : float, optional
+        Sizes of the result over those of the input, rounded down.
+    mode : 'nearest', 'bilinear' or 'trilinear'
+    align_corners : bool
+        True: first and last pixels lie on each other. False: pixels are cells.
+    align_mode : 0 or 1
+        Without `align_corners`, 0 compares the cells' middles, 1 their beginnings.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> up = dygraph.nn.Upsample(scale_factor=2, mode="bilinear")
+    >>> up(dygraph.to_variable(np.ones((1, 3, 4, 5), "float32"))).shape
+    (1, 3, 8, 10)
+    """
+
+    def __init__(
+        self, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0
+    ):
+        super().__init__()
+        name = type(self).__name__
+        if (size is None) == (scale_factor is None):
+            raise InvalidArgumentError(
+                f"{name}: one of size and scale_factor must be given, got "
+                + ("neither" if size is None else "both")
+            )
+        check.choice(mode, ("nearest", "bilinear", "trilinear"), f"{name}: mode")
+        if size is not None:
+            size = check.integers(size, 3 if mode == "trilinear" else 2, f"{name}: size", 1)
+        else:
+            scale_factor = check.number(scale_factor, f"{name}: scale_factor", 0)
+        self._arguments = (size, scale_factor, mode, bool(align_corners), align_mode)
+
+    def forward(self, input):
+        return images.interpolate(input, *self._arguments)
+
+    def extra_repr(self):
+        size, scale_factor, mode, corners, _ = self._arguments
+        what = f"scale_factor={scale_factor}" if size is None else f"size={size}"
+        return f"{what}, mode='{mode}', align_corners={corners}"
+
+
+class UpsamplingBilinear2D(Upsample):
+    """Resize images by weighted means of four pixels; corners lie on each other."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, "bilinear", align_corners=True)
+
+
+class UpsamplingNearest2D(Upsample):
+    """Resize images by repeating pixels."""
+
+    def __init__(self, size=None, scale_factor=None):
+        super().__init__(size, scale_factor, "nearest")
+
+
+class PixelShuffle(Layer):
+    """Channels become pixels: ``[n, c * r * r, h, w]`` to ``[n, c, h * r, w * r]``.
+
+    Parameters
+    ----------
+    upscale_factor : int
+        r (Shi et al., 2016).
+    """
+
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self._factor = check.integer(upscale_factor, "PixelShuffle: upscale_factor", 1)
+
+    def forward(self, input):
+        return ops.pixel_shuffle(input, upscale_factor=self._factor)
+
+    def extra_repr(self):
+        return f"{self._factor}"
+
+
+class Unfold(Layer):
+    """The windows of images as columns: ``[n, c * height * width, windows]``.
+
+    Parameters
+    ----------
+    filter_size, stride, dilation : int or (int, int)
+        Of the window.
+    padding : int, (int, int) or (int, int, int, int)
+        Height and width, or top, left, bottom, right.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> unfold = dygraph.nn.Unfold(3, stride=2)
+    >>> unfold(dygraph.to_variable(np.ones((1, 2, 7, 5), "float32"))).shape
+    (1, 18, 6)
+    """
+
+    def __init__(self, filter_size, stride=1, padding=0, dilation=1):
+        super().__init__()
+        four = isinstance(padding, (list, tuple)) and len(padding) == 4
+        padding = check.integers(padding, 4 if four else 2, "Unfold: padding", 0)
+        self._attrs = {
+            "kernel_sizes": check.integers(filter_size, 2, "Unfold: filter_size", 1),
+            "strides": check.integers(stride, 2, "Unfold: stride", 1),
+            "paddings": padding if four else padding * 2,
+            "dilations": check.integers(dilation, 2, "Unfold: dilation", 1),
+        }
+
+    def forward(self, input):
+        return ops.unfold(input, **self._attrs)
+
+    def extra_repr(self):
+        return ", ".join(f"{name}={value}" for name, value in self._attrs.items())
+
+
+class Flatten(Layer):
+    """Make one axis of the axes from `start_axis` to `stop_axis`.
+
+    Parameters
+    ----------
+    start_axis, stop_axis : int
+        Both are included; negative ones count from the end.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> dygraph.nn.Flatten()(dygraph.to_variable(np.ones((2, 3, 4)))).shape
+    (2, 12)
+    """
+
+    def __init__(self, start_axis=1, stop_axis=-1):
+        super().__init__()
+        self._start = check.integer(start_axis, "Flatten: start_axis")
+        self._stop = check.integer(stop_axis, "Flatten: stop_axis")
+
+    def forward(self, input):
+        return ops.flatten_contiguous_range(input, start_axis=self._start, stop_axis=self._stop)
+
+    def extra_repr(self):
+        return f"start_axis={self._start}, stop_axis={self._stop}"
+
+
+class Pad2D(Layer):
+    """Put a margin around images ``[batch, channels, height, width]``.
+
+    Parameters
+    ----------
+    paddings : int or (int, int, int, int)
+        Top, bottom, left, right.
+    mode : 'constant', 'reflect' or 'edge'
+    pad_value : float
+        Of a constant margin.
+    data_format : 'NCHW' or 'NHWC'
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> pad = dygraph.nn.Pad2D([1, 0, 2, 0])
+    >>> pad(dygraph.to_variable(np.ones((1, 1, 3, 3), "float32"))).shape
+    (1, 1, 4, 5)
+    """
+
+    def __init__(self, paddings=0, mode="constant", pad_value=0.0, data_format="NCHW"):
+        super().__init__()
+        self._attrs = {
+            "paddings": check.integers(paddings, 4, "Pad2D: paddings", 0),
+            "mode": check.choice(mode, ("constant", "reflect", "edge"), "Pad2D: mode"),
+            "pad_value": check.number(pad_value, "Pad2D: pad_value"),
+            "data_format": check.choice(data_format, ("NCHW", "NHWC"), "Pad2D: data_format"),
+        }
+
+    def forward(self, input):
+        return ops.pad2d(input, **self._attrs)
+
+    def extra_repr(self):
+        return f"{self._attrs['paddings']}, mode='{self._attrs['mode']}'"

@@ -1,0 +1,85 @@
+"""Which element type a result has when operands differ; the whole table is in docs/promotion.md."""
+
+import numpy as np
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, kind_of
+
+__all__ = ["promote_types", "result_type"]
+
+Variable = _core.Variable
+_NUMBERS = ((bool, _core.bool_), (int, _core.int64), (float, _core.float32))
+
+
+def promote_types(a, b):
+    """The type of ``x + y`` for Variables of the types `a` and `b`.
+
+    The rules are those of the array API standard; where it leaves a pair open (an integer with a
+    float), the float type wins.
+
+    Parameters
+    ----------
+    a, b : dtype
+        Types of this library, NumPy's, or names.
+
+    Returns
+    -------
+    dtype
+
+    Raises
+    ------
+    ArgumentTypeError
+        For what is no element type.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.promote_types("uint8", "int8"), dygraph.promote_types("int64", "float32")
+    (dygraph.int16, dygraph.float32)
+    """
+    return _core.promote(a, b)
+
+
+def result_type(*values):
+    """The type that Variables, arrays, types and Python numbers have together.
+
+    A Python number never changes the type of the others; numbers alone give bool, int64 or float32,
+    the widest of them. A number must fit: a float with integers raises when it comes to computing.
+
+    Parameters
+    ----------
+    *values : Variable, ndarray, dtype, name of a dtype, bool, int or float
+
+    Returns
+    -------
+    dtype
+
+    Raises
+    ------
+    ArgumentTypeError
+        Without values, and for what has no element type.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([1.0, 2.0]).astype("float32")
+    >>> dygraph.result_type(x, 2.5), dygraph.result_type(x, "float64")
+    (dygraph.float32, dygraph.float64)
+    """
+    if not values:
+        raise ArgumentTypeError("result_type: there must be at least one value, got none")
+    typed, weak = None, None
+    for value in values:
+        if type(value) in (bool, int, float):
+            own = next(dtype for kind, dtype in _NUMBERS if type(value) is kind)
+            weak = own if weak is None else _core.promote(weak, own)
+            continue
+        if isinstance(value, (list, tuple)):
+            raise ArgumentTypeError(f"result_type: a list has no type of its own, got {value}")
+        if isinstance(value, (Variable, np.ndarray, np.generic)):
+            value = value.dtype
+        if value is None:
+            raise ArgumentTypeError(f"result_type: a value must have a type, got {kind_of(value)}")
+        own = _core.dtype_of(value)
+        typed = own if typed is None else _core.promote(typed, own)
+    return weak if typed is None else typed

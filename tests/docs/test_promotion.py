@@ -1,0 +1,98 @@
+"""docs/promotion.md says what the library does."""
+
+import operator
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dygraph
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "promotion.md"
+NAMES = [
+    "bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16", "float16", "float32", "float64",
+]  # fmt: skip
+FLOATS = NAMES[6:]
+
+
+def expected(a, b):
+    """The array API's table, and the float where it leaves a pair open."""
+    if a == b:
+        return a
+    if (a in FLOATS) != (b in FLOATS):
+        return a if a in FLOATS else b
+    if "bfloat16" in (a, b):
+        other = b if a == "bfloat16" else a
+        return "float32" if other == "float16" else other
+    return np.promote_types(a, b).name
+
+
+def table():
+    """The table as the page holds it: {(row, column): type}."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if re.match(r"\| (type|\*\*)", line)
+    ]
+    head = rows[0][1:]
+    return {(r[0].strip("*"), c): t for r in rows[1:] for c, t in zip(head, r[1:], strict=True)}
+
+
+def test_the_table_is_complete_and_true():
+    said = table()
+    assert len(said) == len(NAMES) ** 2
+    for (a, b), result in said.items():
+        assert result == expected(a, b), (a, b)
+        assert dygraph.promote_types(a, b).name == result, (a, b)
+
+
+@pytest.mark.parametrize("a", NAMES)
+def test_operators_follow_the_table(a):
+    for b in NAMES:
+        x, y = (dygraph.to_variable(np.ones(2, "float32")).astype(t) for t in (a, b))
+        assert dygraph.result_type(x, y, 1).name == expected(a, b)
+        assert (x == y).numpy().all()
+        meet = expected(a, b)
+        if meet in ("float32", "float64") or meet.startswith("int"):
+            assert (x + y).dtype.name == meet
+            assert (x / y).dtype.name == (meet if meet in FLOATS else "float32")
+
+
+def test_numbers():
+    def var(dtype):
+        return dygraph.to_variable(np.ones(2, dtype))
+
+    for number in (2.5, 2, True):
+        assert (var("float32") + number).dtype == dygraph.float32
+        assert dygraph.result_type(var("float32"), number) == dygraph.float32
+    assert (var("int32") + 2).dtype == dygraph.int32
+    with pytest.raises(TypeError, match="fraction"):
+        var("int32") + 2.5
+    for number in (300, -1):
+        with pytest.raises(IndexError, match="uint8"):
+            var("uint8") + number
+    with pytest.raises(TypeError, match="bool"):
+        operator.add(var("bool"), 2)
+    assert (var("int32") * np.float32(2.5)).dtype == dygraph.float32
+    assert (var("float32") * np.float64(2.5)).dtype == dygraph.float32
+    assert np.sqrt(var("int64")).dtype == np.mean(var("int64")).dtype == dygraph.float32
+
+
+def test_result_type():
+    assert dygraph.result_type(True) == dygraph.bool_
+    assert dygraph.result_type(1, True) == dygraph.int64
+    assert dygraph.result_type(1, 2.0) == dygraph.float32
+    assert dygraph.result_type(np.zeros(1, "int8"), "uint8", 2.0) == dygraph.int16
+    assert dygraph.result_type(np.dtype("float64"), dygraph.float16) == dygraph.float64
+    for bad in ((), ([1, 2],), (None,), ("text",), (object(),)):
+        with pytest.raises((TypeError, ValueError, KeyError)):
+            dygraph.result_type(*bad)
+
+
+def test_writing_casts_to_the_target():
+    x = dygraph.to_variable(np.zeros(2, "int32"))
+    x[0] = dygraph.to_variable(np.array(2.75))
+    assert x.dtype == dygraph.int32 and x.numpy().tolist() == [2, 0]
+    with pytest.raises(TypeError):
+        dygraph.functional.elementwise_add(x, x.astype("int64"))
