@@ -23,6 +23,7 @@ from dygraph import (  # noqa: E402  # noqa: E402
     functional,
     initializer,
     memory,
+    metrics,
     nets,
     nn,
     optimizer,

@@ -208,12 +208,12 @@ class Progress(Callback):
 
     def on_batch_end(self, step, logs):
         if self._bar is not None:
-            self._bar.set_postfix_str(_text(logs), refresh=False)
+            self._bar.set_postfix_str(text_of(logs), refresh=False)
             self._bar.update()
 
     def on_epoch_end(self, epoch, logs):
         self.close()
-        print(f"epoch {epoch + 1}: {_text(logs)}", flush=True)
+        print(f"epoch {epoch + 1}: {text_of(logs)}", flush=True)
 
     def close(self):
         if self._bar is not None:
@@ -221,7 +221,8 @@ class Progress(Callback):
             self._bar = None
 
 
-def _text(logs):
+def text_of(logs):
+    """Values by name on one line."""
     return ", ".join(f"{name} {value:.4g}" for name, value in logs.items())
 
 

@@ -15,9 +15,7 @@ def _chosen(rule, parameter):
 
 
 def _squares(gradient):
-    if _core.is_selected_rows(gradient):
-        gradient = _core.rows_value(_core.merged(gradient))
-    return float(ops.reduce_sum(gradient * gradient, reduce_all=True))
+    return float(ops.squared_l2_norm(gradient))
 
 
 def _scaled(gradient, factor):

@@ -253,7 +253,7 @@ class Model:
             self._require(loss=None)
         logs = self._evaluate(_loader(eval_data, batch_size, False, False, num_workers))
         if verbose:
-            print(callback_module._text(logs), flush=True)
+            print(callback_module.text_of(logs), flush=True)
         return logs
 
     def predict(self, test_data, batch_size=1, num_workers=0):

@@ -56,16 +56,17 @@ _TESTS = {
 _PYTHON = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
     "divide": operator.truediv, "power": operator.pow, "float_power": operator.pow,
-    "matmul": operator.matmul, "floor_divide": operator.floordiv, "remainder": operator.mod,
+    "matmul": operator.matmul,
     "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt,
     "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
     "negative": operator.neg, "positive": operator.pos,
 }  # fmt: skip
 _BINARY_OPERATORS = {
     "arctan2": "atan2", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor", "fmax": "elementwise_max", "fmin": "elementwise_min",
+    "bitwise_xor": "bitwise_xor", "floor_divide": "elementwise_floordiv",
+    "fmax": "elementwise_max", "fmin": "elementwise_min",
     "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor",
-    "maximum": "elementwise_max", "minimum": "elementwise_min",
+    "maximum": "elementwise_max", "minimum": "elementwise_min", "remainder": "elementwise_mod",
 }  # fmt: skip
 
 

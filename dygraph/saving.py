@@ -133,7 +133,7 @@ def save(obj, path):
     ----------
     obj : dict, list, Variable, ...
         Variables, arrays, numbers, strings, None, and lists, tuples and dicts (by strings) of them.
-        Level of detail is kept, except in a flat dict without any other values, see above.
+        Level of detail is kept.
     path : str or os.PathLike
         Its directory is made if it is not there.
 

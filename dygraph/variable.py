@@ -435,6 +435,14 @@ class Parameter(Variable):
         self.stop_gradient = not value
 
 
+def _round(self, digits=None):
+    """Round to a number of decimals, halves to even: ``round(x, 2)``."""
+    if digits is None or digits == 0:
+        return ops.round(self)
+    factor = 10.0 ** check.integer(digits, "round: digits")
+    return ops.round(self * factor) / factor
+
+
 _methods = {
     "backward": backward,
     "gradient": gradient,
@@ -493,6 +501,7 @@ _methods = {
     "__deepcopy__": deepcopy,
     "__copy__": shallow_copy,
     "__abs__": lambda x: ops.abs(x),
+    "__round__": _round,
 }
 # Functions whose first argument is the variable.
 _functions = {

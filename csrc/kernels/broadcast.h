@@ -23,38 +23,48 @@ inline void BroadcastStrides(Span<const int64_t> in, Span<const int64_t> out, in
 
 namespace detail {
 
-template <int kX, int kY, class A, class B, class Out, class F>
+extern const Walk<2> kNoWalk;
+
+// Strides an operand of two rarely has: one plain loop, compiled once.
+template <class A, class B, class Out, class F>
+__attribute__((noinline)) void StridedRow(const A* x, int64_t sx, const B* y, int64_t sy, Out* out,
+                                          int64_t n, F f) {
+  for (int64_t i = 0; i < n; ++i) out[i] = f(x[i * sx], y[i * sy]);
+}
+
+template <class A, class B, class Out, class F>
 DYGRAPH_INLINE void BroadcastRow(const A* x, int64_t sx, const B* y, int64_t sy, Out* out,
                                  int64_t n, F f) {
-  if constexpr (kX == 0) {
-    const A x0 = *x;
+  if (sx == 1 && sy == 1) {
     DYGRAPH_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x0, y[i * (kY < 0 ? sy : kY)]);
-  } else if constexpr (kY == 0) {
+    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y[i]);
+  } else if (sx == 1 && sy == 0) {
     const B y0 = *y;
     DYGRAPH_IVDEP
-    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i * (kX < 0 ? sx : kX)], y0);
-  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = f(x[i], y0);
+  } else if (sx == 0 && sy == 1) {
+    const A x0 = *x;
     DYGRAPH_IVDEP
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = f(x[i * (kX < 0 ? sx : kX)], y[i * (kY < 0 ? sy : kY)]);
+    for (int64_t i = 0; i < n; ++i) out[i] = f(x0, y[i]);
+  } else if (sx == 0 && sy == 0) {
+    const Out value = f(*x, *y);
+    for (int64_t i = 0; i < n; ++i) out[i] = value;
+  } else {
+    StridedRow(x, sx, y, sy, out, n, f);
   }
 }
 
-// kX, kY: inner strides known when compiled, or -1.
-template <int kX, int kY, class A, class B, class Out, class F>
-void BroadcastRows(const Walk<2>& walk, const A* x, const B* y, Out* out, F f, int64_t cost) {
-  int outer = walk.rank - 1;
-  int64_t n = walk.dims[outer];
-  int64_t sx = walk.strides[0][outer], sy = walk.strides[1][outer];
-  ParallelRows(walk.Count(0, outer), n * cost, [=, &walk](int64_t begin, int64_t end) {
-    const Walk<2>* w = &walk;
-    SimdFor<A>([=] {
-      Odometer<2> at(*w, outer, begin);
-      for (int64_t r = begin; r < end; ++r, at.Next()) {
-        BroadcastRow<kX, kY>(x + at.offset[0], sx, y + at.offset[1], sy, out + r * n, n, f);
-      }
-    });
+// Rows [begin, end) of the walk's outer dimensions, n elements each. The only loops there are for
+// one f, so that each type costs one copy for every instruction set.
+template <class A, class B, class Out, class F>
+void BroadcastRows(const Walk<2>& walk, int outer, int64_t begin, int64_t end, const A* x,
+                   int64_t sx, const B* y, int64_t sy, Out* out, int64_t n, F f) {
+  const Walk<2>* w = &walk;
+  SimdFor<A>([=] {
+    Odometer<2> at(*w, outer, begin);
+    for (int64_t r = begin; r < end; ++r, at.Next()) {
+      BroadcastRow(x + at.offset[0], sx, y + at.offset[1], sy, out + r * n, n, f);
+    }
   });
 }
 
@@ -68,18 +78,30 @@ void BroadcastShortRows(int64_t rows, int64_t n, const A* x, const B* y, Out* ou
   B tile[kRowTile];
   int64_t copies = kRowTile / n, width = copies * n, total = rows * n;
   for (int64_t i = 0; i < width; ++i) tile[i] = y[i % n];
-  const B* repeated = tile;
-  ParallelRows((rows + copies - 1) / copies, width * cost, [=](int64_t begin, int64_t end) {
-    SimdFor<A>([=] {
-      for (int64_t r = begin; r < end; ++r) {
-        int64_t start = r * width, length = total - start < width ? total - start : width;
-        BroadcastRow<1, 1>(x + start, 1, repeated, 1, out + start, length, f);
-      }
-    });
+  int64_t wide = rows / copies;
+  Walk<2> walk;
+  walk.rank = 1;
+  walk.dims[0] = wide;
+  walk.strides[0][0] = width;
+  walk.strides[1][0] = 0;
+  ParallelRows(wide, width * cost, [&](int64_t begin, int64_t end) {
+    BroadcastRows(walk, 1, begin, end, x, 1, tile, 1, out, width, f);
   });
+  int64_t done = wide * width;
+  if (done < total) BroadcastRows(walk, 0, 0, 1, x + done, 1, tile, 1, out + done, total - done, f);
 }
 
 }  // namespace detail
+
+// out[i] = f(x[i * sx], y[i * sy]).
+template <class A, class B, class Out, class F>
+void Binary(const A* x, int64_t sx, const B* y, int64_t sy, Out* out, int64_t n, F f,
+            int64_t cost = 1) {
+  ParallelFor(n, Grain(cost), [=](int64_t begin, int64_t end) {
+    detail::BroadcastRows(detail::kNoWalk, 0, 0, 1, x + begin * sx, sx, y + begin * sy, sy,
+                          out + begin, end - begin, f);
+  });
+}
 
 // out[i] = f(x[...], y[...]) over the dense shape `dims`. `out` may be exactly x or y where that
 // one is not broadcast.
@@ -97,61 +119,27 @@ void Broadcast(Span<const int64_t> dims, const A* x, Span<const int64_t> x_strid
   }
   int last = walk.rank - 1;
   int64_t sx = walk.strides[0][last], sy = walk.strides[1][last];
-  if (walk.rank == 1) {  // one run: split by elements
-    int64_t n = walk.dims[0];
-    if (sx == 1 && sy == 1) return Zip(x, y, out, n, f, cost);
-    if (sx == 1 && sy == 0) return ZipScalar(x, *y, out, n, f, cost);
-    if (sx == 0 && sy == 1) return ScalarZip(*x, y, out, n, f, cost);
+  int64_t n = walk.dims[last];
+  if (walk.rank == 1) return Binary(x, sx, y, sy, out, n, f, cost);  // one run: split by elements
+  int64_t rows = walk.dims[0];
+  if (walk.rank == 2 && sx == 1 && sy == 1 && walk.strides[0][0] == n && walk.strides[1][0] == 0 &&
+      n <= detail::kShortRow && rows * n >= 2 * detail::kRowTile) {
+    return detail::BroadcastShortRows(rows, n, x, y, out, f, cost);
   }
-  if constexpr (std::is_floating_point_v<A>) {  // the other types make do with the general loop
-    int64_t rows = walk.dims[0], n = walk.dims[last];
-    if (walk.rank == 2 && sx == 1 && sy == 1 && walk.strides[0][0] == n &&
-        walk.strides[1][0] == 0 && n <= detail::kShortRow && rows * n >= 2 * detail::kRowTile) {
-      return detail::BroadcastShortRows(rows, n, x, y, out, f, cost);
-    }
-    if (sx == 1 && sy == 1) return detail::BroadcastRows<1, 1>(walk, x, y, out, f, cost);
-    if (sx == 1 && sy == 0) return detail::BroadcastRows<1, 0>(walk, x, y, out, f, cost);
-    if (sx == 0 && sy == 1) return detail::BroadcastRows<0, 1>(walk, x, y, out, f, cost);
-  }
-  detail::BroadcastRows<-1, -1>(walk, x, y, out, f, cost);
-}
-
-// The gradient of broadcasting: sums g, of shape `dims` with strides `g_strides`, over the
-// dimensions where `out_strides` is 0. `out` must be dense over the others.
-template <class T>
-void SumTo(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, T* out,
-           Span<const int64_t> out_strides) {
-  bool reduced[kMaxRank];
-  bool dense = true;
-  int64_t stride = 1;
-  for (int64_t i = static_cast<int64_t>(dims.size()) - 1; i >= 0; --i) {
-    reduced[i] = out_strides[i] == 0;
-    dense &= dims[i] == 1 || g_strides[i] == stride;
-    stride *= dims[i];
-  }
-  if (dense) {
-    Reduce<SumOp<T>>(g, dims, Span<const bool>(reduced, dims.size()), out);
-    return;
-  }
-  Walk<2> kept;
-  Walk<1> inner;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (reduced[i]) {
-      inner.Push(dims[i], {g_strides[i]});
-    } else {
-      kept.Push(dims[i], {g_strides[i], out_strides[i]});
-    }
-  }
-  int64_t runs = inner.Count(0, inner.rank);
-  ParallelRows(kept.Count(0, kept.rank), runs * 2, [&](int64_t begin, int64_t end) {
-    Odometer<2> at(kept, kept.rank, begin);
-    for (int64_t k = begin; k < end; ++k, at.Next()) {
-      typename SumOp<T>::Total total{};
-      Odometer<1> in(inner, inner.rank, 0);
-      for (int64_t r = 0; r < runs; ++r, in.Next()) total += g[at.offset[0] + in.offset[0]];
-      out[at.offset[1]] = static_cast<T>(total);
-    }
+  ParallelRows(walk.Count(0, last), n * cost, [&](int64_t begin, int64_t end) {
+    detail::BroadcastRows(walk, last, begin, end, x, sx, y, sy, out, n, f);
   });
 }
+
+// `x` with strides over the shape `dims`, laid out densely.
+template <class T>
+void Repeat(Span<const int64_t> dims, const T* x, Span<const int64_t> strides, T* out);
+
+// The gradient of broadcasting: sums g, of shape `dims` with strides `g_strides`, over the
+// dimensions where `out_strides` is 0. `out` must be dense over the others. Both exist for float
+// and double.
+template <class T>
+void SumTo(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, T* out,
+           Span<const int64_t> out_strides);
 
 }  // namespace dygraph::kernels

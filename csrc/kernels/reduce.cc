@@ -44,3 +44,10 @@ ReducePlan MakeReducePlan(Span<const int64_t> dims, Span<const bool> reduced) {
 }
 
 }  // namespace dygraph::kernels::detail
+
+namespace dygraph::kernels {
+template void Reduce<SumOp<float>, float>(const float*, Span<const int64_t>, Span<const bool>,
+                                          float*);
+template void Reduce<SumOp<double>, double>(const double*, Span<const int64_t>, Span<const bool>,
+                                            double*);
+}  // namespace dygraph::kernels

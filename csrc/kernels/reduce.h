@@ -212,6 +212,56 @@ DYGRAPH_INLINE void ReduceGroup(const ReducePlan& p, const typename Op::In* x, i
 
 ReducePlan MakeReducePlan(Span<const int64_t> dims, Span<const bool> reduced);
 
+struct ReducePart {
+  int64_t first_task, last_task, first_group, last_group;  // the last ones are excluded
+};
+
+// Tiles of outputs, folded over some groups: finished into y or, where `totals` is given, left
+// there as they are. The only place whose loops are compiled for each instruction set.
+template <class Op, class Out>
+void ReduceTasks(const ReducePlan& plan, const typename Op::In* x, ReducePart part, int64_t count,
+                 Out* y, typename Op::Total* totals) {
+  using Total = typename Op::Total;
+  const ReducePlan* p = &plan;
+  SimdFor<typename Op::In>([=] {
+    int64_t tiles = (p->width + kReduceTile - 1) / kReduceTile;
+    Odometer<2> at(p->kept, p->kept.rank, part.first_task / tiles);
+    int64_t tile = part.first_task % tiles;
+    for (int64_t t = part.first_task; t < part.last_task; ++t) {
+      int64_t column = tile * kReduceTile;
+      int64_t width = std::min(p->width - column, kReduceTile);
+      Total total[kReduceTile], next[kReduceTile];
+      if (p->count < 16 && p->stride == 1 && p->width == 1 && p->run_count == 1) {
+        // short rows: one group, one tile
+        const typename Op::In* row = x + at.offset[0];
+        typename Op::Lane lane = Op::kInit;
+        for (int64_t i = 0; i < p->count; ++i) lane = Op::Add(lane, row[i]);
+        const Total whole = Op::Merge(Op::kInit, static_cast<Total>(lane));
+        y[at.offset[1]] = static_cast<Out>(Op::Finish(whole, count));
+        at.Next();
+        continue;
+      }
+      for (int64_t g = part.first_group; g < part.last_group; ++g) {
+        bool first = g == part.first_group;
+        ReduceGroup<Op>(*p, x + at.offset[0], column, width, g, first ? total : next);
+        if (first) continue;
+        for (int64_t j = 0; j < width; ++j) total[j] = Op::Merge(total[j], next[j]);
+      }
+      if (totals) {
+        Total* to = totals + t / tiles * p->width + column;
+        for (int64_t j = 0; j < width; ++j) to[j] = total[j];
+      } else {
+        Out* to = y + at.offset[1] + column;
+        for (int64_t j = 0; j < width; ++j) to[j] = static_cast<Out>(Op::Finish(total[j], count));
+      }
+      if (++tile == tiles) {
+        tile = 0;
+        at.Next();
+      }
+    }
+  });
+}
+
 }  // namespace detail
 
 // y, dense over the dimensions that are not reduced, gets Op over the others (an empty reduction
@@ -231,32 +281,13 @@ void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool>
     return;
   }
   const detail::ReducePlan plan = detail::MakeReducePlan(dims, reduced);
-  const detail::ReducePlan* p = &plan;
   int64_t tiles = (plan.width + detail::kReduceTile - 1) / detail::kReduceTile;
   int64_t tasks = plan.kept_count * tiles;
   // Enough outputs for every thread, or too little work: each task folds its groups as they come.
   if (plan.groups == 1 || tasks >= 64 || NumThreads() == 1) {
-    ParallelRows(tasks, std::max<int64_t>(elements / tasks, 1), [=](int64_t begin, int64_t end) {
-      Simd([=] {
-        Odometer<2> at(p->kept, p->kept.rank, begin / tiles);
-        int64_t tile = begin % tiles;
-        for (int64_t t = begin; t < end; ++t) {
-          int64_t column = tile * detail::kReduceTile;
-          int64_t width = std::min(p->width - column, detail::kReduceTile);
-          Total total[detail::kReduceTile], part[detail::kReduceTile];
-          detail::ReduceGroup<Op>(*p, x + at.offset[0], column, width, 0, total);
-          for (int64_t g = 1; g < p->groups; ++g) {
-            detail::ReduceGroup<Op>(*p, x + at.offset[0], column, width, g, part);
-            for (int64_t j = 0; j < width; ++j) total[j] = Op::Merge(total[j], part[j]);
-          }
-          Out* to = y + at.offset[1] + column;
-          for (int64_t j = 0; j < width; ++j) to[j] = static_cast<Out>(Op::Finish(total[j], count));
-          if (++tile == tiles) {
-            tile = 0;
-            at.Next();
-          }
-        }
-      });
+    ParallelRows(tasks, std::max<int64_t>(elements / tasks, 1), [&](int64_t begin, int64_t end) {
+      detail::ReduceTasks<Op>(plan, x, {begin, end, 0, plan.groups}, count, y,
+                              static_cast<Total*>(nullptr));
     });
     return;
   }
@@ -264,15 +295,10 @@ void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool>
   std::vector<Total> parts(plan.kept_count * plan.width * plan.groups);
   Total* part = parts.data();
   int64_t groups = plan.groups;
-  ParallelBlocks(tasks * groups, [=](int64_t i) {
+  ParallelBlocks(tasks * groups, [&](int64_t i) {
     int64_t task = i / groups, g = i % groups;
-    Simd([=] {
-      Odometer<2> at(p->kept, p->kept.rank, task / tiles);
-      int64_t column = task % tiles * detail::kReduceTile;
-      int64_t width = std::min(p->width - column, detail::kReduceTile);
-      Total* to = part + (g * p->kept_count + task / tiles) * p->width + column;
-      detail::ReduceGroup<Op>(*p, x + at.offset[0], column, width, g, to);
-    });
+    detail::ReduceTasks<Op>(plan, x, {task, task + 1, g, g + 1}, count, y,
+                            part + g * plan.kept_count * plan.width);
   });
   Odometer<2> at(plan.kept, plan.kept.rank, 0);
   for (int64_t k = 0; k < plan.kept_count; ++k, at.Next()) {
@@ -285,6 +311,12 @@ void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool>
     }
   }
 }
+
+// Compiled in reduce.cc: every gradient of a broadcast operand needs them.
+extern template void Reduce<SumOp<float>, float>(const float*, Span<const int64_t>,
+                                                 Span<const bool>, float*);
+extern template void Reduce<SumOp<double>, double>(const double*, Span<const int64_t>,
+                                                   Span<const bool>, double*);
 
 // Index of the largest (smallest) element along the middle axis of [outer, n, inner]; the first of
 // equals, the first NaN before all. n > 0.

@@ -169,7 +169,76 @@ void SoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& shape, T* dx) {
   detail::ForSoftmax(s, 3, rows, columns);
 }
 
-// The gradient of sum(v * dx) above with respect to y: v (dy - sum(dy y)) - dy sum(v y).
+// y = x - log(sum(exp(x))). A row of -inf alone gives NaN, as softmax does.
+template <class T>
+void LogSoftmax(const T* x, const SoftmaxShape& shape, T* y) {
+  SoftmaxShape s = shape;
+  auto rows = [=](int64_t begin, int64_t end) __attribute__((always_inline)) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* from = x + r * s.n;
+      T* to = y + r * s.n;
+      T m = detail::RowMax(from, s.n);
+      T total = Log(detail::RowSum<T>(s.n, [=](int64_t j) { return Exp(from[j] - m); }));
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < s.n; ++j) to[j] = (from[j] - m) - total;
+    }
+  };
+  auto columns = [=](int64_t o, int64_t c, int64_t width) __attribute__((always_inline)) {
+    T m[detail::kSoftmaxTile], sum[detail::kSoftmaxTile];
+    const T* from = x + o * s.n * s.inner + c;
+    T* to = y + o * s.n * s.inner + c;
+    for (int64_t k = 0; k < width; ++k) m[k] = from[k], sum[k] = 0;
+    for (int64_t i = 1; i < s.n; ++i) {
+      for (int64_t k = 0; k < width; ++k) {
+        T v = from[i * s.inner + k];
+        m[k] = v > m[k] ? v : m[k];
+      }
+    }
+    for (int64_t i = 0; i < s.n; ++i) {
+      for (int64_t k = 0; k < width; ++k) sum[k] += Exp(from[i * s.inner + k] - m[k]);
+    }
+    for (int64_t k = 0; k < width; ++k) sum[k] = Log(sum[k]);
+    for (int64_t i = 0; i < s.n; ++i) {
+      DYGRAPH_IVDEP
+      for (int64_t k = 0; k < width; ++k)
+        to[i * s.inner + k] = (from[i * s.inner + k] - m[k]) - sum[k];
+    }
+  };
+  detail::ForSoftmax(s, 12, rows, columns);
+}
+
+// dx = dy - exp(y) sum(dy).
+template <class T>
+void LogSoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& shape, T* dx) {
+  SoftmaxShape s = shape;
+  auto rows = [=](int64_t begin, int64_t end) __attribute__((always_inline)) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T *a = y + r * s.n, *g = dy + r * s.n;
+      T* to = dx + r * s.n;
+      T total = detail::RowSum<T>(s.n, [=](int64_t j) { return g[j]; });
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < s.n; ++j) to[j] = g[j] - Exp(a[j]) * total;
+    }
+  };
+  auto columns = [=](int64_t o, int64_t c, int64_t width) __attribute__((always_inline)) {
+    T total[detail::kSoftmaxTile];
+    int64_t at = o * s.n * s.inner + c;
+    for (int64_t k = 0; k < width; ++k) total[k] = 0;
+    for (int64_t i = 0; i < s.n; ++i) {
+      for (int64_t k = 0; k < width; ++k) total[k] += dy[at + i * s.inner + k];
+    }
+    for (int64_t i = 0; i < s.n; ++i) {
+      DYGRAPH_IVDEP
+      for (int64_t k = 0; k < width; ++k) {
+        int64_t j = at + i * s.inner + k;
+        dx[j] = dy[j] - Exp(y[j]) * total[k];
+      }
+    }
+  };
+  detail::ForSoftmax(s, 12, rows, columns);
+}
+
+// The gradient of sum(v * dx) of softmax with respect to y: v (dy - sum(dy y)) - dy sum(v y).
 template <class T>
 void SoftmaxGradGrad(const T* y, const T* dy, const T* v, const SoftmaxShape& shape, T* out) {
   SoftmaxShape s = shape;

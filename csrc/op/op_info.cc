@@ -104,11 +104,18 @@ OpDef& OpDef::SameShape(int in, int out) {
   return *this;
 }
 
+namespace {
+template <int kSlot>
+DType TypeOf(const Call& call) {
+  const Value* v = call.in.at(kSlot);
+  ENFORCE(v, InvalidArgument, "Input(", call.op->inputs[kSlot].name,
+          ") must be given, got nothing. Its element type chooses the kernel");
+  return v->dtype();
+}
+}  // namespace
+
 OpDef& OpDef::KernelDTypeOf(int in) {
-  static constexpr KernelDTypeRule kRules[] = {[](const Call& c) { return c.in.at(0)->dtype(); },
-                                               [](const Call& c) { return c.in.at(1)->dtype(); },
-                                               [](const Call& c) { return c.in.at(2)->dtype(); },
-                                               [](const Call& c) { return c.in.at(3)->dtype(); }};
+  static constexpr KernelDTypeRule kRules[] = {TypeOf<0>, TypeOf<1>, TypeOf<2>, TypeOf<3>};
   ENFORCE(in < 4, PreconditionNotMet, "KernelDTypeOf serves the first four slots, got ", in);
   info_.kernel_dtype = kRules[in];
   return *this;

@@ -41,36 +41,42 @@ struct LessEqual {
     return a <= b;
   }
 };
-struct Equal {
+struct Equal {  // one loop for both signs: the answer is turned round while it is written
+  bool turn = false;
   template <class T>
   bool operator()(T a, T b) const {
-    return a == b;
+    return (a == b) != turn;
   }
 };
-struct NotEqual {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a != b;
-  }
+struct NotEqual : Equal {
+  NotEqual() : Equal{true} {}
 };
 
 template <class T, class F>
 void CompareValues(const Tensor& a, const Dims& a_dims, const T* av, const Tensor& b,
-                   const Dims& b_dims, const T* bv, Tensor* out) {
+                   const Dims& b_dims, const T* bv, Tensor* out, F f) {
   bool* to = out->mutable_data<bool>();
-  if (a_dims == b_dims) return kernels::Zip(av, bv, to, out->numel(), F());
+  if (a_dims == b_dims) return kernels::Binary(av, 1, bv, 1, to, out->numel(), f);
   Plan p = MakePlan(a, a_dims, b, b_dims, out->dims(), out->layout() == Layout::kNHWC);
-  kernels::Broadcast(p.dims, av, p.x, bv, p.y, to, F());
+  kernels::Broadcast(p.dims, av, p.x, bv, p.y, to, f);
 }
 
+// The type a type is compared in. Halves go through floats and small integers through int32, bools
+// are bytes: that spares their loops.
 template <class T>
-Tensor AsFloat(const Tensor& t) {
-  Tensor f(t.dims(), DType::kFloat32, t.place(), t.layout());
-  kernels::Cast(DTypeOf<T>::value, t.raw_data(), DType::kFloat32, f.mutable_raw_data(), t.numel());
+using Compared = std::conditional_t<
+    kernels::detail::kIsHalf<T>, float,
+    std::conditional_t<std::is_same_v<T, bool>, uint8_t,
+                       std::conditional_t<sizeof(T) < 4 && std::is_signed_v<T>, int32_t, T>>>;
+
+template <class T>
+Tensor As(DType dtype, const Tensor& t) {
+  Tensor f(t.dims(), dtype, t.place(), t.layout());
+  kernels::Cast(DTypeOf<T>::value, t.raw_data(), dtype, f.mutable_raw_data(), t.numel());
   return f;
 }
 
-// kSwap: f(Y, X). Halves compare as floats and bools as bytes, which spares their loops.
+// kSwap: f(Y, X).
 template <class F, bool kSwap, class T>
 struct Compare {
   static void Compute(KernelContext& ctx) {
@@ -80,13 +86,15 @@ struct Compare {
     Dims y_dims = AlignY(x.dims(), y.dims(), ctx.attrs<CompareAttrs>().axis);
     const Tensor &a = kSwap ? y : x, &b = kSwap ? x : y;
     const Dims &a_dims = kSwap ? y_dims : x.dims(), &b_dims = kSwap ? x.dims() : y_dims;
-    if constexpr (kernels::detail::kIsHalf<T>) {
-      Tensor af = AsFloat<T>(a), bf = AsFloat<T>(b);
-      CompareValues<float, F>(af, a_dims, af.data<float>(), bf, b_dims, bf.data<float>(), &out);
+    using V = Compared<T>;
+    using Loop = std::conditional_t<std::is_base_of_v<Equal, F>, Equal, F>;
+    const Loop f = F();
+    if constexpr (sizeof(V) != sizeof(T)) {
+      Tensor af = As<T>(DTypeOf<V>::value, a), bf = As<T>(DTypeOf<V>::value, b);
+      CompareValues<V>(af, a_dims, af.data<V>(), bf, b_dims, bf.data<V>(), &out, f);
     } else {
-      using V = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-      CompareValues<V, F>(a, a_dims, reinterpret_cast<const V*>(a.data<T>()), b, b_dims,
-                          reinterpret_cast<const V*>(b.data<T>()), &out);
+      CompareValues<V>(a, a_dims, reinterpret_cast<const V*>(a.data<T>()), b, b_dims,
+                       reinterpret_cast<const V*>(b.data<T>()), &out, f);
     }
   }
 };

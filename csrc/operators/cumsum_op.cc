@@ -74,6 +74,15 @@ struct CumsumKernel {
         int64_t step = reverse ? -inner : inner;
         const T* in = from + r * n * inner + (reverse ? (n - 1) * inner : 0);
         T* out = to + (in - from);
+        if (inner == 1) {
+          T sum = T(0);
+          for (int64_t i = 0; i < n; ++i, in += step, out += step) {
+            T next = kernels::Plus(sum, *in);
+            *out = exclusive ? sum : next;
+            sum = next;
+          }
+          continue;
+        }
         for (int64_t k = 0; k < inner; ++k) out[k] = exclusive ? T(0) : in[k];
         for (int64_t i = 1; i < n; ++i) {
           const T *last = out, *add = exclusive ? in : in + step;

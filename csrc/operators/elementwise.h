@@ -104,7 +104,7 @@ inline Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const
 template <class T, class Out, class F>
 void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f, int64_t cost = 1) {
   if (__builtin_expect(x.dims() == y.dims(), 1)) {
-    return kernels::Zip(x.data<T>(), y.data<T>(), out->mutable_data<Out>(), x.numel(), f, cost);
+    return kernels::Binary(x.data<T>(), 1, y.data<T>(), 1, out->mutable_data<Out>(), x.numel(), f, cost);
   }
   if (out->numel() == 0) return;
   Plan p = MakePlan(x, x.dims(), y, AlignY(x.dims(), y.dims(), axis), out->dims(), out->layout() == Layout::kNHWC);
@@ -134,8 +134,7 @@ Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
   Tensor full(like.dims(), t.dtype(), like.place(), like.layout());
   if (full.numel() == 0) return full;
   Plan p = MakePlan(t, aligned, t, aligned, like.dims(), like.layout() == Layout::kNHWC);
-  kernels::Broadcast(p.dims, t.data<T>(), p.x, t.data<T>(), p.x, full.mutable_data<T>(),
-                     [](T v, T) { return v; });
+  kernels::Repeat(p.dims, t.data<T>(), p.x, full.mutable_data<T>());
   return full;
 }
 
@@ -148,7 +147,7 @@ void GradOf2(const Tensor& g, const Tensor& other, const Dims& other_aligned, co
   if (!whole) terms.Allocate(g.dims(), g.dtype(), g.place(), g.layout());
   Tensor& to = whole ? *out : terms;
   if (other.dims() == g.dims()) {
-    kernels::Zip(g.data<T>(), other.data<T>(), to.mutable_data<T>(), g.numel(), f);
+    kernels::Binary(g.data<T>(), 1, other.data<T>(), 1, to.mutable_data<T>(), g.numel(), f);
   } else if (g.numel() > 0) {
     Plan p = MakePlan(g, g.dims(), other, other_aligned, g.dims(), g.layout() == Layout::kNHWC);
     kernels::Broadcast(p.dims, g.data<T>(), p.x, other.data<T>(), p.y, to.mutable_data<T>(), f);

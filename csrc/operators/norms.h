@@ -54,6 +54,24 @@ void ForEachNorm(const Dims& x, const Norm& norm, F f) {
                         });
 }
 
+// The sum of |x| or x^2 of a run, in lanes that vector units can keep.
+template <bool kSquare, class T>
+double SumOfRun(const T* x, int64_t n) {
+  double lanes[8] = {};
+  int64_t i = 0;
+  auto of = [](T v) {
+    double wide = v;
+    return kSquare ? wide * wide : std::fabs(wide);
+  };
+  for (; i + 8 <= n; i += 8) {
+    for (int k = 0; k < 8; ++k) lanes[k] += of(x[i + k]);
+  }
+  for (; i < n; ++i) lanes[0] += of(x[i]);
+  double total = 0;
+  for (double lane : lanes) total += lane;
+  return total;
+}
+
 template <class T>
 void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
   double p = norm.p;
@@ -63,14 +81,19 @@ void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
           "X must have elements for a norm of order ", p, ", got shape ", x.dims());
   ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
     double total = p == -HUGE_VAL ? HUGE_VAL : 0;
-    for (int64_t i = 0; i < elements.count; ++i) {
+    bool run = elements.list.empty() && elements.stride == 1 && (p == 1 || p == 2);
+    if (run) {
+      total = p == 1 ? SumOfRun<false>(from + first, elements.count)
+                     : SumOfRun<true>(from + first, elements.count);
+    }
+    for (int64_t i = 0; i < elements.count && !run; ++i) {
       double v = std::fabs(static_cast<double>(from[first + elements[i]]));
       if (std::isinf(p)) {
         if (p > 0 ? !(v <= total) : !(v >= total)) total = total != total ? total : v;
       } else if (p == 0) {
         total += v != 0;
       } else {
-        total += p == 2 ? v * v : p == 1 ? v : std::pow(v, p);
+        total += p == 2 ? v * v : p == 1 ? v : p == 3 ? v * v * v : std::pow(v, p);
       }
     }
     if (p == 2) total = std::sqrt(total);

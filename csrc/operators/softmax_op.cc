@@ -1,5 +1,5 @@
 #include "kernels/softmax.h"
-#include "op/op_registry.h"
+#include "operators/row_sum.h"
 
 namespace dygraph {
 namespace {
@@ -80,17 +80,36 @@ struct SoftmaxGradKernel {
 namespace grad_grad {
 constexpr int kOut = 0, kOutGrad = 1, kV = 2, kResult = 0;
 
+// With W for the result and <a, b> for sum(a * b): Out gets -(Out@GRAD <W, V> + V <W, Out@GRAD>),
+// Out@GRAD gets W V - Out <W, V> - W <V, Out>, and V the same with the two exchanged.
+void SoftmaxGradGradRecipe(GradBuilder& g) {
+  RecipeRef y = g.Input(kOut), dy = g.Input(kOutGrad), v = g.Input(kV), w = g.OutputGrad(kResult);
+  auto times = [&](RecipeRef a, RecipeRef b) { return g.Apply("elementwise_mul", {a, b}); };
+  RecipeRef wv = RowDot<SoftmaxAttrs>(g, w, v), wg = RowDot<SoftmaxAttrs>(g, w, dy);
+  RecipeRef to_y = g.Temp();
+  g.Call("sum", {RecipeSlot({times(dy, wv), times(v, wg)})}, {to_y});
+  g.Call("scale", {to_y}, {g.InputGrad(kOut)}).Attr("scale", -1.0f);
+  auto other = [&](RecipeRef with, RecipeRef dot, int slot) {
+    RecipeRef taken = g.Temp();
+    g.Call("sum", {RecipeSlot({times(y, dot), times(w, RowDot<SoftmaxAttrs>(g, with, y))})},
+           {taken});
+    g.Call("elementwise_sub", {times(w, with), taken}, {g.InputGrad(slot)});
+  };
+  other(v, wv, kOutGrad);
+  other(dy, wg, kV);
+}
+
 void DefineSoftmaxGradGrad(OpDef& op) {
   op.Comment(
         "What softmax_grad gives its input Out: V * (Out@GRAD - sum(Out@GRAD * Out)) - Out@GRAD * "
-        "sum(V * Out). "
-        "It has no gradient of its own: softmax can be differentiated twice.")
+        "sum(V * Out).")
       .Input(kOut, "Out", "result of softmax")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Input(kV, "X@GRAD@GRAD", "shape of Out")
       .Output(kResult, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("softmax")
-      .SameShape(kOut, kResult);
+      .SameShape(kOut, kResult)
+      .Grad(SoftmaxGradGradRecipe);
 }
 
 template <class T>

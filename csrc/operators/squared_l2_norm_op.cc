@@ -1,5 +1,6 @@
 #include "kernels/reduce.h"
 #include "op/op_registry.h"
+#include "op/rows_flag.h"
 
 namespace dygraph {
 namespace {
@@ -7,8 +8,8 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 void DefineSquaredL2Norm(OpDef& op) {
-  op.Comment("Out = the sum of X^2 over all elements.")
-      .Input(kX, "X", "any shape")
+  op.Comment("Out = the sum of X^2 over all elements. Selected rows are merged first.")
+      .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
       .Output(kOut, "Out", "shape []")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims()); })
       .Grad([](GradBuilder& g) {
@@ -20,7 +21,8 @@ void DefineSquaredL2Norm(OpDef& op) {
 template <class T>
 struct SquaredL2NormKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
+    Ref<SelectedRows> merged = ctx.IsRows(kX) ? ctx.InRows(kX).Merged() : Ref<SelectedRows>();
+    const Tensor& x = merged ? merged->value() : ctx.In(kX);
     struct Square {
       DYGRAPH_INLINE T operator()(T v) const { return v * v; }
     };

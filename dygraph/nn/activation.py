@@ -2,9 +2,36 @@
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+from dygraph.initializer import ConstantInitializer
 from dygraph.nn.layer import Layer
 
-__all__ = ["ReLU", "Sigmoid", "Softmax", "Tanh"]
+__all__ = [
+    "ELU",
+    "GELU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Maxout",
+    "Mish",
+    "PReLU",
+    "PRelu",
+    "ReLU",
+    "ReLU6",
+    "Sigmoid",
+    "SiLU",
+    "Softmax",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Swish",
+    "Tanh",
+    "Tanhshrink",
+    "ThresholdedReLU",
+]
 
 ops = _core.ops
 
@@ -35,36 +62,328 @@ def _takes_one(name):
     return sum(not i["dispensable"] for i in inputs) == 1 and not inputs[0]["duplicable"]
 
 
-class ReLU(Layer):
-    """``max(x, 0)``; the gradient at 0 is 0."""
+class _Elementwise(Layer):
+    """An operator of one input with fixed attributes."""
 
-    def forward(self, input):
-        return ops.relu(input)
+    _op = None
 
-
-class Sigmoid(Layer):
-    """``1 / (1 + exp(-x))``."""
-
-    def forward(self, input):
-        return ops.sigmoid(input)
-
-
-class Tanh(Layer):
-    """The hyperbolic tangent."""
-
-    def forward(self, input):
-        return ops.tanh(input)
-
-
-class Softmax(Layer):
-    """``exp(x) / sum(exp(x))`` along `axis`."""
-
-    def __init__(self, axis=-1):
+    def __init__(self, **attrs):
         super().__init__()
-        self._axis = check.integer(axis, "Softmax: axis")
+        self._attrs = attrs
 
     def forward(self, input):
-        return ops.softmax(input, axis=self._axis)
+        return getattr(ops, self._op)(input, **self._attrs)
 
     def extra_repr(self):
-        return f"axis={self._axis}"
+        return ", ".join(f"{name}={value}" for name, value in self._attrs.items())
+
+
+def _number(value, layer, name, least=None):
+    return check.number(value, f"{type(layer).__name__}: {name}", least)
+
+
+class ReLU(_Elementwise):
+    """``max(x, 0)``; the gradient at 0 is 0."""
+
+    _op = "relu"
+
+
+class ReLU6(_Elementwise):
+    """``min(max(x, 0), threshold)``."""
+
+    _op = "relu6"
+
+    def __init__(self, threshold=6.0):
+        super().__init__()
+        self._attrs = {
+            "threshold": _number(threshold, self, "threshold"),
+        }
+
+
+class LeakyReLU(_Elementwise):
+    """``x`` where ``x > 0``, else ``alpha * x``."""
+
+    _op = "leaky_relu"
+
+    def __init__(self, alpha=0.01):
+        super().__init__()
+        self._attrs = {
+            "alpha": _number(alpha, self, "alpha"),
+        }
+
+
+class ELU(_Elementwise):
+    """``x`` where ``x > 0``, else ``alpha * (exp(x) - 1)``. Clevert et al., 2016."""
+
+    _op = "elu"
+
+    def __init__(self, alpha=1.0):
+        super().__init__()
+        self._attrs = {
+            "alpha": _number(alpha, self, "alpha"),
+        }
+
+
+class SELU(_Elementwise):
+    """``scale * elu(x, alpha)`` with the constants that keep mean and variance. Klambauer, 2017."""
+
+    _op = "selu"
+
+    def __init__(self, scale=1.0507009873554805, alpha=1.6732632423543772):
+        super().__init__()
+        self._attrs = {
+            "scale": _number(scale, self, "scale"),
+            "alpha": _number(alpha, self, "alpha"),
+        }
+
+
+class GELU(_Elementwise):
+    """``x * Phi(x)``; `approximate` takes the form with tanh. Hendrycks and Gimpel, 2016."""
+
+    _op = "gelu"
+
+    def __init__(self, approximate=False):
+        super().__init__(approximate=bool(approximate))
+
+
+class SiLU(_Elementwise):
+    """``x * sigmoid(x)``."""
+
+    _op = "silu"
+
+
+class Swish(_Elementwise):
+    """``x * sigmoid(beta * x)``. Ramachandran et al., 2017."""
+
+    _op = "swish"
+
+    def __init__(self, beta=1.0):
+        super().__init__()
+        self._attrs = {
+            "beta": _number(beta, self, "beta"),
+        }
+
+
+class Mish(_Elementwise):
+    """``x * tanh(softplus(x))``. Misra, 2019."""
+
+    _op = "mish"
+
+
+class Hardswish(_Elementwise):
+    """``x * min(max(x + offset, 0), threshold) / scale``. Howard et al., 2019."""
+
+    _op = "hard_swish"
+
+    def __init__(self, threshold=6.0, scale=6.0, offset=3.0):
+        super().__init__()
+        self._attrs = {
+            "threshold": _number(threshold, self, "threshold"),
+            "scale": _number(scale, self, "scale"),
+            "offset": _number(offset, self, "offset"),
+        }
+
+
+class Hardsigmoid(_Elementwise):
+    """``min(max(slope * x + offset, 0), 1)``, with Fluid's defaults."""
+
+    _op = "hard_sigmoid"
+
+    def __init__(self, slope=0.2, offset=0.5):
+        super().__init__()
+        self._attrs = {
+            "slope": _number(slope, self, "slope"),
+            "offset": _number(offset, self, "offset"),
+        }
+
+
+class Hardshrink(_Elementwise):
+    """``x`` where ``|x| > threshold``, else 0."""
+
+    _op = "hard_shrink"
+
+    def __init__(self, threshold=0.5):
+        super().__init__()
+        self._attrs = {
+            "threshold": _number(threshold, self, "threshold"),
+        }
+
+
+class Softshrink(_Elementwise):
+    """``x`` moved towards 0 by `threshold`, 0 where it would cross it."""
+
+    _op = "softshrink"
+
+    def __init__(self, threshold=0.5):
+        super().__init__()
+        self._attrs = {
+            "lambda": _number(threshold, self, "threshold"),
+        }
+
+
+class Tanhshrink(_Elementwise):
+    """``x - tanh(x)``."""
+
+    _op = "tanh_shrink"
+
+
+class ThresholdedReLU(_Elementwise):
+    """``x`` where ``x > threshold``, else 0."""
+
+    _op = "thresholded_relu"
+
+    def __init__(self, threshold=1.0):
+        super().__init__()
+        self._attrs = {
+            "threshold": _number(threshold, self, "threshold"),
+        }
+
+
+class Softplus(_Elementwise):
+    """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``."""
+
+    _op = "softplus"
+
+    def __init__(self, beta=1.0, threshold=20.0):
+        super().__init__()
+        self._attrs = {
+            "beta": _number(beta, self, "beta"),
+            "threshold": _number(threshold, self, "threshold"),
+        }
+
+
+class Softsign(_Elementwise):
+    """``x / (1 + |x|)``."""
+
+    _op = "softsign"
+
+
+class LogSigmoid(_Elementwise):
+    """``log(1 / (1 + exp(-x)))``, without overflow for any ``x``."""
+
+    _op = "logsigmoid"
+
+
+class Sigmoid(_Elementwise):
+    """``1 / (1 + exp(-x))``."""
+
+    _op = "sigmoid"
+
+
+class Tanh(_Elementwise):
+    """The hyperbolic tangent."""
+
+    _op = "tanh"
+
+
+class Softmax(_Elementwise):
+    """``exp(x) / sum(exp(x))`` along `axis`."""
+
+    _op = "softmax"
+
+    def __init__(self, axis=-1):
+        super().__init__(axis=check.integer(axis, f"{type(self).__name__}: axis"))
+
+
+class LogSoftmax(Softmax):
+    """``x - log(sum(exp(x)))`` along `axis`: the logarithm of softmax."""
+
+    _op = "log_softmax"
+
+
+class Maxout(_Elementwise):
+    """The largest of each `groups` neighbouring channels. Goodfellow et al., 2013.
+
+    Parameters
+    ----------
+    groups : int
+        How many channels make one; it divides their number.
+    axis : int
+        The axis of the channels.
+    """
+
+    _op = "maxout"
+
+    def __init__(self, groups, axis=1):
+        super().__init__(
+            groups=check.integer(groups, "Maxout: groups", 1),
+            axis=check.integer(axis, "Maxout: axis"),
+        )
+
+
+class PRelu(Layer):
+    """``x`` where ``x > 0``, else ``weight * x`` with slopes that are learnt. He et al., 2015.
+
+    Parameters
+    ----------
+    mode : str
+        ``'all'``: one slope; ``'channel'``: one for each channel (axis 1); ``'element'``: one each
+        for the elements of a sample.
+    channel : int, optional
+        Number of channels, for mode ``'channel'``.
+    input_shape : list of int, optional
+        Shape of the input with the batch in front, for mode ``'element'``.
+    param_attr : ParamAttr, optional
+        Of the slopes, which start at 0.25 where it says nothing else.
+    dtype : str
+        ``'float32'`` or ``'float64'``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> prelu = dygraph.nn.PRelu("channel", channel=2)
+    >>> prelu(dygraph.to_variable(np.array([[-4.0, 2.0]], "float32"))).numpy()
+    array([[-1.,  2.]], dtype=float32)
+    """
+
+    def __init__(self, mode, channel=None, input_shape=None, param_attr=None, dtype="float32"):
+        super().__init__(dtype=dtype)
+        if mode not in ("all", "channel", "element"):
+            raise InvalidArgumentError(
+                f"PRelu: mode must be 'all', 'channel' or 'element', got {mode!r}"
+            )
+        if mode == "channel":
+            shape = [check.integer(channel, "PRelu: channel, which mode 'channel' needs,", 1)]
+        elif mode == "element":
+            shape = [1, *check.shape(input_shape, "PRelu: input_shape")[1:]]
+        else:
+            shape = [1]
+        self._mode = mode
+        self.weight = self.create_parameter(
+            shape, param_attr, dtype, default_initializer=ConstantInitializer(0.25)
+        )
+
+    def forward(self, input):
+        return ops.prelu(input, self.weight, mode=self._mode)
+
+    def extra_repr(self):
+        return f"mode='{self._mode}', slopes={self.weight.size}"
+
+
+class PReLU(PRelu):
+    """`PRelu` with the arguments of later releases: one slope, or one for each channel.
+
+    Parameters
+    ----------
+    num_parameters : int
+        1, or the number of channels.
+    init : float
+        Where the slopes start.
+    param_attr : ParamAttr, optional
+        Of the slopes; its initializer goes before `init`.
+    dtype : str
+        ``'float32'`` or ``'float64'``.
+    """
+
+    def __init__(self, num_parameters=1, init=0.25, param_attr=None, dtype="float32"):
+        count = check.integer(num_parameters, "PReLU: num_parameters", 1)
+        super().__init__(
+            "all" if count == 1 else "channel",
+            channel=count,
+            param_attr=param_attr,
+            dtype=dtype,
+        )
+        if getattr(param_attr, "initializer", None) is None:
+            self.weight.set_value(
+                ops.fill_any_like(self.weight, value=check.number(init, "PReLU: init"))
+            )

@@ -7,11 +7,11 @@ import numpy as np
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from dygraph.initializer import Constant
 from dygraph.nn.activation import activation as find_activation
 from dygraph.nn.common import Linear
 from dygraph.nn.containers import LayerList
 from dygraph.nn.layer import Layer
+from dygraph.nn.norm import LayerNorm
 
 __all__ = [
     "MultiHeadAttention",
@@ -122,25 +122,6 @@ def scaled_dot_product_attention(
         )
     p = check.number(dropout_p, f"{owner}: dropout_p", 0, 1)
     return _attend(query, key, value, attn_mask, p, bool(is_causal), training, owner)[0]
-
-
-class _LayerNorm(Layer):
-    """Normalisation of the last axis, with scale and shift."""
-
-    def __init__(self, size, epsilon, dtype):
-        super().__init__(dtype=dtype)
-        self._epsilon = epsilon
-        self.weight = self.create_parameter([size], default_initializer=Constant(1.0))
-        self.bias = self.create_parameter([size], is_bias=True)
-
-    def forward(self, x):
-        return ops.layer_norm(
-            x,
-            scale=self.weight,
-            bias=self.bias,
-            begin_norm_axis=len(x.shape) - 1,
-            epsilon=self._epsilon,
-        )
 
 
 def _per_part(attr, count, what):
@@ -294,8 +275,9 @@ class _Block(Layer):
             setattr(self, attention, made)
         self.linear1 = Linear(d_model, inner, weights[-1], biases[-1], dtype=dtype)
         self.linear2 = Linear(inner, d_model, weights[-1], biases[-1], dtype=dtype)
+        epsilon = config["layer_norm_eps"]
         for i in range(parts):
-            setattr(self, f"norm{i + 1}", _LayerNorm(d_model, config["layer_norm_eps"], dtype))
+            setattr(self, f"norm{i + 1}", LayerNorm(d_model, epsilon=epsilon, dtype=dtype))
 
     def _joined(self, x, norm, part):
         """x + part(x), normalised before the part or behind the sum; and what else it gave."""
@@ -494,7 +476,7 @@ class Transformer(Layer):
         }
 
         def norm():
-            return _LayerNorm(d_model, 1e-5, dtype) if normalize_before else None
+            return LayerNorm(d_model, dtype=dtype) if normalize_before else None
 
         self.encoder = custom_encoder or TransformerEncoder(
             TransformerEncoderLayer(**common), num_encoder_layers, norm()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dygraph
+from dygraph import _core
 
 A = np.arange(60, dtype="float32").reshape(3, 4, 5)
 
@@ -175,3 +176,65 @@ class TestTemporaries:
             w.grad[0] = 0.0
         assert w.gradient().tolist() == [0.0, 2.0, 2.0]
         assert y.numpy()[0].tolist() == [2.0] * 5
+
+
+class TestInPlace:
+    WRITES = [np.s_[0], np.s_[::2, 1], np.s_[[0, 2]], np.s_[[0, 1], [1, 1]]]
+
+    @pytest.mark.parametrize("index", WRITES, ids=str)
+    def test_memory_that_nobody_shares_is_written_where_it_lies(self, index):
+        x, expected = var(A), A.copy()
+        before = _core.data_pointer(x)
+        x[index] = -1.0
+        expected[index] = -1.0
+        assert _core.data_pointer(x) == before and np.array_equal(x.numpy(), expected)
+
+    @pytest.mark.parametrize("index", [*WRITES, A > 30], ids=str)
+    def test_shared_memory_is_left_alone(self, index):
+        x = var(A)
+        twin, view = x.detach(), np.asarray(x)
+        x[index] = -1.0
+        assert np.array_equal(twin.numpy(), A) and np.array_equal(view, A)
+        assert (x.numpy()[index] == -1.0).all()
+
+    @pytest.mark.parametrize("index", [*WRITES, A > 30], ids=str)
+    def test_a_leaf_that_needs_a_gradient_is_not_written_while_recording(self, index):
+        x = var(A, grad=True)
+        with pytest.raises(RuntimeError, match="no_grad"):
+            x[index] = -1.0
+        assert np.array_equal(x.numpy(), A)
+        with dygraph.no_grad():
+            x[index] = -1.0
+        assert (x.numpy()[index] == -1.0).all() and not x.stop_gradient
+
+    @pytest.mark.parametrize("index", [*WRITES, A > 30], ids=str)
+    def test_a_failed_write_changes_nothing(self, index):
+        x = var(A)
+        for bad in (np.zeros((7, 7), "float32"), var(np.zeros(77, "float32"))):
+            with pytest.raises(ValueError):
+                x[index] = bad
+        for outside in ([0, 9], ([0, 1], 9)):
+            with pytest.raises(IndexError):
+                x[outside] = 1.0
+        assert np.array_equal(x.numpy(), A)
+
+    def test_a_part_of_itself(self):
+        for index in (np.s_[::-1], [2, 1, 0]):
+            x = var(A)
+            x[index] = x
+            assert np.array_equal(x.numpy(), A[::-1])
+
+    def test_what_the_tape_keeps_stays(self):
+        w = var(A, grad=True)
+        x = var(A)
+        y = w * x
+        x[[0, 1]] = 0.0
+        x[2] = 0.0
+        y.sum().backward()
+        assert np.array_equal(w.gradient(), A)
+
+    @pytest.mark.parametrize("index", [np.s_[0], [1], np.arange(5) > 2], ids=str)
+    def test_the_lod_stays(self, index):
+        x = dygraph.to_variable(np.zeros((5, 2)), lod=[[0, 2, 5]])
+        x[index] = 1.0
+        assert x.lod() == [[0, 2, 5]]

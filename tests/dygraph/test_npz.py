@@ -114,7 +114,7 @@ def test_damage_gives_one_kind_of_error(path):
         with pytest.raises(dygraph.errors.FormatError):
             npz.load(path)
     rng, refused = random.Random(0), 0
-    for _ in range(1500):
+    for _ in range(800):
         mutated = bytearray(data)
         for _ in range(rng.randint(1, 4)):
             mutated[rng.randrange(len(data))] ^= 1 << rng.randint(0, 7)
@@ -123,4 +123,4 @@ def test_damage_gives_one_kind_of_error(path):
             npz.load(path)
         except dygraph.errors.FormatError:
             refused += 1
-    assert 500 < refused <= 1500
+    assert 250 < refused <= 800

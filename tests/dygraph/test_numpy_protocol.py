@@ -200,6 +200,32 @@ def test_a_missing_operator_is_named():
         numpy_functions.op("no_such_op", "something")
 
 
+OPERATORS = {
+    **numpy_protocol._UNARY_OPERATORS,
+    **numpy_protocol._TESTS,
+    **numpy_protocol._BINARY_OPERATORS,
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_ufunc_has_its_operator_or_names_it(name):
+    ufunc = getattr(np, name)
+    kind = "bool" if name.startswith(("bitwise", "logical", "invert")) else "float64"
+    kind = "int64" if name in ("floor_divide", "remainder") else kind
+    arrays = [np.array([0.3, 1.0, 2.6, 7.0]), np.array([1.5, 2.0, 0.4, 2.0])][: ufunc.nin]
+    if name in ("arccos", "arcsin", "arctanh"):
+        arrays = [a / 10 for a in arrays]
+    if name == "arccosh":
+        arrays = [a + 1 for a in arrays]
+    arrays = [np.ceil(a).astype(kind) if kind != "float64" else a for a in arrays]
+    given = [dygraph.to_variable(a) for a in arrays]
+    if not hasattr(_core.ops, OPERATORS[name]):
+        with pytest.raises(NotImplementedError, match=f"operator {OPERATORS[name]}"):
+            ufunc(*given)
+        return
+    np.testing.assert_allclose(ufunc(*given).numpy(), ufunc(*arrays), rtol=1e-12)
+
+
 def test_every_name_of_the_tables_is_numpys():
     for name in [
         *numpy_protocol._PYTHON, *numpy_protocol._UNARY_OPERATORS, *numpy_protocol._TESTS,

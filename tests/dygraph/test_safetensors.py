@@ -223,7 +223,7 @@ def test_mutated_files_without_checksums_work_or_raise_as_the_package_says(path)
     start = oracle_numpy.save(given, {"k": "v"})
     rng = random.Random(1)
     accepted = 0
-    for _ in range(3000):
+    for _ in range(1500):
         data = bytearray(start)
         for _ in range(rng.randint(1, 3)):
             at = rng.randrange(len(data))
@@ -247,7 +247,7 @@ def test_mutated_files_without_checksums_work_or_raise_as_the_package_says(path)
         assert set(theirs) == set(read)
         for name, array in theirs.items():
             assert array.tobytes() == read[name].numpy().tobytes()
-    assert 50 < accepted < 2500
+    assert 25 < accepted < 1250
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,11 @@ def test_gradient_of_some_of_the_candidates():
     np.testing.assert_array_equal(second.numpy(), [[0.0], [2.0]])
 
 
+def test_no_candidates_at_all():
+    with pytest.raises(ValueError, match=r"Input\(X\) must be given"):
+        _core.run_op("multiplex", {"Ids": _core.to_variable(np.array([[0]])), "X": []}, {})
+
+
 def test_errors():
     x = _core.to_variable(np.zeros((2, 3)))
     with pytest.raises(IndexError, match=r"\[0, 2\).* got 2 at position 1"):

@@ -137,6 +137,13 @@ class TestClipByNorm:
         np.testing.assert_allclose(_core.to_dense(out).numpy(), dense * 2 / norm, rtol=1e-6)
 
 
+class TestSquaredNorm:
+    def test_rows_are_merged_first(self):
+        assert run("squared_l2_norm", some_rows()).item() == float((dense_of() ** 2).sum())
+        none = some_rows([], np.zeros((0, 3), "float32"))
+        assert run("squared_l2_norm", none).item() == 0.0
+
+
 class TestSum:
     def test_rows_and_rows_stay_rows(self):
         out = run("sum", [some_rows(), some_rows([5], VALUES[:1])])
@@ -164,7 +171,7 @@ TAKES_ROWS = {
     "adagrad": {"Grad"}, "adam": {"Grad"}, "adamw": {"Grad"}, "clip_by_norm": {"X"},
     "get_tensor_from_selected_rows": {"X"}, "lamb": {"Grad"}, "merge_selected_rows": {"X"},
     "momentum": {"Grad"}, "rmsprop": {"Grad"}, "scale": {"X"}, "sgd": {"Grad"},
-    "split_selected_rows": {"X"}, "sum": {"X"},
+    "split_selected_rows": {"X"}, "squared_l2_norm": {"X"}, "sum": {"X"},
 }  # fmt: skip
 OPERATORS = [n for n in dir(_core.ops) if not n.startswith("_")]
 
@@ -189,3 +196,40 @@ def test_a_tensor_is_a_tensor(op):
         message = str(error.value)
         assert message.startswith(f"{op}: Input({chosen['name']}) must be a tensor"), message
         assert "selected rows" in message
+
+
+def test_in_a_program():
+    """Recorded, sent through bytes and run by name: the same numbers, kinds written down."""
+    arrays = {
+        "w": np.arange(12, dtype="float32").reshape(6, 2),
+        "ids": np.array([1, 3, 1]),
+        "g": np.array([[1, 2], [3, 4], [5, 6]], "float32"),
+        "rate": np.array([0.5], "float32"),
+    }
+    feeds = {name: _core.to_variable(a) for name, a in arrays.items()}
+    recorder = _core.Recorder(lambda: "a test")
+    for name, variable in feeds.items():
+        recorder.add_feed(variable, name)
+    recorder.start()
+    try:
+        slots = {"W": feeds["w"], "Ids": feeds["ids"], "Out@GRAD": feeds["g"]}
+        grad = _core.run_op("lookup_table_v2_grad", slots, {"is_sparse": True})["W@GRAD"]
+        merged = run("merge_selected_rows", run("sum", [grad, grad]))
+        clipped = run("scale", run("clip_by_norm", merged, {"max_norm": 1.0}), {"scale": 4.0})
+        slots = {"Param": feeds["w"], "Grad": clipped, "LearningRate": feeds["rate"]}
+        out = _core.run_op("sgd", slots)["ParamOut"]
+        values = run("get_tensor_from_selected_rows", clipped)
+    finally:
+        recorder.stop()
+    recording = recorder.finish([out, values])
+    program = _core.program_from_bytes(recording.program.to_bytes())
+    assert program.to_text().count("SELECTED_ROWS") == 5
+    prepared = _core.PreparedProgram(
+        program, _core.Scope(), recording.feeds, recording.fetches, None
+    )
+    got = [v.numpy() for v in prepared.run(list(feeds.values()), (0, 0))]
+    dense = np.zeros((6, 2))
+    np.add.at(dense, arrays["ids"], 2 * arrays["g"])
+    dense *= 4 / np.sqrt((dense**2).sum())
+    np.testing.assert_allclose(got[0], arrays["w"] - 0.5 * dense, rtol=1e-6)
+    np.testing.assert_allclose(got[1], dense[[1, 3]], rtol=1e-6)

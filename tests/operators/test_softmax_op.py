@@ -67,3 +67,25 @@ def test_infinities_and_nan():
 def test_axis_out_of_range():
     with pytest.raises(IndexError, match="softmax: .*axis.*2"):
         run(np.ones((2, 3), "float32"), axis=2)
+
+
+@pytest.mark.parametrize("op_type", ["softmax", "log_softmax", "logsumexp"])
+def test_the_third_derivative_is_right(op_type):
+    rng = np.random.RandomState(3)
+    start, direction = rng.uniform(-1, 1, (2, 4)), rng.uniform(-1, 1, (2, 4))
+    weights = rng.uniform(-1, 1, (4,) if op_type == "logsumexp" else (2, 4))
+
+    def derivative(at, order):
+        """Of sum(weights * f) along the direction."""
+        x = _core.to_variable(at)
+        x.stop_gradient = False
+        y = getattr(_core.ops, op_type)(x) * _core.to_variable(weights)
+        y = _core.ops.reduce_sum(y, reduce_all=True)
+        for _ in range(order):
+            (g,) = _core.grad([y], [x], [None], True, True, False)
+            y = _core.ops.reduce_sum(g * _core.to_variable(direction), reduce_all=True)
+        return y.numpy().item()
+
+    h = 1e-4
+    slope = (derivative(start + h * direction, 2) - derivative(start - h * direction, 2)) / (2 * h)
+    np.testing.assert_allclose(derivative(start, 3), slope, rtol=1e-6)

@@ -1,0 +1,21 @@
+#include "operators/bitwise.h"
+
+namespace dygraph::bitwise {
+namespace {
+
+struct And {
+  template <class U>
+  static auto F(U a, U b) {
+    return a & b;
+  }
+};
+template <class T>
+using AndKernel = Kernel<And, T>;
+
+REGISTER_OPERATOR(bitwise_and, [](OpDef& op) {
+  Define(op, "Out = X & Y, the AND of their bits, elementwise. Shapes broadcast as NumPy's.");
+});
+REGISTER_CPU_KERNEL(bitwise_and, AndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph::bitwise

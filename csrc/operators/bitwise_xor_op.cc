@@ -1,0 +1,22 @@
+#include "operators/bitwise.h"
+
+namespace dygraph::bitwise {
+namespace {
+
+struct Xor {
+  template <class U>
+  static auto F(U a, U b) {
+    return a ^ b;
+  }
+};
+template <class T>
+using XorKernel = Kernel<Xor, T>;
+
+REGISTER_OPERATOR(bitwise_xor, [](OpDef& op) {
+  Define(op,
+         "Out = X ^ Y, the exclusive OR of their bits, elementwise. Shapes broadcast as NumPy's.");
+});
+REGISTER_CPU_KERNEL(bitwise_xor, XorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph::bitwise

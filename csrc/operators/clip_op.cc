@@ -1,0 +1,109 @@
+#include <cmath>
+
+#include "kernels/cast.h"
+#include "kernels/elementwise.h"
+#include "kernels/math.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kMin = 1, kMax = 2, kOut = 0;
+
+struct ClipAttrs {
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+};
+
+void DefineClip(OpDef& op) {
+  op.Comment("Out = min(max(X, min), max), elementwise. A NaN passes.")
+      .Input(kX, "X", "any shape")
+      .Input(kMin, "Min", "the lower bound, one element, in place of the attribute", kDispensable)
+      .Input(kMax, "Max", "the upper bound, one element, in place of the attribute", kDispensable)
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&ClipAttrs::min, "min", "the lower bound")
+      .Attr(&ClipAttrs::max, "max", "the upper bound, at least min")
+      .SameShape(kX, kOut)
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
+      .KeepsLayout()
+      .ShareLoD(kX)
+      .InPlace(kX, kOut)
+      .Grad([](GradBuilder& g) {
+        g.Call("clip_grad", {g.Input(kX), g.Input(kMin), g.Input(kMax), g.OutputGrad(kOut)},
+               {g.InputGrad(kX)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct Bounds {
+  T low, high;
+  explicit Bounds(const KernelContext& ctx) {
+    const auto& a = ctx.attrs<ClipAttrs>();
+    double bound[] = {a.min, a.max};
+    for (int i = 0; i < 2; ++i) {
+      const Tensor* t = ctx.InOrNull(kMin + i);
+      if (!t) continue;
+      ENFORCE(t->numel() == 1, InvalidArgument, i ? "Max" : "Min",
+              " must have one element, got shape ", t->dims());
+      bound[i] = Item(*t);
+    }
+    ENFORCE(!(bound[0] > bound[1]), InvalidArgument, "min must not be above max, got ", bound[0],
+            " and ", bound[1]);
+    constexpr bool kWhole = std::is_integral_v<T>;
+    low = kernels::Convert<T>(kWhole ? std::ceil(bound[0]) : bound[0]);
+    high = kernels::Convert<T>(kWhole ? std::floor(bound[1]) : bound[1]);
+  }
+};
+
+template <class T>
+struct ClipKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    Bounds<T> b(ctx);
+    kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
+                 [b](T v) { return kernels::Clamp(v, b.low, b.high); });
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kMin = 1, kMax = 2, kOutGrad = 3, kXGrad = 0;
+
+void DefineClipGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD where min < X < max, else 0.")
+      .Input(kX, "X", "input of clip")
+      .Input(kMin, "Min", "the lower bound, in place of the attribute", kDispensable)
+      .Input(kMax, "Max", "the upper bound, in place of the attribute", kDispensable)
+      .Input(kOutGrad, "Out@GRAD", "shape of X")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("clip")
+      .SameShape(kX, kXGrad)
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
+      .KeepsLayout()
+      .Grad([](GradBuilder& g) {  // linear in Out@GRAD; flat in X
+        g.Call("clip_grad", {g.Input(kX), g.Input(kMin), g.Input(kMax), g.OutputGrad(kXGrad)},
+               {g.InputGrad(kOutGrad)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct ClipGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    Bounds<T> b(ctx);
+    kernels::Zip(x.data<T>(), ctx.In(kOutGrad).data<T>(), ctx.Out(kXGrad).mutable_data<T>(),
+                 x.numel(), [b](T v, T g) { return v > b.low && v < b.high ? g : T(0); });
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(clip, DefineClip);
+REGISTER_CPU_KERNEL(clip, ClipKernel, float, double, int32_t, int64_t);
+REGISTER_OPERATOR(clip_grad, grad::DefineClipGrad);
+REGISTER_CPU_KERNEL(clip_grad, grad::ClipGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

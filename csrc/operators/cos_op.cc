@@ -1,0 +1,31 @@
+#include "operators/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Cos : Plain {
+  static constexpr const char* kType = "cos";
+  static constexpr const char* kComment = "Out = cos(X), elementwise, X in radians.";
+  static constexpr const char* kGradComment = "X@GRAD = -Out@GRAD * sin(X).";
+  template <class T>
+  struct F {
+    explicit F(const Attrs&) {}
+    DYGRAPH_INLINE T operator()(T x) const { return std::cos(x); }
+    DYGRAPH_INLINE T Slope(T x) const { return -std::sin(x); }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    Finish(g, product, g.Apply("cos", {x}), -1.0f, result);
+  }
+};
+template <class T>
+using CosKernel = Kernel<Cos, T>;
+template <class T>
+using CosGradKernel = GradKernel<Cos, T>;
+
+REGISTER_OPERATOR(cos, Define<Cos>);
+REGISTER_CPU_KERNEL(cos, CosKernel, float, double);
+REGISTER_OPERATOR(cos_grad, DefineGrad<Cos>);
+REGISTER_CPU_KERNEL(cos_grad, CosGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

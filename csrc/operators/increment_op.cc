@@ -1,0 +1,45 @@
+#include "kernels/cast.h"
+#include "kernels/integer.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct IncrementAttrs {
+  float step = 1.0f;
+};
+
+void InferShape(InferContext& ctx) {
+  const Dims& x = ctx.dims(kX);
+  ENFORCE(x.HasUnknown() || Numel(x) == 1, InvalidArgument, "X must have one element, got shape ",
+          x);
+  ctx.SetOutput(kOut, x);
+}
+
+void DefineIncrement(OpDef& op) {
+  op.Comment("Out = X + step, of one element. A step is cut to a whole number for integers.")
+      .Input(kX, "X", "one element")
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&IncrementAttrs::step, "step", "the summand")
+      .Shape(InferShape)
+      .ShareLoD(kX)
+      .InPlace(kX, kOut)
+      .Grad([](GradBuilder& g) { g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}); });
+}
+
+template <class T>
+struct IncrementKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    T step = kernels::Convert<T>(ctx.attrs<IncrementAttrs>().step);
+    *ctx.Out(kOut).mutable_data<T>() = kernels::Plus(*x.data<T>(), step);
+  }
+};
+
+REGISTER_OPERATOR(increment, DefineIncrement);
+REGISTER_CPU_KERNEL(increment, IncrementKernel, float, double, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,29 @@
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+void DefineIsEmpty(OpDef& op) {
+  op.Comment("Out = True where X has no elements.")
+      .Input(kX, "X", "any shape")
+      .Output(kOut, "Out", "[], bool")
+      .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims(), DType::kBool); })
+      .KeepsLayout()
+      .NoGrad();
+}
+
+template <class T>
+struct IsEmptyKernel {
+  static void Compute(KernelContext& ctx) {
+    *ctx.Out(kOut).mutable_data<bool>() = ctx.In(kX).numel() == 0;
+  }
+};
+
+REGISTER_OPERATOR(is_empty, DefineIsEmpty);
+REGISTER_CPU_KERNEL(is_empty, IsEmptyKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph

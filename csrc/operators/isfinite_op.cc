@@ -1,0 +1,18 @@
+#include "operators/finiteness.h"
+
+namespace dygraph::finiteness {
+namespace {
+
+template <class T>
+using IsfiniteKernel = WholeKernel<Finite, T>;
+
+REGISTER_OPERATOR(isfinite, [](OpDef& op) {
+  DefineWhole(op,
+              "Out = True where no element of X is infinite or NaN, one answer for all. "
+              "isfinite_v2 answers for each.");
+});
+REGISTER_CPU_KERNEL(isfinite, IsfiniteKernel, float, double, float16, bfloat16, uint8_t, int8_t,
+                    int16_t, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph::finiteness

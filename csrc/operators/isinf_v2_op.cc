@@ -1,0 +1,16 @@
+#include "operators/finiteness.h"
+
+namespace dygraph::finiteness {
+namespace {
+
+template <class T>
+using IsinfV2Kernel = EachKernel<Infinite, T>;
+
+REGISTER_OPERATOR(isinf_v2, [](OpDef& op) {
+  DefineEach(op, "Out = True where X is infinite, elementwise.");
+});
+REGISTER_CPU_KERNEL(isinf_v2, IsinfV2Kernel, float, double, float16, bfloat16, uint8_t, int8_t,
+                    int16_t, int32_t, int64_t);
+
+}  // namespace
+}  // namespace dygraph::finiteness

@@ -1,0 +1,34 @@
+#include "operators/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Log10 : Plain {
+  static constexpr const char* kType = "log10";
+  static constexpr const char* kComment =
+      "Out = the logarithm of X to base 10, elementwise; -inf at 0, NaN below.";
+  static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (X * log(10)).";
+  template <class T>
+  struct F {
+    explicit F(const Attrs&) {}
+    DYGRAPH_INLINE T operator()(T x) const { return std::log10(x); }
+    DYGRAPH_INLINE T Slope(T x) const { return T(0.4342944819032518) / x; }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    RecipeRef slope = g.Temp();
+    g.Call("log10_grad", {x, product}, {slope});
+    Finish(g, slope, g.Apply("reciprocal", {x}), -1.0f, result);
+  }
+};
+template <class T>
+using Log10Kernel = Kernel<Log10, T>;
+template <class T>
+using Log10GradKernel = GradKernel<Log10, T>;
+
+REGISTER_OPERATOR(log10, Define<Log10>);
+REGISTER_CPU_KERNEL(log10, Log10Kernel, float, double);
+REGISTER_OPERATOR(log10_grad, DefineGrad<Log10>);
+REGISTER_CPU_KERNEL(log10_grad, Log10GradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

@@ -1,0 +1,33 @@
+#include "operators/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Log1p : Plain {
+  static constexpr const char* kType = "log1p";
+  static constexpr const char* kComment =
+      "Out = log(1 + X), elementwise, exact near 0; -inf at -1, NaN below.";
+  static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X).";
+  template <class T>
+  struct F {
+    explicit F(const Attrs&) {}
+    DYGRAPH_INLINE T operator()(T x) const { return std::log1p(x); }
+    DYGRAPH_INLINE T Slope(T x) const { return T(1) / (T(1) + x); }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    RecipeRef d = g.Apply("reciprocal", {Line(g, x, 1.0f, 1.0f)});
+    Finish(g, product, g.Apply("square", {d}), -1.0f, result);
+  }
+};
+template <class T>
+using Log1pKernel = Kernel<Log1p, T>;
+template <class T>
+using Log1pGradKernel = GradKernel<Log1p, T>;
+
+REGISTER_OPERATOR(log1p, Define<Log1p>);
+REGISTER_CPU_KERNEL(log1p, Log1pKernel, float, double);
+REGISTER_OPERATOR(log1p_grad, DefineGrad<Log1p>);
+REGISTER_CPU_KERNEL(log1p_grad, Log1pGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

@@ -1,0 +1,19 @@
+#include "operators/logical.h"
+
+namespace dygraph::logical {
+namespace {
+
+struct And {
+  static uint8_t F(uint8_t a, uint8_t b) { return a & b; }
+};
+template <class T>
+using AndKernel = Kernel<And, T>;
+
+REGISTER_OPERATOR(logical_and, [](OpDef& op) {
+  Define(op, "Out = True where both X and Y are true, elementwise. Shapes broadcast as NumPy's.");
+});
+REGISTER_CPU_KERNEL(logical_and, AndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph::logical

@@ -1,0 +1,21 @@
+#include "operators/logical.h"
+
+namespace dygraph::logical {
+namespace {
+
+struct Xor {
+  static uint8_t F(uint8_t a, uint8_t b) { return a ^ b; }
+};
+template <class T>
+using XorKernel = Kernel<Xor, T>;
+
+REGISTER_OPERATOR(logical_xor, [](OpDef& op) {
+  Define(
+      op,
+      "Out = True where exactly one of X and Y is true, elementwise. Shapes broadcast as NumPy's.");
+});
+REGISTER_CPU_KERNEL(logical_xor, XorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph::logical

@@ -1,0 +1,142 @@
+#include <cstring>
+
+#include "kernels/parallel.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct MaxoutAttrs {
+  int32_t groups = 1;
+  int32_t axis = 1;
+};
+
+void InferShape(InferContext& ctx) {
+  const auto& a = ctx.attrs<MaxoutAttrs>();
+  Dims out = ctx.dims(kX);
+  ENFORCE(out.rank() >= 1, InvalidArgument, "X must have an axis of channels, got shape ", out);
+  int axis = NormalizeAxis(a.axis, out.rank());
+  ENFORCE(a.groups >= 1 && (out[axis] < 0 || out[axis] % a.groups == 0), InvalidArgument,
+          "groups must divide the channels of X ", out, " on axis ", axis, ", got ", a.groups);
+  if (out[axis] >= 0) out[axis] /= a.groups;
+  ctx.SetOutput(kOut, out);
+}
+
+void DefineMaxout(OpDef& op) {
+  op.Comment(
+        "Out = the largest of each `groups` neighbouring channels; a NaN wins. The gradient of "
+        "ties goes to the first. Goodfellow et al., 2013.")
+      .Input(kX, "X", "[N, C, H, W], or C on the axis given")
+      .Output(kOut, "Out", "X with C / groups channels")
+      .Attr(&MaxoutAttrs::groups, "groups", "how many channels make one")
+      .Attr(&MaxoutAttrs::axis, "axis", "the axis of the channels")
+      .Shape(InferShape)
+      .Grad([](GradBuilder& g) {
+        g.Call("maxout_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+            .SameAttrs();
+      });
+}
+
+// Calls f(position in Out, position in X of its largest element).
+template <class T, class F>
+void ForLargest(const Tensor& x, const MaxoutAttrs& a, F f) {
+  if (x.numel() == 0) return;
+  int axis = NormalizeAxis(a.axis, x.rank());
+  int64_t inner = Numel(x.dims(), axis + 1, x.rank()), groups = a.groups;
+  const T* v = x.data<T>();
+  kernels::ParallelRows(x.numel() / groups / inner, inner * groups,
+                        [=](int64_t begin, int64_t end) {
+                          for (int64_t row = begin; row < end; ++row) {
+                            for (int64_t i = 0; i < inner; ++i) {
+                              int64_t best = row * groups * inner + i;
+                              for (int64_t k = 1; k < groups; ++k) {
+                                int64_t at = (row * groups + k) * inner + i;
+                                if (v[best] == v[best] && !(v[at] <= v[best])) best = at;
+                              }
+                              f(row * inner + i, best);
+                            }
+                          }
+                        });
+}
+
+template <class T>
+struct MaxoutKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    const T* from = x.data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    ForLargest<T>(x, ctx.attrs<MaxoutAttrs>(), [=](int64_t o, int64_t i) { to[o] = from[i]; });
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kOut = 1, kOutGrad = 2, kXGrad = 0;
+
+void DefineMaxoutGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD at the channel that was the largest, 0 elsewhere.")
+      .Input(kX, "X", "input of maxout")
+      .Input(kOut, "Out", "its result")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("maxout")
+      .SameShape(kX, kXGrad)
+      .Grad([](GradBuilder& g) {  // a choice of elements: linear in Out@GRAD, flat in X
+        g.Call("maxout_grad_grad", {g.Input(kX), g.Input(kOut), g.OutputGrad(kXGrad)},
+               {g.InputGrad(kOutGrad)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct MaxoutGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kXGrad);
+    T* to = out.mutable_data<T>();
+    if (out.numel() > 0) std::memset(to, 0, out.bytes());
+    const T* from = ctx.In(kOutGrad).data<T>();
+    ForLargest<T>(ctx.In(kX), ctx.attrs<MaxoutAttrs>(),
+                  [=](int64_t o, int64_t i) { to[i] = from[o]; });
+  }
+};
+}  // namespace grad
+
+namespace grad_grad {
+constexpr int kX = 0, kOut = 1, kXGradGrad = 2, kOutGradGrad = 0;
+
+void DefineMaxoutGradGrad(OpDef& op) {
+  op.Comment("Out@GRAD@GRAD = X@GRAD@GRAD at the channel that was the largest.")
+      .Input(kX, "X", "input of maxout")
+      .Input(kOut, "Out", "its result")
+      .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X")
+      .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
+      .AttrsOf("maxout")
+      .SameShape(kOut, kOutGradGrad)
+      .Grad([](GradBuilder& g) {
+        g.Call("maxout_grad", {g.Input(kX), g.Input(kOut), g.OutputGrad(kOutGradGrad)},
+               {g.InputGrad(kXGradGrad)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct MaxoutGradGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const T* from = ctx.In(kXGradGrad).data<T>();
+    T* to = ctx.Out(kOutGradGrad).mutable_data<T>();
+    ForLargest<T>(ctx.In(kX), ctx.attrs<MaxoutAttrs>(),
+                  [=](int64_t o, int64_t i) { to[o] = from[i]; });
+  }
+};
+}  // namespace grad_grad
+
+REGISTER_OPERATOR(maxout, DefineMaxout);
+REGISTER_CPU_KERNEL(maxout, MaxoutKernel, float, double);
+REGISTER_OPERATOR(maxout_grad, grad::DefineMaxoutGrad);
+REGISTER_CPU_KERNEL(maxout_grad, grad::MaxoutGradKernel, float, double);
+REGISTER_OPERATOR(maxout_grad_grad, grad_grad::DefineMaxoutGradGrad);
+REGISTER_CPU_KERNEL(maxout_grad_grad, grad_grad::MaxoutGradGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,55 @@
+#include "operators/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Mish : Plain {
+  static constexpr const char* kType = "mish";
+  static constexpr const char* kComment =
+      "Out = X * tanh(log(1 + exp(X))), elementwise; log(1 + exp(X)) is X where X > threshold. "
+      "Misra, 2019.";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD * (t + X * s * (1 - t^2)) with t = tanh(log(1 + exp(X))) and s = 1 / (1 + "
+      "exp(-X)).";
+  struct Attrs {
+    float threshold = 20.0f;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::threshold, "threshold", "from where on log(1 + exp(X)) is X");
+  }
+  template <class T>
+  struct F {
+    T threshold;
+    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    DYGRAPH_INLINE T Bent(T x) const {
+      T soft = (x > T(0) ? x : T(0)) + std::log1p(kernels::Exp(-kernels::Abs(x)));
+      return kernels::Tanh(x > threshold ? x : soft);
+    }
+    DYGRAPH_INLINE T operator()(T x) const { return x * Bent(x); }
+    DYGRAPH_INLINE T Slope(T x) const {
+      T t = Bent(x);
+      return t + x * kernels::Sigmoid(x) * (T(1) - t * t);
+    }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    // (1 - t^2) s (2 + X ((1 - s) - 2 t s))
+    RecipeRef s = g.Apply("sigmoid", {x}), t = g.Apply("tanh", {g.Apply("softplus", {x})});
+    RecipeRef curved = g.Temp();
+    g.Call("tanh_grad", {t, Times(g, product, s)}, {curved});
+    RecipeRef ts = g.Apply("elementwise_mul", {Line(g, t, -2.0f, -1.0f), s});
+    RecipeRef tilt = Line(g, Times(g, x, Line(g, ts, 1.0f, 1.0f)), 1.0f, 2.0f);
+    Finish(g, curved, tilt, 1.0f, result);
+  }
+};
+template <class T>
+using MishKernel = Kernel<Mish, T>;
+template <class T>
+using MishGradKernel = GradKernel<Mish, T>;
+
+REGISTER_OPERATOR(mish, Define<Mish>);
+REGISTER_CPU_KERNEL(mish, MishKernel, float, double);
+REGISTER_OPERATOR(mish_grad, DefineGrad<Mish>);
+REGISTER_CPU_KERNEL(mish_grad, MishGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

@@ -1,0 +1,163 @@
+#include <algorithm>
+
+#include "kernels/elementwise.h"
+#include "op/op_registry.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kAlpha = 1, kOut = 0;
+
+struct PreluAttrs {
+  std::string mode = "all";
+};
+
+// X as [outer, n, inner] with one slope for each of the n.
+struct Slopes {
+  int64_t outer, n, inner;
+};
+
+Slopes SlopesOf(const Dims& x, const std::string& mode) {
+  if (mode == "all") return {1, 1, Numel(x)};
+  if (mode == "channel") return {x[0], x[1], Numel(x, 2, x.rank())};
+  return {x[0], Numel(x, 1, x.rank()), 1};
+}
+
+void InferShape(InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &alpha = ctx.dims(kAlpha);
+  const std::string& mode = ctx.attrs<PreluAttrs>().mode;
+  int least = mode == "all" ? 0 : mode == "channel" ? 2 : 1;
+  ENFORCE(x.rank() >= least, InvalidArgument, "X must have at least ", least,
+          " axes where mode is '", mode, "', got shape ", x);
+  Dims counted(x.begin() + (mode == "all" ? x.rank() : 1),
+               mode == "channel" ? x.begin() + 2 : x.end());
+  if (!alpha.HasUnknown() && !counted.HasUnknown()) {
+    ENFORCE(Numel(alpha) == Numel(counted), InvalidArgument,
+            "Alpha must hold a slope for each element of ", counted, " where mode is '", mode,
+            "' and X ", x, ", got shape ", alpha);
+  }
+  ctx.SetOutput(kOut, x);
+}
+
+void DefinePrelu(OpDef& op) {
+  op.Comment(
+        "Out = X where X > 0, else Alpha * X. Alpha holds one slope for all, one for each channel "
+        "(axis 1) or one for each element of a sample. He et al., 2015.")
+      .Input(kX, "X", "[N, ...], [N, C, ...] for mode 'channel'")
+      .Input(kAlpha, "Alpha", "the slopes: 1, C or as many elements as a sample has")
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&PreluAttrs::mode, "mode", "what a slope is for", OneOf({"all", "channel", "element"}))
+      .Shape(InferShape)
+      .ShareLoD(kX)
+      .Grad([](GradBuilder& g) {
+        g.Call("prelu_grad", {g.Input(kX), g.Input(kAlpha), g.OutputGrad(kOut)},
+               {g.InputGrad(kX), g.InputGrad(kAlpha)})
+            .SameAttrs();
+      });
+}
+
+// Calls f(first, last, k) for runs of elements that share slope k.
+template <class F>
+void ForRuns(const Slopes& s, const F& f) {
+  if (s.inner == 0 || s.n == 0) return;
+  ParallelFor(s.outer * s.n * s.inner, kernels::Grain(), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end;) {
+      int64_t run = at / s.inner, last = std::min(end, (run + 1) * s.inner);
+      f(at, last, run % s.n);
+      at = last;
+    }
+  });
+}
+
+template <class T>
+struct PreluKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    const T *from = x.data<T>(), *alpha = ctx.In(kAlpha).data<T>();
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    ForRuns(SlopesOf(x.dims(), ctx.attrs<PreluAttrs>().mode),
+            [=](int64_t first, int64_t last, int64_t k) {
+              T a = alpha[k];
+              for (int64_t i = first; i < last; ++i) to[i] = from[i] > T(0) ? from[i] : a * from[i];
+            });
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kAlpha = 1, kOutGrad = 2, kXGrad = 0, kAlphaGrad = 1;
+
+// With W for X@GRAD and V for Alpha@GRAD: Out@GRAD gets the slope times W and, where X <= 0, V * X;
+// X gets V * Out@GRAD where X <= 0; Alpha gets the sums of Out@GRAD * W where X <= 0. "Where X <=
+// 0" is what prelu adds to relu.
+void PreluGradRecipe(GradBuilder& g) {
+  RecipeRef x = g.Input(kX), alpha = g.Input(kAlpha), dout = g.Input(kOutGrad);
+  RecipeRef w = g.OutputGrad(kXGrad), v = g.OutputGrad(kAlphaGrad);
+  RecipeRef sloped = g.Temp(), bent = g.Temp(), to_x = g.Temp(), sums = g.Temp();
+  g.Call("prelu_grad", {x, alpha, w}, {sloped, {}}).SameAttrs();
+  g.Call("prelu", {x, v}, {bent}).SameAttrs();
+  RecipeRef below = g.Apply("elementwise_sub", {bent, g.Apply("relu", {x})});
+  g.Call("sum", {RecipeSlot({sloped, below})}, {g.InputGrad(kOutGrad)});
+  g.Call("prelu_grad", {x, v, dout}, {to_x, {}}).SameAttrs();
+  g.Call("elementwise_sub", {to_x, g.Apply("relu_grad", {x, dout})}, {g.InputGrad(kX)});
+  g.Call("prelu_grad", {g.Apply("sign", {x}), alpha, g.Apply("elementwise_mul", {dout, w})},
+         {{}, sums})
+      .SameAttrs();
+  g.Call("scale", {sums}, {g.InputGrad(kAlpha)}).Attr("scale", -1.0f);
+}
+
+void DefinePreluGrad(OpDef& op) {
+  op.Comment(
+        "X@GRAD = Out@GRAD where X > 0, else Alpha * Out@GRAD; Alpha@GRAD = the sums of X * "
+        "Out@GRAD where X <= 0.")
+      .Input(kX, "X", "input of prelu")
+      .Input(kAlpha, "Alpha", "the slopes")
+      .Input(kOutGrad, "Out@GRAD", "shape of X")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .Output(kAlphaGrad, "Alpha@GRAD", "shape of Alpha")
+      .AttrsOf("prelu")
+      .Shape([](InferContext& ctx) {
+        ctx.SetOutput(kXGrad, ctx.dims(kX), ctx.dtype(kX));
+        ctx.SetOutput(kAlphaGrad, ctx.dims(kAlpha), ctx.dtype(kAlpha));
+      })
+      .Grad(PreluGradRecipe);
+}
+
+template <class T>
+struct PreluGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    const T *from = x.data<T>(), *alpha = ctx.In(kAlpha).data<T>();
+    const T* g = ctx.In(kOutGrad).data<T>();
+    const Slopes s = SlopesOf(x.dims(), ctx.attrs<PreluAttrs>().mode);
+    if (Tensor* out = ctx.OutOrNull(kXGrad)) {
+      T* to = out->mutable_data<T>();
+      ForRuns(s, [=](int64_t first, int64_t last, int64_t k) {
+        T a = alpha[k];
+        for (int64_t i = first; i < last; ++i) to[i] = from[i] > T(0) ? g[i] : a * g[i];
+      });
+    }
+    if (Tensor* out = ctx.OutOrNull(kAlphaGrad)) {
+      T* to = out->mutable_data<T>();
+      kernels::ParallelRows(s.n, s.outer * s.inner * 2, [=](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) {
+          double total = 0;
+          for (int64_t o = 0; o < s.outer; ++o) {
+            int64_t first = (o * s.n + k) * s.inner;
+            for (int64_t i = first; i < first + s.inner; ++i)
+              total += from[i] > T(0) ? 0.0 : static_cast<double>(from[i]) * g[i];
+          }
+          to[k] = static_cast<T>(total);
+        }
+      });
+    }
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(prelu, DefinePrelu);
+REGISTER_CPU_KERNEL(prelu, PreluKernel, float, double);
+REGISTER_OPERATOR(prelu_grad, grad::DefinePreluGrad);
+REGISTER_CPU_KERNEL(prelu_grad, grad::PreluGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

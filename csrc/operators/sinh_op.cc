@@ -1,0 +1,31 @@
+#include "operators/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Sinh : Plain {
+  static constexpr const char* kType = "sinh";
+  static constexpr const char* kComment = "Out = (exp(X) - exp(-X)) / 2, elementwise.";
+  static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * cosh(X).";
+  template <class T>
+  struct F {
+    explicit F(const Attrs&) {}
+    DYGRAPH_INLINE T operator()(T x) const { return std::sinh(x); }
+    DYGRAPH_INLINE T Slope(T x) const { return std::cosh(x); }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    Finish(g, product, g.Apply("sinh", {x}), 1.0f, result);
+  }
+};
+template <class T>
+using SinhKernel = Kernel<Sinh, T>;
+template <class T>
+using SinhGradKernel = GradKernel<Sinh, T>;
+
+REGISTER_OPERATOR(sinh, Define<Sinh>);
+REGISTER_CPU_KERNEL(sinh, SinhKernel, float, double);
+REGISTER_OPERATOR(sinh_grad, DefineGrad<Sinh>);
+REGISTER_CPU_KERNEL(sinh_grad, SinhGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

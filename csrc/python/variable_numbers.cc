@@ -1,0 +1,280 @@
+// Number slots of the Variable type: one operator each. There are none for `+=` and the like:
+// Python computes `x + y` and binds the name to the result, so that no value changes behind the
+// tape.
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/variable_slots.h"
+#include "python/wrapper.h"
+
+namespace dygraph::python {
+
+namespace {
+
+// Looked up while the module loads: a number slot is called from C, where no exception may pass.
+struct NumberOperators {
+  const OpInfo &add = GetOp("elementwise_add"), &subtract = GetOp("elementwise_sub"),
+               &multiply = GetOp("elementwise_mul"), &divide = GetOp("elementwise_div"),
+               &matmul = GetOp("matmul_v2"), &power = GetOp("elementwise_pow"),
+               &floor_divide = GetOp("elementwise_floordiv"), &remainder = GetOp("elementwise_mod"),
+               &bit_and = GetOp("bitwise_and"), &bit_or = GetOp("bitwise_or"),
+               &bit_xor = GetOp("bitwise_xor"), &bit_not = GetOp("bitwise_not"),
+               &power_of_number = GetOp("pow"), &scale = GetOp("scale"), &cast = GetOp("cast");
+  const OpInfo* compare[6] = {&GetOp("less_than"), &GetOp("less_equal"),   &GetOp("equal"),
+                              &GetOp("not_equal"), &GetOp("greater_than"), &GetOp("greater_equal")};
+};
+
+const NumberOperators& Operators() {
+  static const NumberOperators operators;
+  return operators;
+}
+
+Ref<Variable> CastTo(Variable& x, DType dtype) {
+  const OpInfo& op = Operators().cast;
+  Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+  attrs->Set("in_dtype", static_cast<int32_t>(ToWire(x.value().dtype())));
+  attrs->Set("out_dtype", static_cast<int32_t>(ToWire(dtype)));
+  return RunUnary(op, attrs, x);
+}
+
+// Both sides as variables of one type: numbers take the other side's, arrays become variables,
+// types are promoted.
+struct Operands {
+  Ref<Variable> x, y;
+  bool ok = false;
+  Operands(PyObject* a, PyObject* b) {
+    if (!Side(a, b, &x) || !Side(b, a, &y)) return;
+    ok = true;
+    DType s = x->value().dtype(), t = y->value().dtype();
+    if (s == t) return;
+    DType both = Promote(s, t);
+    if (s != both) x = CastTo(*x, both);
+    if (t != both) y = CastTo(*y, both);
+  }
+
+ private:
+  static bool Side(PyObject* o, PyObject* other, Ref<Variable>* out) {
+    if (IsVariable(o)) {
+      *out = Ref<Variable>(&VarOf(o));
+    } else if (IsPythonNumber(o) && IsVariable(other)) {
+      *out = Variable::Make(Value(ScalarTensor(o, VarOf(other).value().dtype())));
+    } else if (PyObject_HasAttrString(o, "__array_interface__")) {
+      *out = Variable::Make(Value(TensorFromPython(o)));
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
+PyObject* BinarySlow(const OpInfo& op, PyObject* a, PyObject* b) {
+  return Guarded([&]() -> PyObject* {
+    Operands both(a, b);
+    if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
+    return Wrap(RunBinary(op, op.default_attrs, *both.x, *both.y));
+  });
+}
+
+inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
+  if (__builtin_expect(IsVariable(a) && IsVariable(b), 1)) {
+    Variable &x = VarOf(a), &y = VarOf(b);
+    if (x.value().is_tensor() && y.value().is_tensor() &&
+        x.tensor().dtype() == y.tensor().dtype()) {
+      return Guarded([&] { return Wrap(RunBinary(op, op.default_attrs, x, y)); });
+    }
+  }
+  return BinarySlow(op, a, b);
+}
+
+// x * s and x + s with a Python number are one `scale`, unless its float attribute would round the
+// number.
+bool FitsScale(Variable& x, PyObject* number, float* value) {
+  if (!x.value().is_tensor() || !IsPythonNumber(number) || PyBool_Check(number)) return false;
+  DType t = x.tensor().dtype();
+  if (t != DType::kFloat32 && t != DType::kFloat64) return false;
+  double v = PyFloat_AsDouble(number);
+  if (v == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  *value = static_cast<float>(v);
+  return t == DType::kFloat32 || static_cast<double>(*value) == v;
+}
+
+PyObject* Scaled(Variable& x, float scale, float bias) {
+  const OpInfo& op = Operators().scale;
+  static const int kScale = op.attr_table.Require("scale"), kBias = op.attr_table.Require("bias");
+  return Guarded([&] {
+    Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+    if (scale != 1) attrs->Set(kScale, scale);
+    if (bias != 0) attrs->Set(kBias, bias);
+    return Wrap(RunUnary(op, attrs, x));
+  });
+}
+
+PyObject* NbAdd(PyObject* a, PyObject* b) {
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
+  return Binary(Operators().add, a, b);
+}
+
+PyObject* NbSubtract(PyObject* a, PyObject* b) {
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
+  return Binary(Operators().subtract, a, b);
+}
+
+PyObject* NbMultiply(PyObject* a, PyObject* b) {
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), s, 0);
+  if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), s, 0);
+  return Binary(Operators().multiply, a, b);
+}
+
+// Python's true division of integers gives floats.
+PyObject* NbTrueDivide(PyObject* a, PyObject* b) {
+  const OpInfo& op = Operators().divide;
+  return Guarded([&]() -> PyObject* {
+    Operands both(a, b);
+    if (!both.ok) Py_RETURN_NOTIMPLEMENTED;
+    if (!IsFloating(both.x->value().dtype())) {
+      both.x = CastTo(*both.x, DType::kFloat32);
+      both.y = CastTo(*both.y, DType::kFloat32);
+    }
+    return Wrap(RunBinary(op, op.default_attrs, *both.x, *both.y));
+  });
+}
+
+PyObject* NbMatmul(PyObject* a, PyObject* b) { return Binary(Operators().matmul, a, b); }
+
+PyObject* NbPower(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  const OpInfo& power = Operators().power_of_number;
+  float s;
+  if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) {
+    return Guarded([&] {
+      Ref<Attrs> attrs = Attrs::Make(power.attr_table);
+      attrs->Set("factor", s);
+      return Wrap(RunUnary(power, attrs, VarOf(a)));
+    });
+  }
+  return BinarySlow(Operators().power, a, b);
+}
+
+PyObject* NbFloorDivide(PyObject* a, PyObject* b) { return Binary(Operators().floor_divide, a, b); }
+PyObject* NbRemainder(PyObject* a, PyObject* b) { return Binary(Operators().remainder, a, b); }
+PyObject* NbDivmod(PyObject* a, PyObject* b) {
+  PyObject* quotient = NbFloorDivide(a, b);
+  if (!quotient || quotient == Py_NotImplemented) return quotient;
+  PyObject* rest = NbRemainder(a, b);
+  PyObject* both = rest ? PyTuple_Pack(2, quotient, rest) : nullptr;
+  Py_DECREF(quotient);
+  Py_XDECREF(rest);
+  return both;
+}
+
+// Of bits, and so of truth values: Python has no slots for `and`, `or`, `not`.
+PyObject* NbAnd(PyObject* a, PyObject* b) { return Binary(Operators().bit_and, a, b); }
+PyObject* NbOr(PyObject* a, PyObject* b) { return Binary(Operators().bit_or, a, b); }
+PyObject* NbXor(PyObject* a, PyObject* b) { return Binary(Operators().bit_xor, a, b); }
+PyObject* NbInvert(PyObject* a) {
+  const OpInfo& op = Operators().bit_not;
+  return Guarded([&] { return Wrap(RunUnary(op, op.default_attrs, VarOf(a))); });
+}
+
+PyObject* NbNegative(PyObject* a) { return Scaled(VarOf(a), -1, 0); }
+
+PyObject* NbPositive(PyObject* a) {
+  Py_INCREF(a);
+  return a;
+}
+
+PyObject* NbFloat(PyObject* a) {
+  return Guarded([&] {
+    TellRead(a, "float()");
+    const Tensor& t = VarOf(a).tensor();
+    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace())
+      return PyFloat_FromDouble(*t.data<float>());
+    PyObject* item = ItemFromTensor(t);
+    PyObject* result = item ? PyNumber_Float(item) : nullptr;
+    Py_XDECREF(item);
+    return result;
+  });
+}
+
+PyObject* NbInt(PyObject* a) {
+  return Guarded([&] {
+    TellRead(a, "int()");
+    PyObject* item = ItemFromTensor(VarOf(a).tensor());
+    PyObject* result = item ? PyNumber_Long(item) : nullptr;
+    Py_XDECREF(item);
+    return result;
+  });
+}
+
+PyObject* NbIndex(PyObject* a) {
+  return Guarded([&]() -> PyObject* {
+    TellRead(a, "index()");
+    const Tensor& t = VarOf(a).tensor();
+    ENFORCE(IsInteger(t.dtype()) && t.numel() == 1, Type,
+            "only an integer variable of one element serves as an index, got ", t.dtype(),
+            " of shape ", t.dims());
+    return ItemFromTensor(t);
+  });
+}
+
+int NbBool(PyObject* a) {
+  PyObject* result = Guarded([&] {
+    TellRead(a, "bool()");
+    const Tensor& t = VarOf(a).tensor();
+    ENFORCE(t.numel() == 1, InvalidArgument, "the truth of a variable of ", t.numel(),
+            " elements is ambiguous, got shape ", t.dims(), ". Reduce it first");
+    return ItemFromTensor(t);
+  });
+  if (!result) return -1;
+  int truth = PyObject_IsTrue(result);
+  Py_DECREF(result);
+  return truth;
+}
+
+PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
+  return BinarySlow(*Operators().compare[how], a, b);
+}
+
+PyNumberMethods number_methods;
+
+}  // namespace
+
+void TellRead(PyObject* self, const char* how) {
+  for (Listener* l : CurrentThread().listeners) l->OnRead(VarOf(self), how);
+}
+
+void AddNumberSlots(PyTypeObject* type) {
+  Operators();
+  number_methods.nb_add = NbAdd;
+  number_methods.nb_subtract = NbSubtract;
+  number_methods.nb_multiply = NbMultiply;
+  number_methods.nb_true_divide = NbTrueDivide;
+  number_methods.nb_floor_divide = NbFloorDivide;
+  number_methods.nb_remainder = NbRemainder;
+  number_methods.nb_divmod = NbDivmod;
+  number_methods.nb_matrix_multiply = NbMatmul;
+  number_methods.nb_power = NbPower;
+  number_methods.nb_and = NbAnd;
+  number_methods.nb_or = NbOr;
+  number_methods.nb_xor = NbXor;
+  number_methods.nb_invert = NbInvert;
+  number_methods.nb_negative = NbNegative;
+  number_methods.nb_positive = NbPositive;
+  number_methods.nb_float = NbFloat;
+  number_methods.nb_int = NbInt;
+  number_methods.nb_index = NbIndex;
+  number_methods.nb_bool = NbBool;
+  type->tp_as_number = &number_methods;
+  type->tp_richcompare = RichCompare;
+}
+
+}  // namespace dygraph::python
