@@ -1,6 +1,7 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
 from dygraph.nn.activation import *
+from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
 from dygraph.nn.containers import *
 from dygraph.nn.conv import *

@@ -234,6 +234,25 @@ class Layer:
             parameter.do_model_average = False
         return parameter
 
+    def create_variable(self, name=None, persistable=None, dtype=None, type=None):
+        """Make an empty Variable of the layer's type, to be filled by ``set_value``.
+
+        Parameters
+        ----------
+        name : str, optional
+            The end of its name; None: made from the layer's.
+        persistable : bool, optional
+        dtype : dtype, optional
+            None: the layer's.
+        type : None
+            For Fluid's sake.
+        """
+        end = unique_name.generate("_generated_var") if name is None else name
+        dtype = self._dtype if dtype is None else _core.dtype_of(dtype)
+        variable = _core.to_variable([], None, str(dtype), f"{self._full_name}.{end}")
+        variable.persistable = bool(persistable)
+        return variable
+
     # Walking --------------------------------------------------------------------------------------
 
     def full_name(self):
@@ -414,6 +433,13 @@ class Layer:
     def forward(self, *inputs, **kwargs):
         """What the layer computes. Every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} must define forward()")
+
+    def backward(self, *inputs):
+        """Not to be called: gradients come from ``loss.backward()``."""
+        raise PreconditionNotMetError(
+            f"{type(self).__name__}: a layer has no backward() of its own. Call backward() on the "
+            "loss"
+        )
 
     def __call__(self, *inputs, **kwargs):
         if modes.in_layer:
