@@ -133,7 +133,9 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
         parts = ops.reshape2(x, shape=[batch, rows, heads, columns // heads])
         return ops.transpose2(parts, axis=[0, 2, 1, 3])
 
-    scaled = ops.scale(split(queries), scale=(q[2] // heads) ** -0.5)
+    # An attribute would round the factor to float32.
+    factor = _core.to_variable((q[2] // heads) ** -0.5 if q[2] else 1.0, None, queries.dtype)
+    scaled = ops.elementwise_mul(split(queries), factor)
     weights = ops.softmax(ops.matmul_v2(scaled, split(keys), trans_y=True))
     if rate:
         weights = ops.dropout(weights, dropout_prob=rate)

@@ -267,9 +267,16 @@ class Layer:
         """The layers directly below."""
         return iter(self._sub_layers.values())
 
-    def named_sublayers(self, prefix="", include_sublayers=True, include_self=False):
-        """(dotted name, layer) of all layers below, each once, parents first."""
-        seen = set() if include_self else {id(self)}
+    def named_sublayers(
+        self, prefix="", include_sublayers=True, include_self=False, layers_set=None
+    ):
+        """(dotted name, layer) of all layers below, each once, parents first.
+
+        Those of `layers_set` are left out, with what is below them.
+        """
+        seen = {id(layer) for layer in layers_set or ()}
+        if not include_self:
+            seen.add(id(self))
         stack = [(prefix, self)] if include_self else self._below(prefix)
         while stack:
             name, layer = stack.pop()
