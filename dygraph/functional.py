@@ -2,8 +2,8 @@
 
 The functions are made from the registry, so this list is complete by itself; ``help(relu)`` shows
 formula, slots and attributes. Operators that only compute gradients are left to `dygraph.run_op`.
-Beside them stand a few functions that are made of operators, from `dygraph.images` and
-`dygraph.losses`.
+Beside them stand functions that are made of operators, from `dygraph.images`, `dygraph.losses`,
+`dygraph.fluid_functions` and the like.
 
 Examples
 --------
@@ -15,11 +15,11 @@ array([0., 2.])
 
 import re
 
-from dygraph import _core, creation, images, losses, manipulation, products
+from dygraph import _core, creation, fluid_functions, images, losses, manipulation, products
 from dygraph.errors import did_you_mean
 
 _gradient = re.compile(r"_grad2?($|_)")
-_COMPOSED = (images, creation, losses, manipulation, products)
+_COMPOSED = (images, creation, losses, manipulation, products, fluid_functions)
 __all__ = []
 
 

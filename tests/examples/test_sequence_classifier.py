@@ -14,7 +14,6 @@ def test_sequence_classifier_reaches_its_score():
     assert wrote_picture("sequence_classifier.png")
 
 
-@pytest.mark.slow
 def test_no_passage_trains_and_tests(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     import sequence_classifier as example
