@@ -23,8 +23,6 @@ from dygraph import (  # noqa: E402  # noqa: E402
     functional,
     initializer,
     memory,
-    metrics,
-    nets,
     nn,
     optimizer,
     regularizer,
@@ -63,18 +61,7 @@ from dygraph.base import (  # noqa: E402
 from dygraph.custom import Function, PyLayer  # noqa: E402
 from dygraph.exchange import from_dlpack  # noqa: E402
 from dygraph.flags import get_flags, set_flags  # noqa: E402
-from dygraph.nn import (  # noqa: E402
-    BatchNorm,
-    Conv2D,
-    Dropout,
-    Embedding,
-    Layer,
-    LayerList,
-    Linear,
-    ParameterList,
-    Pool2D,
-    Sequential,
-)
+from dygraph.lazily import names_of as _names_of  # noqa: E402
 from dygraph.param_attr import ParamAttr  # noqa: E402
 from dygraph.promotion import promote_types, result_type  # noqa: E402
 from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
@@ -107,8 +94,10 @@ _LAZY = {
     "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
     "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
     "ReduceLROnPlateau StepDecay",
+    "metrics": "",
     "model": "Model",
     "model_summary": "summary",
+    "nets": "",
     "npz": "",
     "profiler": "",
     "reader": "batch",
@@ -116,7 +105,7 @@ _LAZY = {
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "static": "",
 }
-_LAZY_NAMES = {name: module for module, names in _LAZY.items() for name in names.split()}
+_LAZY_NAMES = _names_of(_LAZY)
 
 
 def __getattr__(name):
