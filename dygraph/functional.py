@@ -15,11 +15,11 @@ array([0., 2.])
 
 import re
 
-from dygraph import _core, creation, images, losses, manipulation, products
+from dygraph import _core, comparison, creation, images, losses, manipulation, products
 from dygraph.errors import did_you_mean
 
 _gradient = re.compile(r"_grad2?($|_)")
-_COMPOSED = (images, creation, losses, manipulation, products)
+_COMPOSED = (images, comparison, creation, losses, manipulation, products)
 __all__ = []
 
 
