@@ -15,12 +15,12 @@ array([0., 2.])
 
 import re
 
-from dygraph import _core, creation, manipulation, products
+from dygraph import _core, comparison, creation, manipulation, products
 from dygraph.errors import did_you_mean
 from dygraph.lazily import load, names_of
 
 _gradient = re.compile(r"_grad2?($|_)")
-_COMPOSED = (creation, manipulation, products)
+_COMPOSED = (comparison, creation, manipulation, products)
 # Modules that load when one of their functions is first asked for.
 _LAZY = {
     "images": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "

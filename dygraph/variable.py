@@ -5,6 +5,7 @@ import numpy as np
 from dygraph import (
     _core,
     check,
+    comparison,
     creation,
     exchange,
     indexing,
@@ -472,7 +473,7 @@ _methods = {
         "``x = scale * x + bias`` in place.",
     ),
     "fill_": _in_place(
-        lambda x, value: ops.fill_any_like(x, value=check.number(value, "fill_: value")),
+        lambda x, value: creation.filled(x, value, "fill_: value"),
         "fill_",
         "Write `value` everywhere.",
     ),
@@ -505,10 +506,10 @@ _methods = {
 }
 # Functions whose first argument is the variable.
 _functions = {
+    comparison: "allclose unique",
     creation: "diag tril triu",
     manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
-    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unique unsqueeze "
-    "unstack",
+    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unsqueeze unstack",
     products: "cross median mm mv norm outer std trace var",
 }
 for _module, _names in _functions.items():
