@@ -12,6 +12,11 @@ from dygraph import nn
 RNG = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True)
+def _same_weights_whatever_ran_before():
+    dygraph.seed(0)
+
+
 def var(values, dtype="float32", grad=False):
     x = dygraph.to_variable(np.asarray(values, dtype))
     if grad:

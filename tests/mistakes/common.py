@@ -59,8 +59,8 @@ def kinds(error):
 
 
 def normalised(text, folder):
-    """Without what differs from run to run: folders, addresses, line numbers, process ids."""
+    """Without what differs from run to run: folders, addresses, line numbers, memory in use."""
     text = text.replace(folder, "FOLDER")
     text = re.sub(r"0x[0-9a-f]+", "0xADDRESS", text)
     text = re.sub(r"(?:[\w./-]*/)?(\w+\.py)(:|\", line )\d+", r"\1\2LINE", text)
-    return re.sub(r"\bpid \d+", "pid PID", text)
+    return re.sub(r"\(peak [^)]*\), .*", "(peak N), ...", text)

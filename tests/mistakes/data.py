@@ -16,6 +16,8 @@ class Squares(io.Dataset):
         return 8
 
     def __getitem__(self, i):
+        if i >= len(self):
+            raise IndexError(f"sample {i} of {len(self)} samples")
         if i == 5 and self.fault == "raises":
             raise RuntimeError(f"cannot read image {i}.png")
         return np.ones(4 if i == 5 and self.fault == "ragged" else 3, "float32"), i
@@ -26,7 +28,9 @@ def no_dataset():
 
 
 def a_generator_for_a_dataset():
-    io.DataLoader(x for x in range(3))
+    loader = io.DataLoader(x for x in range(3))
+    for _ in range(2):
+        list(loader)
 
 
 def dataset_without_length():
@@ -81,7 +85,7 @@ def none_samples():
         def __getitem__(self, i):
             return None
 
-    list(io.DataLoader(Data(), batch_size=2))
+    return f"None stays None, {list(io.DataLoader(Data(), batch_size=2))}"
 
 
 def text_samples_of_differing_kind():
@@ -104,7 +108,7 @@ def split_of_another_sum():
 
 
 def sampler_beyond_the_data():
-    list(io.DataLoader(Squares(), sampler=[0, 8]))
+    list(io.DataLoader(Squares(), sampler=[0, 8], batch_size=2))
 
 
 def keyword_of_another_library():
@@ -128,4 +132,4 @@ def feeder_with_too_few_fields():
 
 
 def unknown_data_set():
-    dygraph.dataset.mnits
+    return dygraph.dataset.mnits

@@ -18,7 +18,8 @@ def labels_as_float32():
 
 
 def labels_without_their_last_axis():
-    return F.softmax_with_cross_entropy(floats(3, 4), ids(0, 1, 2)).shape
+    loss = F.softmax_with_cross_entropy(floats(3, 4), ids(0, 1, 2))
+    return f"[3] is taken as [3, 1], the loss has shape {loss.shape}"
 
 
 def one_hot_where_ids_are_expected():
@@ -119,17 +120,13 @@ def nce_label_out_of_range():
 
 
 def ctc_label_is_the_blank_or_more():
-    F.warpctc(
-        floats(5, 1, 4), ids([1, 4]), logits_length=ids(5), label_length=ids(2), blank=0
-    )
+    F.warpctc(floats(5, 1, 4), ids([1, 4]), logits_length=ids(5), label_length=ids(2), blank=0)
 
 
-def metric_of_floats_for_labels():
+def metric_of_classes_for_binary_labels():
     metric = dygraph.metrics.Precision()
-    metric.update(np.array([0.3, 1.7]), np.array([0, 1]))
+    metric.update(np.array([0.3, 0.7]), np.array([0, 2]))
 
 
 def linear_chain_crf_label_out_of_range():
-    F.linear_chain_crf(
-        floats(1, 2, 3), floats(5, 3), ids([[0], [3]]), length=ids([2])
-    )
+    F.linear_chain_crf(floats(1, 2, 3), floats(5, 3), ids([[0], [3]]), length=ids([2]))

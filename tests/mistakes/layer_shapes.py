@@ -10,9 +10,7 @@ class Net(nn.Layer):
 
     def __init__(self, features=8 * 12 * 12):
         super().__init__()
-        self.features = nn.Sequential(
-            nn.Conv2D(1, 8, 5, act="relu"), nn.Pool2D(2, pool_stride=2)
-        )
+        self.features = nn.Sequential(nn.Conv2D(1, 8, 5, act="relu"), nn.Pool2D(2, pool_stride=2))
         self.head = nn.Sequential(nn.Flatten(), nn.Linear(features, 10))
 
     def forward(self, x):
@@ -124,7 +122,8 @@ def attention_mask_of_another_shape():
 
 
 def attention_mask_of_integers():
-    nn.MultiHeadAttention(8, 2)(floats(2, 5, 8), attn_mask=dygraph.ones([5, 5], "int64"))
+    out = nn.MultiHeadAttention(8, 2)(floats(2, 5, 8), attn_mask=dygraph.ones([5, 5], "int64"))
+    return f"where an integer is not 0 a key is seen, output {out.shape}"
 
 
 def attention_query_of_another_size():

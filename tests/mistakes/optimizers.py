@@ -20,7 +20,7 @@ def forgotten_parameter_list():
 
 
 def the_layer_itself():
-    return Adam(0.001, parameter_list=nn.Linear(2, 2))
+    return f"a layer is taken for its parameters, {Adam(0.001, parameter_list=nn.Linear(2, 2))}"
 
 
 def a_generator_used_twice():
@@ -103,7 +103,8 @@ def step_without_backward():
     sgd = SGD(0.1, parameter_list=net.parameters())
     before = net.weight.numpy()
     sgd.step()
-    return f"parameters without gradient are passed over, changed: {(before != net.weight.numpy()).any()}"
+    changed = (before != net.weight.numpy()).any()
+    return f"parameters without gradient are passed over, changed: {changed}"
 
 
 def minimize_of_a_loss_that_is_independent():

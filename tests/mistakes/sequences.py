@@ -59,9 +59,7 @@ def sequence_pad_that_is_too_short():
 
 
 def sequence_conv_with_a_wrong_filter():
-    F.sequence_conv(
-        ragged(5, [0, 2, 5]), filter=floats(4, 8), contextLength=3, contextStart=-1
-    )
+    F.sequence_conv(ragged(5, [0, 2, 5]), filter=floats(4, 8), contextLength=3, contextStart=-1)
 
 
 def sequence_slice_beyond_the_end():

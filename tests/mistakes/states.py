@@ -138,4 +138,4 @@ def file_object_for_a_path():
 
 
 def missing_model_folder(folder):
-    dygraph.jit.TracedLayer.load(os.path.join(folder, "model"))
+    dygraph.static.load_inference_model(os.path.join(folder, "model"))
