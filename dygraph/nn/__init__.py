@@ -3,6 +3,7 @@
 from dygraph.errors import did_you_mean
 from dygraph.lazily import load, names_of
 from dygraph.nn.activation import *
+from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
 from dygraph.nn.containers import *
 from dygraph.nn.conv import *

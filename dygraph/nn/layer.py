@@ -257,6 +257,25 @@ class Layer:
             parameter.do_model_average = False
         return parameter
 
+    def create_variable(self, name=None, persistable=None, dtype=None, type=None):
+        """Make an empty Variable of the layer's type, to be filled by ``set_value``.
+
+        Parameters
+        ----------
+        name : str, optional
+            The end of its name; None: made from the layer's.
+        persistable : bool, optional
+        dtype : dtype, optional
+            None: the layer's.
+        type : None
+            For Fluid's sake.
+        """
+        end = unique_name.generate("_generated_var") if name is None else name
+        dtype = self._dtype if dtype is None else _core.dtype_of(dtype)
+        variable = _core.to_variable([], None, str(dtype), f"{self._full_name}.{end}")
+        variable.persistable = bool(persistable)
+        return variable
+
     # Walking --------------------------------------------------------------------------------------
 
     def full_name(self):
@@ -271,9 +290,16 @@ class Layer:
         """The layers directly below."""
         return iter(self._sub_layers.values())
 
-    def named_sublayers(self, prefix="", include_sublayers=True, include_self=False):
-        """(dotted name, layer) of all layers below, each once, parents first."""
-        seen = set() if include_self else {id(self)}
+    def named_sublayers(
+        self, prefix="", include_sublayers=True, include_self=False, layers_set=None
+    ):
+        """(dotted name, layer) of all layers below, each once, parents first.
+
+        Those of `layers_set` are left out, with what is below them.
+        """
+        seen = {id(layer) for layer in layers_set or ()}
+        if not include_self:
+            seen.add(id(self))
         stack = [(prefix, self)] if include_self else self._below(prefix)
         while stack:
             name, layer = stack.pop()
@@ -444,6 +470,13 @@ class Layer:
         """What the layer computes. Every subclass defines it."""
         near = did_you_mean("forward", [n for n in vars(type(self)) if n != "forward"])
         raise UnimplementedError(f"{type(self).__name__}: a layer must define forward().{near}")
+
+    def backward(self, *inputs):
+        """Not to be called: gradients come from ``loss.backward()``."""
+        raise PreconditionNotMetError(
+            f"{type(self).__name__}: a layer has no backward() of its own. Call backward() on the "
+            "loss"
+        )
 
     def __call__(self, *inputs, **kwargs):
         if modes.in_layer:
