@@ -39,3 +39,7 @@ _add_operators()
 def __getattr__(name):
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
     raise AttributeError(f"dygraph.functional has no operator '{name}'.{hint}")
+
+
+def __dir__():
+    return list(__all__)
