@@ -402,6 +402,11 @@ class Optimizer:
         rate = self._learning_rate
         return f"{type(self).__name__}(learning_rate={rate}, {len(self._parameters)} parameters)"
 
+    def _repr_html_(self):
+        from dygraph import views
+
+        return views.optimizer(self)
+
 
 def _as_number(value):
     return value.item() if isinstance(value, Variable) else value
