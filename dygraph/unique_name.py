@@ -10,7 +10,7 @@ from _thread import allocate_lock
 __all__ = ["generate", "guard"]
 
 _lock = allocate_lock()
-_counters = {}
+_counters: dict[str, int] = {}
 
 
 def generate(kind):

@@ -5,7 +5,7 @@ from dygraph.nn.common import *
 from dygraph.nn.containers import *
 from dygraph.nn.conv import *
 from dygraph.nn.dropout import *
-from dygraph.nn.layer import Layer
+from dygraph.nn.layer import Layer as Layer
 from dygraph.nn.loss import *
 from dygraph.nn.norm import *
 from dygraph.nn.pooling import *

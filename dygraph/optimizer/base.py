@@ -72,8 +72,8 @@ class Optimizer:
     """
 
     operator = ""
-    attributes = {}
-    decay_attribute = None
+    attributes: dict = {}
+    decay_attribute: str | None = None
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
