@@ -10,6 +10,7 @@ array([4.])
 """
 
 import os as _os
+import sys as _sys
 
 # libgomp reads it when it loads. Measured by benchmarks/spin.py: enough spinning to bridge the gap
 # between two kernels, little enough to leave a busy neighbour its core.
@@ -115,6 +116,7 @@ _LAZY = {
     "model": "Model",
     "model_summary": "summary",
     "nets": "",
+    "notebook": "release",
     "npz": "",
     "parallel": "DataParallel ParallelEnv prepare_context",
     "profiler": "",
@@ -141,8 +143,30 @@ def __getattr__(name):
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 
+def load_ipython_extension(shell):
+    """``%load_ext dygraph``: a failing cell lets go of its variables at once; see `notebook`."""
+    __getattr__("notebook").install(shell, at_once=True)
+
+
+def unload_ipython_extension(shell):
+    """``%unload_ext dygraph``: tracebacks keep their frames again."""
+    __getattr__("notebook").uninstall(shell)
+
+
+# Modules whose names stand here themselves, and what only IPython calls: noise for completion.
+_INNER = set(
+    "base check creation custom exchange flags images index_arrays indexing losses manipulation "
+    "numpy_functions numpy_protocol param_attr printing products promotion recording registry "
+    "sparse variable watch load_ipython_extension unload_ipython_extension".split()
+)
+__all__ = sorted(
+    [*(n for n in globals() if not n.startswith("_") and n not in _INNER), *_LAZY_NAMES]
+)
+
+
 def __dir__():
-    return sorted({*globals(), *nn.__all__, *functional.__all__, *_LAZY, *_LAZY_NAMES})
+    return sorted({*__all__, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
 
 
-__all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])
+if "IPython" in _sys.modules:
+    __getattr__("notebook").install()

@@ -59,3 +59,7 @@ def __getattr__(name):
         return globals()[name]
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
     raise AttributeError(f"dygraph.functional has no operator '{name}'.{hint}")
+
+
+def __dir__():
+    return list(__all__)

@@ -1,6 +1,6 @@
 """Methods of Variable that write their result over the variable: ``x.add_(y)``, ``x.exp_()``."""
 
-from dygraph import _core, creation
+from dygraph import _core, check, creation
 from dygraph.errors import InvalidArgumentError
 
 ops = _core.ops

@@ -7,9 +7,17 @@ from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
 from dygraph.nn.containers import *
 from dygraph.nn.conv import *
-from dygraph.nn.layer import Layer
+from dygraph.nn.layer import Layer as Layer
 from dygraph.nn.norm import *
 from dygraph.nn.pooling import *
+
+TYPE_CHECKING = False  # True for mypy, which knows the name; the import of typing is saved
+if TYPE_CHECKING:
+    from dygraph.nn.dropout import *
+    from dygraph.nn.loss import *
+    from dygraph.nn.rnn import *
+    from dygraph.nn.transformer import *
+    from dygraph.nn.vision import *
 
 # What loads when it is first asked for, so that `import dygraph` stays quick.
 _LAZY = {

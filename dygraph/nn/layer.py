@@ -542,6 +542,17 @@ class Layer:
             lines.append(f"  ({name}): " + repr(layer).replace("\n", "\n  "))
         return "\n".join([*lines, ")"])
 
+    def _repr_html_(self):
+        from dygraph import views
+
+        return views.layer(self)
+
+    def __dir__(self):
+        """Names without the tables a layer keeps of itself."""
+        inner = {"_parameters", "_buffers", "_sub_layers", "_unsaved", "_pre_hooks", "_post_hooks"}
+        inner |= {"_full_name", "_dtype", "_made"}
+        return [name for name in super().__dir__() if name not in inner]
+
     def __getstate__(self):
         state = dict(self.__dict__)
         state["_pre_hooks"] = state["_post_hooks"] = ()

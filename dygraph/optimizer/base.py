@@ -72,8 +72,8 @@ class Optimizer:
     """
 
     operator = ""
-    attributes = {}
-    decay_attribute = None
+    attributes: dict = {}
+    decay_attribute: str | None = None
 
     def __new__(cls, *args, **kwargs):
         if kwargs or args:
@@ -408,6 +408,11 @@ class Optimizer:
     def __repr__(self):
         rate = self._learning_rate
         return f"{type(self).__name__}(learning_rate={rate}, {len(self._parameters)} parameters)"
+
+    def _repr_html_(self):
+        from dygraph import views
+
+        return views.optimizer(self)
 
 
 def _as_number(value):
