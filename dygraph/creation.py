@@ -4,6 +4,8 @@
 float32 where nothing else is said, as in Paddle.
 """
 
+import math
+
 import numpy as np
 
 from dygraph import _core, check
@@ -119,9 +121,20 @@ def full_like(x, fill_value, dtype=None):
     >>> dygraph.full_like(dygraph.to_variable([1, 2]), 3).numpy().tolist()
     [3, 3]
     """
-    value = check.number(int(fill_value) if isinstance(fill_value, bool) else fill_value,
-                         "full_like: fill_value")  # fmt: skip
-    return ops.fill_any_like(x, value=value, **({} if dtype is None else {"dtype": dtype}))
+    return filled(x, fill_value, "full_like: fill_value", {} if dtype is None else {"dtype": dtype})
+
+
+def filled(x, value, what, attrs=()):
+    """fill_any_like with a value that its float32 attribute may not hold."""
+    if isinstance(value, Variable):
+        value = value.item()
+    text, number, attrs = _text(value, what), float(value), dict(attrs)
+    fits = not abs(number) > float(np.finfo("float32").max) or math.isinf(number)
+    if fits:
+        attrs["value"] = number
+    if not fits or (number == number and float(np.float32(number)) != value):
+        attrs["str_value"] = text
+    return ops.fill_any_like(x, **attrs)
 
 
 def zeros_like(x, dtype=None):

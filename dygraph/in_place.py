@@ -1,6 +1,6 @@
 """Methods of Variable that write their result over the variable: ``x.add_(y)``, ``x.exp_()``."""
 
-from dygraph import _core, check
+from dygraph import _core, check, creation
 from dygraph.errors import InvalidArgumentError
 
 ops = _core.ops
@@ -22,6 +22,7 @@ def _in_place(compute, name, doc):
         _core.become(self, result)
         return self
 
+    method.__wrapped__ = compute  # its arguments are those that help and completion show
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = doc + (
@@ -94,7 +95,7 @@ METHODS = {
     "neg_": _in_place(lambda x: -x, "neg_", "Change the sign in place."),
     "copy_": _in_place(_copied, "copy_", "Write the values of `y`, broadcast and cast."),
     "fill_": _in_place(
-        lambda x, value: ops.fill_any_like(x, value=check.number(value, "fill_: value")),
+        lambda x, value: creation.filled(x, value, "fill_: value"),
         "fill_",
         "Write `value` everywhere.",
     ),

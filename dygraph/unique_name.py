@@ -17,7 +17,7 @@ class UniqueNameGenerator:
 
     def __init__(self, prefix=""):
         self.prefix = prefix
-        self._counters = {}
+        self._counters: dict[str, int] = {}
         self._lock = allocate_lock()
 
     def __call__(self, key):

@@ -5,6 +5,7 @@ import numpy as np
 from dygraph import (
     _core,
     check,
+    comparison,
     creation,
     exchange,
     in_place,
@@ -521,10 +522,10 @@ _methods = {
 }
 # Functions whose first argument is the variable.
 _functions = {
+    comparison: "allclose unique",
     creation: "diag tril triu",
     manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
-    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unique unsqueeze "
-    "unstack",
+    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unsqueeze unstack",
     products: "cross median mm mv norm outer std trace var",
 }
 # Operators whose first argument is the variable.

@@ -256,7 +256,8 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   for (size_t i = 0; i < inputs.size(); ++i) {
     Edge edge = inputs[i]->GradEdge();
     ENFORCE(edge, InvalidArgument, "inputs[", i,
-            "] must take part in gradients, got one with stop_gradient = True");
+            "] must take part in gradients, got one with stop_gradient = True. Set it to False "
+            "before the outputs are computed");
     captures.push_back({edge.node, edge.index, nullptr});
   }
   // A node is worth playing when an input lies beyond it.
