@@ -80,7 +80,7 @@ def _unary(name):
     )
 
 
-METHODS = {
+METHODS: dict = {
     "add_": _in_place(lambda x, y: x + _other(x, y), "add_", "Add `y` in place."),
     "subtract_": _in_place(lambda x, y: x - _other(x, y), "subtract_", "Subtract `y` in place."),
     "multiply_": _in_place(lambda x, y: x * _other(x, y), "multiply_", "Multiply by `y` in place."),

@@ -3,8 +3,8 @@
 The data are the docstrings of NumPy, SciPy, scikit-learn and Matplotlib, cut into passages of 32
 words, the libraries' names left out. A docstring's passages are all for training or all for
 testing, as many of each library. Two encoder layers with learned positions are trained on them, the
-mean over a passage is classified (Vaswani et al., 2017). Takes about half a minute on two cores and
-writes examples/out/sequence_classifier.png.
+mean over a passage is classified (Vaswani et al., 2017). Takes about twenty seconds on two cores
+and writes examples/out/sequence_classifier.png.
 
     python examples/sequence_classifier.py
 """
