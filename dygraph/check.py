@@ -1,7 +1,13 @@
 """Checks of arguments: one wording of what is wrong with a number, a shape or a Variable."""
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    did_you_mean_or_all,
+    kind_of,
+)
 
 Variable = _core.Variable
 
@@ -75,3 +81,33 @@ def choice(value, allowed, what):
         names = ", ".join(repr(a) for a in allowed)
         raise InvalidArgumentError(f"{what} must be one of {names}, got {value!r}")
     return value
+
+
+_VARKEYWORDS, _VARARGS = 8, 4  # of a code object's co_flags
+
+
+def arguments(kind, args, kwargs):
+    """Raise what Python would for `kind(*args, **kwargs)`, saying which arguments there are.
+
+    Called in ``__new__``, before ``__init__`` gets them. ArgumentTypeError.
+    """
+    code = getattr(kind.__init__, "__code__", None)
+    if code is None:
+        return
+    named = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames[1:named]
+    if kwargs and not code.co_flags & _VARKEYWORDS:
+        for name in kwargs:
+            if name not in names:
+                raise ArgumentTypeError(
+                    f"{kind.__name__}: there must be an argument of the given name, got '{name}'."
+                    f"{did_you_mean_or_all(name, names)}"
+                )
+    if len(args) >= code.co_argcount and not code.co_flags & _VARARGS:
+        fix = ""
+        if isinstance(args[0], Variable):
+            fix = f". Make the layer first, then call it: {kind.__name__}(...)(input)"
+        raise ArgumentTypeError(
+            f"{kind.__name__}: there may be {code.co_argcount - 1} arguments without a name, got "
+            f"{len(args)}{fix}"
+        )

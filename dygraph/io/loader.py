@@ -6,6 +6,7 @@ from dygraph import _core, check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
+    PreconditionNotMetError,
     kind_of,
 )
 from dygraph.io.pools import Processes, Serial, Threads
@@ -80,6 +81,10 @@ class DataLoader:
     [[0, 1], [2, 3], [4]]
     """
 
+    def __new__(cls, *args, **kwargs):
+        check.arguments(cls, args, kwargs)
+        return super().__new__(cls)
+
     def __init__(
         self,
         dataset,
@@ -98,6 +103,11 @@ class DataLoader:
         worker_init_fn=None,
         start_method="fork",
     ):
+        if isinstance(dataset, type):
+            raise ArgumentTypeError(
+                f"DataLoader: dataset must be a data set, got {kind_of(dataset)}. Make one of it: "
+                f"{dataset.__name__}(...)"
+            )
         self.dataset = dataset
         self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0)
         self.worker = check.choice(worker, ("thread", "process"), "DataLoader: worker")
@@ -208,6 +218,12 @@ class DataLoader:
         else:
             epoch, done = self._epoch + (1 if self._done else 0), 0
         self._resume = None
+        if self.is_stream and epoch and hasattr(self.dataset, "__next__"):
+            raise PreconditionNotMetError(
+                f"DataLoader: a stream for epoch {epoch} must begin anew, got "
+                f"{kind_of(self.dataset)}, which can be read once. Make it an IterableDataset "
+                "whose __iter__ starts over"
+            )
         self._epoch, self._done = epoch, done
         return self._loop(epoch, done)
 

@@ -19,7 +19,7 @@ ops = _core.ops
 class _Loss(Layer):
     """A loss with a reduction: 'mean', 'sum' or 'none'."""
 
-    reductions = losses.REDUCTIONS
+    reductions: tuple[str, ...] = losses.REDUCTIONS
 
     def __init__(self, reduction):
         super().__init__()

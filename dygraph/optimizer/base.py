@@ -72,8 +72,13 @@ class Optimizer:
     """
 
     operator = ""
-    attributes = {}
-    decay_attribute = None
+    attributes: dict = {}
+    decay_attribute: str | None = None
+
+    def __new__(cls, *args, **kwargs):
+        if kwargs or args:
+            check.arguments(cls, args, kwargs)
+        return super().__new__(cls)
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
@@ -83,11 +88,13 @@ class Optimizer:
             learning_rate = check.number(learning_rate, f"{kind}: learning_rate", 0)
         if regularization is not None and not callable(regularization):
             raise ArgumentTypeError(
-                f"{kind}: regularization must be L1Decay or L2Decay, got {kind_of(regularization)}"
+                f"{kind}: regularization must be L1Decay or L2Decay, got "
+                f"{kind_of(regularization)}. Write dygraph.regularizer.L2Decay(1e-4)"
             )
         if grad_clip is not None and not hasattr(grad_clip, "clip"):
             raise ArgumentTypeError(
-                f"{kind}: grad_clip must be one of dygraph.clip, got {kind_of(grad_clip)}"
+                f"{kind}: grad_clip must be one of dygraph.clip, got {kind_of(grad_clip)}. Write "
+                "dygraph.clip.GradientClipByGlobalNorm(1.0)"
             )
         self._learning_rate, self._last, self._was_set = learning_rate, None, False
         self._parameters, self._names, self._groups, _ = parameters_of(parameter_list, kind)
@@ -385,7 +392,7 @@ class Optimizer:
             if id(p) in self._states or any(n in given for n in names):
                 fresh[id(p)] = (state, names)
         wanted = {n: v for _, names in fresh.values() for n, v in names.items()}
-        loading.load(type(self).__name__, wanted, given, True)
+        loading.load(type(self).__name__, wanted, given, True, "")
         self._states.update({key: state for key, (state, _) in fresh.items()})
         if "LR_Scheduler" in stat_dict and hasattr(self._learning_rate, "set_state_dict"):
             self._learning_rate.set_state_dict(stat_dict["LR_Scheduler"])
@@ -401,6 +408,11 @@ class Optimizer:
     def __repr__(self):
         rate = self._learning_rate
         return f"{type(self).__name__}(learning_rate={rate}, {len(self._parameters)} parameters)"
+
+    def _repr_html_(self):
+        from dygraph import views
+
+        return views.optimizer(self)
 
 
 def _as_number(value):

@@ -364,19 +364,22 @@ def files_are_short(files):
 
 
 def kernel_aliases_have_names_of_their_own(files):
-    """An alias template handed to REGISTER_*_KERNEL: GCC takes two of one name for the same, also
-    in namespaces without a name of different files, and runs the kernel of either for both."""
-    pattern = r"template\s*<[^;{}]*>\s*using\s+(\w+)\s*="
+    """A template handed to REGISTER_*_KERNEL: GCC takes two of one name for the same, also in
+    namespaces without a name of different files, and runs the kernel of either for both."""
+    pattern = r"template\s*<[^;{}]*>\s*(?:using\s+(\w+)\s*=|struct\s+(\w+)\s*\{)"
     first, problems = {}, []
     for path, _, text in cpp(files, "operators"):
         if path.endswith(".h"):
             continue
         code = without_literals(text)
         for found in re.finditer(pattern, code):
-            owner = first.setdefault(found[1], path)
+            name = found[1] or found[2]
+            if found[2] and not re.search(rf"\bREGISTER_\w*KERNEL\([^;]*\b{name}\b", code):
+                continue
+            owner = first.setdefault(name, path)
             if owner != path:
                 problems.append(
-                    f"{path}:{line_of(code, found.start())}: {found[1]} is a name of {owner} too"
+                    f"{path}:{line_of(code, found.start())}: {name} is a name of {owner} too"
                 )
     return problems
 

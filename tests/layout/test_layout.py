@@ -162,6 +162,7 @@ def test_rule_on_example(rule, path, text, named):
 
 
 ALIAS = "template <class T>\nusing AKernel = Kernel<A, T>;\n"
+STRUCT = "template <class T>\nstruct AKernel {};\n"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +172,8 @@ ALIAS = "template <class T>\nusing AKernel = Kernel<A, T>;\n"
         (("csrc/operators/b_op_onednn.cc", "namespace {\n\n" + ALIAS + "}\n"), "AKernel"),
         (("csrc/operators/b_op.cc", ALIAS.replace("AKernel", "BKernel")), None),
         (("csrc/operators/b_op.cc", "using AKernel = int;\n"), None),
+        (("csrc/operators/b_op.cc", STRUCT + "REGISTER_CPU_KERNEL(b, AKernel, float);\n"), "b_op"),
+        (("csrc/operators/b_op.cc", STRUCT), None),
         (("csrc/kernels/b.cc", ALIAS), None),
     ],
 )
