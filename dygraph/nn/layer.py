@@ -6,7 +6,6 @@ from dygraph import _core, check, unique_name
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
-    DygraphError,
     InvalidArgumentError,
     PreconditionNotMetError,
     UnimplementedError,
@@ -15,10 +14,10 @@ from dygraph.errors import (
 )
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
+from dygraph.nn.paths import add_layer, tell_path
 from dygraph.param_attr import ParamAttr
 from dygraph.recording import modes, switch
 from dygraph.variable import Parameter, Variable
-from dygraph.watch import path_of
 
 __all__ = ["Layer"]
 
@@ -486,7 +485,7 @@ class Layer:
                 return self.forward(*inputs, **kwargs)
             except Exception as error:
                 _require_init(self)
-                _add_layer(error, self)
+                add_layer(error, self)
                 raise
         return self._call_outermost(inputs, kwargs)
 
@@ -507,8 +506,8 @@ class Layer:
             return self.forward(*inputs, **kwargs)
         except Exception as error:
             _require_init(self)
-            _add_layer(error, self)
-            _tell_path(error)
+            add_layer(error, self)
+            tell_path(error)
             raise
         finally:
             modes.in_layer = False
@@ -595,33 +594,3 @@ class _no_recording:  # noqa: N801
 
     def __exit__(self, *_):
         switch(self._on, self._reason)
-
-
-# Paths of layers in errors ------------------------------------------------------------------------
-
-
-def _add_layer(error, layer):
-    """Note on the way up which layers the error came through, innermost first."""
-    layers = getattr(error, "_dygraph_layers", None)
-    try:
-        if layers is None:
-            error._dygraph_layers = [layer]
-        elif isinstance(layers, list):
-            layers.append(layer)
-    except AttributeError:  # an exception class with slots
-        pass
-
-
-def _tell_path(error):
-    """Append ``in LeNet.features.conv1 (Conv2D)`` to the message, once."""
-    layers = getattr(error, "_dygraph_layers", None)
-    if not isinstance(layers, list):
-        return
-    error._dygraph_layers = ()
-    path, kind = path_of(layers), type(layers[0]).__name__
-    place = f"in {path} ({kind})" if path != kind else f"in {path}"
-    told = len(error.args) == 1 and isinstance(error.args[0], str)
-    if told and (not isinstance(error, KeyError) or isinstance(error, DygraphError)):
-        error.args = (f"{error.args[0]}\n{place}",)
-    elif hasattr(error, "add_note"):
-        error.add_note(place)
