@@ -16,7 +16,7 @@ from dygraph.io.worker import END, Failure, Job, raise_failure
 __all__ = ["DataLoader"]
 
 
-class DataLoader:
+class DataLoader(check.NamedArguments):
     """Batches of a data set as Variables. Iterate over it once per epoch.
 
     Order and content of the batches depend on the seed and the epoch, never on the number of
@@ -80,10 +80,6 @@ class DataLoader:
     >>> [batch.tolist() for batch in loader]
     [[0, 1], [2, 3], [4]]
     """
-
-    def __new__(cls, *args, **kwargs):
-        check.arguments(cls, args, kwargs)
-        return super().__new__(cls)
 
     def __init__(
         self,
