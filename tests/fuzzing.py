@@ -1,7 +1,8 @@
 """Random bad calls in child processes: what the fuzz tests share.
 
-A fuzz test is a script as well: ``SCRIPT --child PROGRESS COUNT NAME ...`` plays the first COUNT
-calls of each name, ``SCRIPT NAME NUMBER`` plays one. What a call does follows from name and number alone.
+A fuzz test is a script as well. ``SCRIPT --child PROGRESS COUNT NAME ...`` plays the first COUNT
+calls of each name, ``SCRIPT NAME NUMBER`` plays one. What a call does follows from name and number
+alone.
 """
 
 import os

@@ -80,10 +80,7 @@ def make_call(name, number):
             continue
         if parameter.default is parameter.empty or r.random() < 0.3:
             arguments[parameter.name] = some_argument(r, parameter)
-    shape, dtype = (
-        tuple(r.choice(SIZES) for _ in range(r.choice([1, 2, 2, 3, 3, 4, 4, 5]))),
-        "float32",
-    )
+    shape = tuple(r.choice(SIZES) for _ in range(r.choice([1, 2, 2, 3, 3, 4, 4, 5])))
     forward = list(inspect.signature(kind.forward).parameters.values())[1:]
     count = sum(q.default is q.empty for q in forward)
     count += r.choice([0, 0, 0, 1, 2, -1])
