@@ -105,7 +105,7 @@ class DataLoader(check.NamedArguments):
                 f"{dataset.__name__}(...)"
             )
         self.dataset = dataset
-        self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0)
+        self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0, 1024)
         self.worker = check.choice(worker, ("thread", "process"), "DataLoader: worker")
         self.prefetch = check.integer(prefetch, "DataLoader: prefetch", 1)
         self.timeout = check.number(timeout, "DataLoader: timeout", 0)
