@@ -24,8 +24,6 @@ from dygraph import (  # noqa: E402  # noqa: E402
     functional,
     initializer,
     memory,
-    metrics,
-    nets,
     nn,
     optimizer,
     regularizer,
@@ -53,32 +51,38 @@ from dygraph._core import (  # noqa: E402
     uint8,
 )
 from dygraph.base import (  # noqa: E402
+    Generator,
+    get_default_dtype,
     get_rng_state,
     grad,
     guard,
     in_dygraph_mode,
     seed,
+    set_default_dtype,
     set_rng_state,
     to_variable,
+)
+from dygraph.compat import (  # noqa: E402
+    BackwardStrategy,
+    disable_dygraph,
+    disable_imperative,
+    enable_dygraph,
+    enable_imperative,
+    enabled,
 )
 from dygraph.custom import Function, PyLayer  # noqa: E402
 from dygraph.exchange import from_dlpack  # noqa: E402
 from dygraph.flags import get_flags, set_flags  # noqa: E402
-from dygraph.nn import (  # noqa: E402
-    BatchNorm,
-    Conv2D,
-    Dropout,
-    Embedding,
-    Layer,
-    LayerList,
-    Linear,
-    ParameterList,
-    Pool2D,
-    Sequential,
-)
+from dygraph.lazily import names_of as _names_of  # noqa: E402
 from dygraph.param_attr import ParamAttr  # noqa: E402
 from dygraph.promotion import promote_types, result_type  # noqa: E402
-from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
+from dygraph.recording import (  # noqa: E402
+    enable_grad,
+    grad_enabled,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
 from dygraph.sparse import selected_rows  # noqa: E402
@@ -104,21 +108,24 @@ _LAZY = {
     "drawing": "draw",
     "gradient_check": "check_grad",
     "io": "",
-    "jit": "",
+    "jit": "TracedLayer",
     "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
     "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
     "ReduceLROnPlateau StepDecay",
+    "metrics": "",
     "model": "Model",
     "model_summary": "summary",
+    "nets": "",
     "notebook": "release",
     "npz": "",
+    "parallel": "DataParallel ParallelEnv prepare_context",
     "profiler": "",
     "reader": "batch",
     "safetensors": "",
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "static": "",
 }
-_LAZY_NAMES = {name: module for module, names in _LAZY.items() for name in names.split()}
+_LAZY_NAMES = _names_of(_LAZY)
 
 
 def __getattr__(name):

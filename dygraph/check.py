@@ -1,18 +1,26 @@
 """Checks of arguments: one wording of what is wrong with a number, a shape or a Variable."""
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    did_you_mean_or_all,
+    kind_of,
+)
 
 Variable = _core.Variable
 
 
-def integer(value, what, least=None):
-    """`value` as an int of at least `least`. ArgumentTypeError, InvalidArgumentError."""
+def integer(value, what, least=None, most=None):
+    """`value` as an int of `least` to `most`. ArgumentTypeError, InvalidArgumentError."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
     value = value.__index__()
     if least is not None and value < least:
         raise InvalidArgumentError(f"{what} must be at least {least}, got {value}")
+    if most is not None and value > most:
+        raise InvalidArgumentError(f"{what} must be at most {most}, got {value}")
     return value
 
 
@@ -75,3 +83,43 @@ def choice(value, allowed, what):
         names = ", ".join(repr(a) for a in allowed)
         raise InvalidArgumentError(f"{what} must be one of {names}, got {value!r}")
     return value
+
+
+_VARKEYWORDS, _VARARGS = 8, 4  # of a code object's co_flags
+
+
+def _arguments(kind, args, kwargs):
+    """Raise what Python would for `kind(*args, **kwargs)`, saying which arguments there are."""
+    code = getattr(kind.__init__, "__code__", None)
+    if code is None:
+        return
+    named = code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames[1:named]
+    if kwargs and not code.co_flags & _VARKEYWORDS:
+        for name in kwargs:
+            if name not in names:
+                raise ArgumentTypeError(
+                    f"{kind.__name__}: there must be an argument of the given name, got '{name}'."
+                    f"{did_you_mean_or_all(name, names)}"
+                )
+    if len(args) >= code.co_argcount and not code.co_flags & _VARARGS:
+        fix = ""
+        if isinstance(args[0], Variable):
+            fix = f". Make the layer first, then call it: {kind.__name__}(...)(input)"
+        raise ArgumentTypeError(
+            f"{kind.__name__}: there may be {code.co_argcount - 1} arguments without a name, got "
+            f"{len(args)}{fix}"
+        )
+
+
+class NamedArguments:
+    """Base of classes whose constructor says what it takes where it is given something else.
+
+    ArgumentTypeError, a TypeError as Python's, before ``__init__`` is called. A base of its own, so
+    that ``inspect.signature`` finds the ``__init__`` of the class first.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        if kwargs or args:
+            _arguments(cls, args, kwargs)
+        return super().__new__(cls)

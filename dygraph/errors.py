@@ -51,10 +51,24 @@ def did_you_mean(name, known):
     return " Did you mean " + " or ".join(f"'{n}'" for n in near) + "?" if near else ""
 
 
+def did_you_mean_or_all(name, known):
+    """The same; where none is near, all of them, if they are few.
+
+    >>> did_you_mean_or_all("axis", ["x", "dim"])
+    ' It takes x, dim'
+    """
+    known = [str(k) for k in known]
+    return did_you_mean(name, known) or (f" It takes {', '.join(known)}" if known else "")
+
+
 def kind_of(value):
     """How messages name what came: the type, and the value where it is short."""
     text = (
         repr(value) if isinstance(value, (str, int, float, bool, type(None), tuple, list)) else ""
     )
     name = type(value).__name__
-    return f"{name} {text}" if text and len(text) <= 60 and value is not None else (text or name)
+    if value is None:
+        return text
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"{name} {text}" if text and len(text) <= 60 else name

@@ -57,6 +57,11 @@ def _read(file, path, max_bytes):
     result = {}
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
+        if any(m.filename.endswith("data.pkl") for m in members):
+            raise FormatError(
+                f"'{path}' must be a safetensors file or an .npz archive, got a PyTorch file, "
+                "whose pickle could run code. Save its state with safetensors or numpy.savez"
+            )
         total = sum(m.file_size for m in members)
         if total > most:
             raise FormatError(

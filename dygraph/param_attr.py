@@ -78,5 +78,5 @@ class ParamAttr:
             return ParamAttr(initializer=value)
         raise ArgumentTypeError(
             "a parameter's attributes must be a ParamAttr, a name, an initializer or False, "
-            f"got {kind_of(value)}"
+            f"got {kind_of(value)}. Arrays go into dygraph.initializer.NumpyArrayInitializer"
         )

@@ -253,7 +253,7 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     [0, 1, 4, 9]
     """
     _checked(reader, "xmap_readers"), _checked(mapper, "xmap_readers")
-    check.integer(process_num, "xmap_readers: process_num", 1)
+    check.integer(process_num, "xmap_readers: process_num", 1, 1024)
     check.integer(buffer_size, "xmap_readers: buffer_size", 1)
 
     def mapped():

@@ -239,7 +239,9 @@ def _read_header(file, path):
     """(entries in order of their data, metadata) of an open file; everything is checked."""
     size = os.fstat(file.fileno()).st_size
     if size < 8:
-        raise FormatError(f"damaged safetensors file: must have 8 bytes and more, got {size}")
+        raise FormatError(
+            f"damaged safetensors file: '{path}' must have 8 bytes and more, got {size}"
+        )
     length = bytearray(8)
     files.read_exactly(file, length, "the length of a header")
     first = bytes(length)

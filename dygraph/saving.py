@@ -37,6 +37,10 @@ _DEEPEST = 32
 # Nested data as JSON and tensors ------------------------------------------------------------------
 
 
+def _at(path):
+    return f" at '{'.'.join(path)}'" if path else ""
+
+
 class _Encoder:
     """Turns nested data into JSON that refers to tensors by name."""
 
@@ -63,7 +67,8 @@ class _Encoder:
             return self._dict(value, path, depth)
         raise ArgumentTypeError(
             "save: data must be Variables, arrays, numbers, strings, None, and lists, tuples and "
-            f"dicts of them, got {kind_of(value)} at '{'.'.join(path)}'"
+            f"dicts of them, got {kind_of(value)}{_at(path)}."
+            f"{' Save its state_dict()' if hasattr(value, 'state_dict') else ''}".rstrip(".")
         )
 
     def _dict(self, value, path, depth):
@@ -71,8 +76,7 @@ class _Encoder:
         for key in value.keys():
             if not isinstance(key, str):
                 raise ArgumentTypeError(
-                    f"save: names in a dict must be strings, got {kind_of(key)} at "
-                    f"'{'.'.join(path)}'"
+                    f"save: names in a dict must be strings, got {kind_of(key)}{_at(path)}"
                 )
             escaped = "$" + key if key.startswith("$") else key
             result[escaped] = self.encode(value[key], (*path, key), depth + 1)
@@ -166,6 +170,13 @@ def save(obj, path):
     safetensors.write(encoder.tensors, path, metadata)
 
 
+_OTHERS = (
+    (b"\x89HDF", "HDF5", "Save its arrays with numpy.savez"),
+    (b"\x93NUMPY", "one NumPy array", "Read it with numpy.load"),
+    (b"\x1f\x8b", "a gzip file", "Unpack it first"),
+)
+
+
 def load(path):
     """Read what `save` wrote, any safetensors file, or a NumPy ``.npz`` archive.
 
@@ -197,7 +208,12 @@ def load(path):
     """
     path = files.path_of(path, "load")
     with files.open_regular(path) as file:
-        start = file.read(4)
+        start = file.read(8)
+    for magic, kind, fix in _OTHERS:
+        if start.startswith(magic):
+            raise FormatError(
+                f"load: '{path}' must be a safetensors file or an .npz archive, got {kind}. {fix}"
+            )
     if start[:2] == b"PK":
         return npz.load(path)
     tensors, metadata = safetensors.read(path)

@@ -56,4 +56,12 @@ std::string DidYouMean(const std::string& name, const std::vector<std::string>& 
   return text + "'?";
 }
 
+std::string DidYouMeanOrAll(const std::string& name, const std::vector<std::string>& known) {
+  constexpr size_t kMost = 16;
+  std::string text = DidYouMean(name, known);
+  if (!text.empty() || known.empty() || known.size() > kMost) return text;
+  for (const std::string& k : known) text += (text.empty() ? " It takes " : ", ") + k;
+  return text;
+}
+
 }  // namespace dygraph

@@ -94,8 +94,8 @@ __attribute__((noinline)) const Kernel* Choose(const Call& call, Place place, DT
     std::string name = Name(k.key.dtype);
     if (known.find(name) == std::string::npos) known += (known.empty() ? "" : ", ") + name;
   }
-  THROW(Unimplemented, "there must be a kernel for ", dtype, " on ", place, ", but only for ",
-        known.empty() ? "no type there" : known, ". Convert the inputs with astype() or move them");
+  THROW(Unimplemented, "there must be a kernel for ", dtype, " on ", place, ", got kernels for ",
+        known.empty() ? "no type" : known, " only. Convert the inputs with astype() or move them");
 }
 
 // Storage of inputs stays alive while the interpreter's lock is released.

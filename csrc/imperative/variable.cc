@@ -36,8 +36,9 @@ void Variable::SetValue(Value value) {
 
 void Variable::Become(Variable& result) {
   ENFORCE(!(IsLeaf() && !stop_gradient_ && CurrentThread().grad_enabled), PreconditionNotMet,
-          "a leaf that needs a gradient cannot be written in place while recording. Write under "
-          "dygraph.no_grad(), or compute a new variable");
+          "a leaf that needs a gradient cannot be written in place while recording, got ",
+          name().empty() ? "one" : "'" + name() + "'", " of shape ", value_.dims(),
+          ". Write under dygraph.no_grad(), or compute a new variable");
   value_ = std::move(result.value_);
   if (result.producer_.node) {
     producer_ = std::move(result.producer_);

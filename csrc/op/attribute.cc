@@ -101,7 +101,7 @@ int AttrTable::Require(const std::string& name) const {
     std::vector<std::string> names;
     for (const AttrField& f : fields) names.push_back(f.name);
     THROW(Type, "there must be an attribute of the given name, got '", name, "'.",
-          DidYouMean(name, names));
+          DidYouMeanOrAll(name, names));
   }
   return i;
 }

@@ -29,6 +29,19 @@ void Compare(const Call& call, int slot, int i, const Dims& must, const std::str
           ") must have the shape of ", of, ", ", must, ", got ", *given);
 }
 
+// An X@GRAD@GRAD has the shape of X.
+void CheckSecondOrder(const Call& call) {
+  const OpInfo& op = *call.op;
+  for (size_t s = 0; s < op.inputs.size(); ++s) {
+    int second = FindInput(op, op.inputs[s].name + "@GRAD@GRAD");
+    for (int i = 0; i < (second < 0 ? 0 : call.in.count(second)); ++i) {
+      if (const Dims* dims = DimsAt(call, static_cast<int>(s), i)) {
+        Compare(call, second, i, *dims, op.inputs[s].name);
+      }
+    }
+  }
+}
+
 // The forward call these inputs tell of, asked for the shapes of its outputs.
 void CheckAgainstRule(const Call& call, const GradientOf& link) {
   const OpInfo& forward = *link.forward;
@@ -103,6 +116,7 @@ void CheckGradientCall(const Call& call) {
       }
     }
   }
+  CheckSecondOrder(call);
   if (!link.shape_follows) return;
   for (size_t s = 0; s < link.inputs.size(); ++s) {
     if (!link.forward->inputs[s].dispensable() && !DimsAt(call, link.inputs[s], 0)) return;

@@ -41,7 +41,7 @@ int FindSlot(const std::vector<SlotInfo>& slots, const std::string& name, const 
     names.push_back(slots[i].name);
   }
   THROW(NotFound, "there must be an ", what, " slot of the given name, got '", name, "'.",
-        DidYouMean(name, names));
+        DidYouMeanOrAll(name, names));
 }
 
 void AddSlot(const OpInfo& op, std::vector<SlotInfo>* slots, int index, const char* name,

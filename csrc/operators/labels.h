@@ -44,7 +44,7 @@ inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scor
   DType type = ctx.dtype(label_slot);
   if (soft) {
     ENFORCE(Fits(label, scores), InvalidArgument, "with soft_label, Label must have the shape of ",
-            scores_name, " ", scores, ", got ", label);
+            scores_name, " ", scores, ", got ", label, ". Class numbers need soft_label=False");
     ENFORCE(type == ctx.dtype(scores_slot), Type, "with soft_label, Label must be of the type of ",
             scores_name, ", ", ctx.dtype(scores_slot), ", got ", type);
   } else {

@@ -13,7 +13,7 @@ struct MaxoutAttrs {
   int32_t axis = 1;
 };
 
-void InferShape(InferContext& ctx) {
+Dims OutShape(const InferContext& ctx) {
   const auto& a = ctx.attrs<MaxoutAttrs>();
   Dims out = ctx.dims(kX);
   ENFORCE(out.rank() >= 1, InvalidArgument, "X must have an axis of channels, got shape ", out);
@@ -21,8 +21,10 @@ void InferShape(InferContext& ctx) {
   ENFORCE(a.groups >= 1 && (out[axis] < 0 || out[axis] % a.groups == 0), InvalidArgument,
           "groups must divide the channels of X ", out, " on axis ", axis, ", got ", a.groups);
   if (out[axis] >= 0) out[axis] /= a.groups;
-  ctx.SetOutput(kOut, out);
+  return out;
 }
+
+void InferShape(InferContext& ctx) { ctx.SetOutput(kOut, OutShape(ctx)); }
 
 void DefineMaxout(OpDef& op) {
   op.Comment(
@@ -112,7 +114,12 @@ void DefineMaxoutGradGrad(OpDef& op) {
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X")
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("maxout")
-      .SameShape(kOut, kOutGradGrad)
+      .Shape([](InferContext& ctx) {
+        Dims out = OutShape(ctx);
+        ENFORCE(!ctx.runtime() || ctx.dims(kOut) == out, InvalidArgument,
+                "Out must have the shape of Out of maxout, ", out, ", got ", ctx.dims(kOut));
+        ctx.SetOutput(kOutGradGrad, out);
+      })
       .Grad([](GradBuilder& g) {
         g.Call("maxout_grad", {g.Input(kX), g.Input(kOut), g.OutputGrad(kOutGradGrad)},
                {g.InputGrad(kXGradGrad)})

@@ -62,7 +62,8 @@ inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string&
 inline void CheckAxis(const char* name, const Axis& a) {
   ENFORCE(a.size < 0 || a.Padded() >= a.Reach(), InvalidArgument,
           "the window must fit into the padded input along the ", name, ", got a window over ",
-          a.Reach(), " of ", a.size, " + ", a.before, " + ", a.after);
+          a.Reach(), " of ", a.size, " + ", a.before, " + ", a.after,
+          ". Take a smaller window, or pad more");
 }
 
 inline void CheckCount(const char* name, const std::vector<int32_t>& list, int axes) {

@@ -114,11 +114,15 @@ Tensor TensorFromPython(PyObject* value, DType cast_to) {
         return TensorFromPython(wide.ptr(), DType::kBFloat16);
       }
     }
+    constexpr int kBytesNum = 18, kTextNum = 19;  // NumPy's numbers of S and U
     std::string name = py::str(py::reinterpret_borrow<py::object>(array->descr));
     THROW(Type,
           "a variable takes arrays of bool, integers (int8 to int64, uint8) and floats (float16 to "
           "float64), got ",
-          name, ". Convert with array.astype('float32')");
+          name,
+          num == kTextNum || num == kBytesNum
+              ? ". Number texts first, as 0 for 'cat' and 1 for 'dog'"
+              : ". Convert with array.astype('float32')");
   }
   ENFORCE(array->nd <= kMaxRank, InvalidArgument, "a variable has at most ", kMaxRank,
           " axes, got an array of ", array->nd);

@@ -60,7 +60,7 @@ int FindKeyword(const Function& f, PyObject* key) {
   for (PyObject* n : f.names) names.push_back(PyUnicode_AsUTF8(n));
   const char* text = PyUnicode_AsUTF8(key);
   THROW(Type, f.name, ": there must be an argument of the given name, got '", text, "'.",
-        DidYouMean(text, names));
+        DidYouMeanOrAll(text, names));
 }
 
 void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* in) {

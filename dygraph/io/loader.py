@@ -6,6 +6,7 @@ from dygraph import _core, check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
+    PreconditionNotMetError,
     kind_of,
 )
 from dygraph.io.pools import Processes, Serial, Threads
@@ -15,7 +16,7 @@ from dygraph.io.worker import END, Failure, Job, raise_failure
 __all__ = ["DataLoader"]
 
 
-class DataLoader:
+class DataLoader(check.NamedArguments):
     """Batches of a data set as Variables. Iterate over it once per epoch.
 
     Order and content of the batches depend on the seed and the epoch, never on the number of
@@ -98,8 +99,13 @@ class DataLoader:
         worker_init_fn=None,
         start_method="fork",
     ):
+        if isinstance(dataset, type):
+            raise ArgumentTypeError(
+                f"DataLoader: dataset must be a data set, got {kind_of(dataset)}. Make one of it: "
+                f"{dataset.__name__}(...)"
+            )
         self.dataset = dataset
-        self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0)
+        self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0, 1024)
         self.worker = check.choice(worker, ("thread", "process"), "DataLoader: worker")
         self.prefetch = check.integer(prefetch, "DataLoader: prefetch", 1)
         self.timeout = check.number(timeout, "DataLoader: timeout", 0)
@@ -208,6 +214,12 @@ class DataLoader:
         else:
             epoch, done = self._epoch + (1 if self._done else 0), 0
         self._resume = None
+        if self.is_stream and epoch and hasattr(self.dataset, "__next__"):
+            raise PreconditionNotMetError(
+                f"DataLoader: a stream for epoch {epoch} must begin anew, got "
+                f"{kind_of(self.dataset)}, which can be read once. Make it an IterableDataset "
+                "whose __iter__ starts over"
+            )
         self._epoch, self._done = epoch, done
         return self._loop(epoch, done)
 

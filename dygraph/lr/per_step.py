@@ -57,6 +57,10 @@ class PiecewiseDecay(LearningRateDecay):
     def __init__(self, boundaries, values, begin, step=1, dtype="float32"):
         super().__init__(begin, step, dtype)
         self.boundaries = [check.number(b, "PiecewiseDecay: boundaries") for b in boundaries]
+        if self.boundaries != sorted(set(self.boundaries)):
+            raise InvalidArgumentError(
+                f"PiecewiseDecay: boundaries must rise, got {self.boundaries}"
+            )
         self.values = [rate_of(self, v, "values") for v in values]
         if len(self.values) != len(self.boundaries) + 1:
             raise InvalidArgumentError(

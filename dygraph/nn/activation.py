@@ -44,7 +44,9 @@ def activation(name, owner):
     if name is None:
         return None
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"{owner}: act must be an activation's name, got {kind_of(name)}")
+        raise ArgumentTypeError(
+            f"{owner}: act must be an activation's name such as 'relu', got {kind_of(name)}"
+        )
     function = getattr(ops, name, None)
     if function is None or name.startswith("_") or not _takes_one(name):
         known = [

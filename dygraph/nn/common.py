@@ -1,7 +1,8 @@
 """Linear, Embedding, Identity."""
 
 from dygraph import _core, check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
+from dygraph.nn import misfit
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
 
@@ -50,7 +51,11 @@ class Linear(Layer):
         self.bias = self.create_parameter([output_dim], bias_attr, is_bias=True)
 
     def forward(self, input):
-        out = ops.matmul_v2(input, self.weight)
+        try:
+            out = ops.matmul_v2(input, self.weight)
+        except (TypeError, ValueError):
+            misfit.of_linear(type(self).__name__, input, self.weight)
+            raise
         if self.bias is not None:
             out = ops.elementwise_add(out, self.bias)
         return out if self._act is None else self._act(out)
@@ -96,6 +101,13 @@ class Embedding(Layer):
         dtype="float32",
     ):
         super().__init__(dtype=dtype)
+        if isinstance(size, int):
+            raise ArgumentTypeError(
+                f"Embedding: size must be [number of rows, length of a row], got int {size}. Write "
+                f"Embedding([{size}, {is_sparse}])"
+                if isinstance(is_sparse, int) and is_sparse is not False
+                else f"Embedding: size must be [number of rows, length of a row], got int {size}"
+            )
         size = check.shape(size, "Embedding: size")
         if len(size) != 2 or min(size) < 1:
             raise InvalidArgumentError(

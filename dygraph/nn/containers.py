@@ -6,6 +6,7 @@ from dygraph.errors import (
     NotFoundError,
     OutOfRangeError,
     did_you_mean,
+    did_you_mean_or_all,
     kind_of,
 )
 from dygraph.nn.layer import Layer
@@ -62,6 +63,11 @@ class Sequential(Layer):
         if isinstance(index, slice):
             return Sequential(*list(self._sub_layers.items())[index])
         if isinstance(index, str):
+            if index not in self._sub_layers:
+                raise NotFoundError(
+                    f"Sequential: there must be a layer '{index}'."
+                    f"{did_you_mean_or_all(index, self._sub_layers)}"
+                )
             return self._sub_layers[index]
         return list(self._sub_layers.values())[_at(index, len(self), "Sequential")]
 

@@ -3,6 +3,7 @@
 from dygraph import _core, check, images
 from dygraph.errors import InvalidArgumentError
 from dygraph.initializer import Normal
+from dygraph.nn import misfit
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
 
@@ -73,6 +74,15 @@ class _Conv(Layer):
             initializer = Normal(0.0, (2.0 / fan_in) ** 0.5)
         self.weight = self.create_parameter(shape, param_attr, default_initializer=initializer)
         self.bias = self.create_parameter([filters], bias_attr, is_bias=True)
+
+    def forward(self, input):
+        try:
+            out = self._convolve(input)
+        except (TypeError, ValueError):
+            name = type(self).__name__
+            misfit.of_convolution(name, input, self.weight, self._channels, self._axes)
+            raise
+        return self._finish(out)
 
     def _finish(self, out):
         if self.bias is not None:
@@ -145,8 +155,8 @@ class Conv2D(_Conv):
             param_attr, bias_attr, act, dtype,
         )  # fmt: skip
 
-    def forward(self, input):
-        return self._finish(ops.conv2d(input, self.weight, **self._attrs))
+    def _convolve(self, input):
+        return ops.conv2d(input, self.weight, **self._attrs)
 
 
 class Conv1D(_Conv):
@@ -198,19 +208,16 @@ class Conv1D(_Conv):
             param_attr, bias_attr, act, dtype,
         )  # fmt: skip
 
-    def forward(self, input):
+    def _convolve(self, input):
         a = self._attrs
-        images.require_axes(input, 1, "Conv1D")
-        return self._finish(
-            images.conv1d(
-                input,
-                self.weight,
-                None,
-                a["strides"][0],
-                a["paddings"][0],
-                a["dilations"][0],
-                a["groups"],
-            )
+        return images.conv1d(
+            input,
+            self.weight,
+            None,
+            a["strides"][0],
+            a["paddings"][0],
+            a["dilations"][0],
+            a["groups"],
         )
 
 
@@ -257,8 +264,8 @@ class Conv3D(_Conv):
             param_attr, bias_attr, act, dtype,
         )  # fmt: skip
 
-    def forward(self, input):
-        return self._finish(ops.conv3d(input, self.weight, **self._attrs))
+    def _convolve(self, input):
+        return ops.conv3d(input, self.weight, **self._attrs)
 
 
 class Conv2DTranspose(_Conv):
@@ -314,8 +321,8 @@ class Conv2DTranspose(_Conv):
             param_attr, bias_attr, act, dtype, output_size,
         )  # fmt: skip
 
-    def forward(self, input):
-        return self._finish(ops.conv2d_transpose(input, self.weight, **self._attrs))
+    def _convolve(self, input):
+        return ops.conv2d_transpose(input, self.weight, **self._attrs)
 
 
 class Conv1DTranspose(_Conv):
@@ -360,20 +367,17 @@ class Conv1DTranspose(_Conv):
             param_attr, bias_attr, act, dtype, output_size,
         )  # fmt: skip
 
-    def forward(self, input):
+    def _convolve(self, input):
         a = self._attrs
-        images.require_axes(input, 1, "Conv1DTranspose")
-        return self._finish(
-            images.conv1d_transpose(
-                input,
-                self.weight,
-                None,
-                a["strides"][0],
-                a["paddings"][0],
-                a["dilations"][0],
-                a["groups"],
-                a.get("output_size"),
-            )
+        return images.conv1d_transpose(
+            input,
+            self.weight,
+            None,
+            a["strides"][0],
+            a["paddings"][0],
+            a["dilations"][0],
+            a["groups"],
+            a.get("output_size"),
         )
 
 
@@ -418,8 +422,8 @@ class Conv3DTranspose(_Conv):
             param_attr, bias_attr, act, dtype,
         )  # fmt: skip
 
-    def forward(self, input):
-        return self._finish(ops.conv3d_transpose(input, self.weight, **self._attrs))
+    def _convolve(self, input):
+        return ops.conv3d_transpose(input, self.weight, **self._attrs)
 
 
 class Pool2D(Layer):

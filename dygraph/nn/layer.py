@@ -1,19 +1,23 @@
 """Layer: parameters, buffers and layers under one name, called like a function."""
 
+import warnings
+
 from dygraph import _core, check, unique_name
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
     InvalidArgumentError,
     PreconditionNotMetError,
+    UnimplementedError,
+    did_you_mean,
     kind_of,
 )
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
+from dygraph.nn.paths import add_layer, tell_path
 from dygraph.param_attr import ParamAttr
 from dygraph.recording import modes, switch
 from dygraph.variable import Parameter, Variable
-from dygraph.watch import path_of
 
 __all__ = ["Layer"]
 
@@ -44,7 +48,7 @@ class HookHandle:
         object.__setattr__(self._layer, self._hooks, rest)
 
 
-class Layer:
+class Layer(check.NamedArguments):
     """Base of all layers and models.
 
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in
@@ -116,7 +120,8 @@ class Layer:
         elif "_buffers" in attributes and name in attributes["_buffers"]:
             if value is not None and not isinstance(value, Variable):
                 raise ArgumentTypeError(
-                    f"the buffer '{name}' must be a Variable or None, got {kind_of(value)}"
+                    f"{type(self).__name__}: the buffer '{name}' must be a Variable or None, got "
+                    f"{kind_of(value)}. Convert with dygraph.to_variable()"
                 )
             group = "_buffers"
         else:
@@ -148,7 +153,8 @@ class Layer:
         self._require_free(name, self._parameters, "add_parameter")
         if parameter is not None and not isinstance(parameter, Parameter):
             raise ArgumentTypeError(
-                f"add_parameter: '{name}' must be a Parameter, got {kind_of(parameter)}"
+                f"add_parameter: '{name}' must be a Parameter, got {kind_of(parameter)}. "
+                "dygraph.Parameter(value) makes one"
             )
         if parameter is None:
             self.__dict__[name] = None
@@ -160,8 +166,13 @@ class Layer:
         """Register a layer under a name that need not be an identifier. Gives it back."""
         self._require_free(name, self._sub_layers, "add_sublayer")
         if not isinstance(sublayer, Layer):
+            fix = ""
+            if isinstance(sublayer, type):
+                fix = f". Make one of it: {sublayer.__name__}(...)"
+            elif callable(sublayer):
+                fix = ". A function is called in forward(), or is a Layer such as nn.ReLU()"
             raise ArgumentTypeError(
-                f"add_sublayer: '{name}' must be a Layer, got {kind_of(sublayer)}"
+                f"{type(self).__name__}: '{name}' must be a Layer, got {kind_of(sublayer)}{fix}"
             )
         setattr(self, name, sublayer)
         return sublayer
@@ -217,13 +228,19 @@ class Layer:
         if attr is None:
             return None
         shape = check.shape(shape, f"{type(self).__name__}: the shape of a parameter")
+        dtype = _core.dtype_of(dtype) if dtype is not None else self._dtype
+        if not dtype.is_floating:
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: a parameter of shape {shape} must be of a floating type, "
+                f"got {dtype}. Pass dtype='float32'"
+            )
         kind = "b" if is_bias else "w"
         number = self._made[kind]
         self._made[kind] = number + 1
         name = attr.name or f"{self._full_name}.{kind}_{number}"
         initializer = attr.initializer or default_initializer
         initializer = initializer or (Constant(0.0) if is_bias else Xavier())
-        value = initializer(shape, str(_core.dtype_of(dtype) if dtype is not None else self._dtype))
+        value = initializer(shape, str(dtype))
         parameter = Parameter(value, trainable=attr.trainable, name=name)
         if attr.learning_rate != 1.0:
             parameter.learning_rate = attr.learning_rate
@@ -233,6 +250,25 @@ class Layer:
         if not attr.do_model_average:
             parameter.do_model_average = False
         return parameter
+
+    def create_variable(self, name=None, persistable=None, dtype=None, type=None):
+        """Make an empty Variable of the layer's type, to be filled by ``set_value``.
+
+        Parameters
+        ----------
+        name : str, optional
+            The end of its name; None: made from the layer's.
+        persistable : bool, optional
+        dtype : dtype, optional
+            None: the layer's.
+        type : None
+            For Fluid's sake.
+        """
+        end = unique_name.generate("_generated_var") if name is None else name
+        dtype = self._dtype if dtype is None else _core.dtype_of(dtype)
+        variable = _core.to_variable([], None, str(dtype), f"{self._full_name}.{end}")
+        variable.persistable = bool(persistable)
+        return variable
 
     # Walking --------------------------------------------------------------------------------------
 
@@ -248,9 +284,16 @@ class Layer:
         """The layers directly below."""
         return iter(self._sub_layers.values())
 
-    def named_sublayers(self, prefix="", include_sublayers=True, include_self=False):
-        """(dotted name, layer) of all layers below, each once, parents first."""
-        seen = set() if include_self else {id(self)}
+    def named_sublayers(
+        self, prefix="", include_sublayers=True, include_self=False, layers_set=None
+    ):
+        """(dotted name, layer) of all layers below, each once, parents first.
+
+        Those of `layers_set` are left out, with what is below them.
+        """
+        seen = {id(layer) for layer in layers_set or ()}
+        if not include_self:
+            seen.add(id(self))
         stack = [(prefix, self)] if include_self else self._below(prefix)
         while stack:
             name, layer = stack.pop()
@@ -287,7 +330,13 @@ class Layer:
         return self._named("_parameters", prefix, include_sublayers)
 
     def parameters(self, include_sublayers=True):
-        """A list of all parameters, each once."""
+        """A list of all parameters, each once.
+
+        Warns of layers and parameters in plain lists, which are not found: `LayerList` and
+        `ParameterList` are. Names that begin with ``_`` are left alone.
+        """
+        if include_sublayers:
+            _warn_of_plain_lists(self)
         return [p for _, p in self.named_parameters("", include_sublayers)]
 
     def named_buffers(self, prefix="", include_sublayers=True):
@@ -322,7 +371,7 @@ class Layer:
 
     def clear_gradients(self):
         """Forget the gradients of all parameters."""
-        for parameter in self.parameters():
+        for _, parameter in self.named_parameters():
             parameter.clear_gradient()
 
     def to(self, place=None, dtype=None):
@@ -413,7 +462,15 @@ class Layer:
 
     def forward(self, *inputs, **kwargs):
         """What the layer computes. Every subclass defines it."""
-        raise NotImplementedError(f"{type(self).__name__} must define forward()")
+        near = did_you_mean("forward", [n for n in vars(type(self)) if n != "forward"])
+        raise UnimplementedError(f"{type(self).__name__}: a layer must define forward().{near}")
+
+    def backward(self, *inputs):
+        """Not to be called: gradients come from ``loss.backward()``."""
+        raise PreconditionNotMetError(
+            f"{type(self).__name__}: a layer has no backward() of its own. Call backward() on the "
+            "loss"
+        )
 
     def __call__(self, *inputs, **kwargs):
         if modes.in_layer:
@@ -422,7 +479,8 @@ class Layer:
                     return self._call_with_hooks(inputs, kwargs)
                 return self.forward(*inputs, **kwargs)
             except Exception as error:
-                _add_layer(error, self)
+                _require_init(self)
+                add_layer(error, self)
                 raise
         return self._call_outermost(inputs, kwargs)
 
@@ -442,8 +500,9 @@ class Layer:
                 return self._call_with_hooks(inputs, kwargs)
             return self.forward(*inputs, **kwargs)
         except Exception as error:
-            _add_layer(error, self)
-            _tell_path(error)
+            _require_init(self)
+            add_layer(error, self)
+            tell_path(error)
             raise
         finally:
             modes.in_layer = False
@@ -494,6 +553,35 @@ class Layer:
         return state
 
 
+def _require_init(layer):
+    if "_parameters" not in layer.__dict__:
+        raise PreconditionNotMetError(
+            f"{type(layer).__name__}: __init__ must call super().__init__() first, got a layer "
+            "without it"
+        ) from None
+
+
+def _warn_of_plain_lists(root):
+    """Layers and parameters in lists, tuples and dicts that no attribute registers."""
+    layers = [layer for _, layer in root.named_sublayers(include_self=True)]
+    found = {id(v) for layer in layers for v in (layer, *layer._parameters.values())}
+    for layer in layers:
+        for name, value in layer.__dict__.items():
+            if name.startswith("_") or not isinstance(value, (list, tuple, dict)):
+                continue
+            for member in value.values() if isinstance(value, dict) else value:
+                if isinstance(member, (Layer, Parameter)) and id(member) not in found:
+                    kind = "Layer" if isinstance(member, Layer) else "Parameter"
+                    held = "Dict" if isinstance(value, dict) else "List"
+                    warnings.warn(
+                        f"{type(layer).__name__}: parameters() does not find the {kind} in the "
+                        f"{type(value).__name__} '{name}', so no optimizer trains it. Keep it in "
+                        f"nn.{kind}{held}, or name the attribute '_{name}' to hide it",
+                        stacklevel=3,
+                    )
+                    break
+
+
 class _no_recording:  # noqa: N801
     def __enter__(self):
         self._on, self._reason = _core.grad_enabled(), modes.reason
@@ -501,31 +589,3 @@ class _no_recording:  # noqa: N801
 
     def __exit__(self, *_):
         switch(self._on, self._reason)
-
-
-# Paths of layers in errors ------------------------------------------------------------------------
-
-
-def _add_layer(error, layer):
-    """Note on the way up which layers the error came through, innermost first."""
-    layers = getattr(error, "_dygraph_layers", None)
-    try:
-        if layers is None:
-            error._dygraph_layers = [layer]
-        elif isinstance(layers, list):
-            layers.append(layer)
-    except AttributeError:  # an exception class with slots
-        pass
-
-
-def _tell_path(error):
-    """Append ``in LeNet.features.conv1 (Conv2D)`` to the message, once."""
-    layers = getattr(error, "_dygraph_layers", None)
-    if not isinstance(layers, list):
-        return
-    error._dygraph_layers = ()
-    place = f"in {path_of(layers)} ({type(layers[0]).__name__})"
-    if len(error.args) == 1 and isinstance(error.args[0], str):
-        error.args = (f"{error.args[0]}\n{place}",)
-    elif hasattr(error, "add_note"):
-        error.add_note(place)

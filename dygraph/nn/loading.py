@@ -26,25 +26,46 @@ class LoadReport:
         near = {n: nearest_names(n, [str(u) for u in self.unexpected]) for n in self.missing}
         return {n: names for n, names in near.items() if names}
 
+    def _prefix(self):
+        """What to say where all names differ by one prefix, as ``module.fc.weight``; or ''."""
+        for longer, shorter, advice in (
+            (self.unexpected, self.missing, "take it away"),
+            (self.missing, self.unexpected, "add it"),
+        ):
+            names = [str(n) for n in longer]
+            if shorter and names and names[0].endswith(f".{shorter[0]}"):
+                prefix = names[0][: -len(str(shorter[0]))]
+                if names == [f"{prefix}{n}" for n in shorter]:
+                    which = "the state" if longer is self.unexpected else "the layer"
+                    return (
+                        f"all {len(names)} names of {which} begin with '{prefix}', such as "
+                        f"'{names[0]}': {advice}"
+                    )
+        return ""
+
     def __bool__(self):
         return bool(self.missing or self.unexpected or self.mismatched)
 
     def __repr__(self):
         lines = [f"'{name}': {reason}" for name, reason in self.mismatched.items()]
+        prefix = self._prefix()
+        if prefix:
+            return "\n".join([*lines, prefix])
         lines += [f"'{n}' is missing.{did_you_mean(n, self.unexpected)}" for n in self.missing]
         lines += [f"'{n}' is not expected.{did_you_mean(n, self.missing)}" for n in self.unexpected]
         return "\n".join(lines) if lines else "all names and shapes agree"
 
 
-def load(owner, state, given, strict):
+def load(owner, state, given, strict, hint="strict=False writes what fits"):
     """Write ``given`` into the variables of ``state``; a LoadReport of what did not agree."""
     if not hasattr(given, "keys"):
         raise ArgumentTypeError(
-            f"{owner}: the state must be a dict of names to Variables, got {kind_of(given)}"
+            f"{owner}: the state must be a dict of names to Variables, got {kind_of(given)}. "
+            "dygraph.load(path) reads one from a file"
         )
     report = compare(state, given)
     if strict and report:
-        refuse(owner, report)
+        refuse(owner, report, hint)
     for name, variable in state.items():
         if name in given and name not in report.mismatched:
             value = given[name]
@@ -62,11 +83,10 @@ def compare(state, given):
     )
 
 
-def refuse(owner, report):
+def refuse(owner, report, hint="strict=False writes what fits"):
     """Raise what strict loading raises."""
     raise InvalidArgumentError(
-        f"{owner}: the state does not fit, and nothing was written:\n{report!r}\n"
-        "strict=False writes what fits"
+        f"{owner}: the state does not fit, and nothing was written:\n{report!r}\n{hint}".rstrip()
     )
 
 

@@ -120,6 +120,8 @@ class BatchNorm(Layer):
 
     def forward(self, input):
         testing = self._is_test or not self.training
+        if not testing and isinstance(input, _core.Variable) and input.size == self.weight.size:
+            _warn_of_one_value(self, input)
         y, mean, variance = ops.batch_norm(
             input,
             self.weight,
@@ -137,6 +139,18 @@ class BatchNorm(Layer):
     def extra_repr(self):
         a = self._attrs
         return f"{self.weight.shape[0]}, momentum={a['momentum']}, epsilon={a['epsilon']}"
+
+
+def _warn_of_one_value(layer, input):
+    """One value per channel is its own mean: the result is the bias, whatever comes in."""
+    import warnings
+
+    warnings.warn(
+        f"{type(layer).__name__}: input of shape {list(input.shape)} has one value per channel, "
+        "which normalises to 0, so nothing is learnt here. Train with larger batches "
+        "(DataLoader: drop_last=True), or call eval()",
+        stacklevel=3,
+    )
 
 
 class BatchNorm1D(BatchNorm):

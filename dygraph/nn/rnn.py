@@ -42,7 +42,8 @@ def _states(value, count, what):
     given = list(value) if isinstance(value, (list, tuple)) else [value]
     if len(given) != count:
         names = "(h, c)" if count == 2 else "one Variable"
-        raise InvalidArgumentError(f"{what}: the states must be {names}, got {len(given)}")
+        got = len(given) if isinstance(value, (list, tuple)) else kind_of(value)
+        raise InvalidArgumentError(f"{what}: the states must be {names}, got {got}")
     return [check.variable(v, f"{what}: a state") for v in given]
 
 
@@ -317,7 +318,7 @@ class _Stack(Layer):
         self.mode = mode
         self.input_size = check.integer(input_size, f"{name}: input_size", 1)
         self.hidden_size = check.integer(hidden_size, f"{name}: hidden_size", 1)
-        self.num_layers = check.integer(num_layers, f"{name}: num_layers", 1)
+        self.num_layers = check.integer(num_layers, f"{name}: num_layers", 1, 10_000)
         self.dropout = check.number(dropout, f"{name}: dropout", 0, 1)
         self.time_major = bool(time_major)
         both = ("bidirect", "bidirectional")
@@ -342,7 +343,8 @@ class _Stack(Layer):
         name = type(self).__name__
         check.variable(inputs, f"{name}: inputs")
         ragged = len(inputs.shape) == 2 and bool(inputs.lod())
-        if not ragged and len(inputs.shape) != 3:
+        right = ragged or len(inputs.shape) == 3
+        if not right or inputs.shape[-1] != self.input_size:
             raise InvalidArgumentError(
                 f"{name}: inputs must be [batch, time, {self.input_size}] (time first with "
                 f"time_major), or [rows, {self.input_size}] with LoD, got {list(inputs.shape)}"

@@ -70,7 +70,13 @@ def _attend(query, key, value, attn_mask, dropout_p, is_causal, training, owner)
         scores = ops.elementwise_add(scores, _causal(query.shape[-2], key.shape[-2], query.dtype))
     if attn_mask is not None:
         added, seen = _additive(attn_mask, query.dtype, owner)
-        scores = ops.elementwise_add(scores, added)
+        try:
+            scores = ops.elementwise_add(scores, added)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"{owner}: attn_mask must broadcast to the scores [batch, heads, queries, keys], "
+                f"{list(scores.shape)}, got shape {list(attn_mask.shape)}"
+            ) from None
     weights = ops.softmax(scores, axis=-1)
     if seen is not None:  # zeros, not even weights, where a query may see no key
         weights = ops.elementwise_mul(weights, seen)
@@ -380,7 +386,7 @@ class _Stacked(Layer):
             raise ArgumentTypeError(
                 f"{name}: the layer must be a Transformer layer, got {kind_of(layer)}"
             )
-        count = check.integer(num_layers, f"{name}: num_layers", 1)
+        count = check.integer(num_layers, f"{name}: num_layers", 1, 10_000)
         self.layers = LayerList([layer, *(layer.fresh() for _ in range(count - 1))])
         self.norm = norm
 

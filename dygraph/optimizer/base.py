@@ -41,7 +41,7 @@ NUMBER = (1,)  # shape of a number that goes from step to step
 _BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
 
 
-class Optimizer:
+class Optimizer(check.NamedArguments):
     """Base of all optimizers: one operator that updates a parameter in place.
 
     Parameters
@@ -83,11 +83,13 @@ class Optimizer:
             learning_rate = check.number(learning_rate, f"{kind}: learning_rate", 0)
         if regularization is not None and not callable(regularization):
             raise ArgumentTypeError(
-                f"{kind}: regularization must be L1Decay or L2Decay, got {kind_of(regularization)}"
+                f"{kind}: regularization must be L1Decay or L2Decay, got "
+                f"{kind_of(regularization)}. Write dygraph.regularizer.L2Decay(1e-4)"
             )
         if grad_clip is not None and not hasattr(grad_clip, "clip"):
             raise ArgumentTypeError(
-                f"{kind}: grad_clip must be one of dygraph.clip, got {kind_of(grad_clip)}"
+                f"{kind}: grad_clip must be one of dygraph.clip, got {kind_of(grad_clip)}. Write "
+                "dygraph.clip.GradientClipByGlobalNorm(1.0)"
             )
         self._learning_rate, self._last, self._was_set = learning_rate, None, False
         self._parameters, self._names, self._groups, _ = parameters_of(parameter_list, kind)
@@ -385,7 +387,7 @@ class Optimizer:
             if id(p) in self._states or any(n in given for n in names):
                 fresh[id(p)] = (state, names)
         wanted = {n: v for _, names in fresh.values() for n, v in names.items()}
-        loading.load(type(self).__name__, wanted, given, True)
+        loading.load(type(self).__name__, wanted, given, True, "")
         self._states.update({key: state for key, (state, _) in fresh.items()})
         if "LR_Scheduler" in stat_dict and hasattr(self._learning_rate, "set_state_dict"):
             self._learning_rate.set_state_dict(stat_dict["LR_Scheduler"])

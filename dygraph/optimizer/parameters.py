@@ -40,6 +40,7 @@ def parameters_of(parameter_list, kind):
             f"{kind}: parameter_list must be a list of parameters, such as model.parameters(), "
             f"got {kind_of(parameter_list)}"
         )
+    kind_name = type(parameter_list).__name__
     result = Parameters([], {}, {}, set())
     for item in parameter_list:
         if isinstance(item, dict):
@@ -50,7 +51,8 @@ def parameters_of(parameter_list, kind):
             _add(item, result, kind)
     if not result.parameters:
         raise InvalidArgumentError(
-            f"{kind}: parameter_list must hold a parameter, got an empty list"
+            f"{kind}: parameter_list must hold a parameter, got an empty {kind_name}. Layers are "
+            "found as attributes of a Layer and in nn.LayerList; a generator can be read once"
         )
     return result
 

@@ -355,7 +355,7 @@ class TestErrors:
 
         with pytest.raises(RuntimeError) as error:
             Careful()(var([1.0, 2.0, 3.0]))
-        assert str(error.value) == "mine\nin Careful (Careful)"
+        assert str(error.value) == "mine\nin Careful"
 
 
 def test_repr_is_a_tree():

@@ -12,6 +12,15 @@ from dygraph import nn
 RNG = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True)
+def the_same_numbers_in_any_order():
+    """Weights and inputs of a test do not depend on the tests before it."""
+    global RNG
+    RNG = np.random.default_rng(0)
+    with dygraph.guard(seed=0):
+        yield
+
+
 def var(values, dtype="float32", grad=False):
     x = dygraph.to_variable(np.asarray(values, dtype))
     if grad:
