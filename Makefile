@@ -62,7 +62,7 @@ format: $(STAMPS)/package-dev
 	$(VENV)/bin/ruff format .
 
 clean:
-	rm -rf build dist *.egg-info $(VENV) dygraph/libs dygraph/include dygraph/*.so
+	rm -rf build dist *.egg-info $(VENV) dygraph/libs dygraph/include dygraph/*.so dygraph/*.pyi dygraph/*/*.pyi
 
 # A newcomer's machine: what is missing is named with Debian's package for it.
 prerequisites:
@@ -90,7 +90,9 @@ $(STAMPS)/package-%: $(BINARY_SOURCES) $(STAMPS)/tools
 	$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
 	touch $@
 
-$(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
+# Only few files differ without oneDNN: the objects of the main build are taken over where there is one.
+$(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools | $(STAMPS)/package-test
+	test -d build/plain || cp -a $(BUILD) build/plain
 	DYGRAPH_WITH_ONEDNN=0 $(call BUILD_HERE,build/plain) --no-deps --upgrade --target build/plain/site .
 	touch $@
 

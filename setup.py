@@ -54,12 +54,23 @@ class CMakeBuild(build_ext):
         subprocess.check_call(["cmake", "--build", str(objects)])
         shutil.rmtree(package / "libs", ignore_errors=True)
         self.install(objects, package, "runtime")
+        self.write_stubs(package)
         if in_place:
             include = package / "include"
             if not include.is_symlink():  # never stale while headers are edited
                 include.symlink_to("../csrc")
         else:
             self.install(objects, package, "headers")
+
+    def write_stubs(self, package):
+        """The types of operators and of the core, which the built core tells."""
+        if "sanitize" in os.environ.get("DYGRAPH_CMAKE_ARGS", "").lower():
+            return  # such a library loads only under its own runtime
+        environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+        subprocess.check_call(
+            [sys.executable, "-m", "dygraph.stubs", str(package)],
+            env=environment, cwd=package.parent,
+        )  # fmt: skip
 
     def install(self, objects, package, component):
         subprocess.check_call(

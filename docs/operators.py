@@ -90,11 +90,17 @@ def is_gradient(name):
     return name.endswith(("_grad", "_grad2")) or "_grad_" in name
 
 
+def reads_lod(op):
+    """Operators that compute on sequences say so where they describe their inputs."""
+    texts = [s.help for s in op.inputs]
+    return any(word in text for text in texts for word in ("LoD", "level of detail", "sequences"))
+
+
 def row(name):
     op = info(name)
     dtypes, libraries = kernels(name)
-    lod = "reads" if getattr(op, "reads_lod", False) else op.shares_lod_of or ""
-    rows = "yes" if getattr(op, "takes_rows", False) or op.has_var_type_rule else ""
+    lod = "reads" if reads_lod(op) else op.shares_lod_of or ""
+    rows = "yes" if op.has_var_type_rule or any(s.rows for s in op.inputs) else ""
     formula = op.comment.replace("|", "\\|").replace("\n", " ")
     cells = (f"`{name}`", formula, " ".join(dtypes), gradient(name), lod, rows, " ".join(libraries))
     return "| " + " | ".join(cells) + " |"

@@ -10,6 +10,7 @@ array([4.])
 """
 
 import os as _os
+import sys as _sys
 
 # libgomp reads it when it loads. Measured by benchmarks/spin.py: enough spinning to bridge the gap
 # between two kernels, little enough to leave a busy neighbour its core.
@@ -23,8 +24,6 @@ from dygraph import (  # noqa: E402  # noqa: E402
     functional,
     initializer,
     memory,
-    metrics,
-    nets,
     nn,
     optimizer,
     regularizer,
@@ -52,32 +51,38 @@ from dygraph._core import (  # noqa: E402
     uint8,
 )
 from dygraph.base import (  # noqa: E402
+    Generator,
+    get_default_dtype,
     get_rng_state,
     grad,
     guard,
     in_dygraph_mode,
     seed,
+    set_default_dtype,
     set_rng_state,
     to_variable,
+)
+from dygraph.compat import (  # noqa: E402
+    BackwardStrategy,
+    disable_dygraph,
+    disable_imperative,
+    enable_dygraph,
+    enable_imperative,
+    enabled,
 )
 from dygraph.custom import Function, PyLayer  # noqa: E402
 from dygraph.exchange import from_dlpack  # noqa: E402
 from dygraph.flags import get_flags, set_flags  # noqa: E402
-from dygraph.nn import (  # noqa: E402
-    BatchNorm,
-    Conv2D,
-    Dropout,
-    Embedding,
-    Layer,
-    LayerList,
-    Linear,
-    ParameterList,
-    Pool2D,
-    Sequential,
-)
+from dygraph.lazily import names_of as _names_of  # noqa: E402
 from dygraph.param_attr import ParamAttr  # noqa: E402
 from dygraph.promotion import promote_types, result_type  # noqa: E402
-from dygraph.recording import enable_grad, grad_enabled, no_grad  # noqa: E402
+from dygraph.recording import (  # noqa: E402
+    enable_grad,
+    grad_enabled,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
 from dygraph.saved import saved  # noqa: E402
 from dygraph.sparse import selected_rows  # noqa: E402
@@ -103,20 +108,24 @@ _LAZY = {
     "drawing": "draw",
     "gradient_check": "check_grad",
     "io": "",
-    "jit": "",
+    "jit": "TracedLayer",
     "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
     "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
     "ReduceLROnPlateau StepDecay",
+    "metrics": "",
     "model": "Model",
     "model_summary": "summary",
+    "nets": "",
+    "notebook": "release",
     "npz": "",
+    "parallel": "DataParallel ParallelEnv prepare_context",
     "profiler": "",
     "reader": "batch",
     "safetensors": "",
     "saving": "load load_dygraph load_fluid_params save save_dygraph save_fluid_params",
     "static": "",
 }
-_LAZY_NAMES = {name: module for module, names in _LAZY.items() for name in names.split()}
+_LAZY_NAMES = _names_of(_LAZY)
 
 
 def __getattr__(name):
@@ -134,8 +143,30 @@ def __getattr__(name):
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 
+def load_ipython_extension(shell):
+    """``%load_ext dygraph``: a failing cell lets go of its variables at once; see `notebook`."""
+    __getattr__("notebook").install(shell, at_once=True)
+
+
+def unload_ipython_extension(shell):
+    """``%unload_ext dygraph``: tracebacks keep their frames again."""
+    __getattr__("notebook").uninstall(shell)
+
+
+# Modules whose names stand here themselves, and what only IPython calls: noise for completion.
+_INNER = set(
+    "base check creation custom exchange flags images index_arrays indexing losses manipulation "
+    "numpy_functions numpy_protocol param_attr printing products promotion recording registry "
+    "sparse variable watch load_ipython_extension unload_ipython_extension".split()
+)
+__all__ = sorted(
+    [*(n for n in globals() if not n.startswith("_") and n not in _INNER), *_LAZY_NAMES]
+)
+
+
 def __dir__():
-    return sorted({*globals(), *nn.__all__, *functional.__all__, *_LAZY, *_LAZY_NAMES})
+    return sorted({*__all__, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
 
 
-__all__ = sorted([*(n for n in globals() if not n.startswith("_")), *_LAZY_NAMES])
+if "IPython" in _sys.modules:
+    __getattr__("notebook").install()

@@ -3,14 +3,18 @@
 import numpy as np
 
 from dygraph import _core, check
+from dygraph.compat import BackwardStrategy
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
 
 __all__ = [
+    "Generator",
+    "get_default_dtype",
     "get_rng_state",
     "grad",
     "guard",
     "in_dygraph_mode",
     "seed",
+    "set_default_dtype",
     "set_rng_state",
     "to_variable",
 ]
@@ -31,8 +35,9 @@ class guard:  # noqa: N801 - Fluid's name
     seed : int, optional
         Starts the random numbers anew; those that were running go on after the block.
     dtype : dtype, optional
-        A float type that incoming arrays of other float types are cast to:
-        ``guard(dtype='float32')`` makes float32 of NumPy's float64.
+        A float type that incoming arrays of other float types are cast to, and that ``zeros``,
+        ``rand`` and the like make where nothing is said: ``guard(dtype='float32')`` makes float32
+        of NumPy's float64. See `set_default_dtype`.
 
     Raises
     ------
@@ -58,9 +63,7 @@ class guard:  # noqa: N801 - Fluid's name
         if seed is not None:
             seed = check.integer(seed, "guard: seed", 0)
         if dtype is not None:
-            dtype = _core.dtype_of(dtype)
-            if not dtype.is_floating:
-                raise ArgumentTypeError(f"guard: dtype must be a float type, got {dtype}")
+            dtype = _float_type(dtype, "guard: dtype")
         self._place, self._seed, self._dtype = place, seed, dtype
         self._saved = []
 
@@ -88,6 +91,52 @@ class guard:  # noqa: N801 - Fluid's name
         return False
 
 
+def _float_type(dtype, what):
+    dtype = _core.dtype_of(dtype)
+    if not dtype.is_floating:
+        raise ArgumentTypeError(f"{what} must be a float type, got {dtype}")
+    return dtype
+
+
+def set_default_dtype(dtype):
+    """Set this thread's float type: what incoming float arrays are cast to, and what ``zeros``,
+    ``rand`` and the like make where nothing is said.
+
+    ``guard(dtype=...)`` does so for a block. Layers have the type they are made with, float32
+    where nothing is said; ``layer.to(dtype=...)`` changes it.
+
+    Parameters
+    ----------
+    dtype : dtype or None
+        A float type. None: what was there at the start, where arrays keep their own float type and
+        ``zeros`` gives float32.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For what is no float type.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.set_default_dtype("float64")
+    >>> dygraph.zeros([2]).dtype
+    dygraph.float64
+    >>> dygraph.set_default_dtype(None)
+    """
+    _core.set_cast_floats_to(None if dtype is None else _float_type(dtype, "set_default_dtype"))
+
+
+def get_default_dtype():
+    """The float type of `zeros`, `rand` and the like in this thread; see `set_default_dtype`.
+
+    >>> import dygraph
+    >>> dygraph.get_default_dtype()
+    dygraph.float32
+    """
+    return _core.cast_floats_to() or _core.float32
+
+
 def in_dygraph_mode():
     """True: calls of `dygraph` compute at once, inside `guard` and outside.
 
@@ -97,7 +146,7 @@ def in_dygraph_mode():
     return True
 
 
-def to_variable(value, lod=None, name=None, zero_copy=None, dtype=None):
+def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     """Make a Variable of an array, a number or a nested list.
 
     The values are copied, so later writes to the array do not reach the Variable; ``zero_copy`` is
@@ -109,10 +158,11 @@ def to_variable(value, lod=None, name=None, zero_copy=None, dtype=None):
     value : array_like or Variable
         bool, int8 to int64, uint8, float16 to float64. The type is kept: float64 stays float64
         unless `dtype` or ``guard(dtype=...)`` says otherwise.
+    name : str, optional
+    zero_copy : bool, optional
     lod : list of list of int, optional
         Offsets of the sequences in a ragged batch: ``[[0, 2, 5]]`` are two sequences, of 2 and 3
         rows.
-    name : str, optional
     dtype : dtype, optional
         Cast to this type.
 
@@ -212,12 +262,71 @@ def set_rng_state(state):
     ArgumentTypeError, InvalidArgumentError
         For anything but a pair of integers that are not negative.
     """
+    _core.set_generator_state(*_rng_state(state, "set_rng_state"))
+
+
+def _rng_state(state, owner):
     if not isinstance(state, (list, tuple)) or len(state) != 2:
         raise ArgumentTypeError(
-            f"set_rng_state: state must be a pair (seed, calls), got {kind_of(state)}"
+            f"{owner}: state must be a pair (seed, calls), got {kind_of(state)}"
         )
-    seed, calls = (check.integer(v, "set_rng_state: state", 0) for v in state)
-    _core.set_generator_state(seed, calls)
+    return tuple(check.integer(v, f"{owner}: state", 0) for v in state)
+
+
+class Generator:
+    """Random numbers of their own: calls in its block draw from it, others do not move it.
+
+    Parameters
+    ----------
+    seed : int
+        Not negative.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> ours = dygraph.Generator(7)
+    >>> with ours:
+    ...     first = dygraph.rand([2])
+    >>> other = dygraph.rand([2])
+    >>> with ours:
+    ...     second = dygraph.rand([2])
+    >>> dygraph.seed(7)
+    >>> both = [dygraph.rand([2]).tolist(), dygraph.rand([2]).tolist()]
+    >>> both == [first.tolist(), second.tolist()]
+    True
+    """
+
+    def __init__(self, seed=0):
+        self._state = (check.integer(seed, "Generator: seed", 0), 0)
+        self._outer = []
+
+    def get_state(self):
+        """Where it stands, as `get_rng_state` tells it of the library's own."""
+        return _core.generator_state() if self._outer else self._state
+
+    def set_state(self, state):
+        """Go on from a `get_state`. ArgumentTypeError, InvalidArgumentError as `set_rng_state`."""
+        state = _rng_state(state, "Generator.set_state")
+        if self._outer:
+            _core.set_generator_state(*state)
+        self._state = state
+
+    def __enter__(self):
+        # Inside a block of its own it goes on where it stands.
+        state = self.get_state()
+        self._outer.append(_core.generator_state())
+        _core.set_generator_state(*state)
+        return self
+
+    def __exit__(self, *_):
+        self._state = _core.generator_state()
+        outer = self._outer.pop()
+        _core.set_generator_state(*(self._state if self._outer else outer))
+        return False
+
+    def __repr__(self):
+        seed, calls = self.get_state()
+        return f"Generator(seed={seed}, {calls} calls)"
 
 
 def _variables(value, what):
@@ -238,6 +347,8 @@ def grad(
     create_graph=False,
     only_inputs=True,
     allow_unused=False,
+    no_grad_vars=None,
+    backward_strategy=None,
 ):
     """Gradients of `outputs` with respect to `inputs`; the ``grad`` of leaves stays untouched.
 
@@ -256,6 +367,10 @@ def grad(
         Must be True.
     allow_unused : bool
         Give None for an input that no output depends on, instead of raising.
+    no_grad_vars : Variable or list of Variable, optional
+        Taken as constants: no gradient passes through them.
+    backward_strategy : BackwardStrategy, optional
+        Accepted for Fluid's sake; gradients are added in one order anyway.
 
     Returns
     -------
@@ -297,5 +412,8 @@ def grad(
         raise ArgumentTypeError(
             f"grad: grad_outputs must be Variables, got {kind_of(grad_outputs)}"
         )
+    constants = [] if no_grad_vars is None else _variables(no_grad_vars, "no_grad_vars")
+    BackwardStrategy.check(backward_strategy, "grad")
     retain = bool(create_graph if retain_graph is None else retain_graph)
-    return _core.grad(outputs, inputs, grad_outputs, retain, bool(create_graph), bool(allow_unused))
+    create, unused = bool(create_graph), bool(allow_unused)
+    return _core.grad(outputs, inputs, grad_outputs, retain, create, unused, constants)

@@ -3,9 +3,16 @@
 import math
 
 from dygraph import _core, check
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.variable import Parameter
 
-__all__ = ["GradientClipByGlobalNorm", "GradientClipByNorm", "GradientClipByValue"]
+__all__ = [
+    "ErrorClipByValue",
+    "GradientClipByGlobalNorm",
+    "GradientClipByNorm",
+    "GradientClipByValue",
+    "set_gradient_clip",
+]
 
 ops = _core.ops
 
@@ -58,6 +65,68 @@ class GradientClipByValue:
         low = _core.to_variable(self.min, None, gradient.dtype)
         high = _core.to_variable(self.max, None, gradient.dtype)
         return ops.elementwise_min(ops.elementwise_max(gradient, low), high)
+
+
+class ErrorClipByValue:
+    """Limits the gradient that passes through one variable to [min, max], on its way back.
+
+    A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``. `min` is ``-max`` where it is not
+    given.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> y = w * 10.0
+    >>> handle = y.register_hook(dygraph.clip.ErrorClipByValue(max=0.5))
+    >>> (y * y).backward()
+    >>> w.gradient()
+    array([5.])
+    """
+
+    def __init__(self, max, min=None):
+        self.max = check.number(max, "ErrorClipByValue: max")
+        self.min = -self.max if min is None else check.number(min, "ErrorClipByValue: min")
+        if self.min > self.max:
+            raise InvalidArgumentError(
+                f"ErrorClipByValue: min must not exceed max {self.max}, got {self.min}"
+            )
+
+    def __call__(self, gradient):
+        return GradientClipByValue(self.min, self.max)._one(gradient)
+
+
+def set_gradient_clip(clip, param_list=None, program=None):
+    """Clip the gradients of these parameters, as ``ParamAttr(gradient_clip=clip)`` does.
+
+    Parameters
+    ----------
+    clip : GradientClipByValue, GradientClipByNorm or GradientClipByGlobalNorm
+    param_list : list of Parameter
+        Must be given: there is no program whose parameters could be meant.
+    program : None
+        For Fluid's sake. Optimizers take ``grad_clip`` for all their parameters.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For another kind of clip, for what is no Parameter, and for a program.
+    """
+    if not hasattr(clip, "clip"):
+        raise ArgumentTypeError(
+            f"set_gradient_clip: clip must be one of dygraph.clip, got {kind_of(clip)}"
+        )
+    if program is not None or not isinstance(param_list, (list, tuple)):
+        what, value = ("param_list", param_list) if program is None else ("program", program)
+        rule = "must be a list of Parameters" if program is None else "must be None"
+        raise ArgumentTypeError(f"set_gradient_clip: {what} {rule}, got {kind_of(value)}")
+    for i, parameter in enumerate(param_list):
+        if not isinstance(parameter, Parameter):
+            raise ArgumentTypeError(
+                f"set_gradient_clip: param_list[{i}] must be a Parameter, got {kind_of(parameter)}"
+            )
+    for parameter in param_list:
+        parameter.gradient_clip = clip
 
 
 class GradientClipByNorm:

@@ -4,6 +4,8 @@
 float32 where nothing else is said, as in Paddle.
 """
 
+import math
+
 import numpy as np
 
 from dygraph import _core, check
@@ -40,6 +42,11 @@ def _sizes(shape, owner):
     if hasattr(type(shape), "__index__"):
         shape = [shape]
     return check.shape(shape, f"{owner}: shape")
+
+
+def _float(dtype):
+    """`dtype`, or this thread's float type; see `dygraph.set_default_dtype`."""
+    return (_core.cast_floats_to() or "float32") if dtype is None else dtype
 
 
 def _text(value, what):
@@ -80,7 +87,7 @@ def full(shape, fill_value, dtype=None):
         fill_value = fill_value.item()
     return ops.fill_constant(
         shape=_sizes(shape, "full"),
-        dtype="float32" if dtype is None else dtype,
+        dtype=_float(dtype),
         str_value=_text(fill_value, "full: fill_value"),
     )
 
@@ -114,9 +121,20 @@ def full_like(x, fill_value, dtype=None):
     >>> dygraph.full_like(dygraph.to_variable([1, 2]), 3).numpy().tolist()
     [3, 3]
     """
-    value = check.number(int(fill_value) if isinstance(fill_value, bool) else fill_value,
-                         "full_like: fill_value")  # fmt: skip
-    return ops.fill_any_like(x, value=value, **({} if dtype is None else {"dtype": dtype}))
+    return filled(x, fill_value, "full_like: fill_value", {} if dtype is None else {"dtype": dtype})
+
+
+def filled(x, value, what, attrs=()):
+    """fill_any_like with a value that its float32 attribute may not hold."""
+    if isinstance(value, Variable):
+        value = value.item()
+    text, number, attrs = _text(value, what), float(value), dict(attrs)
+    fits = not abs(number) > float(np.finfo("float32").max) or math.isinf(number)
+    if fits:
+        attrs["value"] = number
+    if not fits or (number == number and float(np.float32(number)) != value):
+        attrs["str_value"] = text
+    return ops.fill_any_like(x, **attrs)
 
 
 def zeros_like(x, dtype=None):
@@ -166,7 +184,7 @@ def arange(start=0, end=None, step=1, dtype=None):
         start, end = 0, start
     numbers = (start, end, step)
     if dtype is None:
-        dtype = "int64" if all(_is_whole(n) for n in numbers) else "float32"
+        dtype = "int64" if all(_is_whole(n) for n in numbers) else _float(None)
     names = ("start", "end", "step")
     return ops.range(
         *(_number(n, dtype, f"arange: {w}") for n, w in zip(numbers, names, strict=True))
@@ -180,7 +198,7 @@ def linspace(start, stop, num, dtype=None):
     >>> dygraph.linspace(0, 1, 5).numpy().tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    dtype = _core.dtype_of("float32" if dtype is None else dtype)
+    dtype = _core.dtype_of(_float(dtype))
     inner = dtype if dtype.is_floating else "float64"
     out = ops.linspace(
         _number(start, inner, "linspace: start"),
@@ -202,7 +220,7 @@ def eye(num_rows, num_columns=None, dtype=None):
         num_columns=-1
         if num_columns is None
         else check.integer(num_columns, "eye: num_columns", 0),
-        dtype="float32" if dtype is None else dtype,
+        dtype=_float(dtype),
     )
 
 
@@ -257,10 +275,6 @@ def triu(x, diagonal=0):
 # By chance ----------------------------------------------------------------------------------------
 
 
-def _float(dtype):
-    return "float32" if dtype is None else dtype
-
-
 def rand(shape, dtype=None):
     """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them the same each time.
 
@@ -302,7 +316,7 @@ def normal(mean=0.0, std=1.0, shape=None):
     given = [v for v in (mean, std) if isinstance(v, Variable)]
     if not given:
         shape = [1] if shape is None else _sizes(shape, "normal")
-        return ops.gaussian_random(shape=shape, mean=mean, std=std)
+        return ops.gaussian_random(shape=shape, mean=mean, std=std, dtype=_float(None))
     whole = given[0] if len(given) == 1 else mean + std * 0
     drawn = ops.gaussian_random(shape=list(whole.shape), dtype=whole.dtype)
     return drawn * std + mean

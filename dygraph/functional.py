@@ -15,11 +15,25 @@ array([0., 2.])
 
 import re
 
-from dygraph import _core, creation, images, losses, manipulation, products
+from dygraph import _core, comparison, creation, manipulation, products
 from dygraph.errors import did_you_mean
+from dygraph.lazily import load, names_of
 
 _gradient = re.compile(r"_grad2?($|_)")
-_COMPOSED = (images, creation, losses, manipulation, products)
+_COMPOSED = (comparison, creation, manipulation, products)
+# Modules that load when one of their functions is first asked for.
+_LAZY = {
+    "images": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
+    "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d conv1d "
+    "conv1d_transpose interpolate local_response_norm max_pool1d max_pool2d max_pool3d "
+    "max_unpool2d",
+    "losses": "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
+    "cosine_similarity ctc_greedy_decoder ctc_loss dice_loss gaussian_nll_loss "
+    "hinge_embedding_loss l1_loss margin_ranking_loss mse_loss npair_loss "
+    "poisson_nll_loss sampled_softmax_with_cross_entropy smooth_l1 soft_margin_loss "
+    "softmax_cross_entropy square_error_cost triplet_margin_loss",
+}
+_LAZY_NAMES = names_of(_LAZY)
 __all__ = []
 
 
@@ -29,13 +43,23 @@ def _add_operators():
     functions = {name: getattr(_core.ops, name) for name in names}
     for module in _COMPOSED:
         functions.update({name: getattr(module, name) for name in module.__all__})
-    __all__[:] = sorted(functions)
+    for name in _LAZY_NAMES:  # theirs stand before operators of the same name
+        functions.pop(name, None)
     globals().update(functions)
+    __all__[:] = sorted({*functions, *_LAZY_NAMES})
 
 
 _add_operators()
 
 
 def __getattr__(name):
+    if name in _LAZY_NAMES:
+        module = _LAZY_NAMES[name]
+        load(globals(), f"dygraph.{module}", _LAZY[module])
+        return globals()[name]
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
     raise AttributeError(f"dygraph.functional has no operator '{name}'.{hint}")
+
+
+def __dir__():
+    return list(__all__)

@@ -9,6 +9,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [
     "MSRA",
+    "Bilinear",
     "Constant",
     "Initializer",
     "Normal",
@@ -143,6 +144,37 @@ class MSRA(_Scaled):
         return self._draw(fans(shape)[0] if self.fan_in is None else self.fan_in, shape, dtype)
 
 
+class Bilinear(Initializer):
+    """Weights with which a transposed convolution starts as bilinear enlargement.
+
+    For a weight ``[c_in, c_out, k, k]`` with ``stride = k // 2`` or so: each k x k window is the
+    product of two triangles. Use ``groups = c_in`` and no bias.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a shape of other than four axes, or windows that are not square.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.initializer.Bilinear()([1, 1, 4, 4]).numpy()[0, 0, 0]
+    array([0.0625, 0.1875, 0.1875, 0.0625], dtype=float32)
+    """
+
+    def make(self, shape, dtype):
+        if len(shape) != 4 or shape[2] != shape[3]:
+            raise InvalidArgumentError(
+                f"Bilinear: the parameter must be [filters, channels, k, k], got {list(shape)}"
+            )
+        size = shape[3]
+        half = -(-size // 2)
+        middle = (2 * half - 1 - half % 2) / (2 * half) if half else 0.0
+        triangle = 1 - np.abs(np.arange(size) / half - middle) if half else np.zeros(0)
+        window = np.broadcast_to(np.outer(triangle, triangle), shape)
+        return _core.to_variable(np.ascontiguousarray(window), None, dtype)
+
+
 class NumpyArrayInitializer(Initializer):
     """The values of an array, whose shape must be the parameter's."""
 
@@ -162,6 +194,7 @@ class NumpyArrayInitializer(Initializer):
         return _core.to_variable(self.value, None, dtype)
 
 
+BilinearInitializer = Bilinear
 ConstantInitializer = Constant
 UniformInitializer = Uniform
 NormalInitializer = Normal

@@ -397,7 +397,7 @@ def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reductio
 
 def ctc_loss(
     log_probs, labels, input_lengths, label_lengths, blank=0, reduction="mean",
-    norm_by_times=False,
+    norm_by_times=False, zero_infinity=False,
 ):  # fmt: skip
     """Connectionist temporal classification (Graves et al., 2006), the operator `warpctc`.
 
@@ -414,6 +414,9 @@ def ctc_loss(
         The mean is that of each loss over its number of labels.
     norm_by_times : bool
         Divide the gradient by the number of steps.
+    zero_infinity : bool
+        Take 0 for an infinite loss, that of labels which do not fit into the steps. Its gradient
+        is 0 either way.
 
     Returns
     -------
@@ -430,6 +433,8 @@ def ctc_loss(
         norm_by_times=bool(norm_by_times),
     )
     loss = loss.reshape(-1)
+    if zero_infinity:
+        loss = ops.where(ops.isinf_v2(loss), like(loss, 0), loss)
     if reduction == "mean":
         count = ops.cast(label_lengths, out_dtype=loss.dtype).reshape(-1)
         loss = loss / ops.elementwise_max(count, like(count, 1))

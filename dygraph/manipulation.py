@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from dygraph import _core, check
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [
     "argsort",
@@ -37,7 +37,6 @@ __all__ = [
     "tile",
     "topk",
     "unbind",
-    "unique",
     "unsqueeze",
     "unstack",
 ]
@@ -328,10 +327,9 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
         Two numbers an axis, before and after. For all axes: the first axis first. For fewer: for
         the last axes of space, the last one first, as Paddle's (left, right, top, bottom).
     mode : {'constant', 'reflect', 'replicate'}
-        What stands there: `value`, the image mirrored at its border, or the border. The latter two
-        are for images ``[n, c, h, w]``.
+        What stands there: `value`, `x` mirrored at its border, or the border.
     value : float
-    data_format : {'NCHW', 'NHWC'}
+    data_format : {'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW', 'NDHWC'}
 
     Raises
     ------
@@ -360,19 +358,25 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
         pairs = [[0, 0]] * (rank - len(pairs)) + pairs
     if mode == "constant":
         return ops.pad(x, paddings=[n for pair in pairs for n in pair], pad_value=value)
-    outside = pairs[0] + (pairs[3] if data_format == "NHWC" else pairs[1]) if rank == 4 else []
-    if rank != 4 or any(outside):
-        raise UnimplementedError(
-            f"pad: mode '{mode}' is for the two axes of images, got shape {list(x.shape)} and pad "
-            f"{numbers}"
+    mode = "edge" if mode == "replicate" else mode
+    if rank == 4 and not any(pairs[0] + pairs[1]):
+        return ops.pad2d(x, paddings=pairs[2] + pairs[3], mode=mode)
+    if rank == 4 and not any(pairs[0] + pairs[3]):
+        return ops.pad2d(x, paddings=pairs[1] + pairs[2], mode=mode, data_format="NHWC")
+    for axis, pair in enumerate(pairs):
+        if any(pair):
+            x = ops.index_select(x, _core.to_variable(_border(x.shape[axis], pair, mode)), dim=axis)
+    return x
+
+
+def _border(size, pair, mode):
+    """Which of `size` elements stand where `pair` more are wanted, by mode 'reflect' or 'edge'."""
+    if min(pair) < 0 or (mode == "reflect" and max(pair) >= max(size, 1)) or size == 0:
+        most = f"less than the size {size} of its axis" if mode == "reflect" else "of some elements"
+        raise InvalidArgumentError(
+            f"pad: with mode '{mode}' pad must be at least 0 and {most}, got {pair}"
         )
-    space = pairs[1:3] if data_format == "NHWC" else pairs[2:4]
-    return ops.pad2d(
-        x,
-        paddings=space[0] + space[1],
-        mode="edge" if mode == "replicate" else mode,
-        data_format="NHWC" if data_format == "NHWC" else "NCHW",
-    )
+    return np.pad(np.arange(size), pair, mode)
 
 
 def flip(x, axis):
@@ -459,50 +463,3 @@ def topk(x, k, axis=-1, largest=True, sorted=True):
         largest=bool(largest),
         sorted=bool(sorted),
     )
-
-
-def unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None):
-    """The different elements of `x` in ascending order.
-
-    The operators ``unique`` and ``unique_with_counts`` of `dygraph.run_op` leave them in the order
-    of their first appearance, as Fluid.
-
-    Parameters
-    ----------
-    x : Variable
-    return_index : bool
-        Also give the place of the first of each in the flattened `x`.
-    return_inverse : bool
-        Also give where each element of the flattened `x` stands among the different ones.
-    return_counts : bool
-        Also give how often each is there.
-    axis : None
-        Slices along an axis are not compared.
-
-    Returns
-    -------
-    Variable or tuple of Variable
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> v, n = dygraph.unique(dygraph.to_variable([3, 1, 3]), return_counts=True)
-    >>> v.numpy().tolist(), n.numpy().tolist()
-    ([1, 3], [1, 2])
-    """
-    if axis is not None:
-        raise UnimplementedError("unique: axis must be None, got an axis. Flatten the rows first")
-    flat = ops.reshape2(check.variable(x, "unique: x"), shape=[-1])
-    found, index, counts = ops.unique_with_counts(flat)
-    found, order = ops.argsort(found)
-    results = [found]
-    if return_index:  # of equal numbers, sorting keeps the order: the first leads its group
-        _, places = ops.argsort(flat)
-        counted = ops.gather(counts, order)
-        results.append(ops.gather(places, ops.cumsum(counted, exclusive=True)))
-    if return_inverse:
-        _, rank = ops.argsort(order)
-        results.append(ops.gather(rank, index))
-    if return_counts:
-        results.append(ops.gather(counts, order))
-    return results[0] if len(results) == 1 else tuple(results)

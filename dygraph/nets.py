@@ -6,7 +6,14 @@ Operators themselves, ``sequence_pool`` and its kin, are in `dygraph.functional`
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
-__all__ = ["glu", "lod_append", "sequence_conv_pool", "sequence_first_step", "sequence_last_step"]
+__all__ = [
+    "glu",
+    "lod_append",
+    "scaled_dot_product_attention",
+    "sequence_conv_pool",
+    "sequence_first_step",
+    "sequence_last_step",
+]
 
 ops = _core.ops
 
@@ -76,6 +83,64 @@ def glu(input, dim=-1):
         )
     a, b = ops.split(input, num=2, axis=axis)
     return ops.elementwise_mul(a, ops.sigmoid(b))
+
+
+def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rate=0.0):
+    """``softmax(q k^T / sqrt(d)) v`` for each head (Vaswani and others, 2017).
+
+    Parameters
+    ----------
+    queries : Variable
+        ``[batch, M, D]``.
+    keys, values : Variable
+        ``[batch, N, D]`` and ``[batch, N, E]``.
+    num_heads : int
+        Divides D and E: their columns are shared out among the heads as they are. Fluid makes
+        projections here at each call; `dygraph.nn.MultiHeadAttention` is the layer that has them.
+    dropout_rate : float
+        Of the weights. The others are not scaled up, as in Fluid.
+
+    Returns
+    -------
+    Variable
+        ``[batch, M, E]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> q, k, v = dygraph.ones([2, 3, 4]), dygraph.ones([2, 5, 4]), dygraph.ones([2, 5, 6])
+    >>> dygraph.nets.scaled_dot_product_attention(q, k, v, num_heads=2).shape
+    (2, 3, 6)
+    """
+    owner = "scaled_dot_product_attention"
+    heads = check.integer(num_heads, f"{owner}: num_heads", 1)
+    rate = check.number(dropout_rate, f"{owner}: dropout_rate", 0, 1)
+    shapes = [
+        check.variable(x, f"{owner}: {what}").shape
+        for what, x in (("queries", queries), ("keys", keys), ("values", values))
+    ]
+    q, k, v = shapes
+    fits = all(len(s) == 3 for s in shapes) and q[0] == k[0] == v[0]
+    if not (fits and q[2] == k[2] and k[1] == v[1] and q[2] % heads == v[2] % heads == 0):
+        raise InvalidArgumentError(
+            f"{owner}: queries, keys and values must be [batch, M, D], [batch, N, D] and "
+            f"[batch, N, E] with D and E divisible by num_heads {heads}, got "
+            f"{', '.join(str(list(s)) for s in shapes)}"
+        )
+
+    def split(x):
+        batch, rows, columns = x.shape
+        parts = ops.reshape2(x, shape=[batch, rows, heads, columns // heads])
+        return ops.transpose2(parts, axis=[0, 2, 1, 3])
+
+    # An attribute would round the factor to float32.
+    factor = _core.to_variable((q[2] // heads) ** -0.5 if q[2] else 1.0, None, queries.dtype)
+    scaled = ops.elementwise_mul(split(queries), factor)
+    weights = ops.softmax(ops.matmul_v2(scaled, split(keys), trans_y=True))
+    if rate:
+        weights = ops.dropout(weights, dropout_prob=rate)
+    out = ops.transpose2(ops.matmul_v2(weights, split(values)), axis=[0, 2, 1, 3])
+    return ops.reshape2(out, shape=[q[0], q[1], v[2]])
 
 
 def sequence_conv_pool(input, filter, bias=None, filter_size=3, act="sigmoid", pool_type="max"):

@@ -6,7 +6,7 @@ from _thread import _local
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
 
-__all__ = ["enable_grad", "grad_enabled", "no_grad"]
+__all__ = ["enable_grad", "grad_enabled", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
 _GENERATOR = 0x20  # co_flags of a generator function
 
@@ -37,6 +37,9 @@ def grad_enabled():
     False
     """
     return _core.grad_enabled()
+
+
+is_grad_enabled = grad_enabled
 
 
 class _GradMode:
@@ -90,7 +93,7 @@ class _GradMode:
         return wrapped
 
 
-def no_grad(function=None):
+def no_grad(func=None):
     """Compute without recording: a context manager, or a decorator with or without parentheses.
 
     Holds for this thread and ends with the block, exception or not.
@@ -104,7 +107,47 @@ def no_grad(function=None):
     True
     """
     mode = _GradMode(False)
-    return mode if function is None else mode(function)
+    return mode if func is None else mode(func)
+
+
+class set_grad_enabled(_GradMode):  # noqa: N801 - read as a function
+    """Record from here on or not: for this thread, or until the end of the block it begins.
+
+    Unlike `enable_grad` it does not win over a layer's eval mode.
+
+    Parameters
+    ----------
+    mode : bool
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> with dygraph.set_grad_enabled(False):
+    ...     dygraph.is_grad_enabled()
+    False
+    >>> dygraph.is_grad_enabled()
+    True
+    """
+
+    def __init__(self, mode):
+        if not isinstance(mode, bool):
+            raise ArgumentTypeError(f"set_grad_enabled: mode must be a bool, got {kind_of(mode)}")
+        super().__init__(mode)
+        self._before = (_core.grad_enabled(), modes.reason, modes.forced)
+        switch(mode)
+
+    def __enter__(self):
+        # The first block ends what the call began.
+        before, self._before = self._before, None
+        self._saved.append(before or (_core.grad_enabled(), modes.reason, modes.forced))
+        switch(self._on)
+        return self
+
+    def __call__(self, function):
+        on, reason, _ = self._before or (_core.grad_enabled(), modes.reason, False)
+        switch(on, reason)  # a decorator holds inside the function alone
+        self._before = None
+        return super().__call__(function)
 
 
 def enable_grad(function=None):

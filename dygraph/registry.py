@@ -26,7 +26,7 @@ class OpDescription:
     type, comment : str
     inputs, outputs : list of Item
         With ``name``, ``python_name``, ``help``, ``duplicable``, ``dispensable``,
-        ``intermediate``, ``extra``.
+        ``intermediate``, ``extra``, ``rows`` (may hold selected rows).
     attrs : list of Item
         With ``name``, ``help``, ``type``, ``default``, ``is_dtype``.
     kernels : list of str

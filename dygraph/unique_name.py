@@ -7,24 +7,38 @@ builds models for ever does not grow.
 import re
 from _thread import allocate_lock
 
-__all__ = ["generate", "guard"]
+from dygraph.errors import ArgumentTypeError, kind_of
 
-_lock = allocate_lock()
-_counters = {}
+__all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
 
 
-def generate(kind):
-    """``kind_0``, at the next call ``kind_1``, ...
+class UniqueNameGenerator:
+    """Counts names of its own, all of them begun by `prefix`."""
+
+    def __init__(self, prefix=""):
+        self.prefix = prefix
+        self._counters: dict[str, int] = {}
+        self._lock = allocate_lock()
+
+    def __call__(self, key):
+        with self._lock:
+            number = self._counters.get(key, 0)
+            self._counters[key] = number + 1
+        return f"{self.prefix}{key}_{number}"
+
+
+_current = UniqueNameGenerator()
+
+
+def generate(key):
+    """``key_0``, at the next call ``key_1``, ...
 
     >>> from dygraph import unique_name
     >>> with unique_name.guard():
     ...     unique_name.generate("fc"), unique_name.generate("fc")
     ('fc_0', 'fc_1')
     """
-    with _lock:
-        number = _counters.get(kind, 0)
-        _counters[kind] = number + 1
-    return f"{kind}_{number}"
+    return _current(key)
 
 
 def snake(name):
@@ -37,15 +51,60 @@ def snake(name):
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
+def switch(new_generator=None, new_para_name_checker=None):
+    """Count by another generator from here on; None counts from 0. Gives the one from before.
+
+    `new_para_name_checker` is Fluid's and must be None.
+
+    >>> from dygraph import unique_name
+    >>> before = unique_name.switch()
+    >>> unique_name.generate("fc")
+    'fc_0'
+    >>> _ = unique_name.switch(before)
+    """
+    global _current
+    if new_para_name_checker is not None:
+        raise ArgumentTypeError(
+            "unique_name.switch: new_para_name_checker must be None: names of parameters are not "
+            f"checked, got {kind_of(new_para_name_checker)}"
+        )
+    new = UniqueNameGenerator() if new_generator is None else new_generator
+    if not isinstance(new, UniqueNameGenerator):
+        raise ArgumentTypeError(
+            "unique_name.switch: new_generator must be a UniqueNameGenerator, got "
+            f"{kind_of(new_generator)}"
+        )
+    before, _current = _current, new
+    return before
+
+
 class guard:  # noqa: N801 - Fluid's name
-    """Count from 0 inside the block, and go on after it where the count had been."""
+    """Count from 0 inside the block, and go on after it where the count had been.
+
+    Parameters
+    ----------
+    new_generator : str or UniqueNameGenerator, optional
+        A string begins all names of the block.
+
+    Examples
+    --------
+    >>> from dygraph import unique_name
+    >>> with unique_name.guard("net_"):
+    ...     unique_name.generate("fc")
+    'net_fc_0'
+    """
+
+    def __init__(self, new_generator=None):
+        if isinstance(new_generator, bytes):
+            new_generator = new_generator.decode()
+        self._given = new_generator
+        self._saved = []
 
     def __enter__(self):
-        global _counters
-        self._saved, _counters = _counters, {}
+        given = self._given
+        self._saved.append(switch(UniqueNameGenerator(given) if isinstance(given, str) else given))
         return self
 
     def __exit__(self, *_):
-        global _counters
-        _counters = self._saved
+        switch(self._saved.pop())
         return False

@@ -5,13 +5,16 @@ import numpy as np
 from dygraph import (
     _core,
     check,
+    comparison,
     creation,
     exchange,
+    in_place,
     indexing,
     manipulation,
     printing,
     products,
 )
+from dygraph.compat import BackwardStrategy
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = ["Parameter", "Variable"]
@@ -23,7 +26,7 @@ ops = _core.ops
 # Gradients ----------------------------------------------------------------------------------------
 
 
-def backward(self, grad=None, retain_graph=False, create_graph=False):
+def backward(self, grad=None, retain_graph=False, create_graph=False, backward_strategy=None):
     """Add the gradients of this variable to the ``grad`` of every leaf it depends on.
 
     Parameters
@@ -34,6 +37,8 @@ def backward(self, grad=None, retain_graph=False, create_graph=False):
         Keep what was recorded, for a second pass.
     create_graph : bool
         Record the computation of the gradients, so that they can be differentiated again.
+    backward_strategy : BackwardStrategy, optional
+        Accepted for Fluid's sake, also as the first argument.
 
     Raises
     ------
@@ -51,6 +56,9 @@ def backward(self, grad=None, retain_graph=False, create_graph=False):
     >>> w.gradient()
     array([6.])
     """
+    if isinstance(grad, BackwardStrategy):
+        grad, backward_strategy = None, grad
+    BackwardStrategy.check(backward_strategy, "backward")
     if grad is not None and not isinstance(grad, Variable):
         grad = _core.to_variable(grad, None, self.dtype)
     retain = bool(retain_graph or create_graph)
@@ -269,31 +277,43 @@ def _reduce(op, what):
     return method
 
 
-# In place -----------------------------------------------------------------------------------------
+def _position(operator, what, which):
+    def method(self, axis=None, keepdim=False):
+        op = getattr(ops, operator)
+        if axis is None:
+            flat = op(ops.reshape2(self, shape=[-1]), axis=0)
+            return ops.reshape2(flat, shape=[1] * self.ndim if keepdim else [])
+        axis = check.axis(axis, self.ndim, f"{what}: axis")
+        return op(self, axis=axis, keepdims=bool(keepdim))
 
-
-def _other(self, value):
-    return value if isinstance(value, Variable) else _core.to_variable(value, None, self.dtype)
-
-
-def _in_place(compute, name, doc):
-    def method(self, *args, **kwargs):
-        result = compute(self, *args, **kwargs)
-        if result.shape != self.shape or result.dtype != self.dtype:
-            raise InvalidArgumentError(
-                f"{name}: the result must keep shape {list(self.shape)} and type {self.dtype}, "
-                f"got {list(result.shape)} of {result.dtype}"
-            )
-        _core.become(self, result)
-        return self
-
-    method.__name__ = name
-    method.__qualname__ = f"Variable.{name}"
-    method.__doc__ = doc + (
-        "\n\nGives this variable. RuntimeError for a leaf that needs a gradient while recording: "
-        "write under ``dygraph.no_grad()``."
+    method.__name__ = what
+    method.__qualname__ = f"Variable.{what}"
+    method.__doc__ = (
+        f"Where the {which} element stands along `axis`, int64; None: in all, laid flat.\n\n"
+        "`keepdim` leaves the axis in the shape with size 1. OutOfRangeError for an axis too many."
     )
     return method
+
+
+# Text and facts that Fluid's variables have -------------------------------------------------------
+
+
+def to_string(self, throw_on_error=False, with_details=False):
+    """The variable as text: what ``repr`` gives. The arguments are Fluid's and change nothing."""
+    return printing.text(self)
+
+
+def lod_level(self):
+    """How many levels of detail the variable has: 0 for a plain tensor."""
+    return len(_core.lod(self))
+
+
+def grad_name(self):
+    """Fluid's name for the gradient: the variable's with ``@GRAD``."""
+    return f"{self.name}@GRAD"
+
+
+# In place -----------------------------------------------------------------------------------------
 
 
 def set_value(self, value):
@@ -463,21 +483,15 @@ _methods = {
     "mean": _reduce(lambda *a, **k: ops.reduce_mean(*a, **k), "mean"),
     "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
     "min": _reduce(lambda *a, **k: ops.reduce_min(*a, **k), "min"),
-    "add_": _in_place(lambda x, y: x + _other(x, y), "add_", "Add `y` in place."),
-    "subtract_": _in_place(lambda x, y: x - _other(x, y), "subtract_", "Subtract `y` in place."),
-    "multiply_": _in_place(lambda x, y: x * _other(x, y), "multiply_", "Multiply by `y` in place."),
-    "scale_": _in_place(
-        lambda x, scale=1.0, bias=0.0: ops.scale(x, scale=scale, bias=bias),
-        "scale_",
-        "``x = scale * x + bias`` in place.",
-    ),
-    "fill_": _in_place(
-        lambda x, value: ops.fill_any_like(x, value=check.number(value, "fill_: value")),
-        "fill_",
-        "Write `value` everywhere.",
-    ),
-    "zero_": _in_place(lambda x: ops.fill_any_like(x, value=0.0), "zero_", "Write zeros."),
+    "prod": _reduce(lambda *a, **k: ops.reduce_prod(*a, **k), "prod"),
+    "all": _reduce(lambda *a, **k: ops.reduce_all(*a, **k), "all"),
+    "any": _reduce(lambda *a, **k: ops.reduce_any(*a, **k), "any"),
+    "argmax": _position("arg_max", "argmax", "greatest"),
+    "argmin": _position("arg_min", "argmin", "least"),
     "set_value": set_value,
+    "to_string": to_string,
+    "lod_level": property(lod_level, doc=lod_level.__doc__),
+    "grad_name": property(grad_name, doc=grad_name.__doc__),
     "clone": clone,
     "copy": clone,
     "to": to,
@@ -500,20 +514,29 @@ _methods = {
     "__reduce_ex__": reduce,
     "__deepcopy__": deepcopy,
     "__copy__": shallow_copy,
+    "clip": in_place.clip,
+    "pow": in_place.power,
+    "round": _round,
     "__abs__": lambda x: ops.abs(x),
     "__round__": _round,
 }
 # Functions whose first argument is the variable.
 _functions = {
+    comparison: "allclose unique",
     creation: "diag tril triu",
     manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
-    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unique unsqueeze "
-    "unstack",
+    "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unsqueeze unstack",
     products: "cross median mm mv norm outer std trace var",
 }
+# Operators whose first argument is the variable.
+_PLAIN = (
+    "abs bmm ceil cos dist dot erf exp floor kron log log1p reciprocal relu rsqrt sigmoid sign sin "
+    "softmax sqrt square tanh"
+)
 for _module, _names in _functions.items():
     _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
-_methods.update({_name: _method_of(_name) for _name in ("bmm", "dist", "dot", "kron")})
+_methods.update({_name: _method_of(_name) for _name in _PLAIN.split()})
+_methods.update(in_place.METHODS)
 for _name, _method in _methods.items():
     _core.set_type_attribute(_name, _method)
-del _name, _method, _module, _names
+del _name, _method, _module, _names, _PLAIN

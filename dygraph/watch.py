@@ -31,7 +31,11 @@ def caller():
             if layer is not None and (not layers or layers[-1] is not layer):
                 layers.append(layer)
         frame = frame.f_back
-    return f"{where} (layer {path_of(layers)})" if layers else where
+    if not layers:
+        return where
+    from dygraph.nn.paths import path_of  # layers import this module's neighbours
+
+    return f"{where} (layer {path_of(layers)})"
 
 
 def _short(filename):
@@ -39,15 +43,6 @@ def _short(filename):
     if filename.startswith("<"):
         return filename
     return os.path.join(*filename.split(os.sep)[-2:])
-
-
-def path_of(layers):
-    """``Net.features.conv1`` for layers from the innermost outwards."""
-    path = type(layers[-1]).__name__
-    for parent, child in zip(layers[::-1], layers[-2::-1], strict=False):
-        names = [n for n, layer in parent.named_sublayers() if layer is child]
-        path += "." + (names[0] if names else type(child).__name__)
-    return path
 
 
 class Watching:

@@ -40,6 +40,30 @@ def lstm(x, lod, weight, bias, h0, c0, attrs):
     return hidden, cell
 
 
+def lstmp(x, lod, weight, proj_weight, bias, h0, c0, attrs):
+    """Projection and Cell of Fluid's lstmp."""
+    d, p = proj_weight.shape
+    names = ("gate_activation", "cell_activation", "candidate_activation", "proj_activation")
+    gate, cell_act, candidate, proj_act = (
+        ACTIVATIONS[attrs.get(name, "sigmoid" if name[0] == "g" else "tanh")] for name in names
+    )
+    cell_clip, proj_clip = (attrs.get(n, 0) or np.inf for n in ("cell_clip", "proj_clip"))
+    peepholes = attrs.get("use_peepholes", True)
+    p_i, p_f, p_o = bias[0, 4 * d :].reshape(3, d) if peepholes else np.zeros((3, d), bias.dtype)
+    projection, cell = np.zeros((len(x), p), x.dtype), np.zeros((len(x), d), x.dtype)
+    for s, rows in enumerate(spans(lod, attrs.get("is_reverse", False))):
+        r = h0[s] if h0 is not None else np.zeros(p, x.dtype)
+        c = c0[s] if c0 is not None else np.zeros(d, x.dtype)
+        for row in rows:
+            a_c, a_i, a_f, a_o = np.split(x[row] + r @ weight + bias[0, : 4 * d], 4)
+            c = gate(a_f + p_f * c) * c + gate(a_i + p_i * c) * candidate(a_c)
+            c = np.clip(c, -cell_clip, cell_clip)
+            h = gate(a_o + p_o * c) * cell_act(c)
+            r = np.clip(proj_act(h @ proj_weight), -proj_clip, proj_clip)
+            projection[row], cell[row] = r, c
+    return projection, cell
+
+
 def gru_step(x, h, weight, bias, gate, candidate, origin_mode):
     d = len(h)
     flat = weight.reshape(-1)

@@ -156,8 +156,14 @@ void AddForwardCall(Error& e, const Node& node) {
                        : ". Under dygraph.detect_anomaly() the line of its forward call is named");
 }
 
+bool Holds(const std::vector<Edge>& edges, const Edge& edge) {
+  return std::any_of(edges.begin(), edges.end(),
+                     [&](const Edge& e) { return e.node == edge.node && e.index == edge.index; });
+}
+
+// Nothing is passed on over `closed` edges.
 void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
-          const std::unordered_set<Node*>* useful) {
+          const std::unordered_set<Node*>* useful, const std::vector<Edge>& closed) {
   GradSwitch recording(options.create_graph);
   Playing playing;
   Ref<Node> node;
@@ -188,7 +194,7 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
     grads.clear();
     for (size_t i = 0; i < input_grads.size(); ++i) {
       const Edge& edge = node->edges()[i];
-      if (!input_grads[i] || !edge) continue;
+      if (!input_grads[i] || !edge || Holds(closed, edge)) continue;
       if (useful && !useful->count(edge.node.get()) &&
           std::none_of(captures->begin(), captures->end(),
                        [&](const Capture& c) { return c.node == edge.node; })) {
@@ -231,13 +237,18 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
   for (size_t i = 0; i < roots.size(); ++i) {
     run.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
   }
-  Play(run, options, nullptr, nullptr);
+  Play(run, options, nullptr, nullptr, {});
 }
 
 std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* const> inputs,
                                 Span<Variable* const> grad_outputs, bool retain_graph,
-                                bool create_graph, bool allow_unused) {
+                                bool create_graph, bool allow_unused,
+                                Span<Variable* const> no_grad_vars) {
   PlayOptions options{retain_graph || create_graph, create_graph, false};
+  std::vector<Edge> closed;
+  for (Variable* v : no_grad_vars) {
+    if (Edge edge = v->GradEdge()) closed.push_back(std::move(edge));
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!allow_unused) CheckRoot(*outputs[i], i);
   }
@@ -255,7 +266,7 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   for (const Capture& c : captures) leads.insert(c.node.get());
   for (auto n = all.rbegin(); n != all.rend(); ++n) {
     for (const Edge& e : (*n)->edges()) {
-      if (e.node && leads.count(e.node.get())) {
+      if (e.node && leads.count(e.node.get()) && !Holds(closed, e)) {
         useful.insert(*n);
         leads.insert(*n);
         break;
@@ -265,10 +276,10 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   Run run(options);
   for (size_t i = 0; i < outputs.size(); ++i) {
     Edge edge = outputs[i]->GradEdge();
-    if (edge)
+    if (edge && !Holds(closed, edge))
       run.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
   }
-  Play(run, options, &captures, &useful);
+  Play(run, options, &captures, &useful, closed);
   std::vector<Ref<Variable>> result;
   for (size_t i = 0; i < captures.size(); ++i) {
     ENFORCE(captures[i].grad || allow_unused, InvalidArgument, "inputs[", i,

@@ -13,10 +13,12 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
               bool create_graph);
 
 // Gradients with respect to `inputs` only; leaves stay untouched. An input the outputs do not
-// depend on gives null when `allow_unused`, else InvalidArgument.
+// depend on gives null when `allow_unused`, else InvalidArgument. No gradient passes through
+// `no_grad_vars`: they count as constants.
 std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* const> inputs,
                                 Span<Variable* const> grad_outputs, bool retain_graph,
-                                bool create_graph, bool allow_unused);
+                                bool create_graph, bool allow_unused,
+                                Span<Variable* const> no_grad_vars = {});
 
 // What backward from `root` will keep alive: every kept tensor, newest call first.
 struct KeptTensor {

@@ -284,13 +284,22 @@ template <class V>
 void LateResetGru<V>::Forward(const V* weight, const V* q_bias) const {
   FirstState<V> first(steps, h0, hidden);
   const int64_t H = hidden, G = 3 * H;
+  Scratch room(CPUPlace(), static_cast<size_t>(steps.batch * G) * sizeof(V));
+  V* product = room.as<V>();  // of the state and all gates' weights
   for (int64_t t = 0; t < steps.count(); ++t) {
     const int64_t n = steps.alive(t), at = steps.begin[t];
     const V* before = Before(steps, first.get(), h, H, t);
     V *a = gates + at * G, *q_now = q + at * H, *now = h + at * H;
-    Product(false, false, n, 2 * H, H, before, H, weight, G, true, a, G);
-    Product(false, false, n, H, H, before, H, weight + 2 * H, G, false, q_now, H);
-    if (q_bias) AddToRows(q_now, n, H, H, q_bias);
+    Product(false, false, n, G, H, before, H, weight, G, false, product, G);
+    EachRow<V>(n, 3 * H, [=](int64_t r) {
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < 2 * H; ++j) a[r * G + j] += product[r * G + j];
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < H; ++j) {
+        V v = product[r * G + 2 * H + j];
+        q_now[r * H + j] = q_bias ? v + q_bias[j] : v;
+      }
+    });
     Activate(Act::kSigmoid, a, n, 2 * H, G);
     EachRow<V>(n, H, [=](int64_t r) {
       DYGRAPH_IVDEP

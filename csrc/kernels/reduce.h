@@ -223,7 +223,7 @@ void ReduceTasks(const ReducePlan& plan, const typename Op::In* x, ReducePart pa
                  Out* y, typename Op::Total* totals) {
   using Total = typename Op::Total;
   const ReducePlan* p = &plan;
-  SimdFor<typename Op::In>([=] {
+  auto body = [=] {
     int64_t tiles = (p->width + kReduceTile - 1) / kReduceTile;
     Odometer<2> at(p->kept, p->kept.rank, part.first_task / tiles);
     int64_t tile = part.first_task % tiles;
@@ -259,7 +259,12 @@ void ReduceTasks(const ReducePlan& plan, const typename Op::In* x, ReducePart pa
         at.Next();
       }
     }
-  });
+  };
+  if constexpr (sizeof(typename Op::In) >= 4) {  // int64 has no vector maximum in the baseline
+    Simd(body);
+  } else {
+    RunBase(body);
+  }
 }
 
 }  // namespace detail

@@ -9,20 +9,20 @@ struct Bilinear {
   static constexpr bool kNearest = false;
 };
 
-void DefineBilinear(OpDef& op) {
+void DefineBilinearInterp(OpDef& op) {
   op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X.");
   interp::Define<Bilinear>(op);
 }
 
 template <class T>
-using BilinearKernel = interp::Forward<Bilinear>::Kernel<T>;
+using BilinearInterpKernel = interp::Forward<Bilinear>::Kernel<T>;
 template <class T>
-using BilinearGradKernel = interp::grad::Backward<Bilinear>::Kernel<T>;
+using BilinearInterpGradKernel = interp::grad::Backward<Bilinear>::Kernel<T>;
 
-REGISTER_OPERATOR(bilinear_interp, DefineBilinear);
-REGISTER_CPU_KERNEL(bilinear_interp, BilinearKernel, float, double);
+REGISTER_OPERATOR(bilinear_interp, DefineBilinearInterp);
+REGISTER_CPU_KERNEL(bilinear_interp, BilinearInterpKernel, float, double);
 REGISTER_OPERATOR(bilinear_interp_grad, interp::grad::Define<Bilinear>);
-REGISTER_CPU_KERNEL(bilinear_interp_grad, BilinearGradKernel, float, double);
+REGISTER_CPU_KERNEL(bilinear_interp_grad, BilinearInterpGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -10,12 +10,13 @@ struct And {
   }
 };
 template <class T>
-using AndKernel = Kernel<And, T>;
+using BitwiseAndKernel = Kernel<And, T>;
 
 REGISTER_OPERATOR(bitwise_and, [](OpDef& op) {
   Define(op, "Out = X & Y, the AND of their bits, elementwise. Shapes broadcast as NumPy's.");
 });
-REGISTER_CPU_KERNEL(bitwise_and, AndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(bitwise_and, BitwiseAndKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t);
 
 }  // namespace
 }  // namespace dygraph::bitwise

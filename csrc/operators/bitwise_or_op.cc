@@ -10,12 +10,12 @@ struct Or {
   }
 };
 template <class T>
-using OrKernel = Kernel<Or, T>;
+using BitwiseOrKernel = Kernel<Or, T>;
 
 REGISTER_OPERATOR(bitwise_or, [](OpDef& op) {
   Define(op, "Out = X | Y, the OR of their bits, elementwise. Shapes broadcast as NumPy's.");
 });
-REGISTER_CPU_KERNEL(bitwise_or, OrKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(bitwise_or, BitwiseOrKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::bitwise

@@ -10,13 +10,14 @@ struct Xor {
   }
 };
 template <class T>
-using XorKernel = Kernel<Xor, T>;
+using BitwiseXorKernel = Kernel<Xor, T>;
 
 REGISTER_OPERATOR(bitwise_xor, [](OpDef& op) {
   Define(op,
          "Out = X ^ Y, the exclusive OR of their bits, elementwise. Shapes broadcast as NumPy's.");
 });
-REGISTER_CPU_KERNEL(bitwise_xor, XorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_CPU_KERNEL(bitwise_xor, BitwiseXorKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t);
 
 }  // namespace
 }  // namespace dygraph::bitwise

@@ -1,5 +1,4 @@
-#include "kernels/elementwise.h"
-#include "op/op_registry.h"
+#include "operators/filling.h"
 
 namespace dygraph {
 namespace {
@@ -8,14 +7,18 @@ constexpr int kX = 0, kOut = 0;
 
 struct FillAnyLikeAttrs {
   float value = 0.0f;
+  std::string str_value;
   DType dtype = DType::kUnset;
 };
 
 void DefineFillAnyLike(OpDef& op) {
-  op.Comment("Out has X's shape and `value` everywhere.")
+  op.Comment(
+        "Out has X's shape and `value` everywhere. str_value wins over value: it holds float64 and "
+        "int64 exactly.")
       .Input(kX, "X", "any shape; only its shape is read")
       .Output(kOut, "Out", "shape of X")
       .Attr(&FillAnyLikeAttrs::value, "value", "what to fill with")
+      .Attr(&FillAnyLikeAttrs::str_value, "str_value", "the same as text: '1e-3', '7', 'nan'")
       .Attr(&FillAnyLikeAttrs::dtype, "dtype", "element type of Out; unset: X's")
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, ctx.dims(kX), ctx.attrs<FillAnyLikeAttrs>().dtype);
@@ -28,10 +31,10 @@ template <class T>
 struct FillAnyLikeKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOut);
-    float value = ctx.attrs<FillAnyLikeAttrs>().value;
+    const FillAnyLikeAttrs& a = ctx.attrs<FillAnyLikeAttrs>();
     VisitDType(out.dtype(), [&](auto tag) {
       using U = typename decltype(tag)::type;
-      kernels::Fill(out.mutable_data<U>(), out.numel(), static_cast<U>(value));
+      kernels::Fill(out.mutable_data<U>(), out.numel(), FillValue<U>(a.value, a.str_value));
     });
   }
 };

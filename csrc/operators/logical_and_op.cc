@@ -7,12 +7,12 @@ struct And {
   static uint8_t F(uint8_t a, uint8_t b) { return a & b; }
 };
 template <class T>
-using AndKernel = Kernel<And, T>;
+using LogicalAndKernel = Kernel<And, T>;
 
 REGISTER_OPERATOR(logical_and, [](OpDef& op) {
   Define(op, "Out = True where both X and Y are true, elementwise. Shapes broadcast as NumPy's.");
 });
-REGISTER_CPU_KERNEL(logical_and, AndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+REGISTER_CPU_KERNEL(logical_and, LogicalAndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 
 }  // namespace

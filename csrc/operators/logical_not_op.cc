@@ -13,7 +13,7 @@ void DefineNot(OpDef& op) {
 }
 
 template <class T>
-struct NotKernel {
+struct LogicalNotKernel {
   static void Compute(KernelContext& ctx) {
     Tensor x = AsBool(ctx.In(kX));
     kernels::Map(x.data<bool>(), ctx.Out(kOut).mutable_data<bool>(), x.numel(),
@@ -22,7 +22,7 @@ struct NotKernel {
 };
 
 REGISTER_OPERATOR(logical_not, DefineNot);
-REGISTER_CPU_KERNEL(logical_not, NotKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+REGISTER_CPU_KERNEL(logical_not, LogicalNotKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 
 }  // namespace

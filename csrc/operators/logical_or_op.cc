@@ -7,13 +7,13 @@ struct Or {
   static uint8_t F(uint8_t a, uint8_t b) { return a | b; }
 };
 template <class T>
-using OrKernel = Kernel<Or, T>;
+using LogicalOrKernel = Kernel<Or, T>;
 
 REGISTER_OPERATOR(logical_or, [](OpDef& op) {
   Define(op, "Out = True where X or Y or both are true, elementwise. Shapes broadcast as NumPy's.");
 });
-REGISTER_CPU_KERNEL(logical_or, OrKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
-                    bfloat16, float, double);
+REGISTER_CPU_KERNEL(logical_or, LogicalOrKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
 
 }  // namespace
 }  // namespace dygraph::logical

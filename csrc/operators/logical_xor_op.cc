@@ -7,14 +7,14 @@ struct Xor {
   static uint8_t F(uint8_t a, uint8_t b) { return a ^ b; }
 };
 template <class T>
-using XorKernel = Kernel<Xor, T>;
+using LogicalXorKernel = Kernel<Xor, T>;
 
 REGISTER_OPERATOR(logical_xor, [](OpDef& op) {
   Define(
       op,
       "Out = True where exactly one of X and Y is true, elementwise. Shapes broadcast as NumPy's.");
 });
-REGISTER_CPU_KERNEL(logical_xor, XorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+REGISTER_CPU_KERNEL(logical_xor, LogicalXorKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 
 }  // namespace

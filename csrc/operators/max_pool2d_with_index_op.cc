@@ -11,18 +11,18 @@ struct MaxPool {
 };
 
 template <class T>
-using MaxPoolKernel = pool_with_index::Forward<MaxPool>::Kernel<T>;
+using MaxPool2DKernel = pool_with_index::Forward<MaxPool>::Kernel<T>;
 template <class T>
-using MaxPoolGradKernel = pool_with_index::grad::Backward<MaxPool>::Kernel<T>;
+using MaxPool2DGradKernel = pool_with_index::grad::Backward<MaxPool>::Kernel<T>;
 template <class T>
-using MaxPoolGradGradKernel = pool_with_index::grad_grad::BackwardTwice<MaxPool>::Kernel<T>;
+using MaxPool2DGradGradKernel = pool_with_index::grad_grad::BackwardTwice<MaxPool>::Kernel<T>;
 
 REGISTER_OPERATOR(max_pool2d_with_index, pool_with_index::Define<MaxPool>);
-REGISTER_CPU_KERNEL(max_pool2d_with_index, MaxPoolKernel, float, double);
+REGISTER_CPU_KERNEL(max_pool2d_with_index, MaxPool2DKernel, float, double);
 REGISTER_OPERATOR(max_pool2d_with_index_grad, pool_with_index::grad::Define<MaxPool>);
-REGISTER_CPU_KERNEL(max_pool2d_with_index_grad, MaxPoolGradKernel, float, double);
+REGISTER_CPU_KERNEL(max_pool2d_with_index_grad, MaxPool2DGradKernel, float, double);
 REGISTER_OPERATOR(max_pool2d_with_index_grad_grad, pool_with_index::grad_grad::Define<MaxPool>);
-REGISTER_CPU_KERNEL(max_pool2d_with_index_grad_grad, MaxPoolGradGradKernel, float, double);
+REGISTER_CPU_KERNEL(max_pool2d_with_index_grad_grad, MaxPool2DGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

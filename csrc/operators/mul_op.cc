@@ -79,7 +79,7 @@ struct Matrices {  // X is [m, k], Y is [k, n]
 };
 
 template <class T>
-struct MulKernel {
+struct MatrixMulKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Matrices s(x.dims(), y.dims(), ctx.attrs<MulAttrs>());
@@ -120,7 +120,7 @@ void DefineMulGrad(OpDef& op) {
 }
 
 template <class T>
-struct MulGradKernel {
+struct MatrixMulGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     const T* g = ctx.In(kOutGrad).data<T>();
@@ -138,9 +138,9 @@ struct MulGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(mul, DefineMul);
-REGISTER_CPU_KERNEL(mul, MulKernel, float, double);
+REGISTER_CPU_KERNEL(mul, MatrixMulKernel, float, double);
 REGISTER_OPERATOR(mul_grad, grad::DefineMulGrad);
-REGISTER_CPU_KERNEL(mul_grad, grad::MulGradKernel, float, double);
+REGISTER_CPU_KERNEL(mul_grad, grad::MatrixMulGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

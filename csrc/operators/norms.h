@@ -54,22 +54,31 @@ void ForEachNorm(const Dims& x, const Norm& norm, F f) {
                         });
 }
 
-// The sum of |x| or x^2 of a run, in lanes that vector units can keep.
-template <bool kSquare, class T>
-double SumOfRun(const T* x, int64_t n) {
-  double lanes[8] = {};
-  int64_t i = 0;
-  auto of = [](T v) {
-    double wide = v;
-    return kSquare ? wide * wide : std::fabs(wide);
-  };
-  for (; i + 8 <= n; i += 8) {
-    for (int k = 0; k < 8; ++k) lanes[k] += of(x[i + k]);
-  }
-  for (; i < n; ++i) lanes[0] += of(x[i]);
+// The sum of f(|x|) of a run, in lanes that vector units can keep.
+template <class T, class F>
+double SumOfRun(const T* x, int64_t n, F f) {
+  constexpr int kLanes = 32;
   double total = 0;
-  for (double lane : lanes) total += lane;
+  kernels::SimdFor<T>([=, result = &total] {
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int k = 0; k < kLanes; ++k) lanes[k] += f(std::fabs(static_cast<double>(x[i + k])));
+    }
+    for (; i < n; ++i) lanes[0] += f(std::fabs(static_cast<double>(x[i])));
+    for (int k = 1; k < kLanes; ++k) lanes[0] += lanes[k];
+    *result = lanes[0];
+  });
   return total;
+}
+
+// The sum of |x|^p for the whole orders that loops are made for.
+template <class T>
+double SumOfPowers(const T* x, int64_t n, int p) {
+  if (p == 1) return SumOfRun(x, n, [](double v) { return v; });
+  if (p == 2) return SumOfRun(x, n, [](double v) { return v * v; });
+  if (p == 3) return SumOfRun(x, n, [](double v) { return v * v * v; });
+  return SumOfRun(x, n, [](double v) { return (v * v) * (v * v); });
 }
 
 template <class T>
@@ -81,11 +90,9 @@ void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
           "X must have elements for a norm of order ", p, ", got shape ", x.dims());
   ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
     double total = p == -HUGE_VAL ? HUGE_VAL : 0;
-    bool run = elements.list.empty() && elements.stride == 1 && (p == 1 || p == 2);
-    if (run) {
-      total = p == 1 ? SumOfRun<false>(from + first, elements.count)
-                     : SumOfRun<true>(from + first, elements.count);
-    }
+    bool run = elements.list.empty() && elements.stride == 1 && p >= 1 && p <= 4 &&
+               p == static_cast<int>(p);
+    if (run) total = SumOfPowers(from + first, elements.count, static_cast<int>(p));
     for (int64_t i = 0; i < elements.count && !run; ++i) {
       double v = std::fabs(static_cast<double>(from[first + elements[i]]));
       if (std::isinf(p)) {

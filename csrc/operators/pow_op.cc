@@ -61,7 +61,7 @@ void ForPower(double e, F f) {
 }
 
 template <class T>
-struct PowKernel {
+struct FactorPowKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     double e = FactorOf(ctx, kFactorTensor);
@@ -121,7 +121,7 @@ void DefinePowGrad(OpDef& op) {
 }
 
 template <class T>
-struct PowGradKernel {
+struct FactorPowGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     double e = FactorOf(ctx, kFactorTensor);
@@ -137,9 +137,9 @@ struct PowGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(pow, DefinePow);
-REGISTER_CPU_KERNEL(pow, PowKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(pow, FactorPowKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(pow_grad, grad::DefinePowGrad);
-REGISTER_CPU_KERNEL(pow_grad, grad::PowGradKernel, float, double);
+REGISTER_CPU_KERNEL(pow_grad, grad::FactorPowGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

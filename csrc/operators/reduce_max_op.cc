@@ -15,7 +15,7 @@ void DefineMax(OpDef& op) {
 }
 
 template <class T>
-struct MaxKernel {
+struct ReduceMaxKernel {
   static void Compute(KernelContext& ctx) { ComputeExtreme<kernels::MaxOp, T>(ctx); }
 };
 
@@ -39,7 +39,7 @@ void DefineMaxGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(reduce_max, DefineMax);
-REGISTER_CPU_KERNEL(reduce_max, MaxKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(reduce_max, ReduceMaxKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_max_grad, DefineMaxGrad);
 REGISTER_CPU_KERNEL(reduce_max_grad, extreme_grad::Kernel, float, double);
 REGISTER_OPERATOR(reduce_max_grad_grad, DefineMaxGradGrad);

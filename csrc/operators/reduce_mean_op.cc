@@ -14,7 +14,7 @@ void DefineMean(OpDef& op) {
 }
 
 template <class T>
-struct MeanKernel {
+struct ReduceMeanKernel {
   static void Compute(KernelContext& ctx) {
     reduce::Compute<kernels::MeanOp, float, double, int32_t, int64_t>(ctx);
   }
@@ -37,7 +37,7 @@ void DefineMeanGrad(OpDef& op) {
 }
 
 template <class T>
-struct MeanGradKernel {
+struct ReduceMeanGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
     const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
@@ -48,9 +48,9 @@ struct MeanGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reduce_mean, DefineMean);
-REGISTER_CPU_KERNEL(reduce_mean, MeanKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_mean_grad, grad::DefineMeanGrad);
-REGISTER_CPU_KERNEL(reduce_mean_grad, grad::MeanGradKernel, float, double);
+REGISTER_CPU_KERNEL(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::reduce

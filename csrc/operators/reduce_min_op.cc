@@ -15,7 +15,7 @@ void DefineMin(OpDef& op) {
 }
 
 template <class T>
-struct MinKernel {
+struct ReduceMinKernel {
   static void Compute(KernelContext& ctx) { ComputeExtreme<kernels::MinOp, T>(ctx); }
 };
 
@@ -39,7 +39,7 @@ void DefineMinGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(reduce_min, DefineMin);
-REGISTER_CPU_KERNEL(reduce_min, MinKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(reduce_min, ReduceMinKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_min_grad, DefineMinGrad);
 REGISTER_CPU_KERNEL(reduce_min_grad, extreme_grad::Kernel, float, double);
 REGISTER_OPERATOR(reduce_min_grad_grad, DefineMinGradGrad);

@@ -54,7 +54,7 @@ void DefineSum(OpDef& op) {
 }
 
 template <class T>
-struct SumKernel {
+struct ListSumKernel {
   static void Compute(KernelContext& ctx) {
     std::vector<const Value*> terms;
     bool all_rows = true;
@@ -115,7 +115,7 @@ struct SumKernel {
 };
 
 REGISTER_OPERATOR(sum, DefineSum);
-REGISTER_CPU_KERNEL(sum, SumKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(sum, ListSumKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

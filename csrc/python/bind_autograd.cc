@@ -119,19 +119,25 @@ void BindAutograd(py::module_& m) {
             g.size());
     Backward({r.data(), r.size()}, {g.data(), g.size()}, retain_graph, create_graph);
   });
-  m.def("grad", [](const std::vector<VarRef>& outputs, const std::vector<VarRef>& inputs,
-                   const std::vector<VarRef>& grads, bool retain_graph, bool create_graph,
-                   bool allow_unused) {
-    std::vector<Variable*> o = Pointers(outputs, "outputs"), i = Pointers(inputs, "inputs"), g;
-    for (const VarRef& v : grads) g.push_back(v.get());
-    ENFORCE(!o.empty() && !i.empty(), InvalidArgument,
-            "grad needs at least one output and one input, got ", o.size(), " and ", i.size());
-    ENFORCE(g.empty() || g.size() == o.size(), InvalidArgument,
-            "grad_outputs must have one entry for each of the ", o.size(), " outputs, got ",
-            g.size());
-    return Grad({o.data(), o.size()}, {i.data(), i.size()}, {g.data(), g.size()}, retain_graph,
-                create_graph, allow_unused);
-  });
+  m.def(
+      "grad",
+      [](const std::vector<VarRef>& outputs, const std::vector<VarRef>& inputs,
+         const std::vector<VarRef>& grads, bool retain_graph, bool create_graph, bool allow_unused,
+         const std::vector<VarRef>& no_grad_vars) {
+        std::vector<Variable*> o = Pointers(outputs, "outputs"), i = Pointers(inputs, "inputs"), g;
+        std::vector<Variable*> constants = Pointers(no_grad_vars, "no_grad_vars");
+        for (const VarRef& v : grads) g.push_back(v.get());
+        ENFORCE(!o.empty() && !i.empty(), InvalidArgument,
+                "grad needs at least one output and one input, got ", o.size(), " and ", i.size());
+        ENFORCE(g.empty() || g.size() == o.size(), InvalidArgument,
+                "grad_outputs must have one entry for each of the ", o.size(), " outputs, got ",
+                g.size());
+        return Grad({o.data(), o.size()}, {i.data(), i.size()}, {g.data(), g.size()}, retain_graph,
+                    create_graph, allow_unused, {constants.data(), constants.size()});
+      },
+      py::arg("outputs"), py::arg("inputs"), py::arg("grad_outputs"), py::arg("retain_graph"),
+      py::arg("create_graph"), py::arg("allow_unused"),
+      py::arg("no_grad_vars") = std::vector<VarRef>());
   m.def("grad_enabled", [] { return CurrentThread().grad_enabled; });
   // reason: why recording is off, told by a later backward(); an empty one keeps the default text.
   m.def(

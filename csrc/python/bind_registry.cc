@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
+#include "op/rows_flag.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
@@ -116,6 +117,7 @@ py::dict DescribeSlot(const SlotInfo& s) {
   d["dispensable"] = s.dispensable();
   d["intermediate"] = s.intermediate();
   d["extra"] = s.extra();
+  d["rows"] = TakesRows(s);
   return d;
 }
 

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <sstream>
@@ -32,6 +33,13 @@ struct Function {
       twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
 };
 
+// An attribute that Python cannot spell is an argument with an underscore at its end: lambda_.
+std::string Spelling(const std::string& name) {
+  for (const char* word : {"lambda", "in", "is", "from", "as", "if", "else", "for", "with", "def"})
+    if (name == word) return name + "_";
+  return name;
+}
+
 int FindKeyword(const Function& f, PyObject* key) {
   int n = static_cast<int>(f.names.size());
   for (int i = 0; i < n; ++i) {
@@ -39,6 +47,10 @@ int FindKeyword(const Function& f, PyObject* key) {
   }
   for (int i = 0; i < n; ++i) {
     if (PyUnicode_Compare(f.names[i], key) == 0) return i;
+  }
+  for (int i = 0; i < n; ++i) {
+    std::string name = PyUnicode_AsUTF8(f.names[i]), spelling = Spelling(name);
+    if (spelling != name && spelling == PyUnicode_AsUTF8(key)) return i;
   }
   return -1;
 }
@@ -176,6 +188,42 @@ std::vector<int> PositionalOrder(const OpInfo& op) {
   return order;
 }
 
+// A default as inspect.signature reads it: 1.0 for a float, a number too large for infinity.
+std::string Literal(const AttrValue& value) {
+  const float* number = std::get_if<float>(&value);
+  if (!number) return ToString(value);
+  if (std::isinf(*number)) return *number < 0 ? "-1e999" : "1e999";
+  std::string text = ToString(value);
+  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+}
+
+std::string DefaultOf(const OpInfo& op, int attr) {
+  AttrValue v = op.attr_table.Get(op.default_attrs->data(), attr);
+  if (!op.attr_table.fields[attr].is_dtype) return Literal(v);
+  int number = std::get<int32_t>(v);
+  if (number < 0) return "None";
+  return std::string("'") + Name(DTypeFromWire(number)) + "'";
+}
+
+// Element types, gradient and errors: what is not said by slots and attributes.
+void DescribeRest(const OpInfo& op, std::ostream& text) {
+  std::vector<std::string> types;
+  for (const Kernel& k : op.kernels) {
+    std::string name = Name(k.key.dtype);
+    if (std::find(types.begin(), types.end(), name) == types.end()) types.push_back(name);
+  }
+  text << "\nRaises\n------\nInvalidArgumentError, ArgumentTypeError, OutOfRangeError\n"
+       << "    For what breaks these rules, naming slot, rule and what was given. A ValueError, a\n"
+       << "    TypeError, an IndexError.\n\nNotes\n-----\n";
+  if (!types.empty()) {
+    text << "Element types:";
+    for (size_t i = 0; i < types.size(); ++i) text << (i ? ", " : " ") << types[i];
+    text << ".\n";
+  }
+  text << (op.grad_maker ? "Gradients flow through it" : "No gradient flows through it")
+       << "; ``dygraph.op_info('" << op.type << "')`` tells all that is registered.\n";
+}
+
 // signature, formula, slots, attributes: what help() shows.
 std::string Document(const OpInfo& op) {
   std::ostringstream signature, text;
@@ -188,16 +236,8 @@ std::string Document(const OpInfo& op) {
       if (op.attr_table.Find(s.python_name) >= 0) continue;
       signature << comma << s.python_name << (s.dispensable() ? "=None" : "");
     } else {
-      const AttrField& f = op.attr_table.fields[i - inputs];
-      AttrValue v = op.attr_table.Get(op.default_attrs->data(), i - inputs);
-      int number = f.is_dtype ? std::get<int32_t>(v) : 0;
-      signature << comma << f.name << "=";
-      if (!f.is_dtype)
-        signature << ToString(v);
-      else if (number < 0)
-        signature << "None";
-      else
-        signature << "'" << Name(DTypeFromWire(number)) << "'";
+      const std::string& name = op.attr_table.fields[i - inputs].name;
+      signature << comma << Spelling(name) << "=" << DefaultOf(op, i - inputs);
     }
     comma = ", ";
   }
@@ -209,9 +249,10 @@ std::string Document(const OpInfo& op) {
            << (s.dispensable() ? ", optional" : "") << "\n    Slot " << s.name << ". " << s.help
            << "\n";
     }
-    for (const AttrField& f : op.attr_table.fields) {
-      text << f.name << " : " << (f.is_dtype ? "dtype" : Name(f.type)) << "\n    " << f.help
-           << "\n";
+    for (size_t a = 0; a < op.attr_table.fields.size(); ++a) {
+      const AttrField& f = op.attr_table.fields[a];
+      text << Spelling(f.name) << " : " << (f.is_dtype ? "dtype" : Name(f.type)) << ", default "
+           << DefaultOf(op, static_cast<int>(a)) << "\n    " << f.help << "\n";
     }
   }
   text << "\nReturns\n-------\n";
@@ -221,6 +262,7 @@ std::string Document(const OpInfo& op) {
            << "\n    Slot " << s.name << ". " << s.help << "\n";
     }
   }
+  DescribeRest(op, text);
   return text.str();
 }
 

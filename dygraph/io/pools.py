@@ -26,7 +26,7 @@ from dygraph.io.worker import Failure, Reader
 # longer ends by himself after the sample.
 _PATIENCE = 0.1
 _LOOK_UP = 0.05  # seconds without looking for Ctrl-C
-_open = weakref.WeakSet()
+_open: weakref.WeakSet = weakref.WeakSet()
 
 
 @atexit.register

@@ -7,7 +7,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 class Schedule:
     """What all schedules share: their state."""
 
-    _keys = ()  # attributes that change
+    _keys: tuple[str, ...] = ()  # attributes that change
 
     def state_dict(self):
         """The numbers that change, by name; a schedule inside stands under ``learning_rate``."""

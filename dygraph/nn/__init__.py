@@ -1,16 +1,49 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
+from dygraph.errors import did_you_mean
+from dygraph.lazily import load, names_of
 from dygraph.nn.activation import *
+from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
 from dygraph.nn.containers import *
 from dygraph.nn.conv import *
-from dygraph.nn.dropout import *
-from dygraph.nn.layer import Layer
-from dygraph.nn.loss import *
+from dygraph.nn.layer import Layer as Layer
 from dygraph.nn.norm import *
 from dygraph.nn.pooling import *
-from dygraph.nn.rnn import *
-from dygraph.nn.transformer import *
-from dygraph.nn.vision import *
 
-__all__ = sorted(n for n, v in globals().items() if isinstance(v, type))
+TYPE_CHECKING = False  # True for mypy, which knows the name; the import of typing is saved
+if TYPE_CHECKING:
+    from dygraph.nn.dropout import *
+    from dygraph.nn.loss import *
+    from dygraph.nn.rnn import *
+    from dygraph.nn.transformer import *
+    from dygraph.nn.vision import *
+
+# What loads when it is first asked for, so that `import dygraph` stays quick.
+_LAZY = {
+    "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
+    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CenterLoss CosineEmbeddingLoss CrossEntropyLoss "
+    "GaussianNLLLoss HSigmoid HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss "
+    "MarginRankingLoss NCE NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
+    "TripletMarginLoss",
+    "rnn": "BiRNN GRU GRUCell GRUUnit LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
+    "transformer": "MultiHeadAttention Transformer TransformerDecoder TransformerDecoderLayer "
+    "TransformerEncoder TransformerEncoderLayer scaled_dot_product_attention",
+    "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",
+}
+_LAZY_NAMES = names_of(_LAZY)
+
+__all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_LAZY_NAMES])
+
+
+def __getattr__(name):
+    if name in _LAZY_NAMES:
+        module = _LAZY_NAMES[name]
+        load(globals(), f"dygraph.nn.{module}", _LAZY[module])
+        return globals()[name]
+    hint = "" if name.startswith("__") else did_you_mean(name, __all__)
+    raise AttributeError(f"dygraph.nn has no layer '{name}'.{hint}")
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY_NAMES})

@@ -67,7 +67,7 @@ def _takes_one(name):
 class _Elementwise(Layer):
     """An operator of one input with fixed attributes."""
 
-    _op = None
+    _op: str | None = None
 
     def __init__(self, **attrs):
         super().__init__()

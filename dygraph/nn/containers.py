@@ -79,6 +79,9 @@ class Sequential(Layer):
         )
         self.add_sublayer(name, layer)
 
+    def _ipython_key_completions_(self):
+        return list(self._sub_layers)
+
 
 class LayerList(Layer):
     """A list whose layers are found by `parameters` and `state_dict`.
@@ -254,6 +257,9 @@ class _Dict(Layer):
         """Take all members out."""
         for name in list(self._members()):
             delattr(self, name)
+
+    def _ipython_key_completions_(self):
+        return list(self._members())
 
 
 class LayerDict(_Dict):

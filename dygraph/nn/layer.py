@@ -6,7 +6,6 @@ from dygraph import _core, check, unique_name
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
-    DygraphError,
     InvalidArgumentError,
     PreconditionNotMetError,
     UnimplementedError,
@@ -15,10 +14,10 @@ from dygraph.errors import (
 )
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
+from dygraph.nn.paths import add_layer, tell_path
 from dygraph.param_attr import ParamAttr
 from dygraph.recording import modes, switch
 from dygraph.variable import Parameter, Variable
-from dygraph.watch import path_of
 
 __all__ = ["Layer"]
 
@@ -252,6 +251,25 @@ class Layer(check.NamedArguments):
             parameter.do_model_average = False
         return parameter
 
+    def create_variable(self, name=None, persistable=None, dtype=None, type=None):
+        """Make an empty Variable of the layer's type, to be filled by ``set_value``.
+
+        Parameters
+        ----------
+        name : str, optional
+            The end of its name; None: made from the layer's.
+        persistable : bool, optional
+        dtype : dtype, optional
+            None: the layer's.
+        type : None
+            For Fluid's sake.
+        """
+        end = unique_name.generate("_generated_var") if name is None else name
+        dtype = self._dtype if dtype is None else _core.dtype_of(dtype)
+        variable = _core.to_variable([], None, str(dtype), f"{self._full_name}.{end}")
+        variable.persistable = bool(persistable)
+        return variable
+
     # Walking --------------------------------------------------------------------------------------
 
     def full_name(self):
@@ -266,9 +284,16 @@ class Layer(check.NamedArguments):
         """The layers directly below."""
         return iter(self._sub_layers.values())
 
-    def named_sublayers(self, prefix="", include_sublayers=True, include_self=False):
-        """(dotted name, layer) of all layers below, each once, parents first."""
-        seen = set() if include_self else {id(self)}
+    def named_sublayers(
+        self, prefix="", include_sublayers=True, include_self=False, layers_set=None
+    ):
+        """(dotted name, layer) of all layers below, each once, parents first.
+
+        Those of `layers_set` are left out, with what is below them.
+        """
+        seen = {id(layer) for layer in layers_set or ()}
+        if not include_self:
+            seen.add(id(self))
         stack = [(prefix, self)] if include_self else self._below(prefix)
         while stack:
             name, layer = stack.pop()
@@ -440,6 +465,13 @@ class Layer(check.NamedArguments):
         near = did_you_mean("forward", [n for n in vars(type(self)) if n != "forward"])
         raise UnimplementedError(f"{type(self).__name__}: a layer must define forward().{near}")
 
+    def backward(self, *inputs):
+        """Not to be called: gradients come from ``loss.backward()``."""
+        raise PreconditionNotMetError(
+            f"{type(self).__name__}: a layer has no backward() of its own. Call backward() on the "
+            "loss"
+        )
+
     def __call__(self, *inputs, **kwargs):
         if modes.in_layer:
             try:
@@ -448,7 +480,7 @@ class Layer(check.NamedArguments):
                 return self.forward(*inputs, **kwargs)
             except Exception as error:
                 _require_init(self)
-                _add_layer(error, self)
+                add_layer(error, self)
                 raise
         return self._call_outermost(inputs, kwargs)
 
@@ -469,8 +501,8 @@ class Layer(check.NamedArguments):
             return self.forward(*inputs, **kwargs)
         except Exception as error:
             _require_init(self)
-            _add_layer(error, self)
-            _tell_path(error)
+            add_layer(error, self)
+            tell_path(error)
             raise
         finally:
             modes.in_layer = False
@@ -503,6 +535,17 @@ class Layer(check.NamedArguments):
         for name, layer in self._sub_layers.items():
             lines.append(f"  ({name}): " + repr(layer).replace("\n", "\n  "))
         return "\n".join([*lines, ")"])
+
+    def _repr_html_(self):
+        from dygraph import views
+
+        return views.layer(self)
+
+    def __dir__(self):
+        """Names without the tables a layer keeps of itself."""
+        inner = {"_parameters", "_buffers", "_sub_layers", "_unsaved", "_pre_hooks", "_post_hooks"}
+        inner |= {"_full_name", "_dtype", "_made"}
+        return [name for name in super().__dir__() if name not in inner]
 
     def __getstate__(self):
         state = dict(self.__dict__)
@@ -546,33 +589,3 @@ class _no_recording:  # noqa: N801
 
     def __exit__(self, *_):
         switch(self._on, self._reason)
-
-
-# Paths of layers in errors ------------------------------------------------------------------------
-
-
-def _add_layer(error, layer):
-    """Note on the way up which layers the error came through, innermost first."""
-    layers = getattr(error, "_dygraph_layers", None)
-    try:
-        if layers is None:
-            error._dygraph_layers = [layer]
-        elif isinstance(layers, list):
-            layers.append(layer)
-    except AttributeError:  # an exception class with slots
-        pass
-
-
-def _tell_path(error):
-    """Append ``in LeNet.features.conv1 (Conv2D)`` to the message, once."""
-    layers = getattr(error, "_dygraph_layers", None)
-    if not isinstance(layers, list):
-        return
-    error._dygraph_layers = ()
-    path, kind = path_of(layers), type(layers[0]).__name__
-    place = f"in {path} ({kind})" if path != kind else f"in {path}"
-    told = len(error.args) == 1 and isinstance(error.args[0], str)
-    if told and (not isinstance(error, KeyError) or isinstance(error, DygraphError)):
-        error.args = (f"{error.args[0]}\n{place}",)
-    elif hasattr(error, "add_note"):
-        error.add_note(place)

@@ -19,7 +19,7 @@ ops = _core.ops
 class _Loss(Layer):
     """A loss with a reduction: 'mean', 'sum' or 'none'."""
 
-    reductions = losses.REDUCTIONS
+    reductions: tuple[str, ...] = losses.REDUCTIONS
 
     def __init__(self, reduction):
         super().__init__()
@@ -354,10 +354,13 @@ class CTCLoss(_Loss):
         The class that stands for nothing.
     reduction : 'mean', 'sum' or 'none'
         The mean is that of each loss over its number of labels.
+    zero_infinity : bool
+        Take 0 for the infinite loss of labels that do not fit into the steps.
     """
 
-    def __init__(self, blank=0, reduction="mean"):
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
         super().__init__(reduction)
+        self._zero_infinity = bool(zero_infinity)
         self._blank = check.integer(blank, "CTCLoss: blank", 0)
 
     def forward(self, log_probs, labels, input_lengths, label_lengths, norm_by_times=False):
@@ -369,6 +372,7 @@ class CTCLoss(_Loss):
             self._blank,
             self._reduction,
             norm_by_times,
+            self._zero_infinity,
         )
 
 

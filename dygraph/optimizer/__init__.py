@@ -37,7 +37,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return list(__all__)
 
 
 __all__ = [

@@ -72,8 +72,8 @@ class Optimizer(check.NamedArguments):
     """
 
     operator = ""
-    attributes = {}
-    decay_attribute = None
+    attributes: dict = {}
+    decay_attribute: str | None = None
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
@@ -403,6 +403,11 @@ class Optimizer(check.NamedArguments):
     def __repr__(self):
         rate = self._learning_rate
         return f"{type(self).__name__}(learning_rate={rate}, {len(self._parameters)} parameters)"
+
+    def _repr_html_(self):
+        from dygraph import views
+
+        return views.optimizer(self)
 
 
 def _as_number(value):

@@ -36,6 +36,7 @@ class TestLending:
         assert a.tolist() == [0.0, 1.0, 2.0] and x.numpy().tolist() == [0.0, 0.0, 0.0]
 
     def test_the_memory_outlives_the_variable(self):
+        gc.collect()  # what earlier tests left in cycles
         before = dygraph.memory.stats()["used"]
         a = np.from_dlpack(dygraph.to_variable(np.arange(50000.0)))
         gc.collect()
@@ -79,6 +80,7 @@ class TestLending:
 
     @pytest.mark.parametrize("asked", [{}, {"max_version": (1, 0)}])
     def test_an_unused_capsule_frees_what_it_holds(self, asked):
+        gc.collect()  # what earlier tests left in cycles
         before = dygraph.memory.stats()["used"]
         capsules = [dygraph.to_variable(np.zeros(20000)).__dlpack__(**asked) for _ in range(3)]
         assert dygraph.memory.stats()["used"] >= before + 3 * 160000

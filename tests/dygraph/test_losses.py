@@ -354,6 +354,20 @@ def test_ctc_loss_and_decoder():
     assert F.ctc_greedy_decoder(ragged, 0).numpy().tolist() == [[2], [2], [1], [3]]
 
 
+def test_ctc_loss_of_labels_that_do_not_fit():
+    scores = v(rand(2, 2, 3))
+    scores.stop_gradient = False
+    # 1 1 needs a blank between: three steps
+    labels, steps, lengths = v(np.array([[1, 1], [2, 0]])), v(np.array([2, 2])), v(np.array([2, 1]))
+    each = nn.CTCLoss(reduction="none")(scores, labels, steps, lengths).numpy()
+    assert np.isinf(each[0]) and np.isfinite(each[1])
+    loss = nn.CTCLoss(reduction="sum", zero_infinity=True)(scores, labels, steps, lengths)
+    assert loss.item() == each[1]
+    loss.backward()
+    gradient = scores.gradient()
+    assert (gradient[:, 0] == 0).all() and np.isfinite(gradient).all() and gradient[:, 1].any()
+
+
 def test_sampled_softmax():
     x, label = rand(3, 6), np.array([[1], [0], [5]])
     samples = np.concatenate([label, np.tile([2, 4], (3, 1))], axis=1)

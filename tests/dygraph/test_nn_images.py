@@ -13,8 +13,12 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)
-def _same_weights_whatever_ran_before():
-    dygraph.seed(0)
+def the_same_numbers_in_any_order():
+    """Weights and inputs of a test do not depend on the tests before it."""
+    global RNG
+    RNG = np.random.default_rng(0)
+    with dygraph.guard(seed=0):
+        yield
 
 
 def var(values, dtype="float32", grad=False):

@@ -251,6 +251,66 @@ def test_unique(array):
     np.testing.assert_array_equal(var(array).unique().numpy(), want[0])
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_unique_slices(axis):
+    array = np.array([[[2.0, 1], [2, 1]], [[0, 1], [0, 1]], [[2, 1], [2, 1]]])
+    got = F.unique(var(array), True, True, True, axis=axis)
+    want = np.unique(array, True, True, True, axis=axis)
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_array_equal(g.numpy(), w)
+    x = var(array)
+    x.stop_gradient = False
+    F.unique(x, axis=0).sum().backward()
+    np.testing.assert_array_equal(x.gradient()[:, 0, 0], [1, 1, 0])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize(
+    ("shape", "pad", "data_format", "pairs"),
+    [
+        ((5,), [2, 1], "NCL", [(2, 1)]),
+        ((2, 3, 4), [3, 1], "NCL", [(0, 0), (0, 0), (3, 1)]),
+        ((2, 4, 3), [1, 2], "NLC", [(0, 0), (1, 2), (0, 0)]),
+        ((2, 1, 3, 4, 2), [1, 0, 3, 2, 1, 2], "NCDHW", [(0, 0), (0, 0), (1, 2), (3, 2), (1, 0)]),
+        ((1, 3, 4, 2, 1), [1, 1, 0, 2, 2, 1], "NDHWC", [(0, 0), (2, 1), (0, 2), (1, 1), (0, 0)]),
+        ((2, 3, 4, 5), [1, 1, 2, 0, 1, 2, 0, 4], "NCHW", [(1, 1), (2, 0), (1, 2), (0, 4)]),
+    ],
+)
+def test_pad_with_what_is_there(mode, shape, pad, data_format, pairs):
+    array = np.random.default_rng(0).standard_normal(shape)
+    x = var(array)
+    x.stop_gradient = False
+    out = F.pad(x, pad, mode=mode, data_format=data_format)
+    want = np.pad(array, pairs, "edge" if mode == "replicate" else mode)
+    np.testing.assert_array_equal(out.numpy(), want)
+    out.sum().backward()
+    places = np.pad(
+        np.arange(array.size).reshape(shape), pairs, "edge" if mode == "replicate" else mode
+    )
+    np.testing.assert_array_equal(x.gradient().ravel(), np.bincount(places.ravel()))
+
+
+def test_allclose():
+    x, near = var([1.0, np.nan]), var([1.0 + 1e-6, np.nan])
+    assert not F.allclose(x, near) and F.allclose(x, near, equal_nan=True)
+    assert not x.allclose(near, rtol=1e-7, atol=0.0, equal_nan=True)
+    assert F.allclose(var([3.0]), var([[3.5], [2.6]]), rtol=0, atol=0.5)
+
+
+def test_filling_keeps_all_digits():
+    x = var(np.zeros(2))
+    assert F.full_like(x, 0.1).numpy().tolist() == [0.1, 0.1]
+    assert F.full_like(x, 1e300).numpy().tolist() == [1e300, 1e300]
+    assert F.full_like(x, -np.inf).numpy().tolist() == [-np.inf, -np.inf]
+    assert np.isnan(F.full_like(x, np.nan).numpy()).all()
+    assert F.full_like(x, 2**62 + 1, "int64").numpy().tolist() == [2**62 + 1] * 2
+    x.fill_(1 / 3)
+    assert x.numpy().tolist() == [1 / 3, 1 / 3]
+    assert F.full_like(x, True, "bool").numpy().tolist() == [True, True]
+    with pytest.raises(TypeError, match="fill_: value must be a number"):
+        x.fill_("a")
+
+
 def test_argsort_and_topk_give_places():
     np.testing.assert_array_equal(var(X).argsort(0).numpy(), np.argsort(X, 0))
     np.testing.assert_array_equal(F.topk(var(X), 2)[1].numpy(), np.argsort(-X, 1)[:, :2])
@@ -277,13 +337,16 @@ def test_names_stand_at_the_top():
         (lambda x: F.split(x, 2, 0), ValueError, "divide"),
         (lambda x: F.chunk(x, 0), ValueError, "at least 1"),
         (lambda x: F.pad(x, [1]), ValueError, "two numbers for each axis"),
-        (lambda x: F.pad(x, [1, 1], mode="reflect"), NotImplementedError, "two axes of images"),
+        (lambda x: F.pad(x, [9, 1], mode="reflect"), ValueError, "less than the size"),
+        (lambda x: F.pad(x, [-1, 1], mode="replicate"), ValueError, "at least 0"),
+        (lambda x: F.allclose(x, x, rtol=-1.0), ValueError, "at least 0"),
+        (lambda x: F.allclose(x, x, atol=None), TypeError, "must be a number"),
         (lambda x: F.pad(x, [1, 1], mode="odd"), ValueError, "one of"),
         (lambda x: F.repeat_interleave(x, -1), ValueError, "at least 0"),
         (lambda x: F.repeat_interleave(x, [1, 2], 0), ValueError, "3 of them"),
         (lambda x: F.broadcast_tensors([x, var([1.0, 2.0])]), ValueError, "must broadcast"),
         (lambda x: F.topk(x, 0), ValueError, "at least 1"),
-        (lambda x: F.unique(x, axis=0), NotImplementedError, "axis must be None"),
+        (lambda x: F.unique(x, axis=2), IndexError, "axis"),
         (lambda x: F.diag(var(DEEP)), ValueError, "one axis or two"),
         (lambda x: F.einsum(3, x), TypeError, "equation must be a string"),
         (lambda x: F.einsum("ij"), ValueError, "an operand for each"),

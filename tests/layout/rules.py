@@ -363,6 +363,27 @@ def files_are_short(files):
     return problems
 
 
+def kernel_aliases_have_names_of_their_own(files):
+    """A template handed to REGISTER_*_KERNEL: GCC takes two of one name for the same, also in
+    namespaces without a name of different files, and runs the kernel of either for both."""
+    pattern = r"template\s*<[^;{}]*>\s*(?:using\s+(\w+)\s*=|struct\s+(\w+)\s*\{)"
+    first, problems = {}, []
+    for path, _, text in cpp(files, "operators"):
+        if path.endswith(".h"):
+            continue
+        code = without_literals(text)
+        for found in re.finditer(pattern, code):
+            name = found[1] or found[2]
+            if found[2] and not re.search(rf"\bREGISTER_\w*KERNEL\([^;]*\b{name}\b", code):
+                continue
+            owner = first.setdefault(name, path)
+            if owner != path:
+                problems.append(
+                    f"{path}:{line_of(code, found.start())}: {name} is a name of {owner} too"
+                )
+    return problems
+
+
 RULES = [
     includes_follow_the_rooms,
     backends_need_no_ifdef,
@@ -373,6 +394,7 @@ RULES = [
     no_using_namespace,
     messages_speak,
     an_operator_is_one_file,
+    kernel_aliases_have_names_of_their_own,
     the_map_names_every_room,
     python_imports_follow_the_order,
     nothing_runs_foreign_code,

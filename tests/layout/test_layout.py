@@ -161,8 +161,33 @@ def test_rule_on_example(rule, path, text, named):
         assert problems[0].startswith((path, "csrc/README.md"))
 
 
+ALIAS = "template <class T>\nusing AKernel = Kernel<A, T>;\n"
+STRUCT = "template <class T>\nstruct AKernel {};\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "named"),
+    [
+        (("csrc/operators/b_op.cc", "namespace b {\n" + ALIAS + "}\n"), "b_op.cc:2: AKernel"),
+        (("csrc/operators/b_op_onednn.cc", "namespace {\n\n" + ALIAS + "}\n"), "AKernel"),
+        (("csrc/operators/b_op.cc", ALIAS.replace("AKernel", "BKernel")), None),
+        (("csrc/operators/b_op.cc", "using AKernel = int;\n"), None),
+        (("csrc/operators/b_op.cc", STRUCT + "REGISTER_CPU_KERNEL(b, AKernel, float);\n"), "b_op"),
+        (("csrc/operators/b_op.cc", STRUCT), None),
+        (("csrc/kernels/b.cc", ALIAS), None),
+    ],
+)
+def test_kernel_aliases_have_names_of_their_own(second, named):
+    path, text = second
+    problems = rules.kernel_aliases_have_names_of_their_own(
+        {"csrc/operators/a_op.cc": "namespace {\n" + ALIAS + "}\n", path: text}
+    )
+    assert [named in p for p in problems] == [True] * (named is not None)
+
+
 def test_every_rule_has_an_example_that_breaks_it():
-    for rule in rules.RULES:
+    # one that compares files has a test of its own
+    for rule in set(rules.RULES) - {rules.kernel_aliases_have_names_of_their_own}:
         assert any(named is not None for _, _, named in EXAMPLES[rule]), rule.__name__
 
 

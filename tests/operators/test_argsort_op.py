@@ -102,6 +102,38 @@ def test_scalar_and_many():
     np.testing.assert_array_equal(order.numpy(), np.argsort(x, -1, kind="stable"))
 
 
+# Long lines are sorted by digits: sizes on both sides of where the digits grow.
+@pytest.mark.parametrize("size", [256, 1000, 20000])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "int16", "int32", "int64", "float32", "float64"]
+)
+def test_long_lines(dtype, size):
+    generator = np.random.default_rng(size)
+    if dtype.startswith("float"):
+        x = generator.standard_normal((2, size)).astype(dtype)
+        x[:, ::7], x[:, 1::7], x[:, 2::50], x[0, 3] = 0.0, -0.0, np.inf, -np.inf
+        x[1, 4], x[1, 200] = np.nan, np.copysign(np.nan, -1.0)
+    else:
+        ends = np.iinfo(dtype)
+        x = generator.integers(ends.min, ends.max, (2, size), dtype, endpoint=True)
+        x[0, :2] = ends.min, ends.max
+    out, order = ops.argsort(_core.to_variable(x))
+    want = np.argsort(x, -1, kind="stable")
+    np.testing.assert_array_equal(order.numpy(), want)
+    np.testing.assert_array_equal(out.numpy(), np.take_along_axis(x, want, -1))
+    _, order = ops.argsort(_core.to_variable(x.T.copy()), axis=0, descending=True)
+    # equals keep their order: sorted from the end, read from the end
+    falling = size - 1 - np.argsort(x[:, ::-1], -1, kind="stable")[:, ::-1]
+    np.testing.assert_array_equal(order.numpy(), falling.T)
+    if dtype not in ("int32", "int64", "float32", "float64"):
+        return
+    for k in (1, 10, 32, 33, size // 2):
+        for largest, all_places in ((True, falling), (False, want)):
+            out, places = ops.top_k_v2(_core.to_variable(x), k=k, largest=largest)
+            np.testing.assert_array_equal(places.numpy(), all_places[:, :k])
+            np.testing.assert_array_equal(out.numpy(), np.take_along_axis(x, all_places, -1)[:, :k])
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

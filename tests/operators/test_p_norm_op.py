@@ -147,6 +147,15 @@ def test_gradient_of_equally_great_elements_goes_to_the_first():
     assert g.numpy().tolist() == [0.0, -1.0, 0.0]
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0, 4.0, 5.0, 2.5])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_long_rows(p, dtype):
+    x = rand(3, 100).astype(dtype)
+    want = (np.abs(x.astype("float64")) ** p).sum(-1) ** (1 / p)
+    got = ops.p_norm(_core.to_variable(x), porder=p).numpy()
+    np.testing.assert_allclose(got, want, rtol=1e-6 if dtype == "float32" else 1e-13)
+
+
 def test_nan_and_empty():
     x = _core.to_variable(np.array([1.0, np.nan, 3.0]))
     for p in (1.0, 2.0, INF, -INF):

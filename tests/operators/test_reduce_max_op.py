@@ -39,3 +39,12 @@ def test_nothing_has_no_extreme():
     with pytest.raises(ValueError, match="must not be empty"):
         reduce(np.zeros((0, 2)))
     assert reduce(np.zeros((2, 0))).numpy().shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_long_rows_of_integers(dtype):
+    ends = np.iinfo(dtype)
+    x = np.random.default_rng(0).integers(ends.min, ends.max, (3, 1000), dtype, endpoint=True)
+    for axis in (0, 1):
+        got = _core.ops.reduce_max(_core.to_variable(x), dim=[axis])
+        np.testing.assert_array_equal(got.numpy(), x.max(axis))

@@ -1,0 +1,109 @@
+"""Names that code written for Fluid calls and that have little to do here.
+
+Calls compute at once whatever the mode; what they leave is the default place, and gradients are
+added up in one order anyway.
+"""
+
+from _thread import _local
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, kind_of
+
+__all__ = [
+    "BackwardStrategy",
+    "disable_dygraph",
+    "disable_imperative",
+    "enable_dygraph",
+    "enable_imperative",
+    "enabled",
+]
+
+
+class BackwardStrategy:
+    """Fluid's choice of how gradients are added up.
+
+    Here they are always added in the order in which the calls were made, newest first, so that
+    equal runs give equal bits; both values of `sort_sum_gradient` mean that.
+
+    >>> import dygraph
+    >>> strategy = dygraph.BackwardStrategy()
+    >>> strategy.sort_sum_gradient = True
+    >>> w = dygraph.Parameter([3.0])
+    >>> (w * w).backward(strategy)
+    >>> w.gradient()
+    array([6.])
+    """
+
+    __slots__ = ("sort_sum_gradient",)
+
+    def __init__(self):
+        self.sort_sum_gradient = False
+
+    @staticmethod
+    def check(value, what):
+        """ArgumentTypeError for what is neither None nor a BackwardStrategy."""
+        if value is not None and not isinstance(value, BackwardStrategy):
+            raise ArgumentTypeError(
+                f"{what}: backward_strategy must be a BackwardStrategy, got {kind_of(value)}"
+            )
+
+
+class _Before(_local):
+    place = None  # where variables went before enable_dygraph()
+
+
+_before = _Before()
+
+
+def enabled():
+    """True: calls of `dygraph` compute at once, as `in_dygraph_mode` says.
+
+    >>> import dygraph
+    >>> dygraph.enabled()
+    True
+    """
+    return True
+
+
+def enable_dygraph(place=None):
+    """Set the default place of this thread, until `disable_dygraph`. None keeps the current one.
+
+    `dygraph.guard` does so for a block. Nothing has to be enabled for calls to compute.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For something that is no place.
+    PreconditionNotMetError, UnimplementedError
+        For a place whose backend is not built.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.enable_dygraph(dygraph.CPUPlace())
+    >>> dygraph.to_variable([1.0]).place
+    CPUPlace
+    >>> dygraph.disable_dygraph()
+    """
+    if place is None:
+        return
+    if not isinstance(place, (_core.Place, str)):
+        raise ArgumentTypeError(
+            "enable_dygraph: place must be a place such as dygraph.CPUPlace(), "
+            f"got {kind_of(place)}"
+        )
+    before = _core.current_place()
+    _core.set_current_place(place)
+    if _before.place is None:
+        _before.place = before
+
+
+def disable_dygraph():
+    """Go back to the place from before `enable_dygraph`. Calls go on computing at once."""
+    if _before.place is not None:
+        _core.set_current_place(_before.place)
+        _before.place = None
+
+
+enable_imperative = enable_dygraph
+disable_imperative = disable_dygraph

@@ -1,0 +1,39 @@
+"""Paths of layers in errors."""
+
+from dygraph.errors import DygraphError
+
+
+def add_layer(error, layer):
+    """Note on the way up which layers the error came through, innermost first."""
+    layers = getattr(error, "_dygraph_layers", None)
+    try:
+        if layers is None:
+            error._dygraph_layers = [layer]
+        elif isinstance(layers, list):
+            layers.append(layer)
+    except AttributeError:  # an exception class with slots
+        pass
+
+
+def path_of(layers):
+    """``Net.features.conv1`` for layers from the innermost outwards."""
+    path = type(layers[-1]).__name__
+    for parent, child in zip(layers[::-1], layers[-2::-1], strict=False):
+        names = [n for n, layer in parent._sub_layers.items() if layer is child]
+        path += "." + (names[0] if names else type(child).__name__)
+    return path
+
+
+def tell_path(error):
+    """Append ``in LeNet.features.conv1 (Conv2D)`` to the message, once."""
+    layers = getattr(error, "_dygraph_layers", None)
+    if not isinstance(layers, list):
+        return
+    error._dygraph_layers = ()
+    path, kind = path_of(layers), type(layers[0]).__name__
+    place = f"in {path} ({kind})" if path != kind else f"in {path}"
+    told = len(error.args) == 1 and isinstance(error.args[0], str)
+    if told and (not isinstance(error, KeyError) or isinstance(error, DygraphError)):
+        error.args = (f"{error.args[0]}\n{place}",)
+    elif hasattr(error, "add_note"):
+        error.add_note(place)

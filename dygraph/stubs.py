@@ -1,0 +1,417 @@
+"""Types for editors and mypy, written from the registry: ``python -m dygraph.stubs [DIR]``.
+
+The core and the operators exist at run time only, so their signatures are written into ``.pyi``
+files beside the modules when the package is built: ``_core.pyi``, ``functional.pyi`` and the
+``__init__.pyi`` of the packages whose names load lazily. They are not kept in the repository.
+"""
+
+import inspect
+import math
+import re
+import sys
+from pathlib import Path
+
+from dygraph import _core, functional
+
+__all__ = ["generate", "write"]
+
+Variable = _core.Variable
+_HEAD = '"""Written by dygraph.stubs from what is registered; do not edit."""\n\n'
+_IMPORTS = """\
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, SupportsFloat, SupportsIndex
+
+import numpy as np
+"""
+_ALIASES = """
+_Int = SupportsIndex
+_Float = SupportsFloat | SupportsIndex
+_Ints = Sequence[SupportsIndex] | np.ndarray[Any, Any]
+_Number = float | np.number[Any] | np.bool_
+_Array = _Number | np.ndarray[Any, Any] | list[Any] | tuple[Any, ...]  # no str
+"""
+_DTYPE = "_DType = dtype | str | type | np.dtype[Any]\n"
+
+# Properties and special methods of Variable: their slots carry no signature.
+_VARIABLE = """\
+class Variable:
+    \"\"\"An eager variable: values, and a gradient where stop_gradient is False.\"\"\"
+
+    stop_gradient: bool
+    persistable: bool
+    name: str
+    grad: Variable | None
+    __array_priority__: float
+    __dict__: dict[str, Any]
+    def __init__(
+        self,
+        value: Any = None,
+        lod: Any = None,
+        dtype: _DType | None = None,
+        stop_gradient: bool = True,
+        name: str | None = None,
+    ) -> None: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> _core_dtype: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def place(self) -> Place: ...
+    @property
+    def is_leaf(self) -> bool: ...
+    @property
+    def grad_fn(self) -> Any: ...
+    @property
+    def T(self) -> Variable: ...
+    def numpy(self) -> np.ndarray[Any, Any]: ...
+    def detach(self) -> Variable: ...
+    def clear_gradient(self) -> None: ...
+    def reshape(self, *shape: _Int | Sequence[Any] | Variable | _Array) -> Variable: ...
+    def add_(self, y: Variable | _Array) -> Variable: ...
+    def subtract_(self, y: Variable | _Array) -> Variable: ...
+    def multiply_(self, y: Variable | _Array) -> Variable: ...
+    def scale_(self, scale: _Float = 1.0, bias: _Float = 0.0) -> Variable: ...
+    def fill_(self, value: _Float) -> Variable: ...
+    def zero_(self) -> Variable: ...
+    def _repr_html_(self) -> str: ...
+    def __abs__(self) -> Variable: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __array_function__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __bool__(self) -> bool: ...
+    def __contains__(self, value: Any) -> bool: ...
+    def __copy__(self) -> Variable: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable: ...
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __float__(self) -> float: ...
+    def __getitem__(self, index: Any) -> Variable: ...
+    def __hash__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __int__(self) -> int: ...
+    def __invert__(self) -> Variable: ...
+    def __iter__(self) -> Iterator[Variable]: ...
+    def __len__(self) -> int: ...
+    def __neg__(self) -> Variable: ...
+    def __pos__(self) -> Variable: ...
+    def __reduce_ex__(self, protocol: SupportsIndex = 2) -> Any: ...
+    def __round__(self, digits: int | None = None) -> Variable: ...
+    def __setitem__(self, index: Any, value: Variable | _Array) -> None: ...
+"""
+_BINARY = "add sub mul truediv floordiv mod pow matmul and or xor".split()
+_COMPARED = "eq ne lt le gt ge".split()
+
+_RETURNS = {
+    name: type
+    for type, names in {
+        "list[Variable]": "broadcast_tensors chunk meshgrid split unbind unstack",
+        "tuple[Variable, Variable]": "topk",
+        "Any": "register_hook unique max_pool1d max_pool2d max_pool3d adaptive_max_pool1d "
+        "adaptive_max_pool2d adaptive_max_pool3d ctc_greedy_decoder gradient item tolist",
+        "None": "backward clear_gradient retain_grads set_lod set_recursive_sequence_lengths "
+        "set_value save save_dygraph save_fluid_params set_flags set_rng_state",
+        "bool": "grad_enabled in_dygraph_mode is_selected_rows",
+        "int": "height num_threads release",
+        "list[int]": "rows",
+        "list[str]": "load_library op_names",
+        "list[list[int]]": "lod recursive_sequence_lengths",
+        "Variable": "create_lod_tensor create_random_int_lodtensor from_dlpack selected_rows "
+        "to_variable",
+    }.items()
+    for name in names.split()
+}
+_WORDS = {
+    "variable": "Variable",
+    "bool": "bool",
+    "int": "_Int",
+    "float": "_Float",
+    "str": "str",
+    "dtype": "_DType",
+    "place": "Place",
+    "none": "None",
+    "list of int": "_Ints",
+    "list of str": "Sequence[str]",
+    "list of variable": "Sequence[Variable]",
+    "os.pathlike": "os.PathLike[str]",
+    "callable": "Callable[..., Any]",
+    "array_like": "_Array",
+    "dict of str to variable": "Mapping[str, Variable]",
+}
+_ATTRIBUTES = {
+    "an int": "_Int",
+    "a float": "_Float",
+    "a bool": "bool",
+    "a string": "str",
+    "a list of ints": "_Ints",
+    "a list of floats": "Sequence[_Float] | np.ndarray[Any, Any]",
+    "a list of strings": "Sequence[str]",
+    "a list of bools": "Sequence[bool]",
+}
+_TENSOR_MODULES = {f"dygraph.{n}" for n in "creation images losses manipulation products".split()}
+
+
+# Types --------------------------------------------------------------------------------------------
+
+
+def _documented(text):
+    """The type a docstring's ``name : type`` names; Any where its words are not all known."""
+    text = re.sub(r", default .*$", "", text.strip())
+    text, optional = re.subn(r",? optional$", "", text)
+    found = []
+    for word in re.split(r" or |, (?![^(]*\))", text):
+        type = "str" if re.fullmatch(r"\{?'.*'\}?", word) else _WORDS.get(word.lower())
+        if type is None:
+            return "Any"
+        found.append(type)
+    return " | ".join(dict.fromkeys([*found, *(["None"] if optional else [])]))
+
+
+def _parameters_section(doc):
+    part = re.search(r"\nParameters\n-+\n(.*?)(\n[A-Z][a-z]+\n-+\n|\Z)", doc or "", re.S)
+    found = re.findall(r"^([\w*, ]+) : (.*)$", part[1], re.M) if part else []
+    return {n.strip("* "): type for names, type in found for n in names.split(",")}
+
+
+def _python_types(function, name):
+    """Types of the parameters and of the result of a function written in Python."""
+    doc = inspect.getdoc(function)
+    written, types = _parameters_section(doc), {}
+    tensors = function.__module__ in _TENSOR_MODULES
+    for p in inspect.signature(function).parameters.values():
+        type = _documented(written[p.name]) if p.name in written else "Any"
+        if type == "Any" and p.name in ("x", "input") and tensors and name != "concat":
+            type = "Any" if name in ("stack", "broadcast_tensors") else "Variable"
+        elif type == "Any" and isinstance(p.default, (bool, str)):
+            type = "bool" if isinstance(p.default, bool) else "str"
+        elif p.default is None and type != "Any" and "None" not in type:
+            type += " | None"
+        types[p.name] = type
+    result = _RETURNS.get(name)
+    if result is None:
+        found = re.search(r"\nReturns\n-+\n(?:\w+ : )?(.*)\n", f"{doc}\n")
+        known = found and _documented(found[1])
+        result = known if known in ("Variable", "bool", "_DType") else None
+        result = "dtype" if result == "_DType" else result
+    method = function.__module__ == "dygraph.variable"
+    return types, result or ("Variable" if tensors or method else "Any")
+
+
+def _operator_types(name):
+    """The same for an operator of the registry."""
+    info, types = _core.describe_op(name), {}
+    for a in info["attrs"]:
+        key = f"{a['name']}_" if a["name"] == "lambda" else a["name"]
+        types[key] = "_DType | None" if a["is_dtype"] else _ATTRIBUTES[a["type"]]
+    for s in info["inputs"]:
+        parts = ["Variable | Sequence[Variable]" if s["duplicable"] else "Variable"]
+        if s["python_name"] in types:
+            parts.append(types[s["python_name"]])
+        if s["dispensable"]:
+            parts.append("None")
+        types[s["python_name"]] = " | ".join(parts)
+    results = []
+    for s in info["outputs"]:
+        if not (s["intermediate"] or s["extra"]):
+            one = "Any" if s["dispensable"] else "Variable"
+            results.append("list[Variable]" if s["duplicable"] else one)
+    return types, results[0] if len(results) == 1 else f"tuple[{', '.join(results) or '()'}]"
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def _default(value):
+    simple = value is None or isinstance(value, (bool, int, str))
+    return repr(value) if simple or (type(value) is float and math.isfinite(value)) else "..."
+
+
+def _definition(name, signature, types, result, method=False):
+    parts, starred = [], False
+    for i, p in enumerate(signature.parameters.values()):
+        if method and i == 0:
+            parts.append("self")
+            continue
+        if p.kind is p.KEYWORD_ONLY and not starred:
+            parts.append("*")
+        starred = starred or p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY)
+        prefix = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        default = "" if p.default is p.empty else f" = {_default(p.default)}"
+        parts.append(f"{prefix}{p.name}: {types[p.name]}{default}")
+    return f"def {name}({', '.join(parts)}) -> {result}: ...\n"
+
+
+def _function(name, function, method=False):
+    operator = not inspect.isfunction(function)
+    types, result = (
+        _operator_types(function.__name__) if operator else _python_types(function, name)
+    )
+    return _definition(name, inspect.signature(function), types, result, method)
+
+
+def _variable():
+    written = set(re.findall(r"^    (?:def )?(\w+)[(:]", _VARIABLE, re.M))
+    lines = []
+    for name in sorted(vars(Variable)):
+        if name in written or name.startswith("__"):
+            continue
+        function = vars(Variable)[name]
+        if "args" in inspect.signature(function).parameters:  # an operator called as a method
+            function = getattr(functional, name)
+        lines.append("    " + _function(name, function, method=True))
+    for start in ("", "r"):
+        for name in _BINARY:
+            # [2] * x asks the list first, which would take an integer x for a count.
+            hint = "  # type: ignore[misc]" if start + name == "rmul" else ""
+            rest = f"{name}__(self, y: Variable | _Array, /) -> Variable: ...{hint}\n"
+            lines.append(f"    def __{start}{rest}")
+        lines.append(
+            f"    def __{start}divmod__(self, y: Any, /) -> tuple[Variable, Variable]: ...\n"
+        )
+    for name in _COMPARED:
+        hint = "  # type: ignore[override]" if name in ("eq", "ne") else ""
+        lines.append(f"    def __{name}__(self, y: Any, /) -> Variable: ...{hint}\n")
+    return _VARIABLE + "".join(lines)
+
+
+_DTYPE_CLASS = """
+class dtype:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def is_floating(self) -> bool: ...
+    @property
+    def wire(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
+_core_dtype = dtype
+"""
+_PLACE_CLASS = """
+class Place:
+    @property
+    def kind(self) -> str: ...
+    @property
+    def device_id(self) -> int: ...
+    @property
+    def available(self) -> bool: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+"""
+
+
+def _core_stub():
+    lines, written = [], {"Variable", "dtype", "Place"}
+    for name in sorted(n for n in dir(_core) if not n.startswith("_") and n not in written):
+        value = getattr(_core, name)
+        if isinstance(value, type) and issubclass(value, BaseException):
+            bases = ", ".join(b.__name__ for b in value.__bases__)
+            lines.append((value.__mro__.__len__(), f"class {name}({bases}): ...\n"))
+        elif isinstance(value, type):
+            body = "    def __getattr__(self, name: str) -> Any: ...\n"
+            init = "    def __init__(self, *args: Any, **kwargs: Any) -> None: ...\n"
+            lines.append((0, f"class {name}:\n{init}{body}"))
+        elif isinstance(value, _core.dtype):
+            lines.append((0, f"{name}: dtype\n"))
+        elif name.endswith("Place"):
+            parameters = "device_id: _Int = 0" if name == "CUDAPlace" else ""
+            lines.append((0, f"def {name}({parameters}) -> Place: ...\n"))
+        elif inspect.ismodule(value):
+            lines.append((0, f"{name}: Any\n"))
+        else:
+            result = {"to_variable": "Variable", "num_threads": "int"}.get(name, "Any")
+            lines.append((0, f"def {name}(*args: Any, **kwargs: Any) -> {result}: ...\n"))
+    rest = "".join(text for _, text in sorted(lines, key=lambda line: line[0]))
+    return (
+        f"{_HEAD}{_IMPORTS}{_ALIASES}{_DTYPE_CLASS}{_DTYPE}{_PLACE_CLASS}\n{_variable()}\n"
+        f"{rest}__version__: str\n"
+    )
+
+
+_USED = "_Array, _DType, _Float, _Int, _Ints, _Number, Place, Variable, dtype"
+
+
+def _functional_stub():
+    body = "".join(_function(n, getattr(functional, n)) for n in functional.__all__)
+    return f"{_HEAD}{_IMPORTS}from dygraph._core import {_USED}\n\n{body}"
+
+
+def _reexport(name, value):
+    """The line that gives a class, or what is not ours, its name."""
+    return f"from {value.__module__} import {name} as {name}\n"
+
+
+def _package_stub():
+    """`dygraph` itself: everything that `dir` shows."""
+    import dygraph
+    from dygraph import nn
+
+    lines, definitions = [], []
+    for name in sorted(n for n in dir(dygraph) if not n.startswith("_")):
+        value = getattr(dygraph, name)
+        if inspect.ismodule(value):
+            inner = value.__name__ != name
+            lines.append(
+                f"from dygraph import {name} as {name}\n" if inner else f"import {name} as {name}\n"
+            )
+        elif value is getattr(functional, name, None):
+            lines.append(f"from dygraph.functional import {name} as {name}\n")
+        elif value is getattr(functional, getattr(value, "__name__", ""), None):
+            definitions.append(f"{name} = {value.__name__}\n")  # another name: matmul
+        elif name in nn.__all__:
+            lines.append(f"from dygraph.nn import {name} as {name}\n")
+        elif value is getattr(_core, name, None):
+            lines.append(f"from dygraph._core import {name} as {name}\n")
+        elif inspect.isfunction(value) and _python_types(value, name)[1] != "Any":
+            definitions.append(_function(name, value))
+        else:
+            lines.append(_reexport(name, value))
+    used = ", ".join(n for n in _USED.split(", ") if n not in dir(dygraph))
+    imports = f"from dygraph._core import {used}\n"
+    return f"{_HEAD}{_IMPORTS}{imports}{''.join(lines)}\n__version__: str\n{''.join(definitions)}"
+
+
+def _optimizer_stub():
+    from dygraph import optimizer
+
+    names = [n for n in optimizer.__all__ if n != "lr"]
+    lines = [_reexport(n, getattr(optimizer, n)) for n in names]
+    return f"{_HEAD}from dygraph import lr as lr\n{''.join(lines)}"
+
+
+def generate():
+    """The texts of the stubs by their path inside the package.
+
+    >>> from dygraph import stubs
+    >>> "def relu(x: Variable) -> Variable: ..." in stubs.generate()["functional.pyi"]
+    True
+    """
+    return {
+        "_core.pyi": _core_stub(),
+        "functional.pyi": _functional_stub(),
+        "__init__.pyi": _package_stub(),
+        "optimizer/__init__.pyi": _optimizer_stub(),
+    }
+
+
+def write(folder):
+    """Write the stubs into a folder that holds the package's modules; gives the paths."""
+    paths = []
+    for name, text in generate().items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+if __name__ == "__main__":
+    for path in write(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent):
+        print(path)

@@ -1,0 +1,43 @@
+"""Modules that load when a name of theirs is first asked for: the tables say what is there."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import dygraph
+from dygraph import functional, nn
+
+
+@pytest.mark.parametrize(
+    "package, prefix", [(dygraph, "dygraph"), (nn, "dygraph.nn"), (functional, "dygraph")]
+)
+def test_tables_name_what_the_modules_give(package, prefix):
+    for module, names in package._LAZY.items():
+        loaded = importlib.import_module(module if module == "static" else f"{prefix}.{module}")
+        for name in names.split():
+            assert getattr(package, name) is getattr(loaded, name)
+        if package is not dygraph:
+            assert sorted(names.split()) == sorted(loaded.__all__)
+
+
+def test_layers_and_functions_stand_at_the_top():
+    assert dygraph.LSTM is nn.LSTM and dygraph.BCELoss is nn.BCELoss
+    assert dygraph.relu is functional.relu
+    assert {"LSTM", "Linear", "relu", "check_grad", "io"} <= set(dir(dygraph))
+    with pytest.raises(AttributeError, match="Did you mean 'LSTM'"):
+        nn.LSTN  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'Linaer'. Did you mean 'Linear'"):
+        dygraph.Linaer  # noqa: B018
+
+
+def test_importing_loads_no_rare_module():
+    code = (
+        "import sys, dygraph; "
+        "rare = [m for m in ('nn.rnn', 'nn.transformer', 'nn.loss', 'io', 'metrics', 'jit', 'lr', "
+        "'autograd', 'profiler', 'checkpoint', 'losses') if 'dygraph.' + m in sys.modules]; "
+        "print(rare)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

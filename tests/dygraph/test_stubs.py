@@ -1,0 +1,164 @@
+"""Type stubs: every public name, right signatures, and what mypy says about programs."""
+
+import ast
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dygraph
+from dygraph import functional, stubs
+
+ROOT = Path(dygraph.__file__).parents[1]
+SAMPLES = Path(__file__).parent / "typing"
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return stubs.generate()
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """The sources with stubs beside them, as a wheel has them."""
+    root = tmp_path_factory.mktemp("types")
+    for name in ("dygraph", "static"):
+        for path in (ROOT / name).rglob("*.py"):
+            target = root / path.relative_to(ROOT)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
+    (root / "dygraph" / "py.typed").touch()
+    stubs.write(root / "dygraph")
+    return root
+
+
+def names_of(body):
+    """Name -> node of what a stub defines or gives on."""
+    found = {}
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found[node.name] = node
+        elif isinstance(node, ast.AnnAssign):
+            found[node.target.id] = node
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update({a.name: node for a in node.names if a.name == a.asname})
+        elif isinstance(node, ast.Assign):
+            found[node.targets[0].id] = node
+    return found
+
+
+def public(names):
+    return {n for n in names if not n.startswith("_")}
+
+
+def test_every_name_is_there_and_no_other(texts):
+    stub = {path: public(names_of(ast.parse(text).body)) for path, text in texts.items()}
+    assert stub["__init__.pyi"] == public(dir(dygraph))
+    assert stub["functional.pyi"] == set(functional.__all__)
+    assert stub["optimizer/__init__.pyi"] == set(dygraph.optimizer.__all__)
+    assert stub["_core.pyi"] == public(dir(dygraph._core))
+
+
+def test_variable_has_all_its_members(texts):
+    variable = names_of(ast.parse(texts["_core.pyi"]).body)["Variable"]
+    stub, runtime = set(names_of(variable.body)), set(vars(dygraph.Variable))
+    assert public(stub) == public(runtime)
+    special = {"__new__", "__doc__", "__getattribute__", "__setattr__", "__delattr__"}
+    special |= {"__repr__", "__delitem__"}
+    assert runtime - stub <= special
+    assert {n for n in stub - runtime} == set()
+
+
+def arguments(node):
+    a = node.args
+    return [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
+
+
+def test_signatures_are_those_of_the_run_time(texts):
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for name, node in names_of(ast.parse(texts["functional.pyi"]).body).items():
+        if isinstance(node, ast.FunctionDef):
+            found = inspect.signature(getattr(functional, name)).parameters.values()
+            assert arguments(node) == [p.name for p in found if p.kind not in kinds], name
+
+
+def test_types_known_from_elsewhere(texts):
+    text = texts["functional.pyi"]
+    for line in (
+        "def relu(x: Variable) -> Variable: ...",
+        "def scale(x: Variable, scale: _Float = 1.0, bias: _Float = 0.0, "
+        "bias_after_scale: bool = True, scale_tensor: Variable | None = None) -> Variable: ...",
+        "def sum(x: Variable | Sequence[Variable]) -> Variable: ...",
+        "def softshrink(x: Variable, lambda_: _Float = 0.5) -> Variable: ...",
+        "def topk(x: Variable, k: Any, axis: Any = -1, largest: bool = True, "
+        "sorted: bool = True) -> tuple[Variable, Variable]: ...",
+    ):
+        assert line in text
+    text = texts["_core.pyi"]
+    assert re.search(r"def split\(self, num_or_sections: .*\) -> list\[Variable\]: ...", text)
+    assert "class InvalidArgumentError(DygraphError, ValueError): ..." in text
+    assert "float32: dtype\n" in text
+
+
+def test_command_writes_beside_the_modules(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "dygraph.stubs", str(tmp_path)],
+        capture_output=True, text=True, check=True, timeout=120, cwd=ROOT,
+    )  # fmt: skip
+    written = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.pyi"))
+    assert written == sorted(stubs.generate()) and len(done.stdout.splitlines()) == 4
+
+
+def test_results_are_of_the_types_written(texts):
+    """The table of results in dygraph.stubs, against calls."""
+    x = dygraph.to_variable([[3.0, 1.0], [2.0, 4.0]])
+    F = functional
+    lists = [F.split(x, 2), F.unbind(x), F.unstack(x), F.chunk(x, 2), F.meshgrid(x[0], x[1])]
+    for parts in (*lists, F.broadcast_tensors([x, x[0]])):
+        assert isinstance(parts, list) and all(isinstance(p, dygraph.Variable) for p in parts)
+    assert [type(p) for p in F.topk(x, 1)] == [dygraph.Variable] * 2
+    for one in (F.sort(x), F.argsort(x), F.median(x), F.interpolate(x[None, None], [4, 4])):
+        assert isinstance(one, dygraph.Variable)
+    for one in (x.sum(), x.max(), x.T, x.astype("int32"), x.transpose(), x.clone(), x.cpu()):
+        assert isinstance(one, dygraph.Variable)
+    assert isinstance(x.matmul(x), dygraph.Variable) and x.backward.__name__ == "backward"
+
+
+def mypy(tree, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"),
+         "--cache-dir", str(tree / "cache"), *arguments],
+        capture_output=True, text=True, timeout=280, cwd=tree,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_package_itself(tree):
+    done = mypy(tree)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_right_program(tree):
+    done = mypy(tree, "--disallow-untyped-decorators", str(SAMPLES / "right.py"))
+    assert done.returncode == 0, done.stdout
+    subprocess.run([sys.executable, str(SAMPLES / "right.py")], check=True, timeout=120)
+
+
+@pytest.mark.slow
+def test_wrong_program(tree):
+    """Each line of wrong.py says in a comment which error mypy must find in it."""
+    path = SAMPLES / "wrong.py"
+    done = mypy(tree, str(path))
+    found = set(re.findall(r"wrong\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.M))
+    lines = path.read_text().splitlines()
+    wanted = {
+        (str(i), code)
+        for i, line in enumerate(lines, 1)
+        for code in re.findall(r"# error: ([\w-]+)", line)
+    }
+    assert len(wanted) > 12 and found == wanted, done.stdout

@@ -1,0 +1,66 @@
+"""A program mypy must find no fault with; it runs as well."""
+
+import numpy as np
+
+import dygraph
+import dygraph.functional as F
+from dygraph import nn
+
+
+class Net(dygraph.Layer):
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, width, act="relu"), nn.Dropout(0.1))
+        self.head = nn.Linear(width, 3)
+
+    def forward(self, x: dygraph.Variable) -> dygraph.Variable:
+        return self.head(self.body(x))
+
+
+def loss_of(net: Net, x: dygraph.Variable, y: dygraph.Variable) -> dygraph.Variable:
+    loss: dygraph.Variable = F.softmax_cross_entropy(net(x), y)
+    return loss
+
+
+def main() -> None:
+    net = Net()
+    x = dygraph.to_variable(np.ones((6, 4), "float32"))
+    y = dygraph.to_variable(np.zeros((6, 1), "int64"))
+    schedule = dygraph.StepDecay(0.1, step_size=2)
+    optimizer = dygraph.optimizer.Adam(schedule, parameter_list=net.parameters())
+    loss = loss_of(net, x, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_gradients()
+    value: float = float(loss)
+    shape: tuple[int, ...] = x.shape
+    first: dygraph.Variable = x[0, 1:3]
+    x[0] = 2.0
+    total: dygraph.Variable = (-x / 3 + 2.0 * x - (x @ x.T)[:, :4]).sum(axis=1)
+    parts: list[dygraph.Variable] = F.split(x, 2)
+    values, where = F.topk(x, 2)
+    mask: dygraph.Variable = x == 0.0
+    array: np.ndarray = x.numpy()
+    scaled = dygraph.scale(x, 2, bias=np.float32(1.0)).reshape(-1, 2).reshape([3, -1])
+    product: dygraph.Variable = dygraph.matmul(x, x, trans_y=True)
+    for row in x:
+        row.detach()
+    if x.grad is not None:
+        print(x.grad.shape)
+    kind: dygraph.dtype = x.dtype
+    made = dygraph.zeros([2, 3], dtype="float64") + dygraph.full((2, 3), 1.5, "float64")
+    print(
+        value,
+        shape,
+        product.shape,
+        first.shape,
+        total.shape,
+        len(parts),
+        values.shape,
+        where.dtype,
+        mask.ndim,
+    )
+    print(array.shape, scaled.shape, kind == dygraph.float32, made.size, dygraph.release())
+
+
+main()

@@ -1,0 +1,28 @@
+"""Mistakes mypy must find; nobody runs this."""
+
+import dygraph
+import dygraph.functional as F
+from dygraph import nn
+
+x = dygraph.to_variable([1.0, 2.0])
+x.shpe()  # error: attr-defined
+dygraph.rellu(x)  # error: attr-defined
+F.relu("a")  # error: arg-type
+F.relu(3.0)  # error: arg-type
+F.relu()  # error: call-arg
+F.softmax(x, axs=1)  # error: call-arg
+F.scale(x, "two")  # error: arg-type
+F.reduce_sum(x, keep_dim="yes")  # error: arg-type
+F.matmul_v2(x, None)  # error: arg-type
+nn.Linear(3)  # error: call-arg
+nn.Linear(3, 2, activation="relu")  # error: call-arg
+dygraph.optimizer.SGD(parameter_list=[])  # error: call-arg
+dygraph.optimizer.Momentm(0.1)  # error: attr-defined
+x.stop_gradient = "no"  # error: assignment
+x.shape = (2, 1)  # error: misc
+text: str = x.sum()  # error: assignment
+one: dygraph.Variable = F.split(x, 2)  # error: assignment
+x.backward(retain="yes")  # error: call-arg
+x + "a"  # error: operator
+x.grad.numpy()  # error: union-attr
+dygraph.guard(sed=1)  # error: call-arg
