@@ -12,13 +12,15 @@ from dygraph.errors import (
 Variable = _core.Variable
 
 
-def integer(value, what, least=None):
-    """`value` as an int of at least `least`. ArgumentTypeError, InvalidArgumentError."""
+def integer(value, what, least=None, most=None):
+    """`value` as an int of `least` to `most`. ArgumentTypeError, InvalidArgumentError."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
     value = value.__index__()
     if least is not None and value < least:
         raise InvalidArgumentError(f"{what} must be at least {least}, got {value}")
+    if most is not None and value > most:
+        raise InvalidArgumentError(f"{what} must be at most {most}, got {value}")
     return value
 
 
@@ -86,11 +88,8 @@ def choice(value, allowed, what):
 _VARKEYWORDS, _VARARGS = 8, 4  # of a code object's co_flags
 
 
-def arguments(kind, args, kwargs):
-    """Raise what Python would for `kind(*args, **kwargs)`, saying which arguments there are.
-
-    Called in ``__new__``, before ``__init__`` gets them. ArgumentTypeError.
-    """
+def _arguments(kind, args, kwargs):
+    """Raise what Python would for `kind(*args, **kwargs)`, saying which arguments there are."""
     code = getattr(kind.__init__, "__code__", None)
     if code is None:
         return
@@ -111,3 +110,16 @@ def arguments(kind, args, kwargs):
             f"{kind.__name__}: there may be {code.co_argcount - 1} arguments without a name, got "
             f"{len(args)}{fix}"
         )
+
+
+class NamedArguments:
+    """Base of classes whose constructor says what it takes where it is given something else.
+
+    ArgumentTypeError, a TypeError as Python's, before ``__init__`` is called. A base of its own, so
+    that ``inspect.signature`` finds the ``__init__`` of the class first.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        if kwargs or args:
+            _arguments(cls, args, kwargs)
+        return super().__new__(cls)

@@ -59,6 +59,7 @@ def constant(value, x):
     """An array or a Variable as a Variable of x's type."""
     if isinstance(value, _core.Variable):
         return value
+    check.variable(x, "a loss: input")
     return _core.to_variable(np.asarray(value, x.dtype.name))
 
 

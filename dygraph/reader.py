@@ -8,6 +8,7 @@ import itertools
 import queue
 import random
 import threading
+import time
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
@@ -211,8 +212,9 @@ class _Threads:
         self.stopped = True
         if self.queue.empty():
             self.queue.put(_END)  # for another thread that waits for results
+        end = time.monotonic() + _PATIENCE
         for thread in self.threads:
-            thread.join(_PATIENCE)
+            thread.join(max(0.0, end - time.monotonic()))
 
 
 def buffered(reader, size):
@@ -253,7 +255,7 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     [0, 1, 4, 9]
     """
     _checked(reader, "xmap_readers"), _checked(mapper, "xmap_readers")
-    check.integer(process_num, "xmap_readers: process_num", 1)
+    check.integer(process_num, "xmap_readers: process_num", 1, 1024)
     check.integer(buffer_size, "xmap_readers: buffer_size", 1)
 
     def mapped():

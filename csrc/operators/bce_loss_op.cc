@@ -5,6 +5,7 @@ namespace {
 
 struct BceLoss {
   static constexpr bool kStraight = false;
+  static constexpr auto kCurve = pointwise_loss::Curve::kOther;
   static constexpr const char *kType = "bce_loss", *kScore = "X", *kLabel = "Label", *kLoss = "Out";
   using Attrs = void;
   template <class T>

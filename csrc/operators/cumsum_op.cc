@@ -52,20 +52,6 @@ void DefineCumsum(OpDef& op) {
       });
 }
 
-// kLines sums side by side: each step of one waits for the step before, the others fill the time.
-template <int kLines, class T>
-void SumAlong(const T* in, T* out, int64_t n, bool exclusive, bool reverse) {
-  T sum[kLines] = {};
-  int64_t step = reverse ? -1 : 1;
-  for (int64_t i = 0, at = reverse ? n - 1 : 0; i < n; ++i, at += step) {
-    for (int k = 0; k < kLines; ++k) {
-      T next = kernels::Plus(sum[k], in[k * n + at]);
-      out[k * n + at] = exclusive ? sum[k] : next;
-      sum[k] = next;
-    }
-  }
-}
-
 template <class T>
 struct CumsumKernel {
   static void Compute(KernelContext& ctx) {
@@ -83,16 +69,20 @@ struct CumsumKernel {
     T* to = ctx.Out(kOut).mutable_data<T>();
     bool exclusive = a.exclusive, reverse = a.reverse;
     kernels::ParallelRows(rows, n * inner, [=](int64_t begin, int64_t end) {
-      int64_t r = begin;
-      if (inner == 1) {
-        for (; r + 8 <= end; r += 8) SumAlong<8>(from + r * n, to + r * n, n, exclusive, reverse);
-        for (; r < end; ++r) SumAlong<1>(from + r * n, to + r * n, n, exclusive, reverse);
-      }
-      for (; r < end; ++r) {
+      for (int64_t r = begin; r < end; ++r) {
         // lines of `inner` elements, each the one before plus a line of x
         int64_t step = reverse ? -inner : inner;
         const T* in = from + r * n * inner + (reverse ? (n - 1) * inner : 0);
         T* out = to + (in - from);
+        if (inner == 1) {
+          T sum = T(0);
+          for (int64_t i = 0; i < n; ++i, in += step, out += step) {
+            T next = kernels::Plus(sum, *in);
+            *out = exclusive ? sum : next;
+            sum = next;
+          }
+          continue;
+        }
         for (int64_t k = 0; k < inner; ++k) out[k] = exclusive ? T(0) : in[k];
         for (int64_t i = 1; i < n; ++i) {
           const T *last = out, *add = exclusive ? in : in + step;

@@ -94,9 +94,23 @@ struct Loss {
         });
   }
   static void DefineGradGrad(OpDef& op) {
+    using pointwise_loss::Curve;
     DefineLinear(op,
                  "The curvature of the loss times what is given, with a minus for the second "
-                 "score. It has no gradient of its own.");
+                 "score.");
+    if constexpr (L::kCurve != Curve::kOther) {
+      op.Grad([](GradBuilder& g) {
+        std::string type = std::string(L::kType) + "_grad_grad";
+        RecipeRef minus = g.ApplyScale(g.OutputGrad(1), -1.0f), v = g.Temp();
+        g.Call("sum", {RecipeSlot({g.OutputGrad(0), minus})}, {v});
+        Like(Call(g, type, v, {g.InputGrad(kGiven), {}}));
+        if constexpr (L::kCurve == Curve::kLogistic) {
+          RecipeRef d = g.Apply("elementwise_sub", {g.Input(kA), g.Input(kB)});
+          Like(Call(g, type, pointwise_loss::LogisticBend(g, d, g.Input(kGiven), v),
+                    {g.InputGrad(kA), g.InputGrad(kB)}));
+        }
+      });
+    }
   }
 
   template <class T>

@@ -5,6 +5,7 @@ namespace {
 
 struct HingeLoss {
   static constexpr bool kStraight = true;
+  static constexpr auto kCurve = pointwise_loss::Curve::kFlat;
   static constexpr const char *kType = "hinge_loss", *kScore = "Logits", *kLabel = "Labels",
                               *kLoss = "Loss";
   using Attrs = void;

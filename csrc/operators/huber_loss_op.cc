@@ -9,6 +9,7 @@ struct HuberAttrs {
 
 struct HuberLoss {
   static constexpr bool kLabelFirst = false, kStraight = false;
+  static constexpr auto kCurve = pointwise_loss::Curve::kFlat;
   static constexpr const char *kType = "huber_loss", *kA = "X", *kB = "Y", *kLabel = nullptr,
                               *kExtra = "Residual", *kLoss = "Out";
   using Attrs = HuberAttrs;

@@ -9,6 +9,7 @@ struct LogLossAttrs {
 
 struct LogLoss {
   static constexpr bool kStraight = false;
+  static constexpr auto kCurve = pointwise_loss::Curve::kOther;
   static constexpr const char *kType = "log_loss", *kScore = "Predicted", *kLabel = "Labels",
                               *kLoss = "Loss";
   using Attrs = LogLossAttrs;

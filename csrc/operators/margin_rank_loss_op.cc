@@ -9,6 +9,7 @@ struct MarginAttrs {
 
 struct MarginRankLoss {
   static constexpr bool kLabelFirst = false, kStraight = true;
+  static constexpr auto kCurve = pointwise_loss::Curve::kFlat;
   static constexpr const char *kType = "margin_rank_loss", *kA = "X1", *kB = "X2",
                               *kLabel = "Label", *kExtra = "Activated", *kLoss = "Out";
   using Attrs = MarginAttrs;

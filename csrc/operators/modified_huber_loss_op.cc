@@ -5,6 +5,7 @@ namespace {
 
 struct ModifiedHuber {
   static constexpr bool kStraight = false;
+  static constexpr auto kCurve = pointwise_loss::Curve::kFlat;
   static constexpr const char *kType = "modified_huber_loss", *kScore = "X", *kLabel = "Y",
                               *kLoss = "Out";
   using Attrs = void;

@@ -1,5 +1,6 @@
 // Losses of one score and one label, element by element. A file gives a struct L:
 //   kType, kScore, kLabel, kLoss   names of the operator and its slots
+//   kStraight, kCurve              whether there is no curvature, and of which kind it is
 //   Attrs                          its attributes, added by AddAttrs; void where there are none
 //   Fn<T>                          made of the call and its data, which it checks; Value, Slope and
 //                                  Curve are the loss and its two derivatives in the score
@@ -26,6 +27,17 @@ template <class T>
 T Logistic(T x) {
   T e = std::exp(-std::abs(x));
   return (x >= T(0) ? T(1) : e) / (T(1) + e);
+}
+
+// What the curvature is, which says its slope: constant between kinks, so 0; a multiple of
+// s (1 - s) with s = Logistic(x), so (1 - 2 s) times itself; or something else: no third order.
+enum class Curve { kFlat, kLogistic, kOther };
+
+// given * v * (1 - 2 sigmoid(x)): what a logistic curvature at x is multiplied by in its gradient.
+inline RecipeRef LogisticBend(GradBuilder& g, RecipeRef x, RecipeRef given, RecipeRef v) {
+  RecipeRef bend = g.Temp();
+  g.Call("scale", {g.Apply("sigmoid", {x})}, {bend}).Attr("scale", -2.0f).Attr("bias", 1.0f);
+  return g.Apply("elementwise_mul", {g.Apply("elementwise_mul", {v, given}), bend});
 }
 
 inline std::string GradOf(const std::string& name) { return name + "@GRAD"; }
@@ -91,7 +103,18 @@ struct Loss {
   static void DefineGradGrad(OpDef& op) {
     DefineLinear(op,
                  "The curvature of the loss in the score, times what is given: what the gradient "
-                 "operator gives the score. It has no gradient of its own.");
+                 "operator gives the score.");
+    if constexpr (L::kCurve != Curve::kOther) {
+      op.Grad([](GradBuilder& g) {
+        std::string type = std::string(L::kType) + "_grad_grad";
+        RecipeRef x = g.Input(kScore), v = g.OutputGrad(kOut);
+        Like(g.Call(type.c_str(), {x, g.Input(kLabel), v}, {g.InputGrad(kGiven)}));
+        if constexpr (L::kCurve == Curve::kLogistic) {
+          Like(g.Call(type.c_str(), {x, g.Input(kLabel), LogisticBend(g, x, g.Input(kGiven), v)},
+                      {g.InputGrad(kScore)}));
+        }
+      });
+    }
   }
 
   template <class T>

@@ -5,6 +5,7 @@ namespace {
 
 struct RankLoss {
   static constexpr bool kLabelFirst = true, kStraight = false;
+  static constexpr auto kCurve = pointwise_loss::Curve::kLogistic;
   static constexpr const char *kType = "rank_loss", *kA = "Left", *kB = "Right", *kLabel = "Label",
                               *kExtra = nullptr, *kLoss = "Out";
   using Attrs = void;

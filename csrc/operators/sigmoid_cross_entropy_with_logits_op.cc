@@ -10,6 +10,7 @@ struct LogitsAttrs {
 
 struct LogitsLoss {
   static constexpr bool kStraight = false;
+  static constexpr auto kCurve = pointwise_loss::Curve::kLogistic;
   static constexpr const char *kType = "sigmoid_cross_entropy_with_logits", *kScore = "X",
                               *kLabel = "Label", *kLoss = "Out";
   using Attrs = LogitsAttrs;

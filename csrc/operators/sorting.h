@@ -107,6 +107,38 @@ void SortWhole(const T* from, const Lines& lines, bool descending, T* values, in
   });
 }
 
+// The first k elements of each line for a small k: most elements are passed after one comparison.
+template <class T>
+void SortFirst(const T* from, const Lines& lines, int64_t k, bool descending, T* values,
+               int64_t* indices) {
+  using K = decltype(OrderKey(T()));
+  kernels::ParallelRows(lines.count(), lines.n * 4, [=](int64_t begin, int64_t end) {
+    const K flip = descending ? ~K(0) : K(0);
+    std::vector<K> keys(static_cast<size_t>(k));
+    std::vector<int64_t> places(keys.size());
+    for (int64_t line = begin; line < end; ++line) {
+      const T* in = from + lines.Begin(line, lines.n);
+      int64_t found = 0;
+      for (int64_t i = 0; i < lines.n; ++i) {
+        const K key = OrderKey(in[i * lines.inner]) ^ flip;
+        if (found == k && !(key < keys[k - 1])) continue;
+        int64_t at = found < k ? found++ : k - 1;
+        for (; at > 0 && key < keys[at - 1]; --at) {
+          keys[at] = keys[at - 1];
+          places[at] = places[at - 1];
+        }
+        keys[at] = key;
+        places[at] = i;
+      }
+      const int64_t out = lines.Begin(line, k);
+      for (int64_t i = 0; i < k; ++i) {
+        values[out + i * lines.inner] = in[places[i] * lines.inner];
+        indices[out + i * lines.inner] = places[i];
+      }
+    }
+  });
+}
+
 // The first k elements of each line of x in order, and where in the line they stood.
 template <class T>
 void Sort(const Tensor& x, int64_t axis, int64_t k, bool descending, T* values, int64_t* indices) {
@@ -116,6 +148,7 @@ void Sort(const Tensor& x, int64_t axis, int64_t k, bool descending, T* values, 
   // short lines are sorted faster by comparing
   if (k == lines.n && k >= 256 && k <= UINT32_MAX)
     return SortWhole(from, lines, descending, values, indices);
+  if (k <= 32 && k <= lines.n / 4) return SortFirst(from, lines, k, descending, values, indices);
   kernels::ParallelRows(lines.count(), lines.n * 16, [=](int64_t begin, int64_t end) {
     std::vector<Entry<T>> row(static_cast<size_t>(lines.n));
     auto before = [descending](const Entry<T>& a, const Entry<T>& b) {

@@ -10,6 +10,7 @@ struct TeacherAttrs {
 
 struct TeacherLoss {
   static constexpr bool kStraight = false;
+  static constexpr auto kCurve = pointwise_loss::Curve::kLogistic;
   static constexpr const char *kType = "teacher_student_sigmoid_loss", *kScore = "X",
                               *kLabel = "Label", *kLoss = "Y";
   using Attrs = TeacherAttrs;

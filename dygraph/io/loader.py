@@ -16,7 +16,7 @@ from dygraph.io.worker import END, Failure, Job, raise_failure
 __all__ = ["DataLoader"]
 
 
-class DataLoader:
+class DataLoader(check.NamedArguments):
     """Batches of a data set as Variables. Iterate over it once per epoch.
 
     Order and content of the batches depend on the seed and the epoch, never on the number of
@@ -81,10 +81,6 @@ class DataLoader:
     [[0, 1], [2, 3], [4]]
     """
 
-    def __new__(cls, *args, **kwargs):
-        check.arguments(cls, args, kwargs)
-        return super().__new__(cls)
-
     def __init__(
         self,
         dataset,
@@ -109,7 +105,7 @@ class DataLoader:
                 f"{dataset.__name__}(...)"
             )
         self.dataset = dataset
-        self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0)
+        self.num_workers = check.integer(num_workers, "DataLoader: num_workers", 0, 1024)
         self.worker = check.choice(worker, ("thread", "process"), "DataLoader: worker")
         self.prefetch = check.integer(prefetch, "DataLoader: prefetch", 1)
         self.timeout = check.number(timeout, "DataLoader: timeout", 0)

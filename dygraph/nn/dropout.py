@@ -23,6 +23,16 @@ class Dropout(Layer):
         ``'upscale_in_train'``: divide by ``1 - p`` while training, nothing in eval mode.
     is_test : bool
         True: always as in eval mode.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> drop = dygraph.nn.Dropout(0.25, dropout_implementation="upscale_in_train")
+    >>> x = dygraph.to_variable(np.full(4, 3.0))
+    >>> set(drop(x).tolist()) <= {0.0, 4.0}
+    True
+    >>> drop.eval()(x).tolist()
+    [3.0, 3.0, 3.0, 3.0]
     """
 
     def __init__(
@@ -54,6 +64,7 @@ class Dropout(Layer):
 
 def _channels(input, rank, what):
     """Ones of shape [N, C, 1, ...]: a place for each channel of each sample."""
+    check.variable(input, f"{what}: input")
     if input.ndim != rank:
         raise InvalidArgumentError(
             f"{what}: input must have {rank} axes, batch and channels first, "
@@ -131,6 +142,7 @@ class AlphaDropout(Layer):
         self._p = check.number(p, f"{type(self).__name__}: p", 0, 1)
 
     def _places(self, input):
+        check.variable(input, f"{type(self).__name__}: input")
         return ops.fill_any_like(input.detach(), value=1.0)
 
     def forward(self, input):
@@ -156,4 +168,6 @@ class FeatureAlphaDropout(AlphaDropout):
     """`AlphaDropout` of whole channels: of [N, C, ...] each channel of each sample at once."""
 
     def _places(self, input):
-        return _channels(input, max(input.ndim, 3), type(self).__name__)
+        name = type(self).__name__
+        check.variable(input, f"{name}: input")
+        return _channels(input, max(input.ndim, 3), name)

@@ -48,7 +48,7 @@ class HookHandle:
         object.__setattr__(self._layer, self._hooks, rest)
 
 
-class Layer:
+class Layer(check.NamedArguments):
     """Base of all layers and models.
 
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in
@@ -110,11 +110,6 @@ class Layer:
         attributes["_made"] = {"w": 0, "b": 0}
 
     # Attributes -----------------------------------------------------------------------------------
-
-    def __new__(cls, *args, **kwargs):
-        if kwargs or args:
-            check.arguments(cls, args, kwargs)
-        return super().__new__(cls)
 
     def __setattr__(self, name, value):
         attributes = self.__dict__

@@ -318,7 +318,7 @@ class _Stack(Layer):
         self.mode = mode
         self.input_size = check.integer(input_size, f"{name}: input_size", 1)
         self.hidden_size = check.integer(hidden_size, f"{name}: hidden_size", 1)
-        self.num_layers = check.integer(num_layers, f"{name}: num_layers", 1)
+        self.num_layers = check.integer(num_layers, f"{name}: num_layers", 1, 10_000)
         self.dropout = check.number(dropout, f"{name}: dropout", 0, 1)
         self.time_major = bool(time_major)
         both = ("bidirect", "bidirectional")

@@ -386,7 +386,7 @@ class _Stacked(Layer):
             raise ArgumentTypeError(
                 f"{name}: the layer must be a Transformer layer, got {kind_of(layer)}"
             )
-        count = check.integer(num_layers, f"{name}: num_layers", 1)
+        count = check.integer(num_layers, f"{name}: num_layers", 1, 10_000)
         self.layers = LayerList([layer, *(layer.fresh() for _ in range(count - 1))])
         self.norm = norm
 

@@ -41,7 +41,7 @@ NUMBER = (1,)  # shape of a number that goes from step to step
 _BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
 
 
-class Optimizer:
+class Optimizer(check.NamedArguments):
     """Base of all optimizers: one operator that updates a parameter in place.
 
     Parameters
@@ -74,11 +74,6 @@ class Optimizer:
     operator = ""
     attributes: dict = {}
     decay_attribute: str | None = None
-
-    def __new__(cls, *args, **kwargs):
-        if kwargs or args:
-            check.arguments(cls, args, kwargs)
-        return super().__new__(cls)
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None

@@ -123,8 +123,15 @@ def test_long_lines(dtype, size):
     np.testing.assert_array_equal(out.numpy(), np.take_along_axis(x, want, -1))
     _, order = ops.argsort(_core.to_variable(x.T.copy()), axis=0, descending=True)
     # equals keep their order: sorted from the end, read from the end
-    want = size - 1 - np.argsort(x[:, ::-1], -1, kind="stable")[:, ::-1]
-    np.testing.assert_array_equal(order.numpy(), want.T)
+    falling = size - 1 - np.argsort(x[:, ::-1], -1, kind="stable")[:, ::-1]
+    np.testing.assert_array_equal(order.numpy(), falling.T)
+    if dtype not in ("int32", "int64", "float32", "float64"):
+        return
+    for k in (1, 10, 32, 33, size // 2):
+        for largest, all_places in ((True, falling), (False, want)):
+            out, places = ops.top_k_v2(_core.to_variable(x), k=k, largest=largest)
+            np.testing.assert_array_equal(places.numpy(), all_places[:, :k])
+            np.testing.assert_array_equal(out.numpy(), np.take_along_axis(x, all_places, -1)[:, :k])
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ for suffix, shape, attrs in [
     ("Flat", (3, 4), {"flatten": True}),
     ("FlatReverse", (3, 4), {"flatten": True, "reverse": True}),
     ("Scalar", (), {}),
-    ("ManyRows", (11, 3), {"exclusive": True}),  # eight at a time, then one by one
+    ("ManyRows", (11, 3), {"exclusive": True}),
     ("ManyRowsReverse", (2, 9, 2), {"reverse": True}),
     ("Image", (2, 3, 2, 2), {"axis": 1}),
 ]:

@@ -1,5 +1,5 @@
-"""The cross entropies can be differentiated three times: the third against differences of the
-second, which the operators' own cases compare with differences of the first."""
+"""The cross entropies and some other losses can be differentiated three times: the third against
+differences of the second, which the operators' own cases compare with differences of the first."""
 
 import numpy as np
 import pytest
@@ -37,8 +37,32 @@ def test_third_order(op, name, out, soft, attrs):
     x = randomize_probability(3, 4, "float64") if op == "cross_entropy" else rand(3, 4)
     label = rand(3, 4, low=0.1, high=1) if soft else np.array([[0], [3], [1]])
     slots = {name: None, "Label": label}
-    point = [x, rand(3, 1), rand(3, 4)]
-    weights = [rand(3, 4), rand(3, 1)]
+    check_third_order(op, slots, attrs, out, [x, rand(3, 1), rand(3, 4)])
+
+
+# Of losses that bend like the logistic function, or not at all between their kinks.
+POINTWISE = [
+    ("sigmoid_cross_entropy_with_logits", "X", {"Label": [[0, 1, -1], [1, 1, 0]]}, "Out"),
+    ("teacher_student_sigmoid_loss", "X", {"Label": [[-2, -1, 0.5], [1.5, -1, 0]]}, "Y"),
+    ("modified_huber_loss", "X", {"Y": [[0, 1, 1], [1, 0, 0]]}, "Out"),
+    ("huber_loss", "X", {"Y": [[0, 3, -2], [1, 0, 0]]}, "Out"),
+    ("huber_loss", "Y", {"X": [[0, 3, -2], [1, 0, 0]]}, "Out"),
+    ("rank_loss", "Left", {"Label": [[0], [1], [0]], "Right": [[0.5], [-1], [2]]}, "Out"),
+    ("rank_loss", "Right", {"Label": [[0], [1], [0]], "Left": [[0.5], [-1], [2]]}, "Out"),
+]
+
+
+@pytest.mark.parametrize(("op", "name", "others", "out"), POINTWISE)
+def test_third_order_of_pointwise_losses(op, name, others, out):
+    np.random.seed(2)
+    others = {k: np.array(v, "float64") for k, v in others.items()}
+    shape = next(iter(others.values())).shape
+    attrs = {"ignore_index": -1} if op.startswith("sigmoid_") else {}
+    check_third_order(op, {name: None, **others}, attrs, out, [rand(*shape) for _ in range(3)])
+
+
+def check_third_order(op, slots, attrs, out, point):
+    weights = [rand(*point[0].shape), rand(*point[1].shape)]
 
     def value(arrays):
         second, _ = first_and_second(op, slots, attrs, out, *arrays)
