@@ -22,6 +22,7 @@ def _in_place(compute, name, doc):
         _core.become(self, result)
         return self
 
+    method.__wrapped__ = compute  # whose signature help shows
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = doc + (
