@@ -8,6 +8,7 @@ import itertools
 import queue
 import random
 import threading
+import time
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
@@ -211,8 +212,9 @@ class _Threads:
         self.stopped = True
         if self.queue.empty():
             self.queue.put(_END)  # for another thread that waits for results
+        end = time.monotonic() + _PATIENCE
         for thread in self.threads:
-            thread.join(_PATIENCE)
+            thread.join(max(0.0, end - time.monotonic()))
 
 
 def buffered(reader, size):
