@@ -155,9 +155,10 @@ def unload_ipython_extension(shell):
 
 # Modules whose names stand here themselves, and what only IPython calls: noise for completion.
 _INNER = set(
-    "base check creation custom exchange flags images index_arrays indexing losses manipulation "
-    "numpy_functions numpy_protocol param_attr printing products promotion recording registry "
-    "sparse variable watch load_ipython_extension unload_ipython_extension".split()
+    "base check comparison compat creation custom exchange flags images in_place index_arrays "
+    "indexing lazily losses manipulation numpy_functions numpy_protocol param_attr printing "
+    "products promotion recording registry sparse variable watch load_ipython_extension "
+    "unload_ipython_extension".split()
 )
 __all__ = sorted(
     [*(n for n in globals() if not n.startswith("_") and n not in _INNER), *_LAZY_NAMES]

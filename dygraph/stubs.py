@@ -76,12 +76,6 @@ class Variable:
     def detach(self) -> Variable: ...
     def clear_gradient(self) -> None: ...
     def reshape(self, *shape: _Int | Sequence[Any] | Variable | _Array) -> Variable: ...
-    def add_(self, y: Variable | _Array) -> Variable: ...
-    def subtract_(self, y: Variable | _Array) -> Variable: ...
-    def multiply_(self, y: Variable | _Array) -> Variable: ...
-    def scale_(self, scale: _Float = 1.0, bias: _Float = 0.0) -> Variable: ...
-    def fill_(self, value: _Float) -> Variable: ...
-    def zero_(self) -> Variable: ...
     def _repr_html_(self) -> str: ...
     def __abs__(self) -> Variable: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
@@ -194,6 +188,8 @@ def _python_types(function, name):
             type = "bool" if isinstance(p.default, bool) else "str"
         elif p.default is None and type != "Any" and "None" not in type:
             type += " | None"
+        if p.name == "y" and function.__module__ == "dygraph.in_place":
+            type = "Variable | _Array"
         types[p.name] = type
     result = _RETURNS.get(name)
     if result is None:
@@ -201,7 +197,7 @@ def _python_types(function, name):
         known = found and _documented(found[1])
         result = known if known in ("Variable", "bool", "_DType") else None
         result = "dtype" if result == "_DType" else result
-    method = function.__module__ == "dygraph.variable"
+    method = function.__module__ in ("dygraph.variable", "dygraph.in_place")
     return types, result or ("Variable" if tensors or method else "Any")
 
 
@@ -250,10 +246,11 @@ def _definition(name, signature, types, result, method=False):
 
 
 def _function(name, function, method=False):
-    operator = not inspect.isfunction(function)
-    types, result = (
-        _operator_types(function.__name__) if operator else _python_types(function, name)
-    )
+    inner = inspect.unwrap(function)  # a method of Variable may stand for an operator
+    if inspect.isfunction(inner):
+        types, result = _python_types(function, name)
+    else:
+        types, result = _operator_types(inner.__name__)
     return _definition(name, inspect.signature(function), types, result, method)
 
 
@@ -264,8 +261,9 @@ def _variable():
         if name in written or name.startswith("__"):
             continue
         function = vars(Variable)[name]
-        if "args" in inspect.signature(function).parameters:  # an operator called as a method
-            function = getattr(functional, name)
+        if isinstance(function, property):
+            lines.append(f"    @property\n    def {name}(self) -> Any: ...\n")
+            continue
         lines.append("    " + _function(name, function, method=True))
     for start in ("", "r"):
         for name in _BINARY:

@@ -248,6 +248,7 @@ def _method_of(name):
     def method(self, *args, **kwargs):
         return op(self, *args, **kwargs)
 
+    method.__wrapped__ = op  # whose signature help shows
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = op.__doc__

@@ -62,7 +62,7 @@ def one_file(save, load):
 
 
 def nested():
-    ragged = dygraph.to_variable(np.ones((3, 2)), [[0, 1, 3]])
+    ragged = dygraph.to_variable(np.ones((3, 2)), lod=[[0, 1, 3]])
     return {"net": net().state_dict(), "list": [1, 2.5, None, (ragged, "x")], "$odd": {"a": True}}
 
 

@@ -40,7 +40,8 @@ def test_methods_of_variables_have_docstrings():
 
 def test_the_main_ones_have_examples():
     """They are executed by test_rest.py."""
-    fluid_only = {"load_dygraph", "save_dygraph", "save_fluid_params"}
+    fluid_only = {"load_dygraph", "save_dygraph", "save_fluid_params", "prepare_context"}
+    fluid_only |= {n for n in dygraph.__all__ if n.endswith(("able_dygraph", "able_imperative"))}
     rare = {"create_random_int_lodtensor", "in_dygraph_mode", "set_rng_state"}
     for name in set(dygraph.__all__) - fluid_only - rare:
         value = getattr(dygraph, name)
