@@ -19,7 +19,7 @@ def path_of(layers):
     """``Net.features.conv1`` for layers from the innermost outwards."""
     path = type(layers[-1]).__name__
     for parent, child in zip(layers[::-1], layers[-2::-1], strict=False):
-        names = [n for n, layer in parent._sub_layers.items() if layer is child]
+        names = [n for n, layer in parent.named_sublayers() if layer is child]
         path += "." + (names[0] if names else type(child).__name__)
     return path
 
