@@ -4,7 +4,13 @@ import numpy as np
 
 from dygraph import _core, check
 from dygraph.compat import BackwardStrategy
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    UnimplementedError,
+    kind_of,
+)
 
 __all__ = [
     "Generator",
@@ -298,34 +304,39 @@ class Generator:
 
     def __init__(self, seed=0):
         self._state = (check.integer(seed, "Generator: seed", 0), 0)
-        self._outer = []
+        self._outer = None  # where the others stood when the block began
 
     def get_state(self):
         """Where it stands, as `get_rng_state` tells it of the library's own."""
-        return _core.generator_state() if self._outer else self._state
+        self._require_outside("get_state")
+        return self._state
 
     def set_state(self, state):
         """Go on from a `get_state`. ArgumentTypeError, InvalidArgumentError as `set_rng_state`."""
-        state = _rng_state(state, "Generator.set_state")
-        if self._outer:
-            _core.set_generator_state(*state)
-        self._state = state
+        self._require_outside("set_state")
+        self._state = _rng_state(state, "Generator.set_state")
+
+    def _require_outside(self, what):
+        if self._outer is not None:
+            raise PreconditionNotMetError(
+                f"Generator: {what} belongs outside of the generator's own block. Inside it, "
+                "dygraph.get_rng_state() and dygraph.set_rng_state() are about this generator"
+            )
 
     def __enter__(self):
-        # Inside a block of its own it goes on where it stands.
-        state = self.get_state()
-        self._outer.append(_core.generator_state())
-        _core.set_generator_state(*state)
+        self._require_outside("a second block")
+        self._outer = _core.generator_state()
+        _core.set_generator_state(*self._state)
         return self
 
     def __exit__(self, *_):
         self._state = _core.generator_state()
-        outer = self._outer.pop()
-        _core.set_generator_state(*(self._state if self._outer else outer))
+        outer, self._outer = self._outer, None
+        _core.set_generator_state(*outer)
         return False
 
     def __repr__(self):
-        seed, calls = self.get_state()
+        seed, calls = self._state
         return f"Generator(seed={seed}, {calls} calls)"
 
 

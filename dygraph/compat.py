@@ -82,7 +82,7 @@ def enable_dygraph(place=None):
     >>> import dygraph
     >>> dygraph.enable_dygraph(dygraph.CPUPlace())
     >>> dygraph.to_variable([1.0]).place
-    CPUPlace
+    CPUPlace()
     >>> dygraph.disable_dygraph()
     """
     if place is None:

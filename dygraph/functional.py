@@ -23,6 +23,13 @@ _gradient = re.compile(r"_grad2?($|_)")
 _COMPOSED = (comparison, creation, manipulation, products)
 # Modules that load when one of their functions is first asked for.
 _LAZY = {
+    "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "
+    "elementwise_equal fsp_matrix "
+    "gaussian_random_batch_size_like has_inf has_nan hsigmoid image_resize image_resize_short "
+    "l2_normalize lod_append nonzero rank reduce_all reduce_any reduce_max reduce_mean "
+    "reduce_min reduce_prod reduce_sum resize_bilinear resize_nearest resize_trilinear "
+    "scatter_nd sequence_first_step sequence_last_step sigmoid_focal_loss sums "
+    "uniform_random_batch_size_like",
     "images": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
     "adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d conv1d "
     "conv1d_transpose interpolate local_response_norm max_pool1d max_pool2d max_pool3d "

@@ -22,6 +22,7 @@ def _in_place(compute, name, doc):
         _core.become(self, result)
         return self
 
+    method.__wrapped__ = compute  # its arguments are those that help and completion show
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = doc + (
@@ -79,7 +80,7 @@ def _unary(name):
     )
 
 
-METHODS = {
+METHODS: dict = {
     "add_": _in_place(lambda x, y: x + _other(x, y), "add_", "Add `y` in place."),
     "subtract_": _in_place(lambda x, y: x - _other(x, y), "subtract_", "Subtract `y` in place."),
     "multiply_": _in_place(lambda x, y: x * _other(x, y), "multiply_", "Multiply by `y` in place."),

@@ -30,6 +30,7 @@ class Initializer:
         return self.make(shape, dtype)
 
     def make(self, shape, dtype):
+        """The values; what a subclass defines."""
         raise NotImplementedError(f"{type(self).__name__} must define make(shape, dtype)")
 
 

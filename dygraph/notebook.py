@@ -123,11 +123,13 @@ class Hook:
         shell.events.register("post_run_cell", self.after)
 
     def before(self, info=None):
+        """A cell starts: the last failure is over, unless this is where it is looked at."""
         text = (getattr(info, "raw_cell", None) or "").lstrip()
         if not text.startswith(("%debug", "debug", "%tb", "%pdb", "import pdb")):
             self.clear()
 
     def after(self, result=None):
+        """A cell has ended, perhaps with an error."""
         error = getattr(result, "error_in_exec", None)
         if error is not None:
             self.failed = error
@@ -135,6 +137,7 @@ class Hook:
                 self.clear()
 
     def clear(self):
+        """Empty the frames of the last failure; under %pdb they stay."""
         error, self.failed = self.failed, None
         if error is not None and not self.shell.call_pdb:
             clear_error(error)

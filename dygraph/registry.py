@@ -31,6 +31,8 @@ class OpDescription:
         With ``name``, ``help``, ``type``, ``default``, ``is_dtype``.
     kernels : list of str
     has_gradient : bool
+    gradient_order : int or None
+        How many times it can be differentiated; None: any number of times.
     in_place : list of (str, str)
         Input and output slots that may be one variable.
     file, line
@@ -45,6 +47,21 @@ class OpDescription:
     def recipe(self, attrs=None):
         """The gradient's calls: (type, inputs, outputs) with names as ``X``, ``Out@GRAD``."""
         return _core.describe_recipe(self.type, attrs or {})
+
+    @property
+    def gradient_order(self):
+        level = {self.type}
+        for order in range(4):
+            below = set()
+            for name in level:
+                facts = _core.describe_op(name)
+                if facts["no_gradient"] and order:
+                    continue  # zero from here on, however often
+                if not facts["has_gradient"]:
+                    return order
+                below.update(call[0] for call in _core.describe_recipe(name, {}))
+            level = below
+        return None
 
     def __repr__(self):
         lines = [f"{self.type}: {self.comment}"]
@@ -66,7 +83,9 @@ class OpDescription:
         lines.append(f"kernels: {', '.join(self.kernels) or 'none'}")
         if self.has_gradient:
             calls = ", ".join(call[0] for call in self.recipe()) or "nothing"
-            lines.append(f"gradient: {calls}")
+            order = self.gradient_order
+            times = "any number of times" if order is None else f"{order} times"
+            lines.append(f"gradient: {calls}; differentiable {times}")
         else:
             lines.append("gradient: none")
         if self.in_place:
@@ -106,7 +125,12 @@ def _dict(value, what):
 
 
 def op_names():
-    """Names of all operators, sorted."""
+    """Names of all operators, sorted.
+
+    >>> import dygraph
+    >>> {"relu", "relu_grad"} <= set(dygraph.op_names())
+    True
+    """
     return sorted(_core.op_names())
 
 

@@ -23,6 +23,10 @@ class _Decay:
         decay = ops.scale(self.term(parameter), scale=self.coefficient)
         return ops.elementwise_add(gradient, decay)
 
+    def term(self, parameter):
+        """What the coefficient multiplies."""
+        raise NotImplementedError
+
     def __repr__(self):
         return f"{type(self).__name__}({self.coefficient})"
 

@@ -39,6 +39,12 @@ def selected_rows(rows, height, value):
     ------
     OutOfRangeError, InvalidArgumentError, ArgumentTypeError
         For a row outside the height, another number of values, another type.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.selected_rows([1], 3, [[5.0, 6.0]]).to_dense().tolist()
+    [[0.0, 0.0], [5.0, 6.0], [0.0, 0.0]]
     """
     if isinstance(rows, str) or not hasattr(rows, "__iter__"):
         raise ArgumentTypeError(

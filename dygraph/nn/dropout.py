@@ -23,6 +23,16 @@ class Dropout(Layer):
         ``'upscale_in_train'``: divide by ``1 - p`` while training, nothing in eval mode.
     is_test : bool
         True: always as in eval mode.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> drop = dygraph.nn.Dropout(0.25, dropout_implementation="upscale_in_train")
+    >>> x = dygraph.to_variable(np.full(4, 3.0))
+    >>> set(drop(x).tolist()) <= {0.0, 4.0}
+    True
+    >>> drop.eval()(x).tolist()
+    [3.0, 3.0, 3.0, 3.0]
     """
 
     def __init__(

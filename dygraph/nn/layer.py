@@ -582,6 +582,9 @@ def _warn_of_plain_lists(root):
                     break
 
 
+Layer.__new__.__wrapped__ = Layer.__init__  # type: ignore[attr-defined] # help shows its arguments
+
+
 class _no_recording:  # noqa: N801
     def __enter__(self):
         self._on, self._reason = _core.grad_enabled(), modes.reason

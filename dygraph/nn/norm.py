@@ -61,6 +61,16 @@ class BatchNorm(Layer):
         ``[num_channels]``.
     _mean, _variance : Variable
         The running values, buffers.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> norm = dygraph.nn.BatchNorm(1, momentum=0.5)
+    >>> x = dygraph.to_variable(np.array([[2.0], [6.0]], "float32"))
+    >>> norm(x).numpy().round(3).ravel().tolist()
+    [-1.0, 1.0]
+    >>> norm._mean.item()
+    2.0
     """
 
     def __init__(

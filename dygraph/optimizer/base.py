@@ -410,6 +410,9 @@ class Optimizer(check.NamedArguments):
         return views.optimizer(self)
 
 
+Optimizer.__new__.__wrapped__ = Optimizer.__init__  # type: ignore[attr-defined] # help shows its arguments
+
+
 def _as_number(value):
     return value.item() if isinstance(value, Variable) else value
 

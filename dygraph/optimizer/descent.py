@@ -8,7 +8,18 @@ __all__ = ["SGD", "Dpsgd", "LarsMomentum", "Momentum"]
 
 
 class SGD(Optimizer):
-    """``param = param - learning_rate * grad``. Takes sparse gradients."""
+    """``param = param - learning_rate * grad``. Takes sparse gradients.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> sgd = dygraph.optimizer.SGD(0.25, parameter_list=[w])
+    >>> (w * w).backward()
+    >>> sgd.step()
+    >>> w.item()
+    1.5
+    """
 
     operator = "sgd"
 
@@ -19,6 +30,18 @@ class Momentum(Optimizer):
     ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``,
     or with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
     Rows that a sparse gradient leaves out have a gradient of 0.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0])
+    >>> rule = dygraph.optimizer.Momentum(0.25, momentum=0.5, parameter_list=[w])
+    >>> for _ in range(2):  # the velocity is 1, then 1.5
+    ...     w.sum().backward()
+    ...     rule.step()
+    ...     rule.clear_gradients()
+    >>> w.item()
+    0.375
     """
 
     operator = "momentum"

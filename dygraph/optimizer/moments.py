@@ -45,6 +45,16 @@ class Adam(_WithMoments):
 
     `lazy_mode` True updates only the rows a sparse gradient holds; else the other rows have a
     gradient of 0, and their moments decay.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0])
+    >>> adam = dygraph.optimizer.Adam(0.25, parameter_list=[w])
+    >>> (w * 1000.0).backward()
+    >>> adam.step()  # the first step has the length of the rate, however steep it is
+    >>> round(w.item(), 6)
+    0.75
     """
 
     operator = "adam"
@@ -82,6 +92,16 @@ class AdamW(_WithMoments):
         Gives a factor on the learning rate for a parameter.
     apply_decay_param_fun : callable, optional
         Given the name of a parameter, says whether it decays. None: all do.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0])
+    >>> adamw = dygraph.optimizer.AdamW(0.5, parameter_list=[w], weight_decay=0.5)
+    >>> (w * 0.0).backward()
+    >>> adamw.step()  # no gradient: the decay alone, 1 - 0.5 * 0.5
+    >>> w.item()
+    0.75
     """
 
     operator = "adamw"

@@ -1,29 +1,14 @@
 """The main job, as a newcomer runs it."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PNG = b"\x89PNG\r\n\x1a\n"
+from example_run import number_after, run, wrote_picture
 
 
 @pytest.mark.slow
 def test_digits_reaches_its_score_and_runs_without_its_model():
-    result = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "digits.py")],
-        cwd=ROOT,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "bit-identical" in result.stdout
-    accuracy = float(result.stdout.split("test accuracy ")[1].split()[0])
-    assert accuracy >= 0.98
-    for name in ("learning_curve.png", "confusion_matrix.png"):
-        assert (ROOT / "examples" / "out" / name).read_bytes().startswith(PNG)
+    text = run("digits")
+    assert "bit-identical" in text
+    assert number_after(text, "test accuracy") >= 0.98
+    assert wrote_picture("learning_curve.png")
+    assert wrote_picture("confusion_matrix.png")

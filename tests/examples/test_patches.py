@@ -1,30 +1,17 @@
 """The residual network on patches of photographs, as a newcomer runs it."""
 
 import itertools
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from example_run import ROOT, number_after, run, wrote_picture
 
 
 @pytest.mark.slow
 def test_patches_reaches_its_score():
-    result = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "patches.py")],
-        cwd=ROOT,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert float(result.stdout.split("test accuracy ")[1].split()[0]) >= 0.95
-    picture = ROOT / "examples" / "out" / "patches.png"
-    assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    text = run("patches")
+    assert number_after(text, "test accuracy") >= 0.95
+    assert wrote_picture("patches.png")
 
 
 def test_no_pixel_trains_and_tests(monkeypatch):

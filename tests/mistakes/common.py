@@ -63,4 +63,5 @@ def normalised(text, folder):
     text = text.replace(folder, "FOLDER")
     text = re.sub(r"0x[0-9a-f]+", "0xADDRESS", text)
     text = re.sub(r"(?:[\w./-]*/)?(\w+\.py)(:|\", line )\d+", r"\1\2LINE", text)
+    text = re.sub(r"[0-9.]+ [KMG]?B in use", "N B in use", text)
     return re.sub(r"\(peak [^)]*\), .*", "(peak N), ...", text)

@@ -10,7 +10,7 @@ SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 
 
 def test_there_are_notebooks():
-    assert [path.stem for path in SOURCES][:1] == ["01_first_steps"]
+    assert [path.stem for path in SOURCES][:2] == ["01_first_steps", "02_layers_and_training"]
 
 
 @pytest.mark.slow
@@ -21,3 +21,10 @@ def test_notebook_runs(path, tmp_path):
     client.execute()  # raises on the first failing cell
     ran = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert ran and all(cell.execution_count for cell in ran)
+    assert list(tmp_path.iterdir()) == []
+    shown = [o.data for cell in ran for o in cell.outputs if o.output_type == "execute_result"]
+    pages = [data["text/html"] for data in shown if "text/html" in data]
+    assert any("shape=" in page for page in pages)  # a variable shows itself
+    if path.stem.startswith("02"):
+        assert any("<details" in page for page in pages)  # a layer
+        assert any("learning rate" in page for page in pages)  # an optimizer

@@ -1,0 +1,428 @@
+"""Functions of ``fluid.layers`` that are no operator's name, or whose operator starts elsewhere.
+
+`dygraph.functional` has them beside the operators, with Fluid's arguments. ``name`` is accepted and
+changes nothing: an eager call has no name.
+"""
+
+from dygraph import _core, check, images, nets
+from dygraph.errors import InvalidArgumentError, kind_of
+
+__all__ = [
+    "adaptive_pool2d",
+    "adaptive_pool3d",
+    "addcmul",
+    "argmax",
+    "argmin",
+    "clamp",
+    "elementwise_equal",
+    "fsp_matrix",
+    "gaussian_random_batch_size_like",
+    "has_inf",
+    "has_nan",
+    "hsigmoid",
+    "image_resize",
+    "image_resize_short",
+    "l2_normalize",
+    "lod_append",
+    "nonzero",
+    "rank",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "resize_bilinear",
+    "resize_nearest",
+    "resize_trilinear",
+    "scatter_nd",
+    "sequence_first_step",
+    "sequence_last_step",
+    "sigmoid_focal_loss",
+    "sums",
+    "uniform_random_batch_size_like",
+]
+
+ops = _core.ops
+lod_append = nets.lod_append
+sequence_first_step, sequence_last_step = nets.sequence_first_step, nets.sequence_last_step
+
+
+# Reductions ---------------------------------------------------------------------------------------
+
+
+def _reduction(operator, what):
+    def function(input, dim=None, keep_dim=False, name=None):
+        check.variable(input, f"{operator}: input")
+        op = getattr(ops, operator)
+        if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+            return op(input, dim=[0], keep_dim=bool(keep_dim), reduce_all=True)
+        dims = dim if isinstance(dim, (list, tuple)) else [dim]
+        dims = [check.axis(d, input.ndim, f"{operator}: dim") for d in dims]
+        return op(input, dim=dims, keep_dim=bool(keep_dim), reduce_all=len(dims) == input.ndim)
+
+    function.__name__ = function.__qualname__ = operator
+    function.__doc__ = (
+        f"The {what} over `dim`: an axis or several; None or none: over all, giving shape ``()``."
+        "\n\n`keep_dim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too"
+        " many."
+    )
+    return function
+
+
+reduce_sum = _reduction("reduce_sum", "sum")
+reduce_mean = _reduction("reduce_mean", "mean")
+reduce_max = _reduction("reduce_max", "greatest element")
+reduce_min = _reduction("reduce_min", "least element")
+reduce_prod = _reduction("reduce_prod", "product")
+reduce_all = _reduction("reduce_all", "logical and")
+reduce_any = _reduction("reduce_any", "logical or")
+
+
+def argmax(x, axis=0):
+    """Where the greatest element stands along `axis`, int64; of several the first.
+
+    >>> import dygraph
+    >>> dygraph.functional.argmax(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
+    [1, 0]
+    """
+    check.variable(x, "argmax: x")
+    return ops.arg_max(x, axis=check.axis(axis, x.ndim, "argmax: axis"))
+
+
+def argmin(x, axis=0):
+    """Where the least element stands along `axis`, int64; of several the first."""
+    check.variable(x, "argmin: x")
+    return ops.arg_min(x, axis=check.axis(axis, x.ndim, "argmin: axis"))
+
+
+def sums(input, out=None):
+    """The sum of a list of variables of one shape; `out`, if given, is set to it.
+
+    >>> import dygraph
+    >>> dygraph.functional.sums([dygraph.ones([2]), dygraph.ones([2])]).tolist()
+    [2.0, 2.0]
+    """
+    total = ops.sum([input] if isinstance(input, _core.Variable) else list(input))
+    if out is None:
+        return total
+    return check.variable(out, "sums: out").copy_(total)
+
+
+def has_inf(x):
+    """True where an element is infinite: one bool."""
+    return ops.reduce_any(ops.isinf_v2(x), dim=[0], reduce_all=True)
+
+
+def has_nan(x):
+    """True where an element is no number: one bool."""
+    return ops.reduce_any(ops.isnan_v2(x), dim=[0], reduce_all=True)
+
+
+def rank(input):
+    """How many axes the variable has, as a 0-d int32 variable."""
+    return _core.to_variable(len(check.variable(input, "rank: input").shape), None, "int32")
+
+
+# Elements -----------------------------------------------------------------------------------------
+
+
+def clamp(input, min=None, max=None, output=None, name=None):
+    """Every element moved into [min, max]; None leaves a side open. `output` is set to it."""
+    clipped = check.variable(input, "clamp: input").clip(min, max)
+    return clipped if output is None else check.variable(output, "clamp: output").copy_(clipped)
+
+
+def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
+    """``input + value * tensor1 * tensor2``; `out`, if given, is set to it.
+
+    >>> import dygraph
+    >>> one = dygraph.ones([2])
+    >>> dygraph.functional.addcmul(one, one, one, value=3.0).tolist()
+    [4.0, 4.0]
+    """
+    total = input + tensor1 * tensor2 * check.number(value, "addcmul: value")
+    return total if out is None else check.variable(out, "addcmul: out").copy_(total)
+
+
+def elementwise_equal(x, y, name=None):
+    """``x == y``, element by element."""
+    return ops.equal(x, y)
+
+
+def nonzero(input, as_tuple=False):
+    """Where the elements that are not 0 stand: ``[count, axes]``, or a column for each axis.
+
+    >>> import dygraph
+    >>> dygraph.functional.nonzero(dygraph.to_variable([0.0, 3.0, 4.0])).tolist()
+    [[1], [2]]
+    """
+    check.variable(input, "nonzero: input")
+    zero = _core.to_variable(0, None, input.dtype)
+    places = ops.where_index(input if str(input.dtype) == "bool" else ops.not_equal(input, zero))
+    if not as_tuple:
+        return places
+    return tuple(ops.slice(places, axes=[1], starts=[i], ends=[i + 1]) for i in range(input.ndim))
+
+
+def scatter_nd(index, updates, shape, name=None):
+    """Zeros of `shape` with `updates` added at the places of `index`."""
+    check.variable(updates, "scatter_nd: updates")
+    shape = check.shape(shape, "scatter_nd: shape")
+    return ops.scatter_nd_add(ops.fill_constant(shape=shape, dtype=updates.dtype), index, updates)
+
+
+def l2_normalize(x, axis, epsilon=1e-12, name=None):
+    """``x / sqrt(sum(x^2) + epsilon)`` along `axis`; of a variable with one axis along that.
+
+    >>> import dygraph
+    >>> dygraph.functional.l2_normalize(dygraph.to_variable([3.0, 4.0]), 0).numpy()
+    array([0.6, 0.8])
+    """
+    check.variable(x, "l2_normalize: x")
+    axis = 0 if x.ndim == 1 else check.axis(axis, x.ndim, "l2_normalize: axis")
+    return ops.norm(x, axis=axis, epsilon=check.number(epsilon, "l2_normalize: epsilon", 0))
+
+
+def fsp_matrix(x, y):
+    """How the channels of two images go together: ``out[b] = x[b] y[b]^T / (height * width)``.
+
+    Yim and others, "A gift from knowledge distillation", 2017.
+
+    Parameters
+    ----------
+    x, y : Variable
+        ``[batch, channels, height, width]``, of one size but for the channels.
+
+    Returns
+    -------
+    Variable
+        ``[batch, channels of x, channels of y]``.
+    """
+    shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
+    one, two = shapes
+    if len(one) != 4 or len(two) != 4 or one[0] != two[0] or one[2:] != two[2:]:
+        raise InvalidArgumentError(
+            "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
+            f"alone, got {list(one)} and {list(two)}"
+        )
+    return ops.einsum([x, y], equation="bchw,bdhw->bcd") / float(max(one[2] * one[3], 1))
+
+
+# Images -------------------------------------------------------------------------------------------
+
+
+def _resized(input, out_shape, scale, mode, align_corners, align_mode, owner):
+    if out_shape is not None:  # as in Fluid, sizes win over a scale
+        sizes = out_shape.tolist() if isinstance(out_shape, _core.Variable) else list(out_shape)
+        return images.interpolate(input, sizes, None, mode, align_corners, align_mode)
+    if scale is None:
+        raise InvalidArgumentError(f"{owner}: out_shape or scale must be given, got neither")
+    scale = scale.item() if isinstance(scale, _core.Variable) else scale
+    return images.interpolate(input, None, scale, mode, align_corners, align_mode)
+
+
+def image_resize(
+    input,
+    out_shape=None,
+    scale=None,
+    name=None,
+    resample="BILINEAR",
+    actual_shape=None,
+    align_corners=True,
+    align_mode=1,
+    data_format="NCHW",
+):
+    """Resize images ``[batch, channels, height, width]``, or volumes for ``'TRILINEAR'``.
+
+    Parameters
+    ----------
+    input : Variable
+    out_shape : list of int or Variable, optional
+        Sizes of the result in space; wins over `scale`.
+    scale : float or Variable, optional
+    resample : 'BILINEAR', 'NEAREST' or 'TRILINEAR'
+    actual_shape : Variable, optional
+        Wins over `out_shape`.
+    align_corners : bool
+    align_mode : 0 or 1
+    data_format : 'NCHW', or 'NCDHW' for volumes
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.functional.image_resize(dygraph.ones([1, 3, 4, 5]), out_shape=[8, 6]).shape
+    (1, 3, 8, 6)
+    """
+    names = {"BILINEAR": "bilinear", "NEAREST": "nearest", "TRILINEAR": "trilinear"}
+    mode = names[check.choice(resample, tuple(names), "image_resize: resample")]
+    wanted = "NCDHW" if mode == "trilinear" else "NCHW"
+    if data_format != wanted:
+        raise InvalidArgumentError(
+            f"image_resize: data_format must be '{wanted}' for {resample}, got {data_format!r}"
+        )
+    sizes = out_shape if actual_shape is None else actual_shape
+    return _resized(input, sizes, scale, mode, align_corners, align_mode, "image_resize")
+
+
+def resize_bilinear(
+    input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
+    align_mode=1, data_format="NCHW",
+):  # fmt: skip
+    """`image_resize` by weighted means of four pixels."""
+    return image_resize(
+        input, out_shape, scale, name, "BILINEAR", actual_shape, align_corners, align_mode,
+        data_format,
+    )  # fmt: skip
+
+
+def resize_nearest(
+    input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
+    data_format="NCHW",
+):  # fmt: skip
+    """`image_resize` that takes the nearest pixel."""
+    return image_resize(
+        input, out_shape, scale, name, "NEAREST", actual_shape, align_corners, 1, data_format
+    )
+
+
+def resize_trilinear(
+    input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
+    align_mode=1, data_format="NCDHW",
+):  # fmt: skip
+    """`image_resize` of volumes by weighted means of eight cells."""
+    return image_resize(
+        input, out_shape, scale, name, "TRILINEAR", actual_shape, align_corners, align_mode,
+        data_format,
+    )  # fmt: skip
+
+
+def image_resize_short(input, out_short_len, resample="BILINEAR"):
+    """`image_resize` that makes the shorter side `out_short_len` and keeps the proportions.
+
+    >>> import dygraph
+    >>> dygraph.functional.image_resize_short(dygraph.ones([1, 1, 4, 6]), 8).shape
+    (1, 1, 8, 12)
+    """
+    images.require_axes(input, 2, "image_resize_short")
+    short = check.integer(out_short_len, "image_resize_short: out_short_len", 1)
+    sizes = input.shape[2:]
+    least = min(sizes)
+    if least < 1:
+        raise InvalidArgumentError(
+            f"image_resize_short: there must be pixels, got shape {list(input.shape)}"
+        )
+    return image_resize(
+        input, [int(n * (short / least) + 0.5) for n in sizes], None, None, resample
+    )
+
+
+def _adaptive(axes, input, pool_size, pool_type, require_index, owner):
+    check.choice(pool_type, ("max", "avg"), f"{owner}: pool_type")
+    if pool_type == "max":
+        pool = images.adaptive_max_pool2d if axes == 2 else images.adaptive_max_pool3d
+        return pool(input, pool_size, bool(require_index))
+    if require_index:
+        raise InvalidArgumentError(f"{owner}: require_index must be False for 'avg', got True")
+    pool = images.adaptive_avg_pool2d if axes == 2 else images.adaptive_avg_pool3d
+    return pool(input, pool_size)
+
+
+def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name=None):
+    """Pool images to `pool_size` whatever their size; with `require_index` the places as well."""
+    return _adaptive(2, input, pool_size, pool_type, require_index, "adaptive_pool2d")
+
+
+def adaptive_pool3d(input, pool_size, pool_type="max", require_index=False, name=None):
+    """Pool volumes to `pool_size` whatever their size; with `require_index` the places as well."""
+    return _adaptive(3, input, pool_size, pool_type, require_index, "adaptive_pool3d")
+
+
+# By chance ----------------------------------------------------------------------------------------
+
+
+def _like(input, shape, input_dim_idx, output_dim_idx, owner):
+    """`shape` with one size taken from `input`."""
+    check.variable(input, f"{owner}: input")
+    if isinstance(shape, str) or not hasattr(shape, "__iter__"):
+        raise InvalidArgumentError(f"{owner}: shape must be a list of sizes, got {kind_of(shape)}")
+    sizes = list(shape)
+    axis = check.axis(output_dim_idx, len(sizes), f"{owner}: output_dim_idx")
+    sizes[axis] = input.shape[check.axis(input_dim_idx, input.ndim, f"{owner}: input_dim_idx")]
+    return check.shape(sizes, f"{owner}: shape")
+
+
+def uniform_random_batch_size_like(
+    input, shape, dtype="float32", input_dim_idx=0, output_dim_idx=0, min=-1.0, max=1.0, seed=0
+):
+    """Even draws from [min, max) in `shape`, whose batch size is that of `input`."""
+    sizes = _like(input, shape, input_dim_idx, output_dim_idx, "uniform_random_batch_size_like")
+    return ops.uniform_random(shape=sizes, dtype=dtype, min=min, max=max, seed=seed)
+
+
+def gaussian_random_batch_size_like(
+    input, shape, input_dim_idx=0, output_dim_idx=0, mean=0.0, std=1.0, seed=0, dtype="float32"
+):
+    """Draws from a normal distribution in `shape`, whose batch size is that of `input`."""
+    sizes = _like(input, shape, input_dim_idx, output_dim_idx, "gaussian_random_batch_size_like")
+    return ops.gaussian_random(shape=sizes, dtype=dtype, mean=mean, std=std, seed=seed)
+
+
+# Losses -------------------------------------------------------------------------------------------
+
+
+def hsigmoid(
+    input, label, weight, bias=None, num_classes=2, path_table=None, path_code=None,
+    is_sparse=False,
+):  # fmt: skip
+    """Hierarchical sigmoid loss (Morin and Bengio, 2005), ``[rows, 1]``.
+
+    Fluid's function makes its parameters, as `dygraph.nn.HSigmoid` does; here they are given:
+    `weight` ``[num_classes - 1, D]`` and `bias` ``[num_classes - 1, 1]``.
+    """
+    return ops.hierarchical_sigmoid(
+        input, weight, label, path_table=path_table, path_code=path_code, bias=bias,
+        num_classes=check.integer(num_classes, "hsigmoid: num_classes", 2),
+        is_sparse=bool(is_sparse),
+    )  # fmt: skip
+
+
+def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
+    """Focal loss of detection, element by element (Lin and others, 2017).
+
+    ``-alpha (1 - p)^gamma log(p) / fg_num`` where the column, counted from 1, is the row's label,
+    else ``-(1 - alpha) p^gamma log(1 - p) / fg_num``, with ``p = sigmoid(x)``. Rows labelled -1
+    count nothing.
+
+    Parameters
+    ----------
+    x : Variable
+        ``[rows, classes]``.
+    label : Variable
+        ``[rows, 1]`` of integers: 0 for the background, -1 to pass over.
+    fg_num : Variable
+        How many rows show something: one integer.
+
+    Returns
+    -------
+    Variable
+        ``[rows, classes]``.
+    """
+    for name, value in (("x", x), ("label", label), ("fg_num", fg_num)):
+        check.variable(value, f"sigmoid_focal_loss: {name}")
+    if x.ndim != 2 or list(label.shape) != [x.shape[0], 1]:
+        raise InvalidArgumentError(
+            "sigmoid_focal_loss: x must be [rows, classes] and label [rows, 1], got "
+            f"{list(x.shape)} and {list(label.shape)}"
+        )
+    gamma = check.number(gamma, "sigmoid_focal_loss: gamma", 0)
+    alpha = check.number(alpha, "sigmoid_focal_loss: alpha")
+    columns = _core.to_variable(list(range(1, x.shape[1] + 1)), None, label.dtype)
+    hit = ops.equal(label, columns).astype(x.dtype)
+    counts = ops.not_equal(label, _core.to_variable(-1, None, label.dtype)).astype(x.dtype)
+    many = ops.elementwise_max(fg_num, _core.to_variable(1, None, fg_num.dtype)).astype(x.dtype)
+    p = ops.sigmoid(x)
+    right = (1.0 - p) ** gamma * ops.logsigmoid(x) * alpha
+    wrong = p**gamma * ops.logsigmoid(-x) * (1.0 - alpha)
+    return -(hit * right + (1.0 - hit) * counts * wrong) / many

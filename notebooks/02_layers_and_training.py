@@ -1,0 +1,302 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Layers and training
+#
+# How a network is put together, trained, looked into, saved and taken up again. The data are the digits of scikit-learn
+# once more; everything here runs in well under a minute.
+
+# %%
+import pathlib
+import tempfile
+
+import numpy as np
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_digits
+from tqdm import tqdm
+
+import dygraph
+from dygraph import nn
+
+folder = tempfile.TemporaryDirectory()
+out = pathlib.Path(folder.name)
+
+# %% [markdown]
+# ## A layer of one's own
+#
+# A layer makes its parts in `__init__` and computes in `forward`. Whatever is assigned to it - parameters, layers,
+# buffers - is found by `parameters()` and `state_dict()`. Here is a block that adds its input to its result, with a
+# trained factor that starts small.
+
+
+# %%
+class Residual(dygraph.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Dropout(0.1))
+        self.factor = self.create_parameter(
+            [1], default_initializer=dygraph.initializer.Constant(0.1)
+        )
+
+    def forward(self, x):
+        return x + self.body(x) * self.factor
+
+
+# %% [markdown]
+# Containers hold layers: `Sequential` calls them in order, `LayerList` and `LayerDict` leave that to you. Tab completion
+# knows their names: try `net["`.
+
+
+# %%
+def make_net():
+    return nn.Sequential(
+        ("first", nn.Linear(64, 48, act="relu")),
+        ("blocks", nn.Sequential(Residual(48), Residual(48))),
+        ("head", nn.Linear(48, 10)),
+    )
+
+
+with dygraph.guard(seed=7):
+    net = make_net()
+
+# 64 * 48 + 48, twice 48 * 48 + 48 + 1, 48 * 10 + 10
+assert sum(p.size for p in net.parameters()) == 3120 + 2 * 2353 + 490
+net
+
+# %% [markdown]
+# A notebook shows a layer as a tree to unfold. `summary` calls the layer once and lists the shapes on the way; it
+# records nothing and moves no random number.
+
+# %%
+table = dygraph.summary(net, dygraph.to_variable(np.zeros((1, 64), "float32")))
+assert table.parameters == 8316 and table.rows[-1].output == "[1, 10]"
+table
+
+# %% [markdown]
+# ## Data
+#
+# A `DataLoader` gives batches as variables. Its order follows from its seed and the epoch alone.
+
+# %%
+digits = load_digits()
+images = (digits.data / 8 - 1).astype("float32")
+labels = digits.target.astype("int64")[:, None]
+order = np.random.default_rng(0).permutation(len(images))
+train, test = order[:1437], order[1437:]
+
+data = dygraph.io.TensorDataset([images[train], labels[train]])
+
+
+def make_loader():
+    return dygraph.io.DataLoader(data, batch_size=64, shuffle=True, drop_last=True, seed=3)
+
+
+x, y = next(iter(make_loader()))
+assert x.shape == (64, 64) and y.shape == (64, 1)
+x
+
+# %% [markdown]
+# ## Training
+#
+# The rate comes from a schedule: up for half an epoch, then down along a cosine. Everything that training moves is in
+# four objects, made by one function, so that we can make them twice.
+
+# %%
+EPOCHS = 8
+STEPS = len(make_loader())
+
+
+def make_all():
+    net = make_net()
+    rate = dygraph.lr.LinearLrWarmup(
+        dygraph.CosineDecay(3e-3, step_each_epoch=STEPS, epochs=EPOCHS), STEPS // 2, 0.0, 3e-3
+    )
+    clip = dygraph.clip.GradientClipByGlobalNorm(1.0)
+    adam = dygraph.optimizer.Adam(rate, parameter_list=net, grad_clip=clip)
+    return net, adam, make_loader()
+
+
+with dygraph.guard(seed=7):
+    net, adam, loader = make_all()
+adam
+
+
+# %%
+def accuracy(net):
+    metric = dygraph.metrics.Accuracy()
+    net.eval()
+    for start in range(0, len(test), 100):
+        rows = test[start : start + 100]
+        guess = net(dygraph.to_variable(images[rows])).numpy().argmax(axis=1)
+        metric.update(value=(guess == labels[rows, 0]).mean(), weight=len(rows))
+    net.train()
+    return metric.eval()
+
+
+def epoch(net, adam, loader, bar=None):
+    losses = []
+    for x, y in loader:
+        loss = dygraph.functional.softmax_cross_entropy(net(x), y)
+        loss.backward()
+        adam.step()
+        adam.clear_gradients()
+        losses.append(float(loss))
+        if bar is not None:
+            bar.update()
+            bar.set_postfix(loss=f"{losses[-1]:.3f}", refresh=False)
+    return losses
+
+
+# %%
+losses, scores = [], []
+with tqdm(total=EPOCHS * STEPS, desc="training") as bar:
+    for _ in range(EPOCHS):
+        losses += epoch(net, adam, loader, bar)
+        scores.append(accuracy(net))
+print(f"test accuracy {scores[-1]:.3f}")
+assert losses[-1] < 0.3 < losses[0] and scores[-1] > 0.93
+
+# %%
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
+left.plot(losses)
+left.set(xlabel="step", ylabel="loss", yscale="log")
+right.plot(range(1, EPOCHS + 1), scores, marker="o")
+right.set(xlabel="epoch", ylabel="test accuracy")
+plt.show()
+
+# %% [markdown]
+# The optimizer has a state by now: two moments for each parameter, and two running powers.
+
+# %%
+adam
+
+# %% [markdown]
+# ## Looking inside
+#
+# A forward hook sees what a layer gives. `retain_grads` keeps the gradient of a variable in the middle, which otherwise
+# is gone as soon as it has been used.
+
+# %%
+seen = {}
+
+
+def note(layer, inputs, output):
+    output.retain_grads()
+    seen["blocks"] = output
+
+
+handle = net["blocks"].register_forward_post_hook(note)
+x, y = next(iter(make_loader()))
+loss = dygraph.functional.softmax_cross_entropy(net(x), y)
+kept = dygraph.saved(loss)
+picture = dygraph.draw(loss)
+loss.backward()
+handle.remove()
+
+assert seen["blocks"].grad.shape == (64, 48)
+seen["blocks"].grad
+
+# %% [markdown]
+# `draw` shows the tape behind a result, `saved` what it keeps in memory until `backward` has passed.
+
+# %%
+assert any(node["kind"] == "leaf" for node in picture.nodes) and len(picture.edges) > 20
+picture
+
+# %%
+assert kept.total > 0
+kept
+
+# %% [markdown]
+# Where does a NaN come from? `detect_anomaly` stops at the first operator that makes one and names your line.
+
+# %%
+try:
+    with dygraph.detect_anomaly():
+        dygraph.log(dygraph.to_variable([1.0, -1.0]))
+    raise AssertionError("a NaN went through")
+except dygraph.errors.NonFiniteError as error:
+    assert "log" in str(error)
+    print(error)
+
+# %% [markdown]
+# Where does the time go?
+
+# %%
+with dygraph.profiler.Profiler() as profile:
+    for x, y in list(make_loader())[:3]:
+        with dygraph.profiler.RecordEvent("step"):
+            dygraph.functional.softmax_cross_entropy(net(x), y).backward()
+net.clear_gradients()
+assert {"step", "matmul_v2"} <= {row.name for row in profile.summary()}
+print(profile.table(rows=8))
+
+# %% [markdown]
+# A cell that fails does not keep your memory: `dygraph.release()` empties the frames of the last error and drops
+# variables from the history of outputs. Imported in a notebook, dygraph empties the frames by itself when the next cell
+# starts; `%load_ext dygraph` does it at once.
+
+# %%
+seen.clear()
+del loss, kept
+print(dygraph.release(), "variables freed")
+
+# %% [markdown]
+# ## Saving and going on
+#
+# A checkpoint holds the network, the optimizer with its schedule, the position of the loader and the random numbers.
+# Training that is taken up from it gives the same bits as training that was never stopped. Here is the proof: two
+# epochs in one go, and one epoch, a file, new objects, one epoch.
+
+# %%
+path = out / "last.ckpt"
+with dygraph.guard(seed=11):
+    net, adam, loader = make_all()
+    first = epoch(net, adam, loader)
+    dygraph.checkpoint.save(path, model=net, optimizer=adam, step=1, extra=loader.state_dict())
+    second = epoch(net, adam, loader)
+straight = {name: value.numpy() for name, value in net.state_dict().items()}
+
+with dygraph.guard(seed=12345):  # another beginning
+    net, adam, loader = make_all()
+    found = dygraph.checkpoint.load(path, model=net, optimizer=adam)
+    loader.set_state_dict(found.extra)
+    again = epoch(net, adam, loader)
+
+assert found.step == 1 and again == second
+for name, value in net.state_dict().items():
+    assert value.numpy().tobytes() == straight[name].tobytes(), name
+found
+
+# %% [markdown]
+# ## Inference
+#
+# `eval()` switches dropout off, and a layer that is called in eval mode records nothing. The weights alone go into a
+# safetensors file that other programs read too.
+
+# %%
+net.eval()
+sample = dygraph.to_variable(images[test[:5]])
+logits = net(sample)
+assert logits.stop_gradient and logits.grad_fn is None
+assert np.array_equal(net(sample).numpy(), logits.numpy())  # no dropout any more
+
+dygraph.save(net.state_dict(), out / "weights.safetensors")
+other = make_net()
+other.set_state_dict(dygraph.load(out / "weights.safetensors"))
+assert other.eval()(sample).numpy().tobytes() == logits.numpy().tobytes()
+logits.numpy().argmax(axis=1), labels[test[:5], 0]
+
+# %%
+folder.cleanup()
+assert not out.exists()

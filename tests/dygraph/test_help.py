@@ -1,0 +1,114 @@
+"""What help() shows: docstrings of everything public, and the text of registered operators."""
+
+import inspect
+import pydoc
+
+import pytest
+
+import dygraph
+
+MODULES = (
+    "autograd callbacks checkpoint clip errors functional initializer io jit lr memory metrics "
+    "nets nn notebook optimizer profiler reader regularizer safetensors saving unique_name"
+).split()
+OPERATORS = [n for n in dygraph.functional.__all__ if hasattr(dygraph._core.ops, n)]
+OPERATORS = [n for n in OPERATORS if not inspect.isfunction(getattr(dygraph.functional, n))]
+
+
+def public():
+    for module in (dygraph, *(getattr(dygraph, name) for name in MODULES)):
+        for name in getattr(module, "__all__", ()):
+            yield f"{module.__name__}.{name}", getattr(module, name)
+
+
+def test_everything_public_has_a_docstring():
+    bare = [name for name, value in public() if not inspect.getdoc(value)]
+    for name, kind in public():
+        if inspect.isclass(kind) and kind.__module__.startswith("dygraph."):
+            members = [(n, v) for n, v in vars(kind).items() if not n.startswith("_")]
+            functions = [n for n, v in members if inspect.isfunction(v)]
+            bare += [f"{name}.{n}" for n in functions if not inspect.getdoc(getattr(kind, n))]
+    assert sorted(set(bare)) == []
+    assert all(getattr(dygraph, name).__doc__ for name in MODULES)
+
+
+def test_methods_of_variables_have_docstrings():
+    names = [n for n in dir(dygraph.Variable) if not n.startswith("_")]
+    assert len(names) > 80
+    assert [n for n in names if not inspect.getdoc(getattr(dygraph.Variable, n))] == []
+
+
+def test_the_main_ones_have_examples():
+    """They are executed by test_rest.py."""
+    fluid_only = {"load_dygraph", "save_dygraph", "save_fluid_params"}
+    rare = {"create_random_int_lodtensor", "in_dygraph_mode", "set_rng_state"}
+    for name in set(dygraph.__all__) - fluid_only - rare:
+        value = getattr(dygraph, name)
+        if inspect.isfunction(value):
+            assert ">>>" in value.__doc__, name
+    layers = "Layer Linear Conv2D Pool2D BatchNorm Dropout Embedding Sequential LayerList LSTM"
+    for name in layers.split():
+        assert ">>>" in getattr(dygraph.nn, name).__doc__, name
+    for name in ("SGD", "Momentum", "Adam", "AdamW"):
+        assert ">>>" in getattr(dygraph.optimizer, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operator_help(name):
+    """Signature, formula, every slot and attribute with its default, types, gradient, errors."""
+    function, info = getattr(dygraph.functional, name), dygraph.op_info(name)
+    text, signature = inspect.getdoc(function), inspect.signature(function)
+    assert text.startswith(info.comment[:40].strip())
+    slots = {s.python_name for s in info.inputs}
+    attributes = {"lambda_" if a.name == "lambda" else a.name: a for a in info.attrs}
+    assert set(signature.parameters) == slots | set(attributes)
+    for parameter in signature.parameters.values():
+        assert f"\n{parameter.name} : " in text
+        if parameter.name in attributes:
+            default, given = attributes[parameter.name].default, parameter.default
+            if isinstance(default, float):
+                assert isinstance(given, float) and given == pytest.approx(default, rel=1e-5)
+            elif not attributes[parameter.name].is_dtype:
+                assert given == default and type(given) is type(default)
+    for slot in info.outputs:
+        if not (slot.intermediate or slot.extra):
+            assert f"\n{slot.python_name} : " in text
+    for section in ("Returns", "Raises", "Notes"):
+        assert f"\n{section}\n---" in text
+    assert ("Gradients flow" in text) == info.has_gradient
+    for kernel in info.kernels:
+        assert kernel.split(", ")[1] in text.split("Element types:")[1]
+
+
+def test_help_as_shown():
+    text = pydoc.render_doc(dygraph.functional.scale, renderer=pydoc.plaintext)
+    for part in (
+        "scale(x, scale=1.0, bias=0.0, bias_after_scale=True, scale_tensor=None)",
+        "Out = scale * X + bias",
+        "scale : a float, default 1.0",
+        "Element types: float32, float64",
+        "Gradients flow through it",
+    ):
+        assert part in text
+    assert str(inspect.signature(dygraph.functional.clip)) == "(x, min=-inf, max=inf)"
+    assert str(inspect.signature(dygraph.functional.relu)) == "(x)"
+    assert "No gradient flows" in dygraph.functional.arg_max.__doc__
+
+
+def test_an_argument_python_cannot_spell():
+    x = dygraph.to_variable([1.0, 0.25])
+    for given in ({"lambda_": 0.5}, {"lambda": 0.5}, {}):
+        assert dygraph.functional.softshrink(x, **given).tolist() == [0.5, 0.0]
+    with pytest.raises(TypeError, match="twice"):
+        dygraph.functional.softshrink(x, **{"lambda_": 0.5, "lambda": 0.5})
+    with pytest.raises(TypeError, match="scale"):
+        dygraph.functional.scale(x, scale_=2.0)
+
+
+@pytest.mark.parametrize(
+    "name, order", [("relu", None), ("matmul_v2", None), ("arg_max", 0), ("tanh", None)]
+)
+def test_gradient_order(name, order):
+    info = dygraph.op_info(name)
+    assert info.gradient_order == order
+    assert ("any number of times" in repr(info)) == (order is None)
