@@ -10,6 +10,7 @@ so that no flipped bit passes, and of each tensor. Files of other writers have n
 well.
 """
 
+import contextlib
 import itertools
 import json
 import os
@@ -324,10 +325,21 @@ def _to_variable(array, kind, name):
     return _core.to_variable(array)
 
 
+@contextlib.contextmanager
+def _naming(path):
+    """Tell in errors about a file which one it is."""
+    try:
+        yield
+    except FormatError as error:
+        if str(path) not in str(error):
+            raise FormatError(f"{error}\nin the file '{path}'") from None
+        raise
+
+
 def read(path):
     """(tensors by name, all metadata) of a safetensors file."""
     path = files.path_of(path, "load_file")
-    with files.open_regular(path) as file:
+    with files.open_regular(path) as file, _naming(path):
         entries, metadata = _read_header(file, path)
         sums = parse_json(metadata.get(_SUMS, "{}"))
         if not isinstance(sums, dict) or (sums and set(sums) != {e.name for e in entries}):
@@ -370,6 +382,6 @@ def load_file(path):
 def read_metadata(path):
     """The metadata of a safetensors file: strings by name, without our own checksums."""
     path = files.path_of(path, "read_metadata")
-    with files.open_regular(path) as file:
+    with files.open_regular(path) as file, _naming(path):
         _, metadata = _read_header(file, path)
     return {k: v for k, v in metadata.items() if not k.startswith(_OWN)}
