@@ -95,7 +95,8 @@ __attribute__((noinline)) const Kernel* Choose(const Call& call, Place place, DT
     if (known.find(name) == std::string::npos) known += (known.empty() ? "" : ", ") + name;
   }
   THROW(Unimplemented, "there must be a kernel for ", dtype, " on ", place, ", got kernels for ",
-        known.empty() ? "no type there" : known + " only", ". Convert the inputs with astype() or move them");
+        known.empty() ? "no type there" : known + " only",
+        ". Convert the inputs with astype() or move them");
 }
 
 // Storage of inputs stays alive while the interpreter's lock is released.

@@ -10,9 +10,11 @@ namespace dygraph::kernels {
 namespace detail {
 // int and wider; narrower types are computed as int, which holds their results.
 template <class T>
-constexpr bool kMayOverflow = std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) >= sizeof(int);
+constexpr bool kMayOverflow =
+    std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) >= sizeof(int);
 template <class T>
-using Bits = typename std::conditional_t<kMayOverflow<T>, std::make_unsigned<T>, std::common_type<T>>::type;
+using Bits =
+    typename std::conditional_t<kMayOverflow<T>, std::make_unsigned<T>, std::common_type<T>>::type;
 }  // namespace detail
 
 template <class T>

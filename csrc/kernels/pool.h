@@ -255,8 +255,9 @@ DYGRAPH_INLINE T Larger(T a, T b) {
   return a != a ? a : m;
 }
 
-// Few channels, channels last: a loop over the channels of one pixel is too short, so work goes along lines of pixels, and the
-// picking of pixels copies kPoolLanes values whatever the number of channels: what is too much is overwritten by the next copy.
+// Few channels, channels last: a loop over the channels of one pixel is too short, so work goes
+// along lines of pixels, and the picking of pixels copies kPoolLanes values whatever the number of
+// channels: what is too much is overwritten by the next copy.
 constexpr int64_t kPoolLine = 2048;
 
 inline bool FitsLines(const PoolShape& s) {
@@ -321,7 +322,8 @@ inline bool Tiles(const PoolAxis& axis) {
   return size > 0 && size * axis.out() == axis.in;
 }
 
-// The pixels at one place of all windows of a row make a line: lines are compared, and the gradient goes to the line that won.
+// The pixels at one place of all windows of a row make a line: lines are compared, and the gradient
+// goes to the line that won.
 template <class T>
 void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx) {
   const PoolShape* p = &shape;
@@ -338,7 +340,8 @@ void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx
         for (int64_t t = 0; t < kh * kw; ++t) {
           const T* from = rows + t / kw * width + t % kw * c;
           for (int64_t j = 0; j < ow; ++j) {
-            CopyPixel(from + j * kw * c, tap + j * c, c, t % kw * c + j * kw * c + kPoolLanes <= width);
+            CopyPixel(from + j * kw * c, tap + j * c, c,
+                      t % kw * c + j * kw * c + kPoolLanes <= width);
           }
           int32_t number = static_cast<int32_t>(t);
           if (t == 0) {

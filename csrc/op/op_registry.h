@@ -38,8 +38,10 @@ class KernelRegistration {
                            std::move(kernels), accepts, file, line) {}
 };
 
+// static: GCC names this function by K's bare name, so that templates of equal names in namespaces
+// without a name of different files would share one of them.
 template <template <class> class K, class... Ts>
-std::vector<std::pair<DType, KernelFn>> KernelsFor() {
+static std::vector<std::pair<DType, KernelFn>> KernelsFor() {
   return {{DTypeOf<Ts>::value, &K<Ts>::Compute}...};
 }
 

@@ -1,7 +1,7 @@
 // What the elementwise_* operators share: Fluid's two broadcast rules, the loops, the slots.
 //
-// axis = -1 broadcasts as NumPy does. axis >= 0 lays the axes of Y along those of X starting there: X [2, 3, 4, 5] with
-// Y [3, 4] and axis 1.
+// axis = -1 broadcasts as NumPy does. axis >= 0 lays the axes of Y along those of X starting there:
+// X [2, 3, 4, 5] with Y [3, 4] and axis 1.
 #pragma once
 
 #include "kernels/broadcast.h"
@@ -22,9 +22,10 @@ inline Dims AlignY(const Dims& x, const Dims& y, int axis) {
     return y;
   }
   int rank = y.rank();
-  while (rank > 0 && axis > x.rank() - rank && y[rank - 1] == 1) --rank;  // trailing ones match anything
-  ENFORCE(axis <= x.rank() - rank, InvalidArgument, "the axes of Y ", y, " must lie within those of X ", x,
-          " from axis on, got axis ", axis);
+  while (rank > 0 && axis > x.rank() - rank && y[rank - 1] == 1)
+    --rank;  // trailing ones match anything
+  ENFORCE(axis <= x.rank() - rank, InvalidArgument, "the axes of Y ", y,
+          " must lie within those of X ", x, " from axis on, got axis ", axis);
   Dims aligned(x.size(), 1);
   for (int i = 0; i < rank; ++i) aligned[axis + i] = y[i];
   return aligned;
@@ -55,7 +56,8 @@ inline void InferGradShape(InferContext& ctx) {
   ctx.SetOutput(1, ctx.dims(kY), ctx.dtype(kY));
 }
 
-// Dims and strides of two operands over their common shape, in the memory order of a channels-last operand if there is one.
+// Dims and strides of two operands over their common shape, in the memory order of a channels-last
+// operand if there is one.
 struct Plan {
   Dims dims, x, y;
 };
@@ -89,8 +91,8 @@ inline void ToChannelsLast(Dims* d) {
 }
 }  // namespace detail
 
-inline Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const Dims& y_dims, const Dims& out,
-                     bool channels_last) {
+inline Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const Dims& y_dims,
+                     const Dims& out, bool channels_last) {
   Plan p{out, detail::StridesOver(x, x_dims, out), detail::StridesOver(y, y_dims, out)};
   if (channels_last) {
     detail::ToChannelsLast(&p.dims);
@@ -104,14 +106,17 @@ inline Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const
 template <class T, class Out, class F>
 void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f, int64_t cost = 1) {
   if (__builtin_expect(x.dims() == y.dims(), 1)) {
-    return kernels::Binary(x.data<T>(), 1, y.data<T>(), 1, out->mutable_data<Out>(), x.numel(), f, cost);
+    return kernels::Binary(x.data<T>(), 1, y.data<T>(), 1, out->mutable_data<Out>(), x.numel(), f,
+                           cost);
   }
   if (out->numel() == 0) return;
-  Plan p = MakePlan(x, x.dims(), y, AlignY(x.dims(), y.dims(), axis), out->dims(), out->layout() == Layout::kNHWC);
+  Plan p = MakePlan(x, x.dims(), y, AlignY(x.dims(), y.dims(), axis), out->dims(),
+                    out->layout() == Layout::kNHWC);
   kernels::Broadcast(p.dims, x.data<T>(), p.x, y.data<T>(), p.y, out->mutable_data<Out>(), f, cost);
 }
 
-// Sums `g` (shape of the result) over what was broadcast of an operand of shape `dims`, aligned as `aligned`.
+// Sums `g` (shape of the result) over what was broadcast of an operand of shape `dims`, aligned as
+// `aligned`.
 template <class T>
 void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out) {
   if (out->numel() == 0) return;
@@ -127,7 +132,8 @@ void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out) {
   kernels::SumTo(plain.dims(), plain.data<T>(), from, out->mutable_data<T>(), to);
 }
 
-// `t`, aligned as `aligned`, repeated to the shape and order of `like`; itself where nothing is to be repeated.
+// `t`, aligned as `aligned`, repeated to the shape and order of `like`; itself where nothing is to
+// be repeated.
 template <class T>
 Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
   if (t.dims() == like.dims()) return t;
@@ -138,9 +144,11 @@ Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
   return full;
 }
 
-// out = f(g, other), summed over what was broadcast of the operand that `out` is the gradient of, aligned as `aligned`.
+// out = f(g, other), summed over what was broadcast of the operand that `out` is the gradient of,
+// aligned as `aligned`.
 template <class T, class F>
-void GradOf2(const Tensor& g, const Tensor& other, const Dims& other_aligned, const Dims& aligned, Tensor* out, F f) {
+void GradOf2(const Tensor& g, const Tensor& other, const Dims& other_aligned, const Dims& aligned,
+             Tensor* out, F f) {
   if (!out || out->numel() == 0) return;
   bool whole = out->dims() == g.dims();
   Tensor terms;
@@ -157,8 +165,8 @@ void GradOf2(const Tensor& g, const Tensor& other, const Dims& other_aligned, co
 
 // The same of three values, each of which has the shape of g.
 template <class T, class F>
-void GradOf3(const Tensor& g, const Tensor& a, const Tensor& b, const Dims& aligned, Tensor* out, F f,
-             int64_t cost = 1) {
+void GradOf3(const Tensor& g, const Tensor& a, const Tensor& b, const Dims& aligned, Tensor* out,
+             F f, int64_t cost = 1) {
   if (!out || out->numel() == 0) return;
   bool whole = out->dims() == g.dims();
   Tensor terms;

@@ -66,7 +66,8 @@ void DefineWarpCtc(OpDef& op) {
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("warpctc_grad",
-               {g.InputShape(kLogits), g.Output(kCtcGrad), g.Input(kLogitsLength), g.OutputGrad(kLoss)},
+               {g.InputShape(kLogits), g.Output(kCtcGrad), g.Input(kLogitsLength),
+                g.OutputGrad(kLoss)},
                {g.InputGrad(kLogits)})
             .SameAttrs();
       });
