@@ -119,7 +119,7 @@ def misspelt_keyword_of_an_operator():
 
 
 def keyword_of_another_library():
-    dygraph.functional.softmax(floats(2, 2), dim=1)
+    dygraph.functional.gelu(floats(2, 2), inplace=True)
 
 
 def misspelt_keyword_of_a_layer():
