@@ -8,6 +8,7 @@ for ``start_method='spawn'``. Batches come back through pipes and memory of the 
 """
 
 import atexit
+import contextlib
 import os
 import queue
 import signal
@@ -168,11 +169,12 @@ class _Children:
 
     def kill(self):
         """Nothing of a worker is worth waiting for: its results are not wanted any more."""
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.join()
-            process.close()
+        for step in ("kill", "join", "close"):
+            for process in self.processes:
+                # It may be gone already: ended by itself, or by Python's own exit, which another
+                # thread may be waiting for as well.
+                with contextlib.suppress(OSError, ValueError, AssertionError):
+                    getattr(process, step)()
 
     def close_ends(self):
         for end in self.ends:
