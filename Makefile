@@ -1,7 +1,8 @@
 # Everything runs in .venv, which is made on first use. Steps leave stamps, so that a second run only does what changed.
 #   make quickstart   install, self-check, train and export a network on real images
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
-#   make sanitize     under ASan and UBSan          make docs  make bench  make format  make clean
+#   make sanitize     under ASan and UBSan          make test-big   more than 2^31 elements, 5 GB
+#   make docs  make bench  make format  make clean
 SHELL  := /bin/bash
 PYTHON ?= python3
 CXX    ?= g++
@@ -29,7 +30,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: docs quickstart test test-no-onednn sanitize bench format clean prerequisites
+.PHONY: docs test-big quickstart test test-no-onednn sanitize bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	$(PY) -m dygraph check
@@ -49,6 +50,9 @@ sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	$(call run_ctest,build/sanitize)
 	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
+
+test-big: $(STAMPS)/package-test
+	$(PY) -m pytest -q tests/tensor/big_arrays.py
 
 docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py
