@@ -316,7 +316,7 @@ class _Run:
     """One recomputed call: what it needs to run again, and the values of the newest run."""
 
     def __init__(self, function, args, kwargs, keep_random_state):
-        self.function, self.kwargs = function, kwargs
+        self.function = function
         # The values of now: later writes into the arguments must not change the second run.
         self.args = [_share(a) for a in args]
         self.kwargs = {name: _share(a) for name, a in kwargs.items()}

@@ -18,7 +18,12 @@ import time
 from collections import namedtuple
 
 from dygraph import _core, check
-from dygraph.errors import InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.errors import (
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    UnimplementedError,
+    kind_of,
+)
 from dygraph.saved import human
 from dygraph.watch import Watching
 
@@ -227,12 +232,8 @@ def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Def
         stop_profiler(sorted_key, profile_path)
 
 
-@contextlib.contextmanager
 def cuda_profiler(output_file, output_mode=None, config=None):
     """Fluid's switch for nvprof; there is nothing to switch without CUDA, so it raises."""
-    from dygraph.errors import UnimplementedError
-
     raise UnimplementedError(
         "cuda_profiler: needs a build with CUDA, got one without. Use dygraph.profiler.Profiler"
     )
-    yield
