@@ -66,6 +66,11 @@ std::vector<const Kernel*> OpInfo::Candidates(DeviceKind device, DType dtype) co
   return found;
 }
 
+OpDef& OpDef::Example(const char* text) {
+  info_.example = text;
+  return *this;
+}
+
 OpDef& OpDef::Comment(const char* text) {
   info_.comment = text;
   return *this;

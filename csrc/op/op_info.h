@@ -42,6 +42,7 @@ class OpInfo {
  public:
   std::string type;
   std::string comment;  // the formula, what it does
+  const char* example = "";  // a doctest
   std::vector<SlotInfo> inputs, outputs;
   AttrTable attr_table;
   Ref<Attrs> default_attrs;
@@ -87,6 +88,9 @@ class OpDef {
  public:
   explicit OpDef(OpInfo* info) : info_(*info) {}
   OpDef& Comment(const char* text);
+  // A doctest that help() shows and tests/docs/test_operator_examples.py runs. It finds `F`
+  // (dygraph.functional), `to_variable`, `np` and `dygraph`.
+  OpDef& Example(const char* text);
   // `index` is the slot's constant in the file (kX): it must be the next one, so that constants and
   // slots agree.
   OpDef& Input(int index, const char* name, const char* help, int flags = kSingle);

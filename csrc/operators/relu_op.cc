@@ -8,6 +8,8 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineRelu(OpDef& op) {
   op.Comment("Out = max(X, 0), elementwise. Its gradient is Out@GRAD where Out > 0, and 0 at 0.")
+      .Example(">>> F.relu(to_variable([-1.0, 0.0, 2.0])).tolist()\n"
+               "[0.0, 0.0, 2.0]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

@@ -224,6 +224,16 @@ void DescribeRest(const OpInfo& op, std::ostream& text) {
        << "; ``dygraph.op_info('" << op.type << "')`` tells all that is registered.\n";
 }
 
+// The example behind the imports it needs, so that it can be pasted.
+void DescribeExample(const OpInfo& op, std::ostream& text) {
+  std::string example = op.example;
+  if (example.empty()) return;
+  text << "\nExamples\n--------\n";
+  if (example.find("np.") != std::string::npos) text << ">>> import numpy as np\n";
+  text << ">>> import dygraph\n>>> from dygraph import functional as F, to_variable\n"
+       << example.substr(example.find_first_not_of('\n')) << "\n";
+}
+
 // signature, formula, slots, attributes: what help() shows.
 std::string Document(const OpInfo& op) {
   std::ostringstream signature, text;
@@ -263,6 +273,7 @@ std::string Document(const OpInfo& op) {
     }
   }
   DescribeRest(op, text);
+  DescribeExample(op, text);
   return text.str();
 }
 

@@ -1,0 +1,28 @@
+"""Every operator's help() ends in an example; here they run, as pasted."""
+
+import doctest
+import inspect
+
+import pytest
+
+import dygraph
+from dygraph import functional
+
+OPERATORS = [n for n in functional.__all__ if not inspect.isfunction(getattr(functional, n))]
+
+
+def test_all_operators_are_here():
+    assert len(OPERATORS) > 250
+    assert {"relu", "matmul_v2", "conv2d", "adam"} <= set(OPERATORS)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_example(name):
+    text = inspect.getdoc(getattr(functional, name))
+    example = text.split("Examples\n--------\n")[1]
+    test = doctest.DocTestParser().get_doctest(example, {}, name, None, 0)
+    assert f"F.{name}(" in example and any(part.want for part in test.examples)
+    said = []
+    dygraph.seed(0)
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+    assert result.failed == 0, "".join(said)
