@@ -102,13 +102,25 @@ def square_error_cost(input, label):
 
 
 def mse_loss(input, label, reduction="mean"):
-    """The mean of ``(input - label)^2``; arguments as of `square_error_cost`."""
+    """The mean of ``(input - label)^2``; arguments as of `square_error_cost`.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
+    >>> dygraph.functional.mse_loss(x, y).item()
+    2.0
+    """
     input, label = same_shape("mse_loss", input=input, label=label)
     return reduced(ops.square(input - label), reduction, "mse_loss")
 
 
 def l1_loss(input, label, reduction="mean"):
-    """The mean of ``|input - label|``; arguments as of `square_error_cost`."""
+    """The mean of ``|input - label|``; arguments as of `square_error_cost`.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
+    >>> dygraph.functional.l1_loss(x, y).item()
+    1.0
+    """
     input, label = same_shape("l1_loss", input=input, label=label)
     return reduced(ops.abs(input - label), reduction, "l1_loss")
 
@@ -124,6 +136,13 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
         Factors of the difference and of the loss, both or none.
     sigma : float, optional
         The square ends at ``1 / sigma^2``; None is 1.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[0.5, 3.0]])  # 0.5^2 / 2 and 3 - 0.5
+    >>> dygraph.functional.smooth_l1(x, dygraph.zeros_like(x)).tolist()
+    [[2.625]]
     """
     return ops.smooth_l1_loss(
         x,
@@ -144,6 +163,14 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
     weight : Variable or array, optional
         Factors that broadcast to the losses.
     reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
+    >>> loss = dygraph.functional.binary_cross_entropy(p, label, reduction="none")
+    >>> loss.numpy().round(4).tolist()  # log(2) and log(4)
+    [0.6931, 1.3863]
     """
     input, label = same_shape("binary_cross_entropy", input=input, label=label)
     loss = weighted(ops.bce_loss(input, label), weight, "binary_cross_entropy")
@@ -162,6 +189,14 @@ def binary_cross_entropy_with_logits(logit, label, weight=None, pos_weight=None,
     pos_weight : Variable or array, optional
         Factors of the part of label 1, which broadcast to the losses.
     reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
+    >>> loss = dygraph.functional.binary_cross_entropy_with_logits(score, label, reduction="none")
+    >>> loss.numpy().round(4).tolist()
+    [0.6931, 900.0]
     """
     owner = "binary_cross_entropy_with_logits"
     logit, label = same_shape(owner, logit=logit, label=label)
@@ -275,6 +310,14 @@ def cosine_similarity(x1, x2, axis=1, eps=1e-8):
     -------
     Variable
         The shape of `x1` without `axis`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> a = dygraph.to_variable([[3.0, 4.0], [1.0, 0.0]])
+    >>> b = dygraph.to_variable([[6.0, 8.0], [0.0, 2.0]])
+    >>> dygraph.functional.cosine_similarity(a, b).tolist()
+    [1.0, 0.0]
     """
     x1, x2 = same_shape("cosine_similarity", x1=x1, x2=x2)
     axis = check.axis(axis, x1.ndim, "cosine_similarity: axis")
@@ -293,6 +336,15 @@ def cosine_embedding_loss(input1, input2, label, margin=0.0, reduction="mean"):
         ``[N, D]`` or ``[D]``.
     label : Variable
         ``[N]`` or ``[]``, 1 or -1, of the type of the inputs.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> a = dygraph.to_variable([[1.0, 0.0], [1.0, 0.0]])
+    >>> b = dygraph.to_variable([[0.0, 1.0], [1.0, 0.0]])
+    >>> label = dygraph.to_variable([1.0, -1.0])
+    >>> dygraph.functional.cosine_embedding_loss(a, b, label, 0.25, reduction="none").tolist()
+    [1.0, 0.75]
     """
     owner = "cosine_embedding_loss"
     input1, input2 = same_shape(owner, input1=input1, input2=input2)
@@ -304,7 +356,14 @@ def cosine_embedding_loss(input1, input2, label, margin=0.0, reduction="mean"):
 
 
 def margin_ranking_loss(input, other, label, margin=0.0, reduction="mean"):
-    """``max(0, margin - label * (input - other))``: label 1 where `input` ranks higher, else -1."""
+    """``max(0, margin - label * (input - other))``: label 1 where `input` ranks higher, else -1.
+
+    >>> import dygraph
+    >>> x, other = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([1.0, 2.0])
+    >>> label = dygraph.ones_like(x)
+    >>> dygraph.functional.margin_ranking_loss(x, other, label, reduction="none").tolist()
+    [0.0, 1.0]
+    """
     input, other, label = same_shape("margin_ranking_loss", input=input, other=other, label=label)
     margin = check.number(margin, "margin_ranking_loss: margin")
     loss = ops.margin_rank_loss(input, other, label, margin=margin)
@@ -312,7 +371,13 @@ def margin_ranking_loss(input, other, label, margin=0.0, reduction="mean"):
 
 
 def hinge_embedding_loss(input, label, margin=1.0, reduction="mean"):
-    """`input`, a distance, for label 1; ``max(0, margin - input)`` for label -1."""
+    """`input`, a distance, for label 1; ``max(0, margin - input)`` for label -1.
+
+    >>> import dygraph
+    >>> distance, label = dygraph.to_variable([0.5, 0.25]), dygraph.to_variable([1.0, -1.0])
+    >>> dygraph.functional.hinge_embedding_loss(distance, label, reduction="none").tolist()
+    [0.5, 0.75]
+    """
     owner = "hinge_embedding_loss"
     input, label = same_shape(owner, input=input, label=label)
     alike = ops.cast(label == 1, out_dtype=input.dtype)
@@ -321,7 +386,14 @@ def hinge_embedding_loss(input, label, margin=1.0, reduction="mean"):
 
 
 def soft_margin_loss(input, label, reduction="mean"):
-    """``log(1 + exp(-label * input))``, labels 1 or -1."""
+    """``log(1 + exp(-label * input))``, labels 1 or -1.
+
+    >>> import dygraph
+    >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
+    >>> loss = dygraph.functional.soft_margin_loss(score, label, reduction="none")
+    >>> loss.numpy().round(4).tolist()
+    [0.6931, 900.0]
+    """
     input, label = same_shape("soft_margin_loss", input=input, label=label)
     score = input * label
     loss = ops.sigmoid_cross_entropy_with_logits(score, like(score, 1))
@@ -341,6 +413,14 @@ def triplet_margin_loss(
         One shape ``[N, D]``.
     swap : bool
         Take the smaller of the distances of `negative` to the two others.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, positive = dygraph.to_variable([[0.0, 0.0]]), dygraph.to_variable([[0.0, 6.0]])
+    >>> negative = dygraph.to_variable([[3.0, 4.0]])  # 6 away, 5 away, and a margin of 1
+    >>> round(dygraph.functional.triplet_margin_loss(x, positive, negative).item(), 4)
+    2.0
     """
     owner = "triplet_margin_loss"
     same_shape(owner, input=input, positive=positive, negative=negative)
@@ -368,6 +448,14 @@ def poisson_nll_loss(input, label, log_input=True, full=False, epsilon=1e-8, red
         False: `input` is the mean, and the loss ``input - label * log(input + epsilon)``.
     full : bool
         Add Stirling's ``label log(label) - label + log(2 pi label) / 2`` where label is above 1.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> mean, count = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([0.0, 5.0])
+    >>> loss = dygraph.functional.poisson_nll_loss(mean, count, log_input=False, reduction="none")
+    >>> loss.numpy().round(4).tolist()  # 3 - 0 and 1 - 5 log(1)
+    [3.0, 1.0]
     """
     owner = "poisson_nll_loss"
     input, label = same_shape(owner, input=input, label=label)
@@ -386,6 +474,11 @@ def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reductio
     """``(log(variance) + (input - label)^2 / variance) / 2``, the variance at least `epsilon`.
 
     `full` adds the constant ``log(2 pi) / 2``.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([0.0]), dygraph.to_variable([2.0])
+    >>> dygraph.functional.gaussian_nll_loss(x, y, dygraph.ones_like(x)).item()
+    2.0
     """
     owner = "gaussian_nll_loss"
     input, label, variance = same_shape(owner, input=input, label=label, variance=variance)
@@ -422,6 +515,15 @@ def ctc_loss(
     -------
     Variable
         A scalar, or ``[N]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> scores = dygraph.zeros([1, 1, 2])  # one step, blank and another class alike
+    >>> one = dygraph.to_variable([1])
+    >>> loss = dygraph.functional.ctc_loss(scores, dygraph.to_variable([[1]]), one, one)
+    >>> round(loss.item(), 4)  # log(2)
+    0.6931
     """
     check.choice(reduction, REDUCTIONS, "ctc_loss: reduction")
     loss = ops.warpctc(
@@ -457,6 +559,15 @@ def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0):
     -------
     Variable or (Variable, Variable)
         ``[total, 1]`` with LoD; or ``[N, T]`` and the lengths ``[N, 1]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> steps = dygraph.to_variable(np.eye(3)[[[1, 1, 0, 2]]])
+    >>> length = dygraph.to_variable([[4]])
+    >>> words, lengths = dygraph.functional.ctc_greedy_decoder(steps, blank=0, input_length=length)
+    >>> words.tolist(), lengths.tolist()
+    ([[1, 2, 0, 0]], [[2]])
     """
     input = check.variable(input, "ctc_greedy_decoder: input")
     best = ops.top_k(input, k=1)[1]
@@ -480,6 +591,13 @@ def dice_loss(input, label, epsilon=1e-5):
         ``[N, ..., 1]`` integers.
     epsilon : float
         Added below the fraction line.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> p, label = dygraph.to_variable([[1.0, 0.0], [1.0, 0.0]]), dygraph.to_variable([[0], [1]])
+    >>> round(dygraph.functional.dice_loss(p, label).item(), 4)  # one row right, one wrong
+    0.5
     """
     input, label = check.variable(input, "dice_loss: input"), check.variable(label, "label")
     if input.ndim < 2 or tuple(label.shape) != (*input.shape[:-1], 1):
@@ -507,6 +625,13 @@ def npair_loss(anchor, positive, labels, l2_reg=0.002):
         ``[N, D]``.
     labels : Variable
         ``[N]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, labels = dygraph.zeros([2, 3]), dygraph.to_variable([0, 1])
+    >>> round(dygraph.functional.npair_loss(x, x, labels).item(), 4)  # two alike: log(2)
+    0.6931
     """
     anchor, positive = same_shape("npair_loss", anchor=anchor, positive=positive)
     labels = check.variable(labels, "npair_loss: labels")
@@ -550,6 +675,13 @@ def sampled_softmax_with_cross_entropy(
     -------
     Variable
         ``[N, 1]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> scores, label = dygraph.zeros([2, 1000]), dygraph.to_variable([[3], [7]])
+    >>> dygraph.functional.sampled_softmax_with_cross_entropy(scores, label, 5).shape
+    (2, 1)
     """
     owner = "sampled_softmax_with_cross_entropy"
     label = check.variable(label, f"{owner}: label")

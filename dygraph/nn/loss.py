@@ -36,6 +36,13 @@ class L1Loss(_Loss):
     Parameters
     ----------
     reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
+    >>> dygraph.nn.L1Loss()(x, y).item()
+    1.0
     """
 
     def __init__(self, reduction="mean"):
@@ -75,6 +82,13 @@ class BCELoss(_Loss):
     weight : Variable or array, optional
         Factors that broadcast to the losses.
     reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
+    >>> dygraph.nn.BCELoss(reduction="none")(p, label).numpy().round(4).tolist()
+    [0.6931, 1.3863]
     """
 
     def __init__(self, weight=None, reduction="mean"):
@@ -95,6 +109,13 @@ class BCEWithLogitsLoss(_Loss):
     reduction : 'mean', 'sum' or 'none'
     pos_weight : Variable or array, optional
         Factors of the part of label 1, which broadcast to the losses.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
+    >>> dygraph.nn.BCEWithLogitsLoss(reduction="none")(score, label).numpy().round(4).tolist()
+    [0.6931, 900.0]
     """
 
     def __init__(self, weight=None, reduction="mean", pos_weight=None):
@@ -165,6 +186,14 @@ class NLLLoss(_Loss):
     reduction : 'mean', 'sum' or 'none'
     ignore_index : int
         A label that counts for nothing.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> logs = dygraph.to_variable(np.log([[0.5, 0.5], [0.75, 0.25]]))
+    >>> loss = dygraph.nn.NLLLoss(reduction="none")(logs, dygraph.to_variable([0, 1]))
+    >>> loss.numpy().round(4).tolist()  # log(2) and log(4)
+    [0.6931, 1.3863]
     """
 
     def __init__(self, weight=None, reduction="mean", ignore_index=-100):
@@ -190,6 +219,13 @@ class KLDivLoss(_Loss):
     ----------
     reduction : 'mean', 'batchmean', 'sum' or 'none'
         'batchmean' is the sum over the size of axis 0, the divergence per sample.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> logs, label = dygraph.to_variable(np.log([[0.5, 0.5]])), dygraph.to_variable([[1.0, 0.0]])
+    >>> round(dygraph.nn.KLDivLoss("batchmean")(logs, label).item(), 4)  # log(2)
+    0.6931
     """
 
     reductions = ("mean", "batchmean", "sum", "none")
@@ -210,6 +246,13 @@ class HuberLoss(_Loss):
     reduction : 'mean', 'sum' or 'none'
     delta : float
         Above 0.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([0.5, 3.0])
+    >>> dygraph.nn.HuberLoss("none", delta=2.0)(x, dygraph.zeros_like(x)).tolist()
+    [0.125, 4.0]
     """
 
     def __init__(self, reduction="mean", delta=1.0):
@@ -235,6 +278,13 @@ class SmoothL1Loss(HuberLoss):
     reduction : 'mean', 'sum' or 'none'
     beta : float
         Above 0.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([1.0, 4.0])
+    >>> dygraph.nn.SmoothL1Loss("none", beta=2.0)(x, dygraph.zeros_like(x)).tolist()
+    [0.25, 3.0]
     """
 
     def __init__(self, reduction="mean", beta=1.0):
@@ -245,7 +295,13 @@ class SmoothL1Loss(HuberLoss):
 
 
 class SoftMarginLoss(_Loss):
-    """``log(1 + exp(-label * input))``, labels 1 or -1."""
+    """``log(1 + exp(-label * input))``, labels 1 or -1.
+
+    >>> import dygraph
+    >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, -1.0])
+    >>> dygraph.nn.SoftMarginLoss("none")(score, label).numpy().round(4).tolist()
+    [0.6931, 900.0]
+    """
 
     def __init__(self, reduction="mean"):
         super().__init__(reduction)
@@ -264,7 +320,13 @@ class _MarginLoss(_Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """``max(0, margin - label * (input - other))``, label 1 where `input` ranks higher, else -1."""
+    """``max(0, margin - label * (input - other))``, label 1 where `input` ranks higher, else -1.
+
+    >>> import dygraph
+    >>> x, other = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([1.0, 2.0])
+    >>> dygraph.nn.MarginRankingLoss(reduction="none")(x, other, dygraph.ones_like(x)).tolist()
+    [0.0, 1.0]
+    """
 
     def __init__(self, margin=0.0, reduction="mean"):
         super().__init__(margin, reduction)
@@ -274,7 +336,13 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """`input`, a distance, for label 1; ``max(0, margin - input)`` for label -1."""
+    """`input`, a distance, for label 1; ``max(0, margin - input)`` for label -1.
+
+    >>> import dygraph
+    >>> distance, label = dygraph.to_variable([0.5, 0.25]), dygraph.to_variable([1.0, -1.0])
+    >>> dygraph.nn.HingeEmbeddingLoss(reduction="none")(distance, label).tolist()
+    [0.5, 0.75]
+    """
 
     def __init__(self, margin=1.0, reduction="mean"):
         super().__init__(margin, reduction)
@@ -284,7 +352,15 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """``1 - cos(input1, input2)`` for label 1, ``max(0, cos - margin)`` for label -1."""
+    """``1 - cos(input1, input2)`` for label 1, ``max(0, cos - margin)`` for label -1.
+
+    >>> import dygraph
+    >>> a = dygraph.to_variable([[1.0, 0.0], [1.0, 0.0]])
+    >>> b = dygraph.to_variable([[0.0, 1.0], [1.0, 0.0]])
+    >>> loss = dygraph.nn.CosineEmbeddingLoss(margin=0.25, reduction="none")
+    >>> loss(a, b, dygraph.to_variable([1.0, -1.0])).tolist()
+    [1.0, 0.75]
+    """
 
     def __init__(self, margin=0.0, reduction="mean"):
         super().__init__(margin, reduction)
@@ -303,6 +379,14 @@ class TripletMarginLoss(_MarginLoss):
     swap : bool
         Take the smaller of the distances of `negative` to the two others.
     reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, positive = dygraph.to_variable([[0.0, 0.0]]), dygraph.to_variable([[0.0, 6.0]])
+    >>> negative = dygraph.to_variable([[3.0, 4.0]])  # 6 away, 5 away, and a margin of 1
+    >>> round(dygraph.nn.TripletMarginLoss()(x, positive, negative).item(), 4)
+    2.0
     """
 
     def __init__(self, margin=1.0, p=2.0, epsilon=1e-6, swap=False, reduction="mean"):
@@ -320,7 +404,14 @@ class TripletMarginLoss(_MarginLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """``exp(input) - label * input``; see `dygraph.functional.poisson_nll_loss`."""
+    """``exp(input) - label * input``; see `dygraph.functional.poisson_nll_loss`.
+
+    >>> import dygraph
+    >>> mean, count = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([0.0, 5.0])
+    >>> loss = dygraph.nn.PoissonNLLLoss(log_input=False, reduction="none")
+    >>> loss(mean, count).numpy().round(4).tolist()  # 3 - 0 and 1 - 5 log(1)
+    [3.0, 1.0]
+    """
 
     def __init__(self, log_input=True, full=False, epsilon=1e-8, reduction="mean"):
         super().__init__(reduction)
@@ -332,7 +423,13 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """``(log(variance) + (input - label)^2 / variance) / 2``."""
+    """``(log(variance) + (input - label)^2 / variance) / 2``.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([0.0]), dygraph.to_variable([2.0])
+    >>> dygraph.nn.GaussianNLLLoss()(x, y, dygraph.ones_like(x)).item()
+    2.0
+    """
 
     def __init__(self, full=False, epsilon=1e-6, reduction="mean"):
         super().__init__(reduction)
@@ -356,6 +453,15 @@ class CTCLoss(_Loss):
         The mean is that of each loss over its number of labels.
     zero_infinity : bool
         Take 0 for the infinite loss of labels that do not fit into the steps.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> scores = dygraph.zeros([1, 1, 2])  # one step, blank and another class alike
+    >>> one = dygraph.to_variable([1])
+    >>> loss = dygraph.nn.CTCLoss()(scores, dygraph.to_variable([[1]]), one, one)
+    >>> round(loss.item(), 4)  # log(2)
+    0.6931
     """
 
     def __init__(self, blank=0, reduction="mean", zero_infinity=False):
@@ -396,6 +502,16 @@ class CenterLoss(_Loss):
     ----------
     centers : Variable
         ``[num_classes, feat_dim]``, a buffer.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> loss = dygraph.nn.CenterLoss(2, 2, param_attr=dygraph.initializer.Constant(0.0))
+    >>> x = dygraph.to_variable([[4.0, 8.0]], dtype="float32")
+    >>> loss(x, dygraph.to_variable([1])).item()  # (4^2 + 8^2) / 2
+    40.0
+    >>> loss.centers.tolist()  # half of half the way
+    [[0.0, 0.0], [1.0, 2.0]]
     """
 
     def __init__(

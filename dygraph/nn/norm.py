@@ -154,7 +154,13 @@ def _warn_of_one_value(layer, input):
 
 
 class BatchNorm1D(BatchNorm):
-    """`BatchNorm` of sequences ``[batch, channels, length]`` or of ``[batch, channels]``."""
+    """`BatchNorm` of sequences ``[batch, channels, length]`` or of ``[batch, channels]``.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[2.0], [6.0]], dtype="float32")
+    >>> dygraph.nn.BatchNorm1D(1)(x).numpy().round(3).tolist()
+    [[-1.0], [1.0]]
+    """
 
     def forward(self, input):
         if isinstance(input, _core.Variable) and len(input.shape) != 2:
@@ -163,7 +169,13 @@ class BatchNorm1D(BatchNorm):
 
 
 class BatchNorm2D(BatchNorm):
-    """`BatchNorm` of images ``[batch, channels, height, width]`` and nothing else."""
+    """`BatchNorm` of images ``[batch, channels, height, width]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[2.0, 6.0]]]], dtype="float32")
+    >>> dygraph.nn.BatchNorm2D(1)(x).numpy().round(3).tolist()
+    [[[[-1.0, 1.0]]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 2, "BatchNorm2D", self._attrs["data_layout"])
@@ -171,7 +183,13 @@ class BatchNorm2D(BatchNorm):
 
 
 class BatchNorm3D(BatchNorm):
-    """`BatchNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else."""
+    """`BatchNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[[2.0, 6.0]]]]], dtype="float32")
+    >>> dygraph.nn.BatchNorm3D(1)(x).numpy().round(3).tolist()
+    [[[[[-1.0, 1.0]]]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 3, "BatchNorm3D", self._attrs["data_layout"])
@@ -302,6 +320,13 @@ class RMSNorm(_Affine):
         ``[product of normalized_shape]``.
     bias : Parameter or None
         Shape of `weight`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 7.0]], dtype="float32")
+    >>> dygraph.nn.RMSNorm(2)(x).numpy().round(3)  # over sqrt((1 + 49) / 2)
+    array([[0.2, 1.4]], dtype=float32)
     """
 
     def __init__(
@@ -347,6 +372,13 @@ class GroupNorm(_Affine):
     ----------
     weight, bias : Parameter or None
         ``[channels]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[2.0, 6.0, 0.0, 1.0]], dtype="float32")
+    >>> dygraph.nn.GroupNorm(4, 2)(x.reshape(1, 4, 1, 1)).numpy().round(3).ravel().tolist()
+    [-1.0, 1.0, -1.0, 1.0]
     """
 
     def __init__(
@@ -413,6 +445,13 @@ class InstanceNorm(_Affine):
     ----------
     weight, bias : Parameter or None
         ``[num_channels]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[2.0, 6.0]]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm(1)(x).numpy().round(3).tolist()
+    [[[[-1.0, 1.0]]]]
     """
 
     def __init__(
@@ -432,7 +471,13 @@ class InstanceNorm(_Affine):
 
 
 class InstanceNorm1D(InstanceNorm):
-    """`InstanceNorm` of sequences ``[batch, channels, length]`` and nothing else."""
+    """`InstanceNorm` of sequences ``[batch, channels, length]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[2.0, 6.0]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm1D(1)(x).numpy().round(3).tolist()
+    [[[-1.0, 1.0]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 1, "InstanceNorm1D")
@@ -440,7 +485,13 @@ class InstanceNorm1D(InstanceNorm):
 
 
 class InstanceNorm2D(InstanceNorm):
-    """`InstanceNorm` of images ``[batch, channels, height, width]`` and nothing else."""
+    """`InstanceNorm` of images ``[batch, channels, height, width]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[2.0, 6.0]]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm2D(1)(x).numpy().round(3).tolist()
+    [[[[-1.0, 1.0]]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 2, "InstanceNorm2D")
@@ -448,7 +499,13 @@ class InstanceNorm2D(InstanceNorm):
 
 
 class InstanceNorm3D(InstanceNorm):
-    """`InstanceNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else."""
+    """`InstanceNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[[2.0, 6.0]]]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm3D(1)(x).numpy().round(3).tolist()
+    [[[[[-1.0, 1.0]]]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 3, "InstanceNorm3D")
@@ -553,6 +610,13 @@ class LocalResponseNorm(Layer):
     size : int
         Odd.
     alpha, beta, k : float
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 3)
+    >>> dygraph.nn.LocalResponseNorm(alpha=3.0, beta=0.5)(x).tolist()
+    [[[[0.5, 0.5]]]]
     """
 
     def __init__(self, size=5, alpha=1e-4, beta=0.75, k=1.0):
