@@ -191,6 +191,17 @@ def load(path, model=None, optimizer=None, scheduler=None, strict=True, random=T
     InvalidArgumentError
         For a part the file does not hold, and for names or shapes that do not agree, with the
         nearest names. The model is checked before anything is written.
+
+    Examples
+    --------
+    >>> import dygraph, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "last.ckpt")
+    >>> net, other = dygraph.nn.Linear(2, 2), dygraph.nn.Linear(2, 2)
+    >>> dygraph.checkpoint.save(path, model=net, step=7)
+    >>> dygraph.checkpoint.load(path, model=other).step
+    7
+    >>> other.weight.tolist() == net.weight.tolist()
+    True
     """
     state = saving.load(path)
     if not isinstance(state, dict) or "version" not in state:

@@ -80,8 +80,12 @@ reduce_mean = _reduction("reduce_mean", "mean", "[2.0, 3.0]")
 reduce_max = _reduction("reduce_max", "greatest element", "[3.0, 4.0]")
 reduce_min = _reduction("reduce_min", "least element", "[1.0, 2.0]")
 reduce_prod = _reduction("reduce_prod", "product", "[3.0, 8.0]")
-reduce_all = _reduction("reduce_all", "logical and", "[True, False]", "[[True, True], [True, False]]")
-reduce_any = _reduction("reduce_any", "logical or", "[True, False]", "[[True, False], [True, False]]")
+reduce_all = _reduction(
+    "reduce_all", "logical and", "[True, False]", "[[True, True], [True, False]]"
+)
+reduce_any = _reduction(
+    "reduce_any", "logical or", "[True, False]", "[[True, False], [True, False]]"
+)
 
 
 def argmax(x, axis=0):
