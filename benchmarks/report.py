@@ -12,7 +12,9 @@ import re
 from pathlib import Path
 
 RESULTS = Path(__file__).resolve().parent / "results"
-ORDER = ["overhead", "train", "memory", "startup"]
+ORDER = [
+    "overhead", "train", "train_busy", "train_memory", "operators", "memory", "startup"
+]  # fmt: skip
 README = RESULTS.parents[1] / "README.md"
 FIGURES = re.compile(r"(<!-- figures:.*?-->\n).*?(<!-- end of figures -->)", re.DOTALL)
 UNITS = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
@@ -43,11 +45,32 @@ def machine():
     )
 
 
-class Report:
-    """Rows of a benchmark. `budget` is the most our figure may be, in the unit of `ours`."""
+FORMS = {form.__name__: form for form in (seconds, megabytes, str)}
+HEAD = ["what", "budget", "ours", "torch", "ratio", "met"]
 
-    def __init__(self, name, title):
-        self.name, self.title = name, title
+
+def cells(row):
+    """The text of a row under `HEAD`."""
+    form = FORMS[row.get("form", "seconds")]
+    return [
+        row["what"],
+        row["budget"],
+        form(row["ours"]),
+        form(row["peer"]) if row["peer"] is not None else "-",
+        f"{row['ratio']:.2f}" if row["ratio"] is not None else "-",
+        {True: "yes", False: "NO", None: "-"}[row["met"]],
+    ]
+
+
+class Report:
+    """Rows of a benchmark. `budget` is the most our figure may be, in the unit of `ours`.
+
+    `columns` are further ones, whose texts rows may bring. `order` names all rows that a whole run
+    measures: where given, rows that were not measured this time stay as they are kept.
+    """
+
+    def __init__(self, name, title, columns=(), order=None):
+        self.name, self.title, self.columns, self.order = name, title, list(columns), order
         self.rows, self.notes = [], []
 
     def add(
@@ -60,8 +83,10 @@ class Report:
         most=None,
         form=seconds,
         peer_name="torch",
+        more=None,
     ):
-        """`share`: the part of the peer's figure we may take; `most`: a figure of our own."""
+        """`share`: the part of the peer's figure we may take; `most`: a figure of our own; `more`:
+        texts of further columns."""
         if ratio is None and peer:
             ratio = ours / peer
         met = None
@@ -76,33 +101,29 @@ class Report:
             if most is not None
             else "-"
         )
-        self.rows.append(
-            {
-                "what": what,
-                "budget": budget,
-                "ours": ours,
-                "peer": peer,
-                "ratio": ratio,
-                "met": met,
-                "text": [
-                    what,
-                    budget,
-                    form(ours),
-                    form(peer) if peer is not None else "-",
-                    f"{ratio:.2f}" if ratio is not None else "-",
-                    {True: "yes", False: "NO", None: "-"}[met],
-                ],
-            }
-        )
-        print(" | ".join(self.rows[-1]["text"]), flush=True)
+        row = {
+            "what": what,
+            "budget": budget,
+            "ours": ours,
+            "peer": peer,
+            "ratio": ratio,
+            "met": met,
+            "form": form.__name__,
+            **(more or {}),
+        }
+        self.rows.append(row)
+        print(" | ".join(self.line(row)), flush=True)
+
+    def line(self, row):
+        return cells(row) + [row.get(column, "-") for column in self.columns]
 
     def note(self, text):
         self.notes.append(text)
         print(text, flush=True)
 
     def table(self):
-        head = ["what", "budget", "ours", "torch", "ratio", "met"]
-        lines = [head] + [row["text"] for row in self.rows]
+        head = HEAD + self.columns
+        lines = [head] + [self.line(row) for row in self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
         lines.insert(1, ["-" * w for w in widths])
         return "\n".join(
@@ -110,15 +131,27 @@ class Report:
             for line in lines
         )
 
+    def add_kept(self):
+        """The kept rows of `order` that were not measured now."""
+        path = RESULTS / f"{self.name}.json"
+        kept = json.loads(path.read_text())["rows"] if path.exists() else []
+        rows = {row["what"]: row for row in kept + self.rows}
+        self.rows = [rows[what] for what in self.order if what in rows]
+
     def finish(self):
+        if not self.rows:
+            return
+        if self.order:
+            self.add_kept()
         text = f"# {self.title}\n\n{machine()}\n\n{self.table()}\n"
         if self.notes:
             text += "\n" + "\n".join(f"- {note}" for note in self.notes) + "\n"
         print("\n" + text)
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{self.name}.md").write_text(text)
-        rows = [{k: v for k, v in row.items() if k != "text"} for row in self.rows]
-        data = {"title": self.title, "machine": machine(), "rows": rows, "notes": self.notes}
+        data = {
+            "title": self.title, "machine": machine(), "rows": self.rows, "notes": self.notes
+        }  # fmt: skip
         (RESULTS / f"{self.name}.json").write_text(json.dumps(data, indent=1) + "\n")
 
 
