@@ -116,7 +116,7 @@ def resnet50():
             ("linear", 2048, 1000),
         ],
         input=(4, 3, 224, 224),
-        optimizer=("momentum", 1e-3),
+        optimizer=("momentum", 1e-5),
         share=0.85,
         classes=1000,
     )

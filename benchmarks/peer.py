@@ -112,6 +112,10 @@ class Side:
         answer = self.ask(case=case, number=number, warm=warm)
         return answer["seconds"] / number, answer["value"]
 
+    def value(self, case):
+        """What no repetition at all gives."""
+        return self.ask(case=case, number=0, warm=0)["value"]
+
     def time(self, case):
         """Seconds for one repetition; the number is chosen at the first call, after warming up."""
         if case not in self.numbers:
@@ -128,6 +132,10 @@ class Side:
         time.sleep(PAUSE)
         number = self.numbers[case]
         return self.run(case, number, warm=self.warm[case])[0]
+
+    def forget(self, case):
+        """Let the worker free what the case set up."""
+        self.ask(forget=case)
 
     def close(self):
         self.process.stdin.close()
@@ -169,7 +177,10 @@ def serve(cases):
     made = {}
     for line in sys.stdin:
         command = json.loads(line)
-        if "case" not in command:
+        if "forget" in command:
+            made.pop(command["forget"], None)
+            answer = {}
+        elif "case" not in command:
             answer = {"cases": sorted(cases)}
         else:
             try:

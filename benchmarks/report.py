@@ -122,37 +122,51 @@ class Report:
         print(text, flush=True)
 
     def table(self):
-        head = HEAD + self.columns
-        lines = [head] + [self.line(row) for row in self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-        lines.insert(1, ["-" * w for w in widths])
-        return "\n".join(
-            "| " + " | ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)) + " |"
-            for line in lines
-        )
+        return aligned(HEAD + self.columns, [self.line(row) for row in self.rows])
 
     def add_kept(self):
         """The kept rows of `order` that were not measured now."""
-        path = RESULTS / f"{self.name}.json"
-        kept = json.loads(path.read_text())["rows"] if path.exists() else []
-        rows = {row["what"]: row for row in kept + self.rows}
+        rows = {row["what"]: row for row in kept_rows(self.name) + self.rows}
         self.rows = [rows[what] for what in self.order if what in rows]
 
     def finish(self):
-        if not self.rows:
-            return
         if self.order:
             self.add_kept()
-        text = f"# {self.title}\n\n{machine()}\n\n{self.table()}\n"
-        if self.notes:
-            text += "\n" + "\n".join(f"- {note}" for note in self.notes) + "\n"
-        print("\n" + text)
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{self.name}.md").write_text(text)
-        data = {
-            "title": self.title, "machine": machine(), "rows": self.rows, "notes": self.notes
-        }  # fmt: skip
-        (RESULTS / f"{self.name}.json").write_text(json.dumps(data, indent=1) + "\n")
+        keep(self.name, self.title, self.table(), self.notes, self.rows)
+
+
+def aligned(head, lines):
+    """A table in Markdown."""
+    lines = [head, *lines]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    lines.insert(1, ["-" * w for w in widths])
+    return "\n".join(
+        "| " + " | ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)) + " |"
+        for line in lines
+    )
+
+
+def kept_rows(name):
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else []
+
+
+def write(name, title, table, notes):
+    """Keep a table as Markdown, and print it."""
+    text = f"# {title}\n\n{machine()}\n\n{table}\n"
+    if notes:
+        text += "\n" + "\n".join(f"- {note}" for note in notes) + "\n"
+    print("\n" + text)
+    path = RESULTS / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def keep(name, title, table, notes, rows):
+    """Keep a table, and the rows behind it as JSON."""
+    write(name, title, table, notes)
+    data = {"title": title, "machine": machine(), "rows": rows, "notes": notes}
+    (RESULTS / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n")
 
 
 def figures():
