@@ -2,7 +2,8 @@
 
     python benchmarks/report.py
 
-copies the kept tables into README.md.
+copies the kept tables into README.md. DYGRAPH_BENCH_RESULTS names another folder for measurements
+that are not to be kept.
 """
 
 import json
@@ -11,11 +12,12 @@ import platform
 import re
 from pathlib import Path
 
-RESULTS = Path(__file__).resolve().parent / "results"
+HERE = Path(__file__).resolve().parent
+RESULTS = Path(os.environ.get("DYGRAPH_BENCH_RESULTS", HERE / "results"))
 ORDER = [
     "overhead", "train", "train_busy", "train_memory", "operators", "memory", "startup"
 ]  # fmt: skip
-README = RESULTS.parents[1] / "README.md"
+README = HERE.parent / "README.md"
 FIGURES = re.compile(r"(<!-- figures:.*?-->\n).*?(<!-- end of figures -->)", re.DOTALL)
 UNITS = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
 
