@@ -117,8 +117,8 @@ struct Run {
     const Tensor* direction = along < 0 ? nullptr : ctx.InOrNull(along + kInput);
     GatherRows<V>(ctx.In(kInput).data<T>(), direction ? direction->data<T>() : nullptr,
                   packing.source, 4 * d, cell.gates);
-    kernels::AddToRows(cell.gates, rows(), 4 * d, 4 * d, bias.data());
-    cell.Forward(weight.data());
+    cell.bias = bias.data();
+    cell.Forward({weight.data(), false});
   }
 
   struct Gradients {
@@ -132,10 +132,9 @@ struct Run {
     g.c0.assign(n * d, V(0));
     g.weight.resize(4 * d * d);
     g.bias.assign(bias.size(), V(0));
-    std::vector<V> back_weight(4 * d * d), before(rows() * d);
-    kernels::TransposeInto(weight.data(), d, 4 * d, back_weight.data());
-    cell.Backward(back_weight.data(), OrNull(d_hidden), OrNull(d_cell), g.gates.data(), g.h0.data(),
-                  g.c0.data(), attrs.use_peepholes ? g.bias.data() + 4 * d : nullptr);
+    std::vector<V> before(rows() * d);
+    cell.Backward({weight.data(), false}, OrNull(d_hidden), OrNull(d_cell), g.gates.data(),
+                  g.h0.data(), g.c0.data(), attrs.use_peepholes ? g.bias.data() + 4 * d : nullptr);
     kernels::PreviousRows(packing.steps, cell.h0, cell.h, d, before.data());
     kernels::Product(true, false, d, 4 * d, rows(), before.data(), d, g.gates.data(), 4 * d, false,
                      g.weight.data(), 4 * d);
