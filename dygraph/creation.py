@@ -310,7 +310,7 @@ def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
 
     >>> import dygraph
     >>> x = dygraph.uniform([100], min=2.0, max=3.0).numpy()
-    >>> bool((x >= 2).all() and (x < 3).all())
+    >>> bool((x >= 2).all() and (x <= 3).all())
     True
     """
     return ops.uniform_random(

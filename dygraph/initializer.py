@@ -78,7 +78,7 @@ class Uniform(Initializer):
 
     >>> import dygraph
     >>> drawn = dygraph.initializer.Uniform(2.0, 3.0)([100]).numpy()
-    >>> bool((drawn >= 2).all() and (drawn < 3).all())
+    >>> bool((drawn >= 2).all() and (drawn <= 3).all())
     True
     """
 

@@ -3,6 +3,7 @@
 import doctest
 import gc
 import importlib
+import inspect
 import os
 import pkgutil
 import subprocess
@@ -412,3 +413,22 @@ def test_examples_in_docstrings(name):
     module = importlib.import_module(name)
     results = doctest.testmod(module)
     assert results.failed == 0
+
+
+def test_every_example_is_run():
+    """testmod runs what a module defines itself: there must be none that no module defines."""
+    finder, run = doctest.DocTestFinder(), set()
+    for name in modules():
+        found = finder.find(importlib.import_module(name))
+        run.update(test.docstring for test in found if test.examples)
+    missed, shown = [], set()
+    for name in modules():
+        module = importlib.import_module(name)
+        for public in getattr(module, "__all__", ()):
+            value = getattr(module, public)
+            if inspect.isfunction(value) or inspect.isclass(value):
+                text = value.__doc__ or ""
+                if ">>>" in text:
+                    shown.add(text)
+                    missed += [f"{name}.{public}"] * (text not in run)
+    assert missed == [] and len(shown) > 350
