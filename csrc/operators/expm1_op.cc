@@ -7,6 +7,7 @@ struct Expm1 : Plain {
   static constexpr const char* kType = "expm1";
   static constexpr const char* kComment = "Out = exp(X) - 1, elementwise, exact near 0.";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * exp(X).";
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
