@@ -54,7 +54,13 @@ void DefineLstm(OpDef& op) {
                  "p_i c' + b_i), f = gate(x_f + h' W_f + p_f c' + b_f), g = candidate(x_c + h' W_c "
                  "+ b_c), Cell = f c' + i g, o = gate(x_o + h' W_o + p_o Cell + b_o), Hidden = o "
                  "cell(Cell). Hochreiter and Schmidhuber, \"Long short-term memory\", 1997; "
-                 "peepholes: Gers and Schmidhuber, 2000."))
+                 "peepholes: Gers and Schmidhuber, 2000.")
+          .Example(
+              ">>> x = to_variable([[4.0, 0.0, 0.0, 0.0]] * 2, lod=[[0, 2]])  # the gates are 1/2\n"
+              ">>> zero = to_variable([[0.0] * 4])\n"
+              ">>> same = {k + \"_activation\": \"identity\" for k in (\"cell\", \"candidate\")}\n"
+              ">>> [v.tolist() for v in F.lstm(x, zero, zero, use_peepholes=False, **same)]\n"
+              "[[[1.0], [1.5]], [[2.0], [3.0]]]"))
       .Output(kHidden, "Hidden", "[rows, D], the LoD of Input")
       .Output(kCell, "Cell", "[rows, D], the LoD of Input")
       .Output(kBatchGate, "BatchGate", "the gates, by time step", kIntermediate)
