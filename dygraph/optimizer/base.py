@@ -327,8 +327,7 @@ class Optimizer(check.NamedArguments):
 
     def clear_gradients(self):
         """Forget the gradients of all parameters of the optimizer."""
-        for p in self._parameters:
-            p.clear_gradient()
+        _core.clear_gradients(self._parameters)
 
     clear_gradient = clear_gradients
 
