@@ -240,9 +240,9 @@ void ChannelMoments(const T* x, const ChannelShape& s, double* mean, double* var
   });
 }
 
-// sum_g[c] = sum of g, sum_gx[c] = sum of g (x - mean[c]).
-template <class T>
-void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& s, double* sum_g,
+// sum_g[c] = sum of g(i), sum_gx[c] = sum of g(i) (x[i] - mean[c]).
+template <class T, class G>
+void ChannelGradSums(const T* x, const G& g, const T* mean, const ChannelShape& s, double* sum_g,
                      double* sum_gx) {
   int64_t channels = s.channels, outer = s.outer, inner = s.inner;
   if (inner == 1) {
@@ -252,21 +252,23 @@ void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& 
     detail::ForBlocks(b, [=](const detail::RowBlock& k) __attribute__((always_inline)) {
       T acc[detail::RowBlocks::kWidth], acc_x[detail::RowBlocks::kWidth];
       T wide[detail::RowBlocks::kWidth];
-      const T *xs = x + k.from, *gs = g + k.from;
+      const T* xs = x + k.from;
+      int64_t from = k.from;
       T *to = all + 2 * k.row * channels + k.first, *to_x = to + channels;
       int64_t n = k.n, behind = k.groups * k.stride;
       detail::Repeat(mean + k.first, b.together, n, wide);
       detail::SumRows<false>(k.groups, k.stride, k.width, acc, acc_x,
                              [=](int64_t at, int64_t j, T& v, T& vx)
                                  __attribute__((always_inline)) {
-                                   v = gs[at];
+                                   v = g(from + at);
                                    vx = v * (xs[at] - wide[j]);
                                  });
       detail::Fold(acc, b.together, n, to);
       detail::Fold(acc_x, b.together, n, to_x);
       for (int64_t at = 0; at < k.rest; ++at) {
-        to[at % n] += gs[behind + at];
-        to_x[at % n] += gs[behind + at] * (xs[behind + at] - wide[at % n]);
+        T v = g(from + behind + at);
+        to[at % n] += v;
+        to_x[at % n] += v * (xs[behind + at] - wide[at % n]);
       }
     });
     detail::ForChannels(s, b.down, [=](int64_t first, int64_t last) {
@@ -291,10 +293,11 @@ void ChannelGradSums(const T* x, const T* g, const T* mean, const ChannelShape& 
           for (int64_t at = 0; at < inner; at += detail::kStatBlock) {
             int64_t n = std::min(detail::kStatBlock, inner - at),
                     from = (o * channels + c) * inner + at;
-            const T *xs = x + from, *gs = g + from;
-            total += static_cast<double>(detail::AddLane<T>(n, [=](int64_t i) { return gs[i]; }));
+            const T* xs = x + from;
+            total +=
+                static_cast<double>(detail::AddLane<T>(n, [=](int64_t i) { return g(from + i); }));
             total_x += static_cast<double>(
-                detail::AddLane<T>(n, [=](int64_t i) { return gs[i] * (xs[i] - m); }));
+                detail::AddLane<T>(n, [=](int64_t i) { return g(from + i) * (xs[i] - m); }));
           }
         }
         sum_g[c] = total;

@@ -48,12 +48,17 @@ DYGRAPH_INLINE void TurnOne(const FilterMatrix& m, int64_t k, int64_t j) {
 // power of two apart, and would push each other out of the first cache.
 template <bool kPack>
 DYGRAPH_INLINE void TurnFilter(const FilterMatrix& m) {
-  constexpr int64_t kStrip = 16;
+  constexpr int64_t kStrip = 16, kAhead = 2;
   int64_t whole = m.rows / kTile * kTile;
   for (int64_t strip = 0; strip < m.columns; strip += kStrip) {
     int64_t end = std::min(strip + kStrip, m.columns);
     int64_t last = strip + (end - strip) / kTile * kTile;
     for (int64_t k = 0; k < whole; k += kTile) {
+      if (kPack) {  // too many streams for the processor to see them
+        for (int i = 0; i < kTile; ++i) {
+          __builtin_prefetch(m.plain + (k + i) * m.row_stride + strip + kAhead * kStrip);
+        }
+      }
       for (int64_t j = strip; j < last; j += kTile) {
         FilterTile v[kTile];
         for (int i = 0; i < kTile; ++i) {
@@ -98,7 +103,7 @@ void MoveFilter(const FilterOrder& order, const float* plain, float* packed) {
       int64_t at = i / order.in_block * order.in_stride + i % order.in_block * order.out_block;
       for (int64_t t = 0; t < taps; ++t) offsets[i * taps + t] = at + order.taps[t];
     }
-    constexpr int64_t kChunk = 256;
+    constexpr int64_t kChunk = 1024;
     int64_t blocks = (order.out + order.out_block - 1) / order.out_block;
     int64_t chunks = (line + kChunk - 1) / kChunk;
     const FilterOrder* p = &order;
