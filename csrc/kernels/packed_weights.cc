@@ -82,6 +82,15 @@ template <class T>
 void PackedWeights<T>::Multiply(int64_t m, const T* a, int64_t lda, int64_t first, int64_t last,
                                 bool add, T* c, int64_t ldc) const {
   const T* packed = packed_;
+  // Rows half a page apart meet in a few sets of the first cache and drive each other out.
+  constexpr int64_t kLine = 64 / sizeof(T), kHalfPage = 2048 / sizeof(T), kFewRows = 4;
+  const bool apart = m > kFewRows && lda % kHalfPage == 0;
+  Scratch room(CPUPlace(), apart ? static_cast<size_t>(m * (k_ + kLine)) * sizeof(T) : 0);
+  if (apart) {
+    for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * lda, k_, room.as<T>() + i * (k_ + kLine));
+    a = room.as<T>();
+    lda = k_ + kLine;
+  }
   const int64_t blocks = blocks_, width = width_, k = k_, panels = panels_;
   tile::WithTile(level_, [=](auto kind) __attribute__((always_inline)) {
     using Tile = decltype(kind);
@@ -101,7 +110,23 @@ void PackedWeights<T>::Multiply(int64_t m, const T* a, int64_t lda, int64_t firs
   });
 }
 
+template <class T>
+void FewRows(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+             bool add, T* c, int64_t ldc) {
+  const int64_t piece = 2 * PanelColumns<T>(CpuLevel());  // small enough to stay in the caches
+  ParallelRows((n + piece - 1) / piece, piece * k * m / 8, [=](int64_t begin, int64_t end) {
+    for (int64_t j = begin * piece; j < std::min(end * piece, n); j += piece) {
+      PackedWeights<T> part(true, 1, std::min(piece, n - j), k, b + j * ldb, ldb);
+      part.Multiply(m, a, lda, 0, part.panels(), add, c + j, ldc);
+    }
+  });
+}
+
 template class PackedWeights<float>;
 template class PackedWeights<double>;
+template void FewRows<float>(int64_t, int64_t, int64_t, const float*, int64_t, const float*,
+                             int64_t, bool, float*, int64_t);
+template void FewRows<double>(int64_t, int64_t, int64_t, const double*, int64_t, const double*,
+                              int64_t, bool, double*, int64_t);
 
 }  // namespace dygraph::kernels

@@ -31,4 +31,10 @@ class PackedWeights {
   const T* packed_;
 };
 
+// c [m, n] = (add ? c : 0) + a b^T with b [n, k], for few rows of a: each thread packs and
+// multiplies its rows of b. Bits as above.
+template <class T>
+void FewRows(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+             bool add, T* c, int64_t ldc);
+
 }  // namespace dygraph::kernels
