@@ -9,6 +9,7 @@ struct Erf : Plain {
       "Out = 2 / sqrt(pi) * integral of exp(-t^2) from 0 to X, elementwise.";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * 2 / sqrt(pi) * exp(-X^2).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

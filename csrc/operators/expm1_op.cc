@@ -8,6 +8,7 @@ struct Expm1 : Plain {
   static constexpr const char* kComment = "Out = exp(X) - 1, elementwise, exact near 0.";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * exp(X).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

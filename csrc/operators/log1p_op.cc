@@ -9,6 +9,7 @@ struct Log1p : Plain {
       "Out = log(1 + X), elementwise, exact near 0; -inf at -1, NaN below.";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

@@ -10,6 +10,7 @@ struct Logsigmoid : Plain {
       "Out = log(1 / (1 + exp(-X))), elementwise, without overflow for any X.";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + exp(X)).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
