@@ -18,6 +18,11 @@ void DefineBatchNorm(OpDef& op) {
         "is_test or "
         "use_global_stats they are Mean and Variance. SavedVariance is 1 / sqrt(variance + "
         "epsilon).")
+      .Example(
+          ">>> x, zero, one = (to_variable(v) for v in ([[0.0], [2.0]], [0.0], [1.0]))\n"
+          ">>> y, mean, variance = F.batch_norm(x, one, zero, zero, one)\n"
+          ">>> np.round(y.numpy(), 4).tolist(), round(mean.item(), 4), variance.item()\n"
+          "([[-1.0], [1.0]], 0.1, 1.0)")
       .Input(kX, "X", "2 to 5 axes, the channels second, or last with data_layout NHWC")
       .Input(kScale, "Scale", "[C]")
       .Input(kBias, "Bias", "[C]")
