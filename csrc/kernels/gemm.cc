@@ -4,31 +4,19 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "kernels/gemm_tile.h"
 #include "kernels/parallel.h"
-#include "kernels/simd.h"
-#include "kernels/transpose.h"
 #include "memory/memory.h"
 
 namespace dygraph::kernels {
 namespace {
 
-template <class T, int kBytes>
-struct VecOf {
-  typedef T type __attribute__((vector_size(kBytes)));
-};
-
-// Rows and vectors of a packed tile, and the bytes of a vector.
-struct TileV4 {
-  static constexpr int kBytes = 64, kRows = 12, kVecs = 2, kDirectRows = 8;
-};
-struct TileV3 {
-  static constexpr int kBytes = 32, kRows = 6, kVecs = 2, kDirectRows = 4;
-};
-struct TileBase {
-  static constexpr int kBytes = 16, kRows = 4, kVecs = 2, kDirectRows = 4;
-};
+using tile::kColumnsOf;
+using tile::Multiply;
+using tile::PackPanel;
+using tile::Store;
+using tile::VecOf;
 
 // Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in
 // the third.
@@ -42,53 +30,6 @@ struct Operand {  // element (i, j) of op(x) lies at x[i * row + j * column]
   const T* x;
   int64_t row, column;
 };
-
-// acc[i][v] = sum over p of a(i, p) * b(p, vector v).
-template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void Multiply(int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b,
-                             int64_t b_row, typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs]) {
-  using Vec = typename VecOf<T, kBytes>::type;
-  constexpr int kLanes = kBytes / sizeof(T);
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVecs; ++v) acc[i][v] = Vec{};
-  }
-  for (int64_t p = 0; p < k; ++p) {
-    Vec row[kVecs];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVecs; ++v) std::memcpy(&row[v], b + v * kLanes, kBytes);
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      T x = a[i * a_row];
-#pragma GCC unroll 8
-      for (int v = 0; v < kVecs; ++v) acc[i][v] += x * row[v];
-    }
-    a += a_column;
-    b += b_row;
-  }
-}
-
-template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void Store(const typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs], T alpha,
-                          T beta, T* c, int64_t ldc) {
-  using Vec = typename VecOf<T, kBytes>::type;
-  constexpr int kLanes = kBytes / sizeof(T);
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVecs; ++v) {
-      Vec value = alpha * acc[i][v];
-      T* to = c + i * ldc + v * kLanes;
-      if (beta != T(0)) {
-        Vec old;
-        std::memcpy(&old, to, kBytes);
-        value += beta * old;
-      }
-      std::memcpy(to, &value, kBytes);
-    }
-  }
-}
 
 template <class T, int kBytes, int kRows, int kVecs>
 DYGRAPH_INLINE void DirectTile(int64_t k, T alpha, const Operand<T>& a, int64_t i, const T* b,
@@ -163,35 +104,11 @@ DYGRAPH_INLINE void Dots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx,
   }
 }
 
-template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-
-// to[p * kWidth + i] = x(i, p) for i < count, p < k; zeros for the other i.
-template <class T, int kWidth>
-DYGRAPH_INLINE void PackPanel(const T* x, int64_t i_stride, int64_t p_stride, int64_t count,
-                              int64_t k, T* to) {
-  if (i_stride == 1 && count == kWidth) {
-    for (int64_t p = 0; p < k; ++p)
-      std::memcpy(to + p * kWidth, x + p * p_stride, kWidth * sizeof(T));
-    return;
-  }
-  if (count < kWidth) std::fill(to, to + k * kWidth, T(0));
-  if (p_stride == 1) {
-    typedef BitsOf<T> Bits __attribute__((may_alias));
-    detail::TransposeBlock(reinterpret_cast<const Bits*>(x), i_stride, reinterpret_cast<Bits*>(to),
-                           kWidth, count, k);
-    return;
-  }
-  for (int64_t p = 0; p < k; ++p) {
-    for (int64_t i = 0; i < count; ++i) to[p * kWidth + i] = x[i * i_stride + p * p_stride];
-  }
-}
-
 template <class T, class Tile>
 DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a,
                            const Operand<T>& b, T beta, T* c, int64_t ldc, T* a_pack, T* b_pack) {
   constexpr int kBytes = Tile::kBytes, kRows = Tile::kRows, kVecs = Tile::kVecs;
-  constexpr int kColumns = kVecs * kBytes / static_cast<int>(sizeof(T));
+  constexpr int64_t kColumns = kColumnsOf<T, Tile>;
   for (int64_t j0 = 0; j0 < n; j0 += kSlab) {
     int64_t nj = std::min(kSlab, n - j0);
     for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
@@ -256,21 +173,15 @@ class PackBuffer {
   size_t bytes_ = 0;
 };
 
-// Runs body(tile) compiled for the instruction set of the tile.
 template <class Body>
-void WithTile(const Body& body) {
-#if DYGRAPH_X86
-  int level = CpuLevel();
-  if (level >= 4) return RunV4([body] { body(TileV4()); });
-  if (level >= 3) return RunV3([body] { body(TileV3()); });
-#endif
-  RunBase([body] { body(TileBase()); });
+void InTile(const Body& body) {
+  tile::WithTile(CpuLevel(), body);
 }
 
 template <class T>
 void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T* b, int64_t b_row,
                 T beta, T* c, int64_t ldc) {
-  WithTile([=](auto tile) __attribute__((always_inline)) {
+  InTile([=](auto tile) __attribute__((always_inline)) {
     using Tile = decltype(tile);
     DirectRows<T, Tile::kBytes, Tile::kDirectRows>(0, m, n, k, alpha, a, b, b_row, beta, c, ldc);
   });
@@ -307,7 +218,7 @@ void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<
     Operand<T> a_part{a.x + i * a.row, a.row, a.column},
         b_part{b.x + j * b.column, b.row, b.column};
     T* c_part = c + i * ldc + j;
-    WithTile([=](auto tile) __attribute__((always_inline)) {
+    InTile([=](auto tile) __attribute__((always_inline)) {
       Packed<T, decltype(tile)>(mi, nj, k, alpha, a_part, b_part, beta, c_part, ldc, a_pack,
                                 b_pack);
     });
@@ -324,7 +235,7 @@ void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v
     v = copy;
   }
   ParallelRows(m, k, [=](int64_t begin, int64_t end) {
-    WithTile([=](auto tile) __attribute__((always_inline)) {
+    InTile([=](auto tile) __attribute__((always_inline)) {
       Dots<T, decltype(tile)::kBytes>(end - begin, k, alpha, x + begin * ldx, ldx, v, beta,
                                       c + begin * stride, stride);
     });

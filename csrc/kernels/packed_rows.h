@@ -58,15 +58,20 @@ void PreviousRows(const Steps& steps, const V* first, const V* x, int64_t width,
   }
 }
 
-// sum[j] = the sum of column j of x [rows, width], rows lying `stride` apart.
+// sum[j] = the sum of column j of x [rows, width], rows lying `stride` apart. A column belongs to
+// one thread.
 template <class V>
 void ColumnSums(const V* x, int64_t rows, int64_t width, int64_t stride, V* sum) {
-  std::fill(sum, sum + width, V(0));
-  SimdFor<V>([=] {
-    for (int64_t r = 0; r < rows; ++r) {
-      DYGRAPH_IVDEP
-      for (int64_t j = 0; j < width; ++j) sum[j] += x[r * stride + j];
-    }
+  constexpr int64_t kPiece = 64;
+  ParallelRows((width + kPiece - 1) / kPiece, kPiece * rows, [=](int64_t first, int64_t last) {
+    const int64_t begin = first * kPiece, end = std::min(last * kPiece, width);
+    std::fill(sum + begin, sum + end, V(0));
+    SimdFor<V>([=] {
+      for (int64_t r = 0; r < rows; ++r) {
+        DYGRAPH_IVDEP
+        for (int64_t j = begin; j < end; ++j) sum[j] += x[r * stride + j];
+      }
+    });
   });
 }
 

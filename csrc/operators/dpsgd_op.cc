@@ -24,6 +24,11 @@ void DefineDpsgd(OpDef& op) {
         "where each element of noise is drawn from the normal distribution of mean 0 and standard "
         "deviation sigma (Abadi and others, 2016). Fluid draws one number for all elements, which "
         "hides nothing.")
+      .Example(
+          ">>> param, grad = to_variable([1.0, 1.0]), to_variable([3.0, 4.0])\n"
+          ">>> out = F.dpsgd(param, grad, to_variable([0.5]), clip=1.0, sigma=0.0)\n"
+          ">>> [round(v, 4) for v in out.tolist()]  # without noise\n"
+          "[0.7, 0.6]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")

@@ -29,6 +29,12 @@ void DefineLamb(OpDef& op) {
         "epsilon) + weight_decay * Param; ParamOut = Param - LearningRate * (|Param| / |r|, or 1 "
         "where a norm is 0) * r (You and others, 2020). Rows that a Grad of selected rows leaves "
         "out have a gradient of 0.")
+      .Example(
+          ">>> param, grad, rate = (to_variable([v]) for v in (2.0, 3.0, 0.1))\n"
+          ">>> zero, *powers = (to_variable([v]) for v in (0.0, 0.9, 0.999))\n"
+          ">>> out = F.lamb(param, grad, rate, zero, zero, *powers)\n"
+          ">>> [round(v.item(), 4) for v in out]  # 2 - 0.1 * |2| / |1| * 1\n"
+          "[1.8, 0.3, 0.009]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kLearningRate, "LearningRate", "[1] or []")

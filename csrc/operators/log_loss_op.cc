@@ -8,7 +8,7 @@ struct LogLossAttrs {
 };
 
 struct LogLoss {
-  static constexpr bool kStraight = false;
+  static constexpr bool kStraight = false, kHot = true;
   static constexpr auto kCurve = pointwise_loss::Curve::kOther;
   static constexpr const char *kType = "log_loss", *kScore = "Predicted", *kLabel = "Labels",
                               *kLoss = "Loss";
@@ -21,7 +21,9 @@ struct LogLoss {
     T e;
     Fn(const KernelContext& ctx, const T*, const T*, int64_t)
         : e(static_cast<T>(ctx.attrs<LogLossAttrs>().epsilon)) {}
-    T Value(T p, T y) const { return -(y * std::log(p + e)) - (T(1) - y) * std::log(T(1) - p + e); }
+    T Value(T p, T y) const {
+      return -(y * kernels::Log(p + e)) - (T(1) - y) * kernels::Log(T(1) - p + e);
+    }
     T Slope(T p, T y) const { return -(y / (p + e)) + (T(1) - y) / (T(1) - p + e); }
     T Curve(T p, T y) const {
       T a = p + e, b = T(1) - p + e;
@@ -35,6 +37,10 @@ void DefineLogLoss(OpDef& op) {
                         "Loss = -Labels * log(Predicted + epsilon) - (1 - Labels) * log(1 - "
                         "Predicted + epsilon). Labels get no gradient.",
                         "probabilities, any shape", "0 or 1, shape of Predicted");
+  op.Example(
+      ">>> loss = F.log_loss(to_variable([[0.5], [0.5]]), to_variable([[1.0], [0.0]]))\n"
+      ">>> [round(v, 4) for v in loss.numpy().ravel().tolist()]  # -log(0.5 + 0.0001)\n"
+      "[0.6929, 0.6929]");
 }
 
 template <class T>

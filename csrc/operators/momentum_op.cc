@@ -22,6 +22,11 @@ void DefineMomentum(OpDef& op) {
         "with use_nesterov Param - "
         "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out "
         "have a gradient of 0.")
+      .Example(
+          ">>> param, grad, velocity, rate = (to_variable([v]) for v in (1.0, 2.0, 1.0, 0.1))\n"
+          ">>> param, velocity = F.momentum(param, grad, velocity, rate, mu=0.5)\n"
+          ">>> round(param.item(), 4), velocity.item()\n"
+          "(0.75, 2.5)")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kVelocity, "Velocity", "shape and type of Param")

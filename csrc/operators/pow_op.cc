@@ -2,7 +2,7 @@
 
 #include "kernels/cast.h"
 #include "kernels/elementwise.h"
-#include "kernels/math.h"
+#include "kernels/power.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -25,6 +25,9 @@ double FactorOf(const KernelContext& ctx, int slot) {
 
 void DefinePow(OpDef& op) {
   op.Comment("Out = X ** factor, elementwise. Results of integers are rounded towards zero.")
+      .Example(
+          ">>> F.pow(to_variable([1.0, 2.0, -3.0]), factor=2.0).tolist()\n"
+          "[1.0, 4.0, 9.0]")
       .Input(kX, "X", "any shape")
       .Input(kFactorTensor, "FactorTensor", "the exponent, one element, in place of the attribute",
              kDispensable)
@@ -57,7 +60,7 @@ void ForPower(double e, F f) {
         4);
   }
   T t = static_cast<T>(e);
-  f([t](T v) { return std::pow(v, t); }, kPowCost);
+  f([t](T v) { return kernels::Pow(v, t); }, kPowCost);
 }
 
 template <class T>

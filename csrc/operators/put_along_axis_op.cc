@@ -52,6 +52,13 @@ void DefinePutAlongAxis(OpDef& op) {
         "Result = Input, but elements addressed by their number along the axis, as in "
         "numpy.put_along_axis, take Value ('assign': the last one stays, and only that one "
         "gets a gradient), or Value is added to them ('add') or multiplied in ('mul').")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])\n"
+          ">>> index, value = to_variable([[0], [2]]), to_variable([[10.0], [20.0]])\n"
+          ">>> F.put_along_axis(x, index, value, Axis=1).tolist()\n"
+          "[[10.0, 2.0, 3.0], [4.0, 5.0, 20.0]]\n"
+          ">>> F.put_along_axis(x, index, value, Axis=1, Reduce=\"add\").tolist()\n"
+          "[[11.0, 2.0, 3.0], [4.0, 5.0, 26.0]]")
       .Input(kInput, "Input", "at least one axis")
       .Input(kIndex, "Index",
              "sizes of Input but along Axis; int32 or int64; negative ones count from the end")

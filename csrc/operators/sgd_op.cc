@@ -17,6 +17,10 @@ void DefineSgd(OpDef& op) {
   op.Comment(
         "ParamOut = Param - LearningRate * Grad. A Grad of selected rows touches these rows only; "
         "repeated ones add up.")
+      .Example(
+          ">>> param, grad = to_variable([1.0, 2.0]), to_variable([1.0, -1.0])\n"
+          ">>> F.sgd(param, to_variable([0.5]), grad).tolist()\n"
+          "[0.5, 2.5]")
       .Input(kParam, "Param", "any shape")
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)

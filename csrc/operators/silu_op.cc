@@ -1,3 +1,4 @@
+#include "kernels/activations.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -6,6 +7,9 @@ namespace {
 struct Silu : Plain {
   static constexpr const char* kType = "silu";
   static constexpr const char* kComment = "Out = X / (1 + exp(-X)), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.silu(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-0.2689, 0.0, 0.7311]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * (s + X * s * (1 - s)) with s = 1 / (1 + exp(-X)).";
   static constexpr bool kHot = true;
@@ -13,10 +17,10 @@ struct Silu : Plain {
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return x * kernels::Sigmoid(x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Gated(x, x); }
     DYGRAPH_INLINE T Slope(T x) const {
-      T s = kernels::Sigmoid(x);
-      return s + x * s * (T(1) - s);
+      T s = kernels::Sigmoid(x), c = kernels::Clamp(x, T(-1e3), T(1e3));  // 0 times inf is none
+      return s + c * s * (T(1) - s);
     }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

@@ -39,6 +39,9 @@ void DefineSum(OpDef& op) {
         "Out = X[0] + X[1] + ..., added from left to right. Selected rows give selected rows, or a "
         "tensor where an "
         "operand is one.")
+      .Example(
+          ">>> F.sum([to_variable([1.0, 2.0]), to_variable([10.0, 20.0])]).tolist()\n"
+          "[11.0, 22.0]")
       .Input(kX, "X", "operands of one shape", kDuplicable | kRows)
       .Output(kOut, "Out", "their shape")
       .VarType(InferVarType)
