@@ -53,13 +53,13 @@ def timed(side, make, variant):
 
 
 def peak(side, make, variant):
-    """run(n): the most that building and n steps took above what the import left behind."""
+    """run(n): the most that n steps took, with the network, above what the import left behind."""
     __import__({"ours": "dygraph"}.get(side, "torch"))
     before = machine.resident()
-    machine.restart_peak()
 
     def run(n):
         step = trained(side, make(), variant)
+        machine.restart_peak()
         for _ in range(n):
             step()
         return machine.resident("VmHWM") - before

@@ -91,16 +91,32 @@ DYGRAPH_INLINE T ExpNormal(T x) {
   return (T(1) + (e.r + e.r * e.r * e.q)) * TwoTo(e.n);
 }
 
+// exp(x) = (1 + rise) * low * high, the last two powers of 2 that share n: so denormal results
+// round once and large ones overflow to inf. x = n ln2 + r as above; the low bits of `shifted` are
+// n + 254, which halves without a sign.
+struct ExpParts {
+  float rise, low, high;
+};
+// Of a + b, b being small: a product of two floats leaves such a rest.
+DYGRAPH_INLINE ExpParts ExpInParts(float a, float b) {
+  float shifted = (a + b) * 1.442695041f + 12583166.0f;
+  float n = shifted - 12583166.0f;
+  float r = a - n * 0.693145752f;
+  r = (r - n * 1.428606765e-6f) + b;
+  float q = Poly(r, 0.5000000078f, 0.1666666684f, 0.04166627069f, 0.008333268484f, 0.001394601854f,
+                 0.0001991617462f);
+  uint32_t bits = FromBits<uint32_t>(shifted), half = bits >> 1;
+  return {r + r * r * q, FromBits<float>(half << 23), FromBits<float>((bits - half) << 23)};
+}
+
 }  // namespace detail
 
-// The scale 2^n is applied as two factors, so that denormal results round once and large ones
-// overflow to inf. Halving n as an unsigned number needs an offset that makes it positive.
 DYGRAPH_INLINE float Exp(float x) {
-  auto e = detail::ReduceExp(Clamp(x, -106.0f, 90.0f));
-  uint32_t half = ((e.n + 512u) >> 1) - 256u;
-  float y = 1.0f + (e.r + e.r * e.r * e.q);
-  return y * detail::TwoTo(half) * detail::TwoTo(e.n - half);
+  detail::ExpParts e = detail::ExpInParts(Clamp(x, -106.0f, 90.0f), 0.0f);
+  return (1.0f + e.rise) * e.low * e.high;
 }
+// The scale 2^n is applied as two factors here too. Halving n as an unsigned number needs an offset
+// that makes it positive.
 DYGRAPH_INLINE double Exp(double x) {
   auto e = detail::ReduceExp(Clamp(x, -748.0, 711.0));
   uint64_t half = ((e.n + 4096u) >> 1) - 2048u;
@@ -161,24 +177,68 @@ DYGRAPH_INLINE double Log(double x) {
   return x < 0.0 ? std::numeric_limits<double>::quiet_NaN() : y;
 }
 
-// expm1(2|x|) / (expm1(2|x|) + 2); 1 beyond the clamp.
-DYGRAPH_INLINE float Tanh(float x) {
-  float e = Expm1(Clamp(2.0f * Abs(x), 0.0f, 20.0f));
-  return CopySign(e / (e + 2.0f), x);
+// log(1 + x): what the sum u = 1 + x rounds away joins f, the rest is as in Log.
+DYGRAPH_INLINE float Log1p(float x) {
+  float u = 1.0f + x, b = u - 1.0f, lost = (1.0f - (u - b)) + (x - b);
+  uint32_t bits = FromBits<uint32_t>(u) + (0x3F800000u - 0x3F3504F3u), e = bits >> 23;
+  float k = static_cast<float>(static_cast<int32_t>(e)) - 127.0f;
+  float shift = FromBits<float>((254u - e) << 23);
+  float f = FromBits<float>((bits & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
+  f = f + (k < 64.0f ? lost * shift : 0.0f);
+  float s = f / (2.0f + f), z = s * s;
+  float rest = z * Poly(z, 0.6666666564f, 0.4000033781f, 0.2853713082f, 0.2358545075f);
+  float half = 0.5f * f * f;
+  float y = k * 0.693145752f + (f - (half - (s * (half + rest) + k * 1.428606765e-6f)));
+  const float inf = std::numeric_limits<float>::infinity();
+  y = x < inf ? y : x;
+  y = x == 0.0f ? x : y;
+  y = x == -1.0f ? -inf : y;
+  return x < -1.0f ? std::numeric_limits<float>::quiet_NaN() : y;
 }
+DYGRAPH_INLINE double Log1p(double x) {
+  double u = 1.0 + x, b = u - 1.0, lost = (1.0 - (u - b)) + (x - b);
+  uint64_t bits = FromBits<uint64_t>(u) + (0x3FF0000000000000u - 0x3FE6A09E667F3BCDu);
+  uint64_t e = bits >> 52;
+  double k = FromBits<double>(e | 0x4330000000000000u) - 0x1p52 - 1023.0;
+  double shift = FromBits<double>((2046u - e) << 52);
+  double f = FromBits<double>((bits & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu) - 1.0;
+  f = f + (k < 128.0 ? lost * shift : 0.0);
+  double s = f / (2.0 + f), z = s * s;
+  double rest = z * Poly(z, 0.6666666666666735479, 0.3999999999940843066, 0.2857142874369979975,
+                         0.2222219844017939209, 0.1818357130420956085, 0.1531386840772904824,
+                         0.1479781863293527869);
+  double half = 0.5 * f * f;
+  double y = k * 6.93147180369123816490e-01 +
+             (f - (half - (s * (half + rest) + k * 1.90821492927058770002e-10)));
+  const double inf = std::numeric_limits<double>::infinity();
+  y = x < inf ? y : x;
+  y = x == 0.0 ? x : y;
+  y = x == -1.0 ? -inf : y;
+  return x < -1.0 ? std::numeric_limits<double>::quiet_NaN() : y;
+}
+
+// An odd polynomial near 0, further out 1 - 2 / (exp(2|x|) + 1).
+DYGRAPH_INLINE float Tanh(float x) {
+  float t = Abs(x), z = x * x;
+  float small = t + t * z *
+                        Poly(z, -0.3333331371f, 0.133324458f, -0.05383672708f, 0.02100449423f,
+                             -0.006175551507f);
+  float large = 1.0f - 2.0f / (detail::ExpNormal(2.0f * Clamp(t, 0.0f, 10.0f)) + 1.0f);
+  return CopySign(t < 0.5625f ? small : large, x);
+}
+// expm1(2|x|) / (expm1(2|x|) + 2); 1 beyond the clamp.
 DYGRAPH_INLINE double Tanh(double x) {
   double e = Expm1(Clamp(2.0 * Abs(x), 0.0, 40.0));
   return CopySign(e / (e + 2.0), x);
 }
 
-// Of exp(-|x|), so that the left tail keeps its relative accuracy down to denormals.
-DYGRAPH_INLINE float Sigmoid(float x) {
-  float e = Exp(-Abs(x));
-  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
-}
-DYGRAPH_INLINE double Sigmoid(double x) {
-  double e = Exp(-Abs(x));
-  return (x < 0.0 ? e : 1.0) / (1.0 + e);
+// Of exp(-|x|), so that the left tail keeps its relative accuracy down to denormals. What the sum
+// 1 + e rounds away is put back.
+template <class T>
+DYGRAPH_INLINE T Sigmoid(T x) {
+  T e = Exp(-Abs(x)), d = T(1) + e, lost = e - (d - T(1));
+  T y = (x < T(0) ? e : T(1)) / d;
+  return y - y * (lost * (T(1.5) - T(0.5) * d));  // the line is close enough to 1 / d
 }
 
 // Below 1 an odd polynomial, above it 1 - exp(log(erfc)).

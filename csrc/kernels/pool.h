@@ -361,13 +361,18 @@ void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx
           }
         }
         for (int64_t h = 0; h < kh; ++h) {
+          // Pixel after pixel, because each is copied with what is put right by the next ones.
           T* line = to + h * width;
           for (int64_t w = 0; w < kw; ++w) {
             int32_t number = static_cast<int32_t>(h * kw + w);
+            T* share = tap + w * n;
             DYGRAPH_IVDEP
-            for (int64_t k = 0; k < n; ++k) tap[k] = at[k] == number ? g[k] : T(0);
-            for (int64_t j = 0; j < ow; ++j) {
-              for (int64_t k = 0; k < c; ++k) line[(j * kw + w) * c + k] = tap[j * c + k];
+            for (int64_t k = 0; k < n; ++k) share[k] = at[k] == number ? g[k] : T(0);
+          }
+          for (int64_t j = 0; j < ow; ++j) {
+            for (int64_t w = 0; w < kw; ++w) {
+              int64_t pixel = (j * kw + w) * c;
+              CopyPixel(tap + w * n + j * c, line + pixel, c, pixel + kPoolLanes <= width);
             }
           }
         }

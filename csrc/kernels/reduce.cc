@@ -50,4 +50,16 @@ template void Reduce<SumOp<float>, float>(const float*, Span<const int64_t>, Spa
                                           float*);
 template void Reduce<SumOp<double>, double>(const double*, Span<const int64_t>, Span<const bool>,
                                             double*);
+template void Reduce<MeanOp<float>, float>(const float*, Span<const int64_t>, Span<const bool>,
+                                           float*);
+template void Reduce<MeanOp<double>, double>(const double*, Span<const int64_t>, Span<const bool>,
+                                             double*);
+template void Reduce<MaxOp<float>, float>(const float*, Span<const int64_t>, Span<const bool>,
+                                          float*);
+template void Reduce<MaxOp<double>, double>(const double*, Span<const int64_t>, Span<const bool>,
+                                            double*);
+template void Reduce<MinOp<float>, float>(const float*, Span<const int64_t>, Span<const bool>,
+                                          float*);
+template void Reduce<MinOp<double>, double>(const double*, Span<const int64_t>, Span<const bool>,
+                                            double*);
 }  // namespace dygraph::kernels

@@ -18,8 +18,8 @@
 
 namespace dygraph::kernels {
 
-// A reduction: elements are combined in Lanes (vectorised, short runs), lanes in Totals, and Finish
-// gives the output.
+// A reduction: elements are combined in Lanes (vectorised, short runs; Fold joins two), lanes in
+// Totals, and Finish gives the output.
 template <class T>
 struct SumOp {
   using In = T;
@@ -27,6 +27,7 @@ struct SumOp {
   using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   static constexpr Lane kInit = 0;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a + x; }
+  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a + b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a + b; }
   DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
 };
@@ -51,6 +52,7 @@ struct ProdOp {
   using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   static constexpr Lane kInit = 1;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a * x; }
+  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a * b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a * b; }
   DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
 };
@@ -67,6 +69,7 @@ struct MaxOp {
     T m = a > x ? a : x;  // x where either is NaN
     return a != a ? a : m;
   }
+  DYGRAPH_INLINE static T Fold(T a, T b) { return Add(a, b); }
   DYGRAPH_INLINE static T Merge(T a, T b) { return Add(a, b); }
   DYGRAPH_INLINE static T Finish(T a, int64_t) { return a; }
 };
@@ -82,6 +85,7 @@ struct MinOp {
     T m = a < x ? a : x;
     return a != a ? a : m;
   }
+  DYGRAPH_INLINE static T Fold(T a, T b) { return Add(a, b); }
   DYGRAPH_INLINE static T Merge(T a, T b) { return Add(a, b); }
   DYGRAPH_INLINE static T Finish(T a, int64_t) { return a; }
 };
@@ -92,6 +96,7 @@ struct AnyOp {
   using Total = uint8_t;
   static constexpr Lane kInit = 0;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a | static_cast<Lane>(x != T(0)); }
+  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a | b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a | b; }
   DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
 };
@@ -102,15 +107,25 @@ struct AllOp {
   using Total = uint8_t;
   static constexpr Lane kInit = 1;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a & static_cast<Lane>(x != T(0)); }
+  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a & b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a & b; }
   DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
 };
 
 namespace detail {
 
+// A loop that -O3 unrolls is not vectorised any more.
+#if defined(__clang__)
+#define DYGRAPH_ROLLED
+#else
+#define DYGRAPH_ROLLED _Pragma("GCC unroll 1")
+#endif
+
 constexpr int64_t kReduceBlock = 16384;  // elements of one block
 constexpr int64_t kReduceTile = 256;     // columns reduced together when the inner axis is kept
 constexpr int64_t kReduceRows = 64;      // rows added in lanes before they move to totals
+constexpr int kRowsTogether = 16, kRowLanes = 16;
+constexpr int64_t kReduceRowLength = 4096;  // elements added in lanes before they move to totals
 
 // The whole lanes of x; `n` loses what was used.
 template <class Op, int kLanes>
@@ -123,9 +138,12 @@ DYGRAPH_INLINE typename Op::Total ReduceLanes(const typename Op::In*& x, int64_t
   }
   x += whole;
   n -= whole;
-  typename Op::Total total[kLanes];
-  for (int j = 0; j < kLanes; ++j) total[j] = lane[j];
-  for (int width = kLanes / 2; width > 0; width /= 2) {
+  for (int width = kLanes / 2; width >= 16; width /= 2) {
+    for (int j = 0; j < width; ++j) lane[j] = Op::Fold(lane[j], lane[j + width]);
+  }
+  typename Op::Total total[16];
+  for (int j = 0; j < 16; ++j) total[j] = lane[j];
+  for (int width = 8; width > 0; width /= 2) {
     for (int j = 0; j < width; ++j) total[j] = Op::Merge(total[j], total[j + width]);
   }
   return total[0];
@@ -146,6 +164,66 @@ DYGRAPH_INLINE typename Op::Total ReduceRun(const typename Op::In* x, int64_t n)
   return Op::Merge(total, static_cast<typename Op::Total>(lane));
 }
 
+// Neighbours joined, until one is left of each kRowLanes.
+template <class Op, int kSize>
+DYGRAPH_INLINE void JoinNeighbours(const typename Op::Lane* from, typename Op::Lane* to) {
+  typename Op::Lane half[kSize / 2];
+  DYGRAPH_ROLLED
+  for (int i = 0; i < kSize / 2; ++i) half[i] = Op::Fold(from[2 * i], from[2 * i + 1]);
+  if constexpr (kSize / 2 == kRowsTogether) {
+    DYGRAPH_ROLLED
+    for (int i = 0; i < kRowsTogether; ++i) to[i] = half[i];
+  } else {
+    JoinNeighbours<Op, kSize / 2>(half, to);
+  }
+}
+
+// total[r] of the `n` <= kReduceRowLength elements at rows[r], r < count <= kRowsTogether. Several
+// rows at once, so that whole vectors join the lanes of all of them. Where n < kRowLanes,
+// kRowLanes elements must be readable.
+template <class Op>
+DYGRAPH_INLINE void ReduceRows(const typename Op::In* const* rows, int count, int64_t n,
+                               typename Op::Lane* total) {
+  using In = typename Op::In;
+  using Lane = typename Op::Lane;
+  using Mask = std::conditional_t<sizeof(In) == 8, int64_t, int32_t>;
+  constexpr int kWide = 4 * kRowLanes;
+  int64_t wide_end = n / kWide * kWide, end = n / kRowLanes * kRowLanes;
+  int64_t last = std::max<int64_t>(n - kRowLanes, 0);
+  Mask fresh[kRowLanes];  // of the last kRowLanes elements, those that no whole step takes
+  DYGRAPH_ROLLED
+  for (int j = 0; j < kRowLanes; ++j) {
+    fresh[j] = static_cast<Mask>(last + j >= end && last + j < n ? -1 : 0);
+  }
+  Lane all[kRowsTogether * kRowLanes];
+  for (int r = 0; r < count; ++r) {
+    const In* x = rows[r];
+    Lane* lane = all + r * kRowLanes;
+    DYGRAPH_ROLLED
+    for (int j = 0; j < kRowLanes; ++j) {
+      lane[j] = fresh[j] ? Op::Add(Op::kInit, x[last + j]) : static_cast<Lane>(Op::kInit);
+    }
+    if (wide_end > 0) {
+      Lane wide[kWide];
+      for (int j = 0; j < kWide; ++j) wide[j] = Op::Add(Op::kInit, x[j]);
+      for (int64_t i = kWide; i < wide_end; i += kWide) {
+        for (int j = 0; j < kWide; ++j) wide[j] = Op::Add(wide[j], x[i + j]);
+      }
+      for (int j = 0; j < kWide / 2; ++j) wide[j] = Op::Fold(wide[j], wide[j + kWide / 2]);
+      DYGRAPH_ROLLED
+      for (int j = 0; j < kRowLanes; ++j) {
+        lane[j] = Op::Fold(lane[j], Op::Fold(wide[j], wide[j + kRowLanes]));
+      }
+    }
+    for (int64_t i = wide_end; i < end; i += kRowLanes) {
+      DYGRAPH_ROLLED
+      for (int j = 0; j < kRowLanes; ++j) lane[j] = Op::Add(lane[j], x[i + j]);
+    }
+  }
+  for (int i = count * kRowLanes; i < kRowsTogether * kRowLanes; ++i) all[i] = Op::kInit;
+  JoinNeighbours<Op, kRowsTogether * kRowLanes>(all, total);
+}
+
 // Columns of `rows` rows of `width` <= kReduceTile elements, `stride` apart, merged into
 // total[0..width).
 template <class Op>
@@ -158,6 +236,15 @@ DYGRAPH_INLINE void ReduceColumns(const typename Op::In* x, int64_t rows, int64_
   for (int64_t r = 0; r < rows;) {
     int64_t stop = std::min(rows, r + kReduceRows * fold);
     for (int64_t j = 0; j < wide; ++j) lane[j] = Op::kInit;
+    for (; r + 4 * fold <= stop; r += 4 * fold) {  // the lanes are read and written less often
+      const typename Op::In *row = x + r * stride, *second = row + fold * stride,
+                            *third = second + fold * stride, *fourth = third + fold * stride;
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < wide; ++j) {
+        lane[j] =
+            Op::Add(Op::Add(Op::Add(Op::Add(lane[j], row[j]), second[j]), third[j]), fourth[j]);
+      }
+    }
     for (; r + fold <= stop; r += fold) {
       const typename Op::In* row = x + r * stride;
       DYGRAPH_IVDEP
@@ -227,20 +314,50 @@ void ReduceTasks(const ReducePlan& plan, const typename Op::In* x, ReducePart pa
     int64_t tiles = (p->width + kReduceTile - 1) / kReduceTile;
     Odometer<2> at(p->kept, p->kept.rank, part.first_task / tiles);
     int64_t tile = part.first_task % tiles;
+    if (p->stride == 1 && p->width == 1 && p->run_count == 1 && p->count <= kReduceRowLength) {
+      // rows of one group, one tile
+      for (int64_t t = part.first_task; t < part.last_task;) {
+        // Which rows go together does not matter to their bits, which way one goes follows from its
+        // number alone.
+        constexpr bool kTogether = sizeof(typename Op::Lane) == 4 && sizeof(typename Op::In) == 4;
+        int64_t whole = !kTogether || p->kept_count < 4 ? 0
+                        : p->count < kRowLanes          ? p->kept_count - kRowLanes + 1
+                                                        : p->kept_count;
+        if constexpr (kTogether) {
+          if (t < whole) {
+            const typename Op::In* rows[kRowsTogether];
+            int64_t to[kRowsTogether];
+            typename Op::Lane found[kRowsTogether];
+            int n = static_cast<int>(
+                std::min<int64_t>(std::min(whole, part.last_task) - t, kRowsTogether));
+            for (int r = 0; r < n; ++r, at.Next()) rows[r] = x + at.offset[0], to[r] = at.offset[1];
+            ReduceRows<Op>(rows, n, p->count, found);
+            for (int r = 0; r < n; ++r) {
+              y[to[r]] = static_cast<Out>(Op::Finish(Op::Merge(Op::kInit, found[r]), count));
+            }
+            t += n;
+            continue;
+          }
+        }
+        const typename Op::In* row = x + at.offset[0];
+        Total found = Op::kInit;
+        if (p->count < kRowLanes) {
+          typename Op::Lane lane = Op::kInit;
+          for (int64_t i = 0; i < p->count; ++i) lane = Op::Add(lane, row[i]);
+          found = Op::Merge(found, static_cast<Total>(lane));
+        } else {
+          found = Op::Merge(found, ReduceRun<Op>(row, p->count));
+        }
+        y[at.offset[1]] = static_cast<Out>(Op::Finish(found, count));
+        ++t;
+        at.Next();
+      }
+      return;
+    }
     for (int64_t t = part.first_task; t < part.last_task; ++t) {
       int64_t column = tile * kReduceTile;
       int64_t width = std::min(p->width - column, kReduceTile);
       Total total[kReduceTile], next[kReduceTile];
-      if (p->count < 16 && p->stride == 1 && p->width == 1 && p->run_count == 1) {
-        // short rows: one group, one tile
-        const typename Op::In* row = x + at.offset[0];
-        typename Op::Lane lane = Op::kInit;
-        for (int64_t i = 0; i < p->count; ++i) lane = Op::Add(lane, row[i]);
-        const Total whole = Op::Merge(Op::kInit, static_cast<Total>(lane));
-        y[at.offset[1]] = static_cast<Out>(Op::Finish(whole, count));
-        at.Next();
-        continue;
-      }
       for (int64_t g = part.first_group; g < part.last_group; ++g) {
         bool first = g == part.first_group;
         ReduceGroup<Op>(*p, x + at.offset[0], column, width, g, first ? total : next);
@@ -317,10 +434,23 @@ void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool>
   }
 }
 
-// Compiled in reduce.cc: every gradient of a broadcast operand needs them.
+// Compiled in reduce.cc: every gradient of a broadcast operand needs the sums, and the loops of all
+// are worth -O3.
 extern template void Reduce<SumOp<float>, float>(const float*, Span<const int64_t>,
                                                  Span<const bool>, float*);
 extern template void Reduce<SumOp<double>, double>(const double*, Span<const int64_t>,
+                                                   Span<const bool>, double*);
+extern template void Reduce<MeanOp<float>, float>(const float*, Span<const int64_t>,
+                                                  Span<const bool>, float*);
+extern template void Reduce<MeanOp<double>, double>(const double*, Span<const int64_t>,
+                                                    Span<const bool>, double*);
+extern template void Reduce<MaxOp<float>, float>(const float*, Span<const int64_t>,
+                                                 Span<const bool>, float*);
+extern template void Reduce<MaxOp<double>, double>(const double*, Span<const int64_t>,
+                                                   Span<const bool>, double*);
+extern template void Reduce<MinOp<float>, float>(const float*, Span<const int64_t>,
+                                                 Span<const bool>, float*);
+extern template void Reduce<MinOp<double>, double>(const double*, Span<const int64_t>,
                                                    Span<const bool>, double*);
 
 // Index of the largest (smallest) element along the middle axis of [outer, n, inner]; the first of

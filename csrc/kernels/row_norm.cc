@@ -19,6 +19,63 @@ DYGRAPH_INLINE double BlockSum(int64_t n, F f) {
   return total;
 }
 
+// Two sums in one pass: f(i) gives both terms.
+template <class T>
+struct Pair {
+  T a, b;
+};
+template <class T, class F>
+DYGRAPH_INLINE Pair<double> BlockSums(int64_t n, F f) {
+  constexpr int kLanes = 32;
+  Pair<double> total = {0, 0};
+  for (int64_t at = 0; at < n; at += detail::kStatBlock) {
+    int64_t end = std::min(n, at + detail::kStatBlock), i = at;
+    T a[kLanes], b[kLanes];
+    for (int k = 0; k < kLanes; ++k) a[k] = b[k] = 0;
+    for (; i + kLanes <= end; i += kLanes) {
+      for (int k = 0; k < kLanes; ++k) {
+        Pair<T> terms = f(i + k);
+        a[k] += terms.a;
+        b[k] += terms.b;
+      }
+    }
+    for (int step = kLanes / 2; step > 0; step /= 2) {
+      for (int k = 0; k < step; ++k) {
+        a[k] += a[k + step];
+        b[k] += b[k + step];
+      }
+    }
+    for (; i < end; ++i) {
+      Pair<T> terms = f(i);
+      a[0] += terms.a;
+      b[0] += terms.b;
+    }
+    total.a += static_cast<double>(a[0]);
+    total.b += static_cast<double>(b[0]);
+  }
+  return total;
+}
+
+// Sums of both terms of f(j), times scale of j, over row r.
+template <class T, class F>
+DYGRAPH_INLINE Pair<double> ScaledSums(const RowNormShape& s, int64_t r, const T* scale, F f) {
+  const T* factor = scale + r % s.groups * s.per_row();
+  if (s.inner == 1) {
+    return BlockSums<T>(s.n, [=](int64_t j) {
+      Pair<T> terms = f(j);
+      return Pair<T>{terms.a * factor[j], terms.b * factor[j]};
+    });
+  }
+  Pair<double> total = {0, 0};
+  for (int64_t p = 0; p < s.per_row(); ++p) {
+    int64_t at = p * s.inner;
+    Pair<double> sums = BlockSums<T>(s.inner, [=](int64_t j) { return f(at + j); });
+    total.a += static_cast<double>(factor[p]) * sums.a;
+    total.b += static_cast<double>(factor[p]) * sums.b;
+  }
+  return total;
+}
+
 // Sum of f(j) * scale of j over row r.
 template <class T, class F>
 DYGRAPH_INLINE double ScaledSum(const RowNormShape& s, int64_t r, const T* scale, F f) {
@@ -60,9 +117,11 @@ DYGRAPH_INLINE Moments<T> MomentsOf(const T* row, int64_t n, bool centered) {
   double count = static_cast<double>(n);
   if (centered) {
     T rough = static_cast<T>(BlockSum<T>(n, [=](int64_t j) { return row[j]; }) / count);
-    double rest = BlockSum<T>(n, [=](int64_t j) { return row[j] - rough; }) / count;
-    double squares =
-        BlockSum<T>(n, [=](int64_t j) { return (row[j] - rough) * (row[j] - rough); }) / count;
+    Pair<double> sums = BlockSums<T>(n, [=](int64_t j) {
+      T d = row[j] - rough;
+      return Pair<T>{d, d * d};
+    });
+    double rest = sums.a / count, squares = sums.b / count;
     m.rough = rough;
     m.rest = static_cast<T>(rest);
     m.variance = squares - rest * rest;
@@ -114,7 +173,16 @@ void SumParams(const RowNormShape& s, T* to_a, T* to_b, FA fa, FB fb) {
                      for (int64_t t = block * kBlock; t < last;) {
                        T la[kTile], lb[kTile];
                        for (int64_t j = 0; j < width; ++j) la[j] = lb[j] = 0;
-                       for (int64_t stop = std::min(t + kRows, last); t < stop; ++t) {
+                       int64_t stop = std::min(t + kRows, last);
+                       for (; t + 2 <= stop; t += 2) {
+                         int64_t r = t * s.groups + group, next = r + s.groups;
+                         int64_t at = r * s.n + column, below = next * s.n + column;
+                         for (int64_t j = 0; j < width; ++j) {
+                           la[j] = la[j] + fa(at + j, r) + fa(below + j, next);
+                           lb[j] = lb[j] + fb(at + j, r) + fb(below + j, next);
+                         }
+                       }
+                       for (; t < stop; ++t) {
                          int64_t r = t * s.groups + group, at = r * s.n + column;
                          for (int64_t j = 0; j < width; ++j) {
                            la[j] += fa(at + j, r);
@@ -184,9 +252,15 @@ void RowNormGrad(const T* x, const T* g, const T* scale, const T* mean, const T*
           const T *row = x + r * s.n, *top = g + r * s.n;
           T* to = dx + r * s.n;
           T m = mean[r], inv = inverse[r];
-          double count = static_cast<double>(s.n), h = 0;
-          double hx = ScaledSum(s, r, scale, [=](int64_t j) { return top[j] * (row[j] - m); });
-          if (s.centered) h = ScaledSum(s, r, scale, [=](int64_t j) { return top[j]; });
+          double count = static_cast<double>(s.n), h = 0, hx = 0;
+          if (s.centered) {
+            Pair<double> sums = ScaledSums(
+                s, r, scale, [=](int64_t j) { return Pair<T>{top[j], top[j] * (row[j] - m)}; });
+            h = sums.a;
+            hx = sums.b;
+          } else {
+            hx = ScaledSum(s, r, scale, [=](int64_t j) { return top[j] * (row[j] - m); });
+          }
           T constant = static_cast<T>(-h / count * static_cast<double>(inv));
           double cube =
               static_cast<double>(inv) * static_cast<double>(inv) * static_cast<double>(inv);

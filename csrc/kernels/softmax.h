@@ -1,8 +1,10 @@
-// Softmax along the middle axis of [outer, n, inner], its gradient, and the gradient of that.
+// Softmax along the middle axis of [outer, n, inner], its gradient, and the gradient of that;
+// log(sum(exp)) likewise.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/math.h"
 #include "kernels/parallel.h"
@@ -236,6 +238,83 @@ void LogSoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& shape, T* dx) {
     }
   };
   detail::ForSoftmax(s, 12, rows, columns);
+}
+
+// y = log(sum(exp(x))), one a row; -inf of -inf alone and of nothing. Long sums go on in doubles.
+template <class T>
+void LogSumExp(const T* x, const SoftmaxShape& shape, T* y) {
+  SoftmaxShape s = shape;
+  const T inf = std::numeric_limits<T>::infinity();
+  auto base_of = [inf](T m) __attribute__((always_inline)) {  // inf - inf would be NaN
+    return m == inf || m == -inf ? T(0) : m;
+  };
+  auto rows = [=](int64_t begin, int64_t end) __attribute__((always_inline)) {
+    constexpr int64_t kPart = 4096;
+    for (int64_t r = begin; r < end; ++r) {
+      const T* from = x + r * s.n;
+      T base = base_of(detail::RowMax(from, s.n));
+      double total = 0;
+      for (int64_t at = 0; at < s.n; at += kPart) {
+        total += static_cast<double>(detail::RowSum<T>(
+            std::min(kPart, s.n - at), [=](int64_t j) { return Exp(from[at + j] - base); }));
+      }
+      y[r] = base + static_cast<T>(Log(total));
+    }
+  };
+  auto columns = [=](int64_t o, int64_t c, int64_t width) __attribute__((always_inline)) {
+    T base[detail::kSoftmaxTile], sum[detail::kSoftmaxTile];
+    double total[detail::kSoftmaxTile];
+    const T* from = x + o * s.n * s.inner + c;
+    for (int64_t k = 0; k < width; ++k) base[k] = from[k], total[k] = 0;
+    for (int64_t i = 1; i < s.n; ++i) {
+      for (int64_t k = 0; k < width; ++k) {
+        T v = from[i * s.inner + k];
+        base[k] = v > base[k] ? v : base[k];
+      }
+    }
+    for (int64_t k = 0; k < width; ++k) base[k] = base_of(base[k]);
+    for (int64_t i = 0; i < s.n;) {
+      int64_t stop = std::min<int64_t>(s.n, i + 256);
+      for (int64_t k = 0; k < width; ++k) sum[k] = 0;
+      for (; i < stop; ++i) {
+        DYGRAPH_IVDEP
+        for (int64_t k = 0; k < width; ++k) sum[k] += Exp(from[i * s.inner + k] - base[k]);
+      }
+      for (int64_t k = 0; k < width; ++k) total[k] += static_cast<double>(sum[k]);
+    }
+    for (int64_t k = 0; k < width; ++k) {
+      y[o * s.inner + c + k] = base[k] + static_cast<T>(Log(total[k]));
+    }
+  };
+  detail::ForSoftmax(s, 12, rows, columns);
+}
+
+// dx = dy exp(x - y), y and dy one a row.
+template <class T>
+void LogSumExpGrad(const T* x, const T* y, const T* dy, const SoftmaxShape& shape, T* dx) {
+  SoftmaxShape s = shape;
+  const T inf = std::numeric_limits<T>::infinity();
+  auto rows = [=](int64_t begin, int64_t end) __attribute__((always_inline)) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* from = x + r * s.n;
+      T* to = dx + r * s.n;
+      T base = y[r] == -inf ? T(0) : y[r], g = dy[r];
+      DYGRAPH_IVDEP
+      for (int64_t j = 0; j < s.n; ++j) to[j] = g * Exp(from[j] - base);
+    }
+  };
+  auto columns = [=](int64_t o, int64_t c, int64_t width) __attribute__((always_inline)) {
+    const T *all = y + o * s.inner + c, *g = dy + o * s.inner + c;
+    for (int64_t i = 0; i < s.n; ++i) {
+      int64_t at = (o * s.n + i) * s.inner + c;
+      DYGRAPH_IVDEP
+      for (int64_t k = 0; k < width; ++k) {
+        T base = all[k] == -inf ? T(0) : all[k];
+        dx[at + k] = g[k] * Exp(x[at + k] - base);
+      }
+    }
+  };
+  detail::ForSoftmax(s, 10, rows, columns);
 }
 
 // The gradient of sum(v * dx) of softmax with respect to y: v (dy - sum(dy y)) - dy sum(v y).

@@ -113,10 +113,9 @@ struct AdamKernel {
     optimizer::StoreNumber(&ctx.Out(kBeta2PowOut), Item(ctx.In(kBeta2Pow)) * beta2);
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      ParallelFor(param.numel(), kernels::Grain(2), [=](int64_t begin, int64_t end) {
+      return optimizer::Elements(param.numel(), 2, [=](int64_t begin, int64_t end) {
         kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
       });
-      return;
     }
     Ref<SelectedRows> merged = ctx.InRows(kGrad).Merged();
     int64_t width = optimizer::RowWidth(param);

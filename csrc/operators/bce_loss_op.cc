@@ -4,7 +4,7 @@ namespace dygraph::pointwise_loss {
 namespace {
 
 struct BceLoss {
-  static constexpr bool kStraight = false;
+  static constexpr bool kStraight = false, kHot = true;
   static constexpr auto kCurve = pointwise_loss::Curve::kOther;
   static constexpr const char *kType = "bce_loss", *kScore = "X", *kLabel = "Label", *kLoss = "Out";
   using Attrs = void;
@@ -19,7 +19,7 @@ struct BceLoss {
       }
     }
     static T Log(T p) {
-      T log = std::log(p);
+      T log = kernels::Log(p);
       return log < T(-100) ? T(-100) : log;
     }
     T Value(T x, T y) const { return (y - T(1)) * Log(T(1) - x) - y * Log(x); }
@@ -29,8 +29,8 @@ struct BceLoss {
     }
     T Curve(T x, T y) const {
       T product = x * (T(1) - x);
-      if (product < kLeast) return T(1) / kLeast;
-      return (product - (x - y) * (T(1) - 2 * x)) / (product * product);
+      T curve = (product - (x - y) * (T(1) - 2 * x)) / (product * product);
+      return product < kLeast ? T(1) / kLeast : curve;
     }
   };
 };

@@ -60,9 +60,10 @@ struct DpsgdKernel {
     random::Generator(ctx, a.seed).Normal(noise, n);
     const T* p = ctx.In(kParam).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      p_out[i] = p[i] - rate * (g * factor + noise[i] * spread);
-    });
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad,
+        [=](int64_t i, T g) { p_out[i] = p[i] - rate * (g * factor + noise[i] * spread); },
+        true);  // `noise` is gone afterwards
   }
 };
 

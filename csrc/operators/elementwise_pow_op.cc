@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/power.h"
 #include "operators/elementwise.h"
 
 namespace dygraph::elementwise {
@@ -24,14 +25,14 @@ void DefinePow(OpDef& op) {
 
 template <class T>
 struct PowKernel {
-  static T Power(T a, T b) {
+  DYGRAPH_INLINE static T Power(T a, T b) {
     if constexpr (std::is_integral_v<T>) {  // by squaring: exact, wrapping
       uint64_t result = 1, square = static_cast<uint64_t>(a);
       for (auto n = static_cast<uint64_t>(b); n > 0; n >>= 1, square *= square)
         result *= n & 1 ? square : 1;
       return static_cast<T>(result);
     } else {
-      return std::pow(a, b);
+      return kernels::Pow(a, b);
     }
   }
   static void Compute(KernelContext& ctx) {
@@ -112,9 +113,14 @@ struct PowGradKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
     Dims y_dims = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
     Tensor a = Expanded<T>(x, x.dims(), g), b = Expanded<T>(y, y_dims, g);
-    auto to_x = [](T d, T v, T e) { return e == 0 ? T(0) : d * e * std::pow(v, e - 1); };
+    // Exponents and bases are replaced, not results: no branch comes into the loops.
+    auto to_x = [](T d, T v, T e) {
+      T slope = e == 0 ? T(0) : d * e, less = e == 0 ? T(0) : e - 1;
+      return slope * kernels::Pow(v, less);
+    };
     auto to_y = [](T d, T v, T e) {
-      return v == 0 && e >= 0 ? T(0) : d * std::pow(v, e) * std::log(v);
+      T base = v != 0 ? v : e >= 0 ? T(1) : v;
+      return d * kernels::Pow(base, e) * kernels::Log(base);
     };
     GradOf3<T>(g, a, b, x.dims(), ctx.OutOrNull(kXGrad), to_x, kPowCost);
     GradOf3<T>(g, a, b, y_dims, ctx.OutOrNull(kYGrad), to_y, 2 * kPowCost);

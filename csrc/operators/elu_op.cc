@@ -16,6 +16,7 @@ struct Elu : Plain {
     float alpha = 1.0f;
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::alpha, "alpha", "the depth below 0"); }
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     T alpha;

@@ -11,6 +11,7 @@ struct Erf : Plain {
       ">>> [round(v, 4) for v in F.erf(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
       "[-0.8427, 0.0, 0.8427]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * 2 / sqrt(pi) * exp(-X^2).";
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

@@ -10,6 +10,7 @@ struct Expm1 : Plain {
       ">>> [round(v, 4) for v in F.expm1(to_variable([0.0, 1.0])).tolist()]\n"
       "[0.0, 1.7183]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * exp(X).";
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

@@ -1,9 +1,10 @@
+#include "kernels/activations.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
 namespace {
 
-constexpr double kHalfRoot = 0.70710678118654752440, kDensity = 0.39894228040143267794;
+constexpr double kDensity = 0.39894228040143267794;
 constexpr double kInner = 0.79788456080286535588, kCubic = 0.044715;  // sqrt(2 / pi)
 
 struct GeluAttrs {
@@ -14,12 +15,11 @@ struct GeluAttrs {
 struct Exact {
   template <class T>
   DYGRAPH_INLINE static T Value(T x) {
-    return T(0.5) * x * (T(1) + kernels::Erf(x * T(kHalfRoot)));
+    return kernels::Gelu(x);
   }
   template <class T>
   DYGRAPH_INLINE static T Slope(T x) {
-    return T(0.5) * (T(1) + kernels::Erf(x * T(kHalfRoot))) +
-           x * T(kDensity) * kernels::Exp(T(-0.5) * x * x);
+    return kernels::GeluSlope(x);
   }
 };
 
@@ -27,7 +27,7 @@ struct Exact {
 struct Approximate {
   template <class T>
   DYGRAPH_INLINE static T Value(T x) {
-    return x * kernels::Sigmoid(T(2 * kInner) * (x + T(kCubic) * x * x * x));
+    return kernels::Gated(x, T(2 * kInner) * (x + T(kCubic) * x * x * x));
   }
   template <class T>
   DYGRAPH_INLINE static T Slope(T x) {

@@ -78,12 +78,15 @@ struct LambKernel {
     T* m2_out = ctx.Out(kMoment2Out).mutable_data<T>();
     Scratch space = ctx.Workspace(param.bytes());
     T* direction = space.as<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
-      m1_out[i] = first;
-      m2_out[i] = second;
-      direction[i] = first / c1 / (std::sqrt(second / c2) + eps) + decay * p[i];
-    });
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad,
+        [=](int64_t i, T g) {
+          T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
+          m1_out[i] = first;
+          m2_out[i] = second;
+          direction[i] = first / c1 / (std::sqrt(second / c2) + eps) + decay * p[i];
+        },
+        true);
     double size = optimizer::Norm(p, param.numel()),
            length = optimizer::Norm(direction, param.numel());
     double trust = size > 0 && length > 0 ? size / length : 1;

@@ -11,10 +11,11 @@ struct Log1p : Plain {
       ">>> [round(v, 4) for v in F.log1p(to_variable([0.0, 1.0, np.e - 1])).tolist()]\n"
       "[0.0, 0.6931, 1.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X).";
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return std::log1p(x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Log1p(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(1) / (T(1) + x); }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

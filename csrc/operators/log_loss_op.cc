@@ -8,7 +8,7 @@ struct LogLossAttrs {
 };
 
 struct LogLoss {
-  static constexpr bool kStraight = false;
+  static constexpr bool kStraight = false, kHot = true;
   static constexpr auto kCurve = pointwise_loss::Curve::kOther;
   static constexpr const char *kType = "log_loss", *kScore = "Predicted", *kLabel = "Labels",
                               *kLoss = "Loss";
@@ -21,7 +21,9 @@ struct LogLoss {
     T e;
     Fn(const KernelContext& ctx, const T*, const T*, int64_t)
         : e(static_cast<T>(ctx.attrs<LogLossAttrs>().epsilon)) {}
-    T Value(T p, T y) const { return -(y * std::log(p + e)) - (T(1) - y) * std::log(T(1) - p + e); }
+    T Value(T p, T y) const {
+      return -(y * kernels::Log(p + e)) - (T(1) - y) * kernels::Log(T(1) - p + e);
+    }
     T Slope(T p, T y) const { return -(y / (p + e)) + (T(1) - y) / (T(1) - p + e); }
     T Curve(T p, T y) const {
       T a = p + e, b = T(1) - p + e;

@@ -1,3 +1,4 @@
+#include "kernels/activations.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -11,12 +12,11 @@ struct Logsigmoid : Plain {
       ">>> [round(v, 4) for v in F.logsigmoid(to_variable([-100.0, 0.0])).tolist()]\n"
       "[-100.0, -0.6931]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + exp(X)).";
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const {
-      return (x < T(0) ? x : x == x ? T(0) : x) - std::log1p(kernels::Exp(-kernels::Abs(x)));
-    }
+    DYGRAPH_INLINE T operator()(T x) const { return -kernels::Softplus(-x); }
     DYGRAPH_INLINE T Slope(T x) const { return kernels::Sigmoid(-x); }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

@@ -1,4 +1,5 @@
 #include "kernels/math.h"
+#include "kernels/softmax.h"
 #include "operators/reduce.h"
 
 namespace dygraph::reduce {
@@ -40,6 +41,27 @@ void DefineLogsumexp(OpDef& op) {
       });
 }
 
+// Whether the reduced axes lie side by side: then X is [outer, n, inner].
+bool AsRows(const Dims& dims, const Axes& axes, kernels::SoftmaxShape* shape) {
+  *shape = {1, 1, 1};
+  bool begun = false, ended = false;
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (dims[i] == 0) return false;
+    if (dims[i] == 1) continue;
+    if (axes.reduced[i]) {
+      if (ended) return false;
+      begun = true;
+      shape->n *= dims[i];
+    } else if (begun) {
+      ended = true;
+      shape->inner *= dims[i];
+    } else {
+      shape->outer *= dims[i];
+    }
+  }
+  return true;
+}
+
 template <class T>
 struct LogsumexpKernel {
   static void Compute(KernelContext& ctx) {
@@ -47,6 +69,8 @@ struct LogsumexpKernel {
     const T* from = x.data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
     Axes axes(x.rank(), AsReduce(ctx.attrs<LogsumexpAttrs>()));
+    kernels::SoftmaxShape shape;
+    if (AsRows(x.dims(), axes, &shape)) return kernels::LogSumExp(from, shape, to);
     std::vector<int64_t> elements = ElementOffsets(x.dims(), axes);
     const T inf = std::numeric_limits<T>::infinity();
     ForEachResult(x.dims(), axes, elements, [&](int64_t o, int64_t first) {
@@ -103,6 +127,8 @@ struct LogsumexpGradKernel {
     const T *from = x.data<T>(), *out = ctx.In(kOut).data<T>(), *g = ctx.In(kOutGrad).data<T>();
     T* to = ctx.Out(kXGrad).mutable_data<T>();
     Axes axes(x.rank(), AsReduce(ctx.attrs<LogsumexpAttrs>()));
+    kernels::SoftmaxShape shape;
+    if (AsRows(x.dims(), axes, &shape)) return kernels::LogSumExpGrad(from, out, g, shape, to);
     std::vector<int64_t> elements = ElementOffsets(x.dims(), axes);
     ForEachResult(x.dims(), axes, elements, [&](int64_t o, int64_t first) {
       T base = out[o] == -std::numeric_limits<T>::infinity() ? T(0) : out[o];

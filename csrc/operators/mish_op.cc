@@ -1,3 +1,4 @@
+#include "kernels/activations.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -20,18 +21,18 @@ struct Mish : Plain {
   static void Declare(OpDef& op) {
     op.Attr(&Attrs::threshold, "threshold", "from where on log(1 + exp(X)) is X");
   }
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     T threshold;
     explicit F(const Attrs& a) : threshold(a.threshold) {}
-    DYGRAPH_INLINE T Bent(T x) const {
-      T soft = (x > T(0) ? x : T(0)) + std::log1p(kernels::Exp(-kernels::Abs(x)));
-      return kernels::Tanh(x > threshold ? x : soft);
+    DYGRAPH_INLINE T operator()(T x) const {
+      return x > threshold ? x * kernels::Tanh(x) : kernels::Mish(x);
     }
-    DYGRAPH_INLINE T operator()(T x) const { return x * Bent(x); }
     DYGRAPH_INLINE T Slope(T x) const {
-      T t = Bent(x);
-      return t + x * kernels::Sigmoid(x) * (T(1) - t * t);
+      T t = x > threshold ? kernels::Tanh(x) : kernels::TanhOfSoftplus(x);
+      // Ends come first: 0 times inf is none.
+      return t + kernels::Clamp(x, T(-1e3), T(1e3)) * kernels::Sigmoid(x) * (T(1) - t * t);
     }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

@@ -84,10 +84,9 @@ struct MomentumKernel {
                         a.use_nesterov};
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      ParallelFor(param.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
+      return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
         kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
       });
-      return;
     }
     Ref<SelectedRows> merged = ctx.InRows(kGrad).Merged();
     int64_t width = optimizer::RowWidth(param);

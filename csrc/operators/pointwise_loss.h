@@ -8,9 +8,11 @@
 // gradient.
 #pragma once
 
-#include <cmath>
 #include <string>
+#include <type_traits>
 
+#include "kernels/activations.h"
+#include "kernels/elementwise.h"
 #include "operators/labels.h"
 
 namespace dygraph::pointwise_loss {
@@ -18,16 +20,12 @@ namespace dygraph::pointwise_loss {
 constexpr int kScore = 0, kLabel = 1, kGiven = 2, kOut = 0;
 constexpr int64_t kCost = 16;
 
-// log(1 + exp(x)) without overflow, and the logistic function.
-template <class T>
-T Softplus(T x) {
-  return std::log1p(std::exp(-std::abs(x))) + (x > T(0) ? x : T(0));
-}
-template <class T>
-T Logistic(T x) {
-  T e = std::exp(-std::abs(x));
-  return (x >= T(0) ? T(1) : e) / (T(1) + e);
-}
+// Whether L says `kHot`: worth a copy for each instruction set. Its functions then choose between
+// numbers without branches.
+template <class L, class = void>
+constexpr bool kIsHot = false;
+template <class L>
+constexpr bool kIsHot<L, std::void_t<decltype(L::kHot)>> = L::kHot;
 
 // What the curvature is, which says its slope: constant between kinks, so 0; a multiple of
 // s (1 - s) with s = Logistic(x), so (1 - 2 s) times itself; or something else: no third order.
@@ -124,6 +122,10 @@ struct Loss {
       const T *xd = x.data<T>(), *yd = y.data<T>();
       typename L::template Fn<T> f(ctx, xd, yd, x.numel());
       T* out = ctx.Out(kOut).mutable_data<T>();
+      if constexpr (kIsHot<L>) {
+        auto value = [f](T a, T b) { return f.Value(a, b); };
+        return kernels::Zip(xd, yd, out, x.numel(), value, kCost);
+      }
       ParallelFor(x.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) out[i] = f.Value(xd[i], yd[i]);
       });
@@ -136,6 +138,10 @@ struct Loss {
     const T *xd = x.data<T>(), *yd = y.data<T>(), *g = ctx.In(kGiven).data<T>();
     typename L::template Fn<T> f(ctx, xd, yd, x.numel());
     T* out = ctx.Out(kOut).mutable_data<T>();
+    if constexpr (kIsHot<L>) {
+      auto product = [f, derivative](T a, T b, T d) { return d * derivative(f, a, b); };
+      return kernels::Zip3(xd, yd, g, out, x.numel(), product, kCost);
+    }
     ParallelFor(x.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) out[i] = g[i] * derivative(f, xd[i], yd[i]);
     });

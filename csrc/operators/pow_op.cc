@@ -2,7 +2,7 @@
 
 #include "kernels/cast.h"
 #include "kernels/elementwise.h"
-#include "kernels/math.h"
+#include "kernels/power.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -60,7 +60,7 @@ void ForPower(double e, F f) {
         4);
   }
   T t = static_cast<T>(e);
-  f([t](T v) { return std::pow(v, t); }, kPowCost);
+  f([t](T v) { return kernels::Pow(v, t); }, kPowCost);
 }
 
 template <class T>

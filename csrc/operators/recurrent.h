@@ -10,6 +10,7 @@
 
 #include "kernels/recurrent.h"
 #include "operators/sequence.h"
+#include "operators/third_grad_limit.h"
 
 namespace dygraph::recurrent {
 
@@ -189,19 +190,6 @@ inline void CheckShape(const InferContext& ctx, int slot, std::initializer_list<
   }
   ENFORCE(fits, InvalidArgument, const_cast<InferContext&>(ctx).call().op->inputs[slot].name,
           " must have shape ", what, ", ", Dims(sizes), " here, got ", d);
-}
-
-// The recipe of an operator made by dual numbers, with `inputs` and `outputs` slots: an error.
-inline void RefuseThirdOrder(GradBuilder& g, int inputs, int outputs) {
-  RecipeSlot arriving;
-  for (int slot = 0; slot < outputs; ++slot) {
-    for (RecipeRef r : g.OutputGrads(slot)) arriving.push_back(r);
-  }
-  for (int slot = 0; slot < inputs; ++slot) {
-    for (int i = 0; i < g.InputCount(slot); ++i) {
-      if (g.Wants(slot, i)) g.Call("recurrent_grad_limit", {arriving}, {g.InputGrad(slot, i)});
-    }
-  }
 }
 
 }  // namespace dygraph::recurrent

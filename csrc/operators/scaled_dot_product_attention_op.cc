@@ -2,7 +2,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
-#include "operators/recurrent.h"
+#include "operators/third_grad_limit.h"
 
 namespace dygraph {
 namespace {
@@ -317,7 +317,7 @@ void DefineAttentionGradGrad(OpDef& op) {
         }
         ctx.SetOutput(kToOut, ctx.dims(kOutGrad), ctx.dtype(kQuery));
       })
-      .Grad([](GradBuilder& g) { recurrent::RefuseThirdOrder(g, 11, 5); });
+      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 11, 5); });
 }
 
 template <class T>

@@ -21,6 +21,7 @@ struct Selu : Plain {
     op.Attr(&Attrs::scale, "scale", "the factor of all")
         .Attr(&Attrs::alpha, "alpha", "the depth below 0");
   }
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     T scale, alpha;

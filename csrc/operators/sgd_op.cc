@@ -40,8 +40,13 @@ struct SgdKernel {
     const T* p = param.data<T>();
     T* y = out.mutable_data<T>();
     if (!ctx.IsRows(kGrad)) {
-      return kernels::Zip(p, ctx.In(kGrad).data<T>(), y, param.numel(),
-                          [rate](T v, T g) { return v - rate * g; });
+      const T* g = ctx.In(kGrad).data<T>();
+      return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
+        kernels::SimdFor<T>([=] {
+          DYGRAPH_IVDEP
+          for (int64_t i = begin; i < end; ++i) y[i] = p[i] - rate * g[i];
+        });
+      });
     }
     const SelectedRows& g = ctx.InRows(kGrad);
     if (p != y && param.numel() > 0) std::memcpy(y, p, param.bytes());

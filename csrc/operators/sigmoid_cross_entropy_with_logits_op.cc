@@ -9,7 +9,7 @@ struct LogitsAttrs {
 };
 
 struct LogitsLoss {
-  static constexpr bool kStraight = false;
+  static constexpr bool kStraight = false, kHot = true;
   static constexpr auto kCurve = pointwise_loss::Curve::kLogistic;
   static constexpr const char *kType = "sigmoid_cross_entropy_with_logits", *kScore = "X",
                               *kLabel = "Label", *kLoss = "Out";
@@ -28,13 +28,19 @@ struct LogitsLoss {
       for (int64_t i = 0; i < n; ++i) kept += label[i] != ignored;
       factor = T(1) / static_cast<T>(std::max<int64_t>(kept, 1));
     }
+    T FactorOf(T y) const { return y == ignored ? T(0) : factor; }
+    // 0 where it is ignored, so that 0 times what comes of it is 0.
+    T Kept(T x, T y) const { return y == ignored ? T(0) : x; }
     T Value(T x, T y) const {
-      if (y == ignored) return T(0);
       // Of the two equal forms the one whose terms do not cancel for labels of 0 and 1.
-      return factor * (y == T(1) ? Softplus(-x) : Softplus(x) - x * y);
+      T kept = Kept(x, y), z = y == T(1) ? -kept : kept, less = y == T(1) ? T(0) : kept * y;
+      return FactorOf(y) * (kernels::Softplus(z) - less);
     }
-    T Slope(T x, T y) const { return y == ignored ? T(0) : factor * (Logistic(x) - y); }
-    T Curve(T x, T y) const { return y == ignored ? T(0) : factor * Logistic(x) * Logistic(-x); }
+    T Slope(T x, T y) const { return FactorOf(y) * (kernels::Sigmoid(Kept(x, y)) - Kept(y, y)); }
+    T Curve(T x, T y) const {
+      T kept = Kept(x, y);
+      return FactorOf(y) * kernels::Sigmoid(kept) * kernels::Sigmoid(-kept);
+    }
   };
 };
 

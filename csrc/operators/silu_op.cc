@@ -1,3 +1,4 @@
+#include "kernels/activations.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -16,10 +17,10 @@ struct Silu : Plain {
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return x * kernels::Sigmoid(x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Gated(x, x); }
     DYGRAPH_INLINE T Slope(T x) const {
-      T s = kernels::Sigmoid(x);
-      return s + x * s * (T(1) - s);
+      T s = kernels::Sigmoid(x), c = kernels::Clamp(x, T(-1e3), T(1e3));  // 0 times inf is none
+      return s + c * s * (T(1) - s);
     }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

@@ -1,3 +1,4 @@
+#include "kernels/activations.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -21,18 +22,14 @@ struct Softplus : Plain {
     op.Attr(&Attrs::beta, "beta", "how sharply it bends")
         .Attr(&Attrs::threshold, "threshold", "of beta * X, from where on Out is X");
   }
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     T beta, threshold;
     explicit F(const Attrs& a) : beta(a.beta), threshold(a.threshold) {}
     DYGRAPH_INLINE T operator()(T x) const {
       T z = beta * x;
-      T y = ((z > T(0) ? z
-              : z == z ? T(0)
-                       : z) +
-             std::log1p(kernels::Exp(-kernels::Abs(z)))) /
-            beta;
-      return z > threshold ? x : y;
+      return z > threshold ? x : kernels::Softplus(z) / beta;
     }
     DYGRAPH_INLINE T Slope(T x) const {
       T z = beta * x;

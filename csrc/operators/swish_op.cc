@@ -1,3 +1,4 @@
+#include "kernels/activations.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -16,14 +17,15 @@ struct Swish : Plain {
     float beta = 1.0f;
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::beta, "beta", "how sharply it bends"); }
+  static constexpr bool kHot = true;
   template <class T>
   struct F {
     T beta;
     explicit F(const Attrs& a) : beta(a.beta) {}
-    DYGRAPH_INLINE T operator()(T x) const { return x * kernels::Sigmoid(beta * x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Gated(x, beta * x); }
     DYGRAPH_INLINE T Slope(T x) const {
       T z = beta * x, s = kernels::Sigmoid(z);
-      return s + z * s * (T(1) - s);
+      return s + kernels::Clamp(z, T(-1e3), T(1e3)) * s * (T(1) - s);  // 0 times inf is none
     }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

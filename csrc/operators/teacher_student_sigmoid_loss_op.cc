@@ -26,19 +26,19 @@ struct TeacherLoss {
         : up(static_cast<T>(ctx.attrs<TeacherAttrs>().soft_max_up_bound)),
           low(static_cast<T>(ctx.attrs<TeacherAttrs>().soft_max_lower_bound)) {}
     T Value(T x, T y) const {
-      if (y < T(-1)) return Softplus(x);
-      if (y < T(0)) return Softplus(-x);
-      return T(2) * Softplus(x) - x * y;
+      if (y < T(-1)) return kernels::Softplus(x);
+      if (y < T(0)) return kernels::Softplus(-x);
+      return T(2) * kernels::Softplus(x) - x * y;
     }
     bool Flat(T x) const { return x >= up || x <= low; }
     T Slope(T x, T y) const {
       if (Flat(x)) return T(0);
-      T p = Logistic(x);
+      T p = kernels::Sigmoid(x);
       return y < T(-1) ? p : y < T(0) ? p - T(1) : T(2) * p - y;
     }
     T Curve(T x, T y) const {
       if (Flat(x)) return T(0);
-      T slope = Logistic(x) * Logistic(-x);
+      T slope = kernels::Sigmoid(x) * kernels::Sigmoid(-x);
       return y < T(0) ? slope : T(2) * slope;
     }
   };

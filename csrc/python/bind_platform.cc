@@ -10,6 +10,7 @@
 #include "memory/memory.h"
 #include "op/op_registry.h"
 #include "platform/device_context.h"
+#include "platform/thread_count.h"
 #include "platform/threads.h"
 #include "python/bind.h"
 #include "python/convert.h"
@@ -105,6 +106,7 @@ void BindPlatform(py::module_& m) {
   m.def("set_flag", [](const std::string& name, const FlagValue& value) {
     SetFlag(name, value);
     watch::ReadFlags();
+    ReadThreadFlag();
   });
   m.def("unknown_environment_flags", &UnknownEnvironmentFlags);
   m.def("flag_problems", &FlagProblems);
@@ -113,6 +115,7 @@ void BindPlatform(py::module_& m) {
   m.def("set_service_thread", &SetServiceThread);
   m.def("set_num_threads", &SetNumThreads);
   m.def("available_cores", &AvailableCores);
+  m.def("quota_cores", &QuotaCores, py::arg("groups"), py::arg("root"));
 
   py::module_ memory = m.def_submodule("memory", "Allocation statistics by place.");
   memory.def("stats", [](Place p) {

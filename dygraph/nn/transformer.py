@@ -376,6 +376,13 @@ class TransformerEncoderLayer(_Block):
     -----
     ``forward(src, src_mask=None, cache=None)`` takes ``[batch, positions, d_model]``; with a cache
     of `gen_cache` it gives (output, cache).
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> layer = dygraph.nn.TransformerEncoderLayer(8, 2, 16)
+    >>> layer(dygraph.ones([3, 5, 8])).shape
+    (3, 5, 8)
     """
 
     def __init__(
@@ -404,6 +411,11 @@ class TransformerDecoderLayer(_Block):
     Arguments as of `TransformerEncoderLayer`; `weight_attr` and `bias_attr` may be lists of 3.
     ``forward(tgt, memory, tgt_mask=None, memory_mask=None, cache=None)``; with a cache of
     ``gen_cache(memory)``, a pair of growing and static caches, it gives (output, cache).
+
+    >>> import dygraph
+    >>> layer = dygraph.nn.TransformerDecoderLayer(8, 2, 16)
+    >>> layer(dygraph.ones([3, 4, 8]), memory=dygraph.ones([3, 5, 8])).shape
+    (3, 4, 8)
     """
 
     def __init__(
@@ -470,6 +482,13 @@ class TransformerEncoder(_Stacked):
     num_layers : int
     norm : Layer, optional
         Behind the last.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> encoder = dygraph.nn.TransformerEncoder(dygraph.nn.TransformerEncoderLayer(8, 2, 16), 3)
+    >>> encoder(dygraph.ones([3, 5, 8])).shape, len(encoder.layers)
+    ((3, 5, 8), 3)
     """
 
     def __init__(self, encoder_layer, num_layers, norm=None):
@@ -480,7 +499,13 @@ class TransformerEncoder(_Stacked):
 
 
 class TransformerDecoder(_Stacked):
-    """`num_layers` layers like `decoder_layer`, see `TransformerEncoder`."""
+    """`num_layers` layers like `decoder_layer`, see `TransformerEncoder`.
+
+    >>> import dygraph
+    >>> decoder = dygraph.nn.TransformerDecoder(dygraph.nn.TransformerDecoderLayer(8, 2, 16), 3)
+    >>> decoder(dygraph.ones([3, 4, 8]), memory=dygraph.ones([3, 5, 8])).shape
+    (3, 4, 8)
+    """
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__(decoder_layer, num_layers, norm)
