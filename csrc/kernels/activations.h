@@ -40,22 +40,22 @@ DYGRAPH_INLINE NormalTail TailOf(float x) {
 template <class T>
 DYGRAPH_INLINE T Softplus(T x) {
   T positive = x < T(0) ? T(0) : x;
-  return positive + detail::Log1pOfUnit(Exp(-Abs(x)));
+  return positive + detail::Log1pOfUnit(ExpBelowZero(-Abs(x)));
 }
 
 // tanh(log(1 + exp(x))) = m / (m + 2), m = w (w + 2), w = exp(x); by exp(-x) where x > 0.
 template <class T>
 DYGRAPH_INLINE T TanhOfSoftplus(T x) {
-  T w = Exp(-Abs(x)), right = T(1) + T(2) * w, left = w * (w + T(2));
+  T w = ExpBelowZero(-Abs(x)), right = T(1) + T(2) * w, left = w * (w + T(2));
   return x < T(0) ? left / (left + T(2)) : right / (right + T(2) * w * w);
 }
 
 // x tanh(log(1 + exp(x))); far to the left x exp(x), whose factors may be infinite and denormal.
 DYGRAPH_INLINE float Mish(float x) {
   float c = x < -110.0f ? -110.0f : x;
-  detail::ExpParts e = detail::ExpInParts(Clamp(-Abs(c), -110.0f, 0.0f), 0.0f);
-  float w = (1.0f + e.rise) * e.low * e.high, rest = w + 2.0f, square = 2.0f * w * w;
-  float right = 1.0f + 2.0f * w, faded = (c + c * e.rise) * e.low * e.high;
+  detail::ExpParts e = detail::ExpInParts(-Abs(c) < -110.0f ? -110.0f : -Abs(c));
+  float w = (1.0f + e.rise) * e.scale * detail::kExpUnit, rest = w + 2.0f, square = 2.0f * w * w;
+  float right = 1.0f + 2.0f * w, faded = (c + c * e.rise) * e.scale * detail::kExpUnit;
   return c < 0.0f ? faded * rest / (w * rest + 2.0f) : x * (right / (right + square));
 }
 DYGRAPH_INLINE double Mish(double x) {
@@ -63,15 +63,19 @@ DYGRAPH_INLINE double Mish(double x) {
   return c * TanhOfSoftplus(c);
 }
 
+// x / (1 + exp(-x)); far to the left 0, not -inf * 0.
+DYGRAPH_INLINE float Silu(float x) {
+  float y = (x < -120.0f ? -120.0f : x) / detail::OneAndExp(x) * detail::kLogisticUnit;
+  return x > 1e3f ? x : y;  // the quotient may overflow
+}
+DYGRAPH_INLINE double Silu(double x) { return (x < -800.0 ? -800.0 : x) * Sigmoid(x); }
+
 // x / (1 + exp(-z)), 0 where z is far below 0 and x = -inf.
 DYGRAPH_INLINE float Gated(float x, float z) {
-  detail::ExpParts e = detail::ExpInParts(Clamp(-Abs(z), -170.0f, 0.0f), 0.0f);
-  float w = (1.0f + e.rise) * e.low * e.high, d = 1.0f + w, lost = w - (d - 1.0f);
-  float faded = (x + x * e.rise) * e.low * e.high;  // w may be denormal, x w need not be
-  float y = (z < 0.0f ? faded : x) / d;
-  float less = CopySign(y - y * (lost * (1.5f - 0.5f * d)), x);
-  less = Abs(y) <= std::numeric_limits<float>::max() ? less : y;
-  return z < -170.0f ? CopySign(0.0f, x) : less;
+  bool large = Abs(x) > 1e3f;  // the unit comes first or last, where it loses nothing
+  float first = large ? detail::kLogisticUnit : 1.0f, last = large ? 1.0f : detail::kLogisticUnit;
+  float y = x * first / detail::OneAndExp(z) * last;
+  return z < -120.0f ? CopySign(0.0f, x) : y;
 }
 DYGRAPH_INLINE double Gated(double x, double z) {
   double y = x * Sigmoid(z);
@@ -82,12 +86,12 @@ DYGRAPH_INLINE double Gated(double x, double z) {
 DYGRAPH_INLINE float Gelu(float x) {
   detail::NormalTail n = detail::TailOf(x);
   float away = n.share * n.ratio;
-  away = (away + away * n.density.rise) * n.density.low * n.density.high;
+  away = (away + away * n.density.rise) * n.density.scale * detail::kExpUnit;
   return x < 0.0f ? -away : x - away;
 }
 DYGRAPH_INLINE float GeluSlope(float x) {
   detail::NormalTail n = detail::TailOf(x);
-  float density = (1.0f + n.density.rise) * n.density.low * n.density.high;
+  float density = (1.0f + n.density.rise) * n.density.scale * detail::kExpUnit;
   float tail = (1.0f - 0.25f * n.share) * n.ratio - n.t * 0.3989422804f;
   return x < 0.0f ? tail * density : 1.0f - tail * density;
 }

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "kernels/elementwise.h"
-#include "kernels/gemm.h"
 #include "kernels/math.h"
+#include "kernels/matmul.h"
 #include "kernels/philox.h"
 #include "kernels/softmax.h"
 #include "tensor/scratch.h"
@@ -23,12 +23,17 @@ void BlockRowsLoop(int64_t rows, F f) {
   });
 }
 
-// c (+)= factor op(a) op(b)
+// c (+)= factor op(a) op(b). Where heads are shared out over the threads each product has one; a
+// product that has them all must be our own, whose bits do not depend on them.
 template <class T>
-void Times(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T factor, const T* a, int64_t lda,
-           const T* b, int64_t ldb, bool add, T* c, int64_t ldc) {
-  Gemm<T>(ta, tb, m, n, k, factor, a, lda, b, ldb, T(add), c, ldc);
-}
+struct Times {
+  bool shared_out;
+  void operator()(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T factor, const T* a,
+                  int64_t lda, const T* b, int64_t ldb, bool add, T* c, int64_t ldc) const {
+    auto product = shared_out ? &MatMul<T> : &Gemm<T>;
+    product(ta, tb, m, n, k, factor, a, lda, b, ldb, T(add), c, ldc);
+  }
+};
 
 template <class T>
 struct Room {  // `count` blocks of scores
@@ -58,10 +63,11 @@ int64_t Attention<T>::BlockRows() const {
 
 // Rows [first, first + rows) of scale Q K^T + mask.
 template <class T>
-void Attention<T>::Scores(int64_t l, int64_t first, int64_t rows, T* to) const {
+void Attention<T>::Scores(bool shared_out, int64_t l, int64_t first, int64_t rows, T* to) const {
   const int64_t n = keys;
-  Times<T>(false, true, rows, n, width, scale, q.at(l) + first * q.row, q.row, k.at(l), k.row,
-           false, to, n);
+  const Times<T> times{shared_out};
+  times(false, true, rows, n, width, scale, q.at(l) + first * q.row, q.row, k.at(l), k.row, false,
+        to, n);
   const T hidden = -std::numeric_limits<T>::infinity(), far = static_cast<T>(kHidden);
   if (mask->any()) {
     const int64_t row = mask->row, column = mask->column;
@@ -93,9 +99,9 @@ void Attention<T>::Scores(int64_t l, int64_t first, int64_t rows, T* to) const {
 
 // The weights before dropout, from the logarithms of the totals.
 template <class T>
-void Attention<T>::Weights(int64_t l, int64_t first, int64_t rows, const T* log_total,
-                           T* to) const {
-  Scores(l, first, rows, to);
+void Attention<T>::Weights(bool shared_out, int64_t l, int64_t first, int64_t rows,
+                           const T* log_total, T* to) const {
+  Scores(shared_out, l, first, rows, to);
   const int64_t n = keys;
   const T* total = log_total + l * queries + first;
   BlockRowsLoop(rows, [=](int64_t r) {
@@ -141,14 +147,15 @@ template <class T>
 void Attention<T>::Forward(Heads<T> out, T* log_total) const {
   const int64_t n = keys, step = BlockRows(), blocks = (queries + step - 1) / step;
   if (heads * queries == 0) return;
-  const bool drops = dropout > 0;
+  const bool drops = dropout > 0, shared_out = heads * blocks > 1;
+  const Times<T> times{shared_out};
   ParallelRows(heads * blocks, step * n * (width + value_width), [&](int64_t begin, int64_t end) {
     Room<T> room(drops ? 2 : 1, step * n);
     for (int64_t b = begin; b < end; ++b) {
       const int64_t l = b / blocks, first = b % blocks * step;
       const int64_t rows = std::min(step, queries - first);
       T *p = room[0], *total = log_total + l * queries + first;
-      Scores(l, first, rows, p);
+      Scores(shared_out, l, first, rows, p);
       const bool masked = mask->any();
       BlockRowsLoop(rows, [=](int64_t r) {
         T* row = p + r * n;
@@ -168,8 +175,8 @@ void Attention<T>::Forward(Heads<T> out, T* log_total) const {
         Zip(static_cast<const T*>(p), static_cast<const T*>(room[1]), p, rows * n,
             [](T x, T y) { return x * y; });
       }
-      Times<T>(false, false, rows, value_width, n, T(1), p, n, v.at(l), v.row, false,
-               out.at(l) + first * out.row, out.row);
+      times(false, false, rows, value_width, n, T(1), p, n, v.at(l), v.row, false,
+            out.at(l) + first * out.row, out.row);
     }
   });
 }
@@ -178,17 +185,18 @@ template <class T>
 void Attention<T>::Backward(const T* log_total, Heads<const T> d_out, const Gradients& to) const {
   const int64_t n = keys, step = BlockRows();
   const bool drops = dropout > 0, scores_wanted = to.q.data || to.k.data || to.mask;
-  EachHead(heads, !to.mask, [&](int64_t l) {
+  const bool shared_out = heads > 1 && !to.mask;
+  const Times<T> times{shared_out};
+  EachHead(heads, shared_out, [&](int64_t l) {
     Room<T> room(3, step * n);
     for (int64_t first = 0; first < std::max<int64_t>(queries, 1); first += step) {
       const int64_t rows = std::min(step, queries - first);
       const T *dy = d_out.at(l) + first * d_out.row, *query = q.at(l) + first * q.row;
       T *p = room[0], *d = room[1], *drop = room[2];
-      Weights(l, first, rows, log_total, p);
+      Weights(shared_out, l, first, rows, log_total, p);
       if (drops) DropFactors(l, first, rows, drop);
       if (scores_wanted) {
-        Times<T>(false, true, rows, n, value_width, T(1), dy, d_out.row, v.at(l), v.row, false, d,
-                 n);
+        times(false, true, rows, n, value_width, T(1), dy, d_out.row, v.at(l), v.row, false, d, n);
       }
       // p: what V was multiplied with; d: the gradient of the scores
       BlockRowsLoop(rows, [=](int64_t r) {
@@ -210,15 +218,15 @@ void Attention<T>::Backward(const T* log_total, Heads<const T> d_out, const Grad
       });
       const bool add = first > 0;
       if (to.v.data) {
-        Times<T>(true, false, n, value_width, rows, T(1), p, n, dy, d_out.row, add, to.v.at(l),
-                 to.v.row);
+        times(true, false, n, value_width, rows, T(1), p, n, dy, d_out.row, add, to.v.at(l),
+              to.v.row);
       }
       if (to.q.data) {
-        Times<T>(false, false, rows, width, n, scale, d, n, k.at(l), k.row, false,
-                 to.q.at(l) + first * to.q.row, to.q.row);
+        times(false, false, rows, width, n, scale, d, n, k.at(l), k.row, false,
+              to.q.at(l) + first * to.q.row, to.q.row);
       }
       if (to.k.data) {
-        Times<T>(true, false, n, width, rows, scale, d, n, query, q.row, add, to.k.at(l), to.k.row);
+        times(true, false, n, width, rows, scale, d, n, query, q.row, add, to.k.at(l), to.k.row);
       }
       if (to.mask) AddToMask(l, first, rows, d, to.mask);
     }
@@ -231,8 +239,9 @@ template <class T>
 void Attention<T>::BackwardAlong(const T* log_total, Heads<const T> d_out, const Direction& along,
                                  const Gradients& to, Heads<T> out) const {
   const int64_t n = keys, step = BlockRows();
-  const bool drops = dropout > 0;
-  EachHead(heads, !to.mask, [&](int64_t l) {
+  const bool drops = dropout > 0, shared_out = heads > 1 && !to.mask;
+  const Times<T> times{shared_out};
+  EachHead(heads, shared_out, [&](int64_t l) {
     Room<T> room(6, step * n);
     for (int64_t first = 0; first < std::max<int64_t>(queries, 1); first += step) {
       const int64_t rows = std::min(step, queries - first), size = rows * n;
@@ -240,27 +249,27 @@ void Attention<T>::BackwardAlong(const T* log_total, Heads<const T> d_out, const
       const T* query_along = along.q.data ? along.q.at(l) + first * along.q.row : nullptr;
       T *p = room[0], *p_along = room[1], *d = room[2], *d_along = room[3], *drop = room[4];
       T* scores_along = room[5];
-      Weights(l, first, rows, log_total, p);
+      Weights(shared_out, l, first, rows, log_total, p);
       std::fill(scores_along, scores_along + size, T(0));
       std::fill(d_along, d_along + size, T(0));
       std::fill(drop, drop + size, T(1));
       if (drops) DropFactors(l, first, rows, drop);
       if (query_along) {
-        Times<T>(false, true, rows, n, width, scale, query_along, along.q.row, k.at(l), k.row, true,
-                 scores_along, n);
+        times(false, true, rows, n, width, scale, query_along, along.q.row, k.at(l), k.row, true,
+              scores_along, n);
       }
       if (along.k.data) {
-        Times<T>(false, true, rows, n, width, scale, query, q.row, along.k.at(l), along.k.row, true,
-                 scores_along, n);
+        times(false, true, rows, n, width, scale, query, q.row, along.k.at(l), along.k.row, true,
+              scores_along, n);
       }
       for (int64_t r = 0; along.mask && r < rows; ++r) {
         const T* at = along.mask + mask->offset[l] + (first + r) * mask->row;
         for (int64_t j = 0; j < n; ++j) scores_along[r * n + j] += at[j * mask->column];
       }
-      Times<T>(false, true, rows, n, value_width, T(1), dy, d_out.row, v.at(l), v.row, false, d, n);
+      times(false, true, rows, n, value_width, T(1), dy, d_out.row, v.at(l), v.row, false, d, n);
       if (along.v.data) {
-        Times<T>(false, true, rows, n, value_width, T(1), dy, d_out.row, along.v.at(l), along.v.row,
-                 true, d_along, n);
+        times(false, true, rows, n, value_width, T(1), dy, d_out.row, along.v.at(l), along.v.row,
+              true, d_along, n);
       }
       BlockRowsLoop(rows, [=](int64_t r) {
         T *weight = p + r * n, *weight_along = p_along + r * n, *keep = drop + r * n;
@@ -284,34 +293,34 @@ void Attention<T>::BackwardAlong(const T* log_total, Heads<const T> d_out, const
       });
       const bool add = first > 0;
       if (to.v.data) {
-        Times<T>(true, false, n, value_width, rows, T(1), p_along, n, dy, d_out.row, add,
-                 to.v.at(l), to.v.row);
+        times(true, false, n, value_width, rows, T(1), p_along, n, dy, d_out.row, add, to.v.at(l),
+              to.v.row);
       }
       if (to.q.data) {
         T* d_query = to.q.at(l) + first * to.q.row;
-        Times<T>(false, false, rows, width, n, scale, d_along, n, k.at(l), k.row, false, d_query,
-                 to.q.row);
+        times(false, false, rows, width, n, scale, d_along, n, k.at(l), k.row, false, d_query,
+              to.q.row);
         if (along.k.data) {
-          Times<T>(false, false, rows, width, n, scale, d, n, along.k.at(l), along.k.row, true,
-                   d_query, to.q.row);
+          times(false, false, rows, width, n, scale, d, n, along.k.at(l), along.k.row, true,
+                d_query, to.q.row);
         }
       }
       if (to.k.data) {
-        Times<T>(true, false, n, width, rows, scale, d_along, n, query, q.row, add, to.k.at(l),
-                 to.k.row);
+        times(true, false, n, width, rows, scale, d_along, n, query, q.row, add, to.k.at(l),
+              to.k.row);
         if (query_along) {
-          Times<T>(true, false, n, width, rows, scale, d, n, query_along, along.q.row, true,
-                   to.k.at(l), to.k.row);
+          times(true, false, n, width, rows, scale, d, n, query_along, along.q.row, true,
+                to.k.at(l), to.k.row);
         }
       }
       if (to.mask) AddToMask(l, first, rows, d_along, to.mask);
       if (out.data) {
         T* y = out.at(l) + first * out.row;
-        Times<T>(false, false, rows, value_width, n, T(1), p_along, n, v.at(l), v.row, false, y,
-                 out.row);
+        times(false, false, rows, value_width, n, T(1), p_along, n, v.at(l), v.row, false, y,
+              out.row);
         if (along.v.data) {
-          Times<T>(false, false, rows, value_width, n, T(1), p, n, along.v.at(l), along.v.row, true,
-                   y, out.row);
+          times(false, false, rows, value_width, n, T(1), p, n, along.v.at(l), along.v.row, true, y,
+                out.row);
         }
       }
     }

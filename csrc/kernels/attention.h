@@ -59,8 +59,9 @@ struct Attention {
 
  private:
   int64_t BlockRows() const;
-  void Scores(int64_t l, int64_t first, int64_t rows, T* to) const;
-  void Weights(int64_t l, int64_t first, int64_t rows, const T* log_total, T* to) const;
+  void Scores(bool shared_out, int64_t l, int64_t first, int64_t rows, T* to) const;
+  void Weights(bool shared_out, int64_t l, int64_t first, int64_t rows, const T* log_total,
+               T* to) const;
   void DropFactors(int64_t l, int64_t first, int64_t rows, T* to) const;
   void AddToMask(int64_t l, int64_t first, int64_t rows, const T* d_scores, T* to) const;
 };

@@ -21,6 +21,7 @@ using tile::VecOf;
 // Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in
 // the third.
 constexpr int64_t kDepth = 256, kBlockRows = 192, kSlab = 2048;
+constexpr int64_t kRowsRead = 4;                 // of b at a time, into panels
 constexpr int64_t kDirectVolume = 48 * 48 * 48;  // packing does not pay below
 constexpr int64_t kSmallOperand = 64 * 64;       // elements of a b that is transposed on the stack
 constexpr int64_t kThreadVolume = 1 << 20;       // m n k worth a thread
@@ -114,7 +115,15 @@ DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Opera
     for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
       int64_t np = std::min(kDepth, k - p0);
       T scale = p0 == 0 ? beta : T(1);
-      for (int64_t j = 0; j < nj; j += kColumns) {
+      // Rows of b as they lie are read some at a time, across all panels.
+      const int64_t whole = b.column == 1 ? nj / kColumns * kColumns : 0;
+      for (int64_t p = 0; whole > 0 && p < np; p += kRowsRead) {
+        for (int64_t j = 0; j < whole; j += kColumns) {
+          PackPanel<T, kColumns>(b.x + (p0 + p) * b.row + j0 + j, 1, b.row, kColumns,
+                                 std::min(kRowsRead, np - p), b_pack + j * np + p * kColumns);
+        }
+      }
+      for (int64_t j = whole; j < nj; j += kColumns) {
         PackPanel<T, kColumns>(b.x + p0 * b.row + (j0 + j) * b.column, b.column, b.row,
                                std::min<int64_t>(kColumns, nj - j), np, b_pack + j * np);
       }
@@ -126,12 +135,16 @@ DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Opera
         }
         for (int64_t j = 0; j < nj; j += kColumns) {
           for (int64_t i = 0; i < ni; i += kRows) {
-            typename VecOf<T, kBytes>::type acc[kRows][kVecs];
-            Multiply<T, kBytes, kRows, kVecs>(np, a_pack + i * np, 1, kRows, b_pack + j * np,
-                                              kColumns, acc);
             T* to = c + (i0 + i) * ldc + j0 + j;
             int64_t rows = std::min<int64_t>(kRows, ni - i),
                     columns = std::min<int64_t>(kColumns, nj - j);
+            for (int64_t r = 0; r < rows; ++r) {  // the sums take long enough for it to arrive
+              __builtin_prefetch(to + r * ldc, 1);
+              __builtin_prefetch(to + r * ldc + columns - 1, 1);
+            }
+            typename VecOf<T, kBytes>::type acc[kRows][kVecs];
+            Multiply<T, kBytes, kRows, kVecs>(np, a_pack + i * np, 1, kRows, b_pack + j * np,
+                                              kColumns, acc);
             if (rows == kRows && columns == kColumns) {
               Store<T, kBytes, kRows, kVecs>(acc, alpha, scale, to, ldc);
               continue;

@@ -91,29 +91,47 @@ DYGRAPH_INLINE T ExpNormal(T x) {
   return (T(1) + (e.r + e.r * e.r * e.q)) * TwoTo(e.n);
 }
 
-// exp(x) = (1 + rise) * low * high, the last two powers of 2 that share n: so denormal results
-// round once and large ones overflow to inf. x = n ln2 + r as above; the low bits of `shifted` are
-// n + 254, which halves without a sign.
-struct ExpParts {
-  float rise, low, high;
-};
-// Of a + b, b being small: a product of two floats leaves such a rest.
-DYGRAPH_INLINE ExpParts ExpInParts(float a, float b) {
-  float shifted = (a + b) * 1.442695041f + 12583166.0f;
-  float n = shifted - 12583166.0f;
-  float r = a - n * 0.693145752f;
-  r = (r - n * 1.428606765e-6f) + b;
+DYGRAPH_INLINE float ExpPolynomial(float r) {  // exp(r) - 1
   float q = Poly(r, 0.5000000078f, 0.1666666684f, 0.04166627069f, 0.008333268484f, 0.001394601854f,
                  0.0001991617462f);
-  uint32_t bits = FromBits<uint32_t>(shifted), half = bits >> 1;
-  return {r + r * r * q, FromBits<float>(half << 23), FromBits<float>((bits - half) << 23)};
+  return r + r * r * q;
+}
+
+// For x <= 0 from -130 on: exp(x) = (1 + rise) * scale * kExpUnit. The scale is 2^(n + 63), whose
+// exponent stands in the low bits of `shifted`; so denormal results round once.
+struct ExpParts {
+  float rise, scale;
+};
+constexpr float kExpUnit = 0x1p-63f;
+DYGRAPH_INLINE ExpParts ExpInParts(float x) {
+  float shifted = x * 1.442695041f + 12583102.0f;
+  float n = shifted - 12583102.0f;
+  float r = x - n * 0.693145752f;
+  r = r - n * 1.428606765e-6f;
+  return {ExpPolynomial(r), FromBits<float>(FromBits<uint32_t>(shifted) << 23)};
+}
+// Of a + b, b being small: a product of two floats leaves such a rest.
+DYGRAPH_INLINE ExpParts ExpInParts(float a, float b) {
+  float shifted = (a + b) * 1.442695041f + 12583102.0f;
+  float n = shifted - 12583102.0f;
+  float r = a - n * 0.693145752f;
+  r = (r - n * 1.428606765e-6f) + b;
+  return {ExpPolynomial(r), FromBits<float>(FromBits<uint32_t>(shifted) << 23)};
 }
 
 }  // namespace detail
 
+// The scale 2^n is applied as two powers of 2 that share n, so that denormal results round once and
+// large ones overflow to inf. The low bits of `shifted` are n + 254, which halves without a sign.
 DYGRAPH_INLINE float Exp(float x) {
-  detail::ExpParts e = detail::ExpInParts(Clamp(x, -106.0f, 90.0f), 0.0f);
-  return (1.0f + e.rise) * e.low * e.high;
+  x = Clamp(x, -106.0f, 90.0f);
+  float shifted = x * 1.442695041f + 12583166.0f;
+  float n = shifted - 12583166.0f;
+  float r = x - n * 0.693145752f;
+  r = r - n * 1.428606765e-6f;
+  uint32_t bits = FromBits<uint32_t>(shifted), half = bits >> 1;
+  return (1.0f + detail::ExpPolynomial(r)) * FromBits<float>(half << 23) *
+         FromBits<float>((bits - half) << 23);
 }
 // The scale 2^n is applied as two factors here too. Halving n as an unsigned number needs an offset
 // that makes it positive.
@@ -123,6 +141,13 @@ DYGRAPH_INLINE double Exp(double x) {
   double y = 1.0 + (e.r + e.r * e.r * e.q);
   return y * detail::TwoTo(half) * detail::TwoTo(e.n - half);
 }
+
+// exp(x) where x <= 0, a little faster.
+DYGRAPH_INLINE float ExpBelowZero(float x) {
+  detail::ExpParts e = detail::ExpInParts(x < -106.0f ? -106.0f : x);
+  return (1.0f + e.rise) * e.scale * detail::kExpUnit;
+}
+DYGRAPH_INLINE double ExpBelowZero(double x) { return Exp(x); }
 
 // exp(x) - 1 without cancellation: 2^n (expm1(r)) + (2^n - 1).
 DYGRAPH_INLINE float Expm1(float x) {
@@ -232,13 +257,33 @@ DYGRAPH_INLINE double Tanh(double x) {
   return CopySign(e / (e + 2.0), x);
 }
 
-// Of exp(-|x|), so that the left tail keeps its relative accuracy down to denormals. What the sum
-// 1 + e rounds away is put back.
-template <class T>
-DYGRAPH_INLINE T Sigmoid(T x) {
-  T e = Exp(-Abs(x)), d = T(1) + e, lost = e - (d - T(1));
-  T y = (x < T(0) ? e : T(1)) / d;
-  return y - y * (lost * (T(1.5) - T(0.5) * d));  // the line is close enough to 1 / d
+namespace detail {
+
+// (1 + exp(-x)) * kLogisticUnit, as 2^n (1 + (rise + 2^-n)). The unit keeps exp(120) and exp(-43),
+// next to which 1 is nothing and all, within range.
+constexpr float kLogisticUnit = 0x1p-64f;
+DYGRAPH_INLINE float OneAndExp(float x) {
+  float t = Clamp(-x, -43.0f, 120.0f);
+  float shifted = t * 1.442695041f + 12582975.0f;  // n + 63 in its low bits
+  float n = shifted - 12582975.0f;
+  float r = t - n * 0.693145752f;
+  r = r - n * 1.428606765e-6f;
+  uint32_t bits = FromBits<uint32_t>(shifted);
+  int32_t inverse = static_cast<int32_t>(0x4B400000u + 190u - bits);  // 127 - n
+  inverse = inverse < 0 ? 0 : inverse;
+  float scale = FromBits<float>(bits << 23);
+  float one = FromBits<float>(static_cast<uint32_t>(inverse) << 23);
+  return scale + scale * (ExpPolynomial(r) + one);
+}
+
+}  // namespace detail
+
+// 1 / (1 + exp(-x)); the left tail keeps its relative accuracy down to denormals.
+DYGRAPH_INLINE float Sigmoid(float x) { return detail::kLogisticUnit / detail::OneAndExp(x); }
+DYGRAPH_INLINE double Sigmoid(double x) {
+  double e = Exp(-Abs(x)), d = 1.0 + e, lost = e - (d - 1.0);
+  double y = (x < 0.0 ? e : 1.0) / d;
+  return y - y * (lost * (1.5 - 0.5 * d));  // the line is close enough to 1 / d
 }
 
 // Below 1 an odd polynomial, above it 1 - exp(log(erfc)).

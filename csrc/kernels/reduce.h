@@ -19,13 +19,14 @@
 namespace dygraph::kernels {
 
 // A reduction: elements are combined in Lanes (vectorised, short runs; Fold joins two), lanes in
-// Totals, and Finish gives the output.
+// Totals, and Finish gives the output. kCheap: Add is one instruction.
 template <class T>
 struct SumOp {
   using In = T;
   using Lane = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
   using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   static constexpr Lane kInit = 0;
+  static constexpr bool kCheap = true;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a + x; }
   DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a + b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a + b; }
@@ -51,6 +52,7 @@ struct ProdOp {
   using Lane = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
   using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   static constexpr Lane kInit = 1;
+  static constexpr bool kCheap = true;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a * x; }
   DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a * b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a * b; }
@@ -65,6 +67,7 @@ struct MaxOp {
   static constexpr T kInit = std::numeric_limits<T>::has_infinity
                                  ? -std::numeric_limits<T>::infinity()
                                  : std::numeric_limits<T>::lowest();
+  static constexpr bool kCheap = false;
   DYGRAPH_INLINE static T Add(T a, T x) {
     T m = a > x ? a : x;  // x where either is NaN
     return a != a ? a : m;
@@ -81,6 +84,7 @@ struct MinOp {
   static constexpr T kInit = std::numeric_limits<T>::has_infinity
                                  ? std::numeric_limits<T>::infinity()
                                  : std::numeric_limits<T>::max();
+  static constexpr bool kCheap = false;
   DYGRAPH_INLINE static T Add(T a, T x) {
     T m = a < x ? a : x;
     return a != a ? a : m;
@@ -95,6 +99,7 @@ struct AnyOp {
   using Lane = uint8_t;
   using Total = uint8_t;
   static constexpr Lane kInit = 0;
+  static constexpr bool kCheap = true;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a | static_cast<Lane>(x != T(0)); }
   DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a | b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a | b; }
@@ -106,6 +111,7 @@ struct AllOp {
   using Lane = uint8_t;
   using Total = uint8_t;
   static constexpr Lane kInit = 1;
+  static constexpr bool kCheap = true;
   DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a & static_cast<Lane>(x != T(0)); }
   DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a & b; }
   DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a & b; }
@@ -178,11 +184,11 @@ DYGRAPH_INLINE void JoinNeighbours(const typename Op::Lane* from, typename Op::L
   }
 }
 
-// total[r] of the `n` <= kReduceRowLength elements at rows[r], r < count <= kRowsTogether. Several
-// rows at once, so that whole vectors join the lanes of all of them. Where n < kRowLanes,
-// kRowLanes elements must be readable.
+// total[r] of the `n` <= kReduceRowLength elements at first + r n, r < count <= kRowsTogether.
+// Several rows at once, so that whole vectors join the lanes of all of them. Where n < kRowLanes,
+// kRowLanes elements of each row must be readable.
 template <class Op>
-DYGRAPH_INLINE void ReduceRows(const typename Op::In* const* rows, int count, int64_t n,
+DYGRAPH_INLINE void ReduceRows(const typename Op::In* first, int count, int64_t n,
                                typename Op::Lane* total) {
   using In = typename Op::In;
   using Lane = typename Op::Lane;
@@ -197,7 +203,7 @@ DYGRAPH_INLINE void ReduceRows(const typename Op::In* const* rows, int count, in
   }
   Lane all[kRowsTogether * kRowLanes];
   for (int r = 0; r < count; ++r) {
-    const In* x = rows[r];
+    const In* x = first + r * n;
     Lane* lane = all + r * kRowLanes;
     DYGRAPH_ROLLED
     for (int j = 0; j < kRowLanes; ++j) {
@@ -224,6 +230,40 @@ DYGRAPH_INLINE void ReduceRows(const typename Op::In* const* rows, int count, in
   JoinNeighbours<Op, kRowsTogether * kRowLanes>(all, total);
 }
 
+// y[r] of the rows first <= r < last of [rows, n]. Which way a row goes follows from its number
+// alone, and with which others it goes does not change its bits.
+template <class Op, class Out>
+DYGRAPH_INLINE void ReduceDenseRows(const typename Op::In* x, int64_t n, int64_t rows,
+                                    int64_t first, int64_t last, Out* y) {
+  using Total = typename Op::Total;
+  int64_t r = first;
+  if constexpr (sizeof(typename Op::Lane) == 4 && sizeof(typename Op::In) == 4) {
+    int64_t whole = n >= kRowLanes ? rows : rows - kRowLanes + 1;
+    if (rows < 4 || (n < kRowLanes && Op::kCheap)) whole = 0;
+    for (int64_t stop = std::min(last, whole); r < stop;) {
+      typename Op::Lane found[kRowsTogether];
+      int count = static_cast<int>(std::min<int64_t>(stop - r, kRowsTogether));
+      ReduceRows<Op>(x + r * n, count, n, found);
+      for (int i = 0; i < count; ++i) {
+        y[r + i] = static_cast<Out>(Op::Finish(Op::Merge(Op::kInit, found[i]), n));
+      }
+      r += count;
+    }
+  }
+  for (; r < last; ++r) {
+    const typename Op::In* row = x + r * n;
+    Total found = Op::kInit;
+    if (n < kRowLanes) {
+      typename Op::Lane lane = Op::kInit;
+      for (int64_t i = 0; i < n; ++i) lane = Op::Add(lane, row[i]);
+      found = Op::Merge(found, static_cast<Total>(lane));
+    } else {
+      found = Op::Merge(found, ReduceRun<Op>(row, n));
+    }
+    y[r] = static_cast<Out>(Op::Finish(found, n));
+  }
+}
+
 // Columns of `rows` rows of `width` <= kReduceTile elements, `stride` apart, merged into
 // total[0..width).
 template <class Op>
@@ -236,7 +276,8 @@ DYGRAPH_INLINE void ReduceColumns(const typename Op::In* x, int64_t rows, int64_
   for (int64_t r = 0; r < rows;) {
     int64_t stop = std::min(rows, r + kReduceRows * fold);
     for (int64_t j = 0; j < wide; ++j) lane[j] = Op::kInit;
-    for (; r + 4 * fold <= stop; r += 4 * fold) {  // the lanes are read and written less often
+    for (; Op::kCheap && r + 4 * fold <= stop;
+         r += 4 * fold) {  // the lanes are read and written less often
       const typename Op::In *row = x + r * stride, *second = row + fold * stride,
                             *third = second + fold * stride, *fourth = third + fold * stride;
       DYGRAPH_IVDEP
@@ -311,49 +352,13 @@ void ReduceTasks(const ReducePlan& plan, const typename Op::In* x, ReducePart pa
   using Total = typename Op::Total;
   const ReducePlan* p = &plan;
   auto body = [=] {
+    if (p->stride == 1 && p->width == 1 && p->run_count == 1 && p->count <= kReduceRowLength) {
+      // Dense rows, each of one group and one tile.
+      return ReduceDenseRows<Op>(x, p->count, p->kept_count, part.first_task, part.last_task, y);
+    }
     int64_t tiles = (p->width + kReduceTile - 1) / kReduceTile;
     Odometer<2> at(p->kept, p->kept.rank, part.first_task / tiles);
     int64_t tile = part.first_task % tiles;
-    if (p->stride == 1 && p->width == 1 && p->run_count == 1 && p->count <= kReduceRowLength) {
-      // rows of one group, one tile
-      for (int64_t t = part.first_task; t < part.last_task;) {
-        // Which rows go together does not matter to their bits, which way one goes follows from its
-        // number alone.
-        constexpr bool kTogether = sizeof(typename Op::Lane) == 4 && sizeof(typename Op::In) == 4;
-        int64_t whole = !kTogether || p->kept_count < 4 ? 0
-                        : p->count < kRowLanes          ? p->kept_count - kRowLanes + 1
-                                                        : p->kept_count;
-        if constexpr (kTogether) {
-          if (t < whole) {
-            const typename Op::In* rows[kRowsTogether];
-            int64_t to[kRowsTogether];
-            typename Op::Lane found[kRowsTogether];
-            int n = static_cast<int>(
-                std::min<int64_t>(std::min(whole, part.last_task) - t, kRowsTogether));
-            for (int r = 0; r < n; ++r, at.Next()) rows[r] = x + at.offset[0], to[r] = at.offset[1];
-            ReduceRows<Op>(rows, n, p->count, found);
-            for (int r = 0; r < n; ++r) {
-              y[to[r]] = static_cast<Out>(Op::Finish(Op::Merge(Op::kInit, found[r]), count));
-            }
-            t += n;
-            continue;
-          }
-        }
-        const typename Op::In* row = x + at.offset[0];
-        Total found = Op::kInit;
-        if (p->count < kRowLanes) {
-          typename Op::Lane lane = Op::kInit;
-          for (int64_t i = 0; i < p->count; ++i) lane = Op::Add(lane, row[i]);
-          found = Op::Merge(found, static_cast<Total>(lane));
-        } else {
-          found = Op::Merge(found, ReduceRun<Op>(row, p->count));
-        }
-        y[at.offset[1]] = static_cast<Out>(Op::Finish(found, count));
-        ++t;
-        at.Next();
-      }
-      return;
-    }
     for (int64_t t = part.first_task; t < part.last_task; ++t) {
       int64_t column = tile * kReduceTile;
       int64_t width = std::min(p->width - column, kReduceTile);
@@ -406,11 +411,12 @@ void Reduce(const typename Op::In* x, Span<const int64_t> dims, Span<const bool>
   int64_t tiles = (plan.width + detail::kReduceTile - 1) / detail::kReduceTile;
   int64_t tasks = plan.kept_count * tiles;
   // Enough outputs for every thread, or too little work: each task folds its groups as they come.
-  if (plan.groups == 1 || tasks >= 64 || NumThreads() == 1) {
-    ParallelRows(tasks, std::max<int64_t>(elements / tasks, 1), [&](int64_t begin, int64_t end) {
-      detail::ReduceTasks<Op>(plan, x, {begin, end, 0, plan.groups}, count, y,
-                              static_cast<Total*>(nullptr));
-    });
+  if (plan.groups == 1 || tasks >= 64 || elements < 4 * Grain() || NumThreads() == 1) {
+    ParallelRows(tasks, std::max<int64_t>(elements / tasks / 2, 1),
+                 [&](int64_t begin, int64_t end) {
+                   detail::ReduceTasks<Op>(plan, x, {begin, end, 0, plan.groups}, count, y,
+                                           static_cast<Total*>(nullptr));
+                 });
     return;
   }
   // Few outputs: groups run in parallel and are folded in the same order as above.

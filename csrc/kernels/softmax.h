@@ -97,7 +97,7 @@ void Softmax(const T* x, const SoftmaxShape& shape, T* y, T* log_total = nullptr
         for (int64_t j = r * n; j < r * n + n; ++j) y[j] = x[j] - m;
       }
       DYGRAPH_IVDEP
-      for (int64_t j = b * n; j < last * n; ++j) y[j] = Exp(y[j]);
+      for (int64_t j = b * n; j < last * n; ++j) y[j] = ExpBelowZero(y[j]);
       for (int64_t r = b; r < last; ++r) {
         T* row = y + r * n;
         T sum = detail::RowSum<T>(n, [=](int64_t j) { return row[j]; });
@@ -122,7 +122,7 @@ void Softmax(const T* x, const SoftmaxShape& shape, T* y, T* log_total = nullptr
     for (int64_t i = 0; i < s.n; ++i) {
       DYGRAPH_IVDEP
       for (int64_t k = 0; k < width; ++k) {
-        T e = Exp(from[i * s.inner + k] - m[k]);
+        T e = ExpBelowZero(from[i * s.inner + k] - m[k]);
         to[i * s.inner + k] = e;
         sum[k] += e;
       }
@@ -136,7 +136,7 @@ void Softmax(const T* x, const SoftmaxShape& shape, T* y, T* log_total = nullptr
       for (int64_t k = 0; k < width; ++k) to[i * s.inner + k] *= sum[k];
     }
   };
-  detail::ForSoftmax(s, 12, rows, columns);
+  detail::ForSoftmax(s, 5, rows, columns);
 }
 
 // dx = y (dy - sum(dy y)).
@@ -180,7 +180,7 @@ void LogSoftmax(const T* x, const SoftmaxShape& shape, T* y) {
       const T* from = x + r * s.n;
       T* to = y + r * s.n;
       T m = detail::RowMax(from, s.n);
-      T total = Log(detail::RowSum<T>(s.n, [=](int64_t j) { return Exp(from[j] - m); }));
+      T total = Log(detail::RowSum<T>(s.n, [=](int64_t j) { return ExpBelowZero(from[j] - m); }));
       DYGRAPH_IVDEP
       for (int64_t j = 0; j < s.n; ++j) to[j] = (from[j] - m) - total;
     }
@@ -197,7 +197,7 @@ void LogSoftmax(const T* x, const SoftmaxShape& shape, T* y) {
       }
     }
     for (int64_t i = 0; i < s.n; ++i) {
-      for (int64_t k = 0; k < width; ++k) sum[k] += Exp(from[i * s.inner + k] - m[k]);
+      for (int64_t k = 0; k < width; ++k) sum[k] += ExpBelowZero(from[i * s.inner + k] - m[k]);
     }
     for (int64_t k = 0; k < width; ++k) sum[k] = Log(sum[k]);
     for (int64_t i = 0; i < s.n; ++i) {
@@ -206,7 +206,7 @@ void LogSoftmax(const T* x, const SoftmaxShape& shape, T* y) {
         to[i * s.inner + k] = (from[i * s.inner + k] - m[k]) - sum[k];
     }
   };
-  detail::ForSoftmax(s, 12, rows, columns);
+  detail::ForSoftmax(s, 5, rows, columns);
 }
 
 // dx = dy - exp(y) sum(dy).
@@ -237,7 +237,7 @@ void LogSoftmaxGrad(const T* y, const T* dy, const SoftmaxShape& shape, T* dx) {
       }
     }
   };
-  detail::ForSoftmax(s, 12, rows, columns);
+  detail::ForSoftmax(s, 5, rows, columns);
 }
 
 // y = log(sum(exp(x))), one a row; -inf of -inf alone and of nothing. Long sums go on in doubles.
@@ -286,7 +286,7 @@ void LogSumExp(const T* x, const SoftmaxShape& shape, T* y) {
       y[o * s.inner + c + k] = base[k] + static_cast<T>(Log(total[k]));
     }
   };
-  detail::ForSoftmax(s, 12, rows, columns);
+  detail::ForSoftmax(s, 5, rows, columns);
 }
 
 // dx = dy exp(x - y), y and dy one a row.
@@ -314,7 +314,7 @@ void LogSumExpGrad(const T* x, const T* y, const T* dy, const SoftmaxShape& shap
       }
     }
   };
-  detail::ForSoftmax(s, 10, rows, columns);
+  detail::ForSoftmax(s, 4, rows, columns);
 }
 
 // The gradient of sum(v * dx) of softmax with respect to y: v (dy - sum(dy y)) - dy sum(v y).

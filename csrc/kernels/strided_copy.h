@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "kernels/even_rows.h"
 #include "kernels/parallel.h"
 #include "kernels/strides.h"
 
@@ -31,6 +32,7 @@ void CopyWalk(const Walk<2>& walk, const T* x, T* y) {
     ParallelFor(n, Grain(), [=](int64_t b, int64_t e) { copy_row(x + b * xs, y + b * ys, e - b); });
     return;
   }
+  if (xs == 1 && ys == 1) return CopyDenseRows(walk, x, y);
   ParallelRows(walk.Count(0, last), n, [&](int64_t begin, int64_t end) {
     Odometer<2> at(walk, last, begin);
     for (int64_t r = begin; r < end; ++r, at.Next())

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/even_rows.h"
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 #include "kernels/strides.h"
@@ -88,13 +89,7 @@ void PermuteWalk(const Walk<2>& walk, const T* x, T* y) {
                   [=](int64_t b, int64_t e) { std::memcpy(y + b, x + b, (e - b) * sizeof(T)); });
       return;
     }
-    ParallelRows(walk.Count(0, last), n, [&](int64_t begin, int64_t end) {
-      Odometer<2> at(walk, last, begin);
-      for (int64_t r = begin; r < end; ++r, at.Next()) {
-        std::memcpy(y + at.offset[1], x + at.offset[0], n * sizeof(T));
-      }
-    });
-    return;
+    return CopyDenseRows(walk, x, y);
   }
   int unit = -1;  // the dimension that is innermost in x
   for (int i = 0; i < last; ++i) {

@@ -6,7 +6,7 @@
 namespace dygraph::elementwise {
 namespace {
 
-constexpr int64_t kPowCost = 40;
+constexpr int64_t kPowCost = 24;
 
 void DefinePow(OpDef& op) {
   DefineBinary(op,

@@ -17,6 +17,7 @@ struct Elu : Plain {
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::alpha, "alpha", "the depth below 0"); }
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
     T alpha;

@@ -12,6 +12,7 @@ struct Erf : Plain {
       "[-0.8427, 0.0, 0.8427]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * 2 / sqrt(pi) * exp(-X^2).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

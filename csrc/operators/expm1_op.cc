@@ -11,6 +11,7 @@ struct Expm1 : Plain {
       "[0.0, 1.7183]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * exp(X).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

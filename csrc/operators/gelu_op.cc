@@ -93,7 +93,7 @@ void DefineGeluGrad(OpDef& op) {
       });
 }
 
-constexpr int64_t kGeluCost = 20;
+constexpr int64_t kGeluCost = 6;
 
 template <class T>
 struct GeluKernel {

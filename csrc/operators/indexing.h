@@ -82,18 +82,26 @@ inline std::vector<int64_t> AlongAxis(const Tensor& index, const char* slot, con
   int64_t bound = x[axis];
   VisitIndices(index, slot, [&](auto* v) {
     Dims at(rank, 0);
-    int64_t base = 0, from = 0;
-    for (int64_t& position : positions) {
-      int64_t i = v[from];
-      ENFORCE(i >= -bound && i < bound, OutOfRange, slot, " must lie in [", -bound, ", ", bound,
-              "), the size of axis ", axis, " of ", x_name, " ", x, ", got ", i, " at ", at);
-      position = base + (i < 0 ? i + bound : i) * x_strides[axis];
-      for (int a = rank - 1; a >= 0; --a) {
-        int64_t step = a == axis ? 0 : x_strides[a];
-        base += step;
+    int64_t base = 0, from = 0, last = rank - 1, stride = x_strides[axis];
+    int64_t n = shape[last], i_step = i_strides[last], step = last == axis ? 0 : x_strides[last];
+    int64_t* to = positions.data();
+    for (int64_t rows = positions.empty() ? 0 : Numel(shape, 0, rank - 1); rows > 0; --rows) {
+      for (int64_t j = 0; j < n; ++j) {
+        int64_t i = v[from + j * i_step];
+        if (i < -bound || i >= bound) {
+          at[last] = j;
+          THROW(OutOfRange, slot, " must lie in [", -bound, ", ", bound, "), the size of axis ",
+                axis, " of ", x_name, " ", x, ", got ", i, " at ", at);
+        }
+        to[j] = base + j * step + (i < 0 ? i + bound : i) * stride;
+      }
+      to += n;
+      for (int a = rank - 2; a >= 0; --a) {
+        int64_t outer = a == axis ? 0 : x_strides[a];
+        base += outer;
         from += i_strides[a];
         if (++at[a] < shape[a]) break;
-        base -= step * shape[a];
+        base -= outer * shape[a];
         from -= i_strides[a] * shape[a];
         at[a] = 0;
       }

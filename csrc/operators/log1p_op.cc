@@ -12,6 +12,7 @@ struct Log1p : Plain {
       "[0.0, 0.6931, 1.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

@@ -29,7 +29,7 @@ struct LogKernel {
     const Tensor& x = ctx.In(kX);
     kernels::Map(
         x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-        [](T v) { return kernels::Log(v); }, 8);
+        [](T v) { return kernels::Log(v); }, 4);
   }
 };
 

@@ -13,6 +13,7 @@ struct Logsigmoid : Plain {
       "[-100.0, -0.6931]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + exp(X)).";
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}

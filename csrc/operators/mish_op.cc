@@ -22,6 +22,7 @@ struct Mish : Plain {
     op.Attr(&Attrs::threshold, "threshold", "from where on log(1 + exp(X)) is X");
   }
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 10;
   template <class T>
   struct F {
     T threshold;

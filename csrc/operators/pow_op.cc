@@ -9,7 +9,7 @@ namespace dygraph {
 namespace {
 
 constexpr int kX = 0, kFactorTensor = 1, kOut = 0;
-constexpr int64_t kPowCost = 40;
+constexpr int64_t kPowCost = 24;
 
 struct PowAttrs {
   float factor = 1.0f;
@@ -60,7 +60,8 @@ void ForPower(double e, F f) {
         4);
   }
   T t = static_cast<T>(e);
-  f([t](T v) { return kernels::Pow(v, t); }, kPowCost);
+  if (!std::isfinite(t)) return f([t](T v) { return std::pow(v, t); }, kPowCost);
+  f(kernels::PowerOf<T>(t), kPowCost);
 }
 
 template <class T>

@@ -12,9 +12,9 @@ struct RankLoss {
   template <class T>
   struct Fn {
     explicit Fn(const KernelContext&) {}
-    T Value(T d, T y) const { return pointwise_loss::Softplus(d) - y * d; }
-    T Slope(T d, T y) const { return pointwise_loss::Logistic(d) - y; }
-    T Curve(T d, T) const { return pointwise_loss::Logistic(d) * pointwise_loss::Logistic(-d); }
+    T Value(T d, T y) const { return kernels::Softplus(d) - y * d; }
+    T Slope(T d, T y) const { return kernels::Sigmoid(d) - y; }
+    T Curve(T d, T) const { return kernels::Sigmoid(d) * kernels::Sigmoid(-d); }
   };
 };
 

@@ -22,6 +22,7 @@ struct Selu : Plain {
         .Attr(&Attrs::alpha, "alpha", "the depth below 0");
   }
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
     T scale, alpha;

@@ -29,7 +29,7 @@ struct SigmoidKernel {
     const Tensor& x = ctx.In(kX);
     kernels::Map(
         x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-        [](T v) { return kernels::Sigmoid(v); }, 12);
+        [](T v) { return kernels::Sigmoid(v); }, 3);
   }
 };
 

@@ -13,11 +13,11 @@ struct Silu : Plain {
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * (s + X * s * (1 - s)) with s = 1 / (1 + exp(-X)).";
   static constexpr bool kHot = true;
-  static constexpr int64_t kCost = 14;
+  static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return kernels::Gated(x, x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Silu(x); }
     DYGRAPH_INLINE T Slope(T x) const {
       T s = kernels::Sigmoid(x), c = kernels::Clamp(x, T(-1e3), T(1e3));  // 0 times inf is none
       return s + c * s * (T(1) - s);

@@ -23,6 +23,7 @@ struct Softplus : Plain {
         .Attr(&Attrs::threshold, "threshold", "of beta * X, from where on Out is X");
   }
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
     T beta, threshold;

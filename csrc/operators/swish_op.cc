@@ -18,6 +18,7 @@ struct Swish : Plain {
   };
   static void Declare(OpDef& op) { op.Attr(&Attrs::beta, "beta", "how sharply it bends"); }
   static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
     T beta;

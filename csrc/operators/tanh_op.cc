@@ -29,7 +29,7 @@ struct TanhKernel {
     const Tensor& x = ctx.In(kX);
     kernels::Map(
         x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-        [](T v) { return kernels::Tanh(v); }, 12);
+        [](T v) { return kernels::Tanh(v); }, 4);
   }
 };
 

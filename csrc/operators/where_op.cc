@@ -129,9 +129,11 @@ struct WhereGradKernel {
       to = full.mutable_data<T>();
     }
     const T* from = g.data<T>();
-    ParallelFor(g.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = condition[i] == side ? from[i] : T(0);
-    });
+    if (side) {
+      kernels::Zip(from, condition, to, g.numel(), [](T v, bool c) { return c ? v : T(0); });
+    } else {
+      kernels::Zip(from, condition, to, g.numel(), [](T v, bool c) { return c ? T(0) : v; });
+    }
     if (full.has_data())
       kernels::SumTo(g.dims(), full.data<T>(), Strides(g.dims()), out->mutable_data<T>(),
                      RepeatedStrides(out->dims(), g.dims()));

@@ -51,12 +51,12 @@ void ParallelBlocks(int64_t blocks, const Body& body) {
 // Pieces may differ with the thread count, so only for work whose elements are independent.
 template <class Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
-  int64_t threads = n <= grain ? 1 : NumThreads();
+  int64_t threads = n < 2 * grain ? 1 : NumThreads();
   if (threads <= 1) {
     if (n > 0) body(int64_t{0}, n);
     return;
   }
-  int64_t pieces = (n + grain - 1) / grain;
+  int64_t pieces = n / grain;
   if (pieces > threads) pieces = threads;
   int64_t step = ((n + pieces - 1) / pieces + 15) / 16 * 16;  // whole cache lines of floats
   pieces = (n + step - 1) / step;

@@ -1,6 +1,6 @@
 // The loops of csrc/kernels against naive loops written here, at every instruction set of this
 // processor, and with one and several threads, which must give the same bits.
-// 730 lines because all rooms of loops share the naive loops and the sweep over instruction sets.
+// 780 lines because all rooms of loops share the naive loops and the sweep over instruction sets.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -316,10 +316,26 @@ void CheckReduce(const std::vector<typename Op::In>& x, const Dims& dims, unsign
 }
 
 void TestReduce() {
-  for (const Dims& dims :
-       {Dims{}, Dims{1}, Dims{5}, Dims{100000}, Dims{3, 7}, Dims{70, 300}, Dims{300, 3},
-        Dims{40000, 3}, Dims{50000, 70}, Dims{3, 50000}, Dims{4, 5, 6}, Dims{8, 16, 700},
-        Dims{2, 3, 4, 5, 2}, Dims{3, 1, 0, 2}, Dims{64, 3, 33, 7}}) {
+  for (const Dims& dims : {Dims{},
+                           Dims{1},
+                           Dims{5},
+                           Dims{100000},
+                           Dims{3, 7},
+                           Dims{70, 300},
+                           Dims{300, 3},
+                           Dims{40000, 3},
+                           Dims{50000, 70},
+                           Dims{3, 50000},
+                           Dims{4, 5, 6},
+                           Dims{8, 16, 700},
+                           Dims{2, 3, 4, 5, 2},
+                           Dims{3, 1, 0, 2},
+                           Dims{64, 3, 33, 7},
+                           Dims{37, 20},
+                           Dims{19, 64},
+                           Dims{18, 333},
+                           Dims{5, 4096},
+                           Dims{21, 15}}) {
     int64_t n = Count(dims);
     auto f = Random<float>(n), positive = Random<float>(n, 0.5, 1.5);
     auto d = Random<double>(n, 0.9, 1.1);
@@ -381,6 +397,47 @@ void TestReduce() {
     float y = 0;
     Reduce<MaxOp<float>>(x.data(), Span<const int64_t>(&n, 1), Span<const bool>(&all, 1), &y);
     CHECK(y == -inf);
+  }
+}
+
+// Many rows go several at once, columns in wide steps: NaN, infinities and denormals in any place,
+// against one plain loop, and the same bits from one thread and from several.
+void TestReduceSpecial() {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  for (int64_t rows : {1, 3, 4, 17, 50}) {
+    for (int64_t n : {1, 7, 15, 16, 17, 40, 64, 65, 130, 4097}) {
+      auto x = Random<float>(rows * n);
+      for (size_t i = 0; i < x.size(); i += 97) x[i] = i % 2 ? inf : 1e-40f;
+      for (size_t i = 5; i < x.size(); i += 613) x[i] = nan;
+      for (bool columns : {false, true}) {
+        int64_t dims[] = {columns ? n : rows, columns ? rows : n};
+        bool reduced[] = {columns, !columns};
+        std::vector<float> sum(rows), max(rows), again(rows);
+        Reduce<SumOp<float>>(x.data(), {dims, 2}, {reduced, 2}, sum.data());
+        Reduce<MaxOp<float>>(x.data(), {dims, 2}, {reduced, 2}, max.data());
+        for (int64_t r = 0; r < rows; ++r) {
+          double total = 0;
+          float most = -inf;
+          for (int64_t i = 0; i < n; ++i) {
+            float v = columns ? x[i * rows + r] : x[r * n + i];
+            total += static_cast<double>(v);
+            most = most != most || v <= most ? most : v;  // NaN wins
+          }
+          float all = static_cast<float>(total);
+          CHECK(std::isfinite(all)
+                    ? std::abs(sum[r] - all) <= 1e-5f * n
+                    : std::memcmp(&sum[r], &all, 4) == 0 || (all != all && sum[r] != sum[r]));
+          CHECK(max[r] == most || (max[r] != max[r] && most != most));
+        }
+        int threads = NumThreads();
+        SetNumThreads(threads == 1 ? 3 : 1);
+        Reduce<SumOp<float>>(x.data(), {dims, 2}, {reduced, 2}, again.data());
+        CHECK(Same(sum, again));
+        Reduce<MaxOp<float>>(x.data(), {dims, 2}, {reduced, 2}, again.data());
+        CHECK(Same(max, again));
+        SetNumThreads(threads);
+      }
+    }
   }
 }
 
@@ -692,6 +749,7 @@ void TestAll() {
   TestElementwise();
   TestBroadcast();
   TestReduce();
+  TestReduceSpecial();
   TestArg();
   TestGemm<float>();
   TestGemm<double>();

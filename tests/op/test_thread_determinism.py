@@ -87,7 +87,7 @@ CASES = {
     "softmax": ({"X": ROWS}, {}),
     "softmax columns": ({"X": f(64, 90, 60)}, {"axis": 1}, "softmax"),
     "log_softmax": ({"X": ROWS}, {}),
-    "logsumexp": ({"X": ROWS}, {"dim": [1]}),
+    "logsumexp": ({"X": ROWS}, {"axis": [1]}),
     "softmax_with_cross_entropy": ({"Logits": ROWS, "Label": i(512, 600, 1)}, {}),
     "arg_max": ({"X": ROWS}, {"axis": 1}),
     "argsort": ({"X": ROWS}, {"axis": 1}),
@@ -175,10 +175,10 @@ def bits(name):
 
 @pytest.fixture
 def plain_kernels():
-    before, threads = _core.get_flag("FLAGS_kernel_library"), _core.num_threads()
-    _core.set_flag("FLAGS_kernel_library", "plain")
+    before, threads = dygraph.get_flags("FLAGS_kernel_library"), _core.num_threads()
+    dygraph.set_flags({"FLAGS_kernel_library": "plain"})
     yield
-    _core.set_flag("FLAGS_kernel_library", before)
+    dygraph.set_flags(before)
     _core.set_num_threads(threads)
 
 

@@ -134,3 +134,22 @@ def test_a_nan_stays_in_its_sequence():
     rows = np.r_[0:6, 13:19]
     np.testing.assert_array_equal(out[rows], clean[rows])
     assert np.isnan(out[6:13]).all()
+
+
+@pytest.mark.parametrize("library", ["", "plain"])
+def test_bits_of_stacks_do_not_depend_on_threads(library):
+    rng = np.random.default_rng(3)
+    x, y = (rng.normal(size=(5, 2, 65, 70)).astype("float32") for _ in range(2))
+    results = []
+    for threads in (1, 2):
+        with settings(threads, library=library):
+            a, b = dygraph.to_variable(x), dygraph.to_variable(y)
+            a.stop_gradient = b.stop_gradient = False
+            out = F.matmul_v2(a, b, trans_y=True)
+            grads = dygraph.grad([F.square(out).sum()], [a, b])
+            results.append([v.numpy() for v in (out, *grads)])
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
+    want = x.astype("float64") @ y.swapaxes(2, 3)
+    np.testing.assert_allclose(results[0][0], want, atol=1e-4)
+    np.testing.assert_allclose(results[0][1], 2 * want @ y, rtol=1e-4, atol=1e-2)

@@ -1,0 +1,55 @@
+// Copies of many rows that lie evenly apart.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/parallel.h"
+#include "kernels/simd.h"
+#include "kernels/strides.h"
+
+namespace dygraph::kernels {
+
+// y[r * ys + i] = x[r * xs + i] for r < rows, i < n. Rows of a few cache lines are moved in place
+// of calls of memcpy, which cost more.
+template <class T>
+void CopyEvenRows(const T* x, int64_t xs, T* y, int64_t ys, int64_t rows, int64_t n) {
+  constexpr int64_t kChunk = 64 / sizeof(T), kLong = 1024;
+  if (n < kChunk) {
+    for (int64_t r = 0; r < rows; ++r, x += xs, y += ys) {
+      DYGRAPH_IVDEP
+      for (int64_t i = 0; i < n; ++i) y[i] = x[i];
+    }
+  } else if (n > kLong) {
+    for (int64_t r = 0; r < rows; ++r) std::memcpy(y + r * ys, x + r * xs, n * sizeof(T));
+  } else {
+    Simd([=] {
+      for (int64_t r = 0; r < rows; ++r) {
+        const T* from = x + r * xs;
+        T* to = y + r * ys;
+        for (int64_t i = 0; i + kChunk <= n; i += kChunk) std::memcpy(to + i, from + i, 64);
+        std::memcpy(to + n - kChunk, from + n - kChunk, 64);  // the rest, with some once more
+      }
+    });
+  }
+}
+
+// The same for all rows of a walk of two arrays, whose innermost dimension is dense in both and has
+// `n` elements; there are others.
+template <class T>
+void CopyDenseRows(const Walk<2>& walk, const T* x, T* y) {
+  int last = walk.rank - 1, inner = last - 1;
+  int64_t n = walk.dims[last], size = walk.dims[inner];
+  int64_t xs = walk.strides[0][inner], ys = walk.strides[1][inner];
+  ParallelRows(walk.Count(0, last), n, [&](int64_t begin, int64_t end) {
+    Odometer<2> at(walk, inner, begin / size);
+    for (int64_t r = begin, i = begin % size; r < end; i = 0, at.Next()) {
+      int64_t count = std::min(size - i, end - r);
+      CopyEvenRows(x + at.offset[0] + i * xs, xs, y + at.offset[1] + i * ys, ys, count, n);
+      r += count;
+    }
+  });
+}
+
+}  // namespace dygraph::kernels
