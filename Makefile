@@ -58,7 +58,7 @@ docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py
 
 bench: $(STAMPS)/package-examples
-	set -e; for script in overhead train memory startup report; do $(PY) benchmarks/$$script.py; done
+	set -e; for script in overhead train operators memory startup report; do $(PY) benchmarks/$$script.py; done
 
 format: $(STAMPS)/package-dev
 	git ls-files '*.h' '*.cc' '*.cu' | xargs -r $(VENV)/bin/clang-format -i

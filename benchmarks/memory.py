@@ -1,13 +1,16 @@
-"""Memory: flat over many steps, the peak of a step beside torch's, a chain of a million operators.
+"""Memory: flat over many steps of a small network, a chain of a million operators.
 
-python benchmarks/memory.py [training steps]
+    python benchmarks/memory.py [training steps]
+
+The peaks of training steps are in `train.py`.
 """
 
 import functools
 import sys
 import time
-from pathlib import Path
 
+import machine
+import networks
 import peer
 import report
 import train
@@ -15,13 +18,6 @@ import train
 LINKS = 500_000  # of y * a + b: a million operators
 ROUNDS = 10
 GROWTH = 2**20  # bytes the resident memory may move by over all rounds
-
-
-def resident(field="VmRSS"):
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"no {field} in /proc/self/status")
 
 
 def counts(side):
@@ -38,30 +34,14 @@ def counts(side):
     }
 
 
-def steps(side, model):
+def steps(side, network):
     """run(n) does n training steps and tells resident memory and live objects after them."""
-    step = getattr(train, "ours" if side == "ours" else "torchs")(model())
+    step = train.trained(side, network())
 
     def run(n):
         for _ in range(n):
             step()
-        return {"resident": resident(), **counts(side)}
-
-    return run
-
-
-def peak(side, model):
-    """run(n): the most that building and n steps took above what the import left behind."""
-    if side == "ours":
-        import dygraph  # noqa: F401
-    else:
-        import torch  # noqa: F401
-    before = resident()
-    Path("/proc/self/clear_refs").write_text("5")  # restarts the peak
-
-    def run(n):
-        steps(side, model)(n)
-        return resident("VmHWM") - before
+        return {"resident": machine.resident(), **counts(side)}
 
     return run
 
@@ -92,13 +72,13 @@ def chain(side):
         # Live objects after a first small pass: what the library keeps for good is there.
         backward(a * a + b)
         a.grad = b.grad = None
-        left, memory = counts(side), resident()
+        left, memory = counts(side), machine.resident()
         clock = [time.perf_counter()]
         y = a
         for _ in range(n):
             y = y * a + b
         clock.append(time.perf_counter())
-        held = resident() - memory
+        held = machine.resident() - memory
         backward(y)
         clock.append(time.perf_counter())
         gradient = b.grad.item()
@@ -122,18 +102,14 @@ def chain(side):
 class Cases(dict):
     def __missing__(self, side):
         self[side] = {"chain": functools.partial(chain, side)}
-        for name, model in train.MODELS.items():
-            self[side]["steps " + name] = functools.partial(steps, side, model)
-            self[side]["peak " + name] = functools.partial(peak, side, model)
+        self[side]["steps"] = functools.partial(steps, side, networks.mlp)
         return self[side]
 
 
 def flat(table, total):
-    name = next(iter(train.MODELS))
     with peer.Side(__file__, "ours") as us:
-        case = "steps " + name
-        us.run(case, 200)  # caches fill
-        seen = [us.run(case, max(1, total // ROUNDS))[1] for _ in range(ROUNDS)]
+        us.run("steps", 200)  # caches fill
+        seen = [us.run("steps", max(1, total // ROUNDS))[1] for _ in range(ROUNDS)]
     for what in ("variables", "blocks", "bytes"):
         spread = max(s[what] for s in seen) - min(s[what] for s in seen)
         table.add(f"{total} steps: change in live {what}", spread, most=0, form=str)
@@ -141,21 +117,6 @@ def flat(table, total):
     table.add(
         f"{total} steps: growth of resident memory", growth, most=GROWTH, form=report.megabytes
     )
-
-
-def peaks(table):
-    for name in train.MODELS:
-        taken = {}
-        for side in ("ours", "torch"):
-            with peer.Side(__file__, side) as worker:
-                taken[side] = worker.run("peak " + name, 5)[1]
-        table.add(
-            f"{name}: peak above the import",
-            taken["ours"],
-            taken["torch"],
-            share=1.0,
-            form=report.megabytes,
-        )
 
 
 def chains(table):
@@ -174,7 +135,6 @@ def chains(table):
 def main(total):
     table = report.Report("memory", "Memory of training and of long graphs")
     flat(table, total)
-    peaks(table)
     chains(table)
     table.finish()
 

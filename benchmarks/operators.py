@@ -1,184 +1,226 @@
-"""Common calls on arrays of about a million numbers, float32 where nothing else is said.
+"""Common operators, forward and backward, at three sizes, beside torch.
 
     python benchmarks/operators.py [rounds] [part of a name]
 
-One thread on both sides, which take turns; the arrays are the same. Where a call stands out, look
-at its kernel. Figures of loops that only move numbers say how fast the memory is.
+Small arrays show what a call costs, medium ones fit a core's own cache, large ones lie in memory.
+The sides take turns and have the same arrays. "Backward" is the gradient alone, of a result that
+is there. At the end stand the operators that are slower than torch, the worst first.
+benchmarks/results/operators.md sums up; details/operators.md has a line for each operator. What is
+not asked for stays there as it is.
 """
 
+import functools
 import itertools
+import statistics
 import sys
 
+import operator_calls
 import peer
 import report
 
-SIDE = 1024
+DIRECTIONS = ("forward", "backward")
+TOLERANCE = 1e-3
+RANDOM = "dropout"
 
 
-def arrays():
-    """The operands by name, made alike on both sides."""
-    import numpy as np
-
-    random = np.random.default_rng(0)
-    x = random.standard_normal((SIDE, SIDE)).astype("float32")
-    return {
-        "x": x,
-        "y": random.standard_normal((SIDE, SIDE)).astype("float32"),
-        "row": x[0].copy(),
-        "positive": np.abs(x) + 0.1,
-        "double": x.astype("float64"),
-        "whole": random.integers(-1000, 1000, (SIDE, SIDE)),
-        "mask": x > 0,
-        "ids": random.integers(0, SIDE, SIDE),
-        "column": random.integers(0, SIDE, (SIDE, 1)),
-        "image": random.standard_normal((8, 32, 64, 64)).astype("float32"),
-        "channels": random.standard_normal(32).astype("float32"),
-    }
+# A worker's side ----------------------------------------------------------------------------------
 
 
 def ours():
     import dygraph
-    from dygraph import functional as F
 
-    a = {name: dygraph.to_variable(value) for name, value in arrays().items()}
-    x, y, whole, image, c = a["x"], a["y"], a["whole"], a["image"], a["channels"]
-    norm = dygraph.nn.BatchNorm2D(32)
-    norm.eval()
-    return {
-        "x + y": lambda: x + y,
-        "x + row": lambda: x + a["row"],
-        "x * 2": lambda: x * 2.0,
-        "x / y": lambda: x / a["positive"],
-        "x ** y": lambda: a["positive"] ** y,
-        "x > y": lambda: x > y,
-        "exp": lambda: F.exp(x),
-        "log": lambda: F.log(a["positive"]),
-        "tanh": lambda: F.tanh(x),
-        "sigmoid": lambda: F.sigmoid(x),
-        "gelu": lambda: F.gelu(x),
-        "relu": lambda: F.relu(x),
-        "sqrt": lambda: F.sqrt(a["positive"]),
-        "clip": lambda: F.clip(x, min=-1.0, max=1.0),
-        "where": lambda: F.where(a["mask"], x, y),
-        "cast to double": lambda: x.astype("float64"),
-        "sum": lambda: x.sum(),
-        "sum of axis 0": lambda: x.sum(0),
-        "sum of axis 1": lambda: x.sum(1),
-        "sum, double": lambda: a["double"].sum(),
-        "sum, int64": lambda: whole.sum(),
-        "mean": lambda: x.mean(),
-        "max": lambda: x.max(),
-        "max, int64": lambda: whole.max(),
-        "argmax of axis 1": lambda: F.arg_max(x, axis=1),
-        "norm": lambda: F.frobenius_norm(x, reduce_all=True),
-        "3-norm": lambda: F.p_norm(x, porder=3.0, asvector=True),
-        "cumsum of axis 0": lambda: F.cumsum(x, 0),
-        "cumsum of axis 1": lambda: F.cumsum(x, 1),
-        "argsort of axis 1": lambda: F.argsort(x, 1),
-        "top 10 of axis 1": lambda: F.topk(x, 10),
-        "x @ y": lambda: x @ y,
-        "transpose": lambda: x.transpose([1, 0]),
-        "concat": lambda: F.concat([x, y], 1),
-        "rows by number": lambda: F.gather(x, a["ids"]),
-        "every second column": lambda: x[:, ::2],
-        "softmax": lambda: F.softmax(x),
-        "softmax with cross entropy": lambda: F.softmax_with_cross_entropy(x, a["column"]),
-        "layer_norm": lambda: dygraph.run_op("layer_norm", {"X": x}, {}),
-        "image + channels": lambda: F.elementwise_add(image, c, axis=1),
-        "batch_norm": lambda: norm(image),
-        "max pool 2x2": lambda: F.pool2d(image, ksize=[2, 2], strides=[2, 2], pooling_type="max"),
-    }
+    def variable(value, record=False):
+        made = dygraph.to_variable(value)
+        made.stop_gradient = not record
+        return made
+
+    def gradient(outputs, inputs, given):
+        return dygraph.grad(outputs, inputs, given, retain_graph=True)
+
+    return dygraph, variable, gradient, lambda v: not v.stop_gradient
 
 
 def torchs():
     import torch
-    from torch.nn import functional as F
 
-    a = {name: torch.tensor(value) for name, value in arrays().items()}
-    x, y, whole, image, c = a["x"], a["y"], a["whole"], a["image"], a["channels"]
-    norm = torch.nn.BatchNorm2d(32).eval().requires_grad_(False)
+    def tensor(value, record=False):
+        return torch.tensor(value, requires_grad=record)
+
+    def gradient(outputs, inputs, given):
+        found = torch.autograd.grad(outputs, inputs, given, retain_graph=True)
+        return [gradient.contiguous() for gradient in found]  # an optimizer reads numbers
+
+    return torch, tensor, gradient, lambda t: t.requires_grad
+
+
+arrays = functools.cache(operator_calls.arrays)
+
+
+def normal_like(array):
+    import numpy as np
+
+    return np.random.default_rng(1).standard_normal(array.shape).astype(array.dtype)
+
+
+def flat(results):
+    """The tensors of nested tuples."""
+    if isinstance(results, (list, tuple)):
+        return [tensor for part in results for tensor in flat(part)]
+    return [results]
+
+
+def sums(tensors):
+    """What tells whether both sides compute the same: number, sum and norm of the elements."""
+    import numpy as np
+
+    values = [t.detach().numpy().astype("float64") for t in tensors]
+    return [[v.size, float(v.sum()), float(np.sqrt(np.square(v).sum()))] for v in values]
+
+
+def setup(side, name, size, direction):
+    """run(n) calls the operator n times; run(0) gives `sums` of its results."""
+    library, make, gradient, recorded = {"ours": ours, "torch": torchs}[side]()
+    call = operator_calls.CALLS[name]
+    function = getattr(call, side)
+    backward = direction == "backward"
+    operands = []
+    for operand in call.of.split():
+        value = arrays(size)[operand]
+        wants = operand not in operator_calls.FIXED and value.dtype.kind == "f"
+        operands.append(make(value, backward and wants))
+    if backward:
+        outputs = [t for t in flat(function(library, *operands)) if recorded(t)]
+        given = [make(normal_like(t.detach().numpy())) for t in outputs]
+        inputs = [t for t in operands if recorded(t)]
+        work = functools.partial(gradient, outputs, inputs, given)
+    else:
+        work = functools.partial(function, library, *operands)
+
+    def run(n):
+        for _ in itertools.repeat(None, n):
+            work()
+        return None if n else sums(flat(work()))
+
+    return run
+
+
+def case_name(name, size, direction):
+    return f"{name}; {size}, {direction}"
+
+
+def cases(side):
     return {
-        "x + y": lambda: x + y,
-        "x + row": lambda: x + a["row"],
-        "x * 2": lambda: x * 2.0,
-        "x / y": lambda: x / a["positive"],
-        "x ** y": lambda: a["positive"] ** y,
-        "x > y": lambda: x > y,
-        "exp": lambda: torch.exp(x),
-        "log": lambda: torch.log(a["positive"]),
-        "tanh": lambda: torch.tanh(x),
-        "sigmoid": lambda: torch.sigmoid(x),
-        "gelu": lambda: F.gelu(x),
-        "relu": lambda: torch.relu(x),
-        "sqrt": lambda: torch.sqrt(a["positive"]),
-        "clip": lambda: torch.clamp(x, -1.0, 1.0),
-        "where": lambda: torch.where(a["mask"], x, y),
-        "cast to double": lambda: x.double(),
-        "sum": lambda: x.sum(),
-        "sum of axis 0": lambda: x.sum(0),
-        "sum of axis 1": lambda: x.sum(1),
-        "sum, double": lambda: a["double"].sum(),
-        "sum, int64": lambda: whole.sum(),
-        "mean": lambda: x.mean(),
-        "max": lambda: x.max(),
-        "max, int64": lambda: whole.max(),
-        "argmax of axis 1": lambda: x.argmax(1),
-        "norm": lambda: torch.linalg.vector_norm(x),
-        "3-norm": lambda: torch.linalg.vector_norm(x, 3),
-        "cumsum of axis 0": lambda: x.cumsum(0),
-        "cumsum of axis 1": lambda: x.cumsum(1),
-        "argsort of axis 1": lambda: x.sort(dim=1, stable=True),  # values too, as ours
-        "top 10 of axis 1": lambda: x.topk(10),
-        "x @ y": lambda: x @ y,
-        "transpose": lambda: x.t().contiguous(),
-        "concat": lambda: torch.cat([x, y], 1),
-        "rows by number": lambda: x[a["ids"]],
-        "every second column": lambda: x[:, ::2].contiguous(),
-        "softmax": lambda: torch.softmax(x, 1),
-        "softmax with cross entropy": lambda: F.cross_entropy(
-            x, a["column"][:, 0], reduction="none"
-        ),
-        "layer_norm": lambda: F.layer_norm(x, [SIDE]),
-        "image + channels": lambda: image + c[:, None, None],
-        "batch_norm": lambda: norm(image),
-        "max pool 2x2": lambda: F.max_pool2d(image, 2),
+        case_name(name, size, direction): functools.partial(setup, side, name, size, direction)
+        for name, call in operator_calls.CALLS.items()
+        for size in operator_calls.SIZES
+        for direction in DIRECTIONS[: 1 + call.backward]
     }
 
 
-def repeated(call):
-    def run(n):
-        for _ in itertools.repeat(None, n):
-            call()
+def require_same(sides, case):
+    """Sums may differ by a part of what they could be at most, given the norm."""
+    (_, ours), (_, torchs) = ((side.name, side.value(case)) for side in sides)
+    if len(ours) != len(torchs):
+        raise SystemExit(f"{case}: {len(ours)} results, torch {len(torchs)}")
+    for (count, total, norm), (peers, peers_total, peers_norm) in zip(ours, torchs, strict=True):
+        near = abs(norm - peers_norm) <= TOLERANCE * peers_norm
+        if count != peers or not near or abs(total - peers_total) > TOLERANCE * norm * count**0.5:
+            raise SystemExit(f"{case}: ours {ours}, torch {torchs}")
 
-    return lambda: run
+
+# Results ------------------------------------------------------------------------------------------
 
 
-class Cases(dict):
-    """Imports a side's library only in its own worker."""
+def grouped(rows):
+    """Ratios by size and direction, then by name."""
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["size"], row["direction"]), {})[row["what"]] = row["ratio"]
+    return groups
 
-    def __missing__(self, side):
-        calls = {"ours": ours, "torch": torchs}[side]()
-        self[side] = {name: repeated(call) for name, call in calls.items()}
-        return self[side]
+
+def summary(rows):
+    head = ["arrays", "operators", "faster", "median ratio", "best", "worst"]
+    lines = []
+    for (size, direction), ratios in grouped(rows).items():
+        values = sorted(ratios.values())
+        faster = sum(ratio < 1 for ratio in values)
+        lines.append(
+            [f"{size}, {direction}", str(len(values)), str(faster)]
+            + [f"{r:.2f}" for r in (statistics.median(values), values[0], values[-1])]
+        )
+    return report.aligned(head, lines)
+
+
+def details(rows):
+    groups = grouped(rows)
+    names = dict.fromkeys(row["what"] for row in rows)
+    lines = [
+        [name, *(f"{g[name]:.2f}" if name in g else "-" for g in groups.values())] for name in names
+    ]
+    return report.aligned(["ours / torch", *(f"{s}, {d}" for s, d in groups)], lines)
+
+
+def slower(rows):
+    """Rows of the operators that take more than torch's time, the worst first."""
+    return sorted((row for row in rows if row["ratio"] > 1), key=lambda row: -row["ratio"])
+
+
+def key(row):
+    return row["what"], row["size"], row["direction"]
+
+
+def line(row):
+    times = report.seconds(row["ours"]), report.seconds(row["peer"])
+    return f"{case_name(*key(row))} | {times[0]} | {times[1]} | {row['ratio']:.2f}"
+
+
+def keep(rows, notes):
+    kept = report.kept_rows("operators")
+    names = list(operator_calls.CALLS)
+    found = {key(row): row for row in kept + rows if row["what"] in names}
+    order = [
+        (name, size, direction)
+        for size in operator_calls.SIZES
+        for direction in DIRECTIONS
+        for name in names
+    ]
+    rows = [found[k] for k in order if k in found]
+    title = f"Operators beside torch, threads: {peer.THREADS}"
+    behind = [f"{case_name(*key(row))} {row['ratio']:.2f}" for row in slower(rows)]
+    report.write("details/operators", title, details(rows), notes)
+    notes = [*notes, "Slower than torch: " + (". ".join(behind) or "none") + "."]
+    report.keep("operators", title, summary(rows), notes, rows)
 
 
 def main(rounds, part):
-    table = report.Report("operators", "Calls on a million numbers, 1 thread")
-    with (
-        peer.Side(__file__, "ours", threads=1) as us,
-        peer.Side(__file__, "torch", threads=1) as torch,
-    ):
-        for case in us.ask()["cases"]:
-            if part not in case:
+    rows = []
+    with peer.Side(__file__, "ours") as us, peer.Side(__file__, "torch") as torch:
+        sides = [us, torch]
+        for size, direction, (name, call) in itertools.product(
+            operator_calls.SIZES, DIRECTIONS, operator_calls.CALLS.items()
+        ):
+            if part.lower() not in name.lower() or (direction == "backward" and not call.backward):
                 continue
-            medians, ratios = peer.interleave([us, torch], case, rounds)
-            table.add(case, medians["ours"], medians["torch"], ratios["torch"])
-    table.note("argsort gives values and places on both sides; slices are made contiguous.")
-    table.finish()
+            case = case_name(name, size, direction)
+            if name != RANDOM:
+                require_same(sides, case)
+            medians, ratios = peer.interleave(sides, case, rounds)
+            for side in sides:
+                side.forget(case)
+            rows.append(
+                {
+                    "what": name, "size": size, "direction": direction,
+                    "ours": medians["ours"], "peer": medians["torch"], "ratio": ratios["torch"],
+                }
+            )  # fmt: skip
+            print(line(rows[-1]), flush=True)
+    print("\nSlower than torch:", *map(line, slower(rows)), sep="\n")
+    keep(rows, ["Views of torch are made contiguous: results and gradients lie in memory."])
 
 
 if __name__ == "__main__":
-    if not peer.worker(Cases()):
+    if not peer.worker({side: cases(side) for side in ("ours", "torch")}):
         main(
             int(sys.argv[1]) if len(sys.argv) > 1 else 10,
             sys.argv[2] if len(sys.argv) > 2 else "",

@@ -47,20 +47,24 @@ def peer_python():
     return str(python)
 
 
-def mkl_switch():
-    """A library that answers MKL's question for an Intel processor with yes; None without cc."""
+def compiled(name, source, *options):
+    """Path of a shared library of C source, in build/peer; None without a C compiler."""
     folder = ROOT / "build" / "peer"
-    library = folder / "mkl_is_intel.so"
-    if not library.exists():
+    library, written = folder / f"{name}.so", folder / f"{name}.c"
+    if not library.exists() or written.read_text() != source:
         folder.mkdir(parents=True, exist_ok=True)
-        source = folder / "mkl_is_intel.c"
-        source.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")
-        command = ["cc", "-shared", "-fPIC", "-o", str(library), str(source)]
+        written.write_text(source)
+        command = ["cc", "-shared", "-fPIC", *options, "-o", str(library), str(written)]
         try:
             subprocess.check_call(command)
         except (OSError, subprocess.CalledProcessError):
             return None
     return str(library)
+
+
+def mkl_switch():
+    """A library that answers MKL's question for an Intel processor with yes."""
+    return compiled("mkl_is_intel", "int mkl_serv_intel_cpu_true(void) { return 1; }\n")
 
 
 class Side:
@@ -87,7 +91,7 @@ class Side:
             text=True,
             env=environment,
         )
-        self.numbers = {}
+        self.numbers, self.warm = {}, {}  # by case: repetitions timed, and untimed before
 
     def ask(self, **command):
         self.process.stdin.write(json.dumps(command) + "\n")
@@ -108,6 +112,10 @@ class Side:
         answer = self.ask(case=case, number=number, warm=warm)
         return answer["seconds"] / number, answer["value"]
 
+    def value(self, case):
+        """What no repetition at all gives."""
+        return self.ask(case=case, number=0, warm=0)["value"]
+
     def time(self, case):
         """Seconds for one repetition; the number is chosen at the first call, after warming up."""
         if case not in self.numbers:
@@ -119,9 +127,15 @@ class Side:
                     break
                 number *= 4
             self.numbers[case] = max(1, round(number * SPREAD / max(seconds, 1e-9)))
+            once = seconds / number
+            self.warm[case] = 0 if once > 5 * SPREAD else max(1, self.numbers[case] // 10)
         time.sleep(PAUSE)
         number = self.numbers[case]
-        return self.run(case, number, warm=max(1, number // 10))[0]
+        return self.run(case, number, warm=self.warm[case])[0]
+
+    def forget(self, case):
+        """Let the worker free what the case set up."""
+        self.ask(forget=case)
 
     def close(self):
         self.process.stdin.close()
@@ -136,13 +150,18 @@ class Side:
 
 
 def interleave(sides, case, rounds):
-    """Median seconds by side, and the median of each side's ratio ours / its within a round."""
+    """Median seconds by side, and the median of each side's ratio ours / its within a round.
+
+    `case` is one name for all sides, or a dict of side's name to case.
+    """
+    if isinstance(case, str):
+        case = {side.name: case for side in sides}
     times = {side.name: [] for side in sides}
     for side in sides:
-        side.time(case)  # warms up
+        side.time(case[side.name])  # warms up
     for i in range(rounds):
         for side in sides[i % len(sides) :] + sides[: i % len(sides)]:
-            times[side.name].append(side.time(case))
+            times[side.name].append(side.time(case[side.name]))
     medians = {name: statistics.median(t) for name, t in times.items()}
     ratios = {
         name: statistics.median(o / p for o, p in zip(times["ours"], t, strict=True))
@@ -158,7 +177,10 @@ def serve(cases):
     made = {}
     for line in sys.stdin:
         command = json.loads(line)
-        if "case" not in command:
+        if "forget" in command:
+            made.pop(command["forget"], None)
+            answer = {}
+        elif "case" not in command:
             answer = {"cases": sorted(cases)}
         else:
             try:

@@ -2,7 +2,8 @@
 
     python benchmarks/report.py
 
-copies the kept tables into README.md.
+copies the kept tables into README.md. DYGRAPH_BENCH_RESULTS names another folder for measurements
+that are not to be kept.
 """
 
 import json
@@ -11,9 +12,12 @@ import platform
 import re
 from pathlib import Path
 
-RESULTS = Path(__file__).resolve().parent / "results"
-ORDER = ["overhead", "train", "memory", "startup"]
-README = RESULTS.parents[1] / "README.md"
+HERE = Path(__file__).resolve().parent
+RESULTS = Path(os.environ.get("DYGRAPH_BENCH_RESULTS", HERE / "results"))
+ORDER = [
+    "overhead", "train", "train_busy", "train_memory", "operators", "memory", "startup"
+]  # fmt: skip
+README = HERE.parent / "README.md"
 FIGURES = re.compile(r"(<!-- figures:.*?-->\n).*?(<!-- end of figures -->)", re.DOTALL)
 UNITS = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
 
@@ -43,11 +47,32 @@ def machine():
     )
 
 
-class Report:
-    """Rows of a benchmark. `budget` is the most our figure may be, in the unit of `ours`."""
+FORMS = {form.__name__: form for form in (seconds, megabytes, str)}
+HEAD = ["what", "budget", "ours", "torch", "ratio", "met"]
 
-    def __init__(self, name, title):
-        self.name, self.title = name, title
+
+def cells(row):
+    """The text of a row under `HEAD`."""
+    form = FORMS[row.get("form", "seconds")]
+    return [
+        row["what"],
+        row["budget"],
+        form(row["ours"]),
+        form(row["peer"]) if row["peer"] is not None else "-",
+        f"{row['ratio']:.2f}" if row["ratio"] is not None else "-",
+        {True: "yes", False: "NO", None: "-"}[row["met"]],
+    ]
+
+
+class Report:
+    """Rows of a benchmark. `budget` is the most our figure may be, in the unit of `ours`.
+
+    `columns` are further ones, whose texts rows may bring. `order` names all rows that a whole run
+    measures: where given, rows that were not measured this time stay as they are kept.
+    """
+
+    def __init__(self, name, title, columns=(), order=None):
+        self.name, self.title, self.columns, self.order = name, title, list(columns), order
         self.rows, self.notes = [], []
 
     def add(
@@ -60,8 +85,10 @@ class Report:
         most=None,
         form=seconds,
         peer_name="torch",
+        more=None,
     ):
-        """`share`: the part of the peer's figure we may take; `most`: a figure of our own."""
+        """`share`: the part of the peer's figure we may take; `most`: a figure of our own; `more`:
+        texts of further columns."""
         if ratio is None and peer:
             ratio = ours / peer
         met = None
@@ -76,50 +103,72 @@ class Report:
             if most is not None
             else "-"
         )
-        self.rows.append(
-            {
-                "what": what,
-                "budget": budget,
-                "ours": ours,
-                "peer": peer,
-                "ratio": ratio,
-                "met": met,
-                "text": [
-                    what,
-                    budget,
-                    form(ours),
-                    form(peer) if peer is not None else "-",
-                    f"{ratio:.2f}" if ratio is not None else "-",
-                    {True: "yes", False: "NO", None: "-"}[met],
-                ],
-            }
-        )
-        print(" | ".join(self.rows[-1]["text"]), flush=True)
+        row = {
+            "what": what,
+            "budget": budget,
+            "ours": ours,
+            "peer": peer,
+            "ratio": ratio,
+            "met": met,
+            "form": form.__name__,
+            **(more or {}),
+        }
+        self.rows.append(row)
+        print(" | ".join(self.line(row)), flush=True)
+
+    def line(self, row):
+        return cells(row) + [row.get(column, "-") for column in self.columns]
 
     def note(self, text):
         self.notes.append(text)
         print(text, flush=True)
 
     def table(self):
-        head = ["what", "budget", "ours", "torch", "ratio", "met"]
-        lines = [head] + [row["text"] for row in self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-        lines.insert(1, ["-" * w for w in widths])
-        return "\n".join(
-            "| " + " | ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)) + " |"
-            for line in lines
-        )
+        return aligned(HEAD + self.columns, [self.line(row) for row in self.rows])
+
+    def add_kept(self):
+        """The kept rows of `order` that were not measured now."""
+        rows = {row["what"]: row for row in kept_rows(self.name) + self.rows}
+        self.rows = [rows[what] for what in self.order if what in rows]
 
     def finish(self):
-        text = f"# {self.title}\n\n{machine()}\n\n{self.table()}\n"
-        if self.notes:
-            text += "\n" + "\n".join(f"- {note}" for note in self.notes) + "\n"
-        print("\n" + text)
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{self.name}.md").write_text(text)
-        rows = [{k: v for k, v in row.items() if k != "text"} for row in self.rows]
-        data = {"title": self.title, "machine": machine(), "rows": rows, "notes": self.notes}
-        (RESULTS / f"{self.name}.json").write_text(json.dumps(data, indent=1) + "\n")
+        if self.order:
+            self.add_kept()
+        keep(self.name, self.title, self.table(), self.notes, self.rows)
+
+
+def aligned(head, lines):
+    """A table in Markdown."""
+    lines = [head, *lines]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    lines.insert(1, ["-" * w for w in widths])
+    return "\n".join(
+        "| " + " | ".join(t.ljust(w) for t, w in zip(line, widths, strict=True)) + " |"
+        for line in lines
+    )
+
+
+def kept_rows(name):
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else []
+
+
+def write(name, title, table, notes):
+    """Keep a table as Markdown, and print it."""
+    text = f"# {title}\n\n{machine()}\n\n{table}\n"
+    if notes:
+        text += "\n" + "\n".join(f"- {note}" for note in notes) + "\n"
+    print("\n" + text)
+    path = RESULTS / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def keep(name, title, table, notes, rows):
+    """Keep a table, and the rows behind it as JSON."""
+    write(name, title, table, notes)
+    data = {"title": title, "machine": machine(), "rows": rows, "notes": notes}
+    (RESULTS / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n")
 
 
 def figures():

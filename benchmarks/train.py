@@ -1,227 +1,194 @@
 """Whole training steps: forward, loss, backward, update, from equal parameters on both sides.
 
-    python benchmarks/train.py [rounds] [part of a row's name]
+    python benchmarks/train.py [rounds] [part of a row's name] [--quiet | --busy | --memory]
 
-A row is a function that describes its network once, as layers, and how it is trained; `ours` and
-`torchs` know how to build each kind of layer. The losses of the first steps are compared, so that
-both sides train the same thing.
+`networks.py` describes the rows, `ours.py` and `torchs.py` build them. The losses of the first
+steps are compared, so that both sides train the same thing. Each row is measured on a quiet
+machine, then with a process that computes without end on one core, then, in processes of their own,
+for the most memory it takes above what the import took; the options choose one of the three. Rows
+that are not asked for stay in benchmarks/results/ as they are.
+
+"Of limit" is the time no program could beat here, over ours: the greater of FLOPs by the measured
+peak and of bytes by the measured bandwidth (`machine.py`), both as `networks.work` counts them.
 """
 
-import sys
-from dataclasses import dataclass
+import argparse
+import functools
+import os
 
+import machine
+import networks
 import peer
 import report
 
 CHECKED_STEPS = 5
 LOSS_TOLERANCE = 2e-3  # relative; sums are ordered differently
+PEAK_STEPS = 5
 
 
-@dataclass
-class Model:
-    layers: list  # (kind, ...), as the builders below read them
-    image: tuple  # shape of one input
-    optimizer: tuple  # (kind, learning rate)
-    share: float  # of torch's time, as installed
-    tuned_share: float | None = None
-    batch: int = 64
-    classes: int = 10
+# A worker's side ----------------------------------------------------------------------------------
 
 
-def mlp():
-    return Model(
-        layers=[
-            ("linear", 784, 256),
-            ("relu",),
-            ("linear", 256, 256),
-            ("relu",),
-            ("linear", 256, 10),
-        ],
-        image=(784,),
-        optimizer=("sgd", 0.1),
-        share=0.5,
-        tuned_share=0.85,
-    )
+def trained(side, network, variant=""):
+    """step() of a network in the library of a side."""
+    if side == "ours":
+        import ours as library
+    else:
+        import torchs as library
+    return library.trained(network, variant)
 
 
-def lenet():
-    """LeCun et al., 1998, with relu and max pooling, on 28 x 28."""
-    return Model(
-        layers=[
-            ("conv", 1, 6, 5, 2), ("relu",), ("pool", 2),
-            ("conv", 6, 16, 5, 0), ("relu",), ("pool", 2),
-            ("flatten",),
-            ("linear", 400, 120), ("relu",), ("linear", 120, 84), ("relu",), ("linear", 84, 10),
-        ],
-        image=(1, 28, 28),
-        optimizer=("adam", 1e-3),
-        share=0.4,
-    )  # fmt: skip
+def timed(side, make, variant):
+    """run(n) does n steps; where these are few it gives their losses."""
+    step = trained(side, make(), variant)
 
-
-MODELS = {"MLP 784-256-256-10, batch 64, SGD": mlp, "LeNet-5 28x28, batch 64, Adam": lenet}
-
-
-def data(model):
-    """Noise and starting weights: [out, in, ...] of convolutions, [in, out] of linear."""
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    images = rng.normal(size=(model.batch, *model.image)).astype(np.float32)
-    labels = rng.integers(0, model.classes, (model.batch, 1))
-    weights = []
-    for kind, *sizes in model.layers:
-        if kind == "linear":
-            n_in, n_out = sizes
-            weights += [(rng.normal(size=(n_in, n_out)) * n_in**-0.5), np.zeros(n_out)]
-        elif kind == "conv":
-            n_in, n_out, k, _ = sizes
-            fan = n_in * k * k
-            weights += [rng.normal(size=(n_out, n_in, k, k)) * fan**-0.5, np.zeros(n_out)]
-    return images, labels, [w.astype(np.float32) for w in weights]
-
-
-def ours(model):
-    """step() of the network in dygraph; gives the loss as a variable."""
-    import dygraph
-    from dygraph import nn
-
-    images, labels, weights = data(model)
-    functional = dygraph.functional
-
-    class Net(dygraph.Layer):
-        def __init__(self):
-            super().__init__()
-            self.parts = []
-            for i, (kind, *sizes) in enumerate(model.layers):
-                if kind == "linear":
-                    part = nn.Linear(*sizes)
-                elif kind == "conv":
-                    n_in, n_out, size, padding = sizes
-                    part = nn.Conv2D(n_in, n_out, size, padding=padding)
-                elif kind == "pool":
-                    part = nn.Pool2D(pool_size=sizes[0], pool_type="max", pool_stride=sizes[0])
-                else:
-                    part = {"relu": functional.relu, "flatten": flatten}[kind]
-                if isinstance(part, dygraph.Layer):
-                    self.add_sublayer(f"part{i}", part)
-                self.parts.append(part)
-
-        def forward(self, x):
-            for part in self.parts:
-                x = part(x)
-            return x
-
-    def flatten(x):
-        return x.reshape([model.batch, -1])
-
-    net = Net()
-    for parameter, weight in zip(net.parameters(), weights, strict=True):
-        parameter.set_value(weight)
-    kind, rate = model.optimizer
-    make = {"sgd": dygraph.optimizer.SGD, "adam": dygraph.optimizer.Adam}[kind]
-    optimizer = make(rate, parameter_list=net.parameters())
-    images, labels = dygraph.to_variable(images), dygraph.to_variable(labels)
-
-    def step():
-        loss = functional.mean(functional.softmax_with_cross_entropy(net(images), labels))
-        loss.backward()
-        optimizer.step()
-        optimizer.clear_gradients()
-        return loss
-
-    return step
-
-
-def torchs(model):
-    import torch
-    from torch import nn
-
-    images, labels, weights = data(model)
-    make = {
-        "linear": nn.Linear,
-        "relu": nn.ReLU,
-        "flatten": nn.Flatten,
-        "pool": nn.MaxPool2d,
-        "conv": lambda n_in, n_out, size, padding: nn.Conv2d(n_in, n_out, size, padding=padding),
-    }
-    net = nn.Sequential(*(make[kind](*sizes) for kind, *sizes in model.layers))
-    with torch.no_grad():
-        for parameter, weight in zip(net.parameters(), weights, strict=True):
-            parameter.copy_(torch.tensor(weight if weight.ndim != 2 else weight.T.copy()))
-    kind, rate = model.optimizer
-    make = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[kind]
-    optimizer = make(net.parameters(), rate)
-    images, labels = torch.tensor(images), torch.tensor(labels[:, 0])
-    criterion = nn.CrossEntropyLoss()
-
-    def step():
-        loss = criterion(net(images), labels)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss
-
-    return step
-
-
-def case(build, model):
-    def setup():
-        step = build(model())
-
-        def run(n):
-            first = []
+    def run(n):
+        losses = [step() for _ in range(n)] if n <= CHECKED_STEPS else []
+        if not losses:
             for _ in range(n):
-                loss = step()
-                if n <= CHECKED_STEPS:
-                    first.append(loss)
-            return [loss.item() for loss in first]
+                step()
+        return [loss.item() for loss in losses]
 
-        return run
-
-    return setup
+    return run
 
 
-CASES = {
-    side: {name: case(build, model) for name, model in MODELS.items()}
-    for side, build in {"ours": ours, "torch": torchs}.items()
-}
+def peak(side, make, variant):
+    """run(n): the most that n steps took, with the network, above what the import left behind."""
+    __import__({"ours": "dygraph"}.get(side, "torch"))
+    before = machine.resident()
+
+    def run(n):
+        step = trained(side, make(), variant)
+        machine.restart_peak()
+        for _ in range(n):
+            step()
+        return machine.resident("VmHWM") - before
+
+    return run
 
 
-def check_losses(name, sides):
-    """The first steps give one sequence of losses; returns the last of them."""
-    losses = {side.name: side.run(name, CHECKED_STEPS)[1] for side in sides}
-    for other, values in losses.items():
-        for o, p in zip(losses["ours"], values, strict=True):
+def cases():
+    """By side and name; a variant of torch's has its name behind a comma."""
+    found = {"ours": {}, "torch": {}}
+    for name, make in networks.NETWORKS.items():
+        for what, function in (("", timed), ("peak ", peak)):
+            found["ours"][what + name] = functools.partial(function, "ours", make, "")
+            for variant in make().variants:
+                case = what + with_variant(name, variant)
+                found["torch"][case] = functools.partial(function, "torch", make, variant)
+    return found
+
+
+def with_variant(name, variant):
+    return f"{name}, {variant}" if variant else name
+
+
+# The rows -----------------------------------------------------------------------------------------
+
+
+def first_losses(sides, name, variants):
+    """Compare the losses of the first steps on all sides, for all ways to write the network."""
+    by_side = {}
+    for side in sides:
+        for variant in variants if side.library == "torch" else [""]:
+            case = with_variant(name, variant)
+            by_side[f"{side.name} {variant}"] = side.run(case, CHECKED_STEPS)[1]
+    first, *others = by_side.items()
+    for other, values in others:
+        for o, p in zip(first[1], values, strict=True):
             if not abs(o - p) <= LOSS_TOLERANCE * abs(p):
-                raise SystemExit(f"{name}: losses differ, ours {losses['ours']}, {other} {values}")
-    return losses["ours"][-1]
+                raise SystemExit(f"{name}: losses differ, ours {first[1]}, {other} {values}")
 
 
-def main(rounds, part):
-    table = report.Report("train", f"A training step, threads: {peer.THREADS}")
-    for name, make in MODELS.items():
-        if part not in name:
-            continue
-        model = make()
-        with (
-            peer.Side(__file__, "ours") as us,
-            peer.Side(__file__, "torch") as torch,
-            peer.Side(__file__, "tuned") as tuned,
-        ):
-            sides = [us, torch, tuned]
-            check_losses(name, sides)
-            medians, ratios = peer.interleave(sides, name, rounds)
-            table.add(name, medians["ours"], medians["torch"], ratios["torch"], model.share)
-            table.add(
-                f"{name}, torch tuned", medians["ours"], medians["tuned"], ratios["tuned"],
-                model.tuned_share, peer_name="tuned",
-            )  # fmt: skip
-    table.finish()
+def fastest(side, name, variants):
+    """The case of the fastest way to write the network, by the least of three measurements."""
+    names = [with_variant(name, v) for v in variants]
+    if len(names) == 1:
+        return names[0]
+    return min(names, key=lambda case: min(side.time(case) for _ in range(3)))
+
+
+def times(name, rounds, table, busy):
+    """Two rows: beside torch as installed and beside tuned torch; budgets hold when it is quiet."""
+    network = networks.NETWORKS[name]()
+    flops, moved = networks.work(network)
+    with (
+        peer.Side(__file__, "ours") as us,
+        peer.Side(__file__, "torch") as torch,
+        peer.Side(__file__, "tuned") as tuned,
+    ):
+        sides = [us, torch, tuned]
+        first_losses(sides, name, network.variants)
+        case = {side.name: fastest(side, name, network.variants) for side in sides[1:]}
+        case["ours"] = name
+        medians, ratios = peer.interleave(sides, case, rounds)
+    more = {"work": f"{flops / 1e9:.3g} GFLOP, {moved / 1e6:.3g} MB"}
+    if not busy:
+        more["of limit"] = f"{machine.least_seconds(flops, moved) / medians['ours']:.0%}"
+    shares = {"torch": network.share, "tuned": network.tuned_share}
+    for side, share in shares.items():
+        table.add(
+            row_name(name, side), medians["ours"], medians[side], ratios[side],
+            None if busy else share, peer_name=side, more=more,
+        )  # fmt: skip
+
+
+def row_name(name, side):
+    return f"{name}; torch tuned" if side == "tuned" else name
+
+
+def memory(name, table):
+    """Where torch has several ways, its least."""
+    network = networks.NETWORKS[name]()
+
+    def most(side, variant):
+        with peer.Side(__file__, side) as worker:
+            return worker.run("peak " + with_variant(name, variant), PEAK_STEPS)[1]
+
+    torchs = min(most("torch", variant) for variant in network.variants)
+    table.add(name, most("ours", ""), torchs, share=1.0, form=report.megabytes)
+
+
+def main(arguments):
+    wanted = {what for what in ("quiet", "busy", "memory") if getattr(arguments, what)}
+    wanted = wanted or {"quiet", "busy", "memory"}
+    if "busy" in wanted and os.sched_getscheduler(0) != os.SCHED_OTHER:
+        wanted.discard("busy")  # a neighbour would get nothing, or everything
+        print("With real-time priority there is no busy neighbour: that half is left out.")
+    names = networks.named(arguments.part)
+    if not names:
+        raise SystemExit(f"no row has {arguments.part!r} in its name: {list(networks.NETWORKS)}")
+    order = [row_name(name, side) for name in networks.NETWORKS for side in ("torch", "tuned")]
+    if "quiet" in wanted:
+        table = report.Report(
+            "train", f"A training step, threads: {peer.THREADS}", ["of limit", "work"], order
+        )
+        for name in names:
+            times(name, arguments.rounds, table, busy=False)
+        flops, moved = machine.limits()
+        table.note(f"Limits here: {flops / 1e9:.0f} GFLOP/s, {moved / 1e9:.1f} GB/s.")
+        table.finish()
+    if "busy" in wanted:
+        title = f"A training step beside a busy neighbour, threads: {peer.THREADS}"
+        table = report.Report("train_busy", title, order=order)
+        with machine.neighbour():
+            for name in names:
+                times(name, arguments.rounds, table, busy=True)
+        table.note("A process computes without end on one of the cores.")
+        table.finish()
+    if "memory" in wanted:
+        title = "Peak memory of training above what the import took"
+        table = report.Report("train_memory", title, order=list(networks.NETWORKS))
+        for name in names:
+            memory(name, table)
+        table.finish()
 
 
 if __name__ == "__main__":
-    if not peer.worker(CASES):
-        arguments = sys.argv[1:]
-        number = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 30
-        main(number, arguments[0] if arguments else "")
+    if not peer.worker(cases()):
+        parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+        parser.add_argument("rounds", nargs="?", type=int, default=30)
+        parser.add_argument("part", nargs="?", default="")
+        for what in ("quiet", "busy", "memory"):
+            parser.add_argument(f"--{what}", action="store_true")
+        main(parser.parse_args())

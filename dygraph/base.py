@@ -148,6 +148,10 @@ def in_dygraph_mode():
 
     Kept for code written for Fluid, which asks. Programs are made with `static`, by the type of the
     arguments and not by a mode.
+
+    >>> import dygraph
+    >>> dygraph.in_dygraph_mode()
+    True
     """
     return True
 
@@ -267,6 +271,15 @@ def set_rng_state(state):
     ------
     ArgumentTypeError, InvalidArgumentError
         For anything but a pair of integers that are not negative.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> state = dygraph.get_rng_state()
+    >>> first = dygraph.rand([3]).tolist()
+    >>> dygraph.set_rng_state(state)
+    >>> dygraph.rand([3]).tolist() == first
+    True
     """
     _core.set_generator_state(*_rng_state(state, "set_rng_state"))
 

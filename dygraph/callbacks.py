@@ -21,6 +21,18 @@ class Callback:
 
     ``logs`` holds numbers by name: ``loss``, the metrics, and with evaluation the same with
     ``eval_`` in front.
+
+    >>> import dygraph
+    >>> class Tell(dygraph.callbacks.Callback):
+    ...     def on_epoch_end(self, epoch, logs):
+    ...         print(epoch, sorted(logs))
+    >>> net = dygraph.nn.Linear(1, 1)
+    >>> model = dygraph.Model(net)
+    >>> model.prepare(dygraph.optimizer.SGD(0.1, net.parameters()), dygraph.nn.MSELoss())
+    >>> data = dygraph.io.TensorDataset([dygraph.ones([4, 1]), dygraph.ones([4, 1])])
+    >>> history = model.fit(data, epochs=2, verbose=0, callbacks=[Tell()])
+    0 ['loss']
+    1 ['loss']
     """
 
     model = None
@@ -91,6 +103,18 @@ class EarlyStopping(Callback):
     ----------
     best : float
     best_epoch, stopped_epoch : int or None
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> net = dygraph.nn.Linear(1, 1)
+    >>> model = dygraph.Model(net)
+    >>> model.prepare(dygraph.optimizer.SGD(0.0, net.parameters()), dygraph.nn.MSELoss())
+    >>> data = dygraph.io.TensorDataset([dygraph.ones([4, 1]), dygraph.ones([4, 1])])
+    >>> stop = dygraph.callbacks.EarlyStopping(patience=2)  # with a rate of 0 nothing improves
+    >>> history = model.fit(data, epochs=10, verbose=0, callbacks=[stop])
+    >>> stop.best_epoch, stop.stopped_epoch, len(history["loss"])
+    (0, 3, 4)
     """
 
     def __init__(self, monitor="loss", mode="auto", patience=0, min_delta=0.0, restore_best=False):
@@ -134,6 +158,19 @@ class ModelCheckpoint(Callback):
     monitor : str, optional
         Save ``best.ckpt`` where this value improved, and nothing else.
     mode : {"auto", "min", "max"}
+
+    Examples
+    --------
+    >>> import dygraph, os, tempfile
+    >>> net = dygraph.nn.Linear(1, 1)
+    >>> model = dygraph.Model(net)
+    >>> model.prepare(dygraph.optimizer.SGD(0.1, net.parameters()), dygraph.nn.MSELoss())
+    >>> data = dygraph.io.TensorDataset([dygraph.ones([4, 1]), dygraph.ones([4, 1])])
+    >>> folder = tempfile.mkdtemp()
+    >>> keep = dygraph.callbacks.ModelCheckpoint(folder, save_freq=2)
+    >>> history = model.fit(data, epochs=4, verbose=0, callbacks=[keep])
+    >>> sorted(os.listdir(folder))
+    ['epoch_1.ckpt', 'epoch_3.ckpt']
     """
 
     def __init__(self, save_dir, save_freq=1, monitor=None, mode="auto"):
@@ -156,6 +193,16 @@ class LRScheduler(Callback):
     Schedules with ``epoch()`` move after each epoch, those that take a loss get `monitor` then;
     those with ``last_epoch`` move after each batch, or with ``by_step=False`` after each epoch.
     Fluid's schedules per step move when the optimizer asks them, and are left alone.
+
+    >>> import dygraph
+    >>> net, rate = dygraph.nn.Linear(1, 1), dygraph.lr.CosineAnnealingDecay(0.5, T_max=2)
+    >>> model = dygraph.Model(net)
+    >>> model.prepare(dygraph.optimizer.SGD(rate, net.parameters()), dygraph.nn.MSELoss())
+    >>> data = dygraph.io.TensorDataset([dygraph.ones([4, 1]), dygraph.ones([4, 1])])
+    >>> move = dygraph.callbacks.LRScheduler(by_step=False)
+    >>> history = model.fit(data, epochs=1, verbose=0, callbacks=[move])
+    >>> rate.last_epoch, round(rate(), 4)
+    (1, 0.25)
     """
 
     def __init__(self, by_step=True, monitor="loss"):
@@ -191,7 +238,18 @@ def _takes_loss(schedule):
 
 
 class Progress(Callback):
-    """A bar by tqdm where it is installed, and a line after each epoch."""
+    """A bar by tqdm where it is installed, and a line after each epoch.
+
+    >>> import dygraph
+    >>> net = dygraph.nn.Linear(1, 1, param_attr=dygraph.initializer.Constant(1.0))
+    >>> model = dygraph.Model(net)
+    >>> model.prepare(dygraph.optimizer.SGD(0.1, net.parameters()), dygraph.nn.MSELoss())
+    >>> data = dygraph.io.TensorDataset([dygraph.ones([4, 1]), dygraph.ones([4, 1])])
+    >>> line = dygraph.callbacks.Progress(bar=False)
+    >>> history = model.fit(data, epochs=2, verbose=0, callbacks=[line])  # right from the start
+    epoch 1: loss 0
+    epoch 2: loss 0
+    """
 
     def __init__(self, bar=True):
         self._with_bar, self._bar = bar, None
@@ -234,6 +292,13 @@ class TensorBoard(Callback):
     log_dir : str or os.PathLike
     every_batch : bool
         Write the running values of each batch as well, under ``batch/``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> log = dygraph.callbacks.TensorBoard("runs")  # then model.fit(..., callbacks=[log])
+    >>> log.log_dir
+    'runs'
     """
 
     def __init__(self, log_dir, every_batch=False):

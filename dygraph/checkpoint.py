@@ -24,7 +24,15 @@ _VERSION = 1
 
 
 class Checkpoint:
-    """What `load` found: ``step`` and ``extra`` as saved, and ``report`` of the model's names."""
+    """What `load` found: ``step`` and ``extra`` as saved, and ``report`` of the model's names.
+
+    >>> import dygraph, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "last.ckpt")
+    >>> dygraph.checkpoint.save(path, step=7, extra={"best": 0.5})
+    >>> found = dygraph.checkpoint.load(path)
+    >>> found.step, found.extra
+    (7, {'best': 0.5})
+    """
 
     def __init__(self, step, extra, report):
         self.step, self.extra, self.report = step, extra, report
@@ -34,7 +42,15 @@ class Checkpoint:
 
 
 def random_state():
-    """Where the random numbers of dygraph, Python and NumPy stand: data for `save`."""
+    """Where the random numbers of dygraph, Python and NumPy stand: data for `save`.
+
+    >>> import dygraph
+    >>> state = dygraph.checkpoint.random_state()
+    >>> first = dygraph.rand([3]).tolist()
+    >>> dygraph.checkpoint.set_random_state(state)
+    >>> dygraph.rand([3]).tolist() == first
+    True
+    """
     version, words, gauss = python_random.getstate()
     numpy = np.random.get_state(legacy=False)
     return {
@@ -50,7 +66,15 @@ def random_state():
 
 
 def set_random_state(state):
-    """Go on from a `random_state`. FormatError for anything else; nothing is set then."""
+    """Go on from a `random_state`. FormatError for anything else; nothing is set then.
+
+    >>> import dygraph, random
+    >>> state = dygraph.checkpoint.random_state()
+    >>> first = random.random()
+    >>> dygraph.checkpoint.set_random_state(state)
+    >>> random.random() == first
+    True
+    """
     before = random_state()
     try:
         _set_random_state(state)
@@ -167,6 +191,17 @@ def load(path, model=None, optimizer=None, scheduler=None, strict=True, random=T
     InvalidArgumentError
         For a part the file does not hold, and for names or shapes that do not agree, with the
         nearest names. The model is checked before anything is written.
+
+    Examples
+    --------
+    >>> import dygraph, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "last.ckpt")
+    >>> net, other = dygraph.nn.Linear(2, 2), dygraph.nn.Linear(2, 2)
+    >>> dygraph.checkpoint.save(path, model=net, step=7)
+    >>> dygraph.checkpoint.load(path, model=other).step
+    7
+    >>> other.weight.tolist() == net.weight.tolist()
+    True
     """
     state = saving.load(path)
     if not isinstance(state, dict) or "version" not in state:

@@ -38,6 +38,15 @@ class GradientClipByValue:
 
     Takes ``(min, max)`` by position and both by name, and ``max`` alone for [-max, max]. A sparse
     gradient stays sparse where 0 lies in [min, max].
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0, 1.0])
+    >>> clip = dygraph.clip.GradientClipByValue(0.5)
+    >>> rule = dygraph.optimizer.SGD(1.0, parameter_list=[w], grad_clip=clip)
+    >>> (w * dygraph.to_variable([3.0, -0.25])).sum().backward()
+    >>> rule.step()
+    >>> w.tolist()
+    [0.5, 1.25]
     """
 
     def __init__(self, min=None, max=None, need_clip=None):
@@ -111,6 +120,16 @@ def set_gradient_clip(clip, param_list=None, program=None):
     ------
     ArgumentTypeError
         For another kind of clip, for what is no Parameter, and for a program.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0])
+    >>> dygraph.clip.set_gradient_clip(dygraph.clip.GradientClipByValue(0.5), [w])
+    >>> (w * 3.0).backward()
+    >>> dygraph.optimizer.SGD(1.0, parameter_list=[w]).step()
+    >>> w.item()
+    0.5
     """
     if not hasattr(clip, "clip"):
         raise ArgumentTypeError(
@@ -130,7 +149,14 @@ def set_gradient_clip(clip, param_list=None, program=None):
 
 
 class GradientClipByNorm:
-    """A gradient whose L2 norm exceeds `clip_norm` is scaled down to it, each by itself."""
+    """A gradient whose L2 norm exceeds `clip_norm` is scaled down to it, each by itself.
+
+    >>> import dygraph
+    >>> w, gradient = dygraph.Parameter([1.0, 1.0]), dygraph.to_variable([3.0, 4.0])
+    >>> ((_, limited),) = dygraph.clip.GradientClipByNorm(0.5).clip([(w, gradient)])
+    >>> limited.numpy().round(4).tolist()
+    [0.3, 0.4]
+    """
 
     def __init__(self, clip_norm, need_clip=None):
         self.clip_norm = check.number(clip_norm, f"{type(self).__name__}: clip_norm", 0)
@@ -151,6 +177,13 @@ class GradientClipByGlobalNorm(GradientClipByNorm):
     """All gradients are scaled by one factor, so that their common norm is at most `clip_norm`.
 
     ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013.)
+
+    >>> import dygraph
+    >>> v, w = dygraph.Parameter([1.0]), dygraph.Parameter([1.0])
+    >>> pairs = [(v, dygraph.to_variable([3.0])), (w, dygraph.to_variable([4.0]))]
+    >>> pairs = dygraph.clip.GradientClipByGlobalNorm(0.5).clip(pairs)
+    >>> [round(gradient.item(), 4) for _, gradient in pairs]
+    [0.3, 0.4]
     """
 
     def __init__(self, clip_norm, group_name="default_group", need_clip=None):

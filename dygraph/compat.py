@@ -99,7 +99,15 @@ def enable_dygraph(place=None):
 
 
 def disable_dygraph():
-    """Go back to the place from before `enable_dygraph`. Calls go on computing at once."""
+    """Go back to the place from before `enable_dygraph`. Calls go on computing at once.
+
+    >>> import dygraph
+    >>> before = dygraph.to_variable([1.0]).place
+    >>> dygraph.enable_dygraph(dygraph.CPUPlace())
+    >>> dygraph.disable_dygraph()
+    >>> dygraph.to_variable([1.0]).place == before
+    True
+    """
     if _before.place is not None:
         _core.set_current_place(_before.place)
         _before.place = None

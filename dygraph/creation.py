@@ -138,12 +138,22 @@ def filled(x, value, what, attrs=()):
 
 
 def zeros_like(x, dtype=None):
-    """Zeros of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`."""
+    """Zeros of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`.
+
+    >>> import dygraph
+    >>> dygraph.zeros_like(dygraph.to_variable([1, 2])).tolist()
+    [0, 0]
+    """
     return full_like(x, 0, dtype)
 
 
 def ones_like(x, dtype=None):
-    """Ones of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`."""
+    """Ones of the shape of `x`, of its type or of `dtype`. No gradient flows to `x`.
+
+    >>> import dygraph
+    >>> dygraph.ones_like(dygraph.to_variable([5, 6]), dtype="float32").tolist()
+    [1.0, 1.0]
+    """
     return full_like(x, 1, dtype)
 
 
@@ -263,12 +273,22 @@ def diag(x, offset=0):
 
 
 def tril(x, diagonal=0):
-    """`x` on and below a diagonal of its last two axes, 0 above it."""
+    """`x` on and below a diagonal of its last two axes, 0 above it.
+
+    >>> import dygraph
+    >>> dygraph.tril(dygraph.to_variable([[1, 2], [3, 4]])).tolist()
+    [[1, 0], [3, 4]]
+    """
     return ops.tril_triu(x, diagonal=check.integer(diagonal, "tril: diagonal"), lower=True)
 
 
 def triu(x, diagonal=0):
-    """`x` on and above a diagonal of its last two axes, 0 below it."""
+    """`x` on and above a diagonal of its last two axes, 0 below it.
+
+    >>> import dygraph
+    >>> dygraph.triu(dygraph.to_variable([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [0, 4]]
+    """
     return ops.tril_triu(x, diagonal=check.integer(diagonal, "triu: diagonal"), lower=False)
 
 
@@ -286,14 +306,25 @@ def rand(shape, dtype=None):
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
-    """Numbers drawn uniformly from [min, max). A seed other than 0 gives the same each time."""
+    """Numbers drawn uniformly from [min, max). A seed other than 0 gives the same each time.
+
+    >>> import dygraph
+    >>> x = dygraph.uniform([100], min=2.0, max=3.0).numpy()
+    >>> bool((x >= 2).all() and (x <= 3).all())
+    True
+    """
     return ops.uniform_random(
         shape=_sizes(shape, "uniform"), min=min, max=max, seed=seed, dtype=_float(dtype)
     )
 
 
 def randn(shape, dtype=None):
-    """Numbers drawn from the normal distribution of mean 0 and standard deviation 1."""
+    """Numbers drawn from the normal distribution of mean 0 and standard deviation 1.
+
+    >>> import dygraph
+    >>> dygraph.randn([2, 3]).shape
+    (2, 3)
+    """
     return ops.gaussian_random(shape=_sizes(shape, "randn"), dtype=_float(dtype))
 
 

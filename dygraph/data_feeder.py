@@ -242,6 +242,13 @@ def create_random_int_lodtensor(recursive_seq_lens, base_shape, place=None, low=
     place : Place, optional
     low, high : int
         Both may come.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.create_random_int_lodtensor([[2, 3]], [1], low=7, high=7)
+    >>> x.lod(), x.tolist()
+    ([[0, 2, 5]], [[7], [7], [7], [7], [7]])
     """
     what = "create_random_int_lodtensor"
     levels = _lengths(recursive_seq_lens, what)

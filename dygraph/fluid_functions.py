@@ -52,7 +52,9 @@ sequence_first_step, sequence_last_step = nets.sequence_first_step, nets.sequenc
 # Reductions ---------------------------------------------------------------------------------------
 
 
-def _reduction(operator, what):
+def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
+    """The function of an operator; its help shows that `rows` over axis 0 give `result`."""
+
     def function(input, dim=None, keep_dim=False, name=None):
         check.variable(input, f"{operator}: input")
         op = getattr(ops, operator)
@@ -66,18 +68,24 @@ def _reduction(operator, what):
     function.__doc__ = (
         f"The {what} over `dim`: an axis or several; None or none: over all, giving shape ``()``."
         "\n\n`keep_dim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too"
-        " many."
+        " many.\n\n"
+        f">>> import dygraph\n>>> x = dygraph.to_variable({rows})\n"
+        f">>> dygraph.functional.{operator}(x, dim=0).tolist()\n{result}"
     )
     return function
 
 
-reduce_sum = _reduction("reduce_sum", "sum")
-reduce_mean = _reduction("reduce_mean", "mean")
-reduce_max = _reduction("reduce_max", "greatest element")
-reduce_min = _reduction("reduce_min", "least element")
-reduce_prod = _reduction("reduce_prod", "product")
-reduce_all = _reduction("reduce_all", "logical and")
-reduce_any = _reduction("reduce_any", "logical or")
+reduce_sum = _reduction("reduce_sum", "sum", "[4.0, 6.0]")
+reduce_mean = _reduction("reduce_mean", "mean", "[2.0, 3.0]")
+reduce_max = _reduction("reduce_max", "greatest element", "[3.0, 4.0]")
+reduce_min = _reduction("reduce_min", "least element", "[1.0, 2.0]")
+reduce_prod = _reduction("reduce_prod", "product", "[3.0, 8.0]")
+reduce_all = _reduction(
+    "reduce_all", "logical and", "[True, False]", "[[True, True], [True, False]]"
+)
+reduce_any = _reduction(
+    "reduce_any", "logical or", "[True, False]", "[[True, False], [True, False]]"
+)
 
 
 def argmax(x, axis=0):
@@ -92,7 +100,12 @@ def argmax(x, axis=0):
 
 
 def argmin(x, axis=0):
-    """Where the least element stands along `axis`, int64; of several the first."""
+    """Where the least element stands along `axis`, int64; of several the first.
+
+    >>> import dygraph
+    >>> dygraph.functional.argmin(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
+    [0, 1]
+    """
     check.variable(x, "argmin: x")
     return ops.arg_min(x, axis=check.axis(axis, x.ndim, "argmin: axis"))
 
@@ -111,17 +124,32 @@ def sums(input, out=None):
 
 
 def has_inf(x):
-    """True where an element is infinite: one bool."""
+    """True where an element is infinite: one bool.
+
+    >>> import dygraph
+    >>> dygraph.functional.has_inf(dygraph.to_variable([1.0, float("inf")])).item()
+    True
+    """
     return ops.reduce_any(ops.isinf_v2(x), dim=[0], reduce_all=True)
 
 
 def has_nan(x):
-    """True where an element is no number: one bool."""
+    """True where an element is no number: one bool.
+
+    >>> import dygraph
+    >>> dygraph.functional.has_nan(dygraph.to_variable([1.0, float("inf")])).item()
+    False
+    """
     return ops.reduce_any(ops.isnan_v2(x), dim=[0], reduce_all=True)
 
 
 def rank(input):
-    """How many axes the variable has, as a 0-d int32 variable."""
+    """How many axes the variable has, as a 0-d int32 variable.
+
+    >>> import dygraph
+    >>> dygraph.functional.rank(dygraph.ones([2, 3])).item()
+    2
+    """
     return _core.to_variable(len(check.variable(input, "rank: input").shape), None, "int32")
 
 
@@ -129,7 +157,12 @@ def rank(input):
 
 
 def clamp(input, min=None, max=None, output=None, name=None):
-    """Every element moved into [min, max]; None leaves a side open. `output` is set to it."""
+    """Every element moved into [min, max]; None leaves a side open. `output` is set to it.
+
+    >>> import dygraph
+    >>> dygraph.functional.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
+    [0.0, 0.5, 1.0]
+    """
     clipped = check.variable(input, "clamp: input").clip(min, max)
     return clipped if output is None else check.variable(output, "clamp: output").copy_(clipped)
 
@@ -147,7 +180,13 @@ def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
 
 
 def elementwise_equal(x, y, name=None):
-    """``x == y``, element by element."""
+    """``x == y``, element by element.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([1, 2, 3]), dygraph.to_variable([1, 0, 3])
+    >>> dygraph.functional.elementwise_equal(x, y).tolist()
+    [True, False, True]
+    """
     return ops.equal(x, y)
 
 
@@ -167,7 +206,13 @@ def nonzero(input, as_tuple=False):
 
 
 def scatter_nd(index, updates, shape, name=None):
-    """Zeros of `shape` with `updates` added at the places of `index`."""
+    """Zeros of `shape` with `updates` added at the places of `index`.
+
+    >>> import dygraph
+    >>> places, values = dygraph.to_variable([[1], [3], [1]]), dygraph.to_variable([9.0, 7.0, 1.0])
+    >>> dygraph.functional.scatter_nd(places, values, [4]).tolist()
+    [0.0, 10.0, 0.0, 7.0]
+    """
     check.variable(updates, "scatter_nd: updates")
     shape = check.shape(shape, "scatter_nd: shape")
     return ops.scatter_nd_add(ops.fill_constant(shape=shape, dtype=updates.dtype), index, updates)
@@ -199,6 +244,13 @@ def fsp_matrix(x, y):
     -------
     Variable
         ``[batch, channels of x, channels of y]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, y = dygraph.ones([1, 2, 3, 3]), dygraph.full([1, 1, 3, 3], 5.0)
+    >>> dygraph.functional.fsp_matrix(x, y).tolist()
+    [[[5.0], [5.0]]]
     """
     shapes = [check.variable(v, f"fsp_matrix: {w}").shape for w, v in (("x", x), ("y", y))]
     one, two = shapes
@@ -270,7 +322,13 @@ def resize_bilinear(
     input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
     align_mode=1, data_format="NCHW",
 ):  # fmt: skip
-    """`image_resize` by weighted means of four pixels."""
+    """`image_resize` by weighted means of four pixels.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
+    >>> dygraph.functional.resize_bilinear(x, out_shape=[1, 3]).tolist()
+    [[[[1.0, 2.0, 3.0]]]]
+    """
     return image_resize(
         input, out_shape, scale, name, "BILINEAR", actual_shape, align_corners, align_mode,
         data_format,
@@ -281,7 +339,13 @@ def resize_nearest(
     input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
     data_format="NCHW",
 ):  # fmt: skip
-    """`image_resize` that takes the nearest pixel."""
+    """`image_resize` that takes the nearest pixel.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
+    >>> dygraph.functional.resize_nearest(x, out_shape=[1, 4]).tolist()
+    [[[[1.0, 1.0, 3.0, 3.0]]]]
+    """
     return image_resize(
         input, out_shape, scale, name, "NEAREST", actual_shape, align_corners, 1, data_format
     )
@@ -291,7 +355,13 @@ def resize_trilinear(
     input, out_shape=None, scale=None, name=None, actual_shape=None, align_corners=True,
     align_mode=1, data_format="NCDHW",
 ):  # fmt: skip
-    """`image_resize` of volumes by weighted means of eight cells."""
+    """`image_resize` of volumes by weighted means of eight cells.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[[1.0]], [[3.0]]]]])
+    >>> dygraph.functional.resize_trilinear(x, out_shape=[3, 1, 1]).tolist()
+    [[[[[1.0]], [[2.0]], [[3.0]]]]]
+    """
     return image_resize(
         input, out_shape, scale, name, "TRILINEAR", actual_shape, align_corners, align_mode,
         data_format,
@@ -330,12 +400,24 @@ def _adaptive(axes, input, pool_size, pool_type, require_index, owner):
 
 
 def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name=None):
-    """Pool images to `pool_size` whatever their size; with `require_index` the places as well."""
+    """Pool images to `pool_size` whatever their size; with `require_index` the places as well.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
+    >>> dygraph.functional.adaptive_pool2d(x, [2, 1], "avg").tolist()
+    [[[[1.0], [4.0]]]]
+    """
     return _adaptive(2, input, pool_size, pool_type, require_index, "adaptive_pool2d")
 
 
 def adaptive_pool3d(input, pool_size, pool_type="max", require_index=False, name=None):
-    """Pool volumes to `pool_size` whatever their size; with `require_index` the places as well."""
+    """Pool volumes to `pool_size` whatever their size; with `require_index` the places as well.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
+    >>> dygraph.functional.adaptive_pool3d(x, 1).tolist()
+    [[[[[7.0]]]]]
+    """
     return _adaptive(3, input, pool_size, pool_type, require_index, "adaptive_pool3d")
 
 
@@ -356,7 +438,13 @@ def _like(input, shape, input_dim_idx, output_dim_idx, owner):
 def uniform_random_batch_size_like(
     input, shape, dtype="float32", input_dim_idx=0, output_dim_idx=0, min=-1.0, max=1.0, seed=0
 ):
-    """Even draws from [min, max) in `shape`, whose batch size is that of `input`."""
+    """Even draws from [min, max) in `shape`, whose batch size is that of `input`.
+
+    >>> import dygraph
+    >>> x = dygraph.ones([5, 2])
+    >>> dygraph.functional.uniform_random_batch_size_like(x, [-1, 3]).shape
+    (5, 3)
+    """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "uniform_random_batch_size_like")
     return ops.uniform_random(shape=sizes, dtype=dtype, min=min, max=max, seed=seed)
 
@@ -364,7 +452,13 @@ def uniform_random_batch_size_like(
 def gaussian_random_batch_size_like(
     input, shape, input_dim_idx=0, output_dim_idx=0, mean=0.0, std=1.0, seed=0, dtype="float32"
 ):
-    """Draws from a normal distribution in `shape`, whose batch size is that of `input`."""
+    """Draws from a normal distribution in `shape`, whose batch size is that of `input`.
+
+    >>> import dygraph
+    >>> x = dygraph.ones([5, 2])
+    >>> dygraph.functional.gaussian_random_batch_size_like(x, [-1, 3]).shape
+    (5, 3)
+    """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "gaussian_random_batch_size_like")
     return ops.gaussian_random(shape=sizes, dtype=dtype, mean=mean, std=std, seed=seed)
 
@@ -380,6 +474,12 @@ def hsigmoid(
 
     Fluid's function makes its parameters, as `dygraph.nn.HSigmoid` does; here they are given:
     `weight` ``[num_classes - 1, D]`` and `bias` ``[num_classes - 1, 1]``.
+
+    >>> import dygraph
+    >>> x, weight = dygraph.ones([1, 3]), dygraph.zeros([1, 3])
+    >>> loss = dygraph.functional.hsigmoid(x, dygraph.to_variable([[1]]), weight)
+    >>> round(loss.item(), 4)  # one turn, even chances: log(2)
+    0.6931
     """
     return ops.hierarchical_sigmoid(
         input, weight, label, path_table=path_table, path_code=path_code, bias=bias,
@@ -408,6 +508,14 @@ def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
     -------
     Variable
         ``[rows, classes]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> one = dygraph.to_variable([[1]])
+    >>> loss = dygraph.functional.sigmoid_focal_loss(dygraph.zeros([1, 1]), one, one)
+    >>> round(loss.item(), 4)  # 0.25 * 0.5^2 * log(2)
+    0.0433
     """
     for name, value in (("x", x), ("label", label), ("fg_num", fg_num)):
         check.variable(value, f"sigmoid_focal_loss: {name}")

@@ -116,6 +116,13 @@ def conv1d_transpose(
     -------
     Variable
         ``[batch, filters, (length - 1) * stride - 2 * padding + dilation * (window - 1) + 1]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x, w = dygraph.to_variable([[[1.0, 2.0]]]), dygraph.to_variable([[[1.0, 10.0]]])
+    >>> dygraph.functional.conv1d_transpose(x, w, stride=2).tolist()
+    [[[1.0, 10.0, 2.0, 20.0]]]
     """
     require_axes(input, 1, "conv1d_transpose")
     more = {}
@@ -222,7 +229,13 @@ def _adaptive(axes, input, output_size, kind, return_mask=False):
 def max_pool1d(
     input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, return_mask=False
 ):
-    """Maxima over windows of sequences ``[batch, channels, length]``; see `max_pool2d`."""
+    """Maxima over windows of sequences ``[batch, channels, length]``; see `max_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
+    >>> dygraph.functional.max_pool1d(x, 2).tolist()
+    [[[5.0, 3.0]]]
+    """
     return _max_pool(1, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
 
 
@@ -261,12 +274,24 @@ def max_pool2d(
 def max_pool3d(
     input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, return_mask=False
 ):
-    """Maxima over windows of volumes; see `max_pool2d`."""
+    """Maxima over windows of volumes; see `max_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
+    >>> dygraph.functional.max_pool3d(x, (1, 2, 2)).tolist()
+    [[[[[3.0]], [[7.0]]]]]
+    """
     return _max_pool(3, input, pool_size, pool_stride, pool_padding, ceil_mode, return_mask)
 
 
 def avg_pool1d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, exclusive=True):
-    """Averages over windows of sequences ``[batch, channels, length]``; see `avg_pool2d`."""
+    """Averages over windows of sequences ``[batch, channels, length]``; see `avg_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
+    >>> dygraph.functional.avg_pool1d(x, 2).tolist()
+    [[[3.0, 2.5]]]
+    """
     return _avg_pool(1, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
 
 
@@ -288,17 +313,36 @@ def avg_pool2d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=Fal
     Returns
     -------
     Variable
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.arange(16.0).reshape(1, 1, 4, 4)
+    >>> dygraph.functional.avg_pool2d(x, 2).tolist()
+    [[[[2.5, 4.5], [10.5, 12.5]]]]
     """
     return _avg_pool(2, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
 
 
 def avg_pool3d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=False, exclusive=True):
-    """Averages over windows of volumes; see `avg_pool2d`."""
+    """Averages over windows of volumes; see `avg_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
+    >>> dygraph.functional.avg_pool3d(x, (1, 2, 2)).tolist()
+    [[[[[1.5]], [[5.5]]]]]
+    """
     return _avg_pool(3, input, pool_size, pool_stride, pool_padding, ceil_mode, exclusive)
 
 
 def adaptive_avg_pool1d(input, output_size):
-    """Averages over `output_size` even shares of sequences; see `adaptive_avg_pool2d`."""
+    """Averages over `output_size` even shares of sequences; see `adaptive_avg_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(6.0).reshape(1, 1, 6)
+    >>> dygraph.functional.adaptive_avg_pool1d(x, 2).tolist()
+    [[[1.0, 4.0]]]
+    """
     return _adaptive(1, input, output_size, "avg")
 
 
@@ -319,27 +363,61 @@ def adaptive_avg_pool2d(input, output_size):
     -------
     Variable
         ``[batch, channels, *output_size]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
+    >>> dygraph.functional.adaptive_avg_pool2d(x, [2, 1]).tolist()
+    [[[[1.0], [4.0]]]]
+    >>> dygraph.functional.adaptive_avg_pool2d(x, 2).tolist()  # the middle column is in both
+    [[[[0.5, 1.5], [3.5, 4.5]]]]
     """
     return _adaptive(2, input, output_size, "avg")
 
 
 def adaptive_avg_pool3d(input, output_size):
-    """Averages over even shares of volumes; see `adaptive_avg_pool2d`."""
+    """Averages over even shares of volumes; see `adaptive_avg_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
+    >>> dygraph.functional.adaptive_avg_pool3d(x, 1).tolist()
+    [[[[[3.5]]]]]
+    """
     return _adaptive(3, input, output_size, "avg")
 
 
 def adaptive_max_pool1d(input, output_size, return_mask=False):
-    """Maxima over even shares of sequences; windows as in `adaptive_avg_pool2d`."""
+    """Maxima over even shares of sequences; windows as in `adaptive_avg_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
+    >>> out, where = dygraph.functional.adaptive_max_pool1d(x, 2, return_mask=True)
+    >>> out.tolist(), where.tolist()
+    ([[[5.0, 3.0]]], [[[1, 3]]])
+    """
     return _adaptive(1, input, output_size, "max", return_mask)
 
 
 def adaptive_max_pool2d(input, output_size, return_mask=False):
-    """Maxima over even shares of images; windows as in `adaptive_avg_pool2d`."""
+    """Maxima over even shares of images; windows as in `adaptive_avg_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
+    >>> dygraph.functional.adaptive_max_pool2d(x, [2, 1]).tolist()
+    [[[[2.0], [5.0]]]]
+    """
     return _adaptive(2, input, output_size, "max", return_mask)
 
 
 def adaptive_max_pool3d(input, output_size, return_mask=False):
-    """Maxima over even shares of volumes; windows as in `adaptive_avg_pool2d`."""
+    """Maxima over even shares of volumes; windows as in `adaptive_avg_pool2d`.
+
+    >>> import dygraph
+    >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
+    >>> dygraph.functional.adaptive_max_pool3d(x, 1).tolist()
+    [[[[[7.0]]]]]
+    """
     return _adaptive(3, input, output_size, "max", return_mask)
 
 
@@ -359,6 +437,14 @@ def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, ou
     -------
     Variable
         ``[batch, channels, (height - 1) * stride - 2 * padding + pool_size, ...]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[1.0, 5.0], [3.0, 2.0]]]])
+    >>> most, where = dygraph.functional.max_pool2d(x, 2, return_mask=True)
+    >>> dygraph.functional.max_unpool2d(most, where, 2).tolist()
+    [[[[0.0, 5.0], [0.0, 0.0]]]]
     """
     require_axes(input, 2, "max_unpool2d")
     attrs = _windows(2, "max_unpool2d", pool_size, pool_stride, pool_padding)
@@ -399,6 +485,13 @@ def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
     -------
     Variable
         Shape of `input`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 3)
+    >>> dygraph.functional.local_response_norm(x, alpha=3.0, beta=0.5).tolist()
+    [[[[0.5, 0.5]]]]
     """
     require_axes(input, 2, "local_response_norm")
     return ops.lrn(input, n=size, k=k, alpha=alpha, beta=beta)[0]

@@ -200,6 +200,14 @@ def trace(layer, inputs):
     RuntimeError
         A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat
         the layer.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> net, x = dygraph.nn.Linear(3, 2), dygraph.ones([4, 3])
+    >>> out, traced = dygraph.jit.trace(net, [x])
+    >>> traced(x).tolist() == out.tolist(), traced(dygraph.ones([9, 3])).shape
+    (True, (9, 2))
     """
     given, batch = _make_inputs(layer, inputs)
     state = _state(layer)
@@ -228,7 +236,13 @@ def trace(layer, inputs):
 
 
 class TracedLayer:
-    """A layer that became a program. Made by :func:`trace`."""
+    """A layer that became a program. Made by :func:`trace`.
+
+    >>> import dygraph
+    >>> out, traced = dygraph.TracedLayer.trace(dygraph.nn.ReLU(), [dygraph.ones([4, 3])])
+    >>> traced(dygraph.to_variable([[-1.0, 0.0, 2.0]], dtype="float32")).tolist()
+    [[0.0, 0.0, 2.0]]
+    """
 
     def __init__(self, recording, single=False):
         self._recording = recording

@@ -10,7 +10,17 @@ import math
 import numpy as np
 
 from dygraph import _core, check
+from dygraph.distance_losses import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    npair_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
 from dygraph.errors import InvalidArgumentError
+from dygraph.loss_parts import REDUCTIONS, constant, like, reduced, same_shape, weighted
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
@@ -21,60 +31,6 @@ __all__ = [
 ]  # fmt: skip
 
 ops = _core.ops
-REDUCTIONS = ("mean", "sum", "none")
-
-
-def same_shape(owner, **variables):
-    """The Variables, which must have one shape and one type."""
-    (first, a), *rest = ((n, check.variable(v, f"{owner}: {n}")) for n, v in variables.items())
-    for name, b in rest:
-        if a.shape != b.shape:
-            raise InvalidArgumentError(
-                f"{owner}: {first} and {name} must have one shape, got {list(a.shape)} and "
-                f"{list(b.shape)}. Bring them together with reshape()"
-            )
-        if a.dtype != b.dtype:
-            raise InvalidArgumentError(
-                f"{owner}: {first} and {name} must have one type, got {a.dtype} and {b.dtype}. "
-                f"Convert with astype('{a.dtype.name}')"
-            )
-    return list(variables.values())
-
-
-def reduced(loss, reduction, owner):
-    """The losses, their sum or their mean."""
-    check.choice(reduction, REDUCTIONS, f"{owner}: reduction")
-    if reduction == "none":
-        return loss
-    reduce = ops.reduce_mean if reduction == "mean" else ops.reduce_sum
-    return reduce(loss, reduce_all=True)
-
-
-def like(x, value):
-    """A constant of x's shape and type."""
-    return ops.fill_any_like(x, value=float(value))
-
-
-def constant(value, x):
-    """An array or a Variable as a Variable of x's type."""
-    if isinstance(value, _core.Variable):
-        return value
-    check.variable(x, "a loss: input")
-    return _core.to_variable(np.asarray(value, x.dtype.name))
-
-
-def weighted(loss, weight, owner):
-    """The losses times a weight that broadcasts to their shape; None leaves them."""
-    if weight is None:
-        return loss
-    weight = constant(weight, loss)
-    out = loss * weight
-    if out.shape != loss.shape:
-        raise InvalidArgumentError(
-            f"{owner}: weight must broadcast to the losses, {list(loss.shape)}, got shape "
-            f"{list(weight.shape)}"
-        )
-    return out
 
 
 def square_error_cost(input, label):
@@ -102,13 +58,25 @@ def square_error_cost(input, label):
 
 
 def mse_loss(input, label, reduction="mean"):
-    """The mean of ``(input - label)^2``; arguments as of `square_error_cost`."""
+    """The mean of ``(input - label)^2``; arguments as of `square_error_cost`.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
+    >>> dygraph.functional.mse_loss(x, y).item()
+    2.0
+    """
     input, label = same_shape("mse_loss", input=input, label=label)
     return reduced(ops.square(input - label), reduction, "mse_loss")
 
 
 def l1_loss(input, label, reduction="mean"):
-    """The mean of ``|input - label|``; arguments as of `square_error_cost`."""
+    """The mean of ``|input - label|``; arguments as of `square_error_cost`.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([1.0, 4.0]), dygraph.to_variable([1.0, 2.0])
+    >>> dygraph.functional.l1_loss(x, y).item()
+    1.0
+    """
     input, label = same_shape("l1_loss", input=input, label=label)
     return reduced(ops.abs(input - label), reduction, "l1_loss")
 
@@ -124,6 +92,13 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
         Factors of the difference and of the loss, both or none.
     sigma : float, optional
         The square ends at ``1 / sigma^2``; None is 1.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[0.5, 3.0]])  # 0.5^2 / 2 and 3 - 0.5
+    >>> dygraph.functional.smooth_l1(x, dygraph.zeros_like(x)).tolist()
+    [[2.625]]
     """
     return ops.smooth_l1_loss(
         x,
@@ -144,6 +119,14 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
     weight : Variable or array, optional
         Factors that broadcast to the losses.
     reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> p, label = dygraph.to_variable([0.5, 0.75]), dygraph.to_variable([1.0, 0.0])
+    >>> loss = dygraph.functional.binary_cross_entropy(p, label, reduction="none")
+    >>> loss.numpy().round(4).tolist()  # log(2) and log(4)
+    [0.6931, 1.3863]
     """
     input, label = same_shape("binary_cross_entropy", input=input, label=label)
     loss = weighted(ops.bce_loss(input, label), weight, "binary_cross_entropy")
@@ -162,6 +145,14 @@ def binary_cross_entropy_with_logits(logit, label, weight=None, pos_weight=None,
     pos_weight : Variable or array, optional
         Factors of the part of label 1, which broadcast to the losses.
     reduction : 'mean', 'sum' or 'none'
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> score, label = dygraph.to_variable([0.0, 900.0]), dygraph.to_variable([1.0, 0.0])
+    >>> loss = dygraph.functional.binary_cross_entropy_with_logits(score, label, reduction="none")
+    >>> loss.numpy().round(4).tolist()
+    [0.6931, 900.0]
     """
     owner = "binary_cross_entropy_with_logits"
     logit, label = same_shape(owner, logit=logit, label=label)
@@ -261,102 +252,6 @@ def softmax_cross_entropy(
     return ops.reduce_sum(loss, reduce_all=True) / (total + nothing)
 
 
-def cosine_similarity(x1, x2, axis=1, eps=1e-8):
-    """``x1 . x2 / max(|x1| |x2|, eps)`` along `axis`.
-
-    Parameters
-    ----------
-    x1, x2 : Variable
-        One shape.
-    axis : int
-    eps : float
-
-    Returns
-    -------
-    Variable
-        The shape of `x1` without `axis`.
-    """
-    x1, x2 = same_shape("cosine_similarity", x1=x1, x2=x2)
-    axis = check.axis(axis, x1.ndim, "cosine_similarity: axis")
-    eps = check.number(eps, "cosine_similarity: eps", 0)
-    dot, a, b = (ops.reduce_sum(v, dim=[axis]) for v in (x1 * x2, ops.square(x1), ops.square(x2)))
-    squares = a * b
-    return dot / ops.sqrt(ops.elementwise_max(squares, like(squares, eps * eps)))
-
-
-def cosine_embedding_loss(input1, input2, label, margin=0.0, reduction="mean"):
-    """``1 - cos`` for label 1, ``max(0, cos - margin)`` for label -1.
-
-    Parameters
-    ----------
-    input1, input2 : Variable
-        ``[N, D]`` or ``[D]``.
-    label : Variable
-        ``[N]`` or ``[]``, 1 or -1, of the type of the inputs.
-    """
-    owner = "cosine_embedding_loss"
-    input1, input2 = same_shape(owner, input1=input1, input2=input2)
-    cos = cosine_similarity(input1, input2, axis=-1)
-    cos, label = same_shape(owner, similarity=cos, label=label)
-    alike = ops.cast(label == 1, out_dtype=cos.dtype)
-    apart = ops.relu(cos - check.number(margin, f"{owner}: margin", -1, 1))
-    return reduced(alike * (1 - cos) + (1 - alike) * apart, reduction, owner)
-
-
-def margin_ranking_loss(input, other, label, margin=0.0, reduction="mean"):
-    """``max(0, margin - label * (input - other))``: label 1 where `input` ranks higher, else -1."""
-    input, other, label = same_shape("margin_ranking_loss", input=input, other=other, label=label)
-    margin = check.number(margin, "margin_ranking_loss: margin")
-    loss = ops.margin_rank_loss(input, other, label, margin=margin)
-    return reduced(loss, reduction, "margin_ranking_loss")
-
-
-def hinge_embedding_loss(input, label, margin=1.0, reduction="mean"):
-    """`input`, a distance, for label 1; ``max(0, margin - input)`` for label -1."""
-    owner = "hinge_embedding_loss"
-    input, label = same_shape(owner, input=input, label=label)
-    alike = ops.cast(label == 1, out_dtype=input.dtype)
-    apart = ops.relu(check.number(margin, f"{owner}: margin") - input)
-    return reduced(alike * input + (1 - alike) * apart, reduction, owner)
-
-
-def soft_margin_loss(input, label, reduction="mean"):
-    """``log(1 + exp(-label * input))``, labels 1 or -1."""
-    input, label = same_shape("soft_margin_loss", input=input, label=label)
-    score = input * label
-    loss = ops.sigmoid_cross_entropy_with_logits(score, like(score, 1))
-    return reduced(loss, reduction, "soft_margin_loss")
-
-
-def triplet_margin_loss(
-    input, positive, negative, margin=1.0, p=2.0, epsilon=1e-6, swap=False, reduction="mean"
-):
-    """``max(0, d(input, positive) - d(input, negative) + margin)``.
-
-    ``d(a, b)`` is the p-norm of ``a - b + epsilon`` along the last axis (Balntas et al., 2016).
-
-    Parameters
-    ----------
-    input, positive, negative : Variable
-        One shape ``[N, D]``.
-    swap : bool
-        Take the smaller of the distances of `negative` to the two others.
-    """
-    owner = "triplet_margin_loss"
-    same_shape(owner, input=input, positive=positive, negative=negative)
-    margin = check.number(margin, f"{owner}: margin")
-    p = check.number(p, f"{owner}: p", 1)
-
-    def distance(a, b):
-        powers = ops.pow(ops.abs(a - b + epsilon), factor=p)
-        return ops.pow(ops.reduce_sum(powers, dim=[-1]), factor=1 / p)
-
-    far = distance(input, negative)
-    if swap:
-        far = ops.elementwise_min(far, distance(positive, negative))
-    return reduced(ops.relu(distance(input, positive) - far + margin), reduction, owner)
-
-
 def poisson_nll_loss(input, label, log_input=True, full=False, epsilon=1e-8, reduction="mean"):
     """``exp(input) - label * input``: counts whose logarithmic mean is `input`.
 
@@ -368,6 +263,14 @@ def poisson_nll_loss(input, label, log_input=True, full=False, epsilon=1e-8, red
         False: `input` is the mean, and the loss ``input - label * log(input + epsilon)``.
     full : bool
         Add Stirling's ``label log(label) - label + log(2 pi label) / 2`` where label is above 1.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> mean, count = dygraph.to_variable([3.0, 1.0]), dygraph.to_variable([0.0, 5.0])
+    >>> loss = dygraph.functional.poisson_nll_loss(mean, count, log_input=False, reduction="none")
+    >>> loss.numpy().round(4).tolist()  # 3 - 0 and 1 - 5 log(1)
+    [3.0, 1.0]
     """
     owner = "poisson_nll_loss"
     input, label = same_shape(owner, input=input, label=label)
@@ -386,6 +289,11 @@ def gaussian_nll_loss(input, label, variance, full=False, epsilon=1e-6, reductio
     """``(log(variance) + (input - label)^2 / variance) / 2``, the variance at least `epsilon`.
 
     `full` adds the constant ``log(2 pi) / 2``.
+
+    >>> import dygraph
+    >>> x, y = dygraph.to_variable([0.0]), dygraph.to_variable([2.0])
+    >>> dygraph.functional.gaussian_nll_loss(x, y, dygraph.ones_like(x)).item()
+    2.0
     """
     owner = "gaussian_nll_loss"
     input, label, variance = same_shape(owner, input=input, label=label, variance=variance)
@@ -422,6 +330,15 @@ def ctc_loss(
     -------
     Variable
         A scalar, or ``[N]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> scores = dygraph.zeros([1, 1, 2])  # one step, blank and another class alike
+    >>> one = dygraph.to_variable([1])
+    >>> loss = dygraph.functional.ctc_loss(scores, dygraph.to_variable([[1]]), one, one)
+    >>> round(loss.item(), 4)  # log(2)
+    0.6931
     """
     check.choice(reduction, REDUCTIONS, "ctc_loss: reduction")
     loss = ops.warpctc(
@@ -457,6 +374,15 @@ def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0):
     -------
     Variable or (Variable, Variable)
         ``[total, 1]`` with LoD; or ``[N, T]`` and the lengths ``[N, 1]``.
+
+    Examples
+    --------
+    >>> import dygraph, numpy as np
+    >>> steps = dygraph.to_variable(np.eye(3)[[[1, 1, 0, 2]]])
+    >>> length = dygraph.to_variable([[4]])
+    >>> words, lengths = dygraph.functional.ctc_greedy_decoder(steps, blank=0, input_length=length)
+    >>> words.tolist(), lengths.tolist()
+    ([[1, 2, 0, 0]], [[2]])
     """
     input = check.variable(input, "ctc_greedy_decoder: input")
     best = ops.top_k(input, k=1)[1]
@@ -480,6 +406,13 @@ def dice_loss(input, label, epsilon=1e-5):
         ``[N, ..., 1]`` integers.
     epsilon : float
         Added below the fraction line.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> p, label = dygraph.to_variable([[1.0, 0.0], [1.0, 0.0]]), dygraph.to_variable([[0], [1]])
+    >>> round(dygraph.functional.dice_loss(p, label).item(), 4)  # one row right, one wrong
+    0.5
     """
     input, label = check.variable(input, "dice_loss: input"), check.variable(label, "label")
     if input.ndim < 2 or tuple(label.shape) != (*input.shape[:-1], 1):
@@ -493,36 +426,6 @@ def dice_loss(input, label, epsilon=1e-5):
     both, of_input, of_label = (ops.reduce_sum(v, dim=axes) for v in (input * hot, input, hot))
     score = 1 - both * 2 / (of_input + of_label + check.number(epsilon, "dice_loss: epsilon", 0))
     return ops.reduce_mean(score, reduce_all=True)
-
-
-def npair_loss(anchor, positive, labels, l2_reg=0.002):
-    """Sohn, "Improved deep metric learning with multi-class N-pair loss objective", 2016.
-
-    The cross entropy of ``anchor @ positive.T`` and equal parts for the columns of a row's own
-    label, plus `l2_reg` times a quarter of the mean squared norms.
-
-    Parameters
-    ----------
-    anchor, positive : Variable
-        ``[N, D]``.
-    labels : Variable
-        ``[N]``.
-    """
-    anchor, positive = same_shape("npair_loss", anchor=anchor, positive=positive)
-    labels = check.variable(labels, "npair_loss: labels")
-    n = anchor.shape[0]
-    if labels.size != n:
-        raise InvalidArgumentError(
-            f"npair_loss: labels must hold one label for each row of anchor "
-            f"{list(anchor.shape)}, got shape {list(labels.shape)}"
-        )
-    same = ops.cast(labels.reshape(n, 1) == labels.reshape(1, n), out_dtype=anchor.dtype)
-    target = same / ops.reduce_sum(same, dim=[1], keep_dim=True)
-    norms = [ops.reduce_mean(ops.reduce_sum(ops.square(v), dim=[1])) for v in (anchor, positive)]
-    scores = ops.matmul_v2(anchor, positive, trans_y=True)
-    loss = ops.softmax_with_cross_entropy(scores, target, soft_label=True)
-    regular = (norms[0] + norms[1]) * (0.25 * check.number(l2_reg, "npair_loss: l2_reg", 0))
-    return ops.reduce_mean(loss, reduce_all=True) + regular
 
 
 def sampled_softmax_with_cross_entropy(
@@ -550,6 +453,13 @@ def sampled_softmax_with_cross_entropy(
     -------
     Variable
         ``[N, 1]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> scores, label = dygraph.zeros([2, 1000]), dygraph.to_variable([[3], [7]])
+    >>> dygraph.functional.sampled_softmax_with_cross_entropy(scores, label, 5).shape
+    (2, 1)
     """
     owner = "sampled_softmax_with_cross_entropy"
     label = check.variable(label, f"{owner}: label")

@@ -104,7 +104,12 @@ def flatten(x, start_axis=0, stop_axis=-1):
 
 
 def t(x):
-    """The transpose of a matrix; what has fewer axes stays as it is."""
+    """The transpose of a matrix; what has fewer axes stays as it is.
+
+    >>> import dygraph
+    >>> dygraph.t(dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     if check.variable(x, "t: x").ndim > 2:
         raise InvalidArgumentError(f"t: x must have at most two axes, got shape {list(x.shape)}")
     return ops.transpose2(x, axis=[1, 0]) if x.ndim == 2 else ops.assign(x)
@@ -172,7 +177,12 @@ def stack(x, axis=0):
 
 
 def unstack(x, axis=0, num=None):
-    """The list of the elements of `x` along an axis, without it."""
+    """The list of the elements of `x` along an axis, without it.
+
+    >>> import dygraph
+    >>> [column.tolist() for column in dygraph.unstack(dygraph.eye(2, 3), axis=1)]
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
     return ops.unstack(
         x,
         axis=check.integer(axis, "unstack: axis"),
@@ -256,12 +266,22 @@ def expand(x, shape):
 
 
 def broadcast_to(x, shape):
-    """The same as `expand`."""
+    """The same as `expand`.
+
+    >>> import dygraph
+    >>> dygraph.broadcast_to(dygraph.to_variable([1.0, 2.0]), [2, 2]).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
     return expand(x, shape)
 
 
 def expand_as(x, y):
-    """`x` broadcast to the shape of `y`."""
+    """`x` broadcast to the shape of `y`.
+
+    >>> import dygraph
+    >>> dygraph.expand_as(dygraph.to_variable([1.0, 2.0]), dygraph.zeros([2, 2])).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
     return ops.expand_v2(x, shape=list(check.variable(y, "expand_as: y").shape))
 
 

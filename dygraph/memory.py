@@ -30,7 +30,13 @@ def used(place=None):
 
 
 def peak(place=None):
-    """The most bytes in use at once since the start or `reset_peak`."""
+    """The most bytes in use at once since the start or `reset_peak`.
+
+    >>> import dygraph
+    >>> x = dygraph.zeros([1024])
+    >>> dygraph.memory.peak() >= dygraph.memory.used() >= 4096
+    True
+    """
     return _core.memory.stats(_place(place))["peak"]
 
 
@@ -42,22 +48,52 @@ def stats(place=None):
     dict
         ``used``, ``peak``, ``reserved`` and ``largest_free`` in bytes; ``live_blocks``,
         ``total_allocs`` and ``arenas`` as counts.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.zeros([1024])
+    >>> figures = dygraph.memory.stats()
+    >>> figures["used"] >= 4096 and figures["live_blocks"] >= 1
+    True
     """
     return _core.memory.stats(_place(place))
 
 
 def reset_peak(place=None):
-    """Let `peak` start again from what is in use now."""
+    """Let `peak` start again from what is in use now.
+
+    >>> import dygraph
+    >>> x = dygraph.zeros([100_000])
+    >>> del x
+    >>> dygraph.memory.reset_peak()
+    >>> dygraph.memory.peak() == dygraph.memory.used()
+    True
+    """
     _core.memory.reset_peak(_place(place))
 
 
 def release_free(place=None):
-    """Give arenas that hold nothing back to the system."""
+    """Give arenas that hold nothing back to the system; how many bytes that was.
+
+    >>> import dygraph
+    >>> x = dygraph.zeros([1 << 22])
+    >>> del x
+    >>> before = dygraph.memory.stats()["reserved"]
+    >>> freed = dygraph.memory.release_free()
+    >>> dygraph.memory.stats()["reserved"] == before - freed
+    True
+    """
     return _core.memory.release_free(_place(place))
 
 
 def summary(place=None):
-    """The figures as text for people."""
+    """The figures as text for people.
+
+    >>> import dygraph
+    >>> dygraph.memory.summary().split(":")[0]
+    'CPUPlace()'
+    """
     place = _place(place)
     s = _core.memory.stats(place)
     return (

@@ -71,6 +71,28 @@ class MetricBase:
     ----------
     name : str, optional
         None: the class's name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dygraph.metrics import MetricBase
+    >>> class Worst(MetricBase):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.worst = 0.0
+    ...
+    ...     def update(self, preds, labels):
+    ...         self.worst = max(self.worst, float(np.abs(preds - labels).max()))
+    ...
+    ...     def eval(self):
+    ...         return self.worst
+    >>> metric = Worst()
+    >>> metric.update(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
+    >>> metric.eval(), str(metric)
+    (2.0, 'Worst')
+    >>> metric.reset()
+    >>> metric.eval()
+    0.0
     """
 
     def __init__(self, name=None):
@@ -153,6 +175,13 @@ class Precision(MetricBase):
     """The share of right ones among those called positive: probabilities that round to 1.
 
     `update` takes probabilities and labels 0 or 1, as many of each; 0 where nothing was positive.
+
+    >>> import numpy as np
+    >>> from dygraph.metrics import Precision
+    >>> metric = Precision()
+    >>> metric.update(np.array([0.9, 0.8, 0.7, 0.6, 0.1]), np.array([1, 0, 1, 1, 1]))
+    >>> metric.eval()  # three of four
+    0.75
     """
 
     def __init__(self, name=None):
@@ -172,7 +201,15 @@ class Precision(MetricBase):
 
 
 class Recall(MetricBase):
-    """The share of positive labels whose probability rounds to 1; 0 where there were none."""
+    """The share of positive labels whose probability rounds to 1; 0 where there were none.
+
+    >>> import numpy as np
+    >>> from dygraph.metrics import Recall
+    >>> metric = Recall()
+    >>> metric.update(np.array([0.9, 0.8, 0.1]), np.array([1, 0, 1]))
+    >>> metric.eval()  # one of two
+    0.5
+    """
 
     def __init__(self, name=None):
         super().__init__(name)
@@ -222,7 +259,14 @@ class Accuracy(MetricBase):
 
 
 class ChunkEvaluator(MetricBase):
-    """Precision, recall and F1 of chunks, from the counts that the operator `chunk_eval` gives."""
+    """Precision, recall and F1 of chunks, from the counts that the operator `chunk_eval` gives.
+
+    >>> from dygraph.metrics import ChunkEvaluator
+    >>> metric = ChunkEvaluator()
+    >>> metric.update(num_infer_chunks=4, num_label_chunks=4, num_correct_chunks=3)
+    >>> metric.eval()
+    (0.75, 0.75, 0.75)
+    """
 
     def __init__(self, name=None):
         super().__init__(name)
@@ -252,6 +296,13 @@ class EditDistance(MetricBase):
     """The mean edit distance, and the share of sequences that have one above 0.
 
     `update` takes what the operator `edit_distance` gives: distances ``[N, 1]`` and N.
+
+    >>> import numpy as np
+    >>> from dygraph.metrics import EditDistance
+    >>> metric = EditDistance()
+    >>> metric.update(np.array([[0.0], [3.0]]), 2)
+    >>> metric.eval()
+    (1.5, 0.5)
     """
 
     def __init__(self, name=None):

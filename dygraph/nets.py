@@ -167,6 +167,14 @@ def sequence_conv_pool(input, filter, bias=None, filter_size=3, act="sigmoid", p
     -------
     Variable
         ``[sequences, M]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0], [2.0], [4.0]], lod=[[0, 2, 3]])
+    >>> window = dygraph.to_variable([[1.0], [1.0], [1.0]])  # sums of neighbours: 3, 3 and 4
+    >>> dygraph.nets.sequence_conv_pool(x, window, act=None).tolist()
+    [[3.0], [4.0]]
     """
     from dygraph.nn.activation import activation
 

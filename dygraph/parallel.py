@@ -65,7 +65,13 @@ class ParallelEnv:
 
 
 class ParallelStrategy:
-    """How many processes train together, and which of them this is; see `prepare_context`."""
+    """How many processes train together, and which of them this is; see `prepare_context`.
+
+    >>> import dygraph
+    >>> strategy = dygraph.parallel.ParallelStrategy()
+    >>> strategy.nranks, strategy.local_rank
+    (1, 0)
+    """
 
     def __init__(self):
         self.nranks = 1
@@ -94,6 +100,14 @@ def prepare_context(strategy=None):
     ------
     UnimplementedError
         For more than one process.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> strategy = dygraph.prepare_context()
+    >>> net = dygraph.DataParallel(dygraph.nn.Linear(3, 2), strategy)
+    >>> net(dygraph.ones([4, 3])).shape
+    (4, 2)
     """
     if strategy is None:
         env, strategy = ParallelEnv(), ParallelStrategy()

@@ -61,12 +61,24 @@ def outer(x, y):
 
 
 def mm(x, y):
-    """The matrix product of two matrices, or of stacks of them."""
+    """The matrix product of two matrices, or of stacks of them.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> dygraph.mm(x, x).tolist()
+    [[7.0, 10.0], [15.0, 22.0]]
+    """
     return ops.matmul_v2(x, y)
 
 
 def mv(x, vec):
-    """The product of a matrix and a vector."""
+    """The product of a matrix and a vector.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+    >>> dygraph.mv(x, dygraph.to_variable([1.0, 10.0])).tolist()
+    [21.0, 43.0]
+    """
     return ops.matmul_v2(x, vec)
 
 
@@ -186,7 +198,12 @@ def var(x, axis=None, unbiased=True, keepdim=False):
 
 
 def std(x, axis=None, unbiased=True, keepdim=False):
-    """The standard deviation, the root of `var`."""
+    """The standard deviation, the root of `var`.
+
+    >>> import dygraph
+    >>> dygraph.std(dygraph.to_variable([1.0, 3.0, 5.0])).item()
+    2.0
+    """
     return ops.sqrt(var(x, axis, unbiased, keepdim))
 
 

@@ -49,6 +49,15 @@ class Profiler:
         Note the inputs' shapes: rows of the table are split by them.
     with_callers : bool
         Note the Python line (and layer) of each call; a few microseconds more each.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.ones([2, 3])
+    >>> with dygraph.profiler.Profiler(record_shapes=True) as p:
+    ...     y = dygraph.relu(dygraph.relu(x))
+    >>> [(row.name, row.calls) for row in p.summary()]
+    [('relu (X=[2, 3] float32)', 2)]
     """
 
     def __init__(self, record_shapes=False, with_callers=False):
@@ -161,7 +170,15 @@ class Profiler:
 
 
 class RecordEvent(contextlib.ContextDecorator):
-    """A range of one's own in the profile, as a context manager or a decorator."""
+    """A range of one's own in the profile, as a context manager or a decorator.
+
+    >>> import dygraph
+    >>> with dygraph.profiler.Profiler() as p:
+    ...     with dygraph.profiler.RecordEvent("step"):
+    ...         pass
+    >>> [(event.name, event.category) for event in p.events]
+    [('step', 'range')]
+    """
 
     def __init__(self, name):
         self.name = str(name)
@@ -185,7 +202,18 @@ _KEYS = {"default": "total"}
 
 
 def start_profiler(state="CPU", tracer_option="Default"):
-    """Begin to record: `state` 'CPU', 'GPU' or 'All'. `tracer_option` 'AllOpDetail': shapes."""
+    """Begin to record: `state` 'CPU', 'GPU' or 'All'. `tracer_option` 'AllOpDetail': shapes.
+
+    >>> import dygraph
+    >>> x = dygraph.ones([2])
+    >>> dygraph.profiler.start_profiler("CPU")
+    >>> y = dygraph.relu(x)
+    >>> done = dygraph.profiler.stop_profiler("calls")  # doctest: +ELLIPSIS
+    Event ... Calls ... Memory
+    relu ... 1 ...
+    >>> [(row.name, row.calls) for row in done.summary()]
+    [('relu', 1)]
+    """
     global _running
     check.choice(state, ("CPU", "GPU", "All"), "start_profiler: state")
     check.choice(tracer_option, ("Default", "OpDetail", "AllOpDetail"),
@@ -199,6 +227,18 @@ def stop_profiler(sorted_key=None, profile_path=None):
     """End recording, print the table and write a Chrome trace to `profile_path` if given.
 
     sorted_key : {None, 'calls', 'total', 'max', 'min', 'ave', 'default'}
+
+    >>> import dygraph, json, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+    >>> x = dygraph.ones([2])
+    >>> dygraph.profiler.start_profiler("CPU")
+    >>> y = dygraph.relu(x)
+    >>> done = dygraph.profiler.stop_profiler("total", path)  # doctest: +ELLIPSIS
+    Event ... Calls ... Memory
+    relu ... 1 ...
+    >>> with open(path) as file:
+    ...     [event["name"] for event in json.load(file)["traceEvents"]]
+    ['relu']
     """
     global _running
     if _running is None:
@@ -218,13 +258,31 @@ def stop_profiler(sorted_key=None, profile_path=None):
 
 
 def reset_profiler():
-    """Forget the events so far."""
+    """Forget the events so far.
+
+    >>> import dygraph
+    >>> x = dygraph.ones([2])
+    >>> with dygraph.profiler.profiler():  # doctest: +ELLIPSIS
+    ...     y = dygraph.relu(x)
+    ...     dygraph.profiler.reset_profiler()
+    ...     y = dygraph.tanh(x)
+    Event ... Calls ... Memory
+    tanh ... 1 ...
+    """
     _core.watch.clear()
 
 
 @contextlib.contextmanager
 def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Default"):
-    """``with profiler('CPU', 'total', path):`` prints the event table and writes a Chrome trace."""
+    """``with profiler('CPU', 'total', path):`` prints the event table and writes a Chrome trace.
+
+    >>> import dygraph
+    >>> x = dygraph.ones([2])
+    >>> with dygraph.profiler.profiler("CPU", "calls"):  # doctest: +ELLIPSIS
+    ...     y = dygraph.relu(dygraph.relu(x))
+    Event ... Calls ... Memory
+    relu ... 2 ...
+    """
     start_profiler(state, tracer_option)
     try:
         yield

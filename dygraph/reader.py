@@ -29,7 +29,15 @@ __all__ = [
 
 
 class ComposeNotAligned(InvalidArgumentError):
-    """The readers given to `compose` have different numbers of samples."""
+    """The readers given to `compose` have different numbers of samples.
+
+    >>> from dygraph import reader
+    >>> try:
+    ...     list(reader.compose(lambda: [1, 2], lambda: [3])())
+    ... except reader.ComposeNotAligned:
+    ...     print("not aligned")
+    not aligned
+    """
 
 
 def _checked(reader, what):
@@ -56,7 +64,14 @@ def batch(reader, batch_size, drop_last=False):
 
 
 def cache(reader):
-    """The samples of a reader, read once and kept in memory."""
+    """The samples of a reader, read once and kept in memory.
+
+    >>> from dygraph import reader
+    >>> source = iter([1, 2])
+    >>> twice = reader.cache(lambda: source)
+    >>> list(twice()), list(twice())
+    ([1, 2], [1, 2])
+    """
     _checked(reader, "cache")
     kept, lock = [], threading.Lock()
 
@@ -86,6 +101,11 @@ def shuffle(reader, buf_size, seed=None):
     """Samples in random order within buffers of `buf_size`.
 
     `seed` None: by Python's `random`, as in Fluid; else each pass has the same order.
+
+    >>> from dygraph import reader
+    >>> samples = list(reader.shuffle(lambda: range(4), buf_size=2)())
+    >>> sorted(samples[:2]), sorted(samples[2:])
+    ([0, 1], [2, 3])
     """
     _checked(reader, "shuffle")
     check.integer(buf_size, "shuffle: buf_size", 1)
@@ -102,7 +122,12 @@ def shuffle(reader, buf_size, seed=None):
 
 
 def chain(*readers):
-    """The samples of the first reader, then those of the second, ..."""
+    """The samples of the first reader, then those of the second, ...
+
+    >>> from dygraph import reader
+    >>> list(reader.chain(lambda: [1, 2], lambda: [3])())
+    [1, 2, 3]
+    """
     for r in readers:
         _checked(r, "chain")
     return lambda: itertools.chain.from_iterable(r() for r in readers)
@@ -143,7 +168,12 @@ def compose(*readers, check_alignment=True):
 
 
 def firstn(reader, n):
-    """The first `n` samples."""
+    """The first `n` samples.
+
+    >>> from dygraph import reader
+    >>> list(reader.firstn(lambda: range(100), 3)())
+    [0, 1, 2]
+    """
     _checked(reader, "firstn")
     check.integer(n, "firstn: n", 0)
     return lambda: itertools.islice(reader(), n)
@@ -218,7 +248,12 @@ class _Threads:
 
 
 def buffered(reader, size):
-    """The same samples, read ahead by a thread: up to `size` of them wait."""
+    """The same samples, read ahead by a thread: up to `size` of them wait.
+
+    >>> from dygraph import reader
+    >>> list(reader.buffered(lambda: range(4), 2)())
+    [0, 1, 2, 3]
+    """
     _checked(reader, "buffered")
     check.integer(size, "buffered: size", 1)
 
@@ -308,6 +343,12 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
         Fluid's; samples always come through pipes.
     queue_size : int
         Fluid's; a pipe holds what the system gives it.
+
+    Examples
+    --------
+    >>> from dygraph import reader
+    >>> sorted(reader.multiprocess_reader([lambda: [1, 2], lambda: [3]])())
+    [1, 2, 3]
     """
     readers = [_checked(r, "multiprocess_reader") for r in readers]
     if not readers:

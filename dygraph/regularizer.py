@@ -32,14 +32,32 @@ class _Decay:
 
 
 class L2Decay(_Decay):
-    """Adds ``coefficient * parameter`` to the gradient."""
+    """Adds ``coefficient * parameter`` to the gradient.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([4.0, -2.0])
+    >>> rule = dygraph.optimizer.SGD(1.0, [w], regularization=dygraph.regularizer.L2Decay(0.25))
+    >>> (w * 0.0).sum().backward()
+    >>> rule.step()
+    >>> w.tolist()
+    [3.0, -1.5]
+    """
 
     def term(self, parameter):
         return parameter
 
 
 class L1Decay(_Decay):
-    """Adds ``coefficient * sign(parameter)`` to the gradient."""
+    """Adds ``coefficient * sign(parameter)`` to the gradient.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([4.0, -2.0])
+    >>> rule = dygraph.optimizer.SGD(1.0, [w], regularization=dygraph.regularizer.L1Decay(0.25))
+    >>> (w * 0.0).sum().backward()
+    >>> rule.step()
+    >>> w.tolist()
+    [3.75, -1.75]
+    """
 
     def term(self, parameter):
         zero = _core.to_variable(0.0, None, parameter.dtype)

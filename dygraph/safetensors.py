@@ -375,12 +375,27 @@ def load_file(path):
     FormatError
         (a ValueError) for anything that is not a sound file of types we have, or is a link. Memory
         is taken for what the file holds, not for what it claims to hold.
+
+    Examples
+    --------
+    >>> import dygraph, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
+    >>> save_file({"x": dygraph.to_variable([1.0, 2.0])}, path)
+    >>> load_file(path)["x"].tolist()
+    [1.0, 2.0]
     """
     return read(path)[0]
 
 
 def read_metadata(path):
-    """The metadata of a safetensors file: strings by name, without our own checksums."""
+    """The metadata of a safetensors file: strings by name, without our own checksums.
+
+    >>> import dygraph, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.safetensors")
+    >>> save_file({"x": dygraph.ones([2])}, path, {"made by": "me"})
+    >>> read_metadata(path)
+    {'made by': 'me'}
+    """
     path = files.path_of(path, "read_metadata")
     with files.open_regular(path) as file, _naming(path):
         _, metadata = _read_header(file, path)

@@ -243,6 +243,14 @@ def save_dygraph(state_dict, model_path):
         Of a layer or an optimizer; not empty.
     model_path : str or os.PathLike
         Directory and start of the name.
+
+    Examples
+    --------
+    >>> import dygraph, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "net")
+    >>> dygraph.save_dygraph(dygraph.nn.Linear(2, 3).state_dict(), path)
+    >>> os.path.exists(path + ".pdparams")
+    True
     """
     model_path = files.path_of(model_path, "save_dygraph")
     if not os.path.basename(model_path):
@@ -278,6 +286,15 @@ def load_dygraph(model_path, keep_name_table=False):
     ------
     MissingFileError
         Where there is neither.
+
+    Examples
+    --------
+    >>> import dygraph, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "net")
+    >>> dygraph.save_dygraph(dygraph.nn.Linear(2, 3).state_dict(), path)
+    >>> state, of_optimizer = dygraph.load_dygraph(path)
+    >>> state["weight"].shape, of_optimizer
+    ((2, 3), None)
     """
     base = files.path_of(model_path, "load_dygraph")
     for suffix in (".pdparams", ".pdopt"):
@@ -369,6 +386,14 @@ def save_fluid_params(state_dict, path, filename=None):
         A directory; it is made if it is not there.
     filename : str, optional
         None: a file for each, named as its Variable. Else one file, sorted by name.
+
+    Examples
+    --------
+    >>> import dygraph, os, tempfile
+    >>> path = tempfile.mkdtemp()
+    >>> dygraph.save_fluid_params(dygraph.nn.Linear(2, 3).state_dict(), path)
+    >>> sorted(os.listdir(path))
+    ['bias', 'weight']
     """
     path = files.path_of(path, "save_fluid_params")
     if not hasattr(state_dict, "items"):

@@ -13,7 +13,13 @@ __all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
 
 
 class UniqueNameGenerator:
-    """Counts names of its own, all of them begun by `prefix`."""
+    """Counts names of its own, all of them begun by `prefix`.
+
+    >>> from dygraph import unique_name
+    >>> name = unique_name.UniqueNameGenerator("net_")
+    >>> name("fc"), name("fc"), name("conv")
+    ('net_fc_0', 'net_fc_1', 'net_conv_0')
+    """
 
     def __init__(self, prefix=""):
         self.prefix = prefix

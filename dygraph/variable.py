@@ -433,6 +433,14 @@ class Parameter(Variable):
     regularizer : object or None
         Wins over the optimizer's.
     do_model_average : bool
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> (w * w).backward()
+    >>> w.gradient(), w.trainable
+    (array([6.]), True)
     """
 
     learning_rate = 1.0

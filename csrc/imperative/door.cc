@@ -73,6 +73,27 @@ void CheckInputs(const Call& call, DType dtype) {
   }
 }
 
+// One look at each input of the usual call: every slot holds one plain tensor, all of the kernel's
+// type and on one place, so that nothing is to be refused or brought into another form. What this
+// does not know it leaves to the functions that do.
+bool IsUsual(const Call& call, DType* dtype, Place* place) {
+  const OpInfo& op = *call.op;
+  Span<const Value* const> flat = call.in.flat();
+  Span<const uint32_t> ends = call.in.ends();
+  size_t n = flat.size();
+  if (n == 0 || ends.size() != n || op.inputs.size() != n) return false;
+  for (size_t i = 0; i < n; ++i) {
+    if (ends[i] != i + 1 || !flat[i] || !flat[i]->is_tensor()) return false;
+  }
+  *place = flat[0]->tensor().place();
+  *dtype = op.kernel_dtype ? op.kernel_dtype(call) : flat[0]->tensor().dtype();
+  for (const Value* v : flat) {
+    const Tensor& t = v->tensor();
+    if (t.dtype() != *dtype || t.layout() != Layout::kPlain || t.place() != *place) return false;
+  }
+  return true;
+}
+
 std::string RefusalOf(const Kernel& k, const Call& call, const std::string& forced) {
   if (!forced.empty() && forced != Name(k.key.library)) return "another library was asked for";
   if (k.accepts && !k.accepts(call)) return "declined by its own check of shapes and attributes";
@@ -178,16 +199,22 @@ DeviceContext& ContextOf(Place place) {
 
 void RunChosen(Call& call, Place fallback) {
   const OpInfo& op = *call.op;
-  DType dtype = KernelDType(call);
-  CheckInputs(call, dtype);
-  Place place = PlaceOf(call, fallback);
+  DType dtype;
+  Place place;
+  bool usual = IsUsual(call, &dtype, &place);
+  if (!usual) {
+    dtype = KernelDType(call);
+    CheckInputs(call, dtype);
+    place = PlaceOf(call, fallback);
+  }
   const Kernel* kernel =
       dtype == DType::kUnset
           ? nullptr
           : op.sole_kernel[static_cast<int>(place.kind)][static_cast<int>(dtype)];
   if (__builtin_expect(kernel == nullptr, 0)) kernel = Choose(call, place, dtype);
   TransformedInputs transformed;
-  Layout layout = transformed.Apply(call, *kernel, place);
+  bool fits = usual && kernel->key.layout != KernelLayout::kNHWC;
+  Layout layout = fits ? Layout::kPlain : transformed.Apply(call, *kernel, place);
   if (__builtin_expect(op.gradient_of && !call.from_tape, 0)) CheckGradientCall(call);
   InferContext infer(call, true, dtype);
   if (op.var_type_rule) op.var_type_rule(infer);

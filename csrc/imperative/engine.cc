@@ -55,30 +55,48 @@ class Run {
   Waiting& Find(const Ref<Node>& node) {
     // The chain case: what was looked up last is looked up next.
     if (node.get() == last_node_) return waiting_[last_];
-    auto [it, added] = index_.try_emplace(node.get(), 0);
-    if (added) {
-      uint32_t i;
-      if (free_.empty()) {
-        i = static_cast<uint32_t>(waiting_.size());
-        waiting_.emplace_back();
-      } else {
-        i = free_.back();
-        free_.pop_back();
-      }
-      it->second = i;
-      waiting_[i].node = node;
-      waiting_[i].seq = node->seq();
-      waiting_[i].grads.clear();
-      waiting_[i].grads.resize(node->outputs());
-      heap_.push_back(i);
-      std::push_heap(heap_.begin(), heap_.end(), older_);
+    last_ = Look(node.get());
+    if (last_ == kNone) {
+      last_ = Place(node);
+      if (indexed_) index_.emplace(node.get(), last_);
     }
     last_node_ = node.get();
-    last_ = it->second;
     return waiting_[last_];
   }
+  // Few are looked through; the table is for many.
+  uint32_t Look(Node* node) {
+    if (!indexed_ && heap_.size() <= kFew) {
+      for (uint32_t i : heap_) {
+        if (waiting_[i].node.get() == node) return i;
+      }
+      return kNone;
+    }
+    if (!indexed_) {
+      for (uint32_t i : heap_) index_.emplace(waiting_[i].node.get(), i);
+      indexed_ = true;
+    }
+    auto at = index_.find(node);
+    return at == index_.end() ? kNone : at->second;
+  }
+  uint32_t Place(const Ref<Node>& node) {
+    uint32_t i;
+    if (free_.empty()) {
+      i = static_cast<uint32_t>(waiting_.size());
+      waiting_.emplace_back();
+    } else {
+      i = free_.back();
+      free_.pop_back();
+    }
+    waiting_[i].node = node;
+    waiting_[i].seq = node->seq();
+    waiting_[i].grads.clear();
+    waiting_[i].grads.resize(node->outputs());
+    heap_.push_back(i);
+    std::push_heap(heap_.begin(), heap_.end(), older_);
+    return i;
+  }
   void Forget(Node* node) {
-    index_.erase(node);
+    if (indexed_) index_.erase(node);
     if (last_node_ == node) last_node_ = nullptr;
   }
 
@@ -87,7 +105,10 @@ class Run {
   std::vector<uint32_t> free_;
   std::vector<uint32_t> heap_;
   Order older_{&waiting_};
-  std::unordered_map<Node*, uint32_t> index_;
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  static constexpr size_t kFew = 12;
+  std::unordered_map<Node*, uint32_t> index_;  // of waiting nodes, once they were many
+  bool indexed_ = false;
   Node* last_node_ = nullptr;
   uint32_t last_ = 0;
 };
@@ -157,8 +178,9 @@ void AddForwardCall(Error& e, const Node& node) {
 }
 
 bool Holds(const std::vector<Edge>& edges, const Edge& edge) {
-  return std::any_of(edges.begin(), edges.end(),
-                     [&](const Edge& e) { return e.node == edge.node && e.index == edge.index; });
+  return !edges.empty() && std::any_of(edges.begin(), edges.end(), [&](const Edge& e) {
+    return e.node == edge.node && e.index == edge.index;
+  });
 }
 
 // Nothing is passed on over `closed` edges.

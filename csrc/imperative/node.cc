@@ -173,6 +173,13 @@ void OpNode::Unpack() {
   }
 }
 
+Edge OpNode::ProducerOf(RecipeRef kept) {
+  if (kept.kind == RecipeRef::kInput) return edges()[FlatInput(kept)];
+  if (kept.kind == RecipeRef::kOutput)
+    return {Ref<Node>(this), static_cast<uint32_t>(FlatOutput(kept))};
+  return Edge();
+}
+
 void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) {
   const Recipe& recipe = *recipe_;
   SmallVector<Value, 2> shapes;
@@ -187,17 +194,15 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       kept.push_back(nullptr);
       continue;
     }
-    Ref<Variable> v = Variable::Make(options.retain_graph ? kept_[i] : std::move(kept_[i]));
-    if (options.create_graph) {
-      RecipeRef r = recipe.kept[i];
-      if (r.kind == RecipeRef::kInput) {
-        const Edge& e = edges()[FlatInput(r)];
-        if (e) v->SetProducer(e.node, e.index);
-      } else if (r.kind == RecipeRef::kOutput && IsFloating(v->value().dtype())) {
-        v->SetProducer(Ref<Node>(this), FlatOutput(r));
-      }
+    Ref<Variable>& v = kept.emplace_back(Variable::Make());
+    if (options.retain_graph) {
+      v->fresh_value() = kept_[i];
+    } else {
+      v->fresh_value() = std::move(kept_[i]);
     }
-    kept.push_back(std::move(v));
+    if (options.create_graph && IsFloating(v->value().dtype())) {
+      if (Edge e = ProducerOf(recipe.kept[i])) v->SetProducer(std::move(e.node), e.index);
+    }
   }
   if (!options.retain_graph) {
     kept_.clear();
@@ -225,7 +230,7 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     bool complete = true;
     for (size_t s = 0; s < call.in.size(); ++s) {
       size_t present = 0;
-      for (RecipeRef r : call.in[s]) {
+      for (const RecipeRef& r : call.in[s]) {
         Variable* v = find(r);
         if (v) ++present;
         // A list that must be given holds what is present, as the terms of a sum; an optional one
@@ -238,20 +243,24 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       complete &= present > 0 || call.op->inputs[s].dispensable();
     }
     if (!complete) continue;
-    Ref<Attrs> attrs = call.same_attrs ? attrs_ : call.attrs ? call.attrs : call.op->default_attrs;
+    const Ref<Attrs>* attrs = &(call.same_attrs ? attrs_
+                                : call.attrs    ? call.attrs
+                                                : call.op->default_attrs);
+    Ref<Attrs> computed;
     if (call.attr_fn) {
-      attrs = Attrs::Make(call.op->attr_table);
-      call.attr_fn(attrs_->data(), attrs->mutable_data());
+      computed = Attrs::Make(call.op->attr_table);
+      call.attr_fn(attrs_->data(), computed->mutable_data());
+      attrs = &computed;
     }
     OpOptions run;
     run.counts = &call.out_counts;
     run.wanted = &call.out_wanted;
     run.from_tape = true;
     Outputs out;
-    RunOp(*call.op, attrs, in, &out, run);
+    RunOp(*call.op, *attrs, in, &out, run);
     size_t flat = 0;
     for (const RecipeSlot& slot : call.out) {
-      for (RecipeRef r : slot) {
+      for (const RecipeRef& r : slot) {
         Ref<Variable>& result = out.owned[flat++];
         if (r.kind == RecipeRef::kTemp) temps[r.index] = std::move(result);
         if (r.kind == RecipeRef::kInputGrad) (*input_grads)[FlatInput(r)] = std::move(result);

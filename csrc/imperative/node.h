@@ -146,6 +146,8 @@ class OpNode : public Node {
   void Unpack();
   int FlatInput(RecipeRef r) const { return (r.slot ? in_ends[r.slot - 1] : 0) + r.index; }
   int FlatOutput(RecipeRef r) const { return (r.slot ? out_ends[r.slot - 1] : 0) + r.index; }
+  // What a kept value was made by in the forward call.
+  Edge ProducerOf(RecipeRef kept);
 
   const OpInfo& op_;
   const Recipe* recipe_;

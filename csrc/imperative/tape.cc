@@ -5,10 +5,14 @@
 
 namespace dygraph {
 
+namespace {
+bool IsForeign(const Value& v) {
+  return v.is_tensor() && v.tensor().storage() && v.tensor().storage()->foreign();
+}
+}  // namespace
+
 Value Lasting(const Value& v) {
-  if (__builtin_expect(!v.is_tensor() || !v.tensor().storage() || !v.tensor().storage()->foreign(),
-                       1))
-    return v;
+  if (!IsForeign(v)) return v;
   Tensor copy = v.tensor().Clone();
   copy.SetLoD(v.tensor().lod_ref());
   return Value(std::move(copy));
@@ -35,17 +39,24 @@ void RecordOnTape(const CallRecord& call) {
   const Recipe& recipe = GetRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
   if (recipe.calls.empty()) return;
   Span<Variable* const> out = call.out.flat();
-  // Edges before the node: a leaf node made here must be older than all that read it, or it would
-  // play too early.
-  SmallVector<Edge, 2> edges;
-  for (size_t i = 0; i < in.size(); ++i) {
-    edges.push_back(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());
+  // Leaf nodes before this one: they must be older than all that read them, or they would play too
+  // early.
+  for (Variable* v : in) {
+    if (v && v->IsLeaf()) v->MakeLeaf();
   }
-  Ref<OpNode> node(new OpNode(call.op, recipe, call.attrs, static_cast<uint32_t>(out.size())));
-  node->edges() = std::move(edges);
+  Ref<OpNode> node =
+      MakeRef<OpNode>(call.op, recipe, call.attrs, static_cast<uint32_t>(out.size()));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
   node->in_ends.Append(in_ends.begin(), in_ends.end());
   node->out_ends.Append(out_ends.begin(), out_ends.end());
+  SmallVector<Edge, 2>& edges = node->edges();
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (wanted.Has(static_cast<int>(i))) {
+      edges.emplace_back(in[i]->GradEdge());
+    } else {
+      edges.emplace_back();
+    }
+  }
   SmallVector<Value, 2>& kept = node->kept();
   for (RecipeRef r : recipe.kept) {
     bool is_output = r.kind == RecipeRef::kOutput;
@@ -53,12 +64,16 @@ void RecordOnTape(const CallRecord& call) {
     ENFORCE(from || !is_output, Unimplemented, call.op.type, ": its gradient reads Output(",
             call.op.outputs[r.slot].name, "), which this call, part of a gradient, did not make");
     if (!from) {  // an element of a list that keeps its places
-      kept.push_back(Value());
-    } else if (r.kind != RecipeRef::kInputShape) {
-      kept.push_back(Lasting(from->value()));
+      kept.emplace_back();
+      continue;
+    }
+    const Value& v = from->value();
+    if (r.kind == RecipeRef::kInputShape && v.is_tensor()) {
+      kept.emplace_back(v.tensor().Meta());
+    } else if (__builtin_expect(IsForeign(v), 0)) {
+      kept.emplace_back(Lasting(v));
     } else {
-      const Value& v = from->value();
-      kept.push_back(v.is_tensor() ? Value(v.tensor().Meta()) : v);
+      kept.emplace_back(v);
     }
   }
   if (__builtin_expect(watch::Switches() & watch::kCallers, 0)) {
@@ -67,11 +82,13 @@ void RecordOnTape(const CallRecord& call) {
   }
   if (__builtin_expect(CurrentThread().saved_value_hooks != nullptr, 0))
     node->Pack(*CurrentThread().saved_value_hooks);
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i] && !out[i]->value().empty() && IsFloating(out[i]->value().dtype())) {
-      out[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));
-    }
+  auto has_producer = [&](size_t i) {
+    return out[i] && !out[i]->value().empty() && IsFloating(out[i]->value().dtype());
+  };
+  for (size_t i = 1; i < out.size(); ++i) {
+    if (has_producer(i)) out[i]->SetProducer(Ref<Node>(node.get()), static_cast<uint32_t>(i));
   }
+  if (has_producer(0)) out[0]->SetProducer(Ref<Node>::Adopt(node.Detach()), 0);
 }
 
 }  // namespace dygraph

@@ -4,10 +4,17 @@
 
 namespace dygraph {
 
-ThreadState& CurrentThread() {
+namespace detail {
+
+__thread ThreadState* t_state __attribute__((tls_model("initial-exec"))) = nullptr;
+
+ThreadState& MakeThreadState() {
   static thread_local ThreadState state;
+  t_state = &state;
   return state;
 }
+
+}  // namespace detail
 
 namespace {
 std::atomic<uint64_t> generator_seed{0};

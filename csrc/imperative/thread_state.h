@@ -27,7 +27,15 @@ struct ThreadState {
   const std::string* playing_caller = nullptr;
 };
 
-ThreadState& CurrentThread();
+namespace detail {
+extern __thread ThreadState* t_state __attribute__((tls_model("initial-exec")));
+ThreadState& MakeThreadState();
+}  // namespace detail
+
+inline ThreadState& CurrentThread() {
+  ThreadState* state = detail::t_state;
+  return __builtin_expect(state != nullptr, 1) ? *state : detail::MakeThreadState();
+}
 
 // Switches recording for a scope of C++ code.
 class GradSwitch {

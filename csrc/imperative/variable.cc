@@ -1,6 +1,9 @@
 #include "imperative/variable.h"
 
+#include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <vector>
 
 #include "base/pool.h"
 #include "imperative/thread_state.h"
@@ -10,21 +13,79 @@ namespace dygraph {
 void (*Variable::release_wrapper_state)(void*) = nullptr;
 
 namespace {
-std::atomic<int64_t> live_variables{0};
 const std::string kNoName;
+
+// Living variables, each counted by the thread that made it and by the one it died on, whose share
+// may be negative. A share is written by its thread alone, without locked instructions.
+struct Shares {
+  std::mutex mutex;
+  std::vector<std::atomic<int64_t>*> threads;
+  std::atomic<int64_t> ended{0};  // of threads that are gone
+};
+Shares& AllShares() {
+  static Shares* shares = new Shares;  // late threads still count
+  return *shares;
+}
+
+__thread std::atomic<int64_t>* t_share __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread bool t_share_ended __attribute__((tls_model("initial-exec"))) = false;
+
+struct EndOfShare {
+  ~EndOfShare() {
+    Shares& all = AllShares();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    all.threads.erase(std::find(all.threads.begin(), all.threads.end(), t_share));
+    all.ended += *t_share;
+    delete t_share;
+    t_share = nullptr;
+    t_share_ended = true;
+  }
+};
+
+__attribute__((noinline)) void CountSlow(int64_t change) {
+  Shares& all = AllShares();
+  if (t_share_ended) {
+    all.ended += change;
+    return;
+  }
+  auto share = std::make_unique<std::atomic<int64_t>>(change);
+  std::lock_guard<std::mutex> lock(all.mutex);
+  all.threads.push_back(share.get());
+  t_share = share.release();
+  static thread_local EndOfShare at_end;
+  (void)&at_end;
+}
+
+void Count(int64_t change) {
+  std::atomic<int64_t>* share = t_share;
+  if (__builtin_expect(!share, 0)) return CountSlow(change);
+  share->store(share->load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+}
 }  // namespace
 
-Variable::Variable(Value value) : value_(std::move(value)) {
-  live_variables.fetch_add(1, std::memory_order_relaxed);
+Variable::Variable() { Count(1); }
+
+Ref<Variable> Variable::Make() { return Ref<Variable>(new Variable()); }
+
+Ref<Variable> Variable::Make(Value value) {
+  Ref<Variable> v = Make();
+  v->value_ = std::move(value);
+  return v;
 }
 
 Variable::~Variable() {
-  live_variables.fetch_sub(1, std::memory_order_relaxed);
+  Count(-1);
   if (wrapper_state) release_wrapper_state(wrapper_state);
   if (leaf_) leaf_->Abandon();
 }
 
-int64_t Variable::live_count() { return live_variables.load(std::memory_order_relaxed); }
+int64_t Variable::live_count() {
+  Shares& all = AllShares();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  int64_t count = all.ended;
+  for (std::atomic<int64_t>* share : all.threads) count += share->load(std::memory_order_relaxed);
+  return count;
+}
 void* Variable::operator new(size_t) { return Pool<Variable>::Get(); }
 void Variable::operator delete(void* p) { Pool<Variable>::Put(p); }
 void Variable::Destroy(Variable* self) { delete self; }
@@ -66,8 +127,12 @@ void Variable::set_stop_gradient(bool stop) {
 Edge Variable::GradEdge() {
   if (producer_.node) return producer_;
   if (stop_gradient_) return Edge();
-  if (!leaf_) leaf_ = MakeRef<LeafNode>();
+  MakeLeaf();
   return Edge{Ref<Node>(leaf_.get()), 0};
+}
+
+void Variable::MakeLeaf() {
+  if (!leaf_ && !producer_.node && !stop_gradient_) leaf_ = MakeRef<LeafNode>();
 }
 
 Ref<Variable> Variable::Detach() const {

@@ -11,9 +11,8 @@ namespace dygraph {
 
 class Variable : public RefCounted<Variable> {
  public:
-  static Ref<Variable> Make(Value value = Value()) {
-    return Ref<Variable>(new Variable(std::move(value)));
-  }
+  static Ref<Variable> Make();
+  static Ref<Variable> Make(Value value);
 
   const Value& value() const { return value_; }
   const Tensor& tensor() const { return value_.tensor(); }
@@ -36,6 +35,7 @@ class Variable : public RefCounted<Variable> {
     stop_gradient_ = false;
   }
   Edge GradEdge();  // producer, or the leaf node made at first need, or nothing
+  void MakeLeaf();  // a leaf that wants a gradient has its node from now on
   Ref<Variable> Detach() const;
 
   Ref<Variable> grad() const;
@@ -68,7 +68,7 @@ class Variable : public RefCounted<Variable> {
   static void operator delete(void* p);
 
  private:
-  explicit Variable(Value value);
+  Variable();
   ~Variable();
 
   Value value_;

@@ -4,35 +4,24 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "kernels/gemm_tile.h"
 #include "kernels/parallel.h"
-#include "kernels/simd.h"
-#include "kernels/transpose.h"
 #include "memory/memory.h"
 
 namespace dygraph::kernels {
 namespace {
 
-template <class T, int kBytes>
-struct VecOf {
-  typedef T type __attribute__((vector_size(kBytes)));
-};
-
-// Rows and vectors of a packed tile, and the bytes of a vector.
-struct TileV4 {
-  static constexpr int kBytes = 64, kRows = 12, kVecs = 2, kDirectRows = 8;
-};
-struct TileV3 {
-  static constexpr int kBytes = 32, kRows = 6, kVecs = 2, kDirectRows = 4;
-};
-struct TileBase {
-  static constexpr int kBytes = 16, kRows = 4, kVecs = 2, kDirectRows = 4;
-};
+using tile::kColumnsOf;
+using tile::Multiply;
+using tile::PackPanel;
+using tile::Store;
+using tile::VecOf;
 
 // Panels of kDepth rows of b stay in the first cache, a block of a in the second, a slab of b in
 // the third.
 constexpr int64_t kDepth = 256, kBlockRows = 192, kSlab = 2048;
+constexpr int64_t kRowsRead = 4;                 // of b at a time, into panels
 constexpr int64_t kDirectVolume = 48 * 48 * 48;  // packing does not pay below
 constexpr int64_t kSmallOperand = 64 * 64;       // elements of a b that is transposed on the stack
 constexpr int64_t kThreadVolume = 1 << 20;       // m n k worth a thread
@@ -42,53 +31,6 @@ struct Operand {  // element (i, j) of op(x) lies at x[i * row + j * column]
   const T* x;
   int64_t row, column;
 };
-
-// acc[i][v] = sum over p of a(i, p) * b(p, vector v).
-template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void Multiply(int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b,
-                             int64_t b_row, typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs]) {
-  using Vec = typename VecOf<T, kBytes>::type;
-  constexpr int kLanes = kBytes / sizeof(T);
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVecs; ++v) acc[i][v] = Vec{};
-  }
-  for (int64_t p = 0; p < k; ++p) {
-    Vec row[kVecs];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVecs; ++v) std::memcpy(&row[v], b + v * kLanes, kBytes);
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      T x = a[i * a_row];
-#pragma GCC unroll 8
-      for (int v = 0; v < kVecs; ++v) acc[i][v] += x * row[v];
-    }
-    a += a_column;
-    b += b_row;
-  }
-}
-
-template <class T, int kBytes, int kRows, int kVecs>
-DYGRAPH_INLINE void Store(const typename VecOf<T, kBytes>::type (&acc)[kRows][kVecs], T alpha,
-                          T beta, T* c, int64_t ldc) {
-  using Vec = typename VecOf<T, kBytes>::type;
-  constexpr int kLanes = kBytes / sizeof(T);
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVecs; ++v) {
-      Vec value = alpha * acc[i][v];
-      T* to = c + i * ldc + v * kLanes;
-      if (beta != T(0)) {
-        Vec old;
-        std::memcpy(&old, to, kBytes);
-        value += beta * old;
-      }
-      std::memcpy(to, &value, kBytes);
-    }
-  }
-}
 
 template <class T, int kBytes, int kRows, int kVecs>
 DYGRAPH_INLINE void DirectTile(int64_t k, T alpha, const Operand<T>& a, int64_t i, const T* b,
@@ -163,41 +105,25 @@ DYGRAPH_INLINE void Dots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx,
   }
 }
 
-template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-
-// to[p * kWidth + i] = x(i, p) for i < count, p < k; zeros for the other i.
-template <class T, int kWidth>
-DYGRAPH_INLINE void PackPanel(const T* x, int64_t i_stride, int64_t p_stride, int64_t count,
-                              int64_t k, T* to) {
-  if (i_stride == 1 && count == kWidth) {
-    for (int64_t p = 0; p < k; ++p)
-      std::memcpy(to + p * kWidth, x + p * p_stride, kWidth * sizeof(T));
-    return;
-  }
-  if (count < kWidth) std::fill(to, to + k * kWidth, T(0));
-  if (p_stride == 1) {
-    typedef BitsOf<T> Bits __attribute__((may_alias));
-    detail::TransposeBlock(reinterpret_cast<const Bits*>(x), i_stride, reinterpret_cast<Bits*>(to),
-                           kWidth, count, k);
-    return;
-  }
-  for (int64_t p = 0; p < k; ++p) {
-    for (int64_t i = 0; i < count; ++i) to[p * kWidth + i] = x[i * i_stride + p * p_stride];
-  }
-}
-
 template <class T, class Tile>
 DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Operand<T>& a,
                            const Operand<T>& b, T beta, T* c, int64_t ldc, T* a_pack, T* b_pack) {
   constexpr int kBytes = Tile::kBytes, kRows = Tile::kRows, kVecs = Tile::kVecs;
-  constexpr int kColumns = kVecs * kBytes / static_cast<int>(sizeof(T));
+  constexpr int64_t kColumns = kColumnsOf<T, Tile>;
   for (int64_t j0 = 0; j0 < n; j0 += kSlab) {
     int64_t nj = std::min(kSlab, n - j0);
     for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
       int64_t np = std::min(kDepth, k - p0);
       T scale = p0 == 0 ? beta : T(1);
-      for (int64_t j = 0; j < nj; j += kColumns) {
+      // Rows of b as they lie are read some at a time, across all panels.
+      const int64_t whole = b.column == 1 ? nj / kColumns * kColumns : 0;
+      for (int64_t p = 0; whole > 0 && p < np; p += kRowsRead) {
+        for (int64_t j = 0; j < whole; j += kColumns) {
+          PackPanel<T, kColumns>(b.x + (p0 + p) * b.row + j0 + j, 1, b.row, kColumns,
+                                 std::min(kRowsRead, np - p), b_pack + j * np + p * kColumns);
+        }
+      }
+      for (int64_t j = whole; j < nj; j += kColumns) {
         PackPanel<T, kColumns>(b.x + p0 * b.row + (j0 + j) * b.column, b.column, b.row,
                                std::min<int64_t>(kColumns, nj - j), np, b_pack + j * np);
       }
@@ -209,12 +135,16 @@ DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Opera
         }
         for (int64_t j = 0; j < nj; j += kColumns) {
           for (int64_t i = 0; i < ni; i += kRows) {
-            typename VecOf<T, kBytes>::type acc[kRows][kVecs];
-            Multiply<T, kBytes, kRows, kVecs>(np, a_pack + i * np, 1, kRows, b_pack + j * np,
-                                              kColumns, acc);
             T* to = c + (i0 + i) * ldc + j0 + j;
             int64_t rows = std::min<int64_t>(kRows, ni - i),
                     columns = std::min<int64_t>(kColumns, nj - j);
+            for (int64_t r = 0; r < rows; ++r) {  // the sums take long enough for it to arrive
+              __builtin_prefetch(to + r * ldc, 1);
+              __builtin_prefetch(to + r * ldc + columns - 1, 1);
+            }
+            typename VecOf<T, kBytes>::type acc[kRows][kVecs];
+            Multiply<T, kBytes, kRows, kVecs>(np, a_pack + i * np, 1, kRows, b_pack + j * np,
+                                              kColumns, acc);
             if (rows == kRows && columns == kColumns) {
               Store<T, kBytes, kRows, kVecs>(acc, alpha, scale, to, ldc);
               continue;
@@ -256,21 +186,15 @@ class PackBuffer {
   size_t bytes_ = 0;
 };
 
-// Runs body(tile) compiled for the instruction set of the tile.
 template <class Body>
-void WithTile(const Body& body) {
-#if DYGRAPH_X86
-  int level = CpuLevel();
-  if (level >= 4) return RunV4([body] { body(TileV4()); });
-  if (level >= 3) return RunV3([body] { body(TileV3()); });
-#endif
-  RunBase([body] { body(TileBase()); });
+void InTile(const Body& body) {
+  tile::WithTile(CpuLevel(), body);
 }
 
 template <class T>
 void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T* b, int64_t b_row,
                 T beta, T* c, int64_t ldc) {
-  WithTile([=](auto tile) __attribute__((always_inline)) {
+  InTile([=](auto tile) __attribute__((always_inline)) {
     using Tile = decltype(tile);
     DirectRows<T, Tile::kBytes, Tile::kDirectRows>(0, m, n, k, alpha, a, b, b_row, beta, c, ldc);
   });
@@ -307,7 +231,7 @@ void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<
     Operand<T> a_part{a.x + i * a.row, a.row, a.column},
         b_part{b.x + j * b.column, b.row, b.column};
     T* c_part = c + i * ldc + j;
-    WithTile([=](auto tile) __attribute__((always_inline)) {
+    InTile([=](auto tile) __attribute__((always_inline)) {
       Packed<T, decltype(tile)>(mi, nj, k, alpha, a_part, b_part, beta, c_part, ldc, a_pack,
                                 b_pack);
     });
@@ -324,7 +248,7 @@ void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v
     v = copy;
   }
   ParallelRows(m, k, [=](int64_t begin, int64_t end) {
-    WithTile([=](auto tile) __attribute__((always_inline)) {
+    InTile([=](auto tile) __attribute__((always_inline)) {
       Dots<T, decltype(tile)::kBytes>(end - begin, k, alpha, x + begin * ldx, ldx, v, beta,
                                       c + begin * stride, stride);
     });

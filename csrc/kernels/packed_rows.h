@@ -46,27 +46,36 @@ void TransposeInto(const V* x, int64_t rows, int64_t columns, V* to) {
 // to[row] = x of the same sequence one step before; first[sequence] before the first, null: zeros.
 template <class V>
 void PreviousRows(const Steps& steps, const V* first, const V* x, int64_t width, V* to) {
-  for (int64_t t = 0; t < steps.count(); ++t) {
-    const V* from = Before(steps, first, x, width, t);
-    V* rows = to + steps.begin[t] * width;
-    int64_t n = steps.alive(t) * width;
-    if (from) {
-      std::copy(from, from + n, rows);
-    } else {
-      std::fill(rows, rows + n, V(0));
+  const int64_t count = steps.count();
+  if (count == 0) return;
+  ParallelRows(count, steps.rows() * width / count, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const V* from = Before(steps, first, x, width, t);
+      V* rows = to + steps.begin[t] * width;
+      int64_t n = steps.alive(t) * width;
+      if (from) {
+        std::copy(from, from + n, rows);
+      } else {
+        std::fill(rows, rows + n, V(0));
+      }
     }
-  }
+  });
 }
 
-// sum[j] = the sum of column j of x [rows, width], rows lying `stride` apart.
+// sum[j] = the sum of column j of x [rows, width], rows lying `stride` apart. A column belongs to
+// one thread.
 template <class V>
 void ColumnSums(const V* x, int64_t rows, int64_t width, int64_t stride, V* sum) {
-  std::fill(sum, sum + width, V(0));
-  SimdFor<V>([=] {
-    for (int64_t r = 0; r < rows; ++r) {
-      DYGRAPH_IVDEP
-      for (int64_t j = 0; j < width; ++j) sum[j] += x[r * stride + j];
-    }
+  constexpr int64_t kPiece = 64;
+  ParallelRows((width + kPiece - 1) / kPiece, kPiece * rows, [=](int64_t first, int64_t last) {
+    const int64_t begin = first * kPiece, end = std::min(last * kPiece, width);
+    std::fill(sum + begin, sum + end, V(0));
+    SimdFor<V>([=] {
+      for (int64_t r = 0; r < rows; ++r) {
+        DYGRAPH_IVDEP
+        for (int64_t j = begin; j < end; ++j) sum[j] += x[r * stride + j];
+      }
+    });
   });
 }
 

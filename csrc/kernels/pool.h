@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "kernels/parallel.h"
@@ -265,13 +266,15 @@ inline bool FitsLines(const PoolShape& s) {
          LongestWindow(s.h) > 0 && LongestWindow(s.w) > 0;
 }
 
-// to[0, n) = from[0, n), n <= kPoolLanes; all lanes where `room` has space for them.
+// to[0, n) = from[0, n), n <= kPoolLanes; more where `room` has space for kPoolLanes.
 template <class T>
 DYGRAPH_INLINE void CopyPixel(const T* from, T* to, int64_t n, bool room) {
-  if (room) {
-    for (int64_t k = 0; k < kPoolLanes; ++k) to[k] = from[k];
-  } else {
+  if (!room) {
     for (int64_t k = 0; k < n; ++k) to[k] = from[k];
+  } else if (n <= kPoolLanes / 2) {
+    std::memcpy(to, from, kPoolLanes / 2 * sizeof(T));
+  } else {
+    std::memcpy(to, from, kPoolLanes * sizeof(T));
   }
 }
 
@@ -323,36 +326,41 @@ inline bool Tiles(const PoolAxis& axis) {
 }
 
 // The pixels at one place of all windows of a row make a line: lines are compared, and the gradient
-// goes to the line that won.
+// goes to the line that won. All lines are picked before any is compared, and all shares made
+// before any is put back: a vector that was just written in overlapping pieces is slow to read.
+constexpr int64_t kTiledRows = 4;  // of a window, at most
+
 template <class T>
 void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx) {
   const PoolShape* p = &shape;
   int64_t oh = shape.h.out(), ow = shape.w.out(), c = shape.channels, width = shape.w.in * c;
   ParallelRows(shape.images * oh, width * 8, [=](int64_t begin, int64_t end) {
     Simd([=] {
-      T value[kPoolLine + kPoolLanes], tap[kPoolLine + kPoolLanes];
+      T lines[kTiledRows * kPoolLine + kPoolLanes], value[kPoolLine + kPoolLanes];
       int32_t at[kPoolLine + kPoolLanes];
-      int64_t kh = p->h.in / oh, kw = p->w.in / ow, n = ow * c;
+      int64_t kh = p->h.in / oh, kw = p->w.in / ow, n = ow * c, taps = kh * kw;
+      int64_t whole = (n + kPoolLanes - 1) / kPoolLanes * kPoolLanes;
       for (int64_t r = begin; r < end; ++r) {
         const T* rows = x + ((r / oh) * p->InPixels() + r % oh * kh * p->w.in) * c;
         T* to = dx + (rows - x);
         const T* g = dy + r * n;
-        for (int64_t t = 0; t < kh * kw; ++t) {
+        for (int64_t t = 0; t < taps; ++t) {
           const T* from = rows + t / kw * width + t % kw * c;
           for (int64_t j = 0; j < ow; ++j) {
-            CopyPixel(from + j * kw * c, tap + j * c, c,
+            CopyPixel(from + j * kw * c, lines + t * n + j * c, c,
                       t % kw * c + j * kw * c + kPoolLanes <= width);
           }
+        }
+        // Whole vectors: what is behind a line is put right with the next one, or not used.
+        for (int64_t k = 0; k < whole; ++k) {
+          value[k] = lines[k];
+          at[k] = 0;
+        }
+        for (int64_t t = 1; t < taps; ++t) {
+          const T* tap = lines + t * n;
           int32_t number = static_cast<int32_t>(t);
-          if (t == 0) {
-            for (int64_t k = 0; k < n; ++k) {
-              value[k] = tap[k];
-              at[k] = 0;
-            }
-            continue;
-          }
           DYGRAPH_IVDEP
-          for (int64_t k = 0; k < n; ++k) {
+          for (int64_t k = 0; k < whole; ++k) {
             T a = value[k], b = tap[k];
             int32_t now = b > a ? number : at[k];
             now = b != b ? number : now;
@@ -360,14 +368,21 @@ void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx
             value[k] = Larger(a, b);
           }
         }
+        for (int64_t k = 0; k < n; ++k) value[k] = g[k];
+        for (int64_t t = 0; t < taps; ++t) {
+          T* share = lines + t * n;
+          int32_t number = static_cast<int32_t>(t);
+          DYGRAPH_IVDEP
+          for (int64_t k = 0; k < whole; ++k) share[k] = at[k] == number ? value[k] : T(0);
+        }
+        // Pixel after pixel, because each is copied with what the next ones put right.
         for (int64_t h = 0; h < kh; ++h) {
           T* line = to + h * width;
-          for (int64_t w = 0; w < kw; ++w) {
-            int32_t number = static_cast<int32_t>(h * kw + w);
-            DYGRAPH_IVDEP
-            for (int64_t k = 0; k < n; ++k) tap[k] = at[k] == number ? g[k] : T(0);
-            for (int64_t j = 0; j < ow; ++j) {
-              for (int64_t k = 0; k < c; ++k) line[(j * kw + w) * c + k] = tap[j * c + k];
+          for (int64_t j = 0; j < ow; ++j) {
+            for (int64_t w = 0; w < kw; ++w) {
+              int64_t pixel = (j * kw + w) * c;
+              CopyPixel(lines + (h * kw + w) * n + j * c, line + pixel, c,
+                        pixel + kPoolLanes <= width);
             }
           }
         }
@@ -403,7 +418,8 @@ void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr)
 // dx from dy by the first maximum of each window of x.
 template <class T>
 void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
-  if (detail::FitsLines(shape) && detail::Tiles(shape.h) && detail::Tiles(shape.w)) {
+  if (detail::FitsLines(shape) && detail::Tiles(shape.h) && detail::Tiles(shape.w) &&
+      shape.h.in <= detail::kTiledRows * shape.h.out()) {
     return detail::MaxPoolBackwardTiled(x, dy, shape, dx);
   }
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));

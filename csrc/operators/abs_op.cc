@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineAbs(OpDef& op) {
   op.Comment("Out = |X|, elementwise.")
+      .Example(
+          ">>> F.abs(to_variable([-2.0, 0.0, 3.0])).tolist()\n"
+          "[2.0, 0.0, 3.0]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

@@ -23,6 +23,11 @@ void DefineAccuracy(OpDef& op) {
         "Accuracy = Correct / Total, where Correct counts the rows of Indices that hold their "
         "Label and Total all of them. No rows "
         "give NaN.")
+      .Example(
+          ">>> best = to_variable([[0.9], [0.8]])\n"
+          ">>> found, label = to_variable([[1], [0]]), to_variable([[1], [1]])\n"
+          ">>> [v.item() for v in F.accuracy(best, found, label)]  # share, right ones, all\n"
+          "[0.5, 1, 2]")
       .Input(kOut, "Out", "[N, k], values of top_k; not read")
       .Input(kIndices, "Indices", "[N, k], positions of top_k, int32 or int64")
       .Input(kLabel, "Label", "[N, 1] or [N], int32 or int64")

@@ -7,6 +7,9 @@ struct Acos : Plain {
   static constexpr const char* kType = "acos";
   static constexpr const char* kComment =
       "Out = arccos(X), elementwise, in [0, pi]; NaN outside [-1, 1].";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.acos(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[3.1416, 1.5708, 0.0]";
   static constexpr const char* kGradComment = "X@GRAD = -Out@GRAD / sqrt(1 - X^2).";
   template <class T>
   struct F {

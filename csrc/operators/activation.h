@@ -2,6 +2,7 @@
 //
 //   struct Relu6 {
 //     static constexpr const char *kComment = "...", *kGradComment = "...";
+//     static constexpr const char* kExample = "...";  // of its help()
 //     static constexpr bool kFromOut = true;   // the slope is worked out from Out, else from X
 //     static constexpr bool kHot = false;      // worth a copy for each instruction set
 //     static constexpr int64_t kCost = 1;      // work of one element in additions
@@ -30,6 +31,7 @@ constexpr int kX = 0, kOut = 0;
 
 // What most policies say.
 struct Plain {
+  static constexpr const char* kExample = "";
   static constexpr bool kFromOut = false, kHot = false;
   static constexpr int64_t kCost = 20;
   struct Attrs {};
@@ -56,7 +58,10 @@ constexpr int kGiven = 0, kOutGrad = 1, kXGrad = 0;
 // P::kType is the operator's name.
 template <class P>
 void Define(OpDef& op) {
-  op.Comment(P::kComment).Input(kX, "X", "any shape").Output(kOut, "Out", "shape of X");
+  op.Comment(P::kComment)
+      .Example(P::kExample)
+      .Input(kX, "X", "any shape")
+      .Output(kOut, "Out", "shape of X");
   P::Declare(op);
   op.SameShape(kX, kOut).KeepsLayout().ShareLoD(kX).InPlace(kX, kOut).Grad([](GradBuilder& g) {
     static const std::string type = std::string(P::kType) + "_grad";

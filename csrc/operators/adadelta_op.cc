@@ -25,6 +25,12 @@ void DefineAdadelta(OpDef& op) {
         "-sqrt((AvgSquaredUpdate + epsilon) / (AvgSquaredGradOut + epsilon)) * Grad; "
         "AvgSquaredUpdateOut = rho * AvgSquaredUpdate + (1 - rho) * update^2; ParamOut = Param + "
         "update (Zeiler, 2012). There is no learning rate.")
+      .Example(
+          ">>> param, grad = to_variable([3.0]), to_variable([2.0])\n"
+          ">>> squares, updates = to_variable([2.0]), to_variable([0.0])\n"
+          ">>> out = F.adadelta(param, grad, squares, updates, rho=0.5, epsilon=1.0)\n"
+          ">>> [v.tolist() for v in out]  # (2 + 2^2) / 2 = 3, a step of 2 * sqrt(1 / 4)\n"
+          "[[2.0], [3.0], [0.5]]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kAvgSquaredGrad, "AvgSquaredGrad", "shape and type of Param")

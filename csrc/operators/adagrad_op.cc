@@ -20,6 +20,11 @@ void DefineAdagrad(OpDef& op) {
         "MomentOut = Moment + Grad^2; ParamOut = Param - LearningRate * Grad / (sqrt(MomentOut) + "
         "epsilon) (Duchi and others, 2011). A Grad of selected rows touches these rows only, after "
         "repeated ones have been added.")
+      .Example(
+          ">>> param, grad, moment = (to_variable([v]) for v in (1.0, 3.0, 16.0))\n"
+          ">>> param, moment = F.adagrad(param, grad, moment, to_variable([0.5]))\n"
+          ">>> round(param.item(), 4), moment.item()  # 1 - 0.5 * 3 / sqrt(25)\n"
+          "(0.7, 25.0)")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kMoment, "Moment", "shape and type of Param")

@@ -33,6 +33,12 @@ void DefineAdam(OpDef& op) {
         "beta1, Beta2PowOut = Beta2Pow * beta2 (Kingma and Ba, 2015). Rows that a Grad of selected "
         "rows leaves out have a "
         "gradient of 0; with lazy_mode they are left as they are.")
+      .Example(
+          ">>> param, grad, rate = (to_variable([v]) for v in (1.0, 2.0, 0.5))\n"
+          ">>> zero, *powers = (to_variable([v]) for v in (0.0, 0.9, 0.999))\n"
+          ">>> out = F.adam(param, grad, rate, zero, zero, *powers)\n"
+          ">>> [round(v.item(), 4) for v in out[:3]]  # the first step: the rate\n"
+          "[0.5, 0.2, 0.004]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kLearningRate, "LearningRate", "[1] or []")
@@ -107,10 +113,9 @@ struct AdamKernel {
     optimizer::StoreNumber(&ctx.Out(kBeta2PowOut), Item(ctx.In(kBeta2Pow)) * beta2);
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      ParallelFor(param.numel(), kernels::Grain(2), [=](int64_t begin, int64_t end) {
+      return optimizer::Elements(param.numel(), 2, [=](int64_t begin, int64_t end) {
         kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
       });
-      return;
     }
     Ref<SelectedRows> merged = ctx.InRows(kGrad).Merged();
     int64_t width = optimizer::RowWidth(param);

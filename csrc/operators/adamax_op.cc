@@ -24,6 +24,12 @@ void DefineAdamax(OpDef& op) {
         "MomentOut = beta1 * Moment + (1 - beta1) * Grad; InfNormOut = max(|Grad|, beta2 * InfNorm "
         "+ epsilon); ParamOut = Param - LearningRate / (1 - Beta1Pow) * MomentOut / InfNormOut "
         "(Kingma and Ba, 2015).")
+      .Example(
+          ">>> param, grad, rate = (to_variable([v]) for v in (1.0, 2.0, 0.5))\n"
+          ">>> zero = to_variable([0.0])\n"
+          ">>> out = F.adamax(param, grad, rate, zero, zero, to_variable([0.9]))\n"
+          ">>> [round(v.item(), 4) for v in out]  # 1 - 0.5 / 0.1 * 0.2 / 2\n"
+          "[0.5, 0.2, 2.0]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")

@@ -33,6 +33,12 @@ void DefineAdamw(OpDef& op) {
         "where with_decay) - LearningRate * lr_ratio / (1 - Beta1Pow) * Moment1Out / "
         "(sqrt(Moment2Out / (1 - Beta2Pow)) + epsilon). Rows that a Grad of selected rows leaves "
         "out have a gradient of 0; with lazy_mode they are left as they are.")
+      .Example(
+          ">>> param, grad, rate = (to_variable([v]) for v in (1.0, 2.0, 0.5))\n"
+          ">>> zero, *powers = (to_variable([v]) for v in (0.0, 0.9, 0.999))\n"
+          ">>> out = F.adamw(param, grad, rate, zero, zero, *powers, with_decay=True)\n"
+          ">>> [round(v.item(), 4) for v in out[:3]]  # 1 * (1 - 0.5 * 0.01) - 0.5\n"
+          "[0.495, 0.2, 0.004]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kLearningRate, "LearningRate", "[1] or []")

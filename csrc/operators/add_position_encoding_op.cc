@@ -16,6 +16,10 @@ void DefineAddPositionEncoding(OpDef& op) {
         "Out = alpha * X + beta * P, where row t of a sequence has P[j] = sin(t / 10000^(j / (h - "
         "1))) and P[h + j] = cos of the same, for j < h = D / 2. After Vaswani et al., "
         "\"Attention is all you need\", 2017.")
+      .Example(
+          ">>> out = F.add_position_encoding(to_variable(np.zeros((1, 2, 4))))\n"
+          ">>> np.round(out.numpy(), 4).tolist()  # two sines, two cosines\n"
+          "[[[0.0, 0.0, 1.0, 1.0], [0.8415, 0.0001, 0.5403, 1.0]]]")
       .Input(kX, "X", "[rows, D] with LoD or [batch, time, D]; D even")
       .Output(kOut, "Out", "shape and LoD of X")
       .Attr(&AddPositionEncodingAttrs::alpha, "alpha", "factor of X")

@@ -27,6 +27,10 @@ void InferShape(InferContext& ctx) {
 
 void DefineAddmm(OpDef& op) {
   op.Comment("Out = Alpha X Y + Beta Input, X Y being a matrix product.")
+      .Example(
+          ">>> x, y = to_variable([[1.0, 2.0]]), to_variable([[3.0], [4.0]])\n"
+          ">>> F.addmm(to_variable([100.0]), x, y, Beta=0.5).tolist()\n"
+          "[[61.0]]")
       .Input(kInput, "Input", "broadcasts to [m, n]")
       .Input(kX, "X", "[m, k]")
       .Input(kY, "Y", "[k, n]")

@@ -25,6 +25,11 @@ void InferShape(InferContext& ctx) {
 
 void DefineAffineChannel(OpDef& op) {
   op.Comment("Out = X * Scale + Bias, per channel: a batch_norm whose statistics are fixed.")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+          ">>> scale, bias = to_variable([10.0, 100.0]), to_variable([0.0, 1.0])\n"
+          ">>> F.affine_channel(x, scale, bias).tolist()\n"
+          "[[10.0, 201.0], [30.0, 401.0]]")
       .Input(kX, "X", "the channels second, or last with data_layout NHWC")
       .Input(kScale, "Scale", "[C]")
       .Input(kBias, "Bias", "[C]")

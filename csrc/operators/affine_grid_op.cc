@@ -33,6 +33,10 @@ void DefineAffineGrid(OpDef& op) {
         "Output[n, i, j] = Theta[n] * (x_j, y_i, 1), x_j from -1 to 1 in W even steps, y_i in H: "
         "the places at which grid_sampler reads an image turned, moved or stretched by Theta "
         "(Jaderberg et al., 2015). With one step x or y is 0.")
+      .Example(
+          ">>> mirror = to_variable([[[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])\n"
+          ">>> F.affine_grid(mirror, output_shape=[1, 1, 2, 2]).tolist()\n"
+          "[[[[1.0, -1.0], [-1.0, -1.0]], [[1.0, 1.0], [-1.0, 1.0]]]]")
       .Input(kTheta, "Theta", "[N, 2, 3]")
       .Input(kOutputShape, "OutputShape", "[4], in place of output_shape", kDispensable)
       .Output(kOutput, "Output", "[N, H, W, 2]")

@@ -38,8 +38,9 @@ inline void InferShape(InferContext& ctx) {
   ctx.SetOutput(kOut, out, dtype);
 }
 
-inline void Define(OpDef& op, const char* comment) {
+inline void Define(OpDef& op, const char* comment, const char* example) {
   op.Comment(comment)
+      .Example(example)
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "X's shape without the axis")
       .Attr(&ArgExtremumAttrs::axis, "axis", "the axis to search; negative ones count from the end")

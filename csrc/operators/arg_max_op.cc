@@ -6,7 +6,9 @@ namespace {
 void DefineArgMax(OpDef& op) {
   Define(op,
          "Out = the position of the greatest element of X along an axis; of several the first. A "
-         "NaN counts as the greatest.");
+         "NaN counts as the greatest.",
+         ">>> F.arg_max(to_variable([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]]), axis=1).tolist()\n"
+         "[1, 0]");
 }
 
 template <class T>

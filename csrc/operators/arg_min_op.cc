@@ -6,7 +6,9 @@ namespace {
 void DefineArgMin(OpDef& op) {
   Define(op,
          "Out = the position of the least element of X along an axis; of several the first. A NaN "
-         "counts as the least.");
+         "counts as the least.",
+         ">>> F.arg_min(to_variable([[1.0, 5.0, 2.0], [7.0, 0.0, 3.0]]), axis=1).tolist()\n"
+         "[0, 1]");
 }
 
 template <class T>

@@ -7,6 +7,9 @@ struct Asin : Plain {
   static constexpr const char* kType = "asin";
   static constexpr const char* kComment =
       "Out = arcsin(X), elementwise, in [-pi/2, pi/2]; NaN outside [-1, 1].";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.asin(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-1.5708, 0.0, 1.5708]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / sqrt(1 - X^2).";
   template <class T>
   struct F {

@@ -9,6 +9,11 @@ void DefineAssign(OpDef& op) {
   op.Comment(
         "Out = X. The two share storage until one of them is written in place. Selected rows stay "
         "selected rows.")
+      .Example(
+          ">>> x = to_variable([1.0, 2.0])\n"
+          ">>> y = F.assign(x)\n"
+          ">>> x.fill_(0.0).tolist(), y.tolist()\n"
+          "([0.0, 0.0], [1.0, 2.0])")
       .Input(kX, "X", "a tensor or selected rows")
       .Output(kOut, "Out", "shape of X")
       .VarType([](InferContext& ctx) {

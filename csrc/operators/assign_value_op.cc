@@ -38,6 +38,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineAssignValue(OpDef& op) {
   op.Comment("Out = the elements written in the call, from the list of the element type.")
+      .Example(
+          ">>> F.assign_value(shape=[2, 2], fp32_values=[1.0, 2.0, 3.0, 4.0]).tolist()\n"
+          "[[1.0, 2.0], [3.0, 4.0]]")
       .Output(kOut, "Out", "the shape asked for")
       .Attr(&AssignValueAttrs::shape, "shape", "the sizes")
       .Attr(&AssignValueAttrs::dtype, "dtype", "bool, int32, int64, float32 or float64")

@@ -6,6 +6,9 @@ namespace {
 struct Atan : Plain {
   static constexpr const char* kType = "atan";
   static constexpr const char* kComment = "Out = arctan(X), elementwise, in [-pi/2, pi/2].";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.atan(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-0.7854, 0.0, 0.7854]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X^2).";
   template <class T>
   struct F {

@@ -48,6 +48,12 @@ void DefineAuc(OpDef& op) {
         "false positive rate, or 'PR', precision over recall. Counts of positive and negative "
         "samples go on in StatPos and StatNeg; with slide_steps above 0 only those of the last "
         "slide_steps calls count. 0 where one kind of label is missing.")
+      .Example(
+          ">>> predict = to_variable([[0.1], [0.6], [0.4], [0.9]])\n"
+          ">>> label, none = to_variable([0, 0, 1, 1]), to_variable(np.zeros(10, \"int64\"))\n"
+          ">>> out = F.auc(predict, label, none, none, num_thresholds=9, slide_steps=0)\n"
+          ">>> out[0].item()  # of four pairs, 0.6 and 0.4 are the one in wrong order\n"
+          "0.75")
       .Input(kPredict, "Predict", "[N, 1] or [N, 2], the last column the positive class's")
       .Input(kLabel, "Label", "[N, 1] or [N], int32 or int64, 0 or 1")
       .Input(kStatPos, "StatPos", "int64 counts")

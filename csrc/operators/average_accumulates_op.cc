@@ -46,6 +46,12 @@ void DefineAverageAccumulates(OpDef& op) {
         "min(max_average_window, num_updates * average_window), the window ends: sum_3 becomes "
         "sum_1 + sum_2, these become 0, old_num_accumulates takes num_accumulates, which becomes "
         "0. The mean is (sum_1 + sum_2 + sum_3) / (num_accumulates + old_num_accumulates).")
+      .Example(
+          ">>> param, total, zero = (to_variable([v]) for v in (2.0, 5.0, 0.0))\n"
+          ">>> none = to_variable([0])\n"
+          ">>> out = F.average_accumulates(param, total, zero, zero, none, none, none)\n"
+          ">>> [v.item() for v in out]\n"
+          "[7.0, 0.0, 0.0, 1, 0, 1]")
       .Input(kParam, "param", "any shape")
       .Input(kInSum1, "in_sum_1", "shape and type of param")
       .Input(kInSum2, "in_sum_2", "shape and type of param")

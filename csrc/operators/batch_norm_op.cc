@@ -1,62 +1,14 @@
-#include <cmath>
-
-#include "kernels/batch_norm.h"
-#include "op/op_registry.h"
+#include "operators/batch_norm.h"
 
 namespace dygraph {
 namespace {
 
+using batch_norm::BatchNormAttrs;
+using batch_norm::ShapeOf;
+
+constexpr batch_norm::Slots kSlots = {-1};
 constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4, kMomentum = 5;
-constexpr int kY = 0, kMeanOut = 1, kVarianceOut = 2, kSavedMean = 3, kSavedVariance = 4,
-              kReserve = 5;
-
-struct BatchNormAttrs {
-  float momentum = 0.9f;
-  float epsilon = 1e-5f;
-  std::string data_layout = "NCHW";
-  bool is_test = false;
-  bool use_global_stats = false;
-  bool trainable_statistics = false;
-  bool channels_last() const { return data_layout == "NHWC"; }
-  bool global() const { return use_global_stats || (is_test && !trainable_statistics); }
-};
-
-int64_t ChannelsOf(const Dims& x, const BatchNormAttrs& a) {
-  return a.channels_last() ? x.back() : x[1];
-}
-
-// X as [outer, channels, inner] in memory order.
-kernels::ChannelShape ShapeOf(const Tensor& x, const BatchNormAttrs& a) {
-  Dims order = PhysicalDims(x);
-  int rank = order.rank(), axis = a.channels_last() ? rank - 1 : 1;
-  if (x.layout() == Layout::kNHWC) axis = axis == 1 ? rank - 1 : axis - 1;
-  return {Numel(order, 0, axis), order[axis], Numel(order, axis + 1, rank)};
-}
-
-void CheckVector(InferContext& ctx, int slot, const char* name, int64_t channels) {
-  const Dims& d = ctx.dims(slot);
-  ENFORCE(d.rank() == 1 && (d[0] == channels || !BothKnown(d[0], channels)), InvalidArgument, name,
-          " must have one number for each of the ", channels, " channels of X, got shape ", d);
-}
-
-void InferShape(InferContext& ctx) {
-  const Dims& x = ctx.dims(kX);
-  const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
-  ENFORCE(x.rank() >= 2 && x.rank() <= 5, InvalidArgument, "X must have 2 to 5 axes, got shape ",
-          x);
-  int64_t channels = ChannelsOf(x, a);
-  const char* names[] = {"Scale", "Bias", "Mean", "Variance"};
-  for (int i = 0; i < 4; ++i) CheckVector(ctx, kScale + i, names[i], channels);
-  if (ctx.runtime() && !a.global()) {
-    int64_t count = 1;
-    for (int64_t d : x) count *= d;
-    ENFORCE(count > 0, InvalidArgument,
-            "X must not be empty where its own statistics are taken, got shape ", x);
-  }
-  ctx.SetOutput(kY, x);
-  for (int slot = kMeanOut; slot <= kSavedVariance; ++slot) ctx.SetOutput(slot, Dims{channels});
-  ctx.SetOutput(kReserve, Dims{0});
-}
+constexpr int kY = 0, kMeanOut = 1, kVarianceOut = 2, kSavedMean = 3, kSavedVariance = 4;
 
 void DefineBatchNorm(OpDef& op) {
   op.Comment(
@@ -66,27 +18,19 @@ void DefineBatchNorm(OpDef& op) {
         "is_test or "
         "use_global_stats they are Mean and Variance. SavedVariance is 1 / sqrt(variance + "
         "epsilon).")
+      .Example(
+          ">>> x, zero, one = (to_variable(v) for v in ([[0.0], [2.0]], [0.0], [1.0]))\n"
+          ">>> y, mean, variance = F.batch_norm(x, one, zero, zero, one)\n"
+          ">>> np.round(y.numpy(), 4).tolist(), round(mean.item(), 4), variance.item()\n"
+          "([[-1.0], [1.0]], 0.1, 1.0)")
       .Input(kX, "X", "2 to 5 axes, the channels second, or last with data_layout NHWC")
       .Input(kScale, "Scale", "[C]")
       .Input(kBias, "Bias", "[C]")
       .Input(kMean, "Mean", "[C], the running mean")
       .Input(kVariance, "Variance", "[C], the running variance")
-      .Input(kMomentum, "MomentumTensor", "[1], in place of momentum", kDispensable)
-      .Output(kY, "Y", "shape of X")
-      .Output(kMeanOut, "MeanOut", "[C], may be Mean")
-      .Output(kVarianceOut, "VarianceOut", "[C], may be Variance")
-      .Output(kSavedMean, "SavedMean", "[C], the mean used", kIntermediate)
-      .Output(kSavedVariance, "SavedVariance", "[C], the inverse deviation used", kIntermediate)
-      .Output(kReserve, "ReserveSpace", "empty: of other devices", kExtra)
-      .Attr(&BatchNormAttrs::momentum, "momentum", "share of the old running statistics")
-      .Attr(&BatchNormAttrs::epsilon, "epsilon", "added to the variance", Between(0, 1))
-      .Attr(&BatchNormAttrs::data_layout, "data_layout", "where the channels are",
-            OneOf({"NCHW", "NHWC", "AnyLayout"}))
-      .Attr(&BatchNormAttrs::is_test, "is_test", "use the running statistics")
-      .Attr(&BatchNormAttrs::use_global_stats, "use_global_stats", "use them in training too")
-      .Attr(&BatchNormAttrs::trainable_statistics, "trainable_statistics",
-            "use the batch's although is_test")
-      .Shape(InferShape)
+      .Input(kMomentum, "MomentumTensor", "[1], in place of momentum", kDispensable);
+  batch_norm::AllAttrs(batch_norm::Outputs(op))
+      .Shape([](InferContext& ctx) { batch_norm::InferShape(ctx, kSlots); })
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kMean, kMeanOut)
@@ -103,46 +47,9 @@ void DefineBatchNorm(OpDef& op) {
 template <class T>
 struct BatchNormKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
-    const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
-    kernels::ChannelShape s = ShapeOf(x, a);
-    const T* mean = ctx.In(kMean).data<T>();
-    const T* variance = ctx.In(kVariance).data<T>();
-    int64_t n = s.channels;
-    std::vector<double> m(mean, mean + n), v(variance, variance + n);
-    if (!a.global()) kernels::ChannelMoments(x.data<T>(), s, m.data(), v.data());
-    const Tensor* momentum_tensor = ctx.InOrNull(kMomentum);
-    double momentum = momentum_tensor ? Item(*momentum_tensor) : a.momentum;
-    if (a.global()) momentum = 1;
-    Update(mean, m, momentum, ctx.OutOrNull(kMeanOut));
-    Update(variance, v, momentum, ctx.OutOrNull(kVarianceOut));
-    const T *scale = ctx.In(kScale).data<T>(), *bias = ctx.In(kBias).data<T>();
-    Tensor *saved_mean = ctx.OutOrNull(kSavedMean), *saved_variance = ctx.OutOrNull(kSavedVariance);
-    std::vector<T> vectors(4 * n);
-    for (int64_t c = 0; c < n; ++c) {
-      double inverse = 1 / std::sqrt(v[c] + static_cast<double>(a.epsilon));
-      if (saved_mean) saved_mean->mutable_data<T>()[c] = static_cast<T>(m[c]);
-      if (saved_variance) saved_variance->mutable_data<T>()[c] = static_cast<T>(inverse);
-      vectors[c] = static_cast<T>(m[c]);
-      vectors[n + c] = static_cast<T>(static_cast<double>(scale[c]) * inverse);
-      // What the mean loses in T goes into the summand.
-      double lost = (m[c] - static_cast<double>(vectors[c])) * static_cast<double>(vectors[n + c]);
-      vectors[2 * n + c] = static_cast<T>(static_cast<double>(bias[c]) - lost);
-    }
-    const T* xd = x.data<T>();
-    kernels::ChannelMap(s, vectors.data(), ctx.Out(kY).mutable_data<T>(),
-                        [xd](int64_t i, T mc, T f, T b, T) { return (xd[i] - mc) * f + b; });
-  }
-  // The running value may be written where it stands.
-  static void Update(const T* old, const std::vector<double>& batch, double momentum, Tensor* out) {
-    if (!out) return;
-    T* to = out->mutable_data<T>();
-    for (size_t c = 0; c < batch.size(); ++c) {
-      to[c] =
-          momentum == 1
-              ? old[c]
-              : static_cast<T>(momentum * static_cast<double>(old[c]) + (1 - momentum) * batch[c]);
-    }
+    const Tensor* momentum = ctx.InOrNull(kMomentum);
+    batch_norm::Normalize<T>(ctx, kSlots, false,
+                             momentum ? Item(*momentum) : ctx.attrs<BatchNormAttrs>().momentum);
   }
 };
 
@@ -189,39 +96,16 @@ struct BatchNormGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
-    kernels::ChannelShape s = ShapeOf(x, a);
-    int64_t n = s.channels;
-    const T *xd = x.data<T>(), *g = ctx.In(kYGrad).data<T>(), *scale = ctx.In(kScale).data<T>();
-    const T *mean = ctx.In(kSavedMean).data<T>(), *inverse = ctx.In(kSavedVariance).data<T>();
-    std::vector<double> sum_g(n), sum_gx(n);
-    Tensor *dx = ctx.OutOrNull(kXGrad), *dscale = ctx.OutOrNull(kScaleGrad),
-           *dbias = ctx.OutOrNull(kBiasGrad);
-    if (dscale || dbias || !a.global())
-      kernels::ChannelGradSums(xd, g, mean, s, sum_g.data(), sum_gx.data());
-    for (int64_t c = 0; c < n; ++c) {
-      if (dscale)
-        dscale->mutable_data<T>()[c] = static_cast<T>(sum_gx[c] * static_cast<double>(inverse[c]));
-      if (dbias) dbias->mutable_data<T>()[c] = static_cast<T>(sum_g[c]);
-    }
-    if (!dx) return;
-    std::vector<T> vectors(4 * n);  // mean, and the factors of g, x - mean and 1
-    double count = static_cast<double>(s.count());
-    for (int64_t c = 0; c < n; ++c) {
-      double inv = static_cast<double>(inverse[c]), f = static_cast<double>(scale[c]) * inv;
-      vectors[c] = mean[c];
-      vectors[n + c] = static_cast<T>(f);
-      if (a.global()) continue;
-      vectors[2 * n + c] = static_cast<T>(-f * inv * inv * sum_gx[c] / count);
-      vectors[3 * n + c] = static_cast<T>(-f * sum_g[c] / count);
-    }
-    T* to = dx->mutable_data<T>();
-    if (a.global()) {
-      kernels::ChannelMap(s, vectors.data(), to, [g](int64_t i, T, T f, T, T) { return g[i] * f; });
-    } else {
-      kernels::ChannelMap(s, vectors.data(), to, [g, xd](int64_t i, T mc, T f, T q, T r) {
-        return g[i] * f + ((xd[i] - mc) * q + r);
-      });
-    }
+    auto out = [&](int slot) {
+      Tensor* t = ctx.OutOrNull(slot);
+      return t ? t->mutable_data<T>() : nullptr;
+    };
+    const T* g = ctx.In(kYGrad).data<T>();
+    batch_norm::NormalizeGrad(
+        batch_norm::Gradients<T>{ShapeOf(x, a), x.data<T>(), ctx.In(kScale).data<T>(),
+                                 ctx.In(kSavedMean).data<T>(), ctx.In(kSavedVariance).data<T>(),
+                                 out(kXGrad), out(kScaleGrad), out(kBiasGrad), a.global()},
+        [g](int64_t i) __attribute__((always_inline)) { return g[i]; });
   }
 };
 }  // namespace grad

@@ -40,6 +40,10 @@ void DefineBceLoss(OpDef& op) {
                         "Out = -Label * log(X) - (1 - Label) * log(1 - X), where a logarithm is at "
                         "least -100. Label gets no gradient.",
                         "probabilities, any shape", "probabilities, shape of X");
+  op.Example(
+      ">>> loss = F.bce_loss(to_variable([0.5, 0.9]), to_variable([1.0, 0.0]))\n"
+      ">>> [round(v, 4) for v in loss.tolist()]  # -log(0.5), -log(1 - 0.9)\n"
+      "[0.6931, 2.3026]");
 }
 
 template <class T>

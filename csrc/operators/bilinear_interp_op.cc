@@ -10,7 +10,11 @@ struct Bilinear {
 };
 
 void DefineBilinearInterp(OpDef& op) {
-  op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X.");
+  op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X.")
+      .Example(
+          ">>> x = to_variable([[[[0.0, 2.0], [4.0, 6.0]]]])\n"
+          ">>> F.bilinear_interp(x, out_h=2, out_w=3).tolist()\n"
+          "[[[[0.0, 1.0, 2.0], [4.0, 5.0, 6.0]]]]");
   interp::Define<Bilinear>(op);
 }
 

@@ -25,6 +25,11 @@ void InferShape(InferContext& ctx) {
 
 void DefineBilinear(OpDef& op) {
   op.Comment("Out[b, k] = X[b] Weight[k] Y[b]^T + Bias[k].")
+      .Example(
+          ">>> x, y = to_variable([[1.0, 2.0]]), to_variable([[3.0, 4.0]])\n"
+          ">>> weight = to_variable([[[1.0, 0.0], [0.0, 1.0]]])\n"
+          ">>> F.bilinear_tensor_product(x, y, weight).tolist()\n"
+          "[[11.0]]")
       .Input(kX, "X", "[rows, m]")
       .Input(kY, "Y", "[rows, n]")
       .Input(kWeight, "Weight", "[k, m, n]")

@@ -22,8 +22,9 @@ inline void InferShape(InferContext& ctx) {
   ctx.SetOutput(kOut, BroadcastDims(ctx.dims(kX), ctx.dims(kY)));
 }
 
-inline void Define(OpDef& op, const char* comment) {
+inline void Define(OpDef& op, const char* comment, const char* example) {
   op.Comment(comment)
+      .Example(example)
       .Input(kX, "X", "any shape, of integers or bool")
       .Input(kY, "Y", "broadcasts with X")
       .Output(kOut, "Out", "the common shape, the type of X")

@@ -5,6 +5,9 @@ namespace {
 
 void DefineNot(OpDef& op) {
   op.Comment("Out = ~X, all bits turned, elementwise; of bool: not X.")
+      .Example(
+          ">>> F.bitwise_not(to_variable([0, 5])).tolist()\n"
+          "[-1, -6]")
       .Input(kX, "X", "any shape, of integers or bool")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

@@ -17,6 +17,10 @@ void InferShape(InferContext& ctx) {
 
 void DefineBmm(OpDef& op) {
   op.Comment("Out[i] = X[i] Y[i], a matrix product for each i.")
+      .Example(
+          ">>> x = to_variable([[[1.0, 2.0]], [[3.0, 4.0]]])\n"
+          ">>> F.bmm(x, to_variable([[[1.0], [1.0]], [[2.0], [2.0]]])).tolist()\n"
+          "[[[3.0]], [[14.0]]]")
       .Input(kX, "X", "[b, m, k]")
       .Input(kY, "Y", "[b, k, n]")
       .Output(kOut, "Out", "[b, m, n]")

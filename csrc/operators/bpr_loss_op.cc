@@ -11,6 +11,10 @@ void DefineBpr(OpDef& op) {
   op.Comment(
         "Y = -sum over j other than Label of log(sigmoid(X[Label] - X[j])) / (C - 1): Bayesian "
         "personalised ranking (Hidasi et al., 2016). Label gets no gradient.")
+      .Example(
+          ">>> loss = F.bpr_loss(to_variable([[1.0, 1.0, 1.0]]), to_variable([[0]]))\n"
+          ">>> round(loss.item(), 4)  # two times log(2), over 2\n"
+          "0.6931")
       .Input(kX, "X", "scores [..., C], C at least 2")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]")
       .Output(kY, "Y", "[..., 1]")

@@ -6,6 +6,9 @@ namespace {
 struct Brelu : Plain {
   static constexpr const char* kType = "brelu";
   static constexpr const char* kComment = "Out = min(max(X, t_min), t_max), elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.brelu(to_variable([-1.0, 5.0, 30.0])).tolist()\n"
+      "[0.0, 5.0, 24.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where t_min < X < t_max, else 0.";
   static constexpr int64_t kCost = 2;
   struct Attrs {

@@ -23,6 +23,9 @@ void DefineCast(OpDef& op) {
         "Out = X in another element type. Floats become integers towards zero, saturating, NaN as "
         "0; "
         "integers wrap; bool is X != 0.")
+      .Example(
+          ">>> F.cast(to_variable([1.7, -1.7, 3.0]), out_dtype=\"int32\").tolist()\n"
+          "[1, -1, 3]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .Attr(&CastAttrs::out_dtype, "out_dtype", "element type of Out")

@@ -7,6 +7,9 @@ struct Ceil : Plain {
   static constexpr const char* kType = "ceil";
   static constexpr const char* kComment =
       "Out = the smallest whole number not below X, elementwise. The gradient is 0.";
+  static constexpr const char* kExample =
+      ">>> F.ceil(to_variable([1.2, -1.2, 2.0])).tolist()\n"
+      "[2.0, -1.0, 2.0]";
   static constexpr const char* kGradComment = "X@GRAD = 0: the function is a step.";
   static constexpr int64_t kCost = 4;
   template <class T>

@@ -41,6 +41,12 @@ void DefineCenterLoss(OpDef& op) {
         "SampleCenterDiff = X - Centers[Label], Loss = sum(SampleCenterDiff^2) / 2 of each row "
         "(Wen et al., 2016). With need_update a center of n samples moves by CenterUpdateRate * "
         "sum(SampleCenterDiff) / (1 + n). Centers get no gradient.")
+      .Example(
+          ">>> x, centers = to_variable([[1.0, 2.0]]), to_variable([[0.0, 0.0]])\n"
+          ">>> label, rate = to_variable([[0]]), to_variable([0.5])\n"
+          ">>> out = F.center_loss(x, label, centers, rate, need_update=True)\n"
+          ">>> [v.tolist() for v in out]  # moved centers, differences, loss\n"
+          "[[[0.25, 0.5]], [[1.0, 2.0]], [[2.5]]]")
       .Input(kX, "X", "features [N, D]")
       .Input(kLabel, "Label", "int64 or int32 classes [N, 1] or [N]")
       .Input(kCenters, "Centers", "[C, D]")

@@ -24,6 +24,11 @@ void DefineCheckFiniteAndUnscale(OpDef& op) {
   op.Comment(
         "Out[i] = X[i] / Scale; FoundInfinite is True where any element of any X is infinite or "
         "not a number.")
+      .Example(
+          ">>> x, scale = to_variable([2.0, 4.0]), to_variable([2.0])\n"
+          ">>> out, found = F.check_finite_and_unscale([x], scale)\n"
+          ">>> out[0].tolist(), found.tolist()\n"
+          "([1.0, 2.0], [False])")
       .Input(kX, "X", "tensors of any shapes", kDuplicable)
       .Input(kScale, "Scale", "[1] or []: what the loss was multiplied with")
       .Output(kOut, "Out", "shape of each X", kDuplicable)

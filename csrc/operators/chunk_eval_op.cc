@@ -35,6 +35,11 @@ void DefineChunkEval(OpDef& op) {
         "where nothing is right). A tag is chunk type * tags of the scheme + tag; "
         "num_chunk_types * tags of the scheme stands outside of chunks. Tags: IOB B, I; IOE I, E; "
         "IOBES B, I, E, S; plain one.")
+      .Example(
+          ">>> tags, label = to_variable([[0, 1, 2, 0]]), to_variable([[0, 1, 2, 2]])\n"
+          ">>> out = F.chunk_eval(tags, label, seq_length=to_variable([4]))  # BIOB, BIOO\n"
+          ">>> [round(v.item(), 4) for v in out]\n"
+          "[0.5, 1.0, 0.6667, 2, 1, 1]")
       .Input(kInference, "Inference", "int32 or int64 tags, [total, 1] with LoD or [N, T]")
       .Input(kLabel, "Label", "int32 or int64 tags, shape of Inference")
       .Input(kSeqLength, "SeqLength", "[N] integers, for padded tags", kDispensable)

@@ -14,6 +14,10 @@ void DefineClipByNorm(OpDef& op) {
   op.Comment(
         "Out = X where its L2 norm is at most max_norm, else X * max_norm / norm. Selected rows "
         "are merged first and give selected rows.")
+      .Example(
+          ">>> out = F.clip_by_norm(to_variable([3.0, 4.0]), max_norm=1.0)\n"
+          ">>> [round(v, 4) for v in out.tolist()]\n"
+          "[0.6, 0.8]")
       .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
       .Output(kOut, "Out", "shape of X")
       .Attr(&ClipByNormAttrs::max_norm, "max_norm", "the largest norm", AtLeast(0))

@@ -17,6 +17,9 @@ struct ClipAttrs {
 
 void DefineClip(OpDef& op) {
   op.Comment("Out = min(max(X, min), max), elementwise. A NaN passes.")
+      .Example(
+          ">>> F.clip(to_variable([-3.0, 0.5, 7.0]), min=0.0, max=1.0).tolist()\n"
+          "[0.0, 0.5, 1.0]")
       .Input(kX, "X", "any shape")
       .Input(kMin, "Min", "the lower bound, one element, in place of the attribute", kDispensable)
       .Input(kMax, "Max", "the upper bound, one element, in place of the attribute", kDispensable)

@@ -50,6 +50,11 @@ void DefineCoalesceTensor(OpDef& op) {
         "bytes: their values with copy_data, constant with set_constant, else zeros. Output[i] "
         "has the shape of Input[i] and the values of its part. It is a value, not a window: "
         "writing to one of the two does not change the other.")
+      .Example(
+          ">>> x = [to_variable(v, dtype=\"float32\") for v in ([1.0, 2.0], [[3.0]])]\n"
+          ">>> parts, fused = F.coalesce_tensor(x, copy_data=True)\n"
+          ">>> [p.tolist() for p in parts], fused[0].item(), fused[64].item()\n"
+          "([[1.0, 2.0], [[3.0]]], 1.0, 3.0)")
       .Input(kInput, "Input", "tensors of one type", kDuplicable)
       .Output(kOutput, "Output", "shape of each Input", kDuplicable)
       .Output(kFusedOutput, "FusedOutput", "[elements, with what lies between]")

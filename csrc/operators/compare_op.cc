@@ -15,8 +15,9 @@ void InferCompareShape(InferContext& ctx) {
   ctx.SetOutput(kOut, BroadcastDims(x, AlignY(x, y, ctx.attrs<CompareAttrs>().axis)), DType::kBool);
 }
 
-void DefineCompare(OpDef& op, const char* comment) {
+void DefineCompare(OpDef& op, const char* comment, const char* example) {
   op.Comment(comment)
+      .Example(example)
       .Input(kX, "X", "any shape")
       .Input(kY, "Y", "broadcasts with X")
       .Output(kOut, "Out", "the common shape, bool")
@@ -111,21 +112,35 @@ using EqualKernel = Compare<Equal, false, T>;
 template <class T>
 using NotEqualKernel = Compare<NotEqual, false, T>;
 
-#define REGISTER_COMPARISON(type, kernel, sign)                                                    \
-  REGISTER_OPERATOR(type, [](OpDef& op) {                                                          \
-    DefineCompare(op, "Out = X " sign                                                              \
-                      " Y, elementwise, as bool. A NaN equals nothing and has no order. "          \
-                      "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on."); \
-  });                                                                                              \
-  REGISTER_CPU_KERNEL(type, kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,     \
+#define REGISTER_COMPARISON(type, kernel, sign, example)                                       \
+  REGISTER_OPERATOR(type, [](OpDef& op) {                                                      \
+    DefineCompare(op,                                                                          \
+                  "Out = X " sign                                                              \
+                  " Y, elementwise, as bool. A NaN equals nothing and has no order. "          \
+                  "Shapes broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.",  \
+                  example);                                                                    \
+  });                                                                                          \
+  REGISTER_CPU_KERNEL(type, kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, \
                       bfloat16, float, double)
 
-REGISTER_COMPARISON(less_than, LessThanKernel, "<");
-REGISTER_COMPARISON(less_equal, LessEqualKernel, "<=");
-REGISTER_COMPARISON(greater_than, GreaterThanKernel, ">");
-REGISTER_COMPARISON(greater_equal, GreaterEqualKernel, ">=");
-REGISTER_COMPARISON(equal, EqualKernel, "==");
-REGISTER_COMPARISON(not_equal, NotEqualKernel, "!=");
+REGISTER_COMPARISON(less_than, LessThanKernel, "<",
+                    ">>> F.less_than(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
+                    "[True, False, False]");
+REGISTER_COMPARISON(less_equal, LessEqualKernel, "<=",
+                    ">>> F.less_equal(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
+                    "[True, True, False]");
+REGISTER_COMPARISON(greater_than, GreaterThanKernel, ">",
+                    ">>> F.greater_than(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
+                    "[False, False, True]");
+REGISTER_COMPARISON(greater_equal, GreaterEqualKernel, ">=",
+                    ">>> F.greater_equal(to_variable([1, 2, 3]), to_variable([2, 2, 2])).tolist()\n"
+                    "[False, True, True]");
+REGISTER_COMPARISON(equal, EqualKernel, "==",
+                    ">>> F.equal(to_variable([1, 2, 3]), to_variable([1, 0, 3])).tolist()\n"
+                    "[True, False, True]");
+REGISTER_COMPARISON(not_equal, NotEqualKernel, "!=",
+                    ">>> F.not_equal(to_variable([1, 2, 3]), to_variable([1, 0, 3])).tolist()\n"
+                    "[False, True, False]");
 #undef REGISTER_COMPARISON
 
 }  // namespace

@@ -13,6 +13,10 @@ void DefineConv2d(OpDef& op) {
   op.Comment(
       "Output[n, o, i, j] = sum over c, u, v of Input[n, c, i * stride + u * dilation - pad, ...] "
       "* Filter[o, c, u, v] (+ Bias[o]) (+ ResidualData), c over the channels of o's group.");
+  op.Example(
+      ">>> x = to_variable(np.arange(9.0).reshape(1, 1, 3, 3))\n"
+      ">>> F.conv2d(x, to_variable(np.ones((1, 1, 2, 2)))).tolist()\n"
+      "[[[[8.0, 12.0], [20.0, 24.0]]]]");
   conv::Define<Conv2d>(op);
 }
 

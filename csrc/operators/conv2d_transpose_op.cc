@@ -15,6 +15,10 @@ void DefineConv2dTranspose(OpDef& op) {
       "Input, times Filter, is added to Output around i * stride - pad (+ Bias). Output's size is "
       "(size - 1) * stride - paddings + dilation * (kernel - 1) + 1, or output_size where that "
       "gives the same Input.");
+  op.Example(
+      ">>> x = to_variable([[[[1.0, 2.0]]]])\n"
+      ">>> F.conv2d_transpose(x, to_variable([[[[1.0, 10.0]]]])).tolist()\n"
+      "[[[[1.0, 12.0, 20.0]]]]");
   conv::Define<Conv2dTranspose>(op);
 }
 

@@ -13,6 +13,10 @@ void DefineConv3d(OpDef& op) {
   op.Comment(
       "Output[n, o, i, j, k] = sum over c, u, v, w of Input[n, c, i * stride + u * dilation - pad, "
       "...] * Filter[o, c, u, v, w] (+ ResidualData), c over the channels of o's group.");
+  op.Example(
+      ">>> x = to_variable(np.arange(8.0).reshape(1, 1, 2, 2, 2))\n"
+      ">>> F.conv3d(x, to_variable(np.ones((1, 1, 2, 2, 1)))).tolist()\n"
+      "[[[[[12.0, 16.0]]]]]");
   conv::Define<Conv3d>(op);
 }
 

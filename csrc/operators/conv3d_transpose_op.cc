@@ -15,6 +15,10 @@ void DefineConv3dTranspose(OpDef& op) {
       "Input, times Filter, is added to Output around i * stride - pad. Output's size is (size - "
       "1) * stride - paddings + dilation * (kernel - 1) + 1, or output_size where that gives the "
       "same Input.");
+  op.Example(
+      ">>> x = to_variable([[[[[3.0]]]]])\n"
+      ">>> F.conv3d_transpose(x, to_variable([[[[[1.0, 2.0], [3.0, 4.0]]]]])).tolist()\n"
+      "[[[[[3.0, 6.0], [9.0, 12.0]]]]]");
   conv::Define<Conv3dTranspose>(op);
 }
 

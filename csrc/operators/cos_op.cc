@@ -6,6 +6,9 @@ namespace {
 struct Cos : Plain {
   static constexpr const char* kType = "cos";
   static constexpr const char* kComment = "Out = cos(X), elementwise, X in radians.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.cos(to_variable([0.0, np.pi / 3, np.pi])).tolist()]\n"
+      "[1.0, 0.5, -1.0]";
   static constexpr const char* kGradComment = "X@GRAD = -Out@GRAD * sin(X).";
   template <class T>
   struct F {

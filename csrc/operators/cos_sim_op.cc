@@ -39,6 +39,10 @@ void Gradient(GradBuilder& g) {
 
 void DefineCosSim(OpDef& op) {
   op.Comment("Out = X Y / (|X| |Y|) for each row; a Y of one row goes with all rows of X.")
+      .Example(
+          ">>> x, y = to_variable([[2.0, 0.0], [1.0, 1.0]]), to_variable([[3.0, 0.0]])\n"
+          ">>> np.round(F.cos_sim(x, y).numpy(), 4).tolist()\n"
+          "[[1.0], [0.7071]]")
       .Input(kX, "X", "[rows, n]")
       .Input(kY, "Y", "[rows, n] or [1, n]")
       .Output(kOut, "Out", "[rows, 1]")

@@ -6,6 +6,9 @@ namespace {
 struct Cosh : Plain {
   static constexpr const char* kType = "cosh";
   static constexpr const char* kComment = "Out = (exp(X) + exp(-X)) / 2, elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.cosh(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[1.5431, 1.0, 1.5431]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * sinh(X).";
   template <class T>
   struct F {

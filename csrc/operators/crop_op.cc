@@ -33,7 +33,11 @@ struct Crop : Description {
 };
 
 void DefineCrop(OpDef& op) {
-  op.Comment("Out = the part of X of Y's shape, or of the attribute's, that begins at offsets.");
+  op.Comment("Out = the part of X of Y's shape, or of the attribute's, that begins at offsets.")
+      .Example(
+          ">>> x = to_variable([[0, 1, 2], [3, 4, 5]])\n"
+          ">>> F.crop(x, offsets=[0, 1], shape=[2, 2]).tolist()\n"
+          "[[1, 2], [4, 5]]");
   Define<Crop>(op)
       .Attr(&CropAttrs::offsets, "offsets", "where the part begins, one number an axis; empty: 0")
       .Attr(&CropAttrs::shape, "shape", "sizes of Out");

@@ -45,6 +45,10 @@ struct CropTensor : Description {
 void DefineCropTensor(OpDef& op) {
   op.Comment(
       "Out = the part of X of the given shape that begins at offsets; -1 takes all that is left.");
+  op.Example(
+      ">>> x = to_variable([[0, 1, 2], [3, 4, 5]])\n"
+      ">>> F.crop_tensor(x, offsets=[1, 1], shape=[1, -1]).tolist()\n"
+      "[[4, 5]]");
   Define<CropTensor>(op)
       .Attr(&CropTensorAttrs::offsets, "offsets",
             "where the part begins, one number an axis; empty: 0")

@@ -25,6 +25,10 @@ void DefineCrossEntropy2(OpDef& op) {
         "Y = -log(MatchX) with MatchX = X[Label] over the last axis; Y is 0 and MatchX 1 where "
         "Label is ignore_index. A probability of 0 costs 1e20, not infinity. Label gets no "
         "gradient.")
+      .Example(
+          ">>> x, label = to_variable([[0.2, 0.8], [0.5, 0.5]]), to_variable([[0], [1]])\n"
+          ">>> np.round(F.cross_entropy2(x, label).numpy(), 4).tolist()  # -log(0.2 and 0.5)\n"
+          "[[1.6094], [0.6931]]")
       .Input(kX, "X", "probabilities [..., C]")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]")
       .Output(kY, "Y", "[..., 1]")

@@ -22,6 +22,10 @@ void DefineCrossEntropy(OpDef& op) {
         "Y = -log(X[Label]), or -sum(Label * log(X)) with soft_label, over the last axis; 0 where "
         "Label is ignore_index. A "
         "probability of 0 costs 1e20, not infinity. Label gets no gradient.")
+      .Example(
+          ">>> loss = F.cross_entropy(to_variable([[0.25, 0.75]]), to_variable([[1]]))\n"
+          ">>> round(loss.item(), 4)  # -log(0.75)\n"
+          "0.2877")
       .Input(kX, "X", "probabilities [..., C]")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]; soft: shape of X")
       .Output(kY, "Y", "[..., 1]")

@@ -34,6 +34,10 @@ void DefineCtcAlign(OpDef& op) {
         "What paths spell: repeated classes merged (where merge_repeated), blanks left out. By "
         "LoD, Output [total, 1] is ragged too (a single -1 where nothing is left); with "
         "InputLength it is padded with padding_value.")
+      .Example(
+          ">>> path, length = to_variable([[0, 1, 1, 0, 1, 2]]), to_variable([[6]])\n"
+          ">>> F.ctc_align(path, input_length=length).tolist()\n"
+          "[[1, 1, 2, 0, 0, 0]]")
       .Input(kInput, "Input", "int32 or int64 classes, [total, 1] with LoD or [N, T]")
       .Input(kInputLength, "InputLength", "[N, 1] integers", kDispensable)
       .Output(kOutput, "Output", "[total, 1] with LoD or [N, T]")

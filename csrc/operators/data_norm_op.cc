@@ -47,6 +47,11 @@ void DefineDataNorm(OpDef& op) {
         "sqrt(BatchSize / BatchSquareSum), the statistics of all data seen so far; with "
         "enable_scale_and_shift, Y = (X - Means) * Scales * scale_w + bias. The statistics count "
         "as constants: they have no gradient.")
+      .Example(
+          ">>> size, total = to_variable([10.0, 10.0]), to_variable([10.0, 20.0])\n"
+          ">>> squares = to_variable([40.0, 10.0])\n"
+          ">>> F.data_norm(to_variable([[3.0, 5.0]]), size, total, squares).tolist()\n"
+          "[[1.0, 3.0]]")
       .Input(kScaleW, "scale_w", "[C], with enable_scale_and_shift", kDispensable)
       .Input(kBias, "bias", "[C], with enable_scale_and_shift", kDispensable)
       .Input(kX, "X", "[N, C]")

@@ -20,6 +20,11 @@ void DefineDecayedAdagrad(OpDef& op) {
   op.Comment(
         "MomentOut = decay * Moment + (1 - decay) * Grad^2; ParamOut = Param - LearningRate * Grad "
         "/ (sqrt(MomentOut) + epsilon).")
+      .Example(
+          ">>> param, grad, moment = (to_variable([v]) for v in (1.0, 2.0, 14.0))\n"
+          ">>> out = F.decayed_adagrad(param, grad, moment, to_variable([0.3]), decay=0.5)\n"
+          ">>> [round(v.item(), 4) for v in out]  # 1 - 0.3 * 2 / sqrt(9)\n"
+          "[0.8, 9.0]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kMoment, "Moment", "shape and type of Param")

@@ -13,6 +13,11 @@ void DefineDepthwiseConv2d(OpDef& op) {
   op.Comment(
       "conv2d whose groups are as many as the channels of Input: every channel is convolved with "
       "filters of its own. Other numbers of groups work too.");
+  op.Example(
+      ">>> x = to_variable([[[[1.0, 2.0]], [[3.0, 4.0]]]])\n"
+      ">>> w = to_variable([[[[1.0, 1.0]]], [[[1.0, -1.0]]]])\n"
+      ">>> F.depthwise_conv2d(x, w, groups=2).tolist()\n"
+      "[[[[3.0]], [[-1.0]]]]");
   conv::Define<DepthwiseConv2d>(op);
 }
 

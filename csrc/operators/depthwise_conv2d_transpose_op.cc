@@ -14,6 +14,11 @@ void DefineDepthwiseConv2dTranspose(OpDef& op) {
   op.Comment(
       "conv2d_transpose whose groups are as many as the channels of Input. Other numbers of groups "
       "work too.");
+  op.Example(
+      ">>> x = to_variable([[[[1.0]], [[2.0]]]])\n"
+      ">>> w = to_variable([[[[1.0, 1.0]]], [[[1.0, -1.0]]]])\n"
+      ">>> F.depthwise_conv2d_transpose(x, w, groups=2).tolist()\n"
+      "[[[[1.0, 1.0]], [[2.0, -2.0]]]]");
   conv::Define<DepthwiseConv2dTranspose>(op);
 }
 

@@ -12,6 +12,10 @@ struct DistAttrs {
 
 void DefineDist(OpDef& op) {
   op.Comment("Out = the p-norm of X - Y over all elements, X and Y broadcasting.")
+      .Example(
+          ">>> x, y = to_variable([1.0, 2.0]), to_variable([4.0, 6.0])\n"
+          ">>> F.dist(x, y).item(), F.dist(x, y, p=1.0).item()\n"
+          "(5.0, 7.0)")
       .Input(kX, "X", "any shape")
       .Input(kY, "Y", "broadcasts with X")
       .Output(kOut, "Out", "shape []")

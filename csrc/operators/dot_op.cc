@@ -17,6 +17,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineDot(OpDef& op) {
   op.Comment("Out = the sum of X Y over the last axis.")
+      .Example(
+          ">>> F.dot(to_variable([1.0, 2.0, 3.0]), to_variable([4.0, 5.0, 6.0])).item()\n"
+          "32.0")
       .Input(kX, "X", "[n] or [rows, n]")
       .Input(kY, "Y", "shape of X")
       .Output(kOut, "Out", "[] or [rows]")

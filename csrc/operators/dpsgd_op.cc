@@ -24,6 +24,11 @@ void DefineDpsgd(OpDef& op) {
         "where each element of noise is drawn from the normal distribution of mean 0 and standard "
         "deviation sigma (Abadi and others, 2016). Fluid draws one number for all elements, which "
         "hides nothing.")
+      .Example(
+          ">>> param, grad = to_variable([1.0, 1.0]), to_variable([3.0, 4.0])\n"
+          ">>> out = F.dpsgd(param, grad, to_variable([0.5]), clip=1.0, sigma=0.0)\n"
+          ">>> [round(v, 4) for v in out.tolist()]  # without noise\n"
+          "[0.7, 0.6]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")
@@ -55,9 +60,10 @@ struct DpsgdKernel {
     random::Generator(ctx, a.seed).Normal(noise, n);
     const T* p = ctx.In(kParam).data<T>();
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      p_out[i] = p[i] - rate * (g * factor + noise[i] * spread);
-    });
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad,
+        [=](int64_t i, T g) { p_out[i] = p[i] - rate * (g * factor + noise[i] * spread); },
+        true);  // `noise` is gone afterwards
   }
 };
 

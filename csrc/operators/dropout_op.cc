@@ -34,6 +34,11 @@ void DefineDropout(OpDef& op) {
         "upscale_in_train divides by 1 - "
         "dropout_prob. With is_test: Out = X * (1 - dropout_prob) for downgrade_in_infer, X for "
         "upscale_in_train.")
+      .Example(
+          ">>> x = to_variable(np.ones(1000))\n"
+          ">>> out = F.dropout(x, dropout_prob=0.5, dropout_implementation=\"upscale_in_train\")\n"
+          ">>> sorted(set(out.tolist()))\n"
+          "[0.0, 2.0]")
       .Input(kX, "X", "any shape")
       .Input(kSeed, "Seed", "one integer, in place of the generator's seed and stream",
              kDispensable)

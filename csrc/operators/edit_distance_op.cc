@@ -37,6 +37,12 @@ void DefineEditDistance(OpDef& op) {
         "Out = the least number of tokens to insert, delete or replace that turns each sequence of "
         "Hyps into that of Refs (Levenshtein, 1966); normalized divides by the length of Refs, "
         "which then must not be 0. SequenceNum counts the sequences.")
+      .Example(
+          ">>> hyps, refs = to_variable([[1, 2, 3, 4]]), to_variable([[1, 3, 4, 5]])\n"
+          ">>> length = to_variable([4])\n"
+          ">>> n, out = F.edit_distance(hyps, refs, hyps_length=length, refs_length=length)\n"
+          ">>> n.item(), out.tolist()  # without the 2, with a 5\n"
+          "(1, [[2.0]])")
       .Input(kHyps, "Hyps", "int32 or int64 tokens, [total, 1] with LoD or [N, T]")
       .Input(kRefs, "Refs", "int32 or int64 tokens, [total, 1] with LoD or [N, T]")
       .Input(kHypsLength, "HypsLength", "[N] integers", kDispensable)

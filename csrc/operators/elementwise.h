@@ -120,16 +120,20 @@ void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f, int64_t
 template <class T>
 void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out) {
   if (out->numel() == 0) return;
-  Tensor plain = g.Plain();
-  Dims from = detail::StridesOver(plain, plain.dims(), plain.dims());
-  for (int i = 0; i < plain.rank(); ++i) {
+  if (g.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
+  Dims dims = g.dims(), from = detail::StridesOver(g, dims, dims);
+  for (int i = 0; i < dims.rank(); ++i) {
     if (from[i] == 0) from[i] = 1;  // an axis of one element: any stride
   }
   Tensor like = Tensor();
   like.SetMeta(aligned, g.dtype());
-  Dims to = detail::StridesOver(like, aligned, plain.dims());
-  if (plain.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
-  kernels::SumTo(plain.dims(), plain.data<T>(), from, out->mutable_data<T>(), to);
+  Dims to = detail::StridesOver(like, aligned, dims);
+  if (g.layout() == Layout::kNHWC) {  // in the order of memory
+    detail::ToChannelsLast(&dims);
+    detail::ToChannelsLast(&from);
+    detail::ToChannelsLast(&to);
+  }
+  kernels::SumTo(dims, g.data<T>(), from, out->mutable_data<T>(), to);
 }
 
 // `t`, aligned as `aligned`, repeated to the shape and order of `like`; itself where nothing is to

@@ -9,6 +9,10 @@ void DefineAdd(OpDef& op) {
   DefineBinary(op,
                "Out = X + Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X "
                "from that axis on.")
+      .Example(
+          ">>> x, y = to_variable([[1.0, 2.0], [3.0, 4.0]]), to_variable([10.0, 20.0])\n"
+          ">>> F.elementwise_add(x, y).tolist(), F.elementwise_add(x, y, axis=0).tolist()\n"
+          "([[11.0, 22.0], [13.0, 24.0]], [[11.0, 12.0], [23.0, 24.0]])")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})

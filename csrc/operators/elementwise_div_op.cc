@@ -8,6 +8,9 @@ void DefineDiv(OpDef& op) {
                "Out = X / Y, elementwise. Integers are divided towards zero, as Fluid does, and by "
                "zero never. Shapes "
                "broadcast as NumPy's; axis >= 0 lays Y along X from that axis on.")
+      .Example(
+          ">>> F.elementwise_div(to_variable([1.0, -6.0]), to_variable([4.0, 3.0])).tolist()\n"
+          "[0.25, -2.0]")
       .Grad([](GradBuilder& g) {
         RecipeRef out = g.Wants(kY) ? g.Output(kOut) : RecipeRef();
         g.Call("elementwise_div_grad", {g.InputShape(kX), g.Input(kY), out, g.OutputGrad(kOut)},

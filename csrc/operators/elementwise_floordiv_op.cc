@@ -8,6 +8,9 @@ void DefineFloorDiv(OpDef& op) {
                "Out = floor(X / Y), elementwise, rounded down as in Python (Fluid rounds integers "
                "towards zero). Integers are divided by zero never. Shapes broadcast as NumPy's; "
                "axis >= 0 lays Y along X from that axis on.")
+      .Example(
+          ">>> F.elementwise_floordiv(to_variable([7, -7]), to_variable([2, 2])).tolist()\n"
+          "[3, -4]")
       .NoGrad();
 }
 

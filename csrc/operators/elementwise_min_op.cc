@@ -21,6 +21,9 @@ void DefineMin(OpDef& op) {
                "Out = the smaller of X and Y, elementwise; a NaN wins. The gradient of ties goes "
                "to X. Shapes broadcast as "
                "NumPy's; axis >= 0 lays Y along X from that axis on.")
+      .Example(
+          ">>> F.elementwise_min(to_variable([1.0, 5.0]), to_variable([3.0, 2.0])).tolist()\n"
+          "[1.0, 2.0]")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_min_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})

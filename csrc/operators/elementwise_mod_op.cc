@@ -8,6 +8,9 @@ void DefineMod(OpDef& op) {
                "Out = X - Y * floor(X / Y), elementwise: the remainder has the sign of Y, as in "
                "Python. Integers are divided by zero never. Shapes broadcast as NumPy's; axis >= "
                "0 lays Y along X from that axis on.")
+      .Example(
+          ">>> F.elementwise_mod(to_variable([7, -7]), to_variable([3, 3])).tolist()\n"
+          "[1, 2]")
       .Grad([](GradBuilder& g) {  // X@GRAD = Out@GRAD, Y@GRAD = -floor(X / Y) Out@GRAD
         g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), {}})

@@ -8,6 +8,9 @@ void DefineMul(OpDef& op) {
   DefineBinary(op,
                "Out = X * Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X "
                "from that axis on.")
+      .Example(
+          ">>> F.elementwise_mul(to_variable([2.0, 3.0]), to_variable([4.0, -5.0])).tolist()\n"
+          "[8.0, -15.0]")
       // each gradient reads the other factor's values, its own factor's shape
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_mul_grad",

@@ -13,6 +13,9 @@ void DefinePow(OpDef& op) {
                "Out = X ** Y, elementwise. Integers have no negative powers. Shapes broadcast as "
                "NumPy's; axis >= 0 lays "
                "Y along X from that axis on.")
+      .Example(
+          ">>> F.elementwise_pow(to_variable([2, 3]), to_variable([10, 2])).tolist()\n"
+          "[1024, 9]")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_pow_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})

@@ -8,6 +8,9 @@ void DefineSub(OpDef& op) {
   DefineBinary(op,
                "Out = X - Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X "
                "from that axis on.")
+      .Example(
+          ">>> F.elementwise_sub(to_variable([5.0, 3.0]), to_variable([1.0, 4.0])).tolist()\n"
+          "[4.0, -1.0]")
       .Grad([](GradBuilder& g) {
         g.Call("elementwise_sub_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
                {g.InputGrad(kX), g.InputGrad(kY)})

@@ -7,6 +7,9 @@ struct Elu : Plain {
   static constexpr const char* kType = "elu";
   static constexpr const char* kComment =
       "Out = X where X > 0, else alpha * (exp(X) - 1), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.elu(to_variable([-1.0, 0.0, 2.0])).tolist()]\n"
+      "[-0.6321, 0.0, 2.0]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD where X > 0, else alpha * exp(X) * Out@GRAD.";
   struct Attrs {

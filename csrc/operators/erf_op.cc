@@ -7,6 +7,9 @@ struct Erf : Plain {
   static constexpr const char* kType = "erf";
   static constexpr const char* kComment =
       "Out = 2 / sqrt(pi) * integral of exp(-t^2) from 0 to X, elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.erf(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-0.8427, 0.0, 0.8427]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * 2 / sqrt(pi) * exp(-X^2).";
   static constexpr bool kHot = true;
   static constexpr int64_t kCost = 6;

@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineExp(OpDef& op) {
   op.Comment("Out = e^X, elementwise.")
+      .Example(
+          ">>> [round(v, 4) for v in F.exp(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+          "[0.3679, 1.0, 2.7183]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

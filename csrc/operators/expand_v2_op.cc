@@ -44,7 +44,10 @@ struct ExpandV2 : Description {
 };
 
 void DefineExpandV2(OpDef& op) {
-  op.Comment("Out = X broadcast to shape by NumPy's rule; -1 keeps the size of an axis of X.");
+  op.Comment("Out = X broadcast to shape by NumPy's rule; -1 keeps the size of an axis of X.")
+      .Example(
+          ">>> F.expand_v2(to_variable([[1], [2]]), shape=[-1, 3]).tolist()\n"
+          "[[1, 1, 1], [2, 2, 2]]");
   Define<ExpandV2>(op).Attr(&ExpandV2Attrs::shape, "shape", "sizes of Out");
 }
 

@@ -6,6 +6,9 @@ namespace {
 struct Expm1 : Plain {
   static constexpr const char* kType = "expm1";
   static constexpr const char* kComment = "Out = exp(X) - 1, elementwise, exact near 0.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.expm1(to_variable([0.0, 1.0])).tolist()]\n"
+      "[0.0, 1.7183]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * exp(X).";
   static constexpr bool kHot = true;
   static constexpr int64_t kCost = 5;

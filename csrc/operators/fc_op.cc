@@ -41,6 +41,10 @@ void DefineFc(OpDef& op) {
   op.Comment(
         "Out = activation(Input W + Bias), Input flattened to a matrix at in_num_col_dims. Made by "
         "programs for inference: no gradient passes. Layers use mul and elementwise_add.")
+      .Example(
+          ">>> x, w = to_variable([[1.0, 2.0]]), to_variable([[1.0, -1.0], [1.0, -1.0]])\n"
+          ">>> F.fc(x, w, bias=to_variable([0.5, 0.5]), activation_type=\"relu\").tolist()\n"
+          "[[3.5, 0.0]]")
       .Input(kInput, "Input", "more than in_num_col_dims axes")
       .Input(kW, "W", "[width of Input, n]")
       .Input(kBias, "Bias", "[n] or [1, n]", kDispensable)

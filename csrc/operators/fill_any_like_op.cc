@@ -15,6 +15,9 @@ void DefineFillAnyLike(OpDef& op) {
   op.Comment(
         "Out has X's shape and `value` everywhere. str_value wins over value: it holds float64 and "
         "int64 exactly.")
+      .Example(
+          ">>> F.fill_any_like(to_variable([[1.0, 2.0]]), value=7.0).tolist()\n"
+          "[[7.0, 7.0]]")
       .Input(kX, "X", "any shape; only its shape is read")
       .Output(kOut, "Out", "shape of X")
       .Attr(&FillAnyLikeAttrs::value, "value", "what to fill with")

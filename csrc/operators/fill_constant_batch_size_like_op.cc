@@ -38,6 +38,10 @@ void DefineFillLike(OpDef& op) {
   op.Comment(
         "Out = a tensor of the given shape, one value everywhere, its axis output_dim_idx as long "
         "as axis input_dim_idx of Input (the number of sequences, if those are rows of sequences).")
+      .Example(
+          ">>> x = to_variable([[1.0], [2.0], [3.0]])\n"
+          ">>> F.fill_constant_batch_size_like(x, shape=[-1, 2], value=5.0).tolist()\n"
+          "[[5.0, 5.0], [5.0, 5.0], [5.0, 5.0]]")
       .Input(kInput, "Input", "gives the size of the batch")
       .Output(kOut, "Out", "the shape asked for")
       .Attr(&FillLikeAttrs::shape, "shape", "the sizes; that of the batch is not read")

@@ -66,6 +66,9 @@ void DefineFillConstant(OpDef& op) {
         "Out = a tensor of the given shape, one value everywhere. str_value wins over value: it "
         "holds float64 and int64 "
         "exactly.")
+      .Example(
+          ">>> F.fill_constant(shape=[2, 2], value=7.0, dtype=\"int64\").tolist()\n"
+          "[[7, 7], [7, 7]]")
       .Input(kValueTensor, "ValueTensor", "the value, one element", kDispensable)
       .Input(kShapeTensor, "ShapeTensor", "the shape, one axis of int32 or int64", kDispensable)
       .Input(kShapeTensorList, "ShapeTensorList", "the sizes, one element each",

@@ -24,6 +24,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineFill(OpDef& op) {
   op.Comment("Out = a tensor of the given shape with the given elements.")
+      .Example(
+          ">>> F.fill(value=[1, 2, 3, 4], shape=[2, 2]).tolist()\n"
+          "[[1.0, 2.0], [3.0, 4.0]]")
       .Output(kOut, "Out", "the shape asked for")
       .Attr(&FillAttrs::value, "value", "the elements, last axis first")
       .Attr(&FillAttrs::shape, "shape", "the sizes")

@@ -11,16 +11,25 @@ struct FillZerosLike2Attrs {
   DType dtype = DType::kUnset;
 };
 
-OpDef& Declare(OpDef& op) {
+OpDef& Declare(OpDef& op, const char* example) {
   return op.Comment("Out has X's shape and is 0 everywhere.")
+      .Example(example)
       .Input(kX, "X", "any shape; only its shape is read")
       .Output(kOut, "Out", "shape of X")
       .ShareLoD(kX)
       .NoGrad();
 }
-void DefineFillZerosLike(OpDef& op) { Declare(op).SameShape(kX, kOut); }
+void DefineFillZerosLike(OpDef& op) {
+  Declare(op,
+          ">>> F.fill_zeros_like(to_variable([[1.0, 2.0]])).tolist()\n"
+          "[[0.0, 0.0]]")
+      .SameShape(kX, kOut);
+}
+
 void DefineFillZerosLike2(OpDef& op) {
-  Declare(op)
+  Declare(op,
+          ">>> F.fill_zeros_like2(to_variable([[1.0, 2.0]]), dtype=\"int32\").tolist()\n"
+          "[[0, 0]]")
       .Attr(&FillZerosLike2Attrs::dtype, "dtype", "element type of Out; unset: X's")
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, ctx.dims(kX), ctx.attrs<FillZerosLike2Attrs>().dtype);

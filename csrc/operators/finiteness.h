@@ -39,8 +39,9 @@ struct NotANumber {
   }
 };
 
-inline void DefineWhole(OpDef& op, const char* comment) {
+inline void DefineWhole(OpDef& op, const char* comment, const char* example) {
   op.Comment(comment)
+      .Example(example)
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "[], bool")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims(), DType::kBool); })
@@ -48,8 +49,9 @@ inline void DefineWhole(OpDef& op, const char* comment) {
       .NoGrad();
 }
 
-inline void DefineEach(OpDef& op, const char* comment) {
+inline void DefineEach(OpDef& op, const char* comment, const char* example) {
   op.Comment(comment)
+      .Example(example)
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X, bool")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, ctx.dims(kX), DType::kBool); })

@@ -31,7 +31,12 @@ void Define(OpDef& op, bool x_shape) {
   DeclareOutputs(op, x_shape, InferShape)
       .Attr(&FlattenAttrs::axis, "axis", "the first axis of the columns, up to the rank of X");
 }
-void DefineFlatten2(OpDef& op) { Define(op, true); }
+void DefineFlatten2(OpDef& op) {
+  Define(op, true);
+  op.Example(
+      ">>> F.flatten2(to_variable(np.zeros((2, 3, 4))), axis=2).shape\n"
+      "(6, 4)");
+}
 void DefineFlatten(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(flatten2, DefineFlatten2);

@@ -26,6 +26,10 @@ void InferShape(InferContext& ctx) {
 
 void DefineFlattenRange(OpDef& op) {
   op.Comment("Out = X with the axes start_axis to stop_axis joined into one.")
+      .Example(
+          ">>> x = to_variable(np.zeros((2, 3, 4, 5)))\n"
+          ">>> F.flatten_contiguous_range(x, start_axis=1, stop_axis=2).shape\n"
+          "(2, 12, 5)")
       .Input(kX, "X", "any shape; a 0-d one gives [1]");
   DeclareOutputs(op, true, InferShape)
       .Attr(&FlattenRangeAttrs::start_axis, "start_axis", "first axis to join")

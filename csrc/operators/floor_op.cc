@@ -7,6 +7,9 @@ struct Floor : Plain {
   static constexpr const char* kType = "floor";
   static constexpr const char* kComment =
       "Out = the largest whole number not above X, elementwise. The gradient is 0.";
+  static constexpr const char* kExample =
+      ">>> F.floor(to_variable([1.7, -1.2, 2.0])).tolist()\n"
+      "[1.0, -2.0, 2.0]";
   static constexpr const char* kGradComment = "X@GRAD = 0: the function is a step.";
   static constexpr int64_t kCost = 4;
   template <class T>

@@ -15,6 +15,9 @@ struct FrobeniusNorm {
 
 void DefineFrobeniusNorm(OpDef& op) {
   reduce::DefineReduce(op, "Out = the root of the sum of X^2 over the axes of dim.")
+      .Example(
+          ">>> F.frobenius_norm(to_variable([[3.0, 4.0], [6.0, 8.0]]), dim=[1]).tolist()\n"
+          "[5.0, 10.0]")
       .Shape([](InferContext& ctx) {
         const reduce::ReduceAttrs& a = ctx.attrs<reduce::ReduceAttrs>();
         ENFORCE(a.out_dtype == DType::kUnset || a.out_dtype == ctx.dtype(kX), Unimplemented,

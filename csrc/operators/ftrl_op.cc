@@ -27,6 +27,11 @@ void DefineFtrl(OpDef& op) {
         "/ LearningRate; LinearAccumOut = LinearAccumulator + Grad - sigma * Param; ParamOut = (l1 "
         "* sign(LinearAccumOut) - LinearAccumOut) / (new^-lr_power / LearningRate + 2 * l2) where "
         "|LinearAccumOut| > l1, else 0; SquaredAccumOut = new (McMahan and others, 2013).")
+      .Example(
+          ">>> zero, grad, rate = (to_variable([v]) for v in (0.0, 2.0, 0.5))\n"
+          ">>> out = F.ftrl(zero, zero, zero, grad, rate, l1=1.0)\n"
+          ">>> [round(v.item(), 4) for v in out]  # (1 - 2) / (sqrt(4) / 0.5), 2^2, 2\n"
+          "[-0.25, 4.0, 2.0]")
       .Input(kParam, "Param", "any shape")
       .Input(kSquaredAccumulator, "SquaredAccumulator", "shape and type of Param")
       .Input(kLinearAccumulator, "LinearAccumulator", "shape and type of Param")

@@ -22,6 +22,10 @@ void DefineFusedSoftmaxMask(OpDef& op) {
   op.Comment(
         "Out = softmax(X + Mask) along the last axis: attention whose mask is 0 where one may look "
         "and a large negative number elsewhere.")
+      .Example(
+          ">>> x, mask = to_variable([[1.0, 1.0, 1.0]]), to_variable([[0.0, 0.0, -1e9]])\n"
+          ">>> F.fused_softmax_mask(x, mask).tolist()\n"
+          "[[0.5, 0.5, 0.0]]")
       .Input(kX, "X", "[batch, heads, queries, keys], or any shape")
       .Input(kMask, "Mask", "[batch, 1, queries, keys]: the sizes of X or 1")
       .Output(kOut, "Out", "shape of X")

@@ -13,6 +13,10 @@ void DefineGatherNd(OpDef& op) {
   op.Comment(
         "Out[i...] = X[Index[i..., 0], ..., Index[i..., k - 1]]: k numbers address a slice of "
         "the first k axes of X. Gradients of a slice taken more than once add up.")
+      .Example(
+          ">>> x = to_variable([[1, 2], [3, 4]])\n"
+          ">>> F.gather_nd(x, to_variable([[0, 1], [1, 0]])).tolist()\n"
+          "[2, 3]")
       .Input(kX, "X", "at least k axes")
       .Input(kIndex, "Index", "[..., k], int32 or int64; negative ones count from the end")
       .Output(kOut, "Out", "the leading axes of Index and the axes of X after the first k")

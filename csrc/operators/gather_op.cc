@@ -10,7 +10,10 @@ struct GatherAttrs {
 
 void DefineGather(OpDef& op) {
   DefineSlots(op.Comment("Out[i] = X[Index[i]]: slices of X along the axis, by number. Gradients "
-                         "of a slice taken more than once add up."))
+                         "of a slice taken more than once add up.")
+                  .Example(">>> x = to_variable([[1, 2], [3, 4], [5, 6]])\n"
+                           ">>> F.gather(x, to_variable([2, 0])).tolist()\n"
+                           "[[5, 6], [1, 2]]"))
       .Attr(&GatherAttrs::overwrite, "overwrite",
             "accepted from old programs, without effect: the gradient always adds")
       .Attr(&GatherAttrs::axis, "axis", "the axis to take along")

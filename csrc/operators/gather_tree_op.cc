@@ -9,6 +9,11 @@ void DefineGatherTree(OpDef& op) {
   op.Comment(
         "The sequences of a beam search from its last step back: Out[last] = Ids[last], and before "
         "it Out[t, b, k] = Ids[t, b, p] where p is the beam k came from, by Parents[t + 1].")
+      .Example(
+          ">>> ids = to_variable([[[1, 2]], [[3, 4]], [[5, 6]]])\n"
+          ">>> parents = to_variable([[[0, 0]], [[1, 0]], [[1, 0]]])\n"
+          ">>> F.gather_tree(ids, parents).tolist()  # beams 1, 4, 5 and 2, 3, 6\n"
+          "[[[1, 2]], [[4, 3]], [[5, 6]]]")
       .Input(kIds, "Ids", "[time, batch, beam], int32 or int64: what each beam chose")
       .Input(kParents, "Parents", "shape of Ids: the beam of the step before, in [0, beam)")
       .Output(kOut, "Out", "shape of Ids")

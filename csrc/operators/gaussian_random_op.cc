@@ -14,7 +14,10 @@ struct GaussianRandomAttrs {
 void DefineGaussianRandom(OpDef& op) {
   AddSlots(
       op.Comment(
-          "Out is drawn from the normal distribution of the given mean and standard deviation."))
+            "Out is drawn from the normal distribution of the given mean and standard deviation.")
+          .Example(">>> x = F.gaussian_random(shape=[1000], mean=5.0, std=0.1).numpy()\n"
+                   ">>> x.shape, bool(4.9 < x.mean() < 5.1)\n"
+                   "((1000,), True)"))
       .Attr(&GaussianRandomAttrs::shape, "shape", "sizes of Out")
       .Attr(&GaussianRandomAttrs::mean, "mean", "of the distribution")
       .Attr(&GaussianRandomAttrs::std, "std", "standard deviation", AtLeast(0))

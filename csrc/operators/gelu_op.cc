@@ -41,6 +41,9 @@ void DefineGelu(OpDef& op) {
   op.Comment(
         "Out = 0.5 * X * (1 + erf(X / sqrt(2))), elementwise; with approximate Out = 0.5 * X * (1 "
         "+ tanh(sqrt(2 / pi) * (X + 0.044715 * X^3))). Hendrycks and Gimpel, 2016.")
+      .Example(
+          ">>> [round(v, 4) for v in F.gelu(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+          "[-0.1587, 0.0, 0.8413]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .Attr(&GeluAttrs::approximate, "approximate", "the form with tanh")

@@ -16,6 +16,10 @@ void DefineGetTensorFromSelectedRows(OpDef& op) {
   op.Comment(
         "Out is the values of X, one row for each of its row numbers. It is not the tensor X "
         "stands for, which has rows of zeros as well.")
+      .Example(
+          ">>> rows = dygraph.selected_rows([1, 3], 4, [[5.0], [6.0]])\n"
+          ">>> F.get_tensor_from_selected_rows(rows).tolist(), rows.to_dense().tolist()\n"
+          "([[5.0], [6.0]], [[0.0], [5.0], [0.0], [6.0]])")
       .Input(kX, "X", "selected rows", kRows)
       .Output(kOut, "Out", "[number of rows, the other sizes of X]")
       .Shape(InferShape)

@@ -27,6 +27,11 @@ void DefineGridSampler(OpDef& op) {
         "Output[n, :, i, j] is X[n] at the place Grid[n, i, j] = (x, y), -1 the middle of the "
         "first pixel, 1 that of the last: a weighted mean of the four pixels around, zeros outside "
         "(Jaderberg et al., 2015).")
+      .Example(
+          ">>> x = to_variable([[[[1.0, 2.0], [3.0, 4.0]]]])\n"
+          ">>> grid = to_variable([[[[-1.0, -1.0], [0.0, 0.0], [1.0, 0.0]]]])\n"
+          ">>> F.grid_sampler(x, grid).tolist()\n"
+          "[[[[1.0, 2.5, 3.0]]]]")
       .Input(kX, "X", "[N, C, H, W]")
       .Input(kGrid, "Grid", "[N, H', W', 2], as affine_grid makes it")
       .Output(kOutput, "Output", "[N, C, H', W']")

@@ -42,6 +42,10 @@ void DefineGroupNorm(OpDef& op) {
   op.Comment(
       "Y = (X - mean) / sqrt(variance + epsilon) * Scale + Bias per channel, mean and variance "
       "(biased) over each sample's groups of channels (Wu and He, 2018).");
+  op.Example(
+      ">>> x = to_variable([[1.0, 3.0, 10.0, 30.0]])\n"
+      ">>> np.round(F.group_norm(x, groups=2).numpy(), 3).tolist()\n"
+      "[[-1.0, 1.0, -1.0, 1.0]]");
   row_norm::DefineSlots<GroupNorm>(op)
       .Attr(&GroupNormAttrs::groups, "groups", "into which the channels are split", AtLeast(1))
       .Attr(&GroupNormAttrs::data_layout, "data_layout", "where the channels are",

@@ -55,7 +55,11 @@ void DefineGru(OpDef& op) {
       op.Comment("Along each sequence, h' being Hidden of the row before: u = gate(x_u + h' W_u + "
                  "b_u), r = gate(x_r + h' W_r + b_r), m = activation(x_m + (r h') W_m + b_m), "
                  "Hidden = (1 - u) h' + u m; with origin_mode u h' + (1 - u) m, as in Cho et al., "
-                 "\"Learning phrase representations using RNN encoder-decoder\", 2014."),
+                 "\"Learning phrase representations using RNN encoder-decoder\", 2014.")
+          .Example(">>> x = to_variable([[0.0, 0.0, 4.0], [0.0, 0.0, 4.0]], lod=[[0, 2]])\n"
+                   ">>> weight = to_variable([[0.0, 0.0, 0.0]])  # so u = 1/2, m = 4\n"
+                   ">>> F.gru(x, weight, activation=\"identity\").tolist()\n"
+                   "[[2.0], [3.0]]"),
       "", 0, kSingle)
       .Output(Spec::kGate, "BatchGate", "u, r, m by time step", kIntermediate)
       .Output(Spec::kReset, "BatchResetHiddenPrev", "r h' by time step", kIntermediate)

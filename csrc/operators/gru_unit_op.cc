@@ -52,7 +52,11 @@ void DefineGruUnit(OpDef& op) {
   Ops::AddInputs(
       op.Comment("One step of a gated recurrent unit from h = HiddenPrev: u = gate(x_u + h W_u + "
                  "b_u), r = gate(x_r + h W_r + b_r), m = activation(x_m + (r h) W_m + b_m), Hidden "
-                 "= (1 - u) h + u m; with origin_mode u h + (1 - u) m."),
+                 "= (1 - u) h + u m; with origin_mode u h + (1 - u) m.")
+          .Example(">>> x, h = to_variable([[0.0, 0.0, 4.0]]), to_variable([[2.0]])\n"
+                   ">>> weight = to_variable([[0.0, 0.0, 0.0]])  # so u = 1/2, m = 4\n"
+                   ">>> F.gru_unit(x, h, weight, activation=0).tolist()\n"
+                   "[[3.0]]"),
       "", 0, kSingle)
       .Output(Spec::kGate, "Gate", "[rows, 3 * D]: u, r, m", kIntermediate)
       .Output(Spec::kReset, "ResetHiddenPrev", "[rows, D]: r h", kIntermediate)

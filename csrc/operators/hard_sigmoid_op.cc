@@ -13,6 +13,9 @@ struct HardSigmoidAttrs {
 
 void DefineHardSigmoid(OpDef& op) {
   op.Comment("Out = min(max(slope * X + offset, 0), 1), elementwise.")
+      .Example(
+          ">>> [round(v, 4) for v in F.hard_sigmoid(to_variable([-3.0, 1.0, 3.0])).tolist()]\n"
+          "[0.0, 0.7, 1.0]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .Attr(&HardSigmoidAttrs::slope, "slope", "the slope between the two bends")

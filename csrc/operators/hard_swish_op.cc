@@ -7,6 +7,9 @@ struct HardSwish : Plain {
   static constexpr const char* kType = "hard_swish";
   static constexpr const char* kComment =
       "Out = X * min(max(X + offset, 0), threshold) / scale, elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.hard_swish(to_variable([-1.0, 1.0, 4.0])).tolist()]\n"
+      "[-0.3333, 0.6667, 4.0]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * (2 * X + offset) / scale between the bends, 0 below them, threshold / "
       "scale * Out@GRAD above.";

@@ -61,12 +61,18 @@ OpDef& AddInputs(OpDef& op) {
 }
 
 void DefineHierarchicalSigmoid(OpDef& op) {
-  AddInputs(op.Comment("A softmax over many classes as turns in a binary tree (Morin and Bengio, "
-                       "2005): with z = X . W[node] + Bias[node], within [-40, 40], Out = sum over "
-                       "the nodes on Label's path of log(1 + exp(z)) - turn * z. The tree is the "
-                       "complete one, or PathTable and PathCode give each sample's path. As in "
-                       "Fluid each step that a path is shorter than the longest adds log(2), a "
-                       "constant."))
+  AddInputs(
+      op.Comment("A softmax over many classes as turns in a binary tree (Morin and Bengio, "
+                 "2005): with z = X . W[node] + Bias[node], within [-40, 40], Out = sum over "
+                 "the nodes on Label's path of log(1 + exp(z)) - turn * z. The tree is the "
+                 "complete one, or PathTable and PathCode give each sample's path. As in "
+                 "Fluid each step that a path is shorter than the longest adds log(2), a "
+                 "constant.")
+          .Example(
+              ">>> x, w = to_variable([[1.0], [1.0]]), to_variable([[2.0]])\n"
+              ">>> loss = F.hierarchical_sigmoid(x, w, to_variable([[0], [1]]), num_classes=2)\n"
+              ">>> [round(v, 4) for v in loss.numpy().ravel().tolist()]  # log(1 + e^2), less 2\n"
+              "[2.1269, 0.1269]"))
       .Output(kOut, "Out", "[N, 1]")
       .Output(kPreOut, "PreOut", "log(1 + exp(z)) [N, L]", kIntermediate)
       .Output(kWOut, "W_Out", "W itself; only when asked for", kIntermediate | kExtra)

@@ -27,6 +27,10 @@ void DefineHingeLoss(OpDef& op) {
   Loss<HingeLoss>::Define(op,
                           "Loss = max(0, 1 - (2 * Labels - 1) * Logits). Labels get no gradient.",
                           "scores, any shape", "0 or 1, shape of Logits");
+  op.Example(
+      ">>> scores, labels = to_variable([2.0, 0.5, 0.5]), to_variable([1.0, 1.0, 0.0])\n"
+      ">>> F.hinge_loss(scores, labels).tolist()\n"
+      "[0.0, 0.5, 1.5]");
 }
 
 template <class T>

@@ -40,6 +40,9 @@ void DefineHuberLoss(OpDef& op) {
       "With Residual = Y - X: Out = Residual^2 / 2 where |Residual| <= delta, else delta * "
       "(|Residual| - delta / 2).",
       "predictions, any shape", nullptr);
+  op.Example(
+      ">>> F.huber_loss(to_variable([0.0, 0.0]), to_variable([0.5, 3.0])).tolist()\n"
+      "[0.125, 2.5]");
 }
 
 template <class T>

@@ -66,6 +66,10 @@ void DefineIm2Sequence(OpDef& op) {
         "The windows of each image as the rows of a sequence: Out's row for window (i, j) holds "
         "X[n, c, i * stride + u - top, j * stride + v - left], c first, then u, then v, 0 in the "
         "padding. Out's level of detail says which rows belong to which image.")
+      .Example(
+          ">>> x = to_variable(np.arange(6.0).reshape(1, 1, 2, 3))\n"
+          ">>> F.im2sequence(x, kernels=[2, 2]).tolist()\n"
+          "[[0.0, 1.0, 3.0, 4.0], [1.0, 2.0, 4.0, 5.0]]")
       .Input(kX, "X", "[N, C, H, W]")
       .Input(kY, "Y",
              "[N, 2], the real height and width of each image before it was shrunk by out_stride: "

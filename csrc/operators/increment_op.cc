@@ -20,6 +20,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineIncrement(OpDef& op) {
   op.Comment("Out = X + step, of one element. A step is cut to a whole number for integers.")
+      .Example(
+          ">>> F.increment(to_variable([3.0]), step=2.0).tolist()\n"
+          "[5.0]")
       .Input(kX, "X", "one element")
       .Output(kOut, "Out", "shape of X")
       .Attr(&IncrementAttrs::step, "step", "the summand")

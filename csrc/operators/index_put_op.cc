@@ -88,6 +88,10 @@ void DefineIndexPut(OpDef& op) {
         "address the first axes of x and broadcast together, value broadcasts to what they "
         "address. Of an element written more than once the last value stays, and only that "
         "one gets a gradient; with accumulate all are added.")
+      .Example(
+          ">>> x, where = to_variable([1.0, 2.0, 3.0]), to_variable([0, 2])\n"
+          ">>> F.index_put(x, [where], to_variable([10.0, 30.0])).tolist()\n"
+          "[10.0, 2.0, 30.0]")
       .Input(kX, "x", "at least as many axes as indices")
       .Input(kIndices, "indices", "int32 or int64; negative ones count from the end", kDuplicable)
       .Input(kValue, "value", "broadcasts to the shape of the indices and the other axes of x")

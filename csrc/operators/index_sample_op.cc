@@ -18,6 +18,10 @@ void DefineIndexSample(OpDef& op) {
   op.Comment(
         "Out[i, j] = X[i, Index[i, j]]: from each row its own elements. Gradients of an "
         "element taken more than once add up.")
+      .Example(
+          ">>> x = to_variable([[1, 2, 3], [4, 5, 6]])\n"
+          ">>> F.index_sample(x, to_variable([[2, 0], [1, 1]])).tolist()\n"
+          "[[3, 1], [5, 5]]")
       .Input(kX, "X", "[rows, n]")
       .Input(kIndex, "Index", "[rows, m], int32 or int64; negative ones count from the end")
       .Output(kOut, "Out", "shape of Index")

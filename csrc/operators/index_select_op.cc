@@ -9,7 +9,10 @@ struct IndexSelectAttrs {
 
 void DefineIndexSelect(OpDef& op) {
   DefineSlots(op.Comment("Out[..., i, ...] = X[..., Index[i], ...]: slices of X along dim, by "
-                         "number. Gradients of a slice taken more than once add up."))
+                         "number. Gradients of a slice taken more than once add up.")
+                  .Example(">>> x = to_variable([[1, 2, 3], [4, 5, 6]])\n"
+                           ">>> F.index_select(x, to_variable([2, 0]), dim=1).tolist()\n"
+                           "[[3, 1], [6, 4]]"))
       .Attr(&IndexSelectAttrs::dim, "dim", "the axis to take along")
       .Shape([](InferContext& ctx) { InferShape(ctx, ctx.attrs<IndexSelectAttrs>().dim); })
       .Grad([](GradBuilder& g) {

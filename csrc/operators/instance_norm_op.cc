@@ -32,6 +32,10 @@ void DefineInstanceNorm(OpDef& op) {
       "Y = (X - mean) / sqrt(variance + epsilon) * Scale + Bias, mean and variance (biased) over "
       "each channel of each sample (Ulyanov, Vedaldi and Lempitsky, 2016). SavedVariance is 1 / "
       "sqrt(variance + epsilon).");
+  op.Example(
+      ">>> x = to_variable([[[1.0, 3.0], [10.0, 30.0]]])\n"
+      ">>> np.round(F.instance_norm(x).numpy(), 3).tolist()\n"
+      "[[[-1.0, 1.0], [-1.0, 1.0]]]");
   row_norm::DefineSlots<InstanceNorm>(op);
 }
 

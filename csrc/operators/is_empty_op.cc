@@ -7,6 +7,10 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineIsEmpty(OpDef& op) {
   op.Comment("Out = True where X has no elements.")
+      .Example(
+          ">>> x = to_variable(np.zeros((2, 3)))\n"
+          ">>> F.is_empty(x).item(), F.is_empty(x[:0]).item()\n"
+          "(False, True)")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "[], bool")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims(), DType::kBool); })

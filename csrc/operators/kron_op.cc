@@ -35,6 +35,10 @@ struct Pairs {
 
 void DefineKron(OpDef& op) {
   op.Comment("Out = Kronecker's product: each element of X times all of Y, in its place.")
+      .Example(
+          ">>> x, y = to_variable([[1.0, 2.0]]), to_variable([[1.0, 1.0], [0.0, 1.0]])\n"
+          ">>> F.kron(x, y).tolist()\n"
+          "[[1.0, 1.0, 2.0, 2.0], [0.0, 1.0, 0.0, 2.0]]")
       .Input(kX, "X", "any shape")
       .Input(kY, "Y", "any shape; the shorter of the two shapes gets ones in front")
       .Output(kOut, "Out", "along each axis as many elements as those of X times those of Y")

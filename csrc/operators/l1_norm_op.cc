@@ -7,6 +7,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineL1Norm(OpDef& op) {
   op.Comment("Out = the sum of |X| over all elements.")
+      .Example(
+          ">>> F.l1_norm(to_variable([[1.0, -2.0], [3.0, 0.0]])).item()\n"
+          "6.0")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape []")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims()); })

@@ -29,6 +29,12 @@ void DefineLamb(OpDef& op) {
         "epsilon) + weight_decay * Param; ParamOut = Param - LearningRate * (|Param| / |r|, or 1 "
         "where a norm is 0) * r (You and others, 2020). Rows that a Grad of selected rows leaves "
         "out have a gradient of 0.")
+      .Example(
+          ">>> param, grad, rate = (to_variable([v]) for v in (2.0, 3.0, 0.1))\n"
+          ">>> zero, *powers = (to_variable([v]) for v in (0.0, 0.9, 0.999))\n"
+          ">>> out = F.lamb(param, grad, rate, zero, zero, *powers)\n"
+          ">>> [round(v.item(), 4) for v in out]  # 2 - 0.1 * |2| / |1| * 1\n"
+          "[1.8, 0.3, 0.009]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kLearningRate, "LearningRate", "[1] or []")
@@ -72,12 +78,15 @@ struct LambKernel {
     T* m2_out = ctx.Out(kMoment2Out).mutable_data<T>();
     Scratch space = ctx.Workspace(param.bytes());
     T* direction = space.as<T>();
-    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
-      m1_out[i] = first;
-      m2_out[i] = second;
-      direction[i] = first / c1 / (std::sqrt(second / c2) + eps) + decay * p[i];
-    });
+    optimizer::ForEachElement<T>(
+        ctx, kParam, kGrad,
+        [=](int64_t i, T g) {
+          T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
+          m1_out[i] = first;
+          m2_out[i] = second;
+          direction[i] = first / c1 / (std::sqrt(second / c2) + eps) + decay * p[i];
+        },
+        true);
     double size = optimizer::Norm(p, param.numel()),
            length = optimizer::Norm(direction, param.numel());
     double trust = size > 0 && length > 0 ? size / length : 1;

@@ -23,6 +23,13 @@ void DefineLarsMomentum(OpDef& op) {
         "LearningRate where a norm or lars_weight_decay is 0; VelocityOut = mu * Velocity + rate * "
         "(Grad + lars_weight_decay * Param); ParamOut = Param - VelocityOut (You and others, "
         "2017).")
+      .Example(
+          ">>> param, grad = to_variable([3.0, 4.0]), to_variable([0.6, 0.8])\n"
+          ">>> zero, rate = to_variable([0.0, 0.0]), to_variable([1.0])\n"
+          ">>> param, _ = F.lars_momentum(\n"
+          "...     param, grad, zero, rate, lars_coeff=0.1, lars_weight_decay=0.1)\n"
+          ">>> [round(v, 4) for v in param.tolist()]  # rate 0.1 * 5 / (1 + 0.1 * 5)\n"
+          "[2.7, 3.6]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kVelocity, "Velocity", "shape and type of Param")

@@ -36,6 +36,10 @@ void DefineLayerNorm(OpDef& op) {
   op.Comment(
       "Y = (X - mean) / sqrt(variance + epsilon) * Scale + Bias, mean and variance (biased) over "
       "all axes from begin_norm_axis on (Ba, Kiros and Hinton, 2016).");
+  op.Example(
+      ">>> x = to_variable([[1.0, 3.0], [10.0, 30.0]])\n"
+      ">>> np.round(F.layer_norm(x, bias=to_variable([0.0, 5.0])).numpy(), 3).tolist()\n"
+      "[[-1.0, 6.0], [-1.0, 6.0]]");
   row_norm::DefineSlots<LayerNorm>(op)
       .Attr(&LayerNormAttrs::begin_norm_axis, "begin_norm_axis", "the first axis normalised over",
             AtLeast(0))

@@ -6,6 +6,9 @@ namespace {
 struct LeakyRelu : Plain {
   static constexpr const char* kType = "leaky_relu";
   static constexpr const char* kComment = "Out = X where X > 0, else alpha * X, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.leaky_relu(to_variable([-4.0, 0.0, 2.0]), alpha=0.25).tolist()\n"
+      "[-1.0, 0.0, 2.0]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD where X > 0, else alpha * Out@GRAD.";
   static constexpr bool kHot = true;

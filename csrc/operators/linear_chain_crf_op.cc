@@ -15,11 +15,18 @@ OpDef& AddInputs(OpDef& op) {
 }
 
 void DefineCrf(OpDef& op) {
-  AddInputs(op.Comment("LogLikelihood = log(sum over all chains of exp(score)) - score of Label: "
-                       "minus the logarithm of Label's probability, a cost (Lafferty et al., "
-                       "2001). The score of a chain adds Emission at each step, Transition[2 + i, "
-                       "j] from tag i to tag j, Transition[0] of the first tag and Transition[1] "
-                       "of the last. An empty sequence costs 0."))
+  AddInputs(
+      op.Comment("LogLikelihood = log(sum over all chains of exp(score)) - score of Label: "
+                 "minus the logarithm of Label's probability, a cost (Lafferty et al., "
+                 "2001). The score of a chain adds Emission at each step, Transition[2 + i, "
+                 "j] from tag i to tag j, Transition[0] of the first tag and Transition[1] "
+                 "of the last. An empty sequence costs 0.")
+          .Example(">>> emission = to_variable(np.zeros((1, 2, 2)))  # two steps, two tags\n"
+                   ">>> transition, length = to_variable(np.zeros((4, 2))), to_variable([[2]])\n"
+                   ">>> cost = F.linear_chain_crf(\n"
+                   "...     emission, transition, to_variable([[0, 1]]), length=length)\n"
+                   ">>> round(cost.item(), 4)  # four chains, equally good: log(4)\n"
+                   "1.3863"))
       .Output(kAlpha, "Alpha", "forward probabilities of each step, normalised", kIntermediate)
       .Output(kEmissionExps, "EmissionExps", "exp(Emission - its row's maximum)", kIntermediate)
       .Output(kTransitionExps, "TransitionExps", "exp(Transition)", kIntermediate)

@@ -16,6 +16,10 @@ void DefineLodReset(OpDef& op) {
         "Out = X with another level of detail: Y's, or the offsets an integer Y without LoD holds, "
         "or target_lod; none where Y is of a floating type and has none. With append the level "
         "joins X's below its last one.")
+      .Example(
+          ">>> x = F.lod_reset(to_variable([[1.0], [2.0], [3.0]]), target_lod=[0, 1, 3])\n"
+          ">>> x.lod(), x.tolist()\n"
+          "([[0, 1, 3]], [[1.0], [2.0], [3.0]])")
       .Input(kX, "X", "at least one axis")
       .Input(kY, "Y", "with LoD, or [n] int32 or int64 offsets", kDispensable)
       .Output(kOut, "Out", "X")

@@ -7,6 +7,9 @@ struct Log10 : Plain {
   static constexpr const char* kType = "log10";
   static constexpr const char* kComment =
       "Out = the logarithm of X to base 10, elementwise; -inf at 0, NaN below.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.log10(to_variable([0.1, 1.0, 1000.0])).tolist()]\n"
+      "[-1.0, 0.0, 3.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (X * log(10)).";
   template <class T>
   struct F {

@@ -7,6 +7,9 @@ struct Log1p : Plain {
   static constexpr const char* kType = "log1p";
   static constexpr const char* kComment =
       "Out = log(1 + X), elementwise, exact near 0; -inf at -1, NaN below.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.log1p(to_variable([0.0, 1.0, np.e - 1])).tolist()]\n"
+      "[0.0, 0.6931, 1.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X).";
   static constexpr bool kHot = true;
   static constexpr int64_t kCost = 5;

@@ -7,6 +7,9 @@ struct Log2 : Plain {
   static constexpr const char* kType = "log2";
   static constexpr const char* kComment =
       "Out = the logarithm of X to base 2, elementwise; -inf at 0, NaN below.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.log2(to_variable([0.5, 1.0, 8.0])).tolist()]\n"
+      "[-1.0, 0.0, 3.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (X * log(2)).";
   template <class T>
   struct F {

@@ -37,6 +37,10 @@ void DefineLogLoss(OpDef& op) {
                         "Loss = -Labels * log(Predicted + epsilon) - (1 - Labels) * log(1 - "
                         "Predicted + epsilon). Labels get no gradient.",
                         "probabilities, any shape", "0 or 1, shape of Predicted");
+  op.Example(
+      ">>> loss = F.log_loss(to_variable([[0.5], [0.5]]), to_variable([[1.0], [0.0]]))\n"
+      ">>> [round(v, 4) for v in loss.numpy().ravel().tolist()]  # -log(0.5 + 0.0001)\n"
+      "[0.6929, 0.6929]");
 }
 
 template <class T>

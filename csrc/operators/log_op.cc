@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineLog(OpDef& op) {
   op.Comment("Out = the natural logarithm of X, elementwise; -inf at 0, NaN below.")
+      .Example(
+          ">>> [round(v, 4) for v in F.log(to_variable([1.0, 2.0, np.e])).tolist()]\n"
+          "[0.0, 0.6931, 1.0]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

@@ -23,6 +23,10 @@ void InferShape(InferContext& ctx) {
 
 void DefineLogSoftmax(OpDef& op) {
   op.Comment("Out = X - log(sum(exp(X))), the sum along axis: the logarithm of softmax.")
+      .Example(
+          ">>> out = F.log_softmax(to_variable([[1.0, 1.0], [0.0, 100.0]]))\n"
+          ">>> np.round(out.numpy(), 4).tolist()\n"
+          "[[-0.6931, -0.6931], [-100.0, 0.0]]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .Attr(&LogSoftmaxAttrs::axis, "axis", "the axis of one distribution, -rank <= axis < rank")

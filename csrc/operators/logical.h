@@ -22,8 +22,9 @@ inline void InferShape(InferContext& ctx) {
   ctx.SetOutput(kOut, BroadcastDims(ctx.dims(kX), ctx.dims(kY)), DType::kBool);
 }
 
-inline void Define(OpDef& op, const char* comment) {
+inline void Define(OpDef& op, const char* comment, const char* example) {
   op.Comment(comment)
+      .Example(example)
       .Input(kX, "X", "any shape and type; numbers are true where they are not 0")
       .Input(kY, "Y", "broadcasts with X")
       .Output(kOut, "Out", "the common shape, bool")

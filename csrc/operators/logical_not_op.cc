@@ -5,6 +5,9 @@ namespace {
 
 void DefineNot(OpDef& op) {
   op.Comment("Out = True where X is not true, elementwise.")
+      .Example(
+          ">>> F.logical_not(to_variable([True, False])).tolist()\n"
+          "[False, True]")
       .Input(kX, "X", "any shape and type; numbers are true where they are not 0")
       .Output(kOut, "Out", "shape of X, bool")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, ctx.dims(kX), DType::kBool); })

@@ -10,7 +10,10 @@ template <class T>
 using LogicalOrKernel = Kernel<Or, T>;
 
 REGISTER_OPERATOR(logical_or, [](OpDef& op) {
-  Define(op, "Out = True where X or Y or both are true, elementwise. Shapes broadcast as NumPy's.");
+  Define(op, "Out = True where X or Y or both are true, elementwise. Shapes broadcast as NumPy's.",
+         ">>> x, y = to_variable([True, True, False]), to_variable([True, False, False])\n"
+         ">>> F.logical_or(x, y).tolist()\n"
+         "[True, True, False]");
 });
 REGISTER_CPU_KERNEL(logical_or, LogicalOrKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

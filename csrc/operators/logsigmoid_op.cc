@@ -8,6 +8,9 @@ struct Logsigmoid : Plain {
   static constexpr const char* kType = "logsigmoid";
   static constexpr const char* kComment =
       "Out = log(1 / (1 + exp(-X))), elementwise, without overflow for any X.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.logsigmoid(to_variable([-100.0, 0.0])).tolist()]\n"
+      "[-100.0, -0.6931]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + exp(X)).";
   static constexpr bool kHot = true;
   static constexpr int64_t kCost = 6;

@@ -5,6 +5,10 @@ namespace {
 
 void DefineLookupTable(OpDef& op) {
   DefineSlots(op, "[..., 1], int32 or int64, in [0, height)")
+      .Example(
+          ">>> w = to_variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])\n"
+          ">>> F.lookup_table(w, to_variable([[2], [0]])).tolist()\n"
+          "[[5.0, 6.0], [1.0, 2.0]]")
       .Shape([](InferContext& ctx) { InferShape(ctx, true); })
       .Grad([](GradBuilder& g) {
         g.Call("lookup_table_grad", {g.InputShape(kW), g.Input(kIds), g.OutputGrad(kOut)},

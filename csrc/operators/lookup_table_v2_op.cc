@@ -5,6 +5,10 @@ namespace {
 
 void DefineLookupTableV2(OpDef& op) {
   DefineSlots(op, "any shape, int32 or int64, in [0, height)")
+      .Example(
+          ">>> w = to_variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])\n"
+          ">>> F.lookup_table_v2(w, to_variable([2, 0, 1]), padding_idx=0).tolist()\n"
+          "[[5.0, 6.0], [0.0, 0.0], [3.0, 4.0]]")
       .Shape([](InferContext& ctx) { InferShape(ctx, false); })
       .Grad([](GradBuilder& g) {
         g.Call("lookup_table_v2_grad", {g.InputShape(kW), g.Input(kIds), g.OutputGrad(kOut)},

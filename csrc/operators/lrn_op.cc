@@ -35,6 +35,11 @@ void DefineLrn(OpDef& op) {
   op.Comment(
         "MidOut = k + alpha * sum of X^2 over the n channels around each, Out = X / MidOut^beta "
         "(Krizhevsky, Sutskever and Hinton, 2012).")
+      .Example(
+          ">>> x = to_variable(np.ones((1, 3, 1, 1)))\n"
+          ">>> out, sums = F.lrn(x, n=3, k=2.0, alpha=1.0, beta=1.0)\n"
+          ">>> np.round(out.numpy(), 4).ravel().tolist(), sums.numpy().ravel().tolist()\n"
+          "([0.25, 0.2, 0.25], [4.0, 5.0, 4.0])")
       .Input(kX, "X", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
       .Output(kOut, "Out", "shape of X")
       .Output(kMidOut, "MidOut", "shape of X")

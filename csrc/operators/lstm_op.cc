@@ -54,7 +54,13 @@ void DefineLstm(OpDef& op) {
                  "p_i c' + b_i), f = gate(x_f + h' W_f + p_f c' + b_f), g = candidate(x_c + h' W_c "
                  "+ b_c), Cell = f c' + i g, o = gate(x_o + h' W_o + p_o Cell + b_o), Hidden = o "
                  "cell(Cell). Hochreiter and Schmidhuber, \"Long short-term memory\", 1997; "
-                 "peepholes: Gers and Schmidhuber, 2000."))
+                 "peepholes: Gers and Schmidhuber, 2000.")
+          .Example(
+              ">>> x = to_variable([[4.0, 0.0, 0.0, 0.0]] * 2, lod=[[0, 2]])  # the gates are 1/2\n"
+              ">>> zero = to_variable([[0.0] * 4])\n"
+              ">>> same = {k + \"_activation\": \"identity\" for k in (\"cell\", \"candidate\")}\n"
+              ">>> [v.tolist() for v in F.lstm(x, zero, zero, use_peepholes=False, **same)]\n"
+              "[[[1.0], [1.5]], [[2.0], [3.0]]]"))
       .Output(kHidden, "Hidden", "[rows, D], the LoD of Input")
       .Output(kCell, "Cell", "[rows, D], the LoD of Input")
       .Output(kBatchGate, "BatchGate", "the gates, by time step", kIntermediate)
@@ -111,8 +117,8 @@ struct Run {
     const Tensor* direction = along < 0 ? nullptr : ctx.InOrNull(along + kInput);
     GatherRows<V>(ctx.In(kInput).data<T>(), direction ? direction->data<T>() : nullptr,
                   packing.source, 4 * d, cell.gates);
-    kernels::AddToRows(cell.gates, rows(), 4 * d, 4 * d, bias.data());
-    cell.Forward(weight.data());
+    cell.bias = bias.data();
+    cell.Forward({weight.data(), false});
   }
 
   struct Gradients {
@@ -126,10 +132,9 @@ struct Run {
     g.c0.assign(n * d, V(0));
     g.weight.resize(4 * d * d);
     g.bias.assign(bias.size(), V(0));
-    std::vector<V> back_weight(4 * d * d), before(rows() * d);
-    kernels::TransposeInto(weight.data(), d, 4 * d, back_weight.data());
-    cell.Backward(back_weight.data(), OrNull(d_hidden), OrNull(d_cell), g.gates.data(), g.h0.data(),
-                  g.c0.data(), attrs.use_peepholes ? g.bias.data() + 4 * d : nullptr);
+    std::vector<V> before(rows() * d);
+    cell.Backward({weight.data(), false}, OrNull(d_hidden), OrNull(d_cell), g.gates.data(),
+                  g.h0.data(), g.c0.data(), attrs.use_peepholes ? g.bias.data() + 4 * d : nullptr);
     kernels::PreviousRows(packing.steps, cell.h0, cell.h, d, before.data());
     kernels::Product(true, false, d, 4 * d, rows(), before.data(), d, g.gates.data(), 4 * d, false,
                      g.weight.data(), 4 * d);

@@ -23,6 +23,10 @@ void DefineLstmUnit(OpDef& op) {
   op.Comment(
         "With X = i, f, o, g side by side: C = sigmoid(f + forget_bias) C_prev + sigmoid(i) "
         "tanh(g), H = sigmoid(o) tanh(C).")
+      .Example(
+          ">>> c, h = F.lstm_unit(to_variable([[0.0, 0.0, 0.0, 0.0]]), to_variable([[2.0]]))\n"
+          ">>> c.tolist(), round(h.item(), 4)  # 2 / 2, tanh(1) / 2\n"
+          "([[1.0]], 0.3808)")
       .Input(kX, "X", "[rows, 4 * D], the gates before their activations")
       .Input(kCPrev, "C_prev", "[rows, D], the cells before")
       .Output(kC, "C", "[rows, D]")

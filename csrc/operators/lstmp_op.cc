@@ -61,7 +61,14 @@ void DefineLstmp(OpDef& op) {
                  "row before in place of h', and Projection = proj(h ProjWeight) of each hidden "
                  "state h. Cells and projections are clipped to [-clip, clip] where a clip above 0 "
                  "is given; no gradient passes what was clipped. Sak, Senior and Beaufays, \"Long "
-                 "short-term memory recurrent neural network architectures\", 2014."))
+                 "short-term memory recurrent neural network architectures\", 2014.")
+          .Example(
+              ">>> x = to_variable([[4.0, 0.0, 0.0, 0.0]], lod=[[0, 1]])  # the gates are 1/2\n"
+              ">>> zero, w = to_variable([[0.0] * 4]), to_variable([[2.0]])\n"
+              ">>> same = {k + \"_activation\": \"identity\" for k in (\"cell\", \"candidate\", "
+              "\"proj\")}\n"
+              ">>> [v.tolist() for v in F.lstmp(x, zero, w, zero, use_peepholes=False, **same)]\n"
+              "[[[2.0]], [[2.0]]]"))
       .Output(kProjection, "Projection", "[rows, P], the LoD of Input")
       .Output(kCell, "Cell", "[rows, D], the LoD of Input")
       .Output(kBatchGate, "BatchGate", "the gates, by time step", kIntermediate)

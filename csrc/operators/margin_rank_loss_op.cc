@@ -36,6 +36,10 @@ void DefineMarginRankLoss(OpDef& op) {
       "Out = max(0, margin - Label * (X1 - X2)); Activated is 1 where Out is above 0. Label gets "
       "no gradient.",
       "scores, any shape", "1 where X1 ranks higher, -1 where X2 does");
+  op.Example(
+      ">>> better, worse = to_variable([2.0, 1.0]), to_variable([1.0, 3.0])\n"
+      ">>> F.margin_rank_loss(better, worse, to_variable([1.0, 1.0]), margin=0.5).tolist()\n"
+      "[0.0, 2.5]");
 }
 
 template <class T>

@@ -32,6 +32,10 @@ std::vector<int64_t> TrueAt(const Tensor& mask) {
 
 void DefineMaskedSelect(OpDef& op) {
   op.Comment("Y = the elements of X where Mask is true, in order, in one axis.")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+          ">>> F.masked_select(x, to_variable([[True, False], [False, True]])).tolist()\n"
+          "[1.0, 4.0]")
       .Input(kX, "X", "any shape")
       .Input(kMask, "Mask", "shape of X, bool")
       .Output(kY, "Y", "[number of true elements]")

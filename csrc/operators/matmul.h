@@ -46,11 +46,9 @@ inline Product Describe(const Dims& x, const Dims& y, bool trans_x, bool trans_y
   return p;
 }
 
-// Calls f(i, matrix of x, matrix of y) for every matrix of the result.
 template <class F>
-void ForEachMatrix(const Product& p, F f) {
-  int64_t count = Numel(p.batch);
-  for (int64_t i = 0; i < count; ++i) {
+void Matrices(const Product& p, int64_t begin, int64_t end, const F& f) {
+  for (int64_t i = begin; i < end; ++i) {
     int64_t rest = i, xi = 0, yi = 0, x_stride = 1, y_stride = 1;
     for (int d = p.batch.rank() - 1; d >= 0; --d) {
       int64_t at = rest % p.batch[d];
@@ -70,6 +68,18 @@ void ForEachMatrix(const Product& p, F f) {
   }
 }
 
+// Calls f(i, matrix of x, matrix of y) for every matrix of the result, where `apart` and the
+// matrices are small some on each thread: by the sizes alone, for one and the same product on one
+// thread or on all may differ in the last bit.
+template <class F>
+void ForEachMatrix(const Product& p, bool apart, F f) {
+  constexpr int64_t kSmall = 1 << 24;  // multiplications
+  int64_t count = Numel(p.batch), volume = p.m * p.n * p.k;
+  if (!apart || volume > kSmall || count < 2) return Matrices(p, 0, count, f);
+  kernels::ParallelRows(count, volume / 8 + 1,
+                        [&](int64_t begin, int64_t end) { Matrices(p, begin, end, f); });
+}
+
 template <class T>
 void Multiply(const Product& p, T alpha, const T* xd, const T* yd, T* od) {
   int64_t count = Numel(p.batch);
@@ -79,7 +89,7 @@ void Multiply(const Product& p, T alpha, const T* xd, const T* yd, T* od) {
     return kernels::MatMul<T>(false, p.trans_y, count * p.m, p.n, p.k, alpha, xd, p.k, yd, p.ldy(),
                               T(0), od, p.n);
   }
-  ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
+  ForEachMatrix(p, true, [&](int64_t i, int64_t xi, int64_t yi) {
     kernels::MatMul<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd + xi * p.m * p.k, p.ldx(),
                        yd + yi * p.k * p.n, p.ldy(), T(0), od + i * p.m * p.n, p.n);
   });
@@ -101,7 +111,7 @@ void MultiplyGrad(Product p, T alpha, const Tensor& x, const Tensor& y, const T*
     T* to = out->mutable_data<T>();
     bool added = Numel(p.x_batch) != Numel(p.batch) || p.m * p.n * p.k == 0;
     if (added) kernels::Fill(to, out->numel(), T(0));
-    ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
+    ForEachMatrix(p, !added, [&](int64_t i, int64_t xi, int64_t yi) {
       const T *gi = g + i * p.m * p.n, *b = yd + yi * p.k * p.n;
       T* a = to + xi * p.m * p.k;
       if (p.trans_x) {
@@ -118,7 +128,7 @@ void MultiplyGrad(Product p, T alpha, const Tensor& x, const Tensor& y, const T*
     T* to = out->mutable_data<T>();
     bool added = Numel(p.y_batch) != Numel(p.batch) || p.m * p.n * p.k == 0;
     if (added) kernels::Fill(to, out->numel(), T(0));
-    ForEachMatrix(p, [&](int64_t i, int64_t xi, int64_t yi) {
+    ForEachMatrix(p, !added, [&](int64_t i, int64_t xi, int64_t yi) {
       const T *gi = g + i * p.m * p.n, *a = xd + xi * p.m * p.k;
       T* b = to + yi * p.k * p.n;
       if (p.trans_y) {

@@ -41,6 +41,12 @@ void DefineMatmul(OpDef& op) {
         "Out = alpha op(X) op(Y), the matrix product over the last two axes, op transposing where "
         "transpose_X, transpose_Y. Leading axes broadcast. A 1-D X is the row [1, k], a 1-D Y the "
         "column [k, 1], and transposing turns them round; two vectors give [1].")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+          ">>> F.matmul(x, to_variable([[1.0], [1.0]])).tolist()\n"
+          "[[3.0], [7.0]]\n"
+          ">>> F.matmul(x, to_variable([[1.0], [1.0]]), transpose_X=True, alpha=2.0).tolist()\n"
+          "[[8.0], [12.0]]")
       .Input(kX, "X", "[..., m, k] or [k]")
       .Input(kY, "Y", "[..., k, n] or [k]")
       .Output(kOut, "Out", "[..., m, n]")

@@ -26,6 +26,12 @@ void DefineMatmulV2(OpDef& op) {
         "trans_x, trans_y. Leading axes "
         "broadcast; a 1-D operand is a row on the left and a column on the right, as in NumPy's "
         "matmul.")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+          ">>> F.matmul_v2(x, to_variable([[0.0, 1.0], [1.0, 0.0]])).tolist()\n"
+          "[[2.0, 1.0], [4.0, 3.0]]\n"
+          ">>> F.matmul_v2(x, to_variable([1.0, 1.0])).tolist()\n"
+          "[3.0, 7.0]")
       .Input(kX, "X", "[..., m, k] or [k]")
       .Input(kY, "Y", "[..., k, n] or [k]")
       .Output(kOut, "Out", "[..., m, n]")

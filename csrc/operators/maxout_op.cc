@@ -30,6 +30,10 @@ void DefineMaxout(OpDef& op) {
   op.Comment(
         "Out = the largest of each `groups` neighbouring channels; a NaN wins. The gradient of "
         "ties goes to the first. Goodfellow et al., 2013.")
+      .Example(
+          ">>> x = to_variable([[[[1.0]], [[4.0]], [[3.0]], [[2.0]]]])\n"
+          ">>> F.maxout(x, groups=2).tolist()\n"
+          "[[[[4.0]], [[3.0]]]]")
       .Input(kX, "X", "[N, C, H, W], or C on the axis given")
       .Output(kOut, "Out", "X with C / groups channels")
       .Attr(&MaxoutAttrs::groups, "groups", "how many channels make one")

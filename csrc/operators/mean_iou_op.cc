@@ -39,6 +39,11 @@ void DefineMeanIou(OpDef& op) {
         "OutWrong of both classes. OutMeanIou is the mean of OutCorrect / (OutCorrect + OutWrong), "
         "intersection over union, over the classes that occur. InWrongs, InCorrects and InMeanIou "
         "are added.")
+      .Example(
+          ">>> predictions, labels = to_variable([0, 1, 1, 1]), to_variable([0, 1, 1, 0])\n"
+          ">>> mean, wrong, correct = F.mean_iou(predictions, labels, num_classes=2)\n"
+          ">>> round(mean.item(), 4), wrong.tolist(), correct.tolist()\n"
+          "(0.5833, [1, 1], [1, 2])")
       .Input(kPredictions, "Predictions", "int32 or int64 classes, any shape")
       .Input(kLabels, "Labels", "int32 or int64 classes, shape of Predictions")
       .Input(kInWrongs, "InWrongs", "[num_classes], int32", kDuplicable | kDispensable)

@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineMean(OpDef& op) {
   op.Comment("Out = the mean of all elements of X, a 0-d value. An empty X gives NaN.")
+      .Example(
+          ">>> F.mean(to_variable([[1.0, 2.0], [3.0, 6.0]])).item()\n"
+          "3.0")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape []")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims()); })

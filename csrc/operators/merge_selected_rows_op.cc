@@ -11,6 +11,11 @@ void DefineMergeSelectedRows(OpDef& op) {
   op.Comment(
         "Out has each row number of X once, ascending; the values of repeated ones are added in "
         "the order they stand in X.")
+      .Example(
+          ">>> x = dygraph.selected_rows([2, 0, 2], 4, [[1.0], [2.0], [3.0]])\n"
+          ">>> merged = F.merge_selected_rows(x)\n"
+          ">>> merged.rows(), merged.rows_value().tolist()\n"
+          "([0, 2], [[2.0], [4.0]])")
       .Input(kX, "X", "selected rows", kRows)
       .Output(kOut, "Out", "selected rows of the height of X")
       .VarType(InferVarType)

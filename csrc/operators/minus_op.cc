@@ -18,6 +18,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineMinus(OpDef& op) {
   op.Comment("Out = X - Y, of one shape.")
+      .Example(
+          ">>> F.minus(to_variable([3.0, 5.0]), to_variable([1.0, 7.0])).tolist()\n"
+          "[2.0, -2.0]")
       .Input(kX, "X", "any shape")
       .Input(kY, "Y", "shape of X")
       .Output(kOut, "Out", "shape of X")

@@ -9,6 +9,9 @@ struct Mish : Plain {
   static constexpr const char* kComment =
       "Out = X * tanh(log(1 + exp(X))), elementwise; log(1 + exp(X)) is X where X > threshold. "
       "Misra, 2019.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.mish(to_variable([-1.0, 0.0, 1.0, 30.0])).tolist()]\n"
+      "[-0.3034, 0.0, 0.8651, 30.0]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * (t + X * s * (1 - t^2)) with t = tanh(log(1 + exp(X))) and s = 1 / (1 + "
       "exp(-X)).";

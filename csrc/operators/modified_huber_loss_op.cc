@@ -38,6 +38,10 @@ void DefineModifiedHuber(OpDef& op) {
   op.Comment(
         "With v = (2 * Y - 1) * X: Out = -4 v for v < -1, (1 - v)^2 up to 1, else 0. Y gets no "
         "gradient.")
+      .Example(
+          ">>> scores, labels = to_variable([-2.0, 0.5, 2.0]), to_variable([1.0, 1.0, 1.0])\n"
+          ">>> F.modified_huber_loss(scores, labels).tolist()\n"
+          "[8.0, 0.25, 0.0]")
       .Input(kScore, "X", "scores, any shape")
       .Input(kLabel, "Y", "0 or 1, shape of X")
       .Output(0, "IntermediateVal", "v, shape of X", kIntermediate)

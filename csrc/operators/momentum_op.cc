@@ -22,6 +22,11 @@ void DefineMomentum(OpDef& op) {
         "with use_nesterov Param - "
         "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out "
         "have a gradient of 0.")
+      .Example(
+          ">>> param, grad, velocity, rate = (to_variable([v]) for v in (1.0, 2.0, 1.0, 0.1))\n"
+          ">>> param, velocity = F.momentum(param, grad, velocity, rate, mu=0.5)\n"
+          ">>> round(param.item(), 4), velocity.item()\n"
+          "(0.75, 2.5)")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
       .Input(kVelocity, "Velocity", "shape and type of Param")
@@ -79,10 +84,9 @@ struct MomentumKernel {
                         a.use_nesterov};
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      ParallelFor(param.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
+      return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
         kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
       });
-      return;
     }
     Ref<SelectedRows> merged = ctx.InRows(kGrad).Merged();
     int64_t width = optimizer::RowWidth(param);

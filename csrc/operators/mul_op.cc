@@ -48,6 +48,11 @@ void DefineMul(OpDef& op) {
         "Out = X Y, the matrix product of X and Y flattened to matrices: the first num_col_dims "
         "axes make the rows, the others "
         "the columns. X [2, 3, 4, 5, 6] with x_num_col_dims = 3 is a matrix [24, 30].")
+      .Example(
+          ">>> x, y = to_variable(np.ones((2, 3, 4))), to_variable(np.ones((12, 5)))\n"
+          ">>> out = F.mul(x, y)  # x is taken for a matrix [2, 12]\n"
+          ">>> out.shape, out.numpy()[0, 0].item()\n"
+          "((2, 5), 12.0)")
       .Input(kX, "X", "at least x_num_col_dims + 1 axes")
       .Input(kY, "Y", "at least y_num_col_dims + 1 axes")
       .Output(kOut, "Out",

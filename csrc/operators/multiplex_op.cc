@@ -33,6 +33,11 @@ void CheckShapes(InferContext& ctx) {
 
 void DefineMultiplex(OpDef& op) {
   op.Comment("Row i of Out = row i of X[Ids[i]].")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+          ">>> y = to_variable([[5.0, 6.0], [7.0, 8.0]])\n"
+          ">>> F.multiplex(to_variable([[1], [0]]), [x, y]).tolist()\n"
+          "[[5.0, 6.0], [3.0, 4.0]]")
       .Input(kIds, "Ids", "[rows, 1] or [rows], int32 or int64 numbers of X")
       .Input(kX, "X", "candidates of one shape [rows, ...]", kDuplicable)
       .Output(kOut, "Out", "their shape")

@@ -33,6 +33,11 @@ void DefineNadam(OpDef& op) {
         "* Beta2Pow; m = mu' * Moment1Out / (1 - MuProductOut * mu') + (1 - mu) * Grad / (1 - "
         "MuProductOut); ParamOut = Param - LearningRate * m / (sqrt(Moment2Out / (1 - "
         "Beta2PowOut)) + epsilon). The three numbers start at 1.")
+      .Example(
+          ">>> one, zero, grad, rate = (to_variable([v]) for v in (1.0, 0.0, 2.0, 0.1))\n"
+          ">>> param, *states = F.nadam(one, grad, rate, one, one, one, zero, zero)\n"
+          ">>> [round(v.item(), 4) for v in (param, *states)]\n"
+          "[0.8944, 0.96, 0.999, 0.4501, 0.2, 0.004]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")

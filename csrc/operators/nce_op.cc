@@ -70,11 +70,17 @@ OpDef& AddInputs(OpDef& op) {
 }
 
 void DefineNce(OpDef& op) {
-  AddInputs(op.Comment("Noise contrastive estimation (Gutmann and Hyvarinen, 2010): with o = "
-                       "sigmoid(Input . Weight[c] + Bias[c]) and b = num_neg_samples * P(c), Cost "
-                       "= sum of -log(o / (o + b)) over the true classes and of -log(b / (o + b)) "
-                       "over num_neg_samples classes drawn from P for each row; times "
-                       "SampleWeight."))
+  AddInputs(
+      op.Comment("Noise contrastive estimation (Gutmann and Hyvarinen, 2010): with o = "
+                 "sigmoid(Input . Weight[c] + Bias[c]) and b = num_neg_samples * P(c), Cost "
+                 "= sum of -log(o / (o + b)) over the true classes and of -log(b / (o + b)) "
+                 "over num_neg_samples classes drawn from P for each row; times "
+                 "SampleWeight.")
+          .Example(">>> x, label = to_variable([[1.0, 2.0]]), to_variable([[3]])\n"
+                   ">>> weight = to_variable(np.zeros((4, 2)))\n"
+                   ">>> cost = F.nce(x, label, weight, num_total_classes=4, num_neg_samples=4)\n"
+                   ">>> cost.shape, round(cost.item(), 4)  # -log(1 / 3) - 4 log(2 / 3)\n"
+                   "((1, 1), 2.7205)"))
       .Output(kCost, "Cost", "[N, 1]")
       .Output(kSampleLogits, "SampleLogits", "o, [N, true classes + samples]", kIntermediate)
       .Output(kSampleLabels, "SampleLabels", "the classes, int64, its shape", kIntermediate)

@@ -10,7 +10,11 @@ struct Nearest {
 };
 
 void DefineNearest(OpDef& op) {
-  op.Comment("Out is X resized: each pixel is the one nearest to its place in X.");
+  op.Comment("Out is X resized: each pixel is the one nearest to its place in X.")
+      .Example(
+          ">>> x = to_variable([[[[1.0, 2.0], [3.0, 4.0]]]])\n"
+          ">>> F.nearest_interp(x, out_h=2, out_w=4, align_corners=False).tolist()\n"
+          "[[[[1.0, 1.0, 2.0, 2.0], [3.0, 3.0, 4.0, 4.0]]]]");
   interp::Define<Nearest>(op);
 }
 

@@ -49,7 +49,11 @@ OpDef& AddInputs(OpDef& op) {
 void DefineNll(OpDef& op) {
   AddInputs(op.Comment("Out = -Weight[Label] * X[Label], 0 where Label is ignore_index; 'sum' adds "
                        "them up, 'mean' divides by Total_weight, the sum of Weight[Label] (a total "
-                       "of 0 gives 0). Label and Weight get no gradient."))
+                       "of 0 gives 0). Label and Weight get no gradient.")
+                .Example(">>> log_probability = to_variable([[-0.5, -1.5], [-2.0, -0.25]])\n"
+                         ">>> loss, weight = F.nll_loss(log_probability, to_variable([0, 1]))\n"
+                         ">>> loss.item(), weight.item()\n"
+                         "(0.375, 2.0)"))
       .Output(kOut, "Out", "shape of Label, or [] when reduced")
       .Output(kTotalWeight, "Total_weight", "[]")
       .Attr(&NllAttrs::ignore_index, "ignore_index", "a Label without loss or gradient")

@@ -55,10 +55,18 @@ OpDef& Declare(OpDef& op, const char* x_help, const char* out_help) {
       .NoGrad();
 }
 void DefineOneHot(OpDef& op) {
-  Declare(op, "[..., 1] class numbers, int32 or int64", "[..., depth]").Shape(InferShape<false>);
+  Declare(op, "[..., 1] class numbers, int32 or int64", "[..., depth]")
+      .Example(
+          ">>> F.one_hot(to_variable([[2], [0]]), depth=3).tolist()\n"
+          "[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]")
+      .Shape(InferShape<false>);
 }
 void DefineOneHotV2(OpDef& op) {
-  Declare(op, "class numbers, int32 or int64", "shape of X + [depth]").Shape(InferShape<true>);
+  Declare(op, "class numbers, int32 or int64", "shape of X + [depth]")
+      .Example(
+          ">>> F.one_hot_v2(to_variable([2, 0]), depth=3).tolist()\n"
+          "[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]")
+      .Shape(InferShape<true>);
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
 #include "op/rows_flag.h"
+#include "platform/loop_queue.h"
 
 namespace dygraph::optimizer {
 
@@ -106,18 +107,32 @@ inline void CopyThrough(const Tensor& from, Tensor* to) {
     std::memcpy(to->mutable_raw_data(), from.raw_data(), from.bytes());
 }
 
+// body(begin, end) over n elements, in parallel: together with the loops of other parameters' steps
+// where those wait for each other (platform/loop_queue.h), so a kernel may not read what this
+// writes.
+template <class Body>
+void Elements(int64_t n, int64_t cost, Body body) {
+  if (LoopQueue* later = LoopQueue::Current()) return later->Add(n, cost, body);
+  ParallelFor(n, kernels::Grain(cost), body);
+}
+
 // Calls f(i, the gradient of element i) for every element of Param, in parallel. Rows that a
-// gradient of selected rows leaves out have gradient 0.
+// gradient of selected rows leaves out have gradient 0. Without `at_once` a dense gradient's loop
+// may wait, as in Elements.
 template <class T, class F>
-void ForEachElement(KernelContext& ctx, int param_slot, int grad_slot, F f) {
+void ForEachElement(KernelContext& ctx, int param_slot, int grad_slot, F f, bool at_once = false) {
   const Tensor& param = ctx.In(param_slot);
   if (!ctx.IsRows(grad_slot)) {
     const T* g = ctx.In(grad_slot).data<T>();
-    ParallelFor(param.numel(), kernels::Grain(4), [=](int64_t begin, int64_t end) {
-      DYGRAPH_IVDEP
-      for (int64_t i = begin; i < end; ++i) f(i, g[i]);
-    });
-    return;
+    auto body = [=](int64_t begin, int64_t end) {
+      kernels::SimdFor<T>([=] {
+        DYGRAPH_IVDEP
+        for (int64_t i = begin; i < end; ++i) f(i, g[i]);
+      });
+    };
+    constexpr int64_t kCost = 4;
+    if (at_once) return ParallelFor(param.numel(), kernels::Grain(kCost), body);
+    return Elements(param.numel(), kCost, body);
   }
   Ref<SelectedRows> merged = ctx.InRows(grad_slot).Merged();
   int64_t width = RowWidth(param);

@@ -29,6 +29,11 @@ void DefinePNorm(OpDef& op) {
   op.Comment(
         "Out = (sum |X|^porder)^(1 / porder) over an axis. porder 0 counts the elements other than "
         "0, inf gives the greatest |X|, -inf the least.")
+      .Example(
+          ">>> F.p_norm(to_variable([[3.0, 4.0], [6.0, 8.0]])).tolist()\n"
+          "[5.0, 10.0]\n"
+          ">>> F.p_norm(to_variable([[3.0, -4.0], [6.0, 8.0]]), porder=1.0, axis=0).tolist()\n"
+          "[9.0, 12.0]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X without the axis")
       .Attr(&PNormAttrs::porder, "porder", "the order",

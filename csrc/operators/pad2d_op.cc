@@ -65,8 +65,14 @@ struct Pad2d : Description {
 
 void DefinePad2D(OpDef& op) {
   op.Comment(
-      "Out = the images of X with places around them: pad_value there (constant), the image "
-      "mirrored at its border (reflect) or its border repeated (edge).");
+        "Out = the images of X with places around them: pad_value there (constant), the image "
+        "mirrored at its border (reflect) or its border repeated (edge).")
+      .Example(
+          ">>> x = to_variable([[[[1.0, 2.0, 3.0]]]])\n"
+          ">>> F.pad2d(x, paddings=[0, 0, 1, 2]).tolist()\n"
+          "[[[[0.0, 1.0, 2.0, 3.0, 0.0, 0.0]]]]\n"
+          ">>> F.pad2d(x, paddings=[0, 0, 1, 2], mode=\"reflect\").tolist()\n"
+          "[[[[2.0, 1.0, 2.0, 3.0, 2.0, 1.0]]]]");
   Define<Pad2d>(op)
       .Attr(&Pad2dAttrs::paddings, "paddings", "top, bottom, left, right")
       .Attr(&Pad2dAttrs::pad_value, "pad_value", "what stands there with mode constant")

@@ -42,7 +42,11 @@ struct PadConstantLike : Description {
 
 void DefinePadConstantLike(OpDef& op) {
   op.Comment(
-      "Out = Y in the first places of each axis of a tensor of X's shape, pad_value elsewhere.");
+        "Out = Y in the first places of each axis of a tensor of X's shape, pad_value elsewhere.")
+      .Example(
+          ">>> x, y = to_variable(np.zeros((2, 3))), to_variable([[1.0, 2.0]])\n"
+          ">>> F.pad_constant_like(x, y, pad_value=-1.0).tolist()\n"
+          "[[1.0, 2.0, -1.0], [-1.0, -1.0, -1.0]]");
   Define<PadConstantLike>(op).Attr(&PadConstantLikeAttrs::pad_value, "pad_value",
                                    "what stands elsewhere");
 }

@@ -23,8 +23,12 @@ struct PixelShuffle {
 
 void DefinePixelShuffle(OpDef& op) {
   op.Comment(
-      "Out[n, c, h * r + i, w * r + j] = X[n, (c * r + i) * r + j, h, w], r the upscale_factor: "
-      "channels become pixels (Shi et al., 2016).");
+        "Out[n, c, h * r + i, w * r + j] = X[n, (c * r + i) * r + j, h, w], r the upscale_factor: "
+        "channels become pixels (Shi et al., 2016).")
+      .Example(
+          ">>> x = to_variable([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]])\n"
+          ">>> F.pixel_shuffle(x, upscale_factor=2).tolist()\n"
+          "[[[[1.0, 2.0], [3.0, 4.0]]]]");
   rearrange::Define<PixelShuffle>(op);
   op.Attr(&PixelShuffleAttrs::upscale_factor, "upscale_factor", "of height and width",
           Between(1, 32768));

@@ -37,6 +37,12 @@ void DefinePool2d(OpDef& op) {
         "Out[n, c, i, j] = max or average of X[n, c] over the window at (i * stride - pad, j * "
         "stride - pad). The gradient of a "
         "maximum goes to the first of equals.")
+      .Example(
+          ">>> x = to_variable([[[[1.0, 5.0, 2.0, 0.0], [3.0, 4.0, 7.0, 6.0]]]])\n"
+          ">>> F.pool2d(x, ksize=[2, 2], strides=[2, 2]).tolist()\n"
+          "[[[[5.0, 7.0]]]]\n"
+          ">>> F.pool2d(x, ksize=[2, 2], strides=[2, 2], pooling_type=\"avg\").tolist()\n"
+          "[[[[3.25, 3.75]]]]")
       .Input(kX, "X", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
       .Output(kOut, "Out", "[N, C, H', W'], or [N, H', W', C]");
   pool::AllAttrs<2>(op).Shape(InferShape).KeepsLayout().Grad([](GradBuilder& g) {

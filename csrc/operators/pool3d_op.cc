@@ -23,6 +23,12 @@ void DefinePool3d(OpDef& op) {
   op.Comment(
         "Out[n, c, i, j, k] = max or average of X[n, c] over the window at (i * stride - pad, j * "
         "stride - pad, k * stride - pad). The gradient of a maximum goes to the first of equals.")
+      .Example(
+          ">>> x = to_variable(np.arange(8.0).reshape(1, 1, 2, 2, 2))\n"
+          ">>> F.pool3d(x, ksize=[1, 2, 2]).tolist()\n"
+          "[[[[[3.0]], [[7.0]]]]]\n"
+          ">>> F.pool3d(x, global_pooling=True, pooling_type=\"avg\").tolist()\n"
+          "[[[[[3.5]]]]]")
       .Input(kX, "X", "[N, C, D, H, W], or [N, D, H, W, C] with data_format NDHWC")
       .Output(kOut, "Out", "[N, C, D', H', W'], or [N, D', H', W', C]");
   pool::AllAttrs<3>(op).Shape(InferShape).Grad([](GradBuilder& g) {

@@ -34,6 +34,7 @@ void Define(OpDef& op) {
   op.Comment(
         "Out = max of X over windows, Mask where in its channel each maximum lies, counted row by "
         "row; the first of equals.")
+      .Example(Op::kExample)
       .Input(kX, "X", Op::kAxes == 2 ? "[N, C, H, W]" : "[N, C, D, H, W]")
       .Output(kOut, "Out", Op::kAxes == 2 ? "[N, C, H', W']" : "[N, C, D', H', W']")
       .Output(kMask, "Mask", "shape of Out, int32");

@@ -25,6 +25,9 @@ double FactorOf(const KernelContext& ctx, int slot) {
 
 void DefinePow(OpDef& op) {
   op.Comment("Out = X ** factor, elementwise. Results of integers are rounded towards zero.")
+      .Example(
+          ">>> F.pow(to_variable([1.0, 2.0, -3.0]), factor=2.0).tolist()\n"
+          "[1.0, 4.0, 9.0]")
       .Input(kX, "X", "any shape")
       .Input(kFactorTensor, "FactorTensor", "the exponent, one element, in place of the attribute",
              kDispensable)

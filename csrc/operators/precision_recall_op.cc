@@ -43,6 +43,14 @@ void DefinePrecisionRecall(OpDef& op) {
         "Macro averaged precision, recall and F1, then micro averaged ones, of this batch and of "
         "all so far: precision = TP / (TP + FP), recall = TP / (TP + FN), 1 where nothing counts; "
         "F1 = 2 p r / (p + r). States are TP, FP, TN, FN of each class.")
+      .Example(
+          ">>> indices, labels = to_variable([[0], [1], [1]]), to_variable([[0], [1], [0]])\n"
+          ">>> scores = to_variable([[0.9], [0.8], [0.7]])\n"
+          ">>> batch, _, states = F.precision_recall(scores, indices, labels, class_number=2)\n"
+          ">>> [round(v, 4) for v in batch.tolist()]\n"
+          "[0.75, 0.75, 0.75, 0.6667, 0.6667, 0.6667]\n"
+          ">>> states.tolist()  # TP, FP, TN, FN of each class\n"
+          "[[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]]")
       .Input(kMaxProbs, "MaxProbs", "[N, 1], values of top_k; not read")
       .Input(kIndices, "Indices", "[N, 1] predicted classes, int32 or int64")
       .Input(kLabels, "Labels", "[N, 1] classes, int32 or int64")

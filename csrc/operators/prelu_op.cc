@@ -43,6 +43,9 @@ void DefinePrelu(OpDef& op) {
   op.Comment(
         "Out = X where X > 0, else Alpha * X. Alpha holds one slope for all, one for each channel "
         "(axis 1) or one for each element of a sample. He et al., 2015.")
+      .Example(
+          ">>> F.prelu(to_variable([[1.0, -2.0]]), to_variable([0.25])).tolist()\n"
+          "[[1.0, -0.5]]")
       .Input(kX, "X", "[N, ...], [N, C, ...] for mode 'channel'")
       .Input(kAlpha, "Alpha", "the slopes: 1, C or as many elements as a sample has")
       .Output(kOut, "Out", "shape of X")

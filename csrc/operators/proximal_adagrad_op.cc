@@ -21,6 +21,11 @@ void DefineProximalAdagrad(OpDef& op) {
         "MomentOut = Moment + Grad^2; moved = Param - LearningRate * Grad / sqrt(MomentOut), Param "
         "where MomentOut is 0; ParamOut = sign(moved) * max(|moved| - LearningRate * l1, 0) / (1 + "
         "LearningRate * l2) (Duchi and others, 2011).")
+      .Example(
+          ">>> param, moment, grad, rate = (to_variable([v]) for v in (1.0, 0.0, 2.0, 0.1))\n"
+          ">>> param, moment = F.proximal_adagrad(param, moment, grad, rate, l1=1.0)\n"
+          ">>> round(param.item(), 4), moment.item()\n"
+          "(0.8, 4.0)")
       .Input(kParam, "Param", "any shape")
       .Input(kMoment, "Moment", "shape and type of Param")
       .Input(kGrad, "Grad", "shape and type of Param")

@@ -19,6 +19,11 @@ void DefineProximalGd(OpDef& op) {
   op.Comment(
         "moved = Param - LearningRate * Grad; ParamOut = sign(moved) * max(|moved| - LearningRate "
         "* l1, 0) / (1 + LearningRate * l2) (Duchi and Singer, 2009).")
+      .Example(
+          ">>> param, grad = to_variable([1.0, 0.05]), to_variable([1.0, 0.0])\n"
+          ">>> out = F.proximal_gd(param, grad, to_variable([0.1]), l1=1.0)\n"
+          ">>> [round(v, 4) for v in out.tolist()]\n"
+          "[0.8, 0.0]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")

@@ -1,4 +1,6 @@
+#include "kernels/dual.h"
 #include "operators/indexing.h"
+#include "operators/third_grad_limit.h"
 
 namespace dygraph::indexing {
 namespace {
@@ -50,6 +52,13 @@ void DefinePutAlongAxis(OpDef& op) {
         "Result = Input, but elements addressed by their number along the axis, as in "
         "numpy.put_along_axis, take Value ('assign': the last one stays, and only that one "
         "gets a gradient), or Value is added to them ('add') or multiplied in ('mul').")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])\n"
+          ">>> index, value = to_variable([[0], [2]]), to_variable([[10.0], [20.0]])\n"
+          ">>> F.put_along_axis(x, index, value, Axis=1).tolist()\n"
+          "[[10.0, 2.0, 3.0], [4.0, 5.0, 20.0]]\n"
+          ">>> F.put_along_axis(x, index, value, Axis=1, Reduce=\"add\").tolist()\n"
+          "[[11.0, 2.0, 3.0], [4.0, 5.0, 26.0]]")
       .Input(kInput, "Input", "at least one axis")
       .Input(kIndex, "Index",
              "sizes of Input but along Axis; int32 or int64; negative ones count from the end")
@@ -110,6 +119,24 @@ struct PutAlongAxisKernel {
   }
 };
 
+// to[i] = g[at[i]] times all factors of that element but v[i]: those before it times those after
+// it, so that no zero divides. x: an element's first factor, or nullptr. `running` is as long as x.
+template <class V>
+void TimesOthers(const std::vector<int64_t>& at, const V* x, const V* v, const V* g, V* running,
+                 V* to) {
+  int64_t n = at.size();
+  for (int64_t position : at) running[position] = x ? x[position] : V(1);
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = running[at[i]] * g[at[i]];
+    running[at[i]] *= v[i];
+  }
+  for (int64_t position : at) running[position] = V(1);
+  for (int64_t i = n - 1; i >= 0; --i) {
+    to[i] *= running[at[i]];
+    running[at[i]] *= v[i];
+  }
+}
+
 namespace grad {
 constexpr int kInput = 0, kIndex = 1, kValue = 2, kResultGrad = 3;
 constexpr int kInputGrad = 0, kValueGrad = 1;
@@ -136,9 +163,14 @@ void DefinePutAlongAxisGrad(OpDef& op) {
       .MixedDTypes()
       .Grad([](GradBuilder& g) {
         const PutAlongAxisAttrs& a = g.attrs<PutAlongAxisAttrs>();
-        ENFORCE(ReduceOf(a) != Reduce::kMultiply, Unimplemented,
-                "the second derivative of put_along_axis with Reduce 'mul' is not there. Multiply "
-                "with what put_along_axis assigns into ones");
+        if (ReduceOf(a) == Reduce::kMultiply) {
+          g.Call("put_along_axis_grad_grad",
+                 {g.Input(kInput), g.Input(kIndex), g.Input(kValue), g.Input(kResultGrad),
+                  g.OutputGrad(kInputGrad), g.OutputGrad(kValueGrad)},
+                 {g.InputGrad(kInput), g.InputGrad(kValue), g.InputGrad(kResultGrad)})
+              .SameAttrs();
+          return;
+        }
         RecipeRef kept = g.Temp(), put = g.Temp();
         g.Call("put_along_axis_grad",
                {g.InputShape(kInput), g.Input(kIndex), g.InputShape(kValue),
@@ -173,39 +205,117 @@ struct PutAlongAxisGradKernel {
     if (dv) TakeWritten(elements, g, at.data(), n, reduce == Reduce::kAssign, dv);
   }
 
-  // The product of all factors of an element but one: the factors before it times those after it.
   static void Multiplied(KernelContext& ctx, const std::vector<int64_t>& at, Tensor* dx,
                          Tensor* dv) {
     const T *x = ctx.In(kInput).data<T>(), *v = ctx.In(kValue).data<T>(),
             *g = ctx.In(kResultGrad).data<T>();
     bool self = ctx.attrs<PutAlongAxisAttrs>().include_self;
-    int64_t n = at.size();
     if (dx && self) {
       T* to = dx->mutable_data<T>();
-      for (int64_t i = 0; i < n; ++i) to[at[i]] *= v[i];
+      for (size_t i = 0; i < at.size(); ++i) to[at[i]] *= v[i];
     }
-    if (!dv || n == 0) return;
-    T* to = dv->mutable_data<T>();
+    if (!dv || at.empty()) return;
     Tensor running(ctx.In(kInput).dims(), dv->dtype(), dv->place());
-    T* product = running.mutable_data<T>();
-    for (int64_t position : at) product[position] = self ? x[position] : T(1);
-    for (int64_t i = 0; i < n; ++i) {
-      to[i] = product[at[i]] * g[at[i]];
-      product[at[i]] *= v[i];
-    }
-    for (int64_t position : at) product[position] = T(1);
-    for (int64_t i = n - 1; i >= 0; --i) {
-      to[i] *= product[at[i]];
-      product[at[i]] *= v[i];
-    }
+    TimesOthers(at, self ? x : nullptr, v, g, running.mutable_data<T>(), dv->mutable_data<T>());
   }
 };
 }  // namespace grad
+
+// The factors of an element f_0 (Input), f_1, f_2, ... (Value) move along d_0, d_1, ...; then its
+// product moves by the sum over i of d_i times the other factors, and the product without f_k by
+// the same sum over i other than k. Dual numbers (kernels/dual.h) carry both through the loops
+// above.
+namespace grad_grad {
+constexpr int kInput = 0, kIndex = 1, kValue = 2, kResultGrad = 3, kAlongInput = 4, kAlongValue = 5;
+constexpr int kToInput = 0, kToValue = 1, kToResultGrad = 2;
+
+void CheckAlong(const InferContext& ctx, int slot, const char* name, int like) {
+  ENFORCE(!ctx.HasInput(slot) || ctx.dims(slot) == ctx.dims(like), InvalidArgument, name,
+          " must have the shape ", ctx.dims(like), ", got ", ctx.dims(slot));
+}
+
+void InferGradGradShape(InferContext& ctx) {
+  grad::InferGradShape(ctx);
+  CheckAlong(ctx, kAlongInput, "Input@GRAD@GRAD", kInput);
+  CheckAlong(ctx, kAlongValue, "Value@GRAD@GRAD", kValue);
+  ctx.SetOutput(kToResultGrad, ctx.dims(kInput), ctx.dtype(kInput));
+}
+
+void DefinePutAlongAxisGradGrad(OpDef& op) {
+  op.Comment(
+        "For 'mul', where f_0 = Input and f_i = Value are the factors of an element and d_i their "
+        "@GRAD@GRAD: Result@GRAD@GRAD = sum_i d_i prod_{j != i} f_j, and the gradient of f_k is "
+        "Result@GRAD sum_{i != k} d_i prod_{j != i, k} f_j.")
+      .Input(kInput, "Input", "as in put_along_axis")
+      .Input(kIndex, "Index", "as in put_along_axis")
+      .Input(kValue, "Value", "as in put_along_axis")
+      .Input(kResultGrad, "Result@GRAD", "shape of Input")
+      .Input(kAlongInput, "Input@GRAD@GRAD", "shape of Input", kDispensable)
+      .Input(kAlongValue, "Value@GRAD@GRAD", "shape of Value", kDispensable)
+      .Output(kToInput, "Input@GRAD", "shape of Input")
+      .Output(kToValue, "Value@GRAD", "shape of Value")
+      .Output(kToResultGrad, "Result@GRAD@GRAD", "shape of Input")
+      .AttrsOf("put_along_axis")
+      .Shape(InferGradGradShape)
+      .KernelDTypeOf(kResultGrad)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 6, 3); });
+}
+
+template <class T>
+struct PutAlongAxisGradGradKernel {
+  using V = kernels::Dual<T>;
+  static std::vector<V> Read(const Tensor& value, const Tensor* along) {
+    std::vector<V> read(value.numel());
+    const T *v = value.data<T>(), *d = along ? along->data<T>() : nullptr;
+    for (size_t i = 0; i < read.size(); ++i) read[i] = V(v[i], d ? d[i] : T(0));
+    return read;
+  }
+  static void Write(const std::vector<V>& from, Tensor* to) {
+    T* out = to->mutable_data<T>();
+    for (size_t i = 0; i < from.size(); ++i) out[i] = from[i].d;
+  }
+
+  static void Compute(KernelContext& ctx) {
+    const PutAlongAxisAttrs& a = ctx.attrs<PutAlongAxisAttrs>();
+    const Tensor &index = ctx.In(kIndex), &input = ctx.In(kInput);
+    ENFORCE(ReduceOf(a) == Reduce::kMultiply, InvalidArgument, "Reduce must be 'mul', got '",
+            a.reduce, "'. The other gradients are linear");
+    int axis = CheckShapes(a, input.dims(), index.dims(), ctx.In(kValue).dims());
+    std::vector<int64_t> at = PositionsOf(index, input.dims(), axis);
+    std::vector<V> x = Read(input, ctx.InOrNull(kAlongInput)),
+                   v = Read(ctx.In(kValue), ctx.InOrNull(kAlongValue)),
+                   g = Read(ctx.In(kResultGrad), nullptr);
+    if (Tensor* out = ctx.OutOrNull(kToValue)) {
+      std::vector<V> running(x.size()), others(v.size());
+      TimesOthers(at, a.include_self ? x.data() : nullptr, v.data(), g.data(), running.data(),
+                  others.data());
+      Write(others, out);
+    }
+    if (Tensor* out = ctx.OutOrNull(kToInput)) {  // nowhere but among several factors
+      std::vector<V> others = g;
+      if (a.include_self) {
+        for (size_t i = 0; i < at.size(); ++i) others[at[i]] *= v[i];
+      }
+      Write(others, out);
+    }
+    if (Tensor* out = ctx.OutOrNull(kToResultGrad)) {
+      if (!a.include_self) {
+        for (int64_t position : at) x[position] = V(1);
+      }
+      for (size_t i = 0; i < at.size(); ++i) x[at[i]] *= v[i];
+      Write(x, out);
+    }
+  }
+};
+}  // namespace grad_grad
 
 REGISTER_OPERATOR(put_along_axis, DefinePutAlongAxis);
 REGISTER_CPU_KERNEL(put_along_axis, PutAlongAxisKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(put_along_axis_grad, grad::DefinePutAlongAxisGrad);
 REGISTER_CPU_KERNEL(put_along_axis_grad, grad::PutAlongAxisGradKernel, float, double);
+REGISTER_OPERATOR(put_along_axis_grad_grad, grad_grad::DefinePutAlongAxisGradGrad);
+REGISTER_CPU_KERNEL(put_along_axis_grad_grad, grad_grad::PutAlongAxisGradGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::indexing

@@ -33,6 +33,11 @@ void DefineRadam(OpDef& op) {
         "LearningRate * m * sqrt((rho - 4)(rho - 2) n / ((n - 4)(n - 2) rho)) * sqrt(1 - "
         "Beta2PowOut) / (sqrt(Moment2Out) + epsilon), else Param - LearningRate * m. The powers "
         "start at 1, Rho at 0.")
+      .Example(
+          ">>> one, zero, grad, rate = (to_variable([v]) for v in (1.0, 0.0, 2.0, 0.1))\n"
+          ">>> param, *states = F.radam(one, grad, rate, one, one, zero, zero, zero, beta2=0.5)\n"
+          ">>> [round(v.item(), 4) for v in (param, *states)]  # the first step is plain\n"
+          "[0.8, 0.9, 0.5, 1.0, 0.2, 2.0]")
       .Input(kParam, "Param", "any shape")
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")

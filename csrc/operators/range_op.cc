@@ -56,6 +56,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineRange(OpDef& op) {
   op.Comment("Out = Start, Start + Step, Start + 2 Step, ... up to before End.")
+      .Example(
+          ">>> F.range(to_variable([1.0]), to_variable([2.0]), to_variable([0.25])).tolist()\n"
+          "[1.0, 1.25, 1.5, 1.75]")
       .Input(kStart, "Start", "one number")
       .Input(kEnd, "End", "one number")
       .Input(kStep, "Step", "one number, not 0")

@@ -12,9 +12,9 @@ struct RankLoss {
   template <class T>
   struct Fn {
     explicit Fn(const KernelContext&) {}
-    T Value(T d, T y) const { return pointwise_loss::Softplus(d) - y * d; }
-    T Slope(T d, T y) const { return pointwise_loss::Logistic(d) - y; }
-    T Curve(T d, T) const { return pointwise_loss::Logistic(d) * pointwise_loss::Logistic(-d); }
+    T Value(T d, T y) const { return kernels::Softplus(d) - y * d; }
+    T Slope(T d, T y) const { return kernels::Sigmoid(d) - y; }
+    T Curve(T d, T) const { return kernels::Sigmoid(d) * kernels::Sigmoid(-d); }
   };
 };
 
@@ -23,6 +23,10 @@ void DefineRankLoss(OpDef& op) {
                          "Out = log(1 + exp(Left - Right)) - Label * (Left - Right): RankNet "
                          "(Burges et al., 2005). Label gets no gradient.",
                          "scores, any shape", "1 where Left ranks higher, 0 where Right does");
+  op.Example(
+      ">>> label, left, right = (to_variable([v]) for v in (1.0, 2.0, 1.0))\n"
+      ">>> round(F.rank_loss(label, left, right).item(), 4)  # log(1 + e) - 1\n"
+      "0.3133");
 }
 
 template <class T>

@@ -6,6 +6,9 @@ namespace {
 struct Reciprocal : Plain {
   static constexpr const char* kType = "reciprocal";
   static constexpr const char* kComment = "Out = 1 / X, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.reciprocal(to_variable([1.0, -2.0, 4.0])).tolist()\n"
+      "[1.0, -0.5, 0.25]";
   static constexpr const char* kGradComment = "X@GRAD = -Out@GRAD * Out^2.";
   static constexpr bool kFromOut = true;
   static constexpr int64_t kCost = 4;

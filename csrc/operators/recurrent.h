@@ -3,12 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "kernels/recurrent.h"
 #include "operators/sequence.h"
+#include "operators/third_grad_limit.h"
 
 namespace dygraph::recurrent {
 
@@ -22,10 +24,44 @@ inline kernels::Act ActOf(const std::string& name) {
 }
 inline AttrCheck AnActivation() { return OneOf({"sigmoid", "tanh", "relu", "identity"}); }
 
+// Numbers of a call: memory of its own, or somebody else's to read.
+template <class V>
+class Numbers {
+ public:
+  Numbers() = default;
+  explicit Numbers(int64_t size)
+      : own_(new Scratch(CPUPlace(), static_cast<size_t>(size) * sizeof(V))),
+        data_(own_->as<V>()),
+        size_(size) {}
+  static Numbers Borrowed(const V* data, int64_t size) {
+    Numbers x;
+    x.data_ = const_cast<V*>(data);
+    x.size_ = size;
+    return x;
+  }
+  V* data() { return data_; }
+  const V* data() const { return data_; }
+  int64_t size() const { return size_; }
+  void Fill(V v) { std::fill(data_, data_ + size_, v); }
+
+ private:
+  std::unique_ptr<Scratch> own_;
+  V* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
 struct Packing {
   kernels::Steps steps;
   std::vector<int64_t> order;   // place side by side -> sequence
   std::vector<int64_t> source;  // packed row -> row of the tensor
+  // The packed rows are the tensor's rows, as they lie.
+  bool InPlace() const { return IsRange(source); }
+  static bool IsRange(const std::vector<int64_t>& rows) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] != static_cast<int64_t>(i)) return false;
+    }
+    return true;
+  }
 };
 
 // `row(sequence, position)` is the tensor's row; reversed, a sequence is read from its end.
@@ -79,31 +115,36 @@ std::vector<V> Read(const Tensor& x, const Tensor* along) {
 template <class V>
 void GatherRows(const Real<V>* x, const Real<V>* along, const std::vector<int64_t>& rows,
                 int64_t width, V* to) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if constexpr (std::is_same_v<V, Real<V>>) {
-      std::copy_n(x + rows[i] * width, width, to + i * width);
-    } else {
-      for (int64_t j = 0; j < width; ++j)
-        to[i * width + j] = Number<V>(x, along, rows[i] * width + j);
+  kernels::ParallelRows(static_cast<int64_t>(rows.size()), width, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if constexpr (std::is_same_v<V, Real<V>>) {
+        std::copy_n(x + rows[i] * width, width, to + i * width);
+      } else {
+        for (int64_t j = 0; j < width; ++j)
+          to[i * width + j] = Number<V>(x, along, rows[i] * width + j);
+      }
     }
-  }
+  });
 }
 
-// Row rows[i] of `to` = x[i]: the values, or of dual numbers the derivatives where asked.
+// Row rows[i] of `to` = x[i]: the values, or of dual numbers the derivatives where asked. No row
+// twice.
 template <class V>
 void ScatterRows(const V* x, const std::vector<int64_t>& rows, int64_t width, Real<V>* to,
                  bool derivatives = false) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    Real<V>* row = to + rows[i] * width;
-    if constexpr (std::is_same_v<V, Real<V>>) {
-      std::copy_n(x + i * width, width, row);
-    } else {
-      for (int64_t j = 0; j < width; ++j) {
-        const V& v = x[i * width + j];
-        row[j] = derivatives ? v.d : v.v;
+  kernels::ParallelRows(static_cast<int64_t>(rows.size()), width, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Real<V>* row = to + rows[i] * width;
+      if constexpr (std::is_same_v<V, Real<V>>) {
+        std::copy_n(x + i * width, width, row);
+      } else {
+        for (int64_t j = 0; j < width; ++j) {
+          const V& v = x[i * width + j];
+          row[j] = derivatives ? v.d : v.v;
+        }
       }
     }
-  }
+  });
 }
 
 template <class V>
@@ -149,19 +190,6 @@ inline void CheckShape(const InferContext& ctx, int slot, std::initializer_list<
   }
   ENFORCE(fits, InvalidArgument, const_cast<InferContext&>(ctx).call().op->inputs[slot].name,
           " must have shape ", what, ", ", Dims(sizes), " here, got ", d);
-}
-
-// The recipe of an operator made by dual numbers, with `inputs` and `outputs` slots: an error.
-inline void RefuseThirdOrder(GradBuilder& g, int inputs, int outputs) {
-  RecipeSlot arriving;
-  for (int slot = 0; slot < outputs; ++slot) {
-    for (RecipeRef r : g.OutputGrads(slot)) arriving.push_back(r);
-  }
-  for (int slot = 0; slot < inputs; ++slot) {
-    for (int i = 0; i < g.InputCount(slot); ++i) {
-      if (g.Wants(slot, i)) g.Call("recurrent_grad_limit", {arriving}, {g.InputGrad(slot, i)});
-    }
-  }
 }
 
 }  // namespace dygraph::recurrent

@@ -6,6 +6,9 @@ namespace {
 struct Relu6 : Plain {
   static constexpr const char* kType = "relu6";
   static constexpr const char* kComment = "Out = min(max(X, 0), threshold), elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.relu6(to_variable([-1.0, 3.0, 8.0])).tolist()\n"
+      "[0.0, 3.0, 6.0]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD where 0 < Out < threshold, else 0.";
   static constexpr bool kFromOut = true;

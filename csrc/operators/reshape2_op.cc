@@ -66,8 +66,20 @@ void Define(OpDef& op, bool x_shape) {
              kDispensable | kDuplicable);
   DeclareOutputs(op, x_shape, InferShape).Attr(&Reshape2Attrs::shape, "shape", "sizes of Out");
 }
-void DefineReshape2(OpDef& op) { Define(op, true); }
-void DefineReshape(OpDef& op) { Define(op, false); }
+void DefineReshape2(OpDef& op) {
+  Define(op, true);
+  op.Example(
+      ">>> F.reshape2(to_variable([[1, 2, 3], [4, 5, 6]]), shape=[3, -1]).tolist()\n"
+      "[[1, 2], [3, 4], [5, 6]]\n"
+      ">>> F.reshape2(to_variable(np.zeros((2, 3, 4))), shape=[0, -1]).shape\n"
+      "(2, 12)");
+}
+void DefineReshape(OpDef& op) {
+  Define(op, false);
+  op.Example(
+      ">>> F.reshape(to_variable([[1, 2, 3], [4, 5, 6]]), shape=[-1, 2]).tolist()\n"
+      "[[1, 2], [3, 4], [5, 6]]");
+}
 
 namespace grad {
 constexpr int kOutGrad = 1, kXGrad = 0;

@@ -15,7 +15,10 @@ struct Reverse : Description {
 };
 
 void DefineReverse(OpDef& op) {
-  op.Comment("Out = X with the axes in axis read from the end to the beginning.");
+  op.Comment("Out = X with the axes in axis read from the end to the beginning.")
+      .Example(
+          ">>> F.reverse(to_variable([[1, 2], [3, 4]]), axis=[1]).tolist()\n"
+          "[[2, 1], [4, 3]]");
   Define<Reverse>(op).Attr(&ReverseAttrs::axis, "axis",
                            "the axes to reverse; negative ones count from the end");
 }

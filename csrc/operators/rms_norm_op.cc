@@ -67,6 +67,11 @@ void DefineRmsNorm(OpDef& op) {
         "out = s / sqrt(mean(s^2) + epsilon) * norm_weight + norm_bias with s = x + bias + "
         "residual, the mean over all axes from begin_norm_axis on (Zhang and Sennrich, 2019). "
         "residual_out is s.")
+      .Example(
+          ">>> x, weight = to_variable([[1.0, 7.0]]), to_variable([1.0, 10.0])\n"
+          ">>> out = F.rms_norm(x, norm_weight=weight)\n"
+          ">>> np.round(out.numpy(), 4).tolist()  # the root of the mean square is 5\n"
+          "[[0.2, 14.0]]")
       .Input(kX, "x", "at least one axis")
       .Input(kBias, "bias", "[last size of x], added before", kDispensable)
       .Input(kResidual, "residual", "shape of x, added before", kDispensable)

@@ -33,6 +33,12 @@ void DefineRmsprop(OpDef& op) {
         "(Tieleman and Hinton, 2012). With centered MeanGradOut = decay * MeanGrad + (1 - decay) * "
         "Grad, and its square is taken from MeanSquareOut under the root. Rows that a Grad of "
         "selected rows leaves out have a gradient of 0.")
+      .Example(
+          ">>> param, zero, grad, rate = (to_variable([v]) for v in (1.0, 0.0, 2.0, 0.1))\n"
+          ">>> states = {\"mean_square\": zero, \"moment\": zero}\n"
+          ">>> step = F.rmsprop(param, learning_rate=rate, grad=grad, **states, decay=0.75)\n"
+          ">>> [round(v.item(), 4) for v in step[:3]]  # parameter, moment, mean square\n"
+          "[0.8, 0.2, 1.0]")
       .Input(kParam, "Param", "any shape")
       .Input(kMeanSquare, "MeanSquare", "shape and type of Param")
       .Input(kMeanGrad, "MeanGrad", "shape and type of Param; needed if centered", kDispensable)

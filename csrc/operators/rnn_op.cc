@@ -103,11 +103,18 @@ void InferShape(InferContext& ctx) {
 void DefineRnn(OpDef& op) {
   AddInputs(
       op.Comment(
-          "A stack of recurrent layers over time. RNN_TANH, RNN_RELU: h = act(w_ih x + b_ih + "
-          "w_hh h' + b_hh). LSTM, gates i, f, g, o in w and b: c = sigmoid(f) c' + "
-          "sigmoid(i) tanh(g), h = sigmoid(o) tanh(c). GRU, gates r, z, m: m = tanh(w_im x + "
-          "b_im + r (w_hm h' + b_hm)), h = (1 - z) m + z h'. Steps beyond a sequence's "
-          "length are not computed: Out is 0 there and State is that of its last step."))
+            "A stack of recurrent layers over time. RNN_TANH, RNN_RELU: h = act(w_ih x + b_ih + "
+            "w_hh h' + b_hh). LSTM, gates i, f, g, o in w and b: c = sigmoid(f) c' + "
+            "sigmoid(i) tanh(g), h = sigmoid(o) tanh(c). GRU, gates r, z, m: m = tanh(w_im x + "
+            "b_im + r (w_hm h' + b_hm)), h = (1 - z) m + z h'. Steps beyond a sequence's "
+            "length are not computed: Out is 0 there and State is that of its last step.")
+          .Example(
+              ">>> x, h = to_variable([[[1.0]], [[2.0]]]), to_variable([[[0.0]]])  # two steps\n"
+              ">>> weights = [to_variable(w) for w in ([[1.0]], [[0.5]], [0.0], [0.0])]\n"
+              ">>> sizes = {\"input_size\": 1, \"hidden_size\": 1, \"num_layers\": 1}\n"
+              ">>> out, (last,) = F.rnn(x, [h], weights, mode=\"RNN_RELU\", **sizes)\n"
+              ">>> out.tolist(), last.tolist()  # 1, then 2 + 0.5 * 1\n"
+              "([[[1.0]], [[2.5]]], [[[2.5]]])"))
       .Output(
           kOut, "Out",
           "[time, batch, directions * hidden_size], or [rows, ...] with LoD: the last layer's h")

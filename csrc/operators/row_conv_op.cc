@@ -27,6 +27,10 @@ void DefineRowConv(OpDef& op) {
   op.Comment(
         "Out[t] = sum over w of X[t + w] * Filter[w], within the sequence: a look ahead, channel "
         "by channel. Amodei et al., \"Deep speech 2\", 2016.")
+      .Example(
+          ">>> x = to_variable([[[1.0], [2.0], [3.0]]])\n"
+          ">>> F.row_conv(x, to_variable([[1.0], [10.0]])).tolist()\n"
+          "[[[21.0], [32.0], [3.0]]]")
       .Input(kX, "X", "[rows, D] with LoD, or [batch, time, D]")
       .Input(kFilter, "Filter", "[rows ahead + 1, D]")
       .Output(kOut, "Out", "shape and LoD of X")

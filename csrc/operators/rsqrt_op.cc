@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineRsqrt(OpDef& op) {
   op.Comment("Out = 1 / the square root of X, elementwise; inf at 0, NaN below.")
+      .Example(
+          ">>> F.rsqrt(to_variable([0.25, 1.0, 4.0])).tolist()\n"
+          "[2.0, 1.0, 0.5]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

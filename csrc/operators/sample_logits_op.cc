@@ -58,6 +58,10 @@ void DefineSampleLogits(OpDef& op) {
         "each is to be expected, for a softmax over few classes (Jean et al., 2015). One set of "
         "samples, log-uniform over [0, C), serves all rows. A sample that is a true class of a row "
         "loses 1e20 there where remove_accidental_hits. SampledLabels are 0 to true classes - 1.")
+      .Example(
+          ">>> logits, labels = to_variable(np.zeros((2, 9))), to_variable([[3], [5]])\n"
+          ">>> F.sample_logits(logits, labels, num_samples=4).tolist()  # true ones come first\n"
+          "[[0], [0]]")
       .Input(kLogits, "Logits", "scores [N, C]")
       .Input(kLabels, "Labels", "int64 or int32 classes [N, true classes]")
       .Input(kGivenSamples, "CustomizedSamples", "classes to take, true ones first", kDispensable)

@@ -13,6 +13,9 @@ struct SamplingIdAttrs {
 
 void DefineSamplingId(OpDef& op) {
   op.Comment("Out[i] = a column drawn with the probabilities in row i of X.")
+      .Example(
+          ">>> F.sampling_id(to_variable([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])).tolist()\n"
+          "[1, 2]")
       .Input(kX, "X", "[rows, columns] probabilities")
       .Output(kIds, "Out", "[rows], int64")
       .Attr(&SamplingIdAttrs::min, "min", "least of the numbers drawn to compare with")

@@ -19,6 +19,12 @@ void DefineScale(OpDef& op) {
   op.Comment(
         "Out = scale * X + bias, or scale * (X + bias) where bias_after_scale is False. Selected "
         "rows give selected rows, and take no bias.")
+      .Example(
+          ">>> x = to_variable([1.0, 2.0])\n"
+          ">>> F.scale(x, scale=2.0, bias=1.0).tolist()\n"
+          "[3.0, 5.0]\n"
+          ">>> F.scale(x, scale=2.0, bias=1.0, bias_after_scale=False).tolist()\n"
+          "[4.0, 6.0]")
       .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
       .Input(kScaleTensor, "ScaleTensor", "the factor, one element, in place of the attribute",
              kDispensable)

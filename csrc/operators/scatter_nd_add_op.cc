@@ -16,6 +16,10 @@ void DefineScatterNdAdd(OpDef& op) {
   op.Comment(
         "Out = X, and then Out[Index[i..., 0], ..., Index[i..., k - 1]] += Updates[i...], in "
         "order; slices that repeat add up.")
+      .Example(
+          ">>> x, index = to_variable([1.0, 2.0, 3.0]), to_variable([[0], [2], [0]])\n"
+          ">>> F.scatter_nd_add(x, index, to_variable([10.0, 20.0, 30.0])).tolist()\n"
+          "[41.0, 2.0, 23.0]")
       .Input(kX, "X", "at least k axes")
       .Input(kIndex, "Index", "[..., k], int32 or int64; negative ones count from the end")
       .Input(kUpdates, "Updates", "the leading axes of Index and the axes of X after the first k")

@@ -41,6 +41,10 @@ void DefineScatter(OpDef& op) {
         "Out = X with the rows Ids replaced by Updates; of a row that repeats the last update "
         "stays, and only that one gets a gradient. With overwrite=False the rows Ids start at 0 "
         "and updates of one row add up.")
+      .Example(
+          ">>> x, updates = to_variable([[1.0], [2.0], [3.0]]), to_variable([[10.0], [20.0]])\n"
+          ">>> F.scatter(x, to_variable([2, 0]), updates).tolist()\n"
+          "[[20.0], [2.0], [10.0]]")
       .Input(kX, "X", "at least one axis")
       .Input(kIds, "Ids", "[n] or [n, 1], int32 or int64; negative ones count from the end")
       .Input(kUpdates, "Updates", "[n, ...]: a row of X for each id")

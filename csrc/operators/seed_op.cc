@@ -11,6 +11,9 @@ struct SeedAttrs {
 
 void DefineSeed(OpDef& op) {
   op.Comment("Out = the attribute seed, or a number other than 0 that is drawn where that is 0.")
+      .Example(
+          ">>> F.seed(seed=7).tolist()\n"
+          "[7]")
       .Output(kSeedOut, "Out", "[1], int32")
       .Attr(&SeedAttrs::seed, "seed", "0: draw one")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kSeedOut, {1}, DType::kInt32); })

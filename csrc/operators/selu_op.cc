@@ -8,6 +8,9 @@ struct Selu : Plain {
   static constexpr const char* kComment =
       "Out = scale * X where X > 0, else scale * alpha * (exp(X) - 1), elementwise. Klambauer et "
       "al., 2017.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.selu(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-1.1113, 0.0, 1.0507]";
   static constexpr const char* kGradComment =
       "X@GRAD = scale * Out@GRAD where X > 0, else scale * alpha * exp(X) * Out@GRAD.";
   struct Attrs {

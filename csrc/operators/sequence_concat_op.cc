@@ -41,6 +41,12 @@ Dims JoinedShape(InferContext& ctx) {
 
 void DefineSequenceConcat(OpDef& op) {
   op.Comment("Sequence i of Out = the sequences i of all X one after the other.")
+      .Example(
+          ">>> x = to_variable([[1], [2], [3]], lod=[[0, 2, 3]])\n"
+          ">>> y = to_variable([[4], [5], [6]], lod=[[0, 1, 3]])\n"
+          ">>> out = F.sequence_concat([x, y])\n"
+          ">>> out.tolist(), out.lod()\n"
+          "([[1], [2], [4], [3], [5], [6]], [[0, 3, 6]])")
       .Input(kX, "X", "rows with LoD, as many sequences each", kDuplicable)
       .Output(kOut, "Out", "all rows")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, JoinedShape(ctx)); })

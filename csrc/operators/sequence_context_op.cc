@@ -11,6 +11,9 @@ void DefineSequenceContext(OpDef& op) {
             "Out[i] = rows i + contextStart ... i + contextStart + contextLength - 1 of X side "
             "by side, within the sequence of row i; beyond its ends zeros or, with "
             "paddingTrainable, rows of PaddingData.")
+          .Example(">>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])\n"
+                   ">>> F.sequence_context(x, contextLength=3, contextStart=-1).tolist()\n"
+                   "[[0.0, 1.0, 2.0], [1.0, 2.0, 0.0], [0.0, 3.0, 0.0]]")
           .Input(kX, "X", "[rows, D] with LoD")
           .Input(kPadding, "PaddingData",
                  "[rows above + rows below, D] with paddingTrainable: -contextStart rows that may "

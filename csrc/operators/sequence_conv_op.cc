@@ -16,6 +16,11 @@ void DefineSequenceConv(OpDef& op) {
       op.Comment(
             "Out[i] = (rows i + contextStart ... i + contextStart + contextLength - 1 of X side "
             "by side, see sequence_context) Filter.")
+          .Example(
+              ">>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])\n"
+              ">>> weight = to_variable([[1.0], [10.0], [100.0]])\n"
+              ">>> F.sequence_conv(x, filter=weight, contextLength=3, contextStart=-1).tolist()\n"
+              "[[210.0], [21.0], [30.0]]")
           .Input(kX, "X", "[rows, D] with LoD")
           .Input(kPadding, "PaddingData",
                  "[rows above + rows below, D] with paddingTrainable: what lies beyond the ends of "

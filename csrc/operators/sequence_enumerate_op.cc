@@ -14,6 +14,10 @@ void DefineSequenceEnumerate(OpDef& op) {
   op.Comment(
         "Out[i] = X[i], X[i + 1], ... X[i + win_size - 1], pad_value beyond the end of the "
         "sequence.")
+      .Example(
+          ">>> x = to_variable([[1], [2], [3]], lod=[[0, 2, 3]])\n"
+          ">>> F.sequence_enumerate(x, win_size=2).tolist()\n"
+          "[[1, 2], [2, 0], [3, 0]]")
       .Input(kX, "X", "[rows, 1] or [rows] with LoD, int32 or int64")
       .Output(kOut, "Out", "[rows, win_size]")
       .Attr(&SequenceEnumerateAttrs::win_size, "win_size", "numbers in a window", AtLeast(1))

@@ -16,6 +16,11 @@ void CheckShape(const Dims& x) {
 
 void DefineSequenceErase(OpDef& op) {
   op.Comment("X without the numbers that are among tokens; sequences become shorter.")
+      .Example(
+          ">>> x = to_variable([[1], [2], [3]], lod=[[0, 2, 3]])\n"
+          ">>> out = F.sequence_erase(x, tokens=[2])\n"
+          ">>> out.tolist(), out.lod()\n"
+          "([[1], [3]], [[0, 1, 2]])")
       .Input(kX, "X", "[rows, 1] with LoD, int32 or int64")
       .Output(kOut, "Out", "what is left, with its LoD")
       .Attr(&SequenceEraseAttrs::tokens, "tokens", "the numbers to take away")

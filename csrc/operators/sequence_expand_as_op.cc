@@ -31,6 +31,11 @@ using Ops = RowOps<Spec>;
 
 void DefineSequenceExpandAs(OpDef& op) {
   op.Comment("Row i of X for each row of sequence i of Y.")
+      .Example(
+          ">>> y = to_variable(np.zeros((3, 1)), lod=[[0, 2, 3]])\n"
+          ">>> out = F.sequence_expand_as(to_variable([[1.0], [2.0]]), y)\n"
+          ">>> out.tolist(), out.lod()\n"
+          "([[1.0], [1.0], [2.0]], [[0, 2, 3]])")
       .Input(kX, "X", "[sequences of Y, ...]")
       .Input(kY, "Y", "its LoD alone is read")
       .Output(kOut, "Out", "[rows of Y, ...], the LoD of Y")

@@ -53,6 +53,12 @@ void DefineSequenceExpand(OpDef& op) {
         "Each sequence of X, or row where X has no LoD, as often as the sequence of Y's level "
         "ref_level with its number is long; 0 times leaves it out. X [[a, b], [c]] and lengths 2 "
         "and 1 give [[a, b], [a, b], [c]].")
+      .Example(
+          ">>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])\n"
+          ">>> y = to_variable(np.zeros((3, 1)), lod=[[0, 2, 3]])\n"
+          ">>> out = F.sequence_expand(x, y)\n"
+          ">>> out.tolist(), out.lod()\n"
+          "([[1.0], [2.0], [1.0], [2.0], [3.0]], [[0, 2, 4, 5]])")
       .Input(kX, "X", "rows, at most one level of detail")
       .Input(kY, "Y", "its LoD alone is read")
       .Output(kOut, "Out", "rows of X; its sequences, or for rows of X those of Y's level")

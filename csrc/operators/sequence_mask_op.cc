@@ -32,6 +32,9 @@ int64_t MaxLen(const Call& call) {
 
 void DefineSequenceMask(OpDef& op) {
   op.Comment("Y[..., j] = 1 where j < X[...], else 0, for j < maxlen.")
+      .Example(
+          ">>> F.sequence_mask(to_variable([2, 0, 3])).tolist()\n"
+          "[[1, 1, 0], [0, 0, 0], [1, 1, 1]]")
       .Input(kX, "X", "lengths of sequences, int32 or int64, any shape")
       .Input(kMaxLenTensor, "MaxLenTensor", "one integer, in place of maxlen", kDispensable)
       .Output(kY, "Y", "shape of X + [maxlen]")

@@ -36,6 +36,11 @@ void DefineSequencePad(OpDef& op) {
   op.Comment(
         "Out[i] = the rows of sequence i of X and then PadValue up to one length for all; Length "
         "keeps how many there were. No gradient passes to PadValue.")
+      .Example(
+          ">>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])\n"
+          ">>> out, length = F.sequence_pad(x, to_variable([-1.0]))\n"
+          ">>> out.tolist(), length.tolist()\n"
+          "([[[1.0], [2.0]], [[3.0], [-1.0]]], [2, 1])")
       .Input(kX, "X", "rows with LoD; the last level is padded")
       .Input(kPadValue, "PadValue", "one number, or the shape of a row of X")
       .Output(kOut, "Out", "[sequences, padded length, ...]")

@@ -22,6 +22,10 @@ void DefineSequencePool(OpDef& op) {
         "One row for each sequence of X (of its last level): SUM, AVERAGE, SQRT (the sum over the "
         "root of the length), MAX, FIRST or LAST of its rows; pad_value for a sequence without "
         "rows. MAX takes the first of equal numbers, and a NaN where there is one.")
+      .Example(
+          ">>> x = to_variable([[1.0], [3.0], [5.0]], lod=[[0, 2, 3]])\n"
+          ">>> F.sequence_pool(x).tolist(), F.sequence_pool(x, pooltype=\"MAX\").tolist()\n"
+          "([[2.0], [5.0]], [[3.0], [5.0]])")
       .Input(kX, "X", "rows with LoD")
       .Output(kOut, "Out", "[sequences, ...], the LoD above X's last level")
       .Output(kMaxIndex, "MaxIndex",

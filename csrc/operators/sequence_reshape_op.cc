@@ -11,6 +11,11 @@ struct SequenceReshapeAttrs {
 
 void DefineSequenceReshape(OpDef& op) {
   op.Comment("The numbers of each sequence of X in rows of new_dim.")
+      .Example(
+          ">>> x = to_variable([[1, 2], [3, 4], [5, 6]], lod=[[0, 2, 3]])\n"
+          ">>> out = F.sequence_reshape(x, new_dim=1)\n"
+          ">>> out.shape, out.lod()\n"
+          "((6, 1), [[0, 4, 6]])")
       .Input(kX, "X", "[rows, D] with LoD; D times a sequence's rows is a multiple of new_dim")
       .Output(kOut, "Out", "[rows * D / new_dim, new_dim] with the sequences' new LoD")
       .Attr(&SequenceReshapeAttrs::new_dim, "new_dim", "width of the new rows", AtLeast(1))

@@ -29,6 +29,9 @@ using Ops = RowOps<Spec>;
 
 void DefineSequenceReverse(OpDef& op) {
   op.Comment("Y = X with the rows of each sequence in reverse order.")
+      .Example(
+          ">>> F.sequence_reverse(to_variable([[1], [2], [3]], lod=[[0, 2, 3]])).tolist()\n"
+          "[[2], [1], [3]]")
       .Input(kX, "X", "rows with LoD")
       .Output(kY, "Y", "shape and LoD of X")
       .Shape(Ops::InferShape)

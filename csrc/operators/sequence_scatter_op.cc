@@ -33,6 +33,11 @@ void ForEachId(const Tensor& ids, const Dims& x, F f) {
 
 void DefineSequenceScatter(OpDef& op) {
   op.Comment("Out = X, and for each row j of sequence i of Ids: Out[i, Ids[j]] += Updates[j].")
+      .Example(
+          ">>> ids = to_variable([[0], [2], [1]], lod=[[0, 2, 3]])\n"
+          ">>> updates = to_variable([[1.0], [2.0], [3.0]])\n"
+          ">>> F.sequence_scatter(to_variable(np.zeros((2, 3))), ids, updates).tolist()\n"
+          "[[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]")
       .Input(kX, "X", "[sequences of Ids, D]")
       .Input(kIds, "Ids", "[rows, 1] with LoD, int32 or int64, in [0, D)")
       .Input(kUpdates, "Updates", "[rows, 1], as many as Ids")

@@ -43,6 +43,11 @@ using Ops = RowOps<Spec>;
 
 void DefineSequenceSlice(OpDef& op) {
   op.Comment("Of each sequence of X the Length rows from its row Offset on.")
+      .Example(
+          ">>> x = to_variable([[1], [2], [3], [4], [5]], lod=[[0, 3, 5]])\n"
+          ">>> out = F.sequence_slice(x, to_variable([[1], [0]]), to_variable([[2], [1]]))\n"
+          ">>> out.tolist(), out.lod()\n"
+          "([[2], [3], [4]], [[0, 2, 3]])")
       .Input(kX, "X", "rows with LoD")
       .Input(kOffset, "Offset", "[sequences, 1], int32 or int64")
       .Input(kLength, "Length", "[sequences, 1], int32 or int64")

@@ -14,6 +14,10 @@ void DefineSequenceSoftmax(OpDef& op) {
   op.Comment(
         "Out = exp(X) / sum(exp(X)), the sum over the rows of a sequence; each column of X by "
         "itself.")
+      .Example(
+          ">>> x = to_variable([[1.0], [1.0], [5.0]], lod=[[0, 2, 3]])\n"
+          ">>> F.sequence_softmax(x).tolist()\n"
+          "[[0.5], [0.5], [1.0]]")
       .Input(kX, "X", "rows with LoD, as a rule [rows, 1]")
       .Output(kOut, "Out", "shape and LoD of X")
       .Attr(&SequenceSoftmaxAttrs::data_format, "data_format", "of programs; changes nothing",

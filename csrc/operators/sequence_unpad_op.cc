@@ -41,6 +41,11 @@ using Ops = RowOps<Spec>;
 
 void DefineSequenceUnpad(OpDef& op) {
   op.Comment("The first Length[i] rows of each X[i], one after the other with their LoD.")
+      .Example(
+          ">>> x = to_variable([[[1.0], [2.0]], [[3.0], [0.0]]])\n"
+          ">>> out = F.sequence_unpad(x, to_variable([2, 1]))\n"
+          ">>> out.tolist(), out.lod()\n"
+          "([[1.0], [2.0], [3.0]], [[0, 2, 3]])")
       .Input(kX, "X", "[sequences, longest, ...]")
       .Input(kLength, "Length", "[sequences], int64 or int32")
       .Output(kOut, "Out", "[sum of Length, ...]")

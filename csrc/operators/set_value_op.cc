@@ -81,6 +81,10 @@ void DefineSetValue(OpDef& op) {
       op.Comment("Out = Input, but Out[..., starts[i]:ends[i]:steps[i], ...] = ValueTensor, "
                  "broadcast, with NumPy's rules. Input "
                  "itself is written where it is also Out and nobody else shares its storage.")
+          .Example(
+              ">>> x = to_variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])\n"
+              ">>> F.set_value(x, to_variable([0.0]), axes=[1], starts=[1], ends=[3]).tolist()\n"
+              "[[1.0, 0.0, 0.0], [4.0, 0.0, 0.0]]")
           .Input(kInput, "Input", "any shape")
           .Input(kValueTensor, "ValueTensor", "broadcasts to the shape assigned to; type of Input"),
       kStartsTensorList)

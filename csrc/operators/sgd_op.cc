@@ -17,6 +17,10 @@ void DefineSgd(OpDef& op) {
   op.Comment(
         "ParamOut = Param - LearningRate * Grad. A Grad of selected rows touches these rows only; "
         "repeated ones add up.")
+      .Example(
+          ">>> param, grad = to_variable([1.0, 2.0]), to_variable([1.0, -1.0])\n"
+          ">>> F.sgd(param, to_variable([0.5]), grad).tolist()\n"
+          "[0.5, 2.5]")
       .Input(kParam, "Param", "any shape")
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
@@ -36,8 +40,13 @@ struct SgdKernel {
     const T* p = param.data<T>();
     T* y = out.mutable_data<T>();
     if (!ctx.IsRows(kGrad)) {
-      return kernels::Zip(p, ctx.In(kGrad).data<T>(), y, param.numel(),
-                          [rate](T v, T g) { return v - rate * g; });
+      const T* g = ctx.In(kGrad).data<T>();
+      return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
+        kernels::SimdFor<T>([=] {
+          DYGRAPH_IVDEP
+          for (int64_t i = begin; i < end; ++i) y[i] = p[i] - rate * g[i];
+        });
+      });
     }
     const SelectedRows& g = ctx.InRows(kGrad);
     if (p != y && param.numel() > 0) std::memcpy(y, p, param.bytes());

@@ -7,6 +7,9 @@ constexpr int kInput = 0, kOut = 0;
 
 void DefineShape(OpDef& op) {
   op.Comment("Out = the sizes of Input's axes.")
+      .Example(
+          ">>> F.shape(to_variable(np.zeros((2, 3)))).tolist()\n"
+          "[2, 3]")
       .Input(kInput, "Input", "any shape")
       .Output(kOut, "Out", "[rank of Input], int32")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, {ctx.rank(kInput)}, DType::kInt32); })

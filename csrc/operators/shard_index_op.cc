@@ -28,6 +28,10 @@ void DefineShardIndex(OpDef& op) {
   op.Comment(
         "The index_num indices lie on nshards shards, ceil(index_num / nshards) on each: Out = the "
         "place of X on shard shard_id, ignore_value for indices of other shards.")
+      .Example(
+          ">>> x = to_variable([[1], [6], [11]])\n"
+          ">>> F.shard_index(x, index_num=12, nshards=2, shard_id=1).tolist()\n"
+          "[[-1], [0], [5]]")
       .Input(kX, "X", "[..., 1] indices in [0, index_num)")
       .Output(kOut, "Out", "shape of X")
       .Attr(&ShardIndexAttrs::index_num, "index_num", "how many indices there are")

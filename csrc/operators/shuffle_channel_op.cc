@@ -20,8 +20,12 @@ struct ShuffleChannel {
 
 void DefineShuffleChannel(OpDef& op) {
   op.Comment(
-      "The channels of group groups are dealt out in turn: Out[n, c * group + g] = X[n, g * C / "
-      "group + c] (Zhang et al., ShuffleNet, 2017).");
+        "The channels of group groups are dealt out in turn: Out[n, c * group + g] = X[n, g * C / "
+        "group + c] (Zhang et al., ShuffleNet, 2017).")
+      .Example(
+          ">>> x = to_variable(np.arange(4.0).reshape(1, 4, 1, 1))\n"
+          ">>> F.shuffle_channel(x, group=2).numpy().ravel().tolist()\n"
+          "[0.0, 2.0, 1.0, 3.0]");
   rearrange::Define<ShuffleChannel>(op);
   op.Attr(&ShuffleChannelAttrs::group, "group", "number of groups", AtLeast(1));
 }

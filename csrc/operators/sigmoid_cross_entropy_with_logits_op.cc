@@ -50,6 +50,10 @@ void DefineLogitsLoss(OpDef& op) {
       "Out = max(X, 0) - X * Label + log(1 + exp(-|X|)), the cross entropy of Label and "
       "sigmoid(X); 0 where Label is ignore_index. Label gets no gradient.",
       "scores, any shape", "probabilities, shape of X");
+  op.Example(
+      ">>> x, label = to_variable([0.0, 2.0, 2.0]), to_variable([1.0, 1.0, 0.0])\n"
+      ">>> [round(v, 4) for v in F.sigmoid_cross_entropy_with_logits(x, label).tolist()]\n"
+      "[0.6931, 0.1269, 2.1269]");
 }
 
 template <class T>

@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineSigmoid(OpDef& op) {
   op.Comment("Out = 1 / (1 + exp(-X)), elementwise.")
+      .Example(
+          ">>> [round(v, 4) for v in F.sigmoid(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+          "[0.2689, 0.5, 0.7311]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

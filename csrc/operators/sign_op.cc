@@ -8,6 +8,9 @@ struct Sign : Plain {
   static constexpr const char* kComment =
       "Out = 1 where X > 0, -1 where X < 0, X elsewhere (0 or NaN), elementwise. The gradient is "
       "0.";
+  static constexpr const char* kExample =
+      ">>> F.sign(to_variable([-3.0, 0.0, 2.0])).tolist()\n"
+      "[-1.0, 0.0, 1.0]";
   static constexpr const char* kGradComment = "X@GRAD = 0: the function is a step.";
   static constexpr int64_t kCost = 2;
   template <class T>

@@ -7,6 +7,9 @@ namespace {
 struct Silu : Plain {
   static constexpr const char* kType = "silu";
   static constexpr const char* kComment = "Out = X / (1 + exp(-X)), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.silu(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-0.2689, 0.0, 0.7311]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * (s + X * s * (1 - s)) with s = 1 / (1 + exp(-X)).";
   static constexpr bool kHot = true;

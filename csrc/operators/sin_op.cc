@@ -6,6 +6,9 @@ namespace {
 struct Sin : Plain {
   static constexpr const char* kType = "sin";
   static constexpr const char* kComment = "Out = sin(X), elementwise, X in radians.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.sin(to_variable([0.0, np.pi / 6, np.pi / 2])).tolist()]\n"
+      "[0.0, 0.5, 1.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * cos(X).";
   template <class T>
   struct F {

@@ -6,6 +6,9 @@ namespace {
 struct Sinh : Plain {
   static constexpr const char* kType = "sinh";
   static constexpr const char* kComment = "Out = (exp(X) - exp(-X)) / 2, elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.sinh(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-1.1752, 0.0, 1.1752]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * cosh(X).";
   template <class T>
   struct F {

@@ -7,6 +7,9 @@ constexpr int kInput = 0, kOut = 0;
 
 void DefineSize(OpDef& op) {
   op.Comment("Out = the number of Input's elements.")
+      .Example(
+          ">>> F.size(to_variable(np.zeros((2, 3)))).item()\n"
+          "6")
       .Input(kInput, "Input", "any shape")
       .Output(kOut, "Out", "[], int64")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims(), DType::kInt64); })

@@ -34,10 +34,16 @@ OpDef& AddInputs(OpDef& op, const char* input_help) {
 }
 
 void DefineSlice(OpDef& op) {
-  AddInputs(op.Comment("Out = Input[..., starts[i]:ends[i], ...] along each of axes, clamped as "
-                       "NumPy's slices; axes in decrease_axis "
-                       "hold one element and disappear."),
-            "any shape with axes")
+  AddInputs(
+      op.Comment("Out = Input[..., starts[i]:ends[i], ...] along each of axes, clamped as "
+                 "NumPy's slices; axes in decrease_axis "
+                 "hold one element and disappear.")
+          .Example(">>> x = to_variable([[1, 2, 3], [4, 5, 6]])\n"
+                   ">>> F.slice(x, axes=[0, 1], starts=[0, 1], ends=[2, 3]).tolist()\n"
+                   "[[2, 3], [5, 6]]\n"
+                   ">>> F.slice(x, axes=[0], starts=[-1], ends=[2], decrease_axis=[0]).tolist()\n"
+                   "[4, 5, 6]"),
+      "any shape with axes")
       .Output(kOut, "Out", "the slice")
       .Attr(&SliceAttrs::axes, "axes", "the axes to slice")
       .Attr(&SliceAttrs::starts, "starts",

@@ -42,7 +42,11 @@ void DefineSmoothL1(OpDef& op) {
   AddInputs(
       op.Comment("Out[i] = sum over row i of OutsideWeight * f(Diff) with Diff = InsideWeight * (X "
                  "- Y), where f(d) = sigma^2 d^2 / 2 for |d| < 1 / sigma^2, else |d| - 0.5 / "
-                 "sigma^2 (Girshick, \"Fast R-CNN\", 2015). The weights get no gradient."))
+                 "sigma^2 (Girshick, \"Fast R-CNN\", 2015). The weights get no gradient.")
+          .Example(
+              ">>> x, y = to_variable([[0.5, 3.0], [1.0, 1.0]]), to_variable(np.zeros((2, 2)))\n"
+              ">>> F.smooth_l1_loss(x, y).tolist()  # 0.5 * 0.5^2 + (3 - 0.5), and twice 0.5\n"
+              "[[2.625], [1.0]]"))
       .Output(kDiff, "Diff", "shape of X", kIntermediate)
       .Output(kOut, "Out", "[N, 1]")
       .Attr(&SmoothL1Attrs::sigma, "sigma", "how narrow the square is; 0: no square")

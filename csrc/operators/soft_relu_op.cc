@@ -7,6 +7,9 @@ struct SoftRelu : Plain {
   static constexpr const char* kType = "soft_relu";
   static constexpr const char* kComment =
       "Out = log(1 + exp(min(max(X, -threshold), threshold))), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.soft_relu(to_variable([-1.0, 0.0, 1.0, 50.0])).tolist()]\n"
+      "[0.3133, 0.6931, 1.3133, 40.0]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD / (1 + exp(-X)) where |X| < threshold, else 0.";
   struct Attrs {

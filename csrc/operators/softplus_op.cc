@@ -9,6 +9,9 @@ struct Softplus : Plain {
   static constexpr const char* kComment =
       "Out = log(1 + exp(beta * X)) / beta, elementwise, without overflow; X itself where beta * X "
       "> threshold.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.softplus(to_variable([-1.0, 0.0, 1.0, 30.0])).tolist()]\n"
+      "[0.3133, 0.6931, 1.3133, 30.0]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD / (1 + exp(-beta * X)), Out@GRAD itself where beta * X > threshold.";
   struct Attrs {

@@ -7,6 +7,9 @@ struct Softshrink : Plain {
   static constexpr const char* kType = "softshrink";
   static constexpr const char* kComment =
       "Out = X - lambda where X > lambda, X + lambda where X < -lambda, else 0, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.softshrink(to_variable([-2.0, 0.25, 1.0]), lambda_=0.5).tolist()\n"
+      "[-1.5, 0.0, 0.5]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where |X| > lambda, else 0.";
   static constexpr int64_t kCost = 2;
   struct Attrs {

@@ -6,6 +6,9 @@ namespace {
 struct Softsign : Plain {
   static constexpr const char* kType = "softsign";
   static constexpr const char* kComment = "Out = X / (1 + |X|), elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.softsign(to_variable([-1.0, 0.0, 3.0])).tolist()\n"
+      "[-0.5, 0.0, 0.75]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + |X|)^2.";
   static constexpr int64_t kCost = 6;
   template <class T>

@@ -24,10 +24,16 @@ struct SpaceToDepth {
 
 void DefineSpaceToDepth(OpDef& op) {
   op.Comment(
-      "Out has the shape [N, C * b^2, H / b, W / b], b the blocksize. Its memory is that of an "
-      "image [N, C / b^2, H * b, W * b] whose pixel (h * b + i, w * b + j) of channel c is X[n, (i "
-      "* b + j) * C / b^2 + c, h, w]: the order of the reorganising layer of Redmon and Farhadi, "
-      "2016, as programs know it.");
+        "Out has the shape [N, C * b^2, H / b, W / b], b the blocksize. Its memory is that of an "
+        "image [N, C / b^2, H * b, W * b] whose pixel (h * b + i, w * b + j) of channel c is X[n, "
+        "(i "
+        "* b + j) * C / b^2 + c, h, w]: the order of the reorganising layer of Redmon and Farhadi, "
+        "2016, as programs know it.")
+      .Example(
+          ">>> x = to_variable(np.arange(16).reshape(1, 4, 2, 2))\n"
+          ">>> out = F.space_to_depth(x, blocksize=2)\n"
+          ">>> out.shape, out.numpy().ravel().tolist()\n"
+          "((1, 16, 1, 1), [0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15])");
   rearrange::Define<SpaceToDepth>(op);
   op.Attr(&SpaceToDepthAttrs::blocksize, "blocksize", "of the blocks of pixels", Between(1, 32768));
 }

@@ -36,6 +36,10 @@ void DefineSpectralNorm(OpDef& op) {
         "rest], and u and v after power_iters steps v = W^T u / |W^T u|, u = W v / |W v| from U "
         "and V, which stay as they are. The gradient takes u and v as constants (Miyato et al., "
         "2018).")
+      .Example(
+          ">>> weight, u = to_variable([[2.0, 0.0], [0.0, 1.0]]), to_variable([1.0, 0.0])\n"
+          ">>> np.round(F.spectral_norm(weight, u, v=u).numpy(), 4).tolist()  # sigma is 2\n"
+          "[[1.0, 0.0], [0.0, 0.5]]")
       .Input(kWeight, "Weight", "2 to 5 axes")
       .Input(kU, "U", "[size of axis dim]")
       .Input(kV, "V", "[product of the other sizes]")

@@ -48,6 +48,11 @@ void DefineSplitSelectedRows(OpDef& op) {
   op.Comment(
         "Cuts the height of X into sections: Out[i] has the rows of X that lie in section i, "
         "counted from its start, in the order they stand in X.")
+      .Example(
+          ">>> x = dygraph.selected_rows([0, 3, 1], 4, [[1.0], [2.0], [3.0]])\n"
+          ">>> top, bottom = F.split_selected_rows(x, height_sections=[2, 2])\n"
+          ">>> top.rows(), bottom.rows(), bottom.rows_value().tolist()\n"
+          "([0, 1], [1], [[2.0]])")
       .Input(kX, "X", "selected rows", kRows)
       .Output(kOut, "Out", "selected rows, one for each section", kDuplicable)
       .Attr(&SplitSelectedRowsAttrs::height_sections, "height_sections",

@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineSqrt(OpDef& op) {
   op.Comment("Out = the square root of X, elementwise; NaN below 0.")
+      .Example(
+          ">>> F.sqrt(to_variable([0.0, 2.25, 9.0])).tolist()\n"
+          "[0.0, 1.5, 3.0]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

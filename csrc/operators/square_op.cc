@@ -8,6 +8,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineSquare(OpDef& op) {
   op.Comment("Out = X^2, elementwise.")
+      .Example(
+          ">>> F.square(to_variable([-3.0, 0.5])).tolist()\n"
+          "[9.0, 0.25]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

@@ -18,6 +18,10 @@ void InferShape(InferContext& ctx) {
 
 void DefineSquaredL2Distance(OpDef& op) {
   op.Comment("Out[i] = the sum of (X[i] - Y[i])^2, of (X[i] - Y[0])^2 where Y has one row.")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+          ">>> F.squared_l2_distance(x, to_variable([[0.0, 0.0]])).tolist()\n"
+          "[[5.0], [25.0]]")
       .Input(kX, "X", "[rows, ...]")
       .Input(kY, "Y", "[rows, ...] or [1, ...]")
       .Output(kSubResult, "sub_result", "X - Y", kIntermediate)

@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineSquaredL2Norm(OpDef& op) {
   op.Comment("Out = the sum of X^2 over all elements. Selected rows are merged first.")
+      .Example(
+          ">>> F.squared_l2_norm(to_variable([[1.0, 2.0], [3.0, 4.0]])).item()\n"
+          "30.0")
       .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
       .Output(kOut, "Out", "shape []")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims()); })

@@ -30,7 +30,13 @@ void Define(OpDef& op, bool x_shape) {
       .Attr(&SqueezeAttrs::axes, "axes",
             "axes to take away; negative ones count from the end; empty: all");
 }
-void DefineSqueeze2(OpDef& op) { Define(op, true); }
+void DefineSqueeze2(OpDef& op) {
+  Define(op, true);
+  op.Example(
+      ">>> x = to_variable(np.zeros((1, 3, 1)))\n"
+      ">>> F.squeeze2(x).shape, F.squeeze2(x, axes=[0]).shape\n"
+      "((3,), (3, 1))");
+}
 void DefineSqueeze(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(squeeze2, DefineSqueeze2);

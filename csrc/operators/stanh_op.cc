@@ -6,6 +6,9 @@ namespace {
 struct Stanh : Plain {
   static constexpr const char* kType = "stanh";
   static constexpr const char* kComment = "Out = scale_b * tanh(scale_a * X), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.stanh(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-1.0038, 0.0, 1.0038]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * scale_a * scale_b * (1 - tanh(scale_a * X)^2).";
   struct Attrs {

@@ -40,10 +40,16 @@ OpDef& AddInputs(OpDef& op, const char* input_help) {
 }
 
 void DefineStridedSlice(OpDef& op) {
-  AddInputs(op.Comment("Out = Input[..., starts[i]:ends[i]:strides[i], ...] along each of axes, as "
-                       "NumPy's slices; axes in "
-                       "decrease_axis hold one element and disappear."),
-            "any shape with axes")
+  AddInputs(
+      op.Comment("Out = Input[..., starts[i]:ends[i]:strides[i], ...] along each of axes, as "
+                 "NumPy's slices; axes in "
+                 "decrease_axis hold one element and disappear.")
+          .Example(">>> x = to_variable([0, 1, 2, 3, 4, 5])\n"
+                   ">>> F.strided_slice(x, axes=[0], starts=[1], ends=[6], strides=[2]).tolist()\n"
+                   "[1, 3, 5]\n"
+                   ">>> F.strided_slice(x, axes=[0], starts=[4], ends=[1], strides=[-1]).tolist()\n"
+                   "[4, 3, 2]"),
+      "any shape with axes")
       .Output(kOut, "Out", "the slice")
       .Attr(&StridedSliceAttrs::axes, "axes", "the axes to slice")
       .Attr(&StridedSliceAttrs::starts, "starts",

@@ -39,6 +39,9 @@ void DefineSum(OpDef& op) {
         "Out = X[0] + X[1] + ..., added from left to right. Selected rows give selected rows, or a "
         "tensor where an "
         "operand is one.")
+      .Example(
+          ">>> F.sum([to_variable([1.0, 2.0]), to_variable([10.0, 20.0])]).tolist()\n"
+          "[11.0, 22.0]")
       .Input(kX, "X", "operands of one shape", kDuplicable | kRows)
       .Output(kOut, "Out", "their shape")
       .VarType(InferVarType)
@@ -56,7 +59,7 @@ void DefineSum(OpDef& op) {
 template <class T>
 struct ListSumKernel {
   static void Compute(KernelContext& ctx) {
-    std::vector<const Value*> terms;
+    SmallVector<const Value*, 8> terms;
     bool all_rows = true;
     for (int i = 0; i < ctx.InputCount(kX); ++i) {
       terms.push_back(&ctx.InValue(kX, i));
@@ -65,7 +68,7 @@ struct ListSumKernel {
     all_rows ? Concatenate(terms, &ctx.OutValue(kOut)) : Add(terms, &ctx.Out(kOut));
   }
 
-  static void Concatenate(const std::vector<const Value*>& terms, Value* out) {
+  static void Concatenate(Span<const Value* const> terms, Value* out) {
     std::vector<int64_t> rows;
     Dims dims = terms[0]->rows().value().dims();
     for (const Value* t : terms)
@@ -82,7 +85,7 @@ struct ListSumKernel {
         MakeRef<SelectedRows>(std::move(rows), terms[0]->rows().height(), std::move(value)));
   }
 
-  static void Add(const std::vector<const Value*>& terms, Tensor* out) {
+  static void Add(Span<const Value* const> terms, Tensor* out) {
     T* y = out->mutable_data<T>();
     int64_t n = out->numel();
     size_t next = 1;

@@ -8,6 +8,9 @@ struct Swish : Plain {
   static constexpr const char* kType = "swish";
   static constexpr const char* kComment =
       "Out = X / (1 + exp(-beta * X)), elementwise. Ramachandran et al., 2017.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.swish(to_variable([-1.0, 0.0, 1.0]), beta=2.0).tolist()]\n"
+      "[-0.1192, 0.0, 0.8808]";
   static constexpr const char* kGradComment =
       "X@GRAD = Out@GRAD * (s + beta * X * s * (1 - s)) with s = 1 / (1 + exp(-beta * X)).";
   struct Attrs {

@@ -25,6 +25,10 @@ void DefineTakeAlongAxis(OpDef& op) {
         "Result[i, j, k] = Input[i, Index[i, j, k], k], here for Axis 1: elements by their "
         "number along the axis, as numpy.take_along_axis. Gradients of an element taken more "
         "than once add up.")
+      .Example(
+          ">>> x = to_variable([[10.0, 30.0, 20.0], [60.0, 40.0, 50.0]])\n"
+          ">>> F.take_along_axis(x, to_variable([[0, 2, 1], [1, 2, 0]]), Axis=1).tolist()\n"
+          "[[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]]")
       .Input(kInput, "Input", "at least one axis")
       .Input(
           kIndex, "Index",

@@ -6,6 +6,9 @@ namespace {
 struct Tan : Plain {
   static constexpr const char* kType = "tan";
   static constexpr const char* kComment = "Out = tan(X), elementwise, X in radians.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.tan(to_variable([0.0, np.pi / 4, np.pi / 3])).tolist()]\n"
+      "[0.0, 1.0, 1.7321]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * (1 + Out^2).";
   static constexpr bool kFromOut = true;
   template <class T>

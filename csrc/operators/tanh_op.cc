@@ -9,6 +9,9 @@ constexpr int kX = 0, kOut = 0;
 
 void DefineTanh(OpDef& op) {
   op.Comment("Out = tanh(X), elementwise.")
+      .Example(
+          ">>> [round(v, 4) for v in F.tanh(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+          "[-0.7616, 0.0, 0.7616]")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)

@@ -6,6 +6,9 @@ namespace {
 struct TanhShrink : Plain {
   static constexpr const char* kType = "tanh_shrink";
   static constexpr const char* kComment = "Out = X - tanh(X), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.tanh_shrink(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-0.2384, 0.0, 0.2384]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * tanh(X)^2.";
   template <class T>
   struct F {

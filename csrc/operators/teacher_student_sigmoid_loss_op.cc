@@ -51,6 +51,10 @@ void DefineTeacherLoss(OpDef& op) {
       "for Label < 0 (clicked, no teacher), else 2 * s(X) - X * Label (click and the teacher's "
       "score, added). No gradient where X lies outside the bounds; Label gets none.",
       "scores, any shape", "shape of X");
+  op.Example(
+      ">>> x, label = to_variable([1.0, 1.0, 1.0]), to_variable([-2.0, -1.0, 0.5])\n"
+      ">>> [round(v, 4) for v in F.teacher_student_sigmoid_loss(x, label).tolist()]\n"
+      "[1.3133, 0.3133, 2.1265]");
 }
 
 template <class T>

@@ -25,6 +25,10 @@ void DefineTemporalShift(OpDef& op) {
         "X holds clips of seg_num frames. The first shift_ratio of the channels are taken from the "
         "frame before, as many after them from the frame behind, the rest from the frame itself; "
         "beyond a clip's ends are zeros (Lin, Gan and Han, 2018).")
+      .Example(
+          ">>> x = to_variable(np.arange(1.0, 9.0).reshape(2, 4, 1, 1))  # two frames\n"
+          ">>> F.temporal_shift(x, seg_num=2).numpy().reshape(2, 4).tolist()\n"
+          "[[0.0, 6.0, 3.0, 4.0], [1.0, 0.0, 7.0, 8.0]]")
       .Input(kX, "X", "[N * seg_num, C, H, W]")
       .Output(kOut, "Out", "shape of X")
       .Attr(&TemporalShiftAttrs::seg_num, "seg_num", "frames of a clip", AtLeast(1))

@@ -6,6 +6,9 @@ namespace {
 struct ThresholdedRelu : Plain {
   static constexpr const char* kType = "thresholded_relu";
   static constexpr const char* kComment = "Out = X where X > threshold, else 0, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.thresholded_relu(to_variable([-1.0, 0.5, 2.0])).tolist()\n"
+      "[0.0, 0.0, 2.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where X > threshold, else 0.";
   static constexpr int64_t kCost = 2;
   struct Attrs {

@@ -32,6 +32,10 @@ void DefineTopK(OpDef& op) {
         "Out = the k greatest elements of each row of X, greatest first, of equals the first; "
         "Indices = their positions in the "
         "row. A NaN counts as the greatest. Rows lie along the last axis.")
+      .Example(
+          ">>> out, indices = F.top_k(to_variable([[1.0, 4.0, 3.0], [2.0, 0.0, 5.0]]), k=2)\n"
+          ">>> out.tolist(), indices.tolist()\n"
+          "([[4.0, 3.0], [5.0, 2.0]], [[1, 2], [2, 0]])")
       .Input(kX, "X", "[..., n]")
       .Input(kK, "K", "one integer, in place of the attribute", kDispensable)
       .Output(kOut, "Out", "[..., k]")

@@ -34,6 +34,10 @@ void DefineTopKV2(OpDef& op) {
   op.Comment(
         "Out = the k greatest (largest) or least elements of X along an axis, in that order, of "
         "equals the first; Indices = where they stood. A NaN counts as the greatest.")
+      .Example(
+          ">>> out, indices = F.top_k_v2(to_variable([[1.0, 4.0, 3.0]]), k=2, largest=False)\n"
+          ">>> out.tolist(), indices.tolist()\n"
+          "([[1.0, 3.0]], [[0, 2]])")
       .Input(kX, "X", "any shape")
       .Input(kK, "K", "one integer, in place of the attribute", kDispensable)
       .Output(kOut, "Out", "shape of X with k elements along the axis")

@@ -59,8 +59,18 @@ void Define(OpDef& op, bool x_shape) {
         g.Call("transpose2", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).AttrsFrom(InverseAttrs);
       });
 }
-void DefineTranspose2(OpDef& op) { Define(op, true); }
-void DefineTranspose(OpDef& op) { Define(op, false); }
+void DefineTranspose2(OpDef& op) {
+  Define(op, true);
+  op.Example(
+      ">>> F.transpose2(to_variable([[1, 2, 3], [4, 5, 6]]), axis=[1, 0]).tolist()\n"
+      "[[1, 4], [2, 5], [3, 6]]");
+}
+void DefineTranspose(OpDef& op) {
+  Define(op, false);
+  op.Example(
+      ">>> F.transpose(to_variable(np.zeros((2, 3, 4))), axis=[2, 0, 1]).shape\n"
+      "(4, 2, 3)");
+}
 
 template <class T>
 struct Transpose2Kernel {

@@ -17,6 +17,10 @@ void DefineTrilTriu(OpDef& op) {
   op.Comment(
         "Out = X on and below (lower) or on and above a diagonal of its last two axes, 0 "
         "elsewhere.")
+      .Example(
+          ">>> x = to_variable([[1, 2], [3, 4]])\n"
+          ">>> F.tril_triu(x).tolist(), F.tril_triu(x, lower=False).tolist()\n"
+          "([[1, 0], [3, 4]], [[1, 2], [0, 4]])")
       .Input(kX, "X", "at least two axes")
       .Output(kOut, "Out", "shape of X")
       .Attr(&TrilTriuAttrs::diagonal, "diagonal", "0: the main one; above it positive")

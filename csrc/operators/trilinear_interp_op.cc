@@ -10,7 +10,12 @@ struct Trilinear {
 };
 
 void DefineTrilinear(OpDef& op) {
-  op.Comment("Out is X resized: each element a weighted mean of the eight around its place in X.");
+  op.Comment("Out is X resized: each element a weighted mean of the eight around its place in X.")
+      .Example(
+          ">>> x = to_variable([[[[[0.0, 1.0], [4.0, 5.0]]]]])\n"
+          ">>> out = F.trilinear_interp(x, out_d=1, out_h=3, out_w=3)\n"
+          ">>> out.numpy().reshape(3, 3).tolist()\n"
+          "[[0.0, 0.5, 1.0], [2.0, 2.5, 3.0], [4.0, 4.5, 5.0]]");
   interp::Define<Trilinear>(op);
 }
 

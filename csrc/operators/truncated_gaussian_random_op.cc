@@ -23,6 +23,10 @@ void DefineTruncatedGaussianRandom(OpDef& op) {
         "Out is drawn from the normal distribution of the given mean and standard deviation, what "
         "lies further than two standard "
         "deviations from the mean being drawn again.")
+      .Example(
+          ">>> x = F.truncated_gaussian_random(shape=[20, 30], mean=1.0, std=0.5)\n"
+          ">>> x.shape, bool((np.abs(x.numpy() - 1.0) <= 1.0).all())\n"
+          "((20, 30), True)")
       .Output(kOut, "Out", "the numbers")
       .Attr(&TruncatedGaussianRandomAttrs::shape, "shape", "sizes of Out", EachAtLeast(0))
       .Attr(&TruncatedGaussianRandomAttrs::mean, "mean", "of the distribution before truncation")

@@ -25,6 +25,13 @@ void DefineUnfold(OpDef& op) {
   op.Comment(
         "The windows of X as columns: Y[n, (c * kh + u) * kw + v, i * W' + j] = X[n, c, i * stride "
         "+ u * dilation - top, j * stride + v * dilation - left], 0 in the padding.")
+      .Example(
+          ">>> x = to_variable(np.arange(9.0).reshape(1, 1, 3, 3))\n"
+          ">>> F.unfold(x, kernel_sizes=[2, 2]).numpy()\n"
+          "array([[[0., 1., 3., 4.],\n"
+          "        [1., 2., 4., 5.],\n"
+          "        [3., 4., 6., 7.],\n"
+          "        [4., 5., 7., 8.]]])")
       .Input(kX, "X", "[N, C, H, W]")
       .Output(kY, "Y", "[N, C * kernel height * kernel width, windows]")
       .Attr(&UnfoldAttrs::kernel_sizes, "kernel_sizes", "[height, width]", EachAtLeast(1))

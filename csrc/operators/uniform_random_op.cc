@@ -17,7 +17,10 @@ struct UniformRandomAttrs {
 void DefineUniformRandom(OpDef& op) {
   AddSlots(op.Comment("Out is drawn from the uniform distribution over [min, max). With diag_num > "
                       "0 the elements i * diag_step + i, i < "
-                      "diag_num, are diag_val."))
+                      "diag_num, are diag_val.")
+               .Example(">>> x = F.uniform_random(shape=[20, 30], min=0.0, max=2.0)\n"
+                        ">>> x.shape, bool(((x.numpy() >= 0.0) & (x.numpy() < 2.0)).all())\n"
+                        "((20, 30), True)"))
       .Attr(&UniformRandomAttrs::shape, "shape", "sizes of Out")
       .Attr(&UniformRandomAttrs::min, "min", "least value")
       .Attr(&UniformRandomAttrs::max, "max", "upper limit")

@@ -44,6 +44,10 @@ void DefineUniqueWithCounts(OpDef& op) {
   Declare(op,
           "Out = the different elements of X in order of their first appearance, Count = how "
           "often each is there; X = Out[Index]. NaNs count as one element.")
+      .Example(
+          ">>> out, index, count = F.unique_with_counts(to_variable([5, 2, 5, 9]))\n"
+          ">>> out.tolist(), index.tolist(), count.tolist()\n"
+          "([5, 2, 9], [0, 1, 0, 2], [2, 1, 1])")
       .Output(kCount, "Count", "shape of Out");
 }
 

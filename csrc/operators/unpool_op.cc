@@ -42,6 +42,11 @@ void DefineUnpool(OpDef& op) {
         "Out is zero but where Indices, the Mask of max_pool2d_with_index, says: there lies X. "
         "Where several say the same place the last counts. Out's size is (size - 1) * stride - 2 "
         "* padding + ksize.")
+      .Example(
+          ">>> x = to_variable([[[[5.0, 7.0]]]])\n"
+          ">>> indices = to_variable([[[[1, 6]]]], dtype=\"int32\")\n"
+          ">>> F.unpool(x, indices, ksize=[2, 2], strides=[2, 2]).tolist()\n"
+          "[[[[0.0, 5.0, 0.0, 0.0], [0.0, 0.0, 7.0, 0.0]]]]")
       .Input(kX, "X", "[N, C, H, W]")
       .Input(kIndices, "Indices", "shape of X, int32: places in a channel of Out")
       .Output(kOut, "Out", "[N, C, H', W']")

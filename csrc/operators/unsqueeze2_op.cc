@@ -33,7 +33,13 @@ void Define(OpDef& op, bool x_shape) {
   DeclareOutputs(op, x_shape, InferShape)
       .Attr(&UnsqueezeAttrs::axes, "axes", "places of the new axes; negative ones from the end");
 }
-void DefineUnsqueeze2(OpDef& op) { Define(op, true); }
+void DefineUnsqueeze2(OpDef& op) {
+  Define(op, true);
+  op.Example(
+      ">>> x = to_variable(np.zeros((2, 3)))\n"
+      ">>> F.unsqueeze2(x, axes=[0]).shape, F.unsqueeze2(x, axes=[1, -1]).shape\n"
+      "((1, 2, 3), (2, 1, 3, 1))");
+}
 void DefineUnsqueeze(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(unsqueeze2, DefineUnsqueeze2);

@@ -52,6 +52,13 @@ void DefineUpdateLossScaling(OpDef& op) {
         "PrevLossScaling * incr_ratio, if that is finite. After decr_every_n_nan_or_inf others it "
         "is PrevLossScaling * decr_ratio, at least 1. A step of one kind sets the count of the "
         "other to 0. With stop_update scaling and counts stay.")
+      .Example(
+          ">>> x, scaling = to_variable([1.0, np.inf]), to_variable([8.0])\n"
+          ">>> good, bad = (to_variable([n], dtype=\"int32\") for n in (3, 1))\n"
+          ">>> found = to_variable([True])\n"
+          ">>> (x,), scaling, good, bad = F.update_loss_scaling([x], found, scaling, good, bad)\n"
+          ">>> x.tolist(), scaling.item(), good.item(), bad.item()\n"
+          "([0.0, 0.0], 4.0, 0, 0)")
       .Input(kX, "X", "tensors of any shapes", kDuplicable)
       .Input(kFoundInfinite, "FoundInfinite", "[1] bool")
       .Input(kPrevLossScaling, "PrevLossScaling", "[1] or []")

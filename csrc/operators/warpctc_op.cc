@@ -52,6 +52,12 @@ void DefineWarpCtc(OpDef& op) {
         "that give Label once repeated classes are merged and blanks left out (connectionist "
         "temporal classification, Graves et al., 2006). A Label that is too long costs infinity "
         "and has gradient 0. Sequences by LoD, or padded with lengths.")
+      .Example(
+          ">>> logits, label = to_variable(np.zeros((2, 1, 2))), to_variable([[1]])\n"
+          ">>> steps, size = to_variable([2]), to_variable([1])\n"
+          ">>> loss = F.warpctc(logits, label, logits_length=steps, label_length=size)\n"
+          ">>> np.round(loss.numpy(), 4).tolist()  # three of four paths spell it: -log(3 / 4)\n"
+          "[[0.2877]]")
       .Input(kLogits, "Logits", "scores [total, C] with LoD, or [T, N, C] with LogitsLength")
       .Input(kLabel, "Label", "int32 or int64 [total, 1] with LoD, or [N, L] with LabelLength")
       .Input(kLogitsLength, "LogitsLength", "[N] integers, steps of each", kDispensable)

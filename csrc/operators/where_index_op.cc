@@ -26,6 +26,9 @@ void InferShape(InferContext& ctx) {
 void DefineWhereIndex(OpDef& op) {
   op.Comment(
         "Out = the positions of the elements of Condition that are not 0, one a row, in order.")
+      .Example(
+          ">>> F.where_index(to_variable([[0, 1], [2, 0]])).tolist()\n"
+          "[[0, 1], [1, 0]]")
       .Input(kCondition, "Condition", "any shape; a NaN is not 0")
       .Output(kOut, "Out", "[number of such elements, number of axes], int64")
       .Shape(InferShape)

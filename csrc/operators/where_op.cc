@@ -43,6 +43,10 @@ void DefineWhere(OpDef& op) {
   op.Comment(
         "Out = X where Condition is true, else Y, elementwise; the three broadcast as in "
         "NumPy.")
+      .Example(
+          ">>> condition = to_variable([True, False, True])\n"
+          ">>> F.where(condition, to_variable([1.0, 2.0, 3.0]), to_variable([0.0])).tolist()\n"
+          "[1.0, 0.0, 3.0]")
       .Input(kCondition, "Condition", "bool")
       .Input(kX, "X", "broadcasts with the others")
       .Input(kY, "Y", "broadcasts with the others; type of X")

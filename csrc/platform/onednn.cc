@@ -1,6 +1,7 @@
 #include "platform/onednn.h"
 
 #include "base/flags.h"
+#include "platform/thread_count.h"
 
 #ifdef WITH_ONEDNN
 #include <dlfcn.h>
@@ -52,6 +53,7 @@ const OneDnnApi* Load() {
 const OneDnnApi* OneDnn() {
   if (FLAGS_kernel_library == "plain") return nullptr;
   static const OneDnnApi* api = Load();
+  LendThreads();
   return api;
 }
 

@@ -17,6 +17,7 @@ struct OneDnnApi {
   decltype(&::dnnl_memory_desc_create_with_strides) dnnl_memory_desc_create_with_strides = nullptr;
   decltype(&::dnnl_memory_desc_destroy) dnnl_memory_desc_destroy = nullptr;
   decltype(&::dnnl_memory_desc_equal) dnnl_memory_desc_equal = nullptr;
+  decltype(&::dnnl_memory_desc_query) dnnl_memory_desc_query = nullptr;
   decltype(&::dnnl_memory_desc_get_size) dnnl_memory_desc_get_size = nullptr;
   decltype(&::dnnl_memory_create) dnnl_memory_create = nullptr;
   decltype(&::dnnl_memory_destroy) dnnl_memory_destroy = nullptr;
@@ -51,6 +52,7 @@ struct OneDnnApi {
     f("dnnl_memory_desc_create_with_strides", &dnnl_memory_desc_create_with_strides);
     f("dnnl_memory_desc_destroy", &dnnl_memory_desc_destroy);
     f("dnnl_memory_desc_equal", &dnnl_memory_desc_equal);
+    f("dnnl_memory_desc_query", &dnnl_memory_desc_query);
     f("dnnl_memory_desc_get_size", &dnnl_memory_desc_get_size);
     f("dnnl_memory_create", &dnnl_memory_create);
     f("dnnl_memory_destroy", &dnnl_memory_destroy);

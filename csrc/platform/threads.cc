@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -15,8 +16,14 @@
 #endif
 
 #include "base/enforce.h"
+#include "base/flags.h"
+#include "platform/thread_count.h"
 
 namespace dygraph {
+
+FLAG(int64_t, num_threads, 0,
+     "compute threads of the process; 0: by OMP_NUM_THREADS, affinity and cgroup quota");
+
 namespace detail {
 
 __thread int t_serial __attribute__((tls_model("initial-exec"))) = 0;
@@ -26,7 +33,10 @@ std::atomic<int> g_threads{0};
 
 namespace {
 
+constexpr int kMostThreads = 1024;
+
 std::atomic<bool> g_forked{false};
+int64_t g_read_flag = FLAGS_num_threads;  // of the environment: the flag has registered above
 
 // Libraries that use OpenMP themselves (oneDNN) follow this setting of the calling thread.
 void SetLibraryThreads(int n) {
@@ -53,37 +63,31 @@ int AffinityCores() {
   return std::max(1u, std::thread::hardware_concurrency());  // more cores than a cpu_set_t holds
 }
 
-// Whole cores of a cgroup's quota, or 0 where there is none.
-int QuotaCores(double quota, double period) {
-  return quota > 0 && period > 0 ? std::max(1, static_cast<int>(quota / period)) : 0;
+int CgroupCores() {
+  std::ifstream file("/proc/self/cgroup");
+  std::string groups{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return QuotaCores(groups, "/sys/fs/cgroup");
 }
 
-// Every group above ours limits us too.
-int CgroupCores() {
-  int cores = 0;
-  auto take = [&](int n) {
-    if (n && (!cores || n < cores)) cores = n;
-  };
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (line.compare(0, 3, "0::") != 0) continue;
-    for (std::string path = line.substr(3);; path.erase(path.rfind('/'))) {
-      std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
-      std::string quota;
-      double period = 0;
-      if (file >> quota >> period && quota != "max") {
-        take(QuotaCores(std::atof(quota.c_str()), period));
-      }
-      if (path.rfind('/') == std::string::npos) break;
-    }
+std::atomic<int> g_running{0};  // threads of all parallel loops that run now
+
+// The threads of one parallel loop. Loops that several user threads run at once share the number of
+// compute threads: who comes later takes what is left, at least itself.
+class Team {
+ public:
+  explicit Team(int wanted) {
+    int before = g_running.fetch_add(wanted, std::memory_order_relaxed);
+    threads_ = std::clamp(detail::g_threads.load(std::memory_order_relaxed) - before, 1, wanted);
+    if (threads_ < wanted) g_running.fetch_sub(wanted - threads_, std::memory_order_relaxed);
   }
-  double quota = 0, period = 0;
-  if (std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota &&
-      std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period) {
-    take(QuotaCores(quota, period));
-  }
-  return cores;
-}
+  ~Team() { g_running.fetch_sub(threads_, std::memory_order_relaxed); }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  int threads() const { return threads_; }
+
+ private:
+  int threads_;
+};
 
 struct SerialScope {
   SerialScope() { ++detail::t_serial; }
@@ -100,14 +104,23 @@ int DefaultThreads() {
     int asked = std::atoi(text);  // of "4,2", a number for each nesting level, the first
     if (asked > 0) n = std::min(n, asked);
   }
-  n = std::min(n, 1024);
+  if (FLAGS_num_threads > 0)
+    n = static_cast<int>(std::min<int64_t>(FLAGS_num_threads, kMostThreads));
+  n = std::min(n, kMostThreads);
   int unset = 0;
   return g_threads.compare_exchange_strong(unset, n) ? n : unset;
 }
 
 void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state) {
-  int threads = static_cast<int>(std::min<int64_t>(NumThreads(), blocks));
-  if (threads <= 1) {
+  int wanted = static_cast<int>(std::min<int64_t>(NumThreads(), blocks));
+  if (wanted <= 1) {
+    for (int64_t i = 0; i < blocks; ++i) body(state, i);
+    return;
+  }
+  Team team(wanted);
+  int threads = team.threads();
+  if (threads == 1) {
+    SerialScope nested_calls_run_here;
     for (int64_t i = 0; i < blocks; ++i) body(state, i);
     return;
   }
@@ -136,10 +149,26 @@ void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state) {
 }  // namespace detail
 
 void SetNumThreads(int n) {
-  ENFORCE(1 <= n && n <= 1024, OutOfRange, "the number of threads must be in [1, 1024], got ", n);
+  ENFORCE(1 <= n && n <= kMostThreads, OutOfRange,
+          "the number of threads must be in [1, 1024], got ", n);
   if (g_forked) return;
   detail::g_threads = n;
   if (!detail::t_serial) SetLibraryThreads(n);
+}
+
+void LendThreads() {
+  static thread_local int lent = 0;
+  int n = NumThreads();
+  if (n == lent) return;
+  SetLibraryThreads(n);
+  lent = n;
+}
+
+void ReadThreadFlag() {
+  if (FLAGS_num_threads == g_read_flag) return;
+  g_read_flag = FLAGS_num_threads;
+  if (g_read_flag > 0)
+    SetNumThreads(static_cast<int>(std::min<int64_t>(g_read_flag, kMostThreads)));
 }
 
 void SetServiceThread() {

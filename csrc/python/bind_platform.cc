@@ -10,6 +10,7 @@
 #include "memory/memory.h"
 #include "op/op_registry.h"
 #include "platform/device_context.h"
+#include "platform/thread_count.h"
 #include "platform/threads.h"
 #include "python/bind.h"
 #include "python/convert.h"
@@ -105,14 +106,30 @@ void BindPlatform(py::module_& m) {
   m.def("set_flag", [](const std::string& name, const FlagValue& value) {
     SetFlag(name, value);
     watch::ReadFlags();
+    ReadThreadFlag();
   });
   m.def("unknown_environment_flags", &UnknownEnvironmentFlags);
   m.def("flag_problems", &FlagProblems);
 
-  m.def("num_threads", &NumThreads);
+  m.def(
+      "num_threads", &NumThreads,
+      "Compute threads of the calling thread: 1 in threads that serve (workers of loaders) and in "
+      "a child after a fork.\n\n"
+      "At first FLAGS_num_threads, where that is set; else the cores this process may use, by "
+      "affinity and cgroup quota, or OMP_NUM_THREADS where that is smaller. Python threads that "
+      "compute at the same time share them.\n\n"
+      ">>> import dygraph\n"
+      ">>> dygraph.num_threads() >= 1\n"
+      "True");
   m.def("set_service_thread", &SetServiceThread);
-  m.def("set_num_threads", &SetNumThreads);
+  m.def("set_num_threads", &SetNumThreads, py::arg("n"),
+        "Compute with n threads, 1 to 1024, in this process. A forked child keeps one.\n\n"
+        "Our own kernels give the same bits for any number; docs/determinism.md names those of "
+        "oneDNN that do not.\n\n"
+        ">>> import dygraph\n"
+        ">>> dygraph.set_num_threads(dygraph.num_threads())");
   m.def("available_cores", &AvailableCores);
+  m.def("quota_cores", &QuotaCores, py::arg("groups"), py::arg("root"));
 
   py::module_ memory = m.def_submodule("memory", "Allocation statistics by place.");
   memory.def("stats", [](Place p) {

@@ -113,8 +113,11 @@ PyObject* Scaled(Variable& x, float scale, float bias) {
   });
 }
 
+bool BothVariables(PyObject* a, PyObject* b) { return IsVariable(a) && IsVariable(b); }
+
 PyObject* NbAdd(PyObject* a, PyObject* b) {
   float s;
+  if (BothVariables(a, b)) return Binary(Operators().add, a, b);
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
   return Binary(Operators().add, a, b);
@@ -122,6 +125,7 @@ PyObject* NbAdd(PyObject* a, PyObject* b) {
 
 PyObject* NbSubtract(PyObject* a, PyObject* b) {
   float s;
+  if (BothVariables(a, b)) return Binary(Operators().subtract, a, b);
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
   return Binary(Operators().subtract, a, b);
@@ -129,6 +133,7 @@ PyObject* NbSubtract(PyObject* a, PyObject* b) {
 
 PyObject* NbMultiply(PyObject* a, PyObject* b) {
   float s;
+  if (BothVariables(a, b)) return Binary(Operators().multiply, a, b);
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), s, 0);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), s, 0);
   return Binary(Operators().multiply, a, b);

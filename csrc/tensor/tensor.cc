@@ -25,6 +25,9 @@ void TransposeBatches(const void* from, void* to, int64_t n, int64_t rows, int64
     }
   }
 }
+// One channel or one pixel: both orders are the same memory.
+bool OrdersAgree(const Dims& dims) { return dims[1] == 1 || Numel(dims, 2, dims.rank()) == 1; }
+
 }  // namespace
 
 const LoDLevels& Tensor::lod_levels() const {
@@ -122,7 +125,7 @@ Tensor Tensor::Rows(int64_t begin, int64_t end) const {
 
 Tensor Tensor::Plain() const {
   if (layout_ == Layout::kPlain) return *this;
-  if (!storage_) {
+  if (!storage_ || OrdersAgree(dims_)) {
     Tensor meta = *this;
     meta.layout_ = Layout::kPlain;
     return meta;
@@ -189,6 +192,11 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   Tensor out;
   if (!t.has_data()) {  // a shape that a gradient keeps
     out.SetMeta(t.dims(), t.dtype(), t.place(), layout);
+    return out;
+  }
+  if (OrdersAgree(t.dims()) && t.raw_data() == t.storage()->data()) {
+    out.ShareStorage(t.storage(), t.dims(), t.dtype(), layout);
+    out.SetLoD(t.lod_ref());
     return out;
   }
   out.Allocate(t.dims(), t.dtype(), t.place(), layout);

@@ -15,7 +15,12 @@ __all__ = ["NGRAM", "SEQ", "DataType", "build_dict", "test", "train"]
 
 
 class DataType:
-    """How samples look: ``NGRAM`` or ``SEQ``."""
+    """How samples look: ``NGRAM`` or ``SEQ``.
+
+    >>> from dygraph.dataset import text
+    >>> text.DataType.NGRAM == text.NGRAM, text.DataType.SEQ == text.SEQ
+    (True, True)
+    """
 
     NGRAM = 1
     SEQ = 2
@@ -45,6 +50,11 @@ def build_dict(min_word_freq=5):
     """Number of each word that occurs more than `min_word_freq` times; frequent words first.
 
     ``<s>`` and ``<e>`` begin and end a sentence; the last number is that of ``<unk>``, any other.
+
+    >>> from dygraph.dataset import text
+    >>> words = text.build_dict(min_word_freq=50)
+    >>> "the" in words, words["<unk>"] == len(words) - 1
+    (True, True)
     """
     check.integer(min_word_freq, "build_dict: min_word_freq", 0)
     count = collections.Counter()
@@ -93,10 +103,25 @@ def train(word_idx, n, data_type=NGRAM):
         NGRAM: tuples of `n` numbers of words. SEQ: pairs (``<s>`` and the words, the words and
         ``<e>``) of at most `n` numbers; 0 for any length.
     data_type : DataType
+
+    Examples
+    --------
+    >>> from dygraph.dataset import text
+    >>> words = text.build_dict()
+    >>> first = next(iter(text.train(words, 3)()))
+    >>> len(first), first[0] == words["<s>"]
+    (3, True)
     """
     return _reader("train", word_idx, n, data_type)
 
 
 def test(word_idx, n, data_type=NGRAM):
-    """A reader of the sentences for testing; see `train`."""
+    """A reader of the sentences for testing; see `train`.
+
+    >>> from dygraph.dataset import text
+    >>> words = text.build_dict()
+    >>> before, behind = next(iter(text.test(words, 0, text.SEQ)()))
+    >>> before[0] == words["<s>"], behind[-1] == words["<e>"], before[1:] == behind[:-1]
+    (True, True, True)
+    """
     return _reader("test", word_idx, n, data_type)

@@ -54,6 +54,13 @@ class IterableDataset:
     With several workers each one runs through the stream and keeps its own share of the batches, so
     that order and content do not depend on the number of workers. Where running through is what
     costs, define `split`.
+
+    >>> from dygraph import io
+    >>> class Count(io.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(5))
+    >>> [batch.tolist() for batch in io.DataLoader(Count(), batch_size=2)]
+    [[0, 1], [2, 3], [4]]
     """
 
     def __iter__(self):
@@ -93,7 +100,13 @@ class TensorDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after another."""
+    """Data sets one after another.
+
+    >>> from dygraph import io
+    >>> both = io.ConcatDataset(["ab", "cde"])
+    >>> len(both), both[1], both[2]
+    (5, 'b', 'c')
+    """
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -111,7 +124,12 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """The samples of a data set at these numbers, in this order."""
+    """The samples of a data set at these numbers, in this order.
+
+    >>> from dygraph import io
+    >>> list(io.Subset("abcd", [3, 0]))
+    ['d', 'a']
+    """
 
     def __init__(self, dataset, indices):
         self.dataset, self.indices = dataset, [check.integer(i, "Subset: indices") for i in indices]

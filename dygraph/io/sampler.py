@@ -20,6 +20,15 @@ class Sampler:
 
     A loader calls ``set_epoch`` before each pass; random samplers draw from (seed, epoch), so any
     epoch's order can be had again.
+
+    >>> from dygraph import io
+    >>> class Backwards(io.Sampler):
+    ...     def __iter__(self):
+    ...         return iter(range(len(self.data_source) - 1, -1, -1))
+    >>> data = range(3)
+    >>> batches = io.BatchSampler(sampler=Backwards(data), batch_size=2)
+    >>> [batch.tolist() for batch in io.DataLoader(data, batch_sampler=batches)]
+    [[2, 1], [0]]
     """
 
     epoch = 0
@@ -39,7 +48,12 @@ class Sampler:
 
 
 class SequenceSampler(Sampler):
-    """0, 1, 2, ..."""
+    """0, 1, 2, ...
+
+    >>> from dygraph import io
+    >>> list(io.SequenceSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __iter__(self):
         return iter(range(len(self.data_source)))
@@ -95,6 +109,12 @@ class WeightedRandomSampler(Sampler):
     num_samples : int
     replacement : bool
     seed : int
+
+    Examples
+    --------
+    >>> from dygraph import io
+    >>> list(io.WeightedRandomSampler([0.0, 2.0, 0.0], num_samples=4))
+    [1, 1, 1, 1]
     """
 
     def __init__(self, weights, num_samples, replacement=True, seed=0):
@@ -181,6 +201,12 @@ class DistributedBatchSampler(BatchSampler):
         Which one this is, from 0.
     shuffle, drop_last, seed
         As in `BatchSampler`.
+
+    Examples
+    --------
+    >>> from dygraph import io
+    >>> [list(io.DistributedBatchSampler(range(5), 2, num_replicas=2, rank=r)) for r in (0, 1)]
+    [[[0, 2], [4]], [[1, 3], [0]]]
     """
 
     def __init__(

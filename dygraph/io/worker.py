@@ -19,14 +19,33 @@ _local = threading.local()
 
 
 class WorkerInfo:
-    """Who reads: ``id`` from 0, ``num_workers``, ``seed``, ``dataset``."""
+    """Who reads: ``id`` from 0, ``num_workers``, ``seed``, ``dataset``.
+
+    >>> from dygraph import io
+    >>> info = io.WorkerInfo(0, num_workers=2, seed=7, dataset=range(4))
+    >>> info.id, info.num_workers
+    (0, 2)
+    """
 
     def __init__(self, id, num_workers, seed, dataset):
         self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
 
 
 def get_worker_info():
-    """The `WorkerInfo` of the worker that calls; None outside any."""
+    """The `WorkerInfo` of the worker that calls; None outside any.
+
+    >>> from dygraph import io
+    >>> class Workers(io.Dataset):
+    ...     def __getitem__(self, i):
+    ...         return io.get_worker_info().num_workers
+    ...
+    ...     def __len__(self):
+    ...         return 2
+    >>> [batch.tolist() for batch in io.DataLoader(Workers(), batch_size=2, num_workers=2)]
+    [[2, 2]]
+    >>> io.get_worker_info() is None
+    True
+    """
     return getattr(_local, "info", None)
 
 
@@ -40,6 +59,21 @@ def sample_rng():
     ------
     PreconditionNotMetError
         Where no loader is reading.
+
+    Examples
+    --------
+    >>> from dygraph import io
+    >>> class Noisy(io.Dataset):
+    ...     def __getitem__(self, i):
+    ...         return i + io.sample_rng().random()
+    ...
+    ...     def __len__(self):
+    ...         return 4
+    >>> def batch(workers):
+    ...     loader = io.DataLoader(Noisy(), batch_size=4, seed=1, num_workers=workers)
+    ...     return next(iter(loader)).tolist()
+    >>> [int(x) for x in batch(0)], batch(0) == batch(2)
+    ([0, 1, 2, 3], True)
     """
     key = getattr(_local, "key", None)
     if key is None:

@@ -11,6 +11,15 @@ class LRScheduler(Schedule):
     """Base of the schedules with a ``last_epoch``. A subclass gives ``_rate_at(epoch)``.
 
     `last_epoch` -1 starts at epoch 0; ``step()`` moves on by one, ``step(epoch)`` goes to an epoch.
+
+    >>> import dygraph
+    >>> class Halving(dygraph.lr.LRScheduler):
+    ...     def _rate_at(self, epoch):
+    ...         return self.base_lr * 0.5**epoch
+    >>> rate = Halving(1.0)
+    >>> rate.step()
+    >>> rate(), rate.last_epoch
+    (0.5, 1)
     """
 
     _keys = ("last_epoch", "last_lr")
@@ -41,7 +50,18 @@ class LRScheduler(Schedule):
 
 class CosineAnnealingDecay(LRScheduler):
     """``eta_min + (learning_rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`` (Loshchilov and
-    Hutter, 2017); it rises again after `T_max`."""
+    Hutter, 2017); it rises again after `T_max`.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.CosineAnnealingDecay(1.0, T_max=2)
+    >>> for _ in range(4):
+    ...     print(round(rate(), 4))
+    ...     rate.step()
+    1.0
+    0.5
+    0.0
+    0.5
+    """
 
     def __init__(self, learning_rate, T_max, eta_min=0, last_epoch=-1, verbose=False):
         self.T_max = positive(T_max, "CosineAnnealingDecay: T_max")
@@ -56,7 +76,18 @@ class CosineAnnealingDecay(LRScheduler):
 class LinearWarmup(LRScheduler):
     """``start_lr + (end_lr - start_lr) * epoch / warmup_steps`` for epochs below `warmup_steps`,
     then
-    `learning_rate`: a number, or another schedule with a ``last_epoch``, which starts there."""
+    `learning_rate`: a number, or another schedule with a ``last_epoch``, which starts there.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.LinearWarmup(0.5, warmup_steps=2, start_lr=0.0, end_lr=1.0)
+    >>> for _ in range(4):
+    ...     print(rate())
+    ...     rate.step()
+    0.0
+    0.5
+    0.5
+    0.5
+    """
 
     def __init__(self, learning_rate, warmup_steps, start_lr, end_lr, last_epoch=-1, verbose=False):
         self.learning_rate, self._inner = rate_or_schedule(self, learning_rate, LRScheduler)
@@ -85,6 +116,20 @@ class OneCycleLR(LRScheduler):
 
     The rise takes `phase_pct` of the steps; with `three_phase` the fall to the start takes as many,
     and the rest goes on to the end. `anneal_strategy` is 'cos' or 'linear'.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.OneCycleLR(
+    ...     1.0, 5, divide_factor=4.0, end_learning_rate=0.0, phase_pct=0.6,
+    ...     anneal_strategy="linear",
+    ... )
+    >>> for _ in range(5):
+    ...     print(round(rate(), 4))
+    ...     rate.step()
+    0.25
+    0.625
+    1.0
+    0.5
+    0.0
     """
 
     def __init__(
@@ -142,6 +187,19 @@ class CyclicLR(LRScheduler):
     `step_size_up` steps and back in `step_size_down` (None: as many). ``scale`` is 1 for `mode`
     'triangular', ``2^-(cycle - 1)`` for 'triangular2', ``exp_gamma^step`` for 'exp_range', or what
     `scale_fn` gives for the cycle, from 1, or the step (`scale_mode` 'cycle', 'iterations').
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.CyclicLR(0.0, 1.0, step_size_up=2, mode="triangular2")
+    >>> for _ in range(7):
+    ...     print(rate())
+    ...     rate.step()
+    0.0
+    0.5
+    1.0
+    0.5
+    0.0
+    0.25
+    0.5
     """
 
     def __init__(

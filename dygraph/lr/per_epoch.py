@@ -29,7 +29,18 @@ class _ByEpoch(Schedule):
 
 class StepDecay(_ByEpoch):
     """``learning_rate * decay_rate^floor(epoch / step_size)``. Call ``epoch()`` after each
-    epoch."""
+    epoch.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.StepDecay(1.0, step_size=2, decay_rate=0.5)
+    >>> for _ in range(4):
+    ...     print(rate())
+    ...     rate.epoch()
+    1.0
+    1.0
+    0.5
+    0.5
+    """
 
     def __init__(self, learning_rate, step_size, decay_rate=0.1):
         self.step_size = check.integer(step_size, "StepDecay: step_size", 1)
@@ -42,7 +53,18 @@ class StepDecay(_ByEpoch):
 
 class MultiStepDecay(_ByEpoch):
     """``learning_rate * decay_rate^k`` after k of the `milestones`. Call ``epoch()`` after each
-    epoch."""
+    epoch.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.MultiStepDecay(1.0, milestones=[1, 3], decay_rate=0.5)
+    >>> for _ in range(4):
+    ...     print(rate())
+    ...     rate.epoch()
+    1.0
+    0.5
+    0.5
+    0.25
+    """
 
     def __init__(self, learning_rate, milestones, decay_rate=0.1):
         if not isinstance(milestones, (list, tuple)):
@@ -60,7 +82,14 @@ class MultiStepDecay(_ByEpoch):
 
 
 class LambdaDecay(_ByEpoch):
-    """``learning_rate * lr_lambda(epoch)``. Call ``epoch()`` after each epoch."""
+    """``learning_rate * lr_lambda(epoch)``. Call ``epoch()`` after each epoch.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.LambdaDecay(1.0, lambda epoch: 1 / (epoch + 1))
+    >>> rate.epoch()
+    >>> rate()
+    0.5
+    """
 
     def __init__(self, learning_rate, lr_lambda):
         if not callable(lr_lambda):
@@ -87,6 +116,16 @@ class ReduceLROnPlateau(Schedule):
     `threshold_mode` 'rel', ``loss < best - threshold`` for 'abs'; with `mode` 'max' the other way
     round. After a reduction `cooldown` steps are not counted. A reduction of at most `eps` is not
     made; the rate stays at or above `min_lr`.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.ReduceLROnPlateau(1.0, decay_rate=0.5, patience=1)
+    >>> for loss in (3.0, 2.0, 2.0, 2.0):
+    ...     rate.step(loss)
+    ...     print(rate())
+    1.0
+    1.0
+    1.0
+    0.5
     """
 
     _keys = ("cooldown_counter", "best_loss", "num_bad_epochs", "epoch_num", "learning_rate")

@@ -12,6 +12,14 @@ class LearningRateDecay(Schedule):
     ``step_num``.
 
     `begin` is the first ``step_num``, `step` what a call adds to it; `dtype` has no meaning here.
+
+    >>> import dygraph
+    >>> class Halving(dygraph.lr.LearningRateDecay):
+    ...     def step(self):
+    ...         return 0.5**self.step_num
+    >>> rate = Halving()
+    >>> [rate() for _ in range(3)]
+    [1.0, 0.5, 0.25]
     """
 
     _keys = ("step_num",)
@@ -36,7 +44,13 @@ class LearningRateDecay(Schedule):
 
 class NoamDecay(LearningRateDecay):
     """``learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5)`` (Vaswani and others,
-    2017)."""
+    2017).
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.NoamDecay(d_model=4, warmup_steps=4)
+    >>> [rate() for _ in range(4)]
+    [0.0625, 0.125, 0.1875, 0.25]
+    """
 
     def __init__(self, d_model, warmup_steps, begin=1, step=1, dtype="float32", learning_rate=1.0):
         super().__init__(begin, step, dtype)
@@ -52,7 +66,13 @@ class NoamDecay(LearningRateDecay):
 
 
 class PiecewiseDecay(LearningRateDecay):
-    """``values[i]`` until ``step_num`` reaches ``boundaries[i]``, then the last of `values`."""
+    """``values[i]`` until ``step_num`` reaches ``boundaries[i]``, then the last of `values`.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.PiecewiseDecay([1, 3], [1.0, 0.5, 0.1], begin=0)
+    >>> [rate() for _ in range(4)]
+    [1.0, 0.5, 0.5, 0.1]
+    """
 
     def __init__(self, boundaries, values, begin, step=1, dtype="float32"):
         super().__init__(begin, step, dtype)
@@ -100,14 +120,26 @@ class _ByDecaySteps(LearningRateDecay):
 
 class NaturalExpDecay(_ByDecaySteps):
     """``learning_rate * exp(-decay_rate * n / decay_steps)``; `staircase` rounds the quotient
-    down."""
+    down.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.NaturalExpDecay(1.0, decay_steps=2, decay_rate=1.0, staircase=True)
+    >>> [round(rate(), 4) for _ in range(4)]
+    [1.0, 1.0, 0.3679, 0.3679]
+    """
 
     def step(self):
         return self.learning_rate * math.exp(-self.decay_rate * self._periods())
 
 
 class ExponentialDecay(_ByDecaySteps):
-    """``learning_rate * decay_rate^(n / decay_steps)``; `staircase` rounds the quotient down."""
+    """``learning_rate * decay_rate^(n / decay_steps)``; `staircase` rounds the quotient down.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.ExponentialDecay(1.0, decay_steps=2, decay_rate=0.25)
+    >>> [rate() for _ in range(4)]
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def step(self):
         return self.learning_rate * self.decay_rate ** self._periods()
@@ -115,7 +147,13 @@ class ExponentialDecay(_ByDecaySteps):
 
 class InverseTimeDecay(_ByDecaySteps):
     """``learning_rate / (1 + decay_rate * n / decay_steps)``; `staircase` rounds the quotient
-    down."""
+    down.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.InverseTimeDecay(1.0, decay_steps=1, decay_rate=1.0)
+    >>> [round(rate(), 4) for _ in range(4)]
+    [1.0, 0.5, 0.3333, 0.25]
+    """
 
     def step(self):
         return self.learning_rate / (1 + self.decay_rate * self._periods())
@@ -123,7 +161,13 @@ class InverseTimeDecay(_ByDecaySteps):
 
 class PolynomialDecay(LearningRateDecay):
     """``(learning_rate - end) * (1 - n / decay_steps)^power + end``, and `end_learning_rate` after
-    `decay_steps`; with `cycle` these are stretched to the next multiple that reaches n."""
+    `decay_steps`; with `cycle` these are stretched to the next multiple that reaches n.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.PolynomialDecay(1.0, decay_steps=4, end_learning_rate=0.0)
+    >>> [rate() for _ in range(6)]
+    [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+    """
 
     def __init__(
         self,
@@ -155,7 +199,13 @@ class PolynomialDecay(LearningRateDecay):
 
 class CosineDecay(LearningRateDecay):
     """``learning_rate * (cos(pi * floor(n / step_each_epoch) / epochs) + 1) / 2`` (Loshchilov and
-    Hutter, 2017)."""
+    Hutter, 2017).
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.CosineDecay(1.0, step_each_epoch=2, epochs=2)
+    >>> [round(rate(), 4) for _ in range(4)]
+    [1.0, 1.0, 0.5, 0.5]
+    """
 
     def __init__(self, learning_rate, step_each_epoch, epochs, begin=0, step=1, dtype="float32"):
         super().__init__(begin, step, dtype)
@@ -170,7 +220,13 @@ class CosineDecay(LearningRateDecay):
 
 class LinearLrWarmup(LearningRateDecay):
     """``start_lr + (end_lr - start_lr) * n / warmup_steps`` for n below `warmup_steps`, then
-    `learning_rate`: a number, or another of these schedules, which is asked from the start."""
+    `learning_rate`: a number, or another of these schedules, which is asked from the start.
+
+    >>> import dygraph
+    >>> rate = dygraph.lr.LinearLrWarmup(0.5, warmup_steps=2, start_lr=0.0, end_lr=1.0, begin=0)
+    >>> [rate() for _ in range(4)]
+    [0.0, 0.5, 0.5, 0.5]
+    """
 
     def __init__(
         self, learning_rate, warmup_steps, start_lr, end_lr, begin=1, step=1, dtype="float32"

@@ -14,19 +14,22 @@ from dygraph.nn.pooling import *
 TYPE_CHECKING = False  # True for mypy, which knows the name; the import of typing is saved
 if TYPE_CHECKING:
     from dygraph.nn.dropout import *
+    from dygraph.nn.learnt_loss import *
     from dygraph.nn.loss import *
     from dygraph.nn.rnn import *
+    from dygraph.nn.spectral import *
     from dygraph.nn.transformer import *
     from dygraph.nn.vision import *
 
 # What loads when it is first asked for, so that `import dygraph` stays quick.
 _LAZY = {
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
-    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CenterLoss CosineEmbeddingLoss CrossEntropyLoss "
-    "GaussianNLLLoss HSigmoid HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss "
-    "MarginRankingLoss NCE NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
-    "TripletMarginLoss",
+    "learnt_loss": "CenterLoss HSigmoid NCE",
+    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
+    "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss "
+    "NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
     "rnn": "BiRNN GRU GRUCell GRUUnit LSTM LSTMCell RNN RNNCellBase SimpleRNN SimpleRNNCell",
+    "spectral": "SpectralNorm",
     "transformer": "MultiHeadAttention Transformer TransformerDecoder TransformerDecoderLayer "
     "TransformerEncoder TransformerEncoderLayer scaled_dot_product_attention",
     "vision": "Flatten Pad2D PixelShuffle Unfold Upsample UpsamplingBilinear2D UpsamplingNearest2D",

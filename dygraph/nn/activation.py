@@ -85,13 +85,23 @@ def _number(value, layer, name, least=None):
 
 
 class ReLU(_Elementwise):
-    """``max(x, 0)``; the gradient at 0 is 0."""
+    """``max(x, 0)``; the gradient at 0 is 0.
+
+    >>> import dygraph
+    >>> dygraph.nn.ReLU()(dygraph.to_variable([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
 
     _op = "relu"
 
 
 class ReLU6(_Elementwise):
-    """``min(max(x, 0), threshold)``."""
+    """``min(max(x, 0), threshold)``.
+
+    >>> import dygraph
+    >>> dygraph.nn.ReLU6()(dygraph.to_variable([-1.0, 2.0, 8.0])).tolist()
+    [0.0, 2.0, 6.0]
+    """
 
     _op = "relu6"
 
@@ -103,7 +113,12 @@ class ReLU6(_Elementwise):
 
 
 class LeakyReLU(_Elementwise):
-    """``x`` where ``x > 0``, else ``alpha * x``."""
+    """``x`` where ``x > 0``, else ``alpha * x``.
+
+    >>> import dygraph
+    >>> dygraph.nn.LeakyReLU(0.25)(dygraph.to_variable([-4.0, 2.0])).tolist()
+    [-1.0, 2.0]
+    """
 
     _op = "leaky_relu"
 
@@ -115,7 +130,12 @@ class LeakyReLU(_Elementwise):
 
 
 class ELU(_Elementwise):
-    """``x`` where ``x > 0``, else ``alpha * (exp(x) - 1)``. Clevert et al., 2016."""
+    """``x`` where ``x > 0``, else ``alpha * (exp(x) - 1)``. Clevert et al., 2016.
+
+    >>> import dygraph
+    >>> dygraph.nn.ELU()(dygraph.to_variable([-99.0, -1.0, 2.0])).numpy().round(4).tolist()
+    [-1.0, -0.6321, 2.0]
+    """
 
     _op = "elu"
 
@@ -127,7 +147,12 @@ class ELU(_Elementwise):
 
 
 class SELU(_Elementwise):
-    """``scale * elu(x, alpha)`` with the constants that keep mean and variance. Klambauer, 2017."""
+    """``scale * elu(x, alpha)`` with the constants that keep mean and variance. Klambauer, 2017.
+
+    >>> import dygraph
+    >>> dygraph.nn.SELU()(dygraph.to_variable([-99.0, 1.0])).numpy().round(4).tolist()
+    [-1.7581, 1.0507]
+    """
 
     _op = "selu"
 
@@ -140,7 +165,12 @@ class SELU(_Elementwise):
 
 
 class GELU(_Elementwise):
-    """``x * Phi(x)``; `approximate` takes the form with tanh. Hendrycks and Gimpel, 2016."""
+    """``x * Phi(x)``; `approximate` takes the form with tanh. Hendrycks and Gimpel, 2016.
+
+    >>> import dygraph
+    >>> dygraph.nn.GELU()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.0, 0.8413]
+    """
 
     _op = "gelu"
 
@@ -149,13 +179,23 @@ class GELU(_Elementwise):
 
 
 class SiLU(_Elementwise):
-    """``x * sigmoid(x)``."""
+    """``x * sigmoid(x)``.
+
+    >>> import dygraph
+    >>> dygraph.nn.SiLU()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.0, 0.7311]
+    """
 
     _op = "silu"
 
 
 class Swish(_Elementwise):
-    """``x * sigmoid(beta * x)``. Ramachandran et al., 2017."""
+    """``x * sigmoid(beta * x)``. Ramachandran et al., 2017.
+
+    >>> import dygraph
+    >>> dygraph.nn.Swish(beta=2.0)(dygraph.to_variable([0.0, 0.5])).numpy().round(4).tolist()
+    [0.0, 0.3655]
+    """
 
     _op = "swish"
 
@@ -167,13 +207,23 @@ class Swish(_Elementwise):
 
 
 class Mish(_Elementwise):
-    """``x * tanh(softplus(x))``. Misra, 2019."""
+    """``x * tanh(softplus(x))``. Misra, 2019.
+
+    >>> import dygraph
+    >>> dygraph.nn.Mish()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.0, 0.8651]
+    """
 
     _op = "mish"
 
 
 class Hardswish(_Elementwise):
-    """``x * min(max(x + offset, 0), threshold) / scale``. Howard et al., 2019."""
+    """``x * min(max(x + offset, 0), threshold) / scale``. Howard et al., 2019.
+
+    >>> import dygraph
+    >>> dygraph.nn.Hardswish()(dygraph.to_variable([-1.5, 0.0, 4.0])).tolist()
+    [-0.375, 0.0, 4.0]
+    """
 
     _op = "hard_swish"
 
@@ -187,7 +237,12 @@ class Hardswish(_Elementwise):
 
 
 class Hardsigmoid(_Elementwise):
-    """``min(max(slope * x + offset, 0), 1)``, with Fluid's defaults."""
+    """``min(max(slope * x + offset, 0), 1)``, with Fluid's defaults.
+
+    >>> import dygraph
+    >>> dygraph.nn.Hardsigmoid(0.25)(dygraph.to_variable([-3.0, 1.0, 3.0])).tolist()
+    [0.0, 0.75, 1.0]
+    """
 
     _op = "hard_sigmoid"
 
@@ -200,7 +255,12 @@ class Hardsigmoid(_Elementwise):
 
 
 class Hardshrink(_Elementwise):
-    """``x`` where ``|x| > threshold``, else 0."""
+    """``x`` where ``|x| > threshold``, else 0.
+
+    >>> import dygraph
+    >>> dygraph.nn.Hardshrink()(dygraph.to_variable([-2.0, 0.25])).tolist()
+    [-2.0, 0.0]
+    """
 
     _op = "hard_shrink"
 
@@ -212,7 +272,12 @@ class Hardshrink(_Elementwise):
 
 
 class Softshrink(_Elementwise):
-    """``x`` moved towards 0 by `threshold`, 0 where it would cross it."""
+    """``x`` moved towards 0 by `threshold`, 0 where it would cross it.
+
+    >>> import dygraph
+    >>> dygraph.nn.Softshrink()(dygraph.to_variable([-2.0, 0.25])).tolist()
+    [-1.5, 0.0]
+    """
 
     _op = "softshrink"
 
@@ -224,13 +289,23 @@ class Softshrink(_Elementwise):
 
 
 class Tanhshrink(_Elementwise):
-    """``x - tanh(x)``."""
+    """``x - tanh(x)``.
+
+    >>> import dygraph
+    >>> dygraph.nn.Tanhshrink()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.0, 0.2384]
+    """
 
     _op = "tanh_shrink"
 
 
 class ThresholdedReLU(_Elementwise):
-    """``x`` where ``x > threshold``, else 0."""
+    """``x`` where ``x > threshold``, else 0.
+
+    >>> import dygraph
+    >>> dygraph.nn.ThresholdedReLU()(dygraph.to_variable([0.5, 2.0])).tolist()
+    [0.0, 2.0]
+    """
 
     _op = "thresholded_relu"
 
@@ -242,7 +317,12 @@ class ThresholdedReLU(_Elementwise):
 
 
 class Softplus(_Elementwise):
-    """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``."""
+    """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x > threshold``.
+
+    >>> import dygraph
+    >>> dygraph.nn.Softplus()(dygraph.to_variable([0.0, 50.0])).numpy().round(4).tolist()
+    [0.6931, 50.0]
+    """
 
     _op = "softplus"
 
@@ -255,31 +335,57 @@ class Softplus(_Elementwise):
 
 
 class Softsign(_Elementwise):
-    """``x / (1 + |x|)``."""
+    """``x / (1 + |x|)``.
+
+    >>> import dygraph
+    >>> dygraph.nn.Softsign()(dygraph.to_variable([-1.0, 3.0])).tolist()
+    [-0.5, 0.75]
+    """
 
     _op = "softsign"
 
 
 class LogSigmoid(_Elementwise):
-    """``log(1 / (1 + exp(-x)))``, without overflow for any ``x``."""
+    """``log(1 / (1 + exp(-x)))``, without overflow for any ``x``.
+
+    >>> import dygraph
+    >>> dygraph.nn.LogSigmoid()(dygraph.to_variable([0.0, -900.0])).numpy().round(4).tolist()
+    [-0.6931, -900.0]
+    """
 
     _op = "logsigmoid"
 
 
 class Sigmoid(_Elementwise):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    >>> import dygraph
+    >>> dygraph.nn.Sigmoid()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.5, 0.7311]
+    """
 
     _op = "sigmoid"
 
 
 class Tanh(_Elementwise):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> import dygraph
+    >>> dygraph.nn.Tanh()(dygraph.to_variable([0.0, 1.0])).numpy().round(4).tolist()
+    [0.0, 0.7616]
+    """
 
     _op = "tanh"
 
 
 class Softmax(_Elementwise):
-    """``exp(x) / sum(exp(x))`` along `axis`."""
+    """``exp(x) / sum(exp(x))`` along `axis`.
+
+    >>> import dygraph, numpy as np
+    >>> scores = dygraph.to_variable(np.log([[1.0, 3.0]]))
+    >>> dygraph.nn.Softmax()(scores).numpy().round(4).tolist()
+    [[0.25, 0.75]]
+    """
 
     _op = "softmax"
 
@@ -288,7 +394,12 @@ class Softmax(_Elementwise):
 
 
 class LogSoftmax(Softmax):
-    """``x - log(sum(exp(x)))`` along `axis`: the logarithm of softmax."""
+    """``x - log(sum(exp(x)))`` along `axis`: the logarithm of softmax.
+
+    >>> import dygraph
+    >>> dygraph.nn.LogSoftmax()(dygraph.to_variable([[0.0, 0.0]])).numpy().round(4).tolist()
+    [[-0.6931, -0.6931]]
+    """
 
     _op = "log_softmax"
 
@@ -302,6 +413,13 @@ class Maxout(_Elementwise):
         How many channels make one; it divides their number.
     axis : int
         The axis of the channels.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 4.0, 3.0, 2.0]])
+    >>> dygraph.nn.Maxout(2)(x.reshape(1, 4, 1, 1)).reshape(2).tolist()
+    [4.0, 3.0]
     """
 
     _op = "maxout"
@@ -375,6 +493,13 @@ class PReLU(PRelu):
         Of the slopes; its initializer goes before `init`.
     dtype : str
         ``'float32'`` or ``'float64'``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> prelu = dygraph.nn.PReLU(init=0.5)
+    >>> prelu(dygraph.to_variable([[-4.0, 2.0]], dtype="float32")).tolist()
+    [[-2.0, 2.0]]
     """
 
     def __init__(self, num_parameters=1, init=0.25, param_attr=None, dtype="float32"):

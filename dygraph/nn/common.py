@@ -135,7 +135,12 @@ class Embedding(Layer):
 
 
 class Identity(Layer):
-    """Gives what it gets: a place to put another layer later. Arguments are ignored."""
+    """Gives what it gets: a place to put another layer later. Arguments are ignored.
+
+    >>> import dygraph
+    >>> dygraph.nn.Identity()(dygraph.to_variable([-1.0, 2.0])).tolist()
+    [-1.0, 2.0]
+    """
 
     def __init__(self, *_, **__):
         super().__init__()

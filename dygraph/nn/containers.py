@@ -151,7 +151,13 @@ class LayerList(Layer):
 
 
 class ParameterList(Layer):
-    """A list of parameters that `parameters` and `state_dict` find."""
+    """A list of parameters that `parameters` and `state_dict` find.
+
+    >>> import dygraph
+    >>> pair = dygraph.nn.ParameterList([dygraph.Parameter([1.0]), dygraph.Parameter([2.0])])
+    >>> len(pair.parameters()), pair[1].item()
+    (2, 2.0)
+    """
 
     def __init__(self, parameters=None):
         super().__init__()
@@ -278,7 +284,14 @@ class LayerDict(_Dict):
 
 
 class ParameterDict(_Dict):
-    """A dict of parameters that `parameters` and `state_dict` find."""
+    """A dict of parameters that `parameters` and `state_dict` find.
+
+    >>> import dygraph
+    >>> scales = dygraph.nn.ParameterDict({"in": dygraph.Parameter([1.0, 2.0])})
+    >>> scales["out"] = dygraph.Parameter([3.0])
+    >>> list(scales), len(scales.parameters())
+    (['in', 'out'], 2)
+    """
 
     _held = "_parameters"
 

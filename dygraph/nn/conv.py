@@ -240,6 +240,13 @@ class Conv3D(_Conv):
         ``[num_filters, num_channels / groups, depth, height, width]``.
     bias : Parameter or None
         ``[num_filters]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> conv = dygraph.nn.Conv3D(1, 1, 2, param_attr=dygraph.initializer.Constant(1.0))
+    >>> conv(dygraph.ones([1, 1, 2, 2, 3])).tolist()  # eight cells in a window
+    [[[[[8.0, 8.0]]]]]
     """
 
     _axes = 3
@@ -342,6 +349,14 @@ class Conv1DTranspose(_Conv):
         ``[num_channels, num_filters / groups, filter_size]``.
     bias : Parameter or None
         ``[num_filters]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> one = dygraph.initializer.Constant(1.0)
+    >>> up = dygraph.nn.Conv1DTranspose(1, 1, 2, stride=2, param_attr=one)
+    >>> up(dygraph.to_variable([[[3.0, 5.0]]], dtype="float32")).tolist()
+    [[[3.0, 3.0, 5.0, 5.0]]]
     """
 
     _axes = 1
@@ -397,6 +412,13 @@ class Conv3DTranspose(_Conv):
         ``[num_channels, num_filters / groups, depth, height, width]``.
     bias : Parameter or None
         ``[num_filters]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> up = dygraph.nn.Conv3DTranspose(8, 4, 4, stride=2, padding=1)
+    >>> up(dygraph.ones([2, 8, 3, 3, 3])).shape
+    (2, 4, 6, 6, 6)
     """
 
     _axes = 3

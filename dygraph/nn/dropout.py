@@ -99,6 +99,11 @@ class Dropout1D(_ChannelDropout):
     """Whole channels of sequences [N, C, L] are zeroed with probability `p` while training.
 
     The others are divided by ``1 - p`` (Tompson et al., "Efficient Object Localization", 2015).
+
+    >>> import dygraph
+    >>> y = dygraph.nn.Dropout1D(0.75)(dygraph.ones([1, 8, 3])).numpy()
+    >>> bool(((y == 0) | (y == 4)).all() and (y.std(axis=2) == 0).all())
+    True
     """
 
     _rank = 3
@@ -120,7 +125,13 @@ class Dropout2D(_ChannelDropout):
 
 
 class Dropout3D(_ChannelDropout):
-    """Whole channels of volumes [N, C, D, H, W] are zeroed with probability `p` while training."""
+    """Whole channels of volumes [N, C, D, H, W] are zeroed with probability `p` while training.
+
+    >>> import dygraph
+    >>> y = dygraph.nn.Dropout3D(0.75)(dygraph.ones([1, 8, 2, 2, 2])).numpy()
+    >>> bool(((y == 0) | (y == 4)).all() and (y.std(axis=(2, 3, 4)) == 0).all())
+    True
+    """
 
     _rank = 5
 
@@ -135,6 +146,15 @@ class AlphaDropout(Layer):
     scaled and shifted: ``(x * m + a * (1 - m)) * s + t`` with q = 1 - p,
     s = (q + a^2 q (1 - q))^(-1/2), t = -s (1 - q) a (Klambauer et al., "Self-Normalizing Neural
     Networks", 2017). Nothing happens in eval mode.
+
+    >>> import dygraph
+    >>> drop = dygraph.nn.AlphaDropout(0.5)
+    >>> x = dygraph.randn([100_000])
+    >>> y = drop(x).numpy()
+    >>> bool(abs(y.mean()) < 0.05 and abs(y.std() - 1) < 0.05)
+    True
+    >>> drop.eval()(x) is x
+    True
     """
 
     def __init__(self, p=0.5):
@@ -165,7 +185,13 @@ class AlphaDropout(Layer):
 
 
 class FeatureAlphaDropout(AlphaDropout):
-    """`AlphaDropout` of whole channels: of [N, C, ...] each channel of each sample at once."""
+    """`AlphaDropout` of whole channels: of [N, C, ...] each channel of each sample at once.
+
+    >>> import dygraph
+    >>> y = dygraph.nn.FeatureAlphaDropout(0.5)(dygraph.ones([1, 8, 3])).numpy()
+    >>> bool((y.std(axis=2) == 0).all())
+    True
+    """
 
     def _places(self, input):
         name = type(self).__name__

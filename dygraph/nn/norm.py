@@ -2,11 +2,10 @@
 
 from dygraph import _core, check, images
 from dygraph.errors import InvalidArgumentError
-from dygraph.initializer import Constant, Normal
+from dygraph.initializer import Constant
 from dygraph.nn.activation import activation
 from dygraph.nn.layer import Layer
 from dygraph.param_attr import ParamAttr
-from dygraph.recording import no_grad
 
 __all__ = [
     "BatchNorm",
@@ -21,7 +20,6 @@ __all__ = [
     "LayerNorm",
     "LocalResponseNorm",
     "RMSNorm",
-    "SpectralNorm",
 ]
 
 ops = _core.ops
@@ -35,6 +33,10 @@ class BatchNorm(Layer):
     While training, mean and variance are the batch's, and the running ones follow them:
     ``running = momentum * running + (1 - momentum) * batch``. In eval mode the running ones are
     used. (Ioffe and Szegedy, 2015.)
+
+    ``norm(x, residual)`` gives ``act(normalised + residual)``, the end of a residual block. With
+    ``act="relu"`` normalisation, sum and activation are one operator, which is faster than three
+    and gives the same bits.
 
     Parameters
     ----------
@@ -102,6 +104,7 @@ class BatchNorm(Layer):
         }
         self._is_test = bool(is_test)
         self._act = activation(act, "BatchNorm")
+        self._ends_in_relu = act == "relu"
         self.weight = self.create_parameter(
             [channels],
             ParamAttr.of(param_attr) or ParamAttr(trainable=False),
@@ -118,22 +121,27 @@ class BatchNorm(Layer):
             buffer.name = given or f"{self._full_name}.{name.strip('_')}"
             self.register_buffer(name, buffer)
 
-    def forward(self, input):
+    def forward(self, input, residual=None):
         testing = self._is_test or not self.training
         if not testing and isinstance(input, _core.Variable) and input.size == self.weight.size:
             _warn_of_one_value(self, input)
-        y, mean, variance = ops.batch_norm(
-            input,
-            self.weight,
-            self.bias,
-            self._mean,
-            self._variance,
-            is_test=testing,
-            **self._attrs,
-        )[:3]
+        state = self.weight, self.bias, self._mean, self._variance
+        if not self._ends_in_relu:
+            outputs = ops.batch_norm(input, *state, is_test=testing, **self._attrs)
+        elif residual is None:
+            outputs = ops.fused_batch_norm_act(input, *state, is_test=testing, **self._attrs)
+        else:
+            outputs = ops.fused_bn_add_activation(
+                input, residual, *state, is_test=testing, **self._attrs
+            )
+        y, mean, variance = outputs[:3]
         if not testing and not self._attrs["use_global_stats"]:
             _core.become(self._mean, mean.detach())
             _core.become(self._variance, variance.detach())
+        if self._ends_in_relu:
+            return y
+        if residual is not None:
+            y = ops.elementwise_add(y, residual)
         return y if self._act is None else self._act(y)
 
     def extra_repr(self):
@@ -154,28 +162,46 @@ def _warn_of_one_value(layer, input):
 
 
 class BatchNorm1D(BatchNorm):
-    """`BatchNorm` of sequences ``[batch, channels, length]`` or of ``[batch, channels]``."""
+    """`BatchNorm` of sequences ``[batch, channels, length]`` or of ``[batch, channels]``.
 
-    def forward(self, input):
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[2.0], [6.0]], dtype="float32")
+    >>> dygraph.nn.BatchNorm1D(1)(x).numpy().round(3).tolist()
+    [[-1.0], [1.0]]
+    """
+
+    def forward(self, input, residual=None):
         if isinstance(input, _core.Variable) and len(input.shape) != 2:
             _require_rank(input, 1, "BatchNorm1D", self._attrs["data_layout"])
-        return super().forward(input)
+        return super().forward(input, residual)
 
 
 class BatchNorm2D(BatchNorm):
-    """`BatchNorm` of images ``[batch, channels, height, width]`` and nothing else."""
+    """`BatchNorm` of images ``[batch, channels, height, width]`` and nothing else.
 
-    def forward(self, input):
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[2.0, 6.0]]]], dtype="float32")
+    >>> dygraph.nn.BatchNorm2D(1)(x).numpy().round(3).tolist()
+    [[[[-1.0, 1.0]]]]
+    """
+
+    def forward(self, input, residual=None):
         _require_rank(input, 2, "BatchNorm2D", self._attrs["data_layout"])
-        return super().forward(input)
+        return super().forward(input, residual)
 
 
 class BatchNorm3D(BatchNorm):
-    """`BatchNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else."""
+    """`BatchNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else.
 
-    def forward(self, input):
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[[2.0, 6.0]]]]], dtype="float32")
+    >>> dygraph.nn.BatchNorm3D(1)(x).numpy().round(3).tolist()
+    [[[[[-1.0, 1.0]]]]]
+    """
+
+    def forward(self, input, residual=None):
         _require_rank(input, 3, "BatchNorm3D", self._attrs["data_layout"])
-        return super().forward(input)
+        return super().forward(input, residual)
 
 
 def _require_rank(input, axes, owner, layout="NCHW"):
@@ -302,6 +328,13 @@ class RMSNorm(_Affine):
         ``[product of normalized_shape]``.
     bias : Parameter or None
         Shape of `weight`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[1.0, 7.0]], dtype="float32")
+    >>> dygraph.nn.RMSNorm(2)(x).numpy().round(3)  # over sqrt((1 + 49) / 2)
+    array([[0.2, 1.4]], dtype=float32)
     """
 
     def __init__(
@@ -347,6 +380,13 @@ class GroupNorm(_Affine):
     ----------
     weight, bias : Parameter or None
         ``[channels]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[2.0, 6.0, 0.0, 1.0]], dtype="float32")
+    >>> dygraph.nn.GroupNorm(4, 2)(x.reshape(1, 4, 1, 1)).numpy().round(3).ravel().tolist()
+    [-1.0, 1.0, -1.0, 1.0]
     """
 
     def __init__(
@@ -413,6 +453,13 @@ class InstanceNorm(_Affine):
     ----------
     weight, bias : Parameter or None
         ``[num_channels]``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[2.0, 6.0]]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm(1)(x).numpy().round(3).tolist()
+    [[[[-1.0, 1.0]]]]
     """
 
     def __init__(
@@ -432,7 +479,13 @@ class InstanceNorm(_Affine):
 
 
 class InstanceNorm1D(InstanceNorm):
-    """`InstanceNorm` of sequences ``[batch, channels, length]`` and nothing else."""
+    """`InstanceNorm` of sequences ``[batch, channels, length]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[2.0, 6.0]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm1D(1)(x).numpy().round(3).tolist()
+    [[[-1.0, 1.0]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 1, "InstanceNorm1D")
@@ -440,7 +493,13 @@ class InstanceNorm1D(InstanceNorm):
 
 
 class InstanceNorm2D(InstanceNorm):
-    """`InstanceNorm` of images ``[batch, channels, height, width]`` and nothing else."""
+    """`InstanceNorm` of images ``[batch, channels, height, width]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[2.0, 6.0]]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm2D(1)(x).numpy().round(3).tolist()
+    [[[[-1.0, 1.0]]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 2, "InstanceNorm2D")
@@ -448,98 +507,17 @@ class InstanceNorm2D(InstanceNorm):
 
 
 class InstanceNorm3D(InstanceNorm):
-    """`InstanceNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else."""
+    """`InstanceNorm` of volumes ``[batch, channels, depth, height, width]`` and nothing else.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[[2.0, 6.0]]]]], dtype="float32")
+    >>> dygraph.nn.InstanceNorm3D(1)(x).numpy().round(3).tolist()
+    [[[[[-1.0, 1.0]]]]]
+    """
 
     def forward(self, input):
         _require_rank(input, 3, "InstanceNorm3D")
         return super().forward(input)
-
-
-class SpectralNorm(Layer):
-    """A weight divided by (an estimate of) its largest singular value.
-
-    The weight as a matrix ``[size of axis dim, rest]`` has the singular value
-    ``sigma = u . (weight v)``; `power_iters` steps of the power method refine the vectors u and v
-    at each call. While training they are kept for the next call, so that the estimate improves
-    from call to call. The gradient takes them as constants (Miyato et al., 2018).
-
-    Parameters
-    ----------
-    weight_shape : list of int
-        Two to five sizes.
-    dim : int
-        The axis that becomes the rows: 0 for a convolution, 1 for `Linear` and transposed
-        convolutions.
-    power_iters : int
-    eps : float
-        Added to lengths that are divided by.
-    dtype : dtype
-
-    Attributes
-    ----------
-    weight_u, weight_v : Variable
-        The vectors, buffers.
-
-    Examples
-    --------
-    >>> import dygraph, numpy as np
-    >>> norm = dygraph.nn.SpectralNorm([2, 2], power_iters=20)
-    >>> weight = dygraph.to_variable(np.diag([4.0, 1.0]).astype("float32"))
-    >>> norm(weight).numpy().round(3).tolist()
-    [[1.0, 0.0], [0.0, 0.25]]
-    """
-
-    def __init__(self, weight_shape, dim=0, power_iters=1, eps=1e-12, dtype="float32"):
-        super().__init__(dtype=dtype)
-        shape = check.shape(weight_shape, "SpectralNorm: weight_shape")
-        if not 2 <= len(shape) <= 5 or min(shape) < 1:
-            raise InvalidArgumentError(
-                f"SpectralNorm: weight_shape must hold 2 to 5 sizes of at least 1, got {shape}"
-            )
-        self._shape = shape
-        self._dim = check.axis(dim, len(shape), "SpectralNorm: dim")
-        self._power_iters = check.integer(power_iters, "SpectralNorm: power_iters", 0)
-        self._eps = check.number(eps, "SpectralNorm: eps", 0)
-        size = 1
-        for s in shape:
-            size *= s
-        rows = shape[self._dim]
-        for name, length in (("weight_u", rows), ("weight_v", size // rows)):
-            self.register_buffer(name, Normal(0.0, 1.0)([length], str(self._dtype)))
-
-    def forward(self, weight):
-        check.variable(weight, "SpectralNorm: weight")
-        if list(weight.shape) != self._shape:
-            raise InvalidArgumentError(
-                f"SpectralNorm: weight must have shape {self._shape}, got {list(weight.shape)}"
-            )
-        steps = self._power_iters
-        if self.training and steps:
-            with no_grad():
-                self._refine(weight.detach())
-            steps = 0
-        return ops.spectral_norm(
-            weight, self.weight_u, self.weight_v, dim=self._dim, power_iters=steps, eps=self._eps
-        )
-
-    def _refine(self, weight):
-        order = [self._dim, *(i for i in range(len(self._shape)) if i != self._dim)]
-        matrix = ops.reshape2(
-            ops.transpose2(weight, axis=order), shape=[self._shape[self._dim], -1]
-        )
-        u, v = self.weight_u, self.weight_v
-        for _ in range(self._power_iters):
-            v = self._unit(ops.matmul_v2(u, matrix))
-            u = self._unit(ops.matmul_v2(matrix, v))
-        _core.become(self.weight_u, u.detach())
-        _core.become(self.weight_v, v.detach())
-
-    def _unit(self, vector):
-        length = ops.sqrt(ops.reduce_sum(ops.square(vector)))
-        return ops.elementwise_div(vector, ops.scale(length, bias=self._eps))
-
-    def extra_repr(self):
-        return f"{self._shape}, dim={self._dim}, power_iters={self._power_iters}"
 
 
 class LocalResponseNorm(Layer):
@@ -553,6 +531,13 @@ class LocalResponseNorm(Layer):
     size : int
         Odd.
     alpha, beta, k : float
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.ones([1, 1, 1, 2])  # 1 / sqrt(1 + 3)
+    >>> dygraph.nn.LocalResponseNorm(alpha=3.0, beta=0.5)(x).tolist()
+    [[[[0.5, 0.5]]]]
     """
 
     def __init__(self, size=5, alpha=1e-4, beta=0.75, k=1.0):

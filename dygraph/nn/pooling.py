@@ -75,14 +75,25 @@ class MaxPool2D(_Windows):
 
 
 class MaxPool1D(MaxPool2D):
-    """Maxima over windows of sequences ``[batch, channels, length]``; see `MaxPool2D`."""
+    """Maxima over windows of sequences ``[batch, channels, length]``; see `MaxPool2D`.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
+    >>> dygraph.nn.MaxPool1D(2)(x).tolist()
+    [[[5.0, 3.0]]]
+    """
 
     _axes = 1
     _function = staticmethod(images.max_pool1d)
 
 
 class MaxPool3D(MaxPool2D):
-    """Maxima over windows of volumes; see `MaxPool2D`."""
+    """Maxima over windows of volumes; see `MaxPool2D`.
+
+    >>> import dygraph
+    >>> dygraph.nn.MaxPool3D((1, 2, 2))(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
+    [[[[[3.0]], [[7.0]]]]]
+    """
 
     _axes = 3
     _function = staticmethod(images.max_pool3d)
@@ -100,6 +111,12 @@ class AvgPool2D(_Windows):
         Round the output's size up.
     exclusive : bool
         Do not count padding.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.nn.AvgPool2D(2)(dygraph.arange(16.0).reshape(1, 1, 4, 4)).tolist()
+    [[[[2.5, 4.5], [10.5, 12.5]]]]
     """
 
     _function = staticmethod(images.avg_pool2d)
@@ -115,14 +132,25 @@ class AvgPool2D(_Windows):
 
 
 class AvgPool1D(AvgPool2D):
-    """Averages over windows of sequences ``[batch, channels, length]``; see `AvgPool2D`."""
+    """Averages over windows of sequences ``[batch, channels, length]``; see `AvgPool2D`.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
+    >>> dygraph.nn.AvgPool1D(2)(x).tolist()
+    [[[3.0, 2.5]]]
+    """
 
     _axes = 1
     _function = staticmethod(images.avg_pool1d)
 
 
 class AvgPool3D(AvgPool2D):
-    """Averages over windows of volumes; see `AvgPool2D`."""
+    """Averages over windows of volumes; see `AvgPool2D`.
+
+    >>> import dygraph
+    >>> dygraph.nn.AvgPool3D((1, 2, 2))(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
+    [[[[[1.5]], [[5.5]]]]]
+    """
 
     _axes = 3
     _function = staticmethod(images.avg_pool3d)
@@ -173,14 +201,24 @@ class AdaptiveAvgPool2D(_Adaptive):
 
 
 class AdaptiveAvgPool1D(AdaptiveAvgPool2D):
-    """Averages over even shares of sequences; see `AdaptiveAvgPool2D`."""
+    """Averages over even shares of sequences; see `AdaptiveAvgPool2D`.
+
+    >>> import dygraph
+    >>> dygraph.nn.AdaptiveAvgPool1D(2)(dygraph.arange(6.0).reshape(1, 1, 6)).tolist()
+    [[[1.0, 4.0]]]
+    """
 
     _axes = 1
     _function = staticmethod(images.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
-    """Averages over even shares of volumes; see `AdaptiveAvgPool2D`."""
+    """Averages over even shares of volumes; see `AdaptiveAvgPool2D`.
+
+    >>> import dygraph
+    >>> dygraph.nn.AdaptiveAvgPool3D(1)(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
+    [[[[[3.5]]]]]
+    """
 
     _axes = 3
     _function = staticmethod(images.adaptive_avg_pool3d)
@@ -195,6 +233,12 @@ class AdaptiveMaxPool2D(_Adaptive):
         None in its place keeps an axis' size.
     return_mask : bool
         Return where each maximum lies as well.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.nn.AdaptiveMaxPool2D([2, 1])(dygraph.arange(6.0).reshape(1, 1, 2, 3)).tolist()
+    [[[[2.0], [5.0]]]]
     """
 
     _function = staticmethod(images.adaptive_max_pool2d)
@@ -204,14 +248,24 @@ class AdaptiveMaxPool2D(_Adaptive):
 
 
 class AdaptiveMaxPool1D(AdaptiveMaxPool2D):
-    """Maxima over even shares of sequences; see `AdaptiveMaxPool2D`."""
+    """Maxima over even shares of sequences; see `AdaptiveMaxPool2D`.
+
+    >>> import dygraph
+    >>> dygraph.nn.AdaptiveMaxPool1D(2)(dygraph.arange(6.0).reshape(1, 1, 6)).tolist()
+    [[[2.0, 5.0]]]
+    """
 
     _axes = 1
     _function = staticmethod(images.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool3D(AdaptiveMaxPool2D):
-    """Maxima over even shares of volumes; see `AdaptiveMaxPool2D`."""
+    """Maxima over even shares of volumes; see `AdaptiveMaxPool2D`.
+
+    >>> import dygraph
+    >>> dygraph.nn.AdaptiveMaxPool3D(1)(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
+    [[[[[7.0]]]]]
+    """
 
     _axes = 3
     _function = staticmethod(images.adaptive_max_pool3d)
@@ -226,6 +280,14 @@ class MaxUnPool2D(_Windows):
         As of that layer.
     output_size : (int, int), optional
         Height and width of the result where they do not follow from the rest.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[1.0, 5.0], [3.0, 2.0]]]])
+    >>> most, where = dygraph.nn.MaxPool2D(2, return_mask=True)(x)
+    >>> dygraph.nn.MaxUnPool2D(2)(most, where).tolist()
+    [[[[0.0, 5.0], [0.0, 0.0]]]]
     """
 
     def __init__(self, pool_size, pool_stride=None, pool_padding=0, output_size=None):

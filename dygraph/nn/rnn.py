@@ -52,6 +52,16 @@ class RNNCellBase(Layer):
 
     A cell of one's own defines ``forward`` and ``state_shape`` (the shape of a state without its
     batch axis, or a tuple of such) and runs in `RNN`.
+
+    >>> import dygraph
+    >>> class Total(dygraph.nn.RNNCellBase):
+    ...     state_shape = (1,)
+    ...
+    ...     def forward(self, inputs, states):
+    ...         return inputs + states, inputs + states
+    >>> outputs, last = dygraph.nn.RNN(Total())(dygraph.ones([1, 3, 1]))
+    >>> outputs.tolist(), last.tolist()
+    ([[[1.0], [2.0], [3.0]]], [[3.0]])
     """
 
     @property
@@ -201,6 +211,14 @@ class LSTMCell(_Cell):
     input_size, hidden_size : int
     weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
         Of the parameters ``[4 * hidden_size, ...]``. False for a bias leaves it out.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> cell = dygraph.nn.LSTMCell(3, 4)
+    >>> out, (h, c) = cell(dygraph.ones([2, 3]))
+    >>> out.shape, h.shape, c.shape
+    ((2, 4), (2, 4), (2, 4))
     """
 
     def __init__(
@@ -230,6 +248,14 @@ class GRUCell(_Cell):
     input_size, hidden_size : int
     weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
         Of the parameters ``[3 * hidden_size, ...]``, in the order r, z, m.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> cell = dygraph.nn.GRUCell(3, 4)
+    >>> out, h = cell(dygraph.ones([2, 3]))
+    >>> out.shape, h.shape
+    ((2, 4), (2, 4))
     """
 
     def __init__(
@@ -289,6 +315,12 @@ class BiRNN(Layer):
     """Two cells, one for each direction; outputs side by side.
 
     ``outputs, (states_fw, states_bw) = birnn(inputs, (initial_fw, initial_bw))``
+
+    >>> import dygraph
+    >>> both = dygraph.nn.BiRNN(dygraph.nn.GRUCell(3, 4), dygraph.nn.GRUCell(3, 5))
+    >>> outputs, (forth, back) = both(dygraph.ones([2, 6, 3]))
+    >>> outputs.shape, forth.shape, back.shape
+    ((2, 6, 9), (2, 4), (2, 5))
     """
 
     def __init__(self, cell_fw, cell_bw, time_major=False):
@@ -393,6 +425,14 @@ class SimpleRNN(_Stack):
     ----------
     activation : str
         ``'tanh'`` or ``'relu'``.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> rnn = dygraph.nn.SimpleRNN(3, 4, num_layers=2)
+    >>> outputs, h = rnn(dygraph.ones([2, 5, 3]))
+    >>> outputs.shape, h.shape
+    ((2, 5, 4), (2, 2, 4))
     """
 
     def __init__(
@@ -454,7 +494,14 @@ class LSTM(_Stack):
 
 
 class GRU(_Stack):
-    """A stack of GRU layers: ``outputs, h = gru(inputs, h0, sequence_length)``; else as `LSTM`."""
+    """A stack of GRU layers: ``outputs, h = gru(inputs, h0, sequence_length)``; else as `LSTM`.
+
+    >>> import dygraph
+    >>> gru = dygraph.nn.GRU(3, 4, direction="bidirectional")
+    >>> outputs, h = gru(dygraph.ones([2, 5, 3]), sequence_length=[5, 2])
+    >>> outputs.shape, h.shape, bool((outputs.numpy()[1, 2:] == 0).all())
+    ((2, 5, 8), (2, 2, 4), True)
+    """
 
     def __init__(
         self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
@@ -482,6 +529,14 @@ class GRUUnit(Layer):
         ``'identity'``, ``'sigmoid'``, ``'tanh'`` or ``'relu'``.
     origin_mode : bool
         The update gate keeps the past.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> unit = dygraph.nn.GRUUnit(3 * 4)
+    >>> hidden, reset, gate = unit(dygraph.ones([2, 12]), dygraph.zeros([2, 4]))
+    >>> hidden.shape, reset.shape, gate.shape
+    ((2, 4), (2, 4), (2, 12))
     """
 
     def __init__(

@@ -44,10 +44,7 @@ def _additive(mask, dtype, owner):
         seen = ops.greater_than(mask, far)
         return ops.elementwise_max(mask, far), ops.cast(seen, in_dtype=seen.dtype, out_dtype=dtype)
     if mask.dtype.name not in ("bool", "int32", "int64", "uint8"):
-        raise ArgumentTypeError(
-            f"{owner}: attn_mask must be of bool (True: seen), integers or the scores' type "
-            f"{dtype}, got {mask.dtype}"
-        )
+        raise _wrong_mask(mask, dtype, owner)
     if mask.dtype.name != "bool":
         mask = ops.cast(mask, in_dtype=mask.dtype, out_dtype="bool")
     seen = ops.cast(mask, in_dtype=mask.dtype, out_dtype=dtype)
@@ -57,6 +54,57 @@ def _additive(mask, dtype, owner):
 def _causal(queries, keys, dtype):
     mask = np.triu(np.full((queries, keys), _FAR), 1)
     return _core.to_variable(mask.astype(str(dtype)))
+
+
+def _fitted(mask, dtype, owner):
+    """A mask as the operator takes it: bool, or of the scores' type."""
+    check.variable(mask, f"{owner}: attn_mask")
+    if mask.dtype == dtype or mask.dtype.name == "bool":
+        return mask
+    if mask.dtype.name.startswith("float"):
+        return ops.cast(mask, in_dtype=mask.dtype, out_dtype=dtype)
+    if mask.dtype.name not in ("int32", "int64", "uint8"):
+        raise _wrong_mask(mask, dtype, owner)
+    return ops.cast(mask, in_dtype=mask.dtype, out_dtype="bool")
+
+
+def _wrong_mask(mask, dtype, owner):
+    return ArgumentTypeError(
+        f"{owner}: attn_mask must be of bool (True: seen), integers or the scores' type "
+        f"{dtype}, got {mask.dtype}"
+    )
+
+
+def _attend_at_once(
+    query, key, value, attn_mask, dropout_p, is_causal, training, owner, num_heads=0
+):
+    """The output by one operator, which keeps no weights."""
+    mask = None if attn_mask is None else _fitted(attn_mask, query.dtype, owner)
+    try:
+        return ops.scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            mask=mask,
+            num_heads=num_heads,
+            is_causal=is_causal,
+            dropout_prob=dropout_p,
+            is_test=not training,
+        )
+    except ValueError as error:
+        if "Mask must broadcast" not in str(error):
+            raise
+        shape = [*query.shape[:-2], query.shape[-2], key.shape[-2]]
+        if num_heads:
+            shape.insert(1, num_heads)
+        raise _misfit_mask(attn_mask, shape, owner) from None
+
+
+def _misfit_mask(mask, shape, owner):
+    return InvalidArgumentError(
+        f"{owner}: attn_mask must broadcast to the scores [batch, heads, queries, keys], "
+        f"{list(shape)}, got shape {list(mask.shape)}"
+    )
 
 
 def _attend(query, key, value, attn_mask, dropout_p, is_causal, training, owner):
@@ -73,10 +121,7 @@ def _attend(query, key, value, attn_mask, dropout_p, is_causal, training, owner)
         try:
             scores = ops.elementwise_add(scores, added)
         except ValueError:
-            raise InvalidArgumentError(
-                f"{owner}: attn_mask must broadcast to the scores [batch, heads, queries, keys], "
-                f"{list(scores.shape)}, got shape {list(attn_mask.shape)}"
-            ) from None
+            raise _misfit_mask(attn_mask, scores.shape, owner) from None
     weights = ops.softmax(scores, axis=-1)
     if seen is not None:  # zeros, not even weights, where a query may see no key
         weights = ops.elementwise_mul(weights, seen)
@@ -127,7 +172,10 @@ def scaled_dot_product_attention(
             f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
         )
     p = check.number(dropout_p, f"{owner}: dropout_p", 0, 1)
-    return _attend(query, key, value, attn_mask, p, bool(is_causal), training, owner)[0]
+    rest = (attn_mask, p, bool(is_causal), training, owner)
+    if query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
+        return _attend_at_once(query, key, value, *rest)
+    return _attend(query, key, value, *rest)[0]
 
 
 def _per_part(attr, count, what):
@@ -228,6 +276,10 @@ class MultiHeadAttention(Layer):
                     f"MultiHeadAttention: {what} must be [batch, positions, size], got shape "
                     f"{list(v.shape)}"
                 )
+        rest = (attn_mask, self.dropout, False, self.training, "MultiHeadAttention")
+        if cache is None and not self.need_weights:
+            q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
+            return self.out_proj(_attend_at_once(q, k, v, *rest, self.num_heads))
         q = self._heads(self.q_proj(query))
         if isinstance(cache, self.StaticCache):
             k, v = cache
@@ -237,9 +289,10 @@ class MultiHeadAttention(Layer):
             if cache.k.shape[2]:
                 k, v = ops.concat([cache.k, k], axis=2), ops.concat([cache.v, v], axis=2)
             cache = self.Cache(k, v)
-        out, weights = _attend(
-            q, k, v, attn_mask, self.dropout, False, self.training, "MultiHeadAttention"
-        )
+        if self.need_weights:
+            out, weights = _attend(q, k, v, *rest)
+        else:
+            out = _attend_at_once(q, k, v, *rest)
         out = ops.transpose2(out, axis=[0, 2, 1, 3])
         out = self.out_proj(ops.reshape2(out, shape=[0, 0, self.embed_dim]))
         results = [out]
@@ -323,6 +376,13 @@ class TransformerEncoderLayer(_Block):
     -----
     ``forward(src, src_mask=None, cache=None)`` takes ``[batch, positions, d_model]``; with a cache
     of `gen_cache` it gives (output, cache).
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> layer = dygraph.nn.TransformerEncoderLayer(8, 2, 16)
+    >>> layer(dygraph.ones([3, 5, 8])).shape
+    (3, 5, 8)
     """
 
     def __init__(
@@ -351,6 +411,11 @@ class TransformerDecoderLayer(_Block):
     Arguments as of `TransformerEncoderLayer`; `weight_attr` and `bias_attr` may be lists of 3.
     ``forward(tgt, memory, tgt_mask=None, memory_mask=None, cache=None)``; with a cache of
     ``gen_cache(memory)``, a pair of growing and static caches, it gives (output, cache).
+
+    >>> import dygraph
+    >>> layer = dygraph.nn.TransformerDecoderLayer(8, 2, 16)
+    >>> layer(dygraph.ones([3, 4, 8]), memory=dygraph.ones([3, 5, 8])).shape
+    (3, 4, 8)
     """
 
     def __init__(
@@ -417,6 +482,13 @@ class TransformerEncoder(_Stacked):
     num_layers : int
     norm : Layer, optional
         Behind the last.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> encoder = dygraph.nn.TransformerEncoder(dygraph.nn.TransformerEncoderLayer(8, 2, 16), 3)
+    >>> encoder(dygraph.ones([3, 5, 8])).shape, len(encoder.layers)
+    ((3, 5, 8), 3)
     """
 
     def __init__(self, encoder_layer, num_layers, norm=None):
@@ -427,7 +499,13 @@ class TransformerEncoder(_Stacked):
 
 
 class TransformerDecoder(_Stacked):
-    """`num_layers` layers like `decoder_layer`, see `TransformerEncoder`."""
+    """`num_layers` layers like `decoder_layer`, see `TransformerEncoder`.
+
+    >>> import dygraph
+    >>> decoder = dygraph.nn.TransformerDecoder(dygraph.nn.TransformerDecoderLayer(8, 2, 16), 3)
+    >>> decoder(dygraph.ones([3, 4, 8]), memory=dygraph.ones([3, 5, 8])).shape
+    (3, 4, 8)
+    """
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__(decoder_layer, num_layers, norm)

@@ -67,14 +67,26 @@ class Upsample(Layer):
 
 
 class UpsamplingBilinear2D(Upsample):
-    """Resize images by weighted means of four pixels; corners lie on each other."""
+    """Resize images by weighted means of four pixels; corners lie on each other.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
+    >>> dygraph.nn.UpsamplingBilinear2D(size=[1, 3])(x).tolist()
+    [[[[1.0, 2.0, 3.0]]]]
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
 
 
 class UpsamplingNearest2D(Upsample):
-    """Resize images by repeating pixels."""
+    """Resize images by repeating pixels.
+
+    >>> import dygraph
+    >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
+    >>> dygraph.nn.UpsamplingNearest2D(scale_factor=2)(x).tolist()
+    [[[[1.0, 1.0, 3.0, 3.0], [1.0, 1.0, 3.0, 3.0]]]]
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, "nearest")
@@ -87,6 +99,12 @@ class PixelShuffle(Layer):
     ----------
     upscale_factor : int
         r (Shi et al., 2016).
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> dygraph.nn.PixelShuffle(2)(dygraph.arange(4.0).reshape(1, 4, 1, 1)).tolist()
+    [[[[0.0, 1.0], [2.0, 3.0]]]]
     """
 
     def __init__(self, upscale_factor):

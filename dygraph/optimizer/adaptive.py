@@ -13,6 +13,14 @@ class Adagrad(Optimizer):
     ``param = param - learning_rate * grad / (sqrt(moment) + epsilon)``. A sparse gradient touches
     its
     rows only.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.Adagrad(0.5, parameter_list=[w])
+    >>> (w * 4.0).backward()
+    >>> rule.step()  # 0.5 * 4 / sqrt(4^2)
+    >>> round(w.item(), 4)
+    2.5
     """
 
     operator = "adagrad"
@@ -42,6 +50,14 @@ class DecayedAdagrad(Optimizer):
 
     ``moment = decay * moment + (1 - decay) * grad * grad``,
     ``param = param - learning_rate * grad / (sqrt(moment) + epsilon)``.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.DecayedAdagrad(0.5, decay=0.75, parameter_list=[w])
+    >>> (w * 2.0).backward()
+    >>> rule.step()  # the moment is 0.25 * 2^2, the step 0.5 * 2 / 1
+    >>> round(w.item(), 4)
+    2.0
     """
 
     operator = "decayed_adagrad"
@@ -76,6 +92,16 @@ class Adadelta(Optimizer):
     Notes
     -----
     The method has no learning rate: `learning_rate` is asked for as in Fluid, and has no effect.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.Adadelta(0.0, epsilon=1.0, rho=0.25, parameter_list=[w])
+    >>> (w * 2.0).backward()
+    >>> rule.step()  # g2 = 0.75 * 2^2, the update -sqrt(1 / 4) * 2
+    >>> round(w.item(), 4)
+    2.0
     """
 
     operator = "adadelta"
@@ -106,6 +132,14 @@ class RMSProp(Optimizer):
     ``s = rho * s + (1 - rho) * grad * grad``,
     ``v = momentum * v + learning_rate * grad / sqrt(s + epsilon)``, ``param = param - v``. With
     `centered` the square of a running mean of the gradient is taken from ``s`` under the root.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.RMSProp(0.5, rho=0.75, parameter_list=[w])
+    >>> (w * 2.0).backward()
+    >>> rule.step()  # s = 0.25 * 2^2, v = 0.5 * 2 / 1
+    >>> round(w.item(), 4)
+    2.0
     """
 
     operator = "rmsprop"
@@ -142,6 +176,14 @@ class Ftrl(Optimizer):
     ``z = z + grad - (n ** -lr_power - s ** -lr_power) / learning_rate * param``,
     ``param = (l1 * sign(z) - z) / (n ** -lr_power / learning_rate + 2 * l2)`` where ``|z| > l1``,
     else 0, and ``s = n``.
+
+    >>> import dygraph
+    >>> v, w = dygraph.Parameter([3.0]), dygraph.Parameter([0.5])
+    >>> rule = dygraph.optimizer.Ftrl(1.0, l1=2.0, parameter_list=[v, w])
+    >>> (v * 2.0 + w * 2.0).backward()
+    >>> rule.step()  # z = 2 - 2 * param: -4 is beyond l1 by 2, 1 is not
+    >>> round(v.item(), 4), w.item()
+    (1.0, 0.0)
     """
 
     operator = "ftrl"

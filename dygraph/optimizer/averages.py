@@ -180,6 +180,20 @@ class ModelAverage(_Average):
         For Fluid's sake.
     name : str, optional
     parameter_list : list of Parameter, or Layer
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([1.0])
+    >>> average = dygraph.optimizer.ModelAverage(1.0, parameter_list=[w])
+    >>> average.update()
+    >>> w.set_value([4.0])
+    >>> average.update()
+    >>> with average.apply():
+    ...     print(w.numpy())
+    [2.5]
+    >>> w.numpy()
+    array([4.])
     """
 
     _SUMS = ("sum_1", "sum_2", "sum_3")
@@ -268,6 +282,18 @@ class LookaheadOptimizer:
     alpha : float
         In [0, 1].
     k : int
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.Lookahead(dygraph.optimizer.SGD(0.5, [w]), alpha=0.5, k=2)
+    >>> for _ in range(2):  # 3.0, 2.5, 2.0, and half of the way back to 3.0
+    ...     w.sum().backward()
+    ...     rule.step()
+    ...     rule.clear_gradients()
+    >>> w.item()
+    2.5
     """
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5):

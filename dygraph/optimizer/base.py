@@ -24,6 +24,11 @@ class Accumulator(typing.NamedTuple):
     """What an operator keeps for a parameter: its start value, and its shape.
 
     ``shape`` None is the parameter's; the type is the parameter's.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0, 4.0])
+    >>> dygraph.optimizer.Accumulator(0.5).make(w).tolist()
+    [0.5, 0.5]
     """
 
     value: float = 0.0
@@ -69,6 +74,18 @@ class Optimizer(check.NamedArguments):
     A subclass names its `operator`, sets `attributes` before it calls this constructor, and says by
     `accumulators` what the operator keeps. `decay_attribute` is the attribute a group's
     ``weight_decay`` sets where the operator decays by itself.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> class Descent(dygraph.optimizer.Optimizer):
+    ...     operator = "sgd"
+    >>> v, w = dygraph.Parameter([3.0]), dygraph.Parameter([3.0])
+    >>> rule = Descent(0.5, [{"params": [v]}, {"params": [w], "learning_rate": 0.5}])
+    >>> (v + w).backward()
+    >>> rule.step()
+    >>> v.item(), w.item()
+    (2.5, 2.75)
     """
 
     operator = ""
@@ -310,8 +327,7 @@ class Optimizer(check.NamedArguments):
 
     def clear_gradients(self):
         """Forget the gradients of all parameters of the optimizer."""
-        for p in self._parameters:
-            p.clear_gradient()
+        _core.clear_gradients(self._parameters)
 
     clear_gradient = clear_gradients
 

@@ -69,7 +69,16 @@ class LarsMomentum(Optimizer):
 
     ``rate = learning_rate * lars_coeff * |param| / (|grad| + lars_weight_decay * |param|)``,
     ``velocity = momentum * velocity + rate * (grad + lars_weight_decay * param)``,
-    ``param = param - velocity``.
+    ``param = param - velocity``. Where a norm or `lars_weight_decay` is 0, the rate is
+    `learning_rate`.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([4.0])
+    >>> rule = dygraph.optimizer.LarsMomentum(1.0, 0.9, 0.5, 0.5, parameter_list=[w])
+    >>> (w * 2.0).backward()
+    >>> rule.step()  # the rate is 0.5 * 4 / (2 + 0.5 * 4), times 2 + 0.5 * 4
+    >>> w.item()
+    2.0
     """
 
     operator = "lars_momentum"
@@ -104,6 +113,14 @@ class Dpsgd(Optimizer):
 
     The gradient is scaled down to the norm `clip`, and normal noise of standard deviation `sigma`,
     divided by `batch_size`, is added to each of its elements.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.Dpsgd(0.5, clip=1.0, batch_size=8.0, sigma=0.0, parameter_list=[w])
+    >>> (w * 1000.0).backward()
+    >>> rule.step()  # the gradient has been scaled down to 1
+    >>> round(w.item(), 4)
+    2.5
     """
 
     operator = "dpsgd"

@@ -146,6 +146,14 @@ class Adamax(Optimizer):
 
     ``m = beta1 * m + (1 - beta1) * g``, ``n = max(|g|, beta2 * n + epsilon)``,
     ``param = param - learning_rate / (1 - beta1^t) * m / n``.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.Adamax(0.5, parameter_list=[w])
+    >>> (w * 1000.0).backward()
+    >>> rule.step()  # the first step has the length of the rate, however steep it is
+    >>> round(w.item(), 4)
+    2.5
     """
 
     operator = "adamax"
@@ -179,6 +187,14 @@ class Lamb(_WithMoments):
     ``param = param - learning_rate * |param| / |r| * r``.
 
     `exclude_from_weight_decay_fn`, given a parameter, says that it does not decay.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.Lamb(0.25, lamb_weight_decay=0.0, parameter_list=[w])
+    >>> (w * 1000.0).backward()
+    >>> rule.step()  # a quarter of the parameter, however steep it is
+    >>> round(w.item(), 4)
+    2.25
     """
 
     operator = "lamb"
@@ -217,6 +233,14 @@ class NAdam(Optimizer):
     ``mu_t = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))``; with ``m``, ``v`` as in `Adam` and
     ``M_t`` the product of all ``mu``, ``param = param - learning_rate *
     (mu_t+1 * m / (1 - M_t+1) + (1 - mu_t) * g / (1 - M_t)) / (sqrt(v / (1 - beta2^t)) + epsilon)``.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.NAdam(0.75, beta1=0.5, momentum_decay=0.0, parameter_list=[w])
+    >>> (w * 1000.0).backward()
+    >>> rule.step()  # mu is 0.25: 0.75 * (0.25 * 0.5 / (1 - 0.25^2) + 1)
+    >>> round(w.item(), 4)
+    2.15
     """
 
     operator = "nadam"
@@ -253,6 +277,14 @@ class RAdam(Optimizer):
     that
     of `Adam` times ``sqrt((rho - 4)(rho - 2) n / ((n - 4)(n - 2) rho))`` where ``rho > 5``, else
     ``param = param - learning_rate * m / (1 - beta1^t)``.
+
+    >>> import dygraph
+    >>> w = dygraph.Parameter([3.0])
+    >>> rule = dygraph.optimizer.RAdam(0.25, parameter_list=[w])
+    >>> (w * 2.0).backward()
+    >>> rule.step()  # rho is 1 at first: a step along the gradient
+    >>> round(w.item(), 4)
+    2.5
     """
 
     operator = "radam"

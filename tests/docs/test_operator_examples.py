@@ -24,5 +24,7 @@ def test_example(name):
     assert f"F.{name}(" in example and any(part.want for part in test.examples)
     said = []
     dygraph.seed(0)
-    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(
+        test, out=said.append
+    )
     assert result.failed == 0, "".join(said)

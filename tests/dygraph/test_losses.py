@@ -427,7 +427,7 @@ def test_nce_learns():
 
 def test_nce_of_a_distribution_of_its_own():
     p = np.array([0.5, 0.25, 0.125, 0.125])
-    tables = nn.loss.walker_tables(p, 4, "float64")
+    tables = nn.learnt_loss.walker_tables(p, 4, "float64")
     keep, alias = (tables[f"custom_dist_alias{n}"].numpy() for n in ("_probs", ""))
     # What a class keeps of its quarter of the draws, and what others give it, is its probability.
     share = keep / 4

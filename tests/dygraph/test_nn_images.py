@@ -320,6 +320,30 @@ class TestNorms:
     def test_batch_norm_1d_takes_rows(self):
         assert nn.BatchNorm1D(3)(var(draw(4, 3))).shape == (4, 3)
 
+    @pytest.mark.parametrize("act", ["relu", "sigmoid", None])
+    @pytest.mark.parametrize("training", [True, False])
+    def test_batch_norm_of_a_residual_block(self, act, training):
+        """The values and gradients of normalising, adding and activating one after the other."""
+        x, residual, top = draw(4, 3, 5, 5) * 2 + 1, draw(4, 3, 5, 5), draw(4, 3, 5, 5)
+        results = []
+        for layer in nn.BatchNorm2D(3, act=act), nn.BatchNorm2D(3):
+            layer.train() if training else layer.eval()
+            for parameter in layer.parameters():
+                parameter.stop_gradient = False
+            first, second = var(x, grad=True), var(residual, grad=True)
+            alone, with_sum = layer(first), layer(first, second)
+            if layer._act is None and act is not None:
+                function = getattr(dygraph, act)
+                alone, with_sum = function(alone), function(layer(first) + second)
+            (alone * var(top) + with_sum * with_sum).sum().backward()
+            results.append(
+                [alone.numpy(), with_sum.numpy(), first.gradient(), second.gradient()]
+                + [p.gradient() for p in layer.parameters()]
+            )
+        for together, apart in zip(*results, strict=True):
+            assert together.any()
+            np.testing.assert_allclose(together, apart, rtol=1e-5, atol=1e-5)
+
     def test_spectral_norm(self):
         w = draw(3, 4, 2)
         layer = nn.SpectralNorm([3, 4, 2], dim=1, power_iters=2)

@@ -52,9 +52,6 @@ class TestIndexSample(OpTest):
         self.check_grad(["X"], "Out")
 
 
-NO_MUL_TWICE = {"second_order": "products have no second derivative, which the recipe says"}
-
-
 class TestPutAlongAxis(OpTest):
     shape, axis, index = (3, 4), 1, np.array([[0, 3, 0], [1, -1, 2], [3, 3, -4]])
     how, keep = "assign", True
@@ -100,11 +97,11 @@ class TestPutAlongAxisAddAnew(TestPutAlongAxis):
 
 
 class TestPutAlongAxisMul(TestPutAlongAxis):
-    how, leave_out = "mul", NO_MUL_TWICE
+    how = "mul"
 
 
 class TestPutAlongAxisMultiplyAnew(TestPutAlongAxis):
-    how, keep, leave_out = "multiply", False, NO_MUL_TWICE
+    how, keep = "multiply", False
 
 
 class TestPutAlongFirstAxis(TestPutAlongAxis):
@@ -118,9 +115,55 @@ def test_gradient_of_a_product_with_zeros():
     out = _core.ops.put_along_axis(x, i, v, Reduce="mul")
     dx, dv = _core.grad([out], [x, v], [], False, False, False)
     assert dx.numpy().tolist() == [0.0] and dv.numpy().tolist() == [6.0, 0.0]
+
+
+class TestPutAlongAxisMulZeros(TestPutAlongAxis):
+    """Elements with one zero factor, with two, with a zero of their own, and untouched ones."""
+
+    how, index = "mul", np.array([[0, 0, 0, 1], [2, 2, 2, 2], [3, 3, 1, 1]])
+
+    def setUp(self):
+        super().setUp()
+        for at in [(0, 1), (1, 0), (1, 3), (2, 2)]:
+            self.inputs["Value"][at] = 0
+        for at in [(0, 1), (0, 0), (2, 3), (2, 0)]:
+            self.inputs["Input"][at] = 0
+
+
+class TestPutAlongAxisMulZerosAnew(TestPutAlongAxisMulZeros):
+    keep = False
+
+
+def double(values):
+    v = _core.to_variable(np.array(values))
+    v.stop_gradient = False
+    return v
+
+
+def test_second_gradients_of_a_product():
+    """y = x a b, so y_xa = b, y_xb = a, y_ab = x, and the third derivative is 1."""
+    x, v, i = double([5.0]), double([0.0, 3.0]), _core.to_variable(np.array([0, 0]))
     out = _core.ops.put_along_axis(x, i, v, Reduce="mul")
-    with pytest.raises(NotImplementedError, match="second derivative"):
-        _core.grad([out], [x], [], True, True, False)
+    dx, dv = _core.grad([out], [x, v], [], True, True, False)
+    assert dx.numpy().tolist() == [0.0] and dv.numpy().tolist() == [15.0, 0.0]
+    weights = _core.to_variable(np.array([10.0, 1.0]))
+    xx, xv = _core.grad([dx], [x, v], [], True, True, True)
+    assert xx.numpy().tolist() == [0.0] and xv.numpy().tolist() == [3.0, 0.0]
+    vx, vv = _core.grad([dv], [x, v], [weights], True, True, False)
+    assert vx.numpy().tolist() == [30.0] and vv.numpy().tolist() == [5.0, 50.0]
+    with pytest.raises(NotImplementedError, match="third derivative of .*put_along_axis"):
+        _core.grad([vv], [x], [], False, False, False)
+
+
+def test_second_gradient_by_hand_wants_a_product():
+    x, i = _core.to_variable(np.zeros((3, 4))), _core.to_variable(np.zeros((3, 2), "int64"))
+    v = _core.to_variable(np.zeros((3, 2)))
+    slots = {"Input": x, "Index": i, "Value": v, "Result@GRAD": x, "Value@GRAD@GRAD": v}
+    with pytest.raises(ValueError, match="Reduce must be 'mul', got 'add'"):
+        _core.run_op("put_along_axis_grad_grad", slots, {"Axis": 1, "Reduce": "add"})
+    with pytest.raises(ValueError, match=r"Value@GRAD@GRAD.* must have the shape"):
+        wrong = {**slots, "Value@GRAD@GRAD": x}
+        _core.run_op("put_along_axis_grad_grad", wrong, {"Axis": 1, "Reduce": "mul"})
 
 
 def test_errors():

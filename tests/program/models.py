@@ -69,3 +69,19 @@ class ConvNet(dygraph.Layer):
     def forward(self, x):
         x = self.pool(dygraph.relu(self.norm(self.conv(x))))
         return self.fc(dygraph.reshape(x, shape=[-1, 4 * 4 * 4]))
+
+
+class ResidualNet(dygraph.Layer):
+    """A residual block: normalisation that ends in relu, without and with a summand."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = dygraph.Conv2D(2, 4, 3, padding=1, bias_attr=False)
+        self.norm = dygraph.BatchNorm(4, act="relu")
+        self.last = dygraph.Conv2D(4, 4, 3, padding=1, bias_attr=False)
+        self.sum = dygraph.BatchNorm(4, act="relu")
+        self.fc = dygraph.Linear(4 * 8 * 8, 5)
+
+    def forward(self, x):
+        x = self.norm(self.conv(x))
+        return self.fc(dygraph.reshape(self.sum(self.last(x), x), shape=[-1, 4 * 8 * 8]))

@@ -8,7 +8,7 @@ import pytest
 import dygraph
 import static
 from dygraph import _core, jit
-from program.models import MLP, ConvNet, numbers, run_in_child
+from program.models import MLP, ConvNet, ResidualNet, numbers, run_in_child
 
 
 def var(*shape, seed=0):
@@ -40,8 +40,9 @@ def test_mlp_runs_in_a_process_without_its_class(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["eval", "train"])
-def test_convnet_runs_in_a_process_without_its_class(tmp_path, mode):
-    model = ConvNet()
+@pytest.mark.parametrize("kind", [ConvNet, ResidualNet])
+def test_convnet_runs_in_a_process_without_its_class(tmp_path, mode, kind):
+    model = kind()
     getattr(model, mode)()
     before = model.norm._mean.numpy()
     _, traced = jit.trace(model, [var(4, 2, 8, 8)])

@@ -1,0 +1,342 @@
+"""The calls that `operators.py` measures: arrays by size, and each operator in both libraries.
+
+`CALLS` has a `Call` for each name. `of` names the operands among `arrays`, those of floating type
+want gradients but for the `FIXED`; `ours` and `torch` get their library's module and the operands.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# Sides of matrices, and images: what a call costs; what fits a core's own cache; what does not.
+SIZES = {
+    "small": {"n": 8, "square": 8, "batch": (2, 8), "image": (1, 4, 8, 8), "steps": (2, 2, 8)},
+    "medium": {
+        "n": 256, "square": 128, "batch": (4, 64), "image": (2, 32, 32, 32), "steps": (8, 8, 64),
+    },
+    "large": {
+        "n": 2048, "square": 1024, "batch": (32, 256), "image": (16, 64, 64, 64),
+        "steps": (32, 64, 256),
+    },
+}  # fmt: skip
+
+
+FIXED = {"share", "mean", "variance"}  # operands that never want gradients
+
+
+@dataclass
+class Call:
+    of: str
+    ours: Callable
+    torch: Callable
+    backward: bool = True
+
+
+def arrays(size):
+    """The operands by name, made alike on both sides."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    sizes = SIZES[size]
+    n, square, image = sizes["n"], sizes["square"], sizes["image"]
+    channels, (count, side) = image[1], sizes["batch"]
+    steps, sequences, width = sizes["steps"]
+
+    def normal(*shape):
+        return random.standard_normal(shape, np.float32)
+
+    x = normal(n, n)
+    return {
+        "x": x,
+        "y": normal(n, n),
+        "row": normal(n),
+        "positive": np.abs(x) + np.float32(0.1),
+        "share": np.abs(np.tanh(x)).clip(0.01, 0.99),
+        "double": normal(n, n).astype("float64"),
+        "whole": random.integers(-1000, 1000, (n, n)),
+        "mask": normal(n, n) > 0,
+        "ids": random.integers(0, n, n),
+        "column": random.integers(0, n, (n, 1)),
+        "places": random.integers(0, n, (n, n)),
+        "a": normal(square, square),
+        "b": normal(square, square),
+        "batch_a": normal(count, side, side),
+        "batch_b": normal(count, side, side),
+        "image": normal(*image),
+        "channels": normal(channels),
+        "scale": np.abs(normal(channels)) + 1,
+        "mean": normal(channels),
+        "variance": np.abs(normal(channels)) + 1,
+        "filter3": normal(channels, channels, 3, 3),
+        "filter1": normal(channels, channels, 1, 1),
+        "filter_depth": normal(channels, 1, 3, 3),
+        "sequence": normal(steps, sequences, width),
+        "state": normal(1, sequences, width),
+        "cell": normal(1, sequences, width),
+        "lstm_in": normal(4 * width, width) * np.float32(width**-0.5),
+        "lstm_hidden": normal(4 * width, width) * np.float32(width**-0.5),
+        "lstm_bias": normal(4 * width),
+        "gru_in": normal(3 * width, width) * np.float32(width**-0.5),
+        "gru_hidden": normal(3 * width, width) * np.float32(width**-0.5),
+        "gru_bias": normal(3 * width),
+    }
+
+
+def unary(name, of="x", torch=None):
+    """The functional of this name on both sides, or another of torch's."""
+    return Call(
+        of,
+        lambda d, x: getattr(d.functional, name)(x),
+        torch or (lambda t, x: getattr(t, name)(x)),
+    )
+
+
+def ours_lstm(d, x, h, c, w_in, w_hidden, bias):
+    return d.functional.rnn(
+        x, [h, c], [w_in, w_hidden, bias, bias], mode="LSTM", input_size=x.shape[2],
+        hidden_size=h.shape[2],
+    )  # fmt: skip
+
+
+def torchs_lstm(t, x, h, c, w_in, w_hidden, bias):
+    parameters = [w_in, w_hidden, bias, bias]
+    return t.lstm(x, (h, c), parameters, True, 1, 0.0, True, False, False)
+
+
+def ours_gru(d, x, h, w_in, w_hidden, bias):
+    return d.functional.rnn(
+        x, [h], [w_in, w_hidden, bias, bias], mode="GRU", input_size=x.shape[2],
+        hidden_size=h.shape[2],
+    )  # fmt: skip
+
+
+def torchs_gru(t, x, h, w_in, w_hidden, bias):
+    return t.gru(x, h, [w_in, w_hidden, bias, bias], True, 1, 0.0, True, False, False)
+
+
+def ours_pool(d, x, **attributes):
+    return d.functional.pool2d(x, ksize=[2, 2], strides=[2, 2], **attributes)
+
+
+CALLS = {
+    # Two operands
+    "x + y": Call("x y", lambda d, x, y: x + y, lambda t, x, y: x + y),
+    "x + row": Call("x row", lambda d, x, y: x + y, lambda t, x, y: x + y),
+    "image + channels": Call(
+        "image channels",
+        lambda d, x, c: d.functional.elementwise_add(x, c, axis=1),
+        lambda t, x, c: x + c[:, None, None],
+    ),
+    "x - y": Call("x y", lambda d, x, y: x - y, lambda t, x, y: x - y),
+    "x * y": Call("x y", lambda d, x, y: x * y, lambda t, x, y: x * y),
+    "x * 2": Call("x", lambda d, x: x * 2.0, lambda t, x: x * 2.0),
+    "x / y": Call("x positive", lambda d, x, y: x / y, lambda t, x, y: x / y),
+    "x ** 3": Call("x", lambda d, x: x**3.0, lambda t, x: x**3.0),
+    "maximum": Call(
+        "x y", lambda d, x, y: d.functional.elementwise_max(x, y), lambda t, x, y: t.maximum(x, y)
+    ),
+    "x > y": Call("x y", lambda d, x, y: x > y, lambda t, x, y: x > y, backward=False),
+    "where": Call(
+        "mask x y",
+        lambda d, m, x, y: d.functional.where(m, x, y),
+        lambda t, m, x, y: t.where(m, x, y),
+    ),
+    # One operand
+    "exp": unary("exp"),
+    "log": unary("log", "positive"),
+    "sqrt": unary("sqrt", "positive"),
+    "rsqrt": unary("rsqrt", "positive"),
+    "abs": unary("abs"),
+    "square": unary("square"),
+    "tanh": unary("tanh"),
+    "sigmoid": unary("sigmoid"),
+    "relu": unary("relu"),
+    "leaky relu": Call(
+        "x",
+        lambda d, x: d.functional.leaky_relu(x, alpha=0.01),
+        lambda t, x: t.nn.functional.leaky_relu(x),
+    ),
+    "gelu": unary("gelu", torch=lambda t, x: t.nn.functional.gelu(x)),
+    "silu": unary("silu", torch=lambda t, x: t.nn.functional.silu(x)),
+    "softplus": unary("softplus", torch=lambda t, x: t.nn.functional.softplus(x)),
+    "erf": unary("erf"),
+    "clip": Call(
+        "x",
+        lambda d, x: d.functional.clip(x, min=-1.0, max=1.0),
+        lambda t, x: t.clamp(x, -1.0, 1.0),
+    ),
+    "cast to double": Call("x", lambda d, x: x.astype("float64"), lambda t, x: x.double()),
+    "dropout": Call(
+        "x",
+        lambda d, x: d.functional.dropout(
+            x, dropout_prob=0.5, dropout_implementation="upscale_in_train"
+        ),
+        lambda t, x: t.nn.functional.dropout(x, 0.5),
+    ),
+    # Over axes
+    "sum": Call("x", lambda d, x: x.sum(), lambda t, x: x.sum()),
+    "sum of axis 0": Call("x", lambda d, x: x.sum(0), lambda t, x: x.sum(0)),
+    "sum of axis 1": Call("x", lambda d, x: x.sum(1), lambda t, x: x.sum(1)),
+    "sum, double": Call("double", lambda d, x: x.sum(), lambda t, x: x.sum()),
+    "sum, int64": Call("whole", lambda d, x: x.sum(), lambda t, x: x.sum(), backward=False),
+    "mean": Call("x", lambda d, x: x.mean(), lambda t, x: x.mean()),
+    "mean of axis 1": Call("x", lambda d, x: x.mean(1), lambda t, x: x.mean(1)),
+    "max": Call("x", lambda d, x: x.max(), lambda t, x: x.max()),
+    "max of axis 1": Call("x", lambda d, x: x.max(1), lambda t, x: x.amax(1)),
+    "argmax of axis 1": Call(
+        "x", lambda d, x: d.functional.arg_max(x, axis=1), lambda t, x: x.argmax(1), backward=False
+    ),
+    "norm": Call(
+        "x",
+        lambda d, x: d.functional.frobenius_norm(x, reduce_all=True),
+        lambda t, x: t.linalg.vector_norm(x),
+    ),
+    "cumsum of axis 1": Call("x", lambda d, x: d.functional.cumsum(x, 1), lambda t, x: x.cumsum(1)),
+    "logsumexp of axis 1": Call(
+        "x", lambda d, x: d.functional.logsumexp(x, axis=[1]), lambda t, x: x.logsumexp(1)
+    ),
+    "softmax": Call("x", lambda d, x: d.functional.softmax(x), lambda t, x: t.softmax(x, 1)),
+    "log softmax": Call(
+        "x", lambda d, x: d.functional.log_softmax(x), lambda t, x: t.log_softmax(x, 1)
+    ),
+    "argsort of axis 1": Call(
+        "x",
+        lambda d, x: d.functional.argsort(x, 1),
+        lambda t, x: x.sort(dim=1, stable=True)[1],
+        backward=False,
+    ),
+    "top 4 of axis 1": Call("x", lambda d, x: d.functional.topk(x, 4), lambda t, x: x.topk(4)),
+    # Products
+    "a @ b": Call("a b", lambda d, x, y: x @ y, lambda t, x, y: x @ y),
+    "a @ b transposed": Call(
+        "a b",
+        lambda d, x, y: d.functional.matmul_v2(x, y, trans_y=True),
+        lambda t, x, y: x @ y.t(),
+    ),
+    "batch of products": Call(
+        "batch_a batch_b", lambda d, x, y: d.functional.bmm(x, y), lambda t, x, y: t.bmm(x, y)
+    ),
+    # Places
+    "reshape": Call("x", lambda d, x: x.reshape([-1]), lambda t, x: x.reshape(-1)),
+    "transpose": Call("x", lambda d, x: x.transpose([1, 0]), lambda t, x: x.t().contiguous()),
+    "heads to the front": Call(
+        "image",
+        lambda d, x: x.transpose([0, 2, 1, 3]),
+        lambda t, x: x.transpose(1, 2).contiguous(),
+    ),
+    "concat": Call(
+        "x y", lambda d, x, y: d.functional.concat([x, y], 1), lambda t, x, y: t.cat([x, y], 1)
+    ),
+    "stack": Call(
+        "x y", lambda d, x, y: d.functional.stack([x, y]), lambda t, x, y: t.stack([x, y])
+    ),
+    "split": Call(
+        "x",
+        lambda d, x: d.functional.split(x, 2, 1),
+        lambda t, x: [part.contiguous() for part in x.chunk(2, 1)],
+    ),
+    "slice": Call("x", lambda d, x: x[:, 1:-1], lambda t, x: x[:, 1:-1].contiguous()),
+    "every second column": Call("x", lambda d, x: x[:, ::2], lambda t, x: x[:, ::2].contiguous()),
+    "expand": Call(
+        "row",
+        lambda d, x: d.functional.expand_v2(x, shape=[x.shape[0], x.shape[0]]),
+        lambda t, x: x.expand(len(x), len(x)).contiguous(),
+    ),
+    "pad": Call(
+        "image",
+        lambda d, x: d.functional.pad2d(x, paddings=[1, 1, 1, 1]),
+        lambda t, x: t.nn.functional.pad(x, (1, 1, 1, 1)),
+    ),
+    "rows by number": Call(
+        "x ids", lambda d, x, i: d.functional.gather(x, i), lambda t, x, i: x.index_select(0, i)
+    ),
+    "elements by number": Call(
+        "x places",
+        lambda d, x, i: d.functional.index_sample(x, i),
+        lambda t, x, i: x.gather(1, i),
+    ),
+    "embedding": Call(
+        "x ids",
+        lambda d, w, i: d.functional.lookup_table_v2(w, i),
+        lambda t, w, i: t.nn.functional.embedding(i, w),
+    ),
+    "one hot": Call(
+        "ids",
+        lambda d, i: d.functional.one_hot_v2(i, depth=i.shape[0]),
+        lambda t, i: t.nn.functional.one_hot(i, len(i)),
+        backward=False,
+    ),
+    # Losses
+    "softmax with cross entropy": Call(
+        "x column",
+        lambda d, x, label: d.functional.softmax_with_cross_entropy(x, label),
+        lambda t, x, label: t.nn.functional.cross_entropy(x, label[:, 0], reduction="none"),
+    ),
+    "sigmoid with cross entropy": Call(
+        "x share",
+        lambda d, x, y: d.functional.sigmoid_cross_entropy_with_logits(x, y),
+        lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(
+            x, y, reduction="none"
+        ),
+    ),
+    "mean squared error": Call(
+        "x y",
+        lambda d, x, y: d.functional.mse_loss(x, y),
+        lambda t, x, y: t.nn.functional.mse_loss(x, y),
+    ),
+    # Layers
+    "layer norm": Call(
+        "x row",
+        lambda d, x, w: d.functional.layer_norm(x, scale=w, bias=w),
+        lambda t, x, w: t.nn.functional.layer_norm(x, [len(w)], w, w),
+    ),
+    "batch norm": Call(
+        "image scale channels mean variance",
+        lambda d, x, w, b, mean, var: d.functional.batch_norm(x, w, b, mean, var)[0],
+        lambda t, x, w, b, mean, var: t.nn.functional.batch_norm(x, mean, var, w, b, True),
+    ),
+    "group norm": Call(
+        "image scale channels",
+        lambda d, x, w, b: d.functional.group_norm(x, groups=4, scale=w, bias=b),
+        lambda t, x, w, b: t.nn.functional.group_norm(x, 4, w, b),
+    ),
+    "convolution 3x3": Call(
+        "image filter3",
+        lambda d, x, w: d.functional.conv2d(x, w, paddings=[1, 1]),
+        lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1),
+    ),
+    "convolution 1x1": Call(
+        "image filter1",
+        lambda d, x, w: d.functional.conv2d(x, w),
+        lambda t, x, w: t.nn.functional.conv2d(x, w),
+    ),
+    "depthwise convolution": Call(
+        "image filter_depth",
+        lambda d, x, w: d.functional.depthwise_conv2d(
+            x, w, paddings=[1, 1], groups=x.shape[1]
+        ),
+        lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1, groups=x.shape[1]),
+    ),
+    "transposed convolution": Call(
+        "image filter3",
+        lambda d, x, w: d.functional.conv2d_transpose(x, w, strides=[2, 2]),
+        lambda t, x, w: t.nn.functional.conv_transpose2d(x, w, stride=2),
+    ),
+    "max pool 2x2": Call(
+        "image",
+        lambda d, x: ours_pool(d, x, pooling_type="max"),
+        lambda t, x: t.nn.functional.max_pool2d(x, 2),
+    ),
+    "average pool 2x2": Call(
+        "image",
+        lambda d, x: ours_pool(d, x, pooling_type="avg"),
+        lambda t, x: t.nn.functional.avg_pool2d(x, 2),
+    ),
+    "mean of pixels": Call("image", lambda d, x: x.mean([2, 3]), lambda t, x: x.mean((2, 3))),
+    "resize twofold": Call(
+        "image",
+        lambda d, x: d.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
+        lambda t, x: t.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
+    ),
+    "lstm": Call("sequence state cell lstm_in lstm_hidden lstm_bias", ours_lstm, torchs_lstm),
+    "gru": Call("sequence state gru_in gru_hidden gru_bias", ours_gru, torchs_gru),
+}  # fmt: skip

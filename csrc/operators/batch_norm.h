@@ -1,0 +1,282 @@
+// What batch_norm and its fused forms share: attributes, shape rules, and kernels that may end in
+// relu, after the addition of another array.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/batch_norm.h"
+#include "kernels/elementwise.h"
+#include "op/op_registry.h"
+
+namespace dygraph::batch_norm {
+
+struct BatchNormAttrs {
+  float momentum = 0.9f;
+  float epsilon = 1e-5f;
+  std::string data_layout = "NCHW";
+  bool is_test = false;
+  bool use_global_stats = false;
+  bool trainable_statistics = false;
+  std::string act_type = "relu";  // of the fused forms
+  bool channels_last() const { return data_layout == "NHWC"; }
+  bool global() const { return use_global_stats || (is_test && !trainable_statistics); }
+};
+
+// Numbers of slots; Z is -1 where there is none, the others are counted from it.
+struct Slots {
+  int z;
+  int x = 0, scale = z + (z < 0 ? 2 : 1), bias = scale + 1, mean = scale + 2, variance = scale + 3;
+};
+constexpr int kY = 0, kMeanOut = 1, kVarianceOut = 2, kSavedMean = 3, kSavedVariance = 4,
+              kReserve = 5;
+
+// X as [outer, channels, inner] in memory order.
+inline kernels::ChannelShape ShapeOf(const Tensor& x, const BatchNormAttrs& a) {
+  Dims order = PhysicalDims(x);
+  int rank = order.rank(), axis = a.channels_last() ? rank - 1 : 1;
+  if (x.layout() == Layout::kNHWC) axis = axis == 1 ? rank - 1 : axis - 1;
+  return {Numel(order, 0, axis), order[axis], Numel(order, axis + 1, rank)};
+}
+
+inline void CheckVector(InferContext& ctx, int slot, const char* name, int64_t channels) {
+  const Dims& d = ctx.dims(slot);
+  ENFORCE(d.rank() == 1 && (d[0] == channels || !BothKnown(d[0], channels)), InvalidArgument, name,
+          " must have one number for each of the ", channels, " channels of X, got shape ", d);
+}
+
+inline void InferShape(InferContext& ctx, const Slots& slots) {
+  const Dims& x = ctx.dims(slots.x);
+  const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
+  ENFORCE(x.rank() >= 2 && x.rank() <= 5, InvalidArgument, "X must have 2 to 5 axes, got shape ",
+          x);
+  if (slots.z >= 0) {
+    const Dims& z = ctx.dims(slots.z);
+    ENFORCE(z == x || z.HasUnknown() || x.HasUnknown(), InvalidArgument,
+            "Z must have the shape of X ", x, ", got ", z);
+  }
+  int64_t channels = a.channels_last() ? x.back() : x[1];
+  const char* names[] = {"Scale", "Bias", "Mean", "Variance"};
+  for (int i = 0; i < 4; ++i) CheckVector(ctx, slots.scale + i, names[i], channels);
+  if (ctx.runtime() && !a.global()) {
+    int64_t count = 1;
+    for (int64_t d : x) count *= d;
+    ENFORCE(count > 0, InvalidArgument,
+            "X must not be empty where its own statistics are taken, got shape ", x);
+  }
+  ctx.SetOutput(kY, x);
+  for (int slot = kMeanOut; slot <= kSavedVariance; ++slot) ctx.SetOutput(slot, Dims{channels});
+  ctx.SetOutput(kReserve, Dims{0});
+}
+
+inline OpDef& Outputs(OpDef& op) {
+  return op.Output(kY, "Y", "shape of X")
+      .Output(kMeanOut, "MeanOut", "[C], may be Mean")
+      .Output(kVarianceOut, "VarianceOut", "[C], may be Variance")
+      .Output(kSavedMean, "SavedMean", "[C], the mean used", kIntermediate)
+      .Output(kSavedVariance, "SavedVariance", "[C], the inverse deviation used", kIntermediate)
+      .Output(kReserve, "ReserveSpace", "empty: of other devices", kExtra);
+}
+
+inline OpDef& AllAttrs(OpDef& op) {
+  return op.Attr(&BatchNormAttrs::momentum, "momentum", "share of the old running statistics")
+      .Attr(&BatchNormAttrs::epsilon, "epsilon", "added to the variance", Between(0, 1))
+      .Attr(&BatchNormAttrs::data_layout, "data_layout", "where the channels are",
+            OneOf({"NCHW", "NHWC", "AnyLayout"}))
+      .Attr(&BatchNormAttrs::is_test, "is_test", "use the running statistics")
+      .Attr(&BatchNormAttrs::use_global_stats, "use_global_stats", "use them in training too")
+      .Attr(&BatchNormAttrs::trainable_statistics, "trainable_statistics",
+            "use the batch's although is_test");
+}
+
+inline OpDef& Activation(OpDef& op) {
+  return op.Attr(&BatchNormAttrs::act_type, "act_type", "what is done last", OneOf({"relu"}));
+}
+
+// As relu itself: a NaN passes.
+template <class T>
+DYGRAPH_INLINE T Positive(T v) {
+  return v > T(0) || v != v ? v : T(0);
+}
+
+// The running value may be written where it stands.
+template <class T>
+void UpdateRunning(const T* old, const std::vector<double>& batch, double momentum, Tensor* out) {
+  if (!out) return;
+  T* to = out->mutable_data<T>();
+  for (size_t c = 0; c < batch.size(); ++c) {
+    to[c] =
+        momentum == 1
+            ? old[c]
+            : static_cast<T>(momentum * static_cast<double>(old[c]) + (1 - momentum) * batch[c]);
+  }
+}
+
+// Y = relu(normalised X + Z), without relu unless asked, without Z unless there is one.
+template <class T>
+void Normalize(KernelContext& ctx, const Slots& slots, bool relu, double momentum) {
+  const Tensor& x = ctx.In(slots.x);
+  const BatchNormAttrs& a = ctx.attrs<BatchNormAttrs>();
+  kernels::ChannelShape s = ShapeOf(x, a);
+  const T* mean = ctx.In(slots.mean).template data<T>();
+  const T* variance = ctx.In(slots.variance).template data<T>();
+  int64_t n = s.channels;
+  std::vector<double> m(mean, mean + n), v(variance, variance + n);
+  const T* xd = x.data<T>();
+  if (!a.global()) kernels::ChannelMoments(xd, s, m.data(), v.data());
+  if (a.global()) momentum = 1;
+  UpdateRunning(mean, m, momentum, ctx.OutOrNull(kMeanOut));
+  UpdateRunning(variance, v, momentum, ctx.OutOrNull(kVarianceOut));
+  const T* scale = ctx.In(slots.scale).template data<T>();
+  const T* bias = ctx.In(slots.bias).template data<T>();
+  Tensor *saved_mean = ctx.OutOrNull(kSavedMean), *saved_variance = ctx.OutOrNull(kSavedVariance);
+  std::vector<T> vectors(4 * n);
+  for (int64_t c = 0; c < n; ++c) {
+    double inverse = 1 / std::sqrt(v[c] + static_cast<double>(a.epsilon));
+    if (saved_mean) saved_mean->mutable_data<T>()[c] = static_cast<T>(m[c]);
+    if (saved_variance) saved_variance->mutable_data<T>()[c] = static_cast<T>(inverse);
+    vectors[c] = static_cast<T>(m[c]);
+    vectors[n + c] = static_cast<T>(static_cast<double>(scale[c]) * inverse);
+    // What the mean loses in T goes into the summand.
+    double lost = (m[c] - static_cast<double>(vectors[c])) * static_cast<double>(vectors[n + c]);
+    vectors[2 * n + c] = static_cast<T>(static_cast<double>(bias[c]) - lost);
+  }
+  T* y = ctx.Out(kY).template mutable_data<T>();
+  if (slots.z >= 0) {
+    const T* z = ctx.In(slots.z).template data<T>();
+    kernels::ChannelMap(s, vectors.data(), y, [xd, z](int64_t i, T mc, T f, T b, T) {
+      return Positive((xd[i] - mc) * f + b + z[i]);
+    });
+  } else if (relu) {
+    kernels::ChannelMap(s, vectors.data(), y, [xd](int64_t i, T mc, T f, T b, T) {
+      return Positive((xd[i] - mc) * f + b);
+    });
+  } else {
+    kernels::ChannelMap(s, vectors.data(), y,
+                        [xd](int64_t i, T mc, T f, T b, T) { return (xd[i] - mc) * f + b; });
+  }
+}
+
+// What the gradients read and make; an output may be null.
+template <class T>
+struct Gradients {
+  kernels::ChannelShape shape;
+  const T *x, *scale, *mean, *inverse;
+  T *dx, *dscale, *dbias;
+  bool global;  // the running statistics were used
+};
+
+// With g(i), the gradient of the normalised X at i.
+template <class T, class G>
+void NormalizeGrad(const Gradients<T>& a, const G& g) {
+  int64_t n = a.shape.channels;
+  const T* xd = a.x;
+  std::vector<double> sum_g(n), sum_gx(n);
+  if (a.dscale || a.dbias || !a.global) {
+    kernels::ChannelGradSums(xd, g, a.mean, a.shape, sum_g.data(), sum_gx.data());
+  }
+  for (int64_t c = 0; c < n; ++c) {
+    if (a.dscale) a.dscale[c] = static_cast<T>(sum_gx[c] * static_cast<double>(a.inverse[c]));
+    if (a.dbias) a.dbias[c] = static_cast<T>(sum_g[c]);
+  }
+  if (!a.dx) return;
+  std::vector<T> vectors(4 * n);  // mean, and the factors of g, x - mean and 1
+  double count = static_cast<double>(a.shape.count());
+  for (int64_t c = 0; c < n; ++c) {
+    double inv = static_cast<double>(a.inverse[c]), f = static_cast<double>(a.scale[c]) * inv;
+    vectors[c] = a.mean[c];
+    vectors[n + c] = static_cast<T>(f);
+    if (a.global) continue;
+    vectors[2 * n + c] = static_cast<T>(-f * inv * inv * sum_gx[c] / count);
+    vectors[3 * n + c] = static_cast<T>(-f * sum_g[c] / count);
+  }
+  if (a.global) {
+    kernels::ChannelMap(a.shape, vectors.data(), a.dx,
+                        [g](int64_t i, T, T f, T, T) { return g(i) * f; });
+  } else {
+    kernels::ChannelMap(a.shape, vectors.data(), a.dx, [g, xd](int64_t i, T mc, T f, T q, T r) {
+      return g(i) * f + ((xd[i] - mc) * q + r);
+    });
+  }
+}
+
+// The gradients of the fused forms read Y too: relu was passed where it is positive.
+namespace fused_grad {
+
+constexpr int kY = 0, kX = 1, kScale = 2, kSavedMean = 3, kSavedVariance = 4, kYGrad = 5;
+constexpr int kXGrad = 0, kScaleGrad = 1, kBiasGrad = 2, kZGrad = 3;
+
+inline void Define(OpDef& op, const char* forward, bool with_z) {
+  op.Input(kY, "Y", "result of the forward call")
+      .Input(kX, "X", "as of the forward call")
+      .Input(kScale, "Scale", "[C]")
+      .Input(kSavedMean, "SavedMean", "[C]")
+      .Input(kSavedVariance, "SavedVariance", "[C], the inverse deviation")
+      .Input(kYGrad, "Y@GRAD", "shape of Y")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .Output(kScaleGrad, "Scale@GRAD", "[C]")
+      .Output(kBiasGrad, "Bias@GRAD", "[C]");
+  if (with_z) op.Output(kZGrad, "Z@GRAD", "shape of X");
+  op.AttrsOf(forward).KeepsLayout();
+}
+
+template <bool kWithZ>
+void InferShape(InferContext& ctx) {
+  ctx.SetOutput(kXGrad, ctx.dims(kX));
+  ctx.SetOutput(kScaleGrad, ctx.dims(kScale));
+  ctx.SetOutput(kBiasGrad, ctx.dims(kScale));
+  if (kWithZ) ctx.SetOutput(kZGrad, ctx.dims(kX));
+}
+
+// relu is flat but for its steps, so its part is linear: the rest is that of batch_norm_grad.
+template <bool kWithZ>
+void Recipe(GradBuilder& g) {
+  RecipeRef inner = g.Apply("relu_grad", {g.Input(kY), g.Input(kYGrad)});
+  RecipeRef outer = g.Temp();
+  g.Call("batch_norm_grad_grad",
+         {g.Input(kX), g.Input(kScale), g.Input(kSavedMean), g.Input(kSavedVariance), inner,
+          g.OutputGrad(kXGrad), g.OutputGrad(kScaleGrad), g.OutputGrad(kBiasGrad)},
+         {g.InputGrad(kX), g.InputGrad(kScale), outer})
+      .SameAttrs();
+  if (kWithZ) {
+    RecipeRef both = g.Temp();
+    g.Call("sum", {RecipeSlot({outer, g.OutputGrad(kZGrad)})}, {both});
+    outer = both;
+  }
+  g.Call("relu_grad", {g.Input(kY), outer}, {g.InputGrad(kYGrad)});
+}
+
+template <class T, bool kWithZ>
+void Compute(KernelContext& ctx) {
+  const Tensor& x = ctx.In(kX);
+  const BatchNormAttrs& attrs = ctx.attrs<BatchNormAttrs>();
+  auto out = [&](int slot) {
+    Tensor* t = ctx.OutOrNull(slot);
+    return t ? t->mutable_data<T>() : nullptr;
+  };
+  const T *y = ctx.In(kY).template data<T>(), *dy = ctx.In(kYGrad).template data<T>();
+  Gradients<T> a = {ShapeOf(x, attrs),
+                    x.data<T>(),
+                    ctx.In(kScale).template data<T>(),
+                    ctx.In(kSavedMean).template data<T>(),
+                    ctx.In(kSavedVariance).template data<T>(),
+                    out(kXGrad),
+                    out(kScaleGrad),
+                    out(kBiasGrad),
+                    attrs.global()};
+  T* dz = kWithZ ? out(kZGrad) : nullptr;
+  if (dz) {
+    kernels::Zip(y, dy, dz, x.numel(), [](T v, T g) { return v > T(0) ? g : T(0); });
+    NormalizeGrad(a, [dz](int64_t i) __attribute__((always_inline)) { return dz[i]; });
+  } else {
+    NormalizeGrad(a, [y, dy](int64_t i) __attribute__((always_inline)) {
+      T g = dy[i];
+      return y[i] > T(0) ? g : T(0);
+    });
+  }
+}
+
+}  // namespace fused_grad
+
+}  // namespace dygraph::batch_norm

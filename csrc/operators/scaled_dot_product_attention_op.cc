@@ -1,0 +1,349 @@
+#include <cmath>
+
+#include "kernels/attention.h"
+#include "kernels/elementwise.h"
+#include "operators/third_grad_limit.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kQuery = 0, kKey = 1, kValue = 2, kMask = 3, kOut = 0, kLogTotal = 1, kDrawn = 2;
+
+struct AttentionAttrs {
+  int32_t num_heads = 0;
+  float scale = 0.0f;
+  bool is_causal = false;
+  float dropout_prob = 0.0f;
+  bool is_test = false;
+  int32_t seed = 0;
+  bool drops() const { return dropout_prob > 0 && !is_test; }
+};
+
+// Sizes of Out and of the scores' leading axes and rows.
+struct Sizes {
+  Dims out, rows;
+};
+
+Sizes CheckInputs(InferContext& ctx) {
+  const AttentionAttrs& a = ctx.attrs<AttentionAttrs>();
+  const Dims &q = ctx.dims(kQuery), &k = ctx.dims(kKey), &v = ctx.dims(kValue);
+  const int rank = q.rank();
+  ENFORCE(rank >= 2 && k.rank() == rank && v.rank() == rank, InvalidArgument,
+          "Query, Key and Value must have one rank, at least 2, got shapes ", q, ", ", k, " and ",
+          v);
+  ENFORCE(a.num_heads == 0 || rank == 3, InvalidArgument,
+          "Query must be [batch, queries, num_heads * width] with num_heads, got shape ", q);
+  for (int i = 0; i + 2 < rank; ++i) {
+    bool fits =
+        (q[i] == k[i] || !BothKnown(q[i], k[i])) && (q[i] == v[i] || !BothKnown(q[i], v[i]));
+    ENFORCE(fits, InvalidArgument, "the leading axes of Query, Key and Value must be equal, got ",
+            q, ", ", k, " and ", v);
+  }
+  const int64_t width = q[rank - 1], value_width = v[rank - 1], heads = std::max(a.num_heads, 1);
+  ENFORCE(width == k[rank - 1] || !BothKnown(width, k[rank - 1]), InvalidArgument,
+          "Query and Key must have one last size, got shapes ", q, " and ", k);
+  ENFORCE(k[rank - 2] == v[rank - 2] || !BothKnown(k[rank - 2], v[rank - 2]), InvalidArgument,
+          "Key and Value must have as many positions, got shapes ", k, " and ", v);
+  ENFORCE((width < 0 || width % heads == 0) && (value_width < 0 || value_width % heads == 0),
+          InvalidArgument, "the last sizes of Query and Value must be multiples of num_heads, ",
+          heads, ", got shapes ", q, " and ", v);
+  for (int slot : {kKey, kValue}) {
+    ENFORCE(ctx.dtype(slot) == ctx.dtype(kQuery), Type,
+            "Query, Key and Value must have one type, got ", ctx.dtype(kQuery), " and ",
+            ctx.dtype(slot));
+  }
+  Sizes s;
+  s.out = q;
+  s.out[rank - 1] = value_width;
+  s.rows = Dims(q.begin(), q.end() - 2);
+  if (a.num_heads > 0) s.rows.push_back(heads);
+  s.rows.push_back(q[rank - 2]);
+  if (!ctx.HasInput(kMask)) return s;
+  const Dims& mask = ctx.dims(kMask);
+  ENFORCE(ctx.dtype(kMask) == DType::kBool || ctx.dtype(kMask) == ctx.dtype(kQuery), Type,
+          "Mask must be of bool or of the type of Query, ", ctx.dtype(kQuery), ", got ",
+          ctx.dtype(kMask));
+  Dims scores = s.rows;
+  scores.push_back(k[rank - 2]);
+  bool fits = mask.rank() <= scores.rank();
+  for (int i = 1; fits && i <= mask.rank(); ++i) {
+    int64_t has = mask[mask.rank() - i], must = scores[scores.rank() - i];
+    fits = has == 1 || has == must || !BothKnown(has, must);
+  }
+  ENFORCE(fits, InvalidArgument, "Mask must broadcast to the scores ", scores, ", got shape ",
+          mask);
+  return s;
+}
+
+OpDef& AddInputs(OpDef& op) {
+  return op.Input(kQuery, "Query", "[..., queries, d], or [batch, queries, num_heads * d]")
+      .Input(kKey, "Key", "[..., keys, d], or [batch, keys, num_heads * d]")
+      .Input(kValue, "Value", "[..., keys, e], or [batch, keys, num_heads * e]")
+      .Input(kMask, "Mask",
+             "broadcasts to the scores [..., queries, keys] or [batch, num_heads, queries, keys]; "
+             "bool: 0 hides a key; floating: added, and -1e30 or less hides",
+             kDispensable);
+}
+
+void DefineAttention(OpDef& op) {
+  AddInputs(
+      op.Comment("Out = softmax(scale * Query Key^T + Mask) Value for each head, with dropout of "
+                 "the weights. A query all of whose keys Mask hides gives zeros. Vaswani et al., "
+                 "\"Attention is all you need\", 2017.")
+          .Example(">>> q = to_variable([[1.0, 0.0], [0.0, 1.0]])\n"
+                   ">>> v = to_variable([[2.0], [4.0]])\n"
+                   ">>> F.scaled_dot_product_attention(q, q, v, is_causal=True)[0].tolist()\n"
+                   "[2.0]"))
+      .Output(kOut, "Out", "[..., queries, e], or [batch, queries, num_heads * e]")
+      .Output(kLogTotal, "LogTotal", "log(sum(exp(scores))) of each query", kIntermediate)
+      .Output(kDrawn, "Drawn", "int64, what dropout drew from: two numbers, or none", kIntermediate)
+      .Attr(&AttentionAttrs::num_heads, "num_heads",
+            "heads side by side in the last axis; 0: heads are leading axes", AtLeast(0))
+      .Attr(&AttentionAttrs::scale, "scale", "of the scores; 0: 1 / sqrt(d)")
+      .Attr(&AttentionAttrs::is_causal, "is_causal", "query i sees keys 0 to i")
+      .Attr(&AttentionAttrs::dropout_prob, "dropout_prob",
+            "share of weights that become 0; the others are divided by 1 - dropout_prob",
+            Between(0, 1))
+      .Attr(&AttentionAttrs::is_test, "is_test", "no dropout")
+      .Attr(&AttentionAttrs::seed, "seed", "of dropout; 0: the generator's")
+      .Shape([](InferContext& ctx) {
+        Sizes s = CheckInputs(ctx);
+        ctx.SetOutput(kOut, s.out, ctx.dtype(kQuery));
+        ctx.SetOutput(kLogTotal, s.rows, ctx.dtype(kQuery));
+        ctx.SetOutput(kDrawn, {ctx.attrs<AttentionAttrs>().drops() ? 2 : 0}, DType::kInt64);
+      })
+      .KernelDTypeOf(kQuery)
+      .MixedDTypes()
+      .ShareLoD(kQuery)
+      .Random()
+      .Grad([](GradBuilder& g) {
+        g.Call("scaled_dot_product_attention_grad",
+               {g.Input(kQuery), g.Input(kKey), g.Input(kValue), g.Input(kMask),
+                g.Output(kLogTotal), g.Output(kDrawn), g.OutputGrad(kOut)},
+               {g.InputGrad(kQuery), g.InputGrad(kKey), g.InputGrad(kValue), g.InputGrad(kMask)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+kernels::Heads<T> HeadsOf(T* data, const Dims& d, const AttentionAttrs& a) {
+  const int64_t heads = std::max(a.num_heads, 1), row = d[d.rank() - 1];
+  return {data, heads, d[d.rank() - 2] * row, row / heads, row};
+}
+template <class T>
+kernels::Heads<T> HeadsOrNone(Tensor* out, const AttentionAttrs& a) {
+  return out ? HeadsOf(out->mutable_data<T>(), out->dims(), a) : kernels::Heads<T>();
+}
+template <class T>
+kernels::Heads<const T> HeadsOrNone(const Tensor* in, const AttentionAttrs& a) {
+  return in ? HeadsOf(in->data<T>(), in->dims(), a) : kernels::Heads<const T>();
+}
+
+// A call's inputs as the kernel wants them.
+template <class T>
+struct Heads {
+  explicit Heads(const KernelContext& ctx) : attrs(ctx.attrs<AttentionAttrs>()) {
+    const Tensor &q = ctx.In(kQuery), &k = ctx.In(kKey), &v = ctx.In(kValue);
+    const int rank = q.rank();
+    const int64_t each = std::max(attrs.num_heads, 1);
+    at.heads = Numel(q.dims(), 0, rank - 2) * each;
+    at.queries = q.dim(rank - 2);
+    at.keys = k.dim(rank - 2);
+    at.width = q.dim(rank - 1) / each;
+    at.value_width = v.dim(rank - 1) / each;
+    at.scale = attrs.scale != 0 ? static_cast<T>(attrs.scale)
+                                : T(1) / std::sqrt(static_cast<T>(std::max<int64_t>(at.width, 1)));
+    at.q = HeadsOf(q.data<T>(), q.dims(), attrs);
+    at.k = HeadsOf(k.data<T>(), k.dims(), attrs);
+    at.v = HeadsOf(v.data<T>(), v.dims(), attrs);
+    at.mask = &mask;
+    mask.causal = attrs.is_causal;
+    if (const Tensor* m = ctx.InOrNull(kMask)) Place(*m, q.dims());
+    if (attrs.drops()) at.dropout = attrs.dropout_prob;
+  }
+
+  void Drew(const int64_t* drawn) {
+    if (!attrs.drops()) return;
+    at.seed = static_cast<uint64_t>(drawn[0]);
+    at.stream = static_cast<uint64_t>(drawn[1]);
+  }
+
+  const AttentionAttrs& attrs;
+  kernels::AttentionMask<T> mask;
+  kernels::Attention<T> at;
+
+ private:
+  // Where the mask of each head begins.
+  void Place(const Tensor& m, const Dims& q) {
+    if (m.dtype() == DType::kBool) {
+      mask.seen = m.data<bool>();
+    } else {
+      mask.added = m.data<T>();
+    }
+    Dims leading(q.begin(), q.end() - 2);
+    if (attrs.num_heads > 0) leading.push_back(attrs.num_heads);
+    const Dims& d = m.dims();
+    const int rank = d.rank();
+    auto size = [&](int from_last) { return from_last <= rank ? d[rank - from_last] : 1; };
+    mask.column = size(1) == 1 ? 0 : 1;
+    mask.row = size(2) == 1 ? 0 : size(1);
+    mask.offset.resize(at.heads);
+    for (int64_t l = 0; l < at.heads; ++l) {
+      int64_t rest = l, stride = size(1) * size(2), offset = 0;
+      for (int i = leading.rank() - 1; i >= 0; --i) {
+        int64_t has = size(leading.rank() - i + 2);
+        if (has != 1) offset += rest % leading[i] * stride;
+        stride *= has;
+        rest /= leading[i];
+      }
+      mask.offset[l] = offset;
+    }
+  }
+};
+
+template <class T>
+struct AttentionKernel {
+  static void Compute(KernelContext& ctx) {
+    Heads<T> call(ctx);
+    int64_t* drawn = ctx.Out(kDrawn).template mutable_data<int64_t>();
+    if (call.attrs.drops()) {
+      drawn[0] = call.attrs.seed ? call.attrs.seed : static_cast<int64_t>(ctx.random_seed());
+      drawn[1] = call.attrs.seed ? 0 : static_cast<int64_t>(ctx.random_stream());
+    }
+    call.Drew(drawn);
+    call.at.Forward(HeadsOrNone<T>(&ctx.Out(kOut), call.attrs),
+                    ctx.Out(kLogTotal).template mutable_data<T>());
+  }
+};
+
+// To the outputs Query, Key, Value and Mask.
+template <class T>
+typename kernels::Attention<T>::Gradients GradientsOf(KernelContext& ctx, const AttentionAttrs& a) {
+  typename kernels::Attention<T>::Gradients to;
+  to.q = HeadsOrNone<T>(ctx.OutOrNull(kQuery), a);
+  to.k = HeadsOrNone<T>(ctx.OutOrNull(kKey), a);
+  to.v = HeadsOrNone<T>(ctx.OutOrNull(kValue), a);
+  if (Tensor* mask = ctx.OutOrNull(kMask)) {
+    to.mask = mask->mutable_data<T>();
+    kernels::Fill(to.mask, mask->numel(), T(0));
+  }
+  return to;
+}
+
+namespace grad {
+constexpr int kLogTotal = 4, kDrawn = 5, kOutGrad = 6;
+
+void InferGradShape(InferContext& ctx) {
+  Sizes s = CheckInputs(ctx);
+  auto check = [&](int slot, const Dims& must, const char* name) {
+    ENFORCE(ctx.dims(slot) == must || ctx.dims(slot).HasUnknown() || must.HasUnknown(),
+            InvalidArgument, name, " must have the shape the forward call gave it, ", must,
+            ", got ", ctx.dims(slot));
+  };
+  check(kLogTotal, s.rows, "LogTotal");
+  check(kDrawn, {ctx.attrs<AttentionAttrs>().drops() ? 2 : 0}, "Drawn");
+  check(kOutGrad, s.out, "Out@GRAD");
+  for (int slot : {kQuery, kKey, kValue, kMask}) {
+    if (ctx.HasInput(slot)) ctx.SetOutput(slot, ctx.dims(slot), ctx.dtype(kQuery));
+  }
+}
+
+OpDef& AddSlots(OpDef& op) {
+  return AddInputs(op)
+      .Input(kLogTotal, "LogTotal", "result of the forward call")
+      .Input(kDrawn, "Drawn", "result of the forward call")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kQuery, "Query@GRAD", "shape of Query")
+      .Output(kKey, "Key@GRAD", "shape of Key")
+      .Output(kValue, "Value@GRAD", "shape of Value")
+      .Output(kMask, "Mask@GRAD", "shape of Mask")
+      .AttrsOf("scaled_dot_product_attention")
+      .KernelDTypeOf(kQuery)
+      .MixedDTypes();
+}
+
+void DefineAttentionGrad(OpDef& op) {
+  AddSlots(
+      op.Comment(
+          "With P the weights and D what dropout multiplies them with: Value@GRAD = (P D)^T "
+          "Out@GRAD; d = Out@GRAD Value^T D, S = P (d - sum(P d)) for each query; Query@GRAD = "
+          "scale S Key, Key@GRAD = scale S^T Query, Mask@GRAD = S, summed where it was "
+          "broadcast. P is made again from LogTotal."))
+      .Shape(InferGradShape)
+      .Grad([](GradBuilder& g) {
+        g.Call("scaled_dot_product_attention_grad_grad",
+               {g.Input(kQuery), g.Input(kKey), g.Input(kValue), g.Input(kMask), g.Input(kLogTotal),
+                g.Input(kDrawn), g.Input(kOutGrad), g.OutputGrad(kQuery), g.OutputGrad(kKey),
+                g.OutputGrad(kValue), g.OutputGrad(kMask)},
+               {g.InputGrad(kQuery), g.InputGrad(kKey), g.InputGrad(kValue), g.InputGrad(kMask),
+                g.InputGrad(kOutGrad)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct AttentionGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Heads<T> call(ctx);
+    call.Drew(ctx.In(kDrawn).template data<int64_t>());
+    call.at.Backward(ctx.In(kLogTotal).template data<T>(),
+                     HeadsOrNone<T>(&ctx.In(kOutGrad), call.attrs),
+                     GradientsOf<T>(ctx, call.attrs));
+  }
+};
+}  // namespace grad
+
+namespace grad_grad {
+using grad::kDrawn;
+using grad::kLogTotal;
+using grad::kOutGrad;
+constexpr int kAlong = 7, kToOut = 4;
+
+void DefineAttentionGradGrad(OpDef& op) {
+  grad::AddSlots(
+      op.Comment("The gradients of scaled_dot_product_attention_grad: the derivatives of "
+                 "its results and of Out along what arrives."))
+      .Input(kAlong + kQuery, "Query@GRAD@GRAD", "shape of Query", kDispensable)
+      .Input(kAlong + kKey, "Key@GRAD@GRAD", "shape of Key", kDispensable)
+      .Input(kAlong + kValue, "Value@GRAD@GRAD", "shape of Value", kDispensable)
+      .Input(kAlong + kMask, "Mask@GRAD@GRAD", "shape of Mask", kDispensable)
+      .Output(kToOut, "Out@GRAD@GRAD", "shape of Out")
+      .Shape([](InferContext& ctx) {
+        grad::InferGradShape(ctx);
+        for (int slot : {kQuery, kKey, kValue, kMask}) {
+          ENFORCE(!ctx.HasInput(kAlong + slot) || ctx.dims(kAlong + slot) == ctx.dims(slot),
+                  InvalidArgument, "what arrives must have the shape of its input, ",
+                  ctx.dims(slot), ", got ", ctx.dims(kAlong + slot));
+        }
+        ctx.SetOutput(kToOut, ctx.dims(kOutGrad), ctx.dtype(kQuery));
+      })
+      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 11, 5); });
+}
+
+template <class T>
+struct AttentionGradGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Heads<T> call(ctx);
+    call.Drew(ctx.In(kDrawn).template data<int64_t>());
+    typename kernels::Attention<T>::Direction along;
+    along.q = HeadsOrNone<T>(ctx.InOrNull(kAlong + kQuery), call.attrs);
+    along.k = HeadsOrNone<T>(ctx.InOrNull(kAlong + kKey), call.attrs);
+    along.v = HeadsOrNone<T>(ctx.InOrNull(kAlong + kValue), call.attrs);
+    if (const Tensor* mask = ctx.InOrNull(kAlong + kMask)) along.mask = mask->data<T>();
+    call.at.BackwardAlong(
+        ctx.In(kLogTotal).template data<T>(), HeadsOrNone<T>(&ctx.In(kOutGrad), call.attrs), along,
+        GradientsOf<T>(ctx, call.attrs), HeadsOrNone<T>(ctx.OutOrNull(kToOut), call.attrs));
+  }
+};
+}  // namespace grad_grad
+
+REGISTER_OPERATOR(scaled_dot_product_attention, DefineAttention);
+REGISTER_CPU_KERNEL(scaled_dot_product_attention, AttentionKernel, float, double);
+REGISTER_OPERATOR(scaled_dot_product_attention_grad, grad::DefineAttentionGrad);
+REGISTER_CPU_KERNEL(scaled_dot_product_attention_grad, grad::AttentionGradKernel, float, double);
+REGISTER_OPERATOR(scaled_dot_product_attention_grad_grad, grad_grad::DefineAttentionGradGrad);
+REGISTER_CPU_KERNEL(scaled_dot_product_attention_grad_grad, grad_grad::AttentionGradGradKernel,
+                    float, double);
+
+}  // namespace
+}  // namespace dygraph

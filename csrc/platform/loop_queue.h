@@ -1,0 +1,60 @@
+// Loops of several calls that wait for each other and then run in one go: many small arrays are
+// shared out over the threads as one big one would be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+namespace dygraph {
+
+class LoopQueue {
+ public:
+  // The queue that loops of this thread may wait in, or nullptr.
+  static LoopQueue* Current() { return current_; }
+  // Makes a queue the current one while it lives; nullptr: none is.
+  class Scope {
+   public:
+    explicit Scope(LoopQueue* queue) : before_(current_) { current_ = queue; }
+    ~Scope() { current_ = before_; }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    LoopQueue* before_;
+  };
+
+  // body(begin, end) is to compute elements [0, n), which are independent and each worth `cost`
+  // additions. What its pointers point to must stay where it is until Run().
+  template <class Body>
+  void Add(int64_t n, int64_t cost, const Body& body) {
+    static_assert(std::is_trivially_copyable_v<Body> && sizeof(Body) <= sizeof(Loop::body),
+                  "a loop that waits captures a few numbers and pointers by value");
+    if (n <= 0) return;
+    loops_.emplace_back();
+    Loop& loop = loops_.back();
+    loop.n = n;
+    loop.cost = cost;
+    loop.run = [](const void* self, int64_t begin, int64_t end) {
+      (*static_cast<const Body*>(self))(begin, end);
+    };
+    new (loop.body) Body(body);
+  }
+
+  int64_t work() const;  // in additions
+  // Runs what was added; the queue is empty then.
+  void Run();
+
+ private:
+  struct Loop {
+    int64_t n, cost;
+    void (*run)(const void* self, int64_t begin, int64_t end);
+    alignas(std::max_align_t) unsigned char body[192];
+  };
+  std::vector<Loop> loops_;
+  static __thread LoopQueue* current_ __attribute__((tls_model("initial-exec")));
+};
+
+}  // namespace dygraph

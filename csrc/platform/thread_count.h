@@ -1,0 +1,20 @@
+// How many threads are good for this process: what its groups may use, what the flag says.
+#pragma once
+
+#include <string>
+
+namespace dygraph {
+
+// Whole cores of the smallest quota (rounded down, at least 1) that limits the groups which
+// `groups`, a text as /proc/self/cgroup, names, and all groups above them; 0 where none is limited.
+// `root` is where the groups' files lie: cpu.max (version 2), or cpu.cfs_quota_us and
+// cpu.cfs_period_us below cpu/ or cpu,cpuacct/ (version 1).
+int QuotaCores(const std::string& groups, const std::string& root);
+
+// A library that uses OpenMP itself, called by this thread next, takes NumThreads().
+void LendThreads();
+
+// After flags have changed: FLAGS_num_threads above 0 is a SetNumThreads.
+void ReadThreadFlag();
+
+}  // namespace dygraph

@@ -1,0 +1,62 @@
+"""What all losses share: checks of shapes, reductions, constants and weights."""
+
+import numpy as np
+
+from dygraph import _core, check
+from dygraph.errors import InvalidArgumentError
+
+ops = _core.ops
+REDUCTIONS = ("mean", "sum", "none")
+
+
+def same_shape(owner, **variables):
+    """The Variables, which must have one shape and one type."""
+    (first, a), *rest = ((n, check.variable(v, f"{owner}: {n}")) for n, v in variables.items())
+    for name, b in rest:
+        if a.shape != b.shape:
+            raise InvalidArgumentError(
+                f"{owner}: {first} and {name} must have one shape, got {list(a.shape)} and "
+                f"{list(b.shape)}. Bring them together with reshape()"
+            )
+        if a.dtype != b.dtype:
+            raise InvalidArgumentError(
+                f"{owner}: {first} and {name} must have one type, got {a.dtype} and {b.dtype}. "
+                f"Convert with astype('{a.dtype.name}')"
+            )
+    return list(variables.values())
+
+
+def reduced(loss, reduction, owner):
+    """The losses, their sum or their mean."""
+    check.choice(reduction, REDUCTIONS, f"{owner}: reduction")
+    if reduction == "none":
+        return loss
+    reduce = ops.reduce_mean if reduction == "mean" else ops.reduce_sum
+    return reduce(loss, reduce_all=True)
+
+
+def like(x, value):
+    """A constant of x's shape and type."""
+    return ops.fill_any_like(x, value=float(value))
+
+
+def constant(value, x):
+    """An array or a Variable as a Variable of x's type."""
+    if isinstance(value, _core.Variable):
+        return value
+    check.variable(x, "a loss: input")
+    return _core.to_variable(np.asarray(value, x.dtype.name))
+
+
+def weighted(loss, weight, owner):
+    """The losses times a weight that broadcasts to their shape; None leaves them."""
+    if weight is None:
+        return loss
+    weight = constant(weight, loss)
+    out = loss * weight
+    if out.shape != loss.shape:
+        raise InvalidArgumentError(
+            f"{owner}: weight must broadcast to the losses, {list(loss.shape)}, got shape "
+            f"{list(weight.shape)}"
+        )
+    return out

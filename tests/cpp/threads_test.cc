@@ -1,0 +1,156 @@
+// Parallel loops of several user threads at once, loops that wait for each other, and how many
+// threads there should be.
+#include "platform/threads.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "platform/loop_queue.h"
+#include "platform/thread_count.h"
+
+namespace dygraph {
+namespace {
+
+// Bodies that run at the same time, counted by the bodies themselves.
+struct Meter {
+  std::atomic<int> now{0}, most{0};
+  void Enter() {
+    int n = ++now, seen = most.load();
+    while (n > seen && !most.compare_exchange_weak(seen, n)) {
+    }
+  }
+  void Leave() { --now; }
+};
+
+// Four user threads on two compute threads: whoever comes while two are busy computes alone, so
+// that there are never more bodies than compute threads and the other users.
+void TestLoopsOfSeveralThreadsShare() {
+  constexpr int kUsers = 4, kThreads = 2;
+  SetNumThreads(kThreads);
+  Meter meter;
+  std::atomic<int64_t> blocks{0};
+  std::vector<std::thread> users;
+  for (int u = 0; u < kUsers; ++u) {
+    users.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        ParallelBlocks(8, [&](int64_t) {
+          meter.Enter();
+          auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+          while (std::chrono::steady_clock::now() < until) {
+          }
+          ++blocks;
+          meter.Leave();
+        });
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  CHECK_EQ(blocks.load(), int64_t{kUsers * 200 * 8});
+  CHECK(meter.most.load() <= kThreads + kUsers - 1);
+  // Afterwards all threads are there again.
+  std::atomic<int> arrived{0};
+  ParallelBlocks(kThreads, [&](int64_t) {  // ends only if both run
+    ++arrived;
+    while (arrived < kThreads) std::this_thread::yield();
+  });
+  CHECK_EQ(arrived.load(), kThreads);
+  SetNumThreads(1);
+}
+
+void TestServiceThreadsComputeAlone() {
+  SetNumThreads(2);
+  std::atomic<int> foreign{0};
+  std::thread([&] {
+    SetServiceThread();
+    CHECK_EQ(NumThreads(), 1);
+    std::thread::id own = std::this_thread::get_id();
+    ParallelBlocks(16, [&](int64_t) { foreign += std::this_thread::get_id() != own; });
+  }).join();
+  CHECK_EQ(foreign.load(), 0);
+  SetNumThreads(1);
+}
+
+void TestExceptionsGiveThreadsBack() {
+  SetNumThreads(2);
+  for (int i = 0; i < 10; ++i) {
+    try {
+      ParallelBlocks(4, [](int64_t b) {
+        if (b == 3) throw std::runtime_error("three");
+      });
+      CHECK(false);
+    } catch (const std::runtime_error&) {
+    }
+  }
+  std::atomic<int> arrived{0};
+  ParallelBlocks(2, [&](int64_t) {
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+  });
+  CHECK_EQ(arrived.load(), 2);
+  SetNumThreads(1);
+}
+
+// Every element of every loop once, for lengths around the steps at which pieces may end.
+void TestWaitingLoops() {
+  for (int threads : {1, 2, 3, 4}) {
+    SetNumThreads(threads);
+    std::vector<std::vector<int>> counts;
+    for (int64_t n : {0, 1, 15, 16, 17, 100000, 3, 70001, 32, 250000, 5}) {
+      counts.emplace_back(n, 0);
+    }
+    LoopQueue queue;
+    int64_t cost = 1, work = 0;
+    for (std::vector<int>& c : counts) {
+      int* to = c.data();
+      queue.Add(static_cast<int64_t>(c.size()), cost, [to](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) ++to[i];
+      });
+      work += static_cast<int64_t>(c.size()) * cost;
+      cost = cost % 4 + 1;
+    }
+    CHECK_EQ(queue.work(), work);
+    for (const std::vector<int>& c : counts) {  // nothing has run yet
+      for (int v : c) CHECK(v == 0);
+    }
+    queue.Run();
+    CHECK_EQ(queue.work(), int64_t{0});
+    queue.Run();  // empty
+    bool each_once = true;
+    for (const std::vector<int>& c : counts) {
+      for (int v : c) each_once &= v == 1;
+    }
+    CHECK(each_once);
+  }
+  SetNumThreads(1);
+}
+
+void TestCurrentQueue() {
+  CHECK(LoopQueue::Current() == nullptr);
+  LoopQueue queue;
+  {
+    LoopQueue::Scope outer(&queue);
+    CHECK(LoopQueue::Current() == &queue);
+    {
+      LoopQueue::Scope none(nullptr);
+      CHECK(LoopQueue::Current() == nullptr);
+    }
+    CHECK(LoopQueue::Current() == &queue);
+    std::thread([] { CHECK(LoopQueue::Current() == nullptr); }).join();
+  }
+  CHECK(LoopQueue::Current() == nullptr);
+}
+
+}  // namespace
+}  // namespace dygraph
+
+int main() {
+  dygraph::TestLoopsOfSeveralThreadsShare();
+  dygraph::TestServiceThreadsComputeAlone();
+  dygraph::TestExceptionsGiveThreadsBack();
+  dygraph::TestWaitingLoops();
+  dygraph::TestCurrentQueue();
+  return dygraph::testing::Finish();
+}

@@ -1,0 +1,191 @@
+"""Kernels of our own give the same bits for any number of threads, forward and backward.
+
+Every case is large enough for its loops to be shared out; tests/op_contract.py compares small ones.
+oneDNN is off: docs/determinism.md tells what it promises."""
+
+import numpy as np
+import pytest
+
+import dygraph
+from dygraph import _core
+
+RNG = np.random.default_rng(11)
+
+
+def f(*shape, low=-1.0, high=1.0):
+    return RNG.uniform(low, high, shape).astype("float32")
+
+
+def i(high, *shape):
+    return RNG.integers(0, high, shape)
+
+
+def lod(array, lengths):
+    return array, [[0, *np.cumsum(lengths).tolist()]]
+
+
+LENGTHS = [1, 50, 200, 3, 120, 90, 300, 36]  # 800 rows
+
+IMAGE = f(4, 32, 40, 40)
+ROWS = f(600, 512)
+UNARY = (
+    "relu tanh sigmoid exp sqrt rsqrt abs square gelu elu softplus softsign swish silu mish log "
+    "reciprocal erf sin cos leaky_relu hard_swish logsigmoid stanh"
+).split()
+REDUCE = "reduce_sum reduce_mean reduce_max reduce_min reduce_prod".split()
+
+CASES = {
+    **{op: ({"X": f(300, 700, low=0.2, high=2.0)}, {}) for op in UNARY},
+    **{f"{op} rows": ({"X": f(700, 513)}, {"dim": [1]}, op) for op in REDUCE},
+    **{f"{op} columns": ({"X": f(700, 513)}, {"dim": [0]}, op) for op in REDUCE},
+    **{f"{op} all": ({"X": f(700, 513)}, {"reduce_all": True}, op) for op in REDUCE},
+    "reduce_sum middle": ({"X": f(60, 70, 80)}, {"dim": [1]}, "reduce_sum"),
+    "mean": ({"X": f(999, 333)}, {}),
+    "elementwise_add row": ({"X": ROWS, "Y": f(512)}, {}, "elementwise_add"),
+    "elementwise_mul column": ({"X": ROWS, "Y": f(600, 1)}, {}, "elementwise_mul"),
+    "elementwise_div channels": ({"X": IMAGE, "Y": f(32, low=1)}, {"axis": 1}, "elementwise_div"),
+    "elementwise_max": ({"X": ROWS, "Y": f(600, 512)}, {}),
+    "matmul_v2": ({"X": f(300, 257), "Y": f(257, 310)}, {}),
+    "matmul_v2 batches": ({"X": f(8, 70, 64), "Y": f(8, 90, 64)}, {"trans_y": True}, "matmul_v2"),
+    "matmul_v2 vector": ({"X": f(1200, 300), "Y": f(300)}, {}, "matmul_v2"),
+    "bmm": ({"X": f(16, 60, 70), "Y": f(16, 70, 80)}, {}),
+    "mul": ({"X": f(200, 300), "Y": f(300, 210)}, {}),
+    "conv2d": ({"Input": f(4, 16, 30, 30), "Filter": f(24, 16, 3, 3)}, {"paddings": [1, 1]}),
+    "conv2d strides": (
+        {"Input": f(4, 3, 61, 61), "Filter": f(16, 3, 5, 5)},
+        {"strides": [2, 2]},
+        "conv2d",
+    ),
+    "conv2d groups": (
+        {"Input": f(4, 16, 30, 30), "Filter": f(16, 4, 3, 3)},
+        {"groups": 4},
+        "conv2d",
+    ),
+    "depthwise_conv2d": (
+        {"Input": f(4, 32, 30, 30), "Filter": f(32, 1, 3, 3)},
+        {"groups": 32, "paddings": [1, 1]},
+    ),
+    "conv2d_transpose": ({"Input": f(4, 16, 20, 20), "Filter": f(16, 12, 3, 3)}, {}),
+    "conv3d": ({"Input": f(2, 4, 12, 14, 14), "Filter": f(8, 4, 3, 3, 3)}, {}),
+    "pool2d max": (
+        {"X": IMAGE},
+        {"pooling_type": "max", "ksize": [3, 3], "strides": [2, 2], "paddings": [1, 1]},
+        "pool2d",
+    ),
+    "pool2d avg": (
+        {"X": IMAGE},
+        {"pooling_type": "avg", "ksize": [2, 2], "strides": [2, 2]},
+        "pool2d",
+    ),
+    "batch_norm": (
+        {"X": IMAGE, "Scale": f(32), "Bias": f(32), "Mean": f(32), "Variance": f(32, low=0.5)},
+        {},
+    ),
+    "layer_norm": ({"X": ROWS, "Scale": f(512), "Bias": f(512)}, {"begin_norm_axis": 1}),
+    "group_norm": ({"X": IMAGE, "Scale": f(32), "Bias": f(32)}, {"groups": 8}),
+    "instance_norm": ({"X": IMAGE, "Scale": f(32), "Bias": f(32)}, {}),
+    "softmax": ({"X": ROWS}, {}),
+    "softmax columns": ({"X": f(64, 90, 60)}, {"axis": 1}, "softmax"),
+    "log_softmax": ({"X": ROWS}, {}),
+    "logsumexp": ({"X": ROWS}, {"axis": [1]}),
+    "softmax_with_cross_entropy": ({"Logits": ROWS, "Label": i(512, 600, 1)}, {}),
+    "arg_max": ({"X": ROWS}, {"axis": 1}),
+    "argsort": ({"X": ROWS}, {"axis": 1}),
+    "top_k_v2": ({"X": ROWS}, {"k": 7}),
+    "cumsum": ({"X": ROWS}, {"axis": 1}),
+    "cumsum columns": ({"X": ROWS}, {"axis": 0}, "cumsum"),
+    "transpose2": ({"X": f(64, 70, 80)}, {"axis": [2, 0, 1]}),
+    "concat": ({"X": [("a", ROWS), ("b", f(600, 300))]}, {"axis": 1}),
+    "sum": ({"X": [("a", ROWS), ("b", f(600, 512)), ("c", f(600, 512))]}, {}),
+    "gather": ({"X": ROWS, "Index": i(600, 900)}, {}),
+    "scatter_nd_add": ({"X": ROWS, "Index": i(600, 900, 1), "Updates": f(900, 512)}, {}),
+    "take_along_axis": ({"Input": ROWS, "Index": i(512, 600, 300)}, {"Axis": 1}),
+    "lookup_table_v2": ({"W": f(500, 128), "Ids": i(500, 64, 20)}, {}),
+    "where": ({"Condition": ROWS > 0, "X": f(600, 512), "Y": f(600, 512)}, {}),
+    "tile": ({"X": f(100, 90)}, {"repeat_times": [3, 4]}),
+    "expand_v2": ({"X": f(1, 90, 1)}, {"shape": [70, 90, 60]}),
+    "bilinear_interp": ({"X": IMAGE}, {"out_h": 63, "out_w": 57}),
+    "unfold": (
+        {"X": IMAGE},
+        {"kernel_sizes": [3, 3], "strides": [1, 1], "paddings": [1] * 4, "dilations": [1, 1]},
+    ),
+    "prelu": ({"X": IMAGE, "Alpha": f(32)}, {"mode": "channel"}),
+    "p_norm": ({"X": ROWS}, {"axis": 1, "porder": 3.0}),
+    "frobenius_norm": ({"X": ROWS}, {"reduce_all": True}),
+    "squared_l2_norm": ({"X": ROWS}, {}),
+    "kldiv_loss": ({"X": ROWS, "Target": f(600, 512, low=0.1)}, {"reduction": "mean"}),
+    "huber_loss": ({"X": f(90000, 1), "Y": f(90000, 1)}, {"delta": 0.5}),
+    "sequence_pool": ({"X": lod(f(800, 96), LENGTHS)}, {"pooltype": "SUM"}),
+    "sequence_softmax": ({"X": lod(f(800, 1), LENGTHS)}, {}),
+    "lstm": (
+        {"Input": lod(f(800, 4 * 48), LENGTHS), "Weight": f(48, 4 * 48), "Bias": f(1, 7 * 48)},
+        {"use_peepholes": True},
+    ),
+    "gru": (
+        {"Input": lod(f(800, 3 * 48), LENGTHS), "Weight": f(48, 3 * 48), "Bias": f(1, 3 * 48)},
+        {},
+    ),
+    "uniform_random": ({}, {"shape": [300, 500], "seed": 5}),
+    "gaussian_random": ({}, {"shape": [300, 500], "seed": 5}),
+    "truncated_gaussian_random": ({}, {"shape": [300, 500], "seed": 5}),
+    "dropout": ({"X": ROWS}, {"dropout_prob": 0.4, "seed": 3, "fix_seed": True}),
+}
+
+
+def variables(inputs):
+    """Slots of fresh variables, those of floating point wanting a gradient, and a list of those."""
+    slots, leaves = {}, []
+
+    def make(entry):
+        array, levels = entry if isinstance(entry, tuple) else (entry, None)
+        v = _core.to_variable(array, levels)
+        if array.dtype.kind == "f":
+            v.stop_gradient = False
+            leaves.append(v)
+        return v
+
+    for slot, entry in inputs.items():
+        if isinstance(entry, list):
+            slots[slot] = [make(array) for _, array in entry]
+        else:
+            slots[slot] = make(entry)
+    return slots, leaves
+
+
+def flat(results):
+    for value in results.values():
+        yield from value if isinstance(value, list) else [value]
+
+
+def bits(name):
+    inputs, attrs, *op = CASES[name]
+    slots, leaves = variables(inputs)
+    with dygraph.enable_grad():
+        results = list(flat(_core.run_op(op[0] if op else name.split()[0], slots, attrs)))
+    tops = [v for v in results if not v.stop_gradient]
+    if tops:
+        rng = np.random.default_rng(3)
+        seeds = [_core.to_variable(rng.uniform(-1, 1, v.shape).astype(str(v.dtype))) for v in tops]
+        _core.backward(tops, seeds, False, False)
+    values = [v.numpy() for v in results]
+    gradients = [v.grad.numpy() for v in leaves if v.grad is not None]
+    assert not tops or gradients
+    return [(a.dtype, a.shape, a.tobytes()) for a in values + gradients]
+
+
+@pytest.fixture
+def plain_kernels():
+    before, threads = dygraph.get_flags("FLAGS_kernel_library"), _core.num_threads()
+    dygraph.set_flags({"FLAGS_kernel_library": "plain"})
+    yield
+    dygraph.set_flags(before)
+    _core.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_bits_for_any_number_of_threads(name, plain_kernels):
+    _core.set_num_threads(1)
+    one = bits(name)
+    for threads in (2, 3):
+        _core.set_num_threads(threads)
+        assert bits(name) == one, f"{threads} threads"
