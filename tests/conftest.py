@@ -1,6 +1,10 @@
 """Settings of all tests: one compute thread by default, and the same random examples each run."""
 
 import os
+import signal
+
+# A shell starts what it runs in the background with Ctrl-C ignored, which children would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before libgomp loads: on two cores spinning threads of several processes would fight.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

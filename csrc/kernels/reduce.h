@@ -184,11 +184,11 @@ DYGRAPH_INLINE void JoinNeighbours(const typename Op::Lane* from, typename Op::L
   }
 }
 
-// total[r] of the `n` <= kReduceRowLength elements at first + r n, r < count <= kRowsTogether.
+// total[r] of the `n` <= kReduceRowLength elements at first + r step, r < count <= kRowsTogether.
 // Several rows at once, so that whole vectors join the lanes of all of them. Where n < kRowLanes,
 // kRowLanes elements of each row must be readable.
 template <class Op>
-DYGRAPH_INLINE void ReduceRows(const typename Op::In* first, int count, int64_t n,
+DYGRAPH_INLINE void ReduceRows(const typename Op::In* first, int64_t step, int count, int64_t n,
                                typename Op::Lane* total) {
   using In = typename Op::In;
   using Lane = typename Op::Lane;
@@ -203,7 +203,7 @@ DYGRAPH_INLINE void ReduceRows(const typename Op::In* first, int count, int64_t 
   }
   Lane all[kRowsTogether * kRowLanes];
   for (int r = 0; r < count; ++r) {
-    const In* x = first + r * n;
+    const In* x = first + r * step;
     Lane* lane = all + r * kRowLanes;
     DYGRAPH_ROLLED
     for (int j = 0; j < kRowLanes; ++j) {
@@ -230,6 +230,9 @@ DYGRAPH_INLINE void ReduceRows(const typename Op::In* first, int count, int64_t 
   JoinNeighbours<Op, kRowsTogether * kRowLanes>(all, total);
 }
 
+template <class Op>
+constexpr bool kRowsPay = sizeof(typename Op::Lane) == 4 && sizeof(typename Op::In) == 4;
+
 // y[r] of the rows first <= r < last of [rows, n]. Which way a row goes follows from its number
 // alone, and with which others it goes does not change its bits.
 template <class Op, class Out>
@@ -237,13 +240,13 @@ DYGRAPH_INLINE void ReduceDenseRows(const typename Op::In* x, int64_t n, int64_t
                                     int64_t first, int64_t last, Out* y) {
   using Total = typename Op::Total;
   int64_t r = first;
-  if constexpr (sizeof(typename Op::Lane) == 4 && sizeof(typename Op::In) == 4) {
+  if constexpr (kRowsPay<Op>) {
     int64_t whole = n >= kRowLanes ? rows : rows - kRowLanes + 1;
     if (rows < 4 || (n < kRowLanes && Op::kCheap)) whole = 0;
     for (int64_t stop = std::min(last, whole); r < stop;) {
       typename Op::Lane found[kRowsTogether];
       int count = static_cast<int>(std::min<int64_t>(stop - r, kRowsTogether));
-      ReduceRows<Op>(x + r * n, count, n, found);
+      ReduceRows<Op>(x + r * n, n, count, n, found);
       for (int i = 0; i < count; ++i) {
         y[r + i] = static_cast<Out>(Op::Finish(Op::Merge(Op::kInit, found[i]), n));
       }
@@ -320,6 +323,21 @@ DYGRAPH_INLINE void ReduceGroup(const ReducePlan& p, const typename Op::In* x, i
   for (int64_t j = 0; j < width; ++j) total[j] = static_cast<typename Op::Total>(Op::kInit);
   int64_t begin = group * p.group;
   int64_t end = std::min(begin + p.group, p.run_count * p.run_blocks);
+  if constexpr (kRowsPay<Op>) {
+    if (p.width == 1 && p.stride == 1 && p.runs.rank == 1 && p.count >= kRowLanes &&
+        p.count <= kReduceRowLength) {  // runs evenly apart, one block each
+      int64_t step = p.runs.strides[0][0];
+      for (int64_t b = begin; b < end; b += kRowsTogether) {
+        typename Op::Lane found[kRowsTogether];
+        int count = static_cast<int>(std::min<int64_t>(end - b, kRowsTogether));
+        ReduceRows<Op>(x + b * step, step, count, p.count, found);
+        for (int i = 0; i < count; ++i) {
+          *total = Op::Merge(*total, static_cast<typename Op::Total>(found[i]));
+        }
+      }
+      return;
+    }
+  }
   Odometer<1> run(p.runs, p.runs.rank, begin / p.run_blocks);
   int64_t at = begin % p.run_blocks;
   for (int64_t b = begin; b < end; ++b) {

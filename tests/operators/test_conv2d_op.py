@@ -248,3 +248,25 @@ def test_wrong_bias():
     }
     with pytest.raises(ValueError, match="Bias must have one number for each of the 2"):
         _core.run_op("conv2d", slots, {})
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("channels", [(3, 64), (16, 20), (70, 130), (96, 48), (33, 65)])
+def test_filters_of_whole_and_broken_blocks(channels, size):
+    """float32 runs in blocks of channels where there is oneDNN, float64 in plain order."""
+    c, o = channels
+    rng = np.random.RandomState(c + size)
+    x, w = rng.randn(2, c, 9, 11), rng.randn(o, c, size, size) / (c * size * size) ** 0.5
+    top = rng.randn(2, o, 9, 11)
+    results = []
+    for dtype in "float32", "float64":
+        slots = {"Input": _core.to_variable(x.astype(dtype))}
+        slots["Filter"] = _core.to_variable(w.astype(dtype))
+        for v in slots.values():
+            v.stop_gradient = False
+        out = _core.run_op("conv2d", slots, {"paddings": [size // 2, size // 2]})["Output"]
+        given = _core.to_variable(top.astype(dtype))
+        grads = _core.grad([out], list(slots.values()), [given], False, False, True)
+        results.append([v.numpy() for v in (out, *grads)])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)

@@ -103,3 +103,15 @@ def test_memory_is_flat_over_many_shapes():
     before = resident()
     run([(h, wide) for h in range(63, 95) for wide in range(31, 95)])
     assert resident() - before < 30 << 20
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 3, 4), (2, 5, 1, 1)])
+def test_orders_that_agree_share_memory_until_one_is_written(shape):
+    array = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    plain = _core.to_variable(array)
+    last = _core.to_layout(plain, "NHWC")
+    assert _core.layout(last) == "NHWC"
+    plain[...] = 0.0
+    np.testing.assert_array_equal(last.numpy(), array)
+    np.testing.assert_array_equal(_core.to_layout(last, "NCHW").numpy(), array)
+    assert not plain.numpy().any()
