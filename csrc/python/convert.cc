@@ -59,10 +59,9 @@ int NumpyNumber(DType t) {
   }
 }
 
-const py::detail::npy_api& Npy() {
-  static const py::detail::npy_api& api = py::detail::npy_api::get();
-  return api;
-}
+// Not kept in a static: the first use imports, and a thread that waits for a static while it holds
+// the interpreter's lock waits for ever.
+const py::detail::npy_api& Npy() { return py::detail::npy_api::get(); }
 
 // A new array over `data` (or its own memory when null), owned by `base` (stolen) if given.
 PyObject* NewArray(const Dims& dims, DType dtype, void* data, PyObject* base) {

@@ -191,6 +191,13 @@ def no_using_namespace(files):
     return matches(files, r"^using namespace[^\n]*", "{} at file scope")
 
 
+def statics_need_no_interpreter(files):
+    """Who waits for another's static holds the interpreter's lock, which that one needs."""
+    pattern = r"^[ \t]+static\b[^;(){}]*=[^;]*\b(?:py::|Py[A-Z_])[\w:]*\([^;]*;"
+    problem = "{}: made by Python inside a function"
+    return matches(files, pattern, problem, "python")
+
+
 def messages_speak(files):
     """Every ENFORCE and THROW has a message with enough words of its own."""
     problems = []
@@ -392,6 +399,7 @@ RULES = [
     headers_hold_no_state,
     headers_say_what_they_are_for,
     no_using_namespace,
+    statics_need_no_interpreter,
     messages_speak,
     an_operator_is_one_file,
     kernel_aliases_have_names_of_their_own,

@@ -94,6 +94,12 @@ EXAMPLES = {
         ("csrc/op/a.cc", "using namespace std;\n", "using namespace std"),
         ("csrc/op/a.cc", "namespace dygraph {}\n", None),
     ],
+    rules.statics_need_no_interpreter: [
+        ("csrc/python/a.cc", "void F() {\n  static py::object o = py::none();\n}\n", "py::none"),
+        ("csrc/python/a.cc", "  static PyObject* o =\n      PyList_New(0);\n", "PyList_New"),
+        ("csrc/python/a.cc", "  static const int n = op.Require();\n", None),
+        ("csrc/python/a.cc", "  static const char* names[] = {};\n", None),
+    ],
     rules.messages_speak: [
         ("csrc/op/a.cc", 'ENFORCE(x, Type, "bad x");\n', "ENFORCE"),
         ("csrc/op/a.cc", "ENFORCE(x, Type, message);\n", "ENFORCE"),

@@ -217,3 +217,26 @@ def groups(folder, files):
 )
 def test_cores_of_a_quota(tmp_path, text, files, cores):
     assert _core.quota_cores(text, groups(tmp_path, files)) == cores
+
+
+def test_the_first_array_may_come_from_several_threads():
+    """NumPy's interface is looked up at its first use, which lets other threads run."""
+    code = """
+    barrier = threading.Barrier(8)
+
+    def convert():
+        barrier.wait()
+        assert dygraph.to_variable([1.0, 2.0]).numpy().tolist() == [1.0, 2.0]
+
+    users = [threading.Thread(target=convert) for _ in range(8)]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join()
+    print("done")
+    """
+    head = "import sys, threading, dygraph\nsys.setswitchinterval(1e-6)\n"
+    for _ in range(3):
+        run = [sys.executable, "-c", head + textwrap.dedent(code)]
+        result = subprocess.run(run, capture_output=True, text=True, timeout=60)
+        assert result.stdout == "done\n", result.stderr
