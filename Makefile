@@ -1,7 +1,8 @@
 # Everything runs in .venv, which is made on first use. Steps leave stamps, so that a second run only does what changed.
 #   make quickstart   install, self-check, train and export a network on real images
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
-#   make sanitize     under ASan and UBSan          make test-big   more than 2^31 elements, 5 GB
+#   make sanitize     under ASan and UBSan          make sanitize-threads   the core under TSan
+#   make test-big   more than 2^31 elements, 5 GB
 #   make docs  make bench  make format  make clean
 SHELL  := /bin/bash
 PYTHON ?= python3
@@ -30,7 +31,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: docs test-big quickstart test test-no-onednn sanitize bench format clean prerequisites
+.PHONY: docs test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	$(PY) -m dygraph check
@@ -50,6 +51,12 @@ sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	$(call run_ctest,build/sanitize)
 	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0 \
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
+
+# Threads of users and loaders, each with one compute thread: libgomp's own waiting is invisible to TSan.
+sanitize-threads: TESTS = tests/process/test_reliability.py tests/io tests/imperative tests/dygraph/test_watch.py
+sanitize-threads: $(STAMPS)/threads $(STAMPS)/package-test
+	$(call run_pytest_in,build/threads,LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 \
+	  PYTEST_ADDOPTS="-k 'thread and not process'")
 
 test-big: $(STAMPS)/package-test
 	$(PY) -m pytest -q tests/tensor/big_arrays.py
@@ -98,6 +105,10 @@ $(STAMPS)/package-%: $(BINARY_SOURCES) $(STAMPS)/tools
 $(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools | $(STAMPS)/package-test
 	test -d build/plain || cp -a $(BUILD) build/plain
 	DYGRAPH_WITH_ONEDNN=0 $(call BUILD_HERE,build/plain) --no-deps --upgrade --target build/plain/site .
+	touch $@
+
+$(STAMPS)/threads: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
+	$(call BUILD_HERE,build/threads,-DDYGRAPH_SANITIZE_THREADS=ON) --no-deps --upgrade --target build/threads/site .
 	touch $@
 
 $(STAMPS)/sanitize: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools
