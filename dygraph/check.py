@@ -28,7 +28,9 @@ def number(value, what, least=None, most=None):
     """`value` as a float between `least` and `most`. ArgumentTypeError, InvalidArgumentError."""
     is_number = hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
     if isinstance(value, bool) or isinstance(value, str) or not is_number:
-        raise ArgumentTypeError(f"{what} must be a number, got {kind_of(value)}")
+        given = isinstance(value, list | tuple) and any(hasattr(v, "stop_gradient") for v in value)
+        hint = ". Parameters are given by name: parameter_list=" if given else ""
+        raise ArgumentTypeError(f"{what} must be a number, got {kind_of(value)}{hint}")
     value = float(value)
     if not (least is None or value >= least) or not (most is None or value <= most):
         raise InvalidArgumentError(

@@ -1,8 +1,7 @@
 """What all optimizers share: groups of parameters, their states, the step.
 
-An optimizer is a table: the type of an operator, its attributes, and the accumulators it keeps for
-a
-parameter, each with its start value. Nothing of it depends on the step being made at once.
+An optimizer is a table: the type of an operator, its attributes, and the accumulators it keeps
+for a parameter, each with its start value. Nothing of it depends on the step being made at once.
 """
 
 import typing
@@ -55,10 +54,8 @@ class Optimizer(check.NamedArguments):
         A callable is asked once a step, ``learning_rate()``; see `dygraph.lr`.
     parameter_list : list, or Layer
         Parameters; or (name, parameter) pairs as ``named_parameters()`` gives them, or a layer:
-        then
-        `state_dict` has the names of the structure; or groups, dicts with the key ``params`` (a
-        list
-        of parameters) and, if wanted, ``learning_rate``, a factor on the optimizer's, and
+        then `state_dict` has the names of the structure; or groups, dicts with the key ``params``
+        (a list of parameters) and, if wanted, ``learning_rate``, a factor on the optimizer's, and
         ``weight_decay``, a number or a regularizer that replaces the optimizer's own.
     regularization : L1Decay or L2Decay, optional
         For parameters without one of their own. A sparse gradient becomes dense by it, since the

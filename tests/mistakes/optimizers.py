@@ -74,6 +74,10 @@ def swapped_arguments():
     SGD(nn.Linear(2, 2).parameters(), 0.1)
 
 
+def parameters_second():
+    Adam(0.1, nn.Linear(2, 2).parameters())
+
+
 def negative_learning_rate():
     SGD(-0.1, parameter_list=nn.Linear(2, 2).parameters())
 
