@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dygraph
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "benchmarks"
 
@@ -27,7 +29,9 @@ networks = load("networks")
 
 def answers(benchmark, questions):
     """What a worker of our side answers."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # The library under test, and the scripts' own folder: PYTHONSAFEPATH may keep it off the path.
+    package = Path(dygraph.__file__).resolve().parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER), str(package)])}
     done = subprocess.run(
         [sys.executable, str(FOLDER / f"{benchmark}.py"), "--worker", "ours"],
         input="".join(json.dumps(question) + "\n" for question in questions),
