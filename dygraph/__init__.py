@@ -9,15 +9,9 @@
 array([4.])
 """
 
-import os as _os
 import sys as _sys
 
-# libgomp reads it when it loads. Measured by benchmarks/spin.py: enough spinning to bridge the gap
-# between two kernels, little enough to leave a busy neighbour its core.
-if "OMP_WAIT_POLICY" not in _os.environ:
-    _os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-
-from dygraph import (  # noqa: E402  # noqa: E402
+from dygraph import (
     _core,
     clip,
     errors,
@@ -29,8 +23,8 @@ from dygraph import (  # noqa: E402  # noqa: E402
     regularizer,
     unique_name,
 )
-from dygraph import flags as _flags  # noqa: E402
-from dygraph._core import (  # noqa: E402
+from dygraph import flags as _flags
+from dygraph._core import (
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
@@ -50,7 +44,7 @@ from dygraph._core import (  # noqa: E402
     set_num_threads,
     uint8,
 )
-from dygraph.base import (  # noqa: E402
+from dygraph.base import (
     Generator,
     get_default_dtype,
     get_rng_state,
@@ -62,7 +56,7 @@ from dygraph.base import (  # noqa: E402
     set_rng_state,
     to_variable,
 )
-from dygraph.compat import (  # noqa: E402
+from dygraph.compat import (
     BackwardStrategy,
     disable_dygraph,
     disable_imperative,
@@ -70,24 +64,24 @@ from dygraph.compat import (  # noqa: E402
     enable_imperative,
     enabled,
 )
-from dygraph.custom import Function, PyLayer  # noqa: E402
-from dygraph.exchange import from_dlpack  # noqa: E402
-from dygraph.flags import get_flags, set_flags  # noqa: E402
-from dygraph.lazily import names_of as _names_of  # noqa: E402
-from dygraph.param_attr import ParamAttr  # noqa: E402
-from dygraph.promotion import promote_types, result_type  # noqa: E402
-from dygraph.recording import (  # noqa: E402
+from dygraph.custom import Function, PyLayer
+from dygraph.exchange import from_dlpack
+from dygraph.flags import get_flags, set_flags
+from dygraph.lazily import names_of as _names_of
+from dygraph.param_attr import ParamAttr
+from dygraph.promotion import promote_types, result_type
+from dygraph.recording import (
     enable_grad,
     grad_enabled,
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
 )
-from dygraph.registry import explain, load_library, op_info, op_names, run_op  # noqa: E402
-from dygraph.saved import saved  # noqa: E402
-from dygraph.sparse import selected_rows  # noqa: E402
-from dygraph.variable import Parameter  # noqa: E402
-from dygraph.watch import detect_anomaly  # noqa: E402
+from dygraph.registry import explain, load_library, op_info, op_names, run_op
+from dygraph.saved import saved
+from dygraph.sparse import selected_rows
+from dygraph.variable import Parameter
+from dygraph.watch import detect_anomaly
 
 __version__ = _core.__version__
 

@@ -28,7 +28,6 @@ def info():
         ("operators", f"{len(_core.op_names())}, {len(op_kernels)} kernels"),
         ("processor", f"{os.cpu_count()} cores, {', '.join(features) or 'baseline'}"),
         ("threads", f"{_core.num_threads()} of {_core.available_cores()} available cores"),
-        ("spin count", os.environ.get("GOMP_SPINCOUNT", "as OMP_WAIT_POLICY says")),
         ("memory", dygraph.memory.summary(_core.CPUPlace())),
     ]
     return "\n".join(f"{name:<11} {value}" for name, value in lines)
