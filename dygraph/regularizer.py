@@ -21,7 +21,7 @@ class _Decay:
         if _core.is_selected_rows(gradient):
             gradient = _core.to_dense(gradient)
         decay = ops.scale(self.term(parameter), scale=self.coefficient)
-        return ops.elementwise_add(gradient, decay)
+        return ops.sum([gradient, decay])
 
     def term(self, parameter):
         """What the coefficient multiplies."""

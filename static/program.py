@@ -1,30 +1,91 @@
-"""Program, Block, Operator and Variable: views of a program description."""
+"""Programs: blocks of variables and operators, and which program calls are written into."""
 
-from dygraph import _core
-from dygraph.errors import ArgumentTypeError, OutOfRangeError, kind_of
+import contextlib
+import threading
 
-__all__ = ["Block", "Operator", "Program", "Variable"]
+from dygraph import _core, unique_name
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.variable import Parameter as EagerParameter
+from static.block import Block
+from static.operator import Operator
+from static.variable import Parameter, Variable
 
-Block = _core.BlockDesc
-Operator = _core.OpDesc
-Variable = _core.VarDesc
+__all__ = [
+    "Block", "OpRole", "Operator", "Parameter", "Program", "Variable", "default_main_program",
+    "default_startup_program", "program_guard", "switch_main_program", "switch_startup_program",
+]  # fmt: skip
+
+
+class OpRole:
+    """What an operator is for, as its attribute ``op_role`` says; Fluid's numbers."""
+
+    Forward, Backward, Optimize, LRSched, Loss = 0, 1, 2, 16, 256
 
 
 class Program:
-    """A program: blocks of variables and operators, serialised as Fluid's ``ProgramDesc``.
+    """A description of a computation, serialised as Fluid's ``ProgramDesc``.
+
+    Calls on its variables append operators to it. `program_guard` says which program functions
+    without a variable, such as ``layers.data``, append to.
+
+    Attributes
+    ----------
+    random_seed : int
+        Seed of its random operators that have none of their own; 0: the library's generator.
 
     Examples
     --------
-    >>> from static import Program
-    >>> Program().num_blocks
-    1
+    >>> import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     x = static.data("x", shape=[None, 13], dtype="float32")
+    ...     y = static.layers.relu(x)
+    >>> [op.type for op in main.global_block().ops], y.shape
+    (['relu'], (-1, 13))
     """
 
-    # One empty block, idx 0, parent -1: what Fluid's Program() holds.
-    _EMPTY = b"\x0a\x0d\x08\x00\x10" + b"\xff" * 9 + b"\x01"
+    # One empty block, number 0, parent -1, and the version of Fluid whose programs these are.
+    _EMPTY = b"\x0a\x0d\x08\x00\x10" + b"\xff" * 9 + b"\x01" + b"\x22\x04\x08\xd5\xc2\x3d"
 
     def __init__(self, desc=None):
-        self.desc = _core.program_from_bytes(self._EMPTY) if desc is None else desc
+        self._like = _core.program_from_bytes(self._EMPTY) if desc is None else desc
+        self._desc, self.edits = None, 0
+        self._block_stack, self._layers = [0], []
+        self.op_role, self.op_role_var, self.name_scope = OpRole.Forward, [], "/"
+        self.random_seed = 0
+        self.held = {}  # eager parameters in it, by name
+        self._blocks = []
+        for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
+            block = Block(self, idx, parent, forward)
+            for var in variables:
+                variable = Variable()
+                block._adopt(variable, var)
+            block.ops.extend(Operator(block, op) for op in ops)
+            self._blocks.append(block)
+        self._desc = self._like
+
+    # The description ------------------------------------------------------------------------------
+
+    def changed(self):
+        """Tell that a part was edited: plans and bytes made before are no longer right."""
+        self._desc = None
+        self.edits += 1
+
+    @property
+    def desc(self):
+        """The whole as one immutable description."""
+        if self._desc is None:
+            parts = [
+                (
+                    block.parent_idx,
+                    None if block.forward_block_idx < 0 else block.forward_block_idx,
+                    [v.desc for v in block.vars.values()],
+                    [op.desc for op in block.ops],
+                )
+                for block in self._blocks
+            ]
+            self._desc = _core.ProgramDesc(parts, self._like)
+        return self._desc
 
     @staticmethod
     def parse_from_string(binary):
@@ -53,32 +114,254 @@ class Program:
         ops = sum(len(block.ops) for block in self.blocks)
         return f"<Program of {self.num_blocks} blocks, {ops} operators>"
 
+    # Blocks ---------------------------------------------------------------------------------------
+
     @property
     def num_blocks(self):
         """How many blocks there are; at least one."""
-        return self.desc.num_blocks
+        return len(self._blocks)
 
     @property
     def blocks(self):
         """All blocks; block 0 is the global one."""
-        return [self.desc.block(i) for i in range(self.desc.num_blocks)]
+        return list(self._blocks)
 
     def block(self, index):
         """The block of this number; IndexError if there is none."""
-        if index < 0:
+        if not 0 <= index < len(self._blocks):
             raise OutOfRangeError(
-                f"the number of a block must be in [0, {self.num_blocks}), got {index}"
+                f"the program has {self.num_blocks} blocks, got block {index}"
+                if index >= 0
+                else f"the number of a block must be in [0, {self.num_blocks}), got {index}"
             )
-        return self.desc.block(index)
+        return self._blocks[index]
 
     def global_block(self):
         """Block 0."""
-        return self.desc.block(0)
+        return self._blocks[0]
 
     def current_block(self):
-        """The block that operators are appended to: the global one."""
-        return self.global_block()
+        """The block that operators are appended to."""
+        return self._blocks[self._block_stack[-1]]
+
+    def visible_blocks(self, block):
+        """The numbers' blocks whose variables `block` sees, nearest first."""
+        if block.idx == 0:
+            return self._blocks[:1]
+        return [self._blocks[i] for i in self.desc.visible_blocks(block.idx)]
 
     def list_vars(self):
         """Every variable of every block."""
-        return [var for block in self.blocks for var in block.vars.values()]
+        return [var for block in self._blocks for var in block.vars.values()]
+
+    def all_parameters(self):
+        """Its parameters, in order of creation."""
+        return [p for block in self._blocks for p in block.all_parameters()]
+
+    # Copies ---------------------------------------------------------------------------------------
+
+    def clone(self, for_test=False):
+        """A copy.
+
+        Parameters
+        ----------
+        for_test : bool
+            Leave out the operators of backward and update, and let ``dropout`` and ``batch_norm``
+            do what they do in inference. Call it before `minimize` or after: the result is the
+            same.
+        """
+        copy = Program(self.desc)
+        copy.random_seed = self.random_seed
+        copy.held = dict(self.held)
+        for block, original in zip(copy._blocks, self._blocks, strict=True):
+            for name, variable in original.vars.items():
+                block.vars[name]._like(variable)
+            block._made_at = dict(original._made_at)
+            if for_test:
+                block.ops[:] = [op for op in block.ops if _runs_in_test(op)]
+                for op in block.ops:
+                    if op.has_attr("is_test"):
+                        op.set_attr("is_test", True)
+        if for_test:
+            copy._forget_unused()
+        return copy
+
+    def _forget_unused(self):
+        """Drop variables that belonged to operators left out."""
+        for block in self._blocks:
+            used = {n for b in self._blocks for op in b.ops for n in _names_of(op)}
+            for name, variable in list(block.vars.items()):
+                if name not in used and not (variable.persistable or variable.is_data):
+                    block.remove_var(name)
+
+    # Where calls go -------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def appending_to(self, block):
+        """Inside, calls append to `block`, those without a variable too."""
+        self._block_stack.append(block.idx)
+        before = _core.set_describing(True)
+        _state().described.append(self)
+        try:
+            yield self
+        finally:
+            _state().described.pop()
+            _core.set_describing(before)
+            self._block_stack.pop()
+
+    @contextlib.contextmanager
+    def layer(self, name):
+        """Inside, results are named after the layer: ``fc_0.tmp_0``, ``fc_0.tmp_1``, ..."""
+        self._layers.append(_counter(name))
+        try:
+            yield name
+        finally:
+            self._layers.pop()
+
+    @contextlib.contextmanager
+    def marked(self, role, role_var=(), name_scope=None):
+        """Inside, operators are marked with this role, variables and scope of names."""
+        before = self.op_role, self.op_role_var, self.name_scope
+        self.op_role, self.op_role_var = role, list(role_var)
+        if name_scope is not None:
+            self.name_scope = name_scope
+        try:
+            yield
+        finally:
+            self.op_role, self.op_role_var, self.name_scope = before
+
+    def namer(self, type):
+        """What gives the names of the results of a call."""
+        return self._layers[-1] if self._layers else _counter(unique_name.generate(type))
+
+    def name_of(self, variable, type):
+        """The name of a variable in this program; an eager parameter enters it."""
+        if isinstance(variable, Variable):
+            if variable.block.program is not self:
+                raise InvalidArgumentError(
+                    f"{type}: its variables must belong to one program, but '{variable.name}' is "
+                    "one of another. Describe both in one program_guard"
+                )
+            return variable.name
+        if variable is None:
+            return "@EMPTY@"
+        keeps = isinstance(variable, EagerParameter) or variable.persistable
+        if not keeps or not variable.name:
+            raise ArgumentTypeError(
+                f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
+                "a program, unless it is a parameter. Write it into the program with "
+                "static.layers.assign(array)"
+            )
+        held = self.held.get(variable.name)
+        if held is not variable:
+            self.global_block().create_parameter(
+                variable.shape, variable.dtype, variable.name,
+                trainable=not variable.stop_gradient,
+            )  # fmt: skip
+            self.held[variable.name] = variable
+        return variable.name
+
+
+def _counter(name):
+    numbers = iter(range(1 << 62))
+    return lambda: f"{name}.tmp_{next(numbers)}"
+
+
+def _names_of(op):
+    return op.input_arg_names + op.output_arg_names
+
+
+def _runs_in_test(op):
+    role = op.attr("op_role") if op.has_attr("op_role") else OpRole.Forward
+    return role & ~OpRole.Loss in (OpRole.Forward,)
+
+
+# The programs that calls are written into ---------------------------------------------------------
+
+
+class _State(threading.local):
+    """Of a thread: guarded programs, innermost last, and programs that `appending_to` chose."""
+
+    def __init__(self):
+        self.main, self.startup, self.described = [], [], []
+
+
+_local = _State()
+_main, _startup = Program(), Program()
+
+
+def _state():
+    return _local
+
+
+def default_main_program():
+    """The program that calls append to: the innermost guard's, or the process's."""
+    return _local.main[-1] if _local.main else _main
+
+
+def default_startup_program():
+    """The program that gives parameters their start values; `Executor.run` it once."""
+    return _local.startup[-1] if _local.startup else _startup
+
+
+def _program(value, what):
+    if not isinstance(value, Program):
+        raise ArgumentTypeError(f"{what} must be a static.Program, got {kind_of(value)}")
+    return value
+
+
+def switch_main_program(program):
+    """Make `program` the main program; gives the one from before."""
+    global _main
+    _program(program, "switch_main_program: program")
+    if _local.main:
+        before, _local.main[-1] = _local.main[-1], program
+    else:
+        before, _main = _main, program
+    return before
+
+
+def switch_startup_program(program):
+    """Make `program` the startup program; gives the one from before."""
+    global _startup
+    _program(program, "switch_startup_program: program")
+    if _local.startup:
+        before, _local.startup[-1] = _local.startup[-1], program
+    else:
+        before, _startup = _startup, program
+    return before
+
+
+@contextlib.contextmanager
+def program_guard(main_program, startup_program=None):
+    """Describe `main_program`, and `startup_program` if given, inside the block.
+
+    It holds for this thread and ends with the block, also when that raises.
+
+    Raises
+    ------
+    TypeError
+        One of them is no Program.
+    """
+    _program(main_program, "program_guard: main_program")
+    if startup_program is not None:
+        _program(startup_program, "program_guard: startup_program")
+    _local.main.append(main_program)
+    _local.startup.append(startup_program or default_startup_program())
+    try:
+        yield
+    finally:
+        _local.main.pop()
+        _local.startup.pop()
+
+
+def _describe(desc, inputs, outputs):
+    program = next(
+        (v.block.program for vs in inputs.values() for v in vs if isinstance(v, Variable)), None
+    )
+    if program is None:
+        program = _local.described[-1] if _local.described else default_main_program()
+    program.current_block().describe(desc, inputs, outputs)
+
+
+_core.set_describe_call(_describe, Variable)

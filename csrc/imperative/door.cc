@@ -232,6 +232,20 @@ void RunChosen(Call& call, Place fallback) {
 
 }  // namespace
 
+void InferOutputs(Call& call) {
+  const OpInfo& op = *call.op;
+  try {
+    DType dtype = KernelDType(call);
+    CheckInputs(call, dtype);
+    InferContext infer(call, false, dtype);
+    if (op.var_type_rule) op.var_type_rule(infer);
+    if (op.shape_rule) op.shape_rule(infer);
+  } catch (Error& e) {
+    e.AddOperator(op.type);
+    throw;
+  }
+}
+
 void RunKernel(Call& call, Place place) {
   try {
     if (__builtin_expect(watch::Switches() != 0, 0)) {
@@ -317,6 +331,28 @@ void MarkNotRecorded(const SlotList<Variable>& in, const Outputs& out) {
 
 }  // namespace
 
+namespace {
+
+DescribeCall g_describe = nullptr;
+
+__attribute__((noinline)) void Describe(Call& call, const CallRecord& record, Place place) {
+  ENFORCE(g_describe, PreconditionNotMet, "no program is being described");
+  InferOutputs(call);
+  bool wanted = false;
+  for (Variable* v : record.in.flat()) wanted |= v && v->RequiresGrad();
+  for (Variable* v : record.out.flat()) {
+    if (!v) continue;
+    v->symbolic = true;
+    if (wanted && !record.op.has_no_grad && !v->value().empty() && IsFloating(v->value().dtype()))
+      v->set_stop_gradient(false);
+  }
+  g_describe(record, place);
+}
+
+}  // namespace
+
+void SetDescribeCall(DescribeCall describe) { g_describe = describe; }
+
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
            const OpOptions& options) {
   ThreadState& thread = CurrentThread();
@@ -324,7 +360,12 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   call.op = &op;
   call.attrs = attrs->data();
   call.from_tape = options.from_tape;
-  call.in.Map(in, [](Variable* v) { return v ? &v->value() : nullptr; });
+  bool symbolic = thread.describing && in.flat().empty();
+  call.in.Map(in, [&symbolic](Variable* v) -> const Value* {
+    if (!v) return nullptr;
+    symbolic |= v->symbolic;
+    return &v->value();
+  });
   try {
     MakeOutputs(op, call, options, out);
   } catch (Error& e) {
@@ -332,6 +373,8 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
     throw;
   }
   call.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
+  if (__builtin_expect(symbolic, 0))
+    return Describe(call, {op, attrs, in, out->slots}, thread.place);
   if (options.targets && !thread.grad_enabled) call.reuse = ReusablePairs(op, in, *options.targets);
   RunKernel(call, thread.place);
   if (thread.grad_enabled) {

@@ -46,6 +46,15 @@ struct OpOptions {
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
            const OpOptions& options = OpOptions());
 
+// What a program being described learns of a call on symbolic variables: outputs are fresh symbolic
+// variables with shape and type. It names them and writes the call down.
+using DescribeCall = void (*)(const CallRecord& call, Place place);
+void SetDescribeCall(DescribeCall describe);  // lent by the room that builds programs
+
+// The outputs' shapes and types, as far as they are known before anything runs (unknown sizes are
+// -1); nothing is computed.
+void InferOutputs(Call& call);
+
 // Shorthands: default attributes, single slots, the first output.
 Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x);
 Ref<Variable> RunBinary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x, Variable& y);

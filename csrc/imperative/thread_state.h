@@ -17,6 +17,8 @@ struct ThreadState {
   bool grad_enabled = true;
   // Why gradients are off, for the error of a later backward(): nullptr for no_grad.
   const std::string* grad_off_reason = nullptr;
+  // Calls without inputs are written into the program that is being described, not computed.
+  bool describing = false;
   Place place;
   DType cast_floats_to = DType::kUnset;  // guard(dtype='float32'): incoming float64 becomes this
   SmallVector<Listener*, 2> listeners;   // besides the tape

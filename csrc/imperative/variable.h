@@ -49,6 +49,9 @@ class Variable : public RefCounted<Variable> {
   const std::string& name() const;  // empty when it has none
   void set_name(const std::string& name);
   bool persistable = false;
+  // Stands for a variable of a program that is being described: a shape and a type, never data. A
+  // call on one is written down instead of computed.
+  bool symbolic = false;
 
   // Why no gradient reaches this variable although its inputs wanted one: set by the door, told by
   // backward().

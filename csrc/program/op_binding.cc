@@ -92,6 +92,8 @@ void CheckFeedFetch(const OpDesc& op) {
 
 }  // namespace
 
+AttrValue WireValue(const Attrs& attrs, int field) { return ToWireValue(attrs.Get(field)); }
+
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
   for (size_t i = 0; i < table.fields.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
+#include "python/variable_slots.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
@@ -33,10 +34,6 @@ VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object
   VarRef v = Variable::Make(Value(CopyTo(t, CurrentThread().place)));
   if (!name.is_none()) v->set_name(py::cast<std::string>(name));
   return v;
-}
-
-void TellRead(Variable& v, const char* how) {
-  for (Listener* l : CurrentThread().listeners) l->OnRead(v, how);
 }
 
 }  // namespace

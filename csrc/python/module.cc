@@ -49,6 +49,7 @@ PYBIND11_MODULE(_core, m) {
   BindTape(m);
   BindWatch(m);
   BindVariable(m);
+  BindDescriptions(m);
   BindProgram(m);
   BindUpdate(m);
   BindDLPack(m);

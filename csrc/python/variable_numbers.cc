@@ -54,9 +54,35 @@ struct Operands {
   }
 
  private:
+  // A number beside a variable of a program: an operator that gives it.
+  static Ref<Variable> Constant(PyObject* number, DType dtype) {
+    static const OpInfo& op = GetOp("fill_constant");
+    ScalarTensor(number, dtype);  // does it fit?
+    Ref<Attrs> attrs = Attrs::Make(op.attr_table);
+    attrs->Set("shape", std::vector<int64_t>());
+    attrs->Set("dtype", static_cast<int32_t>(ToWire(dtype)));
+    PyObject* text = PyObject_Repr(number);
+    if (!text) ThrowPythonError();
+    attrs->Set("value", static_cast<float>(PyFloat_AsDouble(number)));
+    attrs->Set("str_value", std::string(PyUnicode_AsUTF8(text)));
+    Py_DECREF(text);
+    bool before = std::exchange(CurrentThread().describing, true);
+    Outputs out;
+    try {
+      RunOp(op, attrs, SlotList<Variable>(), &out);
+    } catch (...) {
+      CurrentThread().describing = before;
+      throw;
+    }
+    CurrentThread().describing = before;
+    return std::move(out.owned[0]);
+  }
+
   static bool Side(PyObject* o, PyObject* other, Ref<Variable>* out) {
     if (IsVariable(o)) {
       *out = Ref<Variable>(&VarOf(o));
+    } else if (IsPythonNumber(o) && IsVariable(other) && VarOf(other).symbolic) {
+      *out = Constant(o, VarOf(other).value().dtype());
     } else if (IsPythonNumber(o) && IsVariable(other)) {
       *out = Variable::Make(Value(ScalarTensor(o, VarOf(other).value().dtype())));
     } else if (PyObject_HasAttrString(o, "__array_interface__")) {
@@ -253,8 +279,13 @@ PyNumberMethods number_methods;
 
 }  // namespace
 
-void TellRead(PyObject* self, const char* how) {
-  for (Listener* l : CurrentThread().listeners) l->OnRead(VarOf(self), how);
+void TellRead(PyObject* self, const char* how) { TellRead(VarOf(self), how); }
+
+void TellRead(Variable& v, const char* how) {
+  ENFORCE(!v.symbolic, PreconditionNotMet, how, " of '", v.name(),
+          "', a variable of a program, which holds values only while an Executor runs it. Fetch "
+          "it: exe.run(program, feed, fetch_list=['", v.name(), "'])");
+  for (Listener* l : CurrentThread().listeners) l->OnRead(v, how);
 }
 
 void AddNumberSlots(PyTypeObject* type) {

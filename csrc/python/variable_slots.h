@@ -4,12 +4,15 @@
 
 #include <Python.h>
 
+#include "imperative/variable.h"
+
 namespace dygraph::python {
 
 // Arithmetic, comparisons, conversions to Python's numbers; before AddSlots.
 void AddNumberSlots(PyTypeObject* type);
 // Tells the thread's listeners that a value was read into Python, and by what.
 void TellRead(PyObject* self, const char* how);
+void TellRead(Variable& v, const char* how);
 // Fills the slots in; before the type is readied.
 void AddSlots(PyTypeObject* type);
 // Gives the function behind a slot. False when the name is not one of these slots'.

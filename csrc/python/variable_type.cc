@@ -331,6 +331,14 @@ PyObject* Wrap(Ref<Variable> var) {
   return self;
 }
 
+PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type) {
+  ENFORCE(!var->wrapper && !var->wrapper_state, PreconditionNotMet,
+          "the variable has a wrapper already");
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  var->wrapper_state = new WrapperState{type, nullptr};
+  return Wrap(std::move(var));
+}
+
 void SetTypeAttribute(const char* name, PyObject* value) {
   SetSlotFunction(name, value);
   PyDict_SetItemString(VariableType.tp_dict, name, value);

@@ -25,6 +25,8 @@ Variable& RequireVariable(PyObject* o, const char* what);
 // The one wrapper of a variable: the living one, or a new one. A new reference; None for a null
 // variable.
 PyObject* Wrap(Ref<Variable> var);
+// The first wrapper of a variable, of a class derived from Variable.
+PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type);
 
 // Adds methods written in Python to the type.
 void SetTypeAttribute(const char* name, PyObject* value);

@@ -106,17 +106,22 @@ class Optimizer(check.NamedArguments):
                 "dygraph.clip.GradientClipByGlobalNorm(1.0)"
             )
         self._learning_rate, self._last, self._was_set = learning_rate, None, False
-        self._parameters, self._names, self._groups, _ = parameters_of(parameter_list, kind)
         self._regularization, self._grad_clip = regularization, grad_clip
-        for group in self._groups.values():
-            self._check_decay(group.weight_decay)
         self._updates = {}  # attributes that differ, as a key -> UpdateCall
-        self._slots = self._update_of(self._parameters[0])[1].slots
+        self._take(parameter_list)
         self._states = {}  # by id of the parameter: slot -> Variable
         self._rates = {}  # (factor, dtype) -> Variable
         self._waiting = list(self._parameters)  # no gradient seen yet
         self._entries = {}  # by key of the UpdateCall: updates that take the parameter's gradient
         self._changed = []  # parameters whose gradient is clipped or decayed first
+
+    def _take(self, parameter_list):
+        """Take over what the `parameter_list` says."""
+        kind = type(self).__name__
+        self._parameters, self._names, self._groups, _ = parameters_of(parameter_list, kind)
+        for group in self._groups.values():
+            self._check_decay(group.weight_decay)
+        self._slots = self._update_of(self._parameters[0])[1].slots
 
     # Copies and pickles ---------------------------------------------------------------------------
 

@@ -1,0 +1,304 @@
+#include "program/backward.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "op/op_registry.h"
+#include "program/op_binding.h"
+
+namespace dygraph::program {
+
+namespace {
+
+// A forward operator with its arguments by slot of the registry.
+struct Forward {
+  const OpInfo* op = nullptr;
+  Ref<Attrs> attrs;
+  std::vector<std::string> in, out;  // flat; kEmptyName: absent
+  SmallVector<uint32_t, 4> in_ends, out_ends;
+
+  explicit Forward(const OpDesc& desc) : op(&GetOp(desc.type)), attrs(ReadAttrs(*op, desc)) {
+    for (const SlotInfo& slot : op->inputs) {
+      if (const auto* names = desc.Input(slot.name))
+        in.insert(in.end(), names->begin(), names->end());
+      in_ends.push_back(static_cast<uint32_t>(in.size()));
+    }
+    for (const SlotInfo& slot : op->outputs) {
+      const auto* names = desc.Output(slot.name);
+      if (names) {
+        out.insert(out.end(), names->begin(), names->end());
+      } else if (!slot.extra() && !slot.duplicable()) {
+        out.push_back(kEmptyName);
+      }
+      out_ends.push_back(static_cast<uint32_t>(out.size()));
+    }
+  }
+  int FlatIn(RecipeRef r) const {
+    return static_cast<int>((r.slot ? in_ends[r.slot - 1] : 0) + r.index);
+  }
+  int FlatOut(RecipeRef r) const {
+    return static_cast<int>((r.slot ? out_ends[r.slot - 1] : 0) + r.index);
+  }
+};
+
+class Pass {
+ public:
+  explicit Pass(const BackwardRequest& request) : request_(request) {}
+
+  BackwardResult Run() {
+    for (size_t i = 0; i < request_.targets.size(); ++i) {
+      const std::string& target = request_.targets[i];
+      pending_[target].push_back({request_.target_grads[i], nullptr, 0, 0});
+      order_.push_back(target);
+    }
+    FindUseful();
+    for (size_t i = request_.ops.size(); i-- > 0;) {
+      Play(static_cast<int>(i));
+    }
+    for (const std::string& name : order_) Complete(name);
+    return Finish();
+  }
+
+ private:
+  // One term of a gradient: the variable that holds it, and where it was written, to rename it once
+  // there are several.
+  struct Term {
+    std::string name;
+    std::vector<OpDesc::Var>* outputs;
+    size_t slot, index;
+  };
+  struct Step {
+    std::unique_ptr<OpDesc> op;
+    int forward;
+  };
+
+  // Operators on a way from something that wants a gradient to a target.
+  void FindUseful() {
+    std::unordered_set<std::string> leads = request_.inputs;
+    std::vector<bool> led(request_.ops.size(), request_.inputs.empty());
+    for (size_t i = 0; !request_.inputs.empty() && i < request_.ops.size(); ++i) {
+      for (const OpDesc::Var& slot : request_.ops[i]->inputs) {
+        for (const std::string& name : slot.arguments)
+          led[i] = led[i] || (leads.count(name) && request_.wants(name));
+      }
+      if (!led[i]) continue;
+      for (const OpDesc::Var& slot : request_.ops[i]->outputs)
+        leads.insert(slot.arguments.begin(), slot.arguments.end());
+    }
+    std::unordered_set<std::string> reached(request_.targets.begin(), request_.targets.end());
+    useful_.resize(request_.ops.size());
+    for (size_t i = request_.ops.size(); i-- > 0;) {
+      const OpDesc& op = *request_.ops[i];
+      bool makes = false;
+      for (const OpDesc::Var& slot : op.outputs) {
+        for (const std::string& name : slot.arguments)
+          makes |= name != kEmptyName && reached.count(name) && request_.wants(name);
+      }
+      useful_[i] = makes && led[i];
+      if (!useful_[i]) continue;
+      for (const OpDesc::Var& slot : op.inputs)
+        reached.insert(slot.arguments.begin(), slot.arguments.end());
+    }
+  }
+
+  // The one variable with the whole gradient of `name`; null where nothing flows. Terms are added
+  // by the time somebody asks.
+  const std::string* Complete(const std::string& name) {
+    auto at = pending_.find(name);
+    if (at == pending_.end() || at->second.empty()) return nullptr;
+    std::vector<Term>& terms = at->second;
+    if (terms.size() > 1) {
+      OpDesc sum;
+      sum.type = "sum";
+      sum.inputs.push_back({"X", {}, {}});
+      for (size_t k = 0; k < terms.size(); ++k) {
+        Term& term = terms[k];
+        if (term.outputs) {
+          std::string renamed = GradName(name) + "@RENAME@block0@" + std::to_string(k);
+          if (renamed != term.name) {
+            used_.erase(term.name);
+            Rename(term, Free(renamed));
+          }
+        }
+        sum.inputs[0].arguments.push_back(term.name);
+      }
+      std::string whole = Free(GradName(name));
+      sum.outputs.push_back({"Out", {whole}, {}});
+      WriteAttrs(*GetOp("sum").default_attrs, &sum);
+      Append(std::move(sum), -1);
+      terms.assign(1, {whole, nullptr, 0, 0});
+    }
+    return &(result_.grads[name] = terms[0].name);
+  }
+
+  void Rename(Term& term, const std::string& name) {
+    if (read_terms_.count(term.name)) {
+      for (Step& step : steps_) {
+        for (OpDesc::Var& slot : step.op->inputs)
+          std::replace(slot.arguments.begin(), slot.arguments.end(), term.name, name);
+      }
+    }
+    (*term.outputs)[term.slot].arguments[term.index] = name;
+    term.name = name;
+  }
+
+  std::string Free(const std::string& name) {
+    std::string free = name;
+    for (int i = 0; used_.count(free) || request_.taken(free); ++i)
+      free = name + "_" + std::to_string(i);
+    used_.insert(free);
+    return free;
+  }
+
+  OpDesc& Append(OpDesc op, int forward) {
+    steps_.push_back({std::make_unique<OpDesc>(std::move(op)), forward});
+    return *steps_.back().op;
+  }
+
+  // Whole gradients of the outputs are taken; earlier writers of these names have gradients of
+  // their own.
+  void Play(int number) {
+    const OpDesc& desc = *request_.ops[number];
+    try {
+      std::unique_ptr<Forward> f;
+      std::vector<std::string> out_grads;
+      if (useful_[number]) {
+        f = std::make_unique<Forward>(desc);
+        for (const std::string& name : f->out) {
+          const std::string* whole =
+              name != kEmptyName && request_.wants(name) ? Complete(name) : nullptr;
+          out_grads.push_back(whole ? *whole : "");
+        }
+      }
+      for (const OpDesc::Var& slot : desc.outputs) {
+        for (const std::string& name : slot.arguments) pending_.erase(name);
+      }
+      if (f) PlayRecipe(*f, number, out_grads);
+    } catch (Error& e) {
+      e.AddOperator(desc.type);
+      e.Append(PositionText(desc, number, 0));
+      throw;
+    }
+  }
+
+  void PlayRecipe(const Forward& f, int number, const std::vector<std::string>& out_grads) {
+    bool any = std::any_of(out_grads.begin(), out_grads.end(),
+                           [](const std::string& name) { return !name.empty(); });
+    if (f.op->has_no_grad || !any) return;
+    WantedSet wanted;
+    for (size_t i = 0; i < f.in.size(); ++i) {
+      if (f.in[i] != kEmptyName && request_.wants(f.in[i])) wanted.Set(static_cast<int>(i));
+    }
+    if (!wanted.any()) return;
+    const Recipe& recipe = GetRecipe(*f.op, *f.attrs, {f.in_ends.data(), f.in_ends.size()},
+                                     {f.out_ends.data(), f.out_ends.size()}, wanted);
+    std::vector<std::string> temps(recipe.temps), in_grads(f.in.size());
+    auto find = [&](RecipeRef r) -> std::string {
+      switch (r.kind) {
+        case RecipeRef::kInput: Keep(f.in[f.FlatIn(r)], number, true); return f.in[f.FlatIn(r)];
+        case RecipeRef::kInputShape: return f.in[f.FlatIn(r)];
+        case RecipeRef::kOutput:
+          Keep(f.out[f.FlatOut(r)], number, false);
+          return f.out[f.FlatOut(r)];
+        case RecipeRef::kOutputGrad: return out_grads[f.FlatOut(r)];
+        case RecipeRef::kInputGrad:
+          read_terms_.insert(in_grads[f.FlatIn(r)]);
+          return in_grads[f.FlatIn(r)];
+        case RecipeRef::kTemp: return temps[r.index];
+        default: return "";
+      }
+    };
+    for (const RecipeCall& call : recipe.calls) {
+      OpDesc made;
+      made.type = call.op->type;
+      bool complete = true;
+      for (size_t s = 0; s < call.in.size(); ++s) {
+        OpDesc::Var slot{call.op->inputs[s].name, {}, {}};
+        bool present = false;
+        for (const RecipeRef& r : call.in[s]) {
+          std::string name = find(r);
+          if (name == kEmptyName) name.clear();
+          present |= !name.empty();
+          bool keeps_places = call.in[s].size() > 1 && call.op->inputs[s].dispensable();
+          if (!name.empty() || keeps_places)
+            slot.arguments.push_back(name.empty() ? kEmptyName : name);
+        }
+        complete &= present || call.op->inputs[s].dispensable();
+        if (!slot.arguments.empty()) made.inputs.push_back(std::move(slot));
+      }
+      if (!complete) continue;
+      WriteAttrs(*AttrsOfCall(call, f), &made);
+      for (size_t s = 0; s < call.out.size(); ++s)
+        made.outputs.push_back({call.op->outputs[s].name, {}, {}});
+      OpDesc& op = Append(std::move(made), number);
+      size_t flat = 0;
+      for (size_t s = 0; s < call.out.size(); ++s) {
+        OpDesc::Var& slot = op.outputs[s];
+        for (size_t i = 0; i < call.out[s].size(); ++i, ++flat) {
+          RecipeRef r = call.out[s][i];
+          if (r.kind == RecipeRef::kTemp) {
+            temps[r.index] = Free(f.op->type + "_grad.tmp_" + std::to_string(temps_++));
+            slot.arguments.push_back(temps[r.index]);
+          } else if (r.kind == RecipeRef::kInputGrad) {
+            const std::string& of = f.in[f.FlatIn(r)];
+            std::vector<Term>& terms = pending_[of];
+            std::string name = GradName(of);
+            name = terms.empty() ? Free(name)
+                                 : Free(name + "@RENAME@block0@" + std::to_string(terms.size()));
+            if (terms.empty()) order_.push_back(of);
+            in_grads[f.FlatIn(r)] = name;
+            slot.arguments.push_back(name);
+            terms.push_back({name, &op.outputs, s, slot.arguments.size() - 1});
+          } else if (call.out[s].size() > 1) {
+            slot.arguments.push_back(kEmptyName);
+          }
+        }
+      }
+    }
+  }
+
+  static Ref<Attrs> AttrsOfCall(const RecipeCall& call, const Forward& f) {
+    if (call.same_attrs) return f.attrs;
+    if (call.attr_fn) {
+      Ref<Attrs> computed = Attrs::Make(call.op->attr_table);
+      call.attr_fn(f.attrs->data(), computed->mutable_data());
+      return computed;
+    }
+    return call.attrs ? call.attrs : call.op->default_attrs;
+  }
+
+  // The value an operator saw must still be there when the backward pass reads it.
+  void Keep(const std::string& name, int number, bool as_input) const {
+    for (size_t i = as_input ? number : number + 1; i < request_.ops.size(); ++i) {
+      for (const OpDesc::Var& slot : request_.ops[i]->outputs) {
+        ENFORCE(
+            std::find(slot.arguments.begin(), slot.arguments.end(), name) == slot.arguments.end(),
+            PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ", i,
+            ", ", request_.ops[i]->type, ", overwrites it. Let that one write another variable");
+      }
+    }
+  }
+
+  BackwardResult Finish() {
+    for (Step& step : steps_) result_.ops.push_back({std::move(*step.op), step.forward});
+    return std::move(result_);
+  }
+
+  const BackwardRequest& request_;
+  std::vector<bool> useful_;
+  std::unordered_map<std::string, std::vector<Term>> pending_;
+  std::vector<std::string> order_;  // variables by their gradient's first term
+  std::unordered_set<std::string> used_;
+  std::unordered_set<std::string> read_terms_;  // terms that later operators read by name
+  std::vector<Step> steps_;
+  int temps_ = 0;
+  BackwardResult result_;
+};
+
+}  // namespace
+
+std::string GradName(const std::string& name) { return name + "@GRAD"; }
+
+BackwardResult MakeBackward(const BackwardRequest& request) { return Pass(request).Run(); }
+
+}  // namespace dygraph::program

@@ -1,0 +1,499 @@
+// Descriptions of programs for Python: operators and variables one by one, to be edited and put in
+// order there, and whole programs made of them.
+#include "python/bind_descriptions.h"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+#include "program/backward.h"
+#include "program/executor.h"
+#include "program/infer.h"
+#include "program/op_binding.h"
+#include "program/prune.h"
+#include "program/verify.h"
+#include "program/wire.h"
+#include "python/bind.h"
+#include "python/caster.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/wrapper.h"
+
+namespace py = pybind11;
+
+namespace dygraph::python {
+
+namespace {
+
+using program::BlockDesc;
+using program::BlockIndices;
+using program::OpDesc;
+using program::ProgramDesc;
+using program::VarDesc;
+using program::VarType;
+using OpHandle = std::shared_ptr<OpDesc>;
+using VarHandle = std::shared_ptr<VarDesc>;
+using Names = std::vector<std::string>;
+
+py::object Steal(PyObject* o) {
+  if (!o) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(o);
+}
+
+// Attributes --------------------------------------------------------------------------------------
+
+py::object AttrObject(const program::AttrValue& value) {
+  return std::visit(
+      [](const auto& v) -> py::object {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, program::BlockIndex>) {
+          return py::int_(v.value);
+        } else if constexpr (std::is_same_v<T, BlockIndices>) {
+          return py::cast(v.values);
+        } else {
+          return py::cast(v);
+        }
+      },
+      value);
+}
+
+// An attribute that no operator declares, from its wire type's name.
+program::AttrValue AttrOfType(py::handle value, const std::string& type) {
+  if (type == "INT") return py::cast<int32_t>(value);
+  if (type == "FLOAT") return py::cast<float>(value);
+  if (type == "STRING") return py::cast<std::string>(value);
+  if (type == "INTS") return py::cast<std::vector<int32_t>>(value);
+  if (type == "FLOATS") return py::cast<std::vector<float>>(value);
+  if (type == "STRINGS") return py::cast<Names>(value);
+  if (type == "BOOLEAN") return py::cast<bool>(value);
+  if (type == "BOOLEANS") return py::cast<std::vector<bool>>(value);
+  if (type == "BLOCK") return program::BlockIndex{py::cast<int32_t>(value)};
+  if (type == "LONG") return py::cast<int64_t>(value);
+  if (type == "BLOCKS") return BlockIndices{py::cast<std::vector<int32_t>>(value)};
+  if (type == "LONGS") return py::cast<std::vector<int64_t>>(value);
+  THROW(InvalidArgument, "the type of an attribute must be one of AttrType's, got '", type, "'");
+}
+
+// What a value alone tells of its wire type; NotFound where that is nothing.
+std::string WireTypeOf(py::handle value) {
+  auto scalar = [](py::handle v) -> std::string {
+    if (PyBool_Check(v.ptr())) return "BOOLEAN";
+    if (PyLong_Check(v.ptr())) {
+      int overflow = 0;
+      long long n = PyLong_AsLongLongAndOverflow(v.ptr(), &overflow);
+      return n == static_cast<int32_t>(n) && !overflow ? "INT" : "LONG";
+    }
+    if (PyFloat_Check(v.ptr())) return "FLOAT";
+    if (PyUnicode_Check(v.ptr())) return "STRING";
+    return "";
+  };
+  std::string type = scalar(value);
+  if (type.empty() && (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) &&
+      PySequence_Size(value.ptr()) > 0) {
+    type = scalar(Steal(PySequence_GetItem(value.ptr(), 0)));
+    if (!type.empty()) type += 'S';
+  }
+  ENFORCE(!type.empty(), Type,
+          "an attribute must be a bool, int, float, str or a list of them, got ",
+          Py_TYPE(value.ptr())->tp_name);
+  return type;
+}
+
+void SetAttr(OpDesc& op, const std::string& name, py::handle value, const py::object& type) {
+  try {
+    if (!type.is_none()) return op.SetAttr(name, AttrOfType(value, py::cast<std::string>(type)));
+    const OpInfo* info = FindOp(op.type);
+    int field = info ? info->attr_table.Find(name) : -1;
+    if (field < 0) return op.SetAttr(name, AttrOfType(value, WireTypeOf(value)));
+    Ref<Attrs> attrs = Attrs::Make(info->attr_table);
+    attrs->Set(field, AttrFromPython(value.ptr(), info->attr_table.fields[field]));
+    op.SetAttr(name, program::WireValue(*attrs, field));
+  } catch (Error& e) {
+    e.AddOperator(op.type);
+    throw;
+  } catch (const py::cast_error&) {
+    THROW(Type, op.type, ": the attribute ", name, " must be of the type ",
+          type.is_none() ? "its value tells" : py::cast<std::string>(type), ", got ",
+          Py_TYPE(value.ptr())->tp_name);
+  }
+}
+
+py::object Attribute(const OpDesc& op, const std::string& name) {
+  const program::AttrValue* value = op.FindAttr(name);
+  ENFORCE(value, NotFound, op.type, ": there must be an attribute of the given name, got '", name,
+          "'");
+  return AttrObject(*value);
+}
+
+// Slots -------------------------------------------------------------------------------------------
+
+Names Arguments(const std::vector<OpDesc::Var>& slots, const std::string& slot, const char* side,
+                const std::string& type) {
+  for (const OpDesc::Var& var : slots) {
+    if (var.parameter == slot) return var.arguments;
+  }
+  std::string known;
+  for (const OpDesc::Var& var : slots) known += (known.empty() ? "" : ", ") + var.parameter;
+  THROW(NotFound, type, ": there must be an ", side, " slot of the given name, got '", slot,
+        "'. The slots are ", known);
+}
+
+Names SlotNames(const std::vector<OpDesc::Var>& slots) {
+  Names names;
+  for (const OpDesc::Var& var : slots) names.push_back(var.parameter);
+  return names;
+}
+
+Names ArgumentNames(const std::vector<OpDesc::Var>& slots) {
+  Names names;
+  for (const OpDesc::Var& var : slots)
+    names.insert(names.end(), var.arguments.begin(), var.arguments.end());
+  return names;
+}
+
+py::dict SlotDict(const std::vector<OpDesc::Var>& slots) {
+  py::dict dict;
+  for (const OpDesc::Var& var : slots) dict[py::str(var.parameter)] = var.arguments;
+  return dict;
+}
+
+void SetArguments(std::vector<OpDesc::Var>& slots, const std::string& slot, Names names) {
+  for (OpDesc::Var& var : slots) {
+    if (var.parameter == slot) {
+      var.arguments = std::move(names);
+      return;
+    }
+  }
+  slots.push_back({slot, std::move(names), {}});
+}
+
+void Rename(std::vector<OpDesc::Var>& slots, const std::string& from, const std::string& to) {
+  for (OpDesc::Var& var : slots) std::replace(var.arguments.begin(), var.arguments.end(), from, to);
+}
+
+// Variables ---------------------------------------------------------------------------------------
+
+VarType::Type TypeOfName(const std::string& name) {
+  for (int32_t i = 0; i <= static_cast<int32_t>(VarType::Type::BF16); ++i) {
+    const char* known = program::EnumName(static_cast<VarType::Type>(i));
+    if (known && name == known) return static_cast<VarType::Type>(i);
+  }
+  THROW(InvalidArgument, "the type of a variable must be one of VarType's, got '", name, "'");
+}
+
+VarType::TensorDesc& TensorFor(VarDesc& var) {
+  if (var.type.type == VarType::Type::SELECTED_ROWS) {
+    if (!var.type.selected_rows) var.type.selected_rows.emplace();
+    return *var.type.selected_rows;
+  }
+  if (var.type.type == VarType::Type::LOD_TENSOR_ARRAY) {
+    if (!var.type.tensor_array) var.type.tensor_array.emplace();
+    return var.type.tensor_array->tensor;
+  }
+  ENFORCE(var.type.type == VarType::Type::LOD_TENSOR, InvalidArgument, "the variable '", var.name,
+          "' holds no tensor, so it has neither shape nor element type, got one for a ",
+          program::EnumName(var.type.type));
+  if (!var.type.lod_tensor) var.type.lod_tensor.emplace();
+  return var.type.lod_tensor->tensor;
+}
+
+const VarType::TensorDesc* TensorIn(const VarDesc& var) {
+  if (var.type.tensor_array) return &var.type.tensor_array->tensor;
+  return program::TensorOf(var);
+}
+
+void BindVariables(py::module_& m) {
+  py::class_<VarDesc, VarHandle>(m, "VarDesc")
+      .def(py::init([](std::string name, const std::string& type) {
+             auto var = std::make_shared<VarDesc>();
+             var->name = std::move(name);
+             var->type.type = TypeOfName(type);
+             return var;
+           }),
+           py::arg("name"), py::arg("type") = "LOD_TENSOR")
+      .def("copy", [](const VarDesc& v) { return std::make_shared<VarDesc>(v); })
+      .def_readwrite("name", &VarDesc::name)
+      .def_readwrite("persistable", &VarDesc::persistable)
+      .def_readwrite("need_check_feed", &VarDesc::need_check_feed)
+      .def_property(
+          "type",
+          [](const VarDesc& v) {
+            const char* name = program::EnumName(v.type.type);
+            return std::string(name ? name : "unknown");
+          },
+          [](VarDesc& v, const std::string& name) { v.type.type = TypeOfName(name); })
+      .def_property(
+          "dtype",
+          [](const VarDesc& v) -> py::object {
+            DType dtype = program::ElementType(v);
+            return dtype == DType::kUnset ? py::none() : Steal(DTypeToPython(dtype));
+          },
+          [](VarDesc& v, py::handle dtype) {
+            TensorFor(v).data_type = program::WireType(DTypeFromPython(dtype.ptr()));
+          })
+      .def_property(
+          "shape",
+          [](const VarDesc& v) -> py::object {
+            const auto* tensor = TensorIn(v);
+            return tensor ? py::object(py::tuple(py::cast(tensor->dims))) : py::none();
+          },
+          [](VarDesc& v, std::vector<int64_t> shape) { TensorFor(v).dims = std::move(shape); })
+      .def_property(
+          "lod_level",
+          [](const VarDesc& v) -> py::object {
+            if (v.type.tensor_array) return py::cast(v.type.tensor_array->lod_level);
+            return v.type.lod_tensor ? py::cast(v.type.lod_tensor->lod_level) : py::none();
+          },
+          [](VarDesc& v, int32_t level) {
+            TensorFor(v);
+            if (v.type.tensor_array) v.type.tensor_array->lod_level = level;
+            if (v.type.lod_tensor) v.type.lod_tensor->lod_level = level;
+          })
+      .def("to_string", [](const VarDesc& v) { return program::ToText(v); });
+  // The Variable stands for the described one from here on: its name, shape and type.
+  m.def("make_symbol", [](const Given& variable, const VarDesc& desc) {
+    variable->fresh_value() = program::ValueOf(desc);
+    variable->symbolic = true;
+    variable->set_name(desc.name);
+    variable->persistable = desc.persistable.value_or(false);
+  });
+  m.def("describe_value",
+        [](VarDesc& desc, const Given& variable) { program::Describe(variable->value(), &desc); });
+  m.def("is_symbol", [](const Given& variable) { return variable->symbolic; });
+}
+
+// Operators ---------------------------------------------------------------------------------------
+
+void BindOperators(py::module_& m) {
+  py::class_<OpDesc, OpHandle>(m, "OpDesc")
+      .def(py::init([](std::string type) {
+             auto op = std::make_shared<OpDesc>();
+             op->type = std::move(type);
+             return op;
+           }),
+           py::arg("type"))
+      .def("copy", [](const OpDesc& o) { return std::make_shared<OpDesc>(o); })
+      .def_readonly("type", &OpDesc::type)
+      .def_property_readonly("input_names", [](const OpDesc& o) { return SlotNames(o.inputs); })
+      .def_property_readonly("output_names", [](const OpDesc& o) { return SlotNames(o.outputs); })
+      .def_property_readonly("input_arg_names",
+                             [](const OpDesc& o) { return ArgumentNames(o.inputs); })
+      .def_property_readonly("output_arg_names",
+                             [](const OpDesc& o) { return ArgumentNames(o.outputs); })
+      .def_property_readonly("inputs", [](const OpDesc& o) { return SlotDict(o.inputs); })
+      .def_property_readonly("outputs", [](const OpDesc& o) { return SlotDict(o.outputs); })
+      .def_property_readonly("attr_names",
+                             [](const OpDesc& o) {
+                               Names names;
+                               for (const OpDesc::Attr& a : o.attrs) names.push_back(a.name);
+                               return names;
+                             })
+      .def_property_readonly("attrs",
+                             [](const OpDesc& o) {
+                               py::dict dict;
+                               for (const OpDesc::Attr& a : o.attrs)
+                                 dict[py::str(a.name)] = AttrObject(a.value);
+                               return dict;
+                             })
+      .def("input",
+           [](const OpDesc& o, const std::string& slot) {
+             return Arguments(o.inputs, slot, "input", o.type);
+           })
+      .def("output",
+           [](const OpDesc& o, const std::string& slot) {
+             return Arguments(o.outputs, slot, "output", o.type);
+           })
+      .def("attr", &Attribute)
+      .def("has_attr",
+           [](const OpDesc& o, const std::string& name) { return o.FindAttr(name) != nullptr; })
+      .def("attr_type",
+           [](const OpDesc& o, const std::string& name) {
+             Attribute(o, name);
+             return program::EnumName(static_cast<program::AttrType>(o.FindAttr(name)->index()));
+           })
+      .def("set_input", [](OpDesc& o, const std::string& slot,
+                           Names names) { SetArguments(o.inputs, slot, std::move(names)); })
+      .def("set_output", [](OpDesc& o, const std::string& slot,
+                            Names names) { SetArguments(o.outputs, slot, std::move(names)); })
+      .def("rename_input", [](OpDesc& o, const std::string& from,
+                              const std::string& to) { Rename(o.inputs, from, to); })
+      .def("rename_output", [](OpDesc& o, const std::string& from,
+                               const std::string& to) { Rename(o.outputs, from, to); })
+      .def("set_attr", &SetAttr, py::arg("name"), py::arg("value"), py::arg("type") = py::none())
+      .def("remove_attr",
+           [](OpDesc& o, const std::string& name) {
+             o.attrs.erase(std::remove_if(o.attrs.begin(), o.attrs.end(),
+                                          [&](const OpDesc::Attr& a) { return a.name == name; }),
+                           o.attrs.end());
+           })
+      // Declared attributes that were not given get their defaults, and all are checked.
+      .def("complete_attrs",
+           [](OpDesc& o) {
+             try {
+               Ref<Attrs> attrs = program::ReadAttrs(GetOp(o.type), o);
+               OpDesc all;
+               program::WriteAttrs(*attrs, &all);
+               for (OpDesc::Attr& a : all.attrs) {
+                 if (!o.FindAttr(a.name)) o.attrs.push_back(std::move(a));
+               }
+             } catch (Error& e) {
+               e.AddOperator(o.type);
+               throw;
+             }
+           })
+      .def("to_string", [](const OpDesc& o) { return program::ToText(o); });
+
+  // Sets shape and type of the variables that the operator writes; `find` gives the VarDesc of a
+  // name, or None.
+  m.def("infer_shapes", [](const OpDesc& op, const py::function& find) {
+    std::vector<VarHandle> found;
+    auto look = [&](const std::string& name) -> VarDesc* {
+      py::object var = find(name);
+      if (var.is_none()) return nullptr;
+      found.push_back(py::cast<VarHandle>(var));
+      return found.back().get();
+    };
+    program::InferShapes(op, look, [&](const std::string& name, const Value& value) {
+      if (VarDesc* var = look(name)) program::Describe(value, var);
+    });
+  });
+}
+
+// A whole program ---------------------------------------------------------------------------------
+
+using Parts = std::tuple<int32_t, std::optional<int32_t>, std::vector<VarHandle>,
+                         std::vector<OpHandle>>;  // parent, forward block, variables, operators
+
+void BindPrograms(py::module_& m) {
+  py::class_<PyProgram>(m, "ProgramDesc")
+      .def(py::init([](const std::vector<Parts>& blocks, const PyProgram* like) {
+             auto made = std::make_shared<ProgramDesc>();
+             for (const auto& [parent, forward, vars, ops] : blocks) {
+               BlockDesc& block = made->blocks.emplace_back();
+               block.idx = static_cast<int32_t>(made->blocks.size()) - 1;
+               block.parent_idx = parent;
+               block.forward_block_idx = forward;
+               block.vars.reserve(vars.size());
+               for (const VarHandle& var : vars) block.vars.push_back(*var);
+               block.ops.reserve(ops.size());
+               for (const OpHandle& op : ops) block.ops.push_back(*op);
+               if (like && made->blocks.size() <= like->desc->blocks.size())
+                 block.unknown = like->desc->blocks[made->blocks.size() - 1].unknown;
+             }
+             if (like) {
+               made->op_compatible_map = like->desc->op_compatible_map;
+               made->version = like->desc->version;
+               made->unknown = like->desc->unknown;
+             }
+             return PyProgram{std::move(made)};
+           }),
+           py::arg("blocks"), py::arg("like") = nullptr)
+      // Copies of the parts of each block.
+      .def("parts",
+           [](const PyProgram& p) {
+             std::vector<Parts> blocks;
+             for (const BlockDesc& block : p.desc->blocks) {
+               std::vector<VarHandle> vars;
+               for (const VarDesc& var : block.vars) vars.push_back(std::make_shared<VarDesc>(var));
+               std::vector<OpHandle> ops;
+               for (const OpDesc& op : block.ops) ops.push_back(std::make_shared<OpDesc>(op));
+               blocks.emplace_back(block.parent_idx, block.forward_block_idx, std::move(vars),
+                                   std::move(ops));
+             }
+             return blocks;
+           })
+      .def("to_bytes",
+           [](const PyProgram& p) { return py::bytes(program::SerializeProgram(*p.desc)); })
+      .def("to_text", [](const PyProgram& p) { return program::ToText(*p.desc); })
+      .def("block_to_text",
+           [](const PyProgram& p, size_t i) { return program::ToText(p.desc->blocks.at(i)); })
+      .def("verify",
+           [](const PyProgram& p) {
+             program::Verify(*p.desc);
+             program::CheckOperators(*p.desc);
+           })
+      .def_property_readonly("num_blocks", [](const PyProgram& p) { return p.desc->blocks.size(); })
+      .def("visible_blocks", [](const PyProgram& p, int32_t i) { return p.desc->VisibleBlocks(i); })
+      .def_property_readonly("feed_names",
+                             [](const PyProgram& p) { return program::FeedNames(*p.desc); })
+      .def_property_readonly("fetch_names",
+                             [](const PyProgram& p) { return program::FetchNames(*p.desc); });
+  m.def("prune", [](const PyProgram& p, const Names& feeds, const Names& fetches) {
+    return PyProgram{std::make_shared<const ProgramDesc>(program::Prune(*p.desc, feeds, fetches))};
+  });
+  m.def("program_from_bytes", [](const py::bytes& bytes) {
+    return PyProgram{
+        std::make_shared<const ProgramDesc>(program::ParseProgram(std::string_view(bytes)))};
+  });
+  m.def("make_backward",
+        [](const std::vector<OpHandle>& ops, const Names& targets, const Names& target_grads,
+           const py::set& wants, const py::set& taken, const Names& inputs) {
+          program::BackwardRequest request;
+          for (const OpHandle& op : ops) request.ops.push_back(op.get());
+          request.targets = targets;
+          request.target_grads = target_grads;
+          request.inputs.insert(inputs.begin(), inputs.end());
+          request.wants = [&](const std::string& name) { return wants.contains(name); };
+          request.taken = [&](const std::string& name) { return taken.contains(name); };
+          program::BackwardResult result = program::MakeBackward(request);
+          std::vector<std::pair<OpHandle, int>> made;
+          for (auto& [op, forward] : result.ops)
+            made.emplace_back(std::make_shared<OpDesc>(std::move(op)), forward);
+          return std::make_pair(std::move(made), std::move(result.grads));
+        });
+}
+
+// Calls on symbolic variables ---------------------------------------------------------------------
+
+// describe(op, inputs, outputs, symbol class): set by the package `static`. Never freed: calls may
+// come until the process ends.
+PyObject* g_describe = nullptr;
+PyTypeObject* g_class = nullptr;
+
+void DescribeInPython(const CallRecord& call, Place) {
+  auto op = std::make_shared<OpDesc>();
+  op->type = call.op.type;
+  program::WriteAttrs(*call.attrs, op.get());
+  py::dict inputs, outputs;
+  for (size_t s = 0; s < call.op.inputs.size(); ++s) {
+    int count = call.in.count(static_cast<int>(s));
+    if (count == 0) continue;
+    py::list list;
+    for (int i = 0; i < count; ++i)
+      list.append(Steal(Wrap(Ref<Variable>(call.in.at(static_cast<int>(s), i)))));
+    inputs[py::str(call.op.inputs[s].name)] = list;
+  }
+  for (size_t s = 0; s < call.op.outputs.size(); ++s) {
+    int count = call.out.count(static_cast<int>(s));
+    if (count == 0) continue;
+    py::list list;
+    for (int i = 0; i < count; ++i) {
+      Variable* v = call.out.at(static_cast<int>(s), i);
+      list.append(v ? Steal(WrapAs(Ref<Variable>(v), g_class)) : py::none());
+    }
+    outputs[py::str(call.op.outputs[s].name)] = list;
+  }
+  py::reinterpret_borrow<py::object>(g_describe)(op, inputs, outputs);
+}
+
+}  // namespace
+
+void BindDescriptions(py::module_& m) {
+  BindVariables(m);
+  BindOperators(m);
+  BindPrograms(m);
+  m.def("set_describing", [](bool on) { return std::exchange(CurrentThread().describing, on); });
+  m.def("set_describe_call", [](py::function describe, py::type symbol_class) {
+    Py_XDECREF(g_describe);
+    g_describe = describe.release().ptr();
+    Py_XDECREF(reinterpret_cast<PyObject*>(g_class));
+    g_class = reinterpret_cast<PyTypeObject*>(symbol_class.release().ptr());
+    SetDescribeCall(&DescribeInPython);
+  });
+}
+
+}  // namespace dygraph::python

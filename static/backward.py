@@ -1,0 +1,208 @@
+"""The backward pass of a program, written into it: the same recipes the eager tape plays."""
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from static.program import OpRole
+from static.variable import Variable, as_names
+
+__all__ = ["append_backward", "gradients"]
+
+
+def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None):
+    """Append the operators that compute the gradients of `loss`.
+
+    Operators play newest first and terms of one gradient are added in that order, so values are the
+    same bits as ``loss.backward()`` gives eagerly.
+
+    Parameters
+    ----------
+    loss : Variable
+        A result of the program. Its own gradient is 1, for each element.
+    parameter_list : list of Parameter or str, optional
+        Only what leads to these is differentiated. Default: every trainable parameter.
+    no_grad_set : set of Variable or str, optional
+        No gradient goes into or through these.
+    callbacks : list of callable, optional
+        Each is called with (block, operator) for every operator that was appended.
+
+    Returns
+    -------
+    list of (Parameter, Variable)
+        Parameters that the loss depends on, with their gradients.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        The loss depends on nothing that has a gradient, or an operator on the way has none.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [None, 3], "float32")
+    ...     loss = static.layers.mean(static.layers.fc(x, size=1))
+    ...     pairs = static.append_backward(loss)
+    >>> [gradient.shape for _, gradient in pairs]
+    [(3, 1), (1,)]
+    """
+    _require(loss, "append_backward: loss")
+    if str(loss.dtype) not in ("float16", "bfloat16", "float32", "float64"):
+        raise ArgumentTypeError(f"append_backward: loss must be floating, got {loss.dtype}")
+    program, block = loss.block.program, loss.block
+    if parameter_list is None:
+        parameters = [p for p in program.all_parameters() if p.trainable]
+    else:
+        names = as_names(list(parameter_list), "append_backward: parameter_list")
+        parameters = [block.var_recursive(name) for name in names]
+    seed = _seed_of(loss)
+    grads = _differentiate(
+        block, [loss], [seed], no_grad_set,
+        [p.name for p in parameters] if parameter_list is not None else [],
+        callbacks,
+    )  # fmt: skip
+    pairs = [(p, grads[p.name]) for p in parameters if p.name in grads]
+    if not pairs:
+        raise PreconditionNotMetError(
+            f"append_backward: '{loss.name}' must depend on a trainable parameter, but no gradient "
+            "reaches one. Is stop_gradient set on the way?"
+        )
+    _mark(block, pairs)
+    return pairs
+
+
+def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
+    """Gradients of `targets` with respect to `inputs`, as variables of the program.
+
+    Parameters
+    ----------
+    targets, inputs : Variable or list of Variable
+    target_gradients : Variable or list of Variable or None, optional
+        What flows in, in the shapes of the targets. None stands for ones.
+    no_grad_set : set of Variable or str, optional
+
+    Returns
+    -------
+    list of Variable or None
+        One for each input; None where no gradient reaches it.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     x = static.data("x", [2], "float32")
+    ...     x.stop_gradient = False
+    ...     (gradient,) = static.gradients(x * x, x)
+    >>> gradient.name
+    'x@GRAD'
+    """
+    targets, inputs = _listed(targets, "targets"), _listed(inputs, "inputs")
+    given = [None] * len(targets) if target_gradients is None else target_gradients
+    given = given if isinstance(given, (list, tuple)) else [given]
+    if len(given) != len(targets):
+        raise InvalidArgumentError(
+            f"gradients: there must be a target gradient for each of the {len(targets)} targets, "
+            f"got {len(given)}"
+        )
+    seeds = []
+    for target, gradient in zip(targets, given, strict=True):
+        if gradient is None:
+            seeds.append(_seed_of(target))
+            continue
+        _require(gradient, "gradients: target_gradients")
+        if gradient.shape != target.shape or gradient.dtype != target.dtype:
+            raise InvalidArgumentError(
+                f"gradients: the gradient of '{target.name}' must have its shape and type, "
+                f"{target.shape} of {target.dtype}, got {gradient.shape} of {gradient.dtype}"
+            )
+        seeds.append(gradient)
+    block = targets[0].block
+    grads = _differentiate(block, targets, seeds, no_grad_set, [v.name for v in inputs], None)
+    return [grads.get(v.name) for v in inputs]
+
+
+def _require(value, what):
+    if not isinstance(value, Variable):
+        raise ArgumentTypeError(f"{what} must be a variable of a program, got {kind_of(value)}")
+
+
+def _listed(values, what):
+    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    if not values:
+        raise InvalidArgumentError(f"gradients: {what} must hold a variable, got none")
+    for value in values:
+        _require(value, f"gradients: {what}")
+    return values
+
+
+def _seed_of(target):
+    """The variable with the gradient of a target: ones."""
+    block = target.block
+    if target.op is not None:
+        target.op.set_attr("op_role", target.op.attr("op_role") | OpRole.Loss, "INT")
+    name = target.grad_name
+    for i in range(1 << 62):
+        if not block.has_var(name):
+            break
+        name = f"{target.grad_name}_{i}"
+    seed = block.create_var(name=name, shape=target.shape, dtype=target.dtype)
+    with block.program.marked(OpRole.Backward | OpRole.Loss):
+        if -1 in target.shape:
+            attrs = {"value": 1.0, "dtype": target.dtype}
+            block.append_op("fill_any_like", {"X": target}, {"Out": seed}, attrs)
+        else:
+            attrs = {"shape": list(target.shape), "value": 1.0, "dtype": target.dtype}
+            block.append_op("fill_constant", {}, {"Out": seed}, attrs)
+    return seed
+
+
+def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks):
+    """Append the gradient operators; gives variable name -> variable of its gradient."""
+    program = block.program
+    stopped = set(as_names(list(no_grad_set or ()), "no_grad_set"))
+    visible = [v for b in program.visible_blocks(block) for v in b.vars.values()]
+    wants = {v.name for v in visible if not v.stop_gradient} - stopped
+    taken = {v.name for v in visible}
+    last = max(block.ops.index(t.op) for t in targets if t.op is not None)
+    forward = block.ops[: last + 1]
+    made, names = _core.make_backward(
+        [op.desc for op in forward], [t.name for t in targets], [s.name for s in seeds],
+        wants, taken, inputs,
+    )  # fmt: skip
+    with program.marked(OpRole.Backward):
+        for desc, source in made:
+            op = _append(block, desc, forward[source] if source >= 0 else None)
+            for callback in callbacks or ():
+                callback(block, op)
+    return {name: block.var(grad) for name, grad in names.items()}
+
+
+def _append(block, desc, source):
+    for name in desc.output_arg_names:
+        if name != "@EMPTY@" and not block.has_var_recursive(name):
+            block.create_var(name=name)
+    found = {}
+
+    def find(name):
+        variable = found[name] = block.find_var_recursive(name)
+        return None if variable is None else variable.desc
+
+    _core.infer_shapes(desc, find)
+    for name in desc.output_arg_names:
+        if name != "@EMPTY@":
+            found[name].refresh()
+            found[name].stop_gradient = False
+    op = block.take(desc, source)
+    if source is not None and source.has_attr("op_namescope"):
+        op.set_attr("op_namescope", source.attr("op_namescope"), "STRING")
+    block.ops.append(op)
+    block.program.changed()
+    return op
+
+
+def _mark(block, pairs):
+    """Tell, on each operator that makes a parameter's gradient, which parameter it is."""
+    of = {gradient.name: parameter.name for parameter, gradient in pairs}
+    for op in block.ops:
+        made = [name for name in op.output_arg_names if name in of]
+        if made and op.attr("op_role") & OpRole.Backward:
+            op.set_attr("op_role_var", [n for g in made for n in (of[g], g)], "STRINGS")

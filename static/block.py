@@ -1,0 +1,402 @@
+"""Blocks: variables and operators of a program, in order."""
+
+import functools
+import sys
+
+import dygraph
+from dygraph import _core, unique_name
+from dygraph.errors import (
+    AlreadyExistsError,
+    ArgumentTypeError,
+    InvalidArgumentError,
+    NotFoundError,
+    did_you_mean,
+    kind_of,
+)
+from static.operator import Operator
+from static.variable import Parameter, Variable, as_names
+
+__all__ = ["Block"]
+
+_PACKAGES = tuple(module.__path__[0] for module in (dygraph, sys.modules["static"]))
+
+
+def caller():
+    """The innermost Python line outside this library: ``model.py:12 in forward``."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGES):
+        frame = frame.f_back
+    if frame is None:
+        return "an unknown line"
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+@functools.cache
+def _lod_source(type):
+    return dygraph.op_info(type).shares_lod_of
+
+
+@functools.cache
+def _slots(type):
+    return tuple(slot.name for slot in dygraph.op_info(type).inputs)
+
+
+class Block:
+    """Variables by name, and operators in the order they run.
+
+    A block inside another sees the other's variables; a name of its own hides an outer one.
+
+    Attributes
+    ----------
+    program : Program
+    idx, parent_idx : int
+        Its number, and that of the block around it; -1 for the global block.
+    vars : dict of str to Variable
+    ops : list of Operator
+
+    Examples
+    --------
+    >>> import static
+    >>> block = static.Program().global_block()
+    >>> block.idx, block.parent_idx, block.ops
+    (0, -1, [])
+    """
+
+    def __init__(self, program, idx, parent_idx=-1, forward_idx=None):
+        self.program = program
+        self.idx = idx
+        self.parent_idx = parent_idx
+        self.forward_block_idx = -1 if forward_idx is None else forward_idx
+        self.vars = {}
+        self.ops = []
+        self._made_at = {}  # name -> line
+
+    # Variables ------------------------------------------------------------------------------------
+
+    def var(self, name):
+        """The variable of this block; KeyError if there is none."""
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"Block.var takes a name, got {kind_of(name)}")
+        if name not in self.vars:
+            raise NotFoundError(
+                f"block {self.idx} must have the variable, got '{name}'."
+                f"{did_you_mean(name, list(self.vars))}"
+            )
+        return self.vars[name]
+
+    def has_var(self, name):
+        """Whether this block itself declares the variable."""
+        return name in self.vars
+
+    def find_var_recursive(self, name):
+        """The variable of this block or of the nearest one around it; None if there is none."""
+        for block in self.program.visible_blocks(self):
+            if name in block.vars:
+                return block.vars[name]
+        return None
+
+    def var_recursive(self, name):
+        """The same, but KeyError if there is none."""
+        found = self.find_var_recursive(name)
+        if found is None:
+            raise NotFoundError(
+                f"block {self.idx} and the blocks around it must have the variable, got '{name}'"
+            )
+        return found
+
+    def has_var_recursive(self, name):
+        """Whether this block or one around it declares the variable."""
+        return self.find_var_recursive(name) is not None
+
+    def create_var(
+        self, name=None, shape=None, dtype=None, lod_level=None, persistable=None,
+        stop_gradient=False, type="LOD_TENSOR", need_check_feed=None, is_data=False,
+    ):  # fmt: skip
+        """Declare a variable.
+
+        Parameters
+        ----------
+        name : str, optional
+            None: ``_generated_var_0`` and so on.
+        shape : list of int, optional
+            -1 for sizes known when the program runs.
+        dtype : str or dtype, optional
+        lod_level : int, optional
+        persistable : bool, optional
+        stop_gradient : bool
+        type : str
+            One of VarType's names, ``LOD_TENSOR`` by default.
+        need_check_feed, is_data : bool
+            What `data` sets.
+
+        Raises
+        ------
+        AlreadyExistsError
+            This block has the name; the message tells where each was created.
+        """
+        return self._create(
+            Variable, name, shape, dtype, lod_level, persistable, stop_gradient, type,
+            need_check_feed, is_data,
+        )  # fmt: skip
+
+    def _create(
+        self, cls, name, shape, dtype, lod_level, persistable, stop_gradient,
+        type="LOD_TENSOR", need_check_feed=None, is_data=False,
+    ):  # fmt: skip
+        if name is None:
+            name = unique_name.generate("_generated_var")
+        if not isinstance(name, str) or not name:
+            raise ArgumentTypeError(f"create_var: name must be a string, got {kind_of(name)}")
+        if name in self.vars:
+            raise AlreadyExistsError(
+                f"create_var: block {self.idx} has a variable '{name}' already, created at "
+                f"{self._made_at.get(name, 'an unknown line')}; created again at {caller()}"
+            )
+        desc = _core.VarDesc(name, _type_name(type))
+        if shape is not None:
+            desc.shape = [-1 if size is None else size for size in shape]
+        if dtype is not None:
+            desc.dtype = dtype
+        if lod_level is not None:
+            desc.lod_level = lod_level
+        desc.persistable = persistable
+        desc.need_check_feed = need_check_feed
+        variable = cls()
+        variable.is_data = is_data
+        self._adopt(variable, desc)
+        if not stop_gradient and variable.dtype is not None and _is_floating(variable):
+            variable.stop_gradient = False
+        return variable
+
+    def _adopt(self, variable, desc):
+        variable._declare(self, desc)
+        self.vars[desc.name] = variable
+        self._made_at[desc.name] = caller()
+
+    def create_parameter(
+        self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,
+        regularizer=None, gradient_clip=None, do_model_average=True, **attributes,
+    ):  # fmt: skip
+        """Declare a parameter: in the global block, whichever block is asked.
+
+        Parameters
+        ----------
+        shape : list of int
+            Sizes of at least 1.
+        dtype : str or dtype
+        name : str, optional
+        initializer : Initializer, optional
+            Its operator goes into this program; `static.create_parameter` puts it into the startup
+            program.
+        trainable, optimize_attr, regularizer, gradient_clip, do_model_average
+            See `Parameter`.
+        """
+        block = self.program.global_block()
+        if not shape or any(size is None or size <= 0 for size in shape):
+            raise InvalidArgumentError(
+                f"create_parameter: every size must be known and at least 1, got {list(shape)}"
+            )
+        parameter = block._create(Parameter, name, shape, dtype, None, True, not trainable)
+        parameter.trainable = trainable
+        parameter.optimize_attr = optimize_attr or {"learning_rate": 1.0}
+        parameter.regularizer = regularizer
+        parameter.gradient_clip = gradient_clip
+        parameter.do_model_average = do_model_average
+        if initializer is not None:
+            block.initialize(parameter, initializer)
+        return parameter
+
+    def initialize(self, variable, initializer, first=False):
+        """Write the operator that gives `variable` its start value; ``first``: before the others."""
+        program = self.program
+        count = len(self.ops)
+        with program.appending_to(self):
+            made = initializer(variable.shape, str(variable.dtype))
+        last = self.ops[-1]
+        if program.random_seed and last.has_attr("seed") and not last.attr("seed"):
+            last.set_attr("seed", program.random_seed)
+        last.rename_output(made.name, variable.name)
+        del self.vars[made.name]
+        if first:
+            self.ops[:] = self.ops[count:] + self.ops[:count]
+        program.changed()
+        return last
+
+    def all_parameters(self):
+        """Its parameters, in order of creation."""
+        return [v for v in self.vars.values() if isinstance(v, Parameter)]
+
+    iter_parameters = all_parameters
+
+    def rename_var(self, old_name, new_name):
+        """Give a variable another name, here and in this block's operators."""
+        variable = self.var(old_name)
+        if new_name in self.vars:
+            raise AlreadyExistsError(
+                f"rename_var: block {self.idx} has a variable '{new_name}' already"
+            )
+        self.vars = {
+            new_name if name == old_name else name: v for name, v in self.vars.items()
+        }
+        variable.desc.name = new_name
+        variable.refresh()
+        for op in self.ops:
+            op.rename_input(old_name, new_name)
+            op.rename_output(old_name, new_name)
+        return variable
+
+    def remove_var(self, name):
+        """Forget a variable; KeyError if there is none."""
+        self.var(name)
+        del self.vars[name]
+        self.program.changed()
+
+    def created_at(self, name):
+        """The Python line that created a variable of this block."""
+        return self._made_at.get(name, "an unknown line")
+
+    # Operators ------------------------------------------------------------------------------------
+
+    def append_op(self, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
+        """Append an operator on variables that are there.
+
+        Parameters
+        ----------
+        type : str
+        inputs, outputs : dict of str to Variable, name, or list of them
+            By slot.
+        attrs : dict, optional
+            The others get their defaults.
+        stop_gradient : bool
+            No gradient goes through its outputs.
+
+        Returns
+        -------
+        Operator
+
+        Raises
+        ------
+        NotFoundError
+            (a KeyError) for an unknown operator, slot, attribute or variable.
+        InvalidArgumentError, ArgumentTypeError
+            What the operator's own rules say of shapes, types and attributes.
+        """
+        op = self._make_op(type, inputs, outputs, attrs, stop_gradient)
+        self.ops.append(op)
+        self.program.changed()
+        return op
+
+    def prepend_op(self, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
+        """The same before all others."""
+        return self.insert_op(0, type, inputs, outputs, attrs, stop_gradient)
+
+    def insert_op(self, index, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
+        """The same before the operator of this number."""
+        op = self._make_op(type, inputs, outputs, attrs, stop_gradient)
+        self.ops.insert(index, op)
+        self.program.changed()
+        return op
+
+    def remove_op(self, index):
+        """Take the operator of this number out; IndexError if there is none."""
+        del self.ops[index]
+        self.program.changed()
+
+    def _make_op(self, type, inputs, outputs, attrs, stop_gradient):
+        desc = _core.OpDesc(type)
+        for slot, value in (inputs or {}).items():
+            if value is not None:
+                desc.set_input(slot, as_names(value, f"{type}: Input({slot})"))
+        for slot, value in (outputs or {}).items():
+            if value is not None:
+                desc.set_output(slot, as_names(value, f"{type}: Output({slot})"))
+        for name, value in (attrs or {}).items():
+            if value is not None:
+                desc.set_attr(name, value)
+        desc.complete_attrs()
+        written = {}
+
+        def find(name):
+            variable = self.find_var_recursive(name)
+            if variable is not None:
+                written[name] = variable
+            return None if variable is None else variable.desc
+
+        missing = [n for n in desc.output_arg_names if not self.has_var_recursive(n)]
+        if missing:
+            raise NotFoundError(
+                f"{type}: outputs must be variables of the block, got '{missing[0]}'. Declare it "
+                "with block.create_var"
+            )
+        _core.infer_shapes(desc, find)
+        for name in desc.output_arg_names:
+            variable = written[name]
+            variable.refresh()
+            if stop_gradient:
+                variable.stop_gradient = True
+        return self.take(desc)
+
+    def take(self, desc, like=None):
+        """An operator of this block with the program's marks: role, place in the source."""
+        program = self.program
+        desc.set_attr("op_role", program.op_role, "INT")
+        desc.set_attr("op_role_var", program.op_role_var, "STRINGS")
+        desc.set_attr("op_namescope", program.name_scope, "STRING")
+        desc.set_attr("op_device", "", "STRING")
+        line = like.attr("op_callstack") if like is not None else [caller()]
+        desc.set_attr("op_callstack", line, "STRINGS")
+        return Operator(self, desc)
+
+    def describe(self, desc, inputs, outputs):
+        """Write a call on symbolic variables down: the outputs get names and join this block."""
+        for slot in _slots(desc.type):
+            variables = inputs.get(slot, ())
+            desc.set_input(slot, [self.program.name_of(v, desc.type) for v in variables])
+        names = self.program.namer(desc.type)
+        made = {}
+        for slot, variables in outputs.items():
+            arguments = []
+            for variable in variables:
+                if variable is None:
+                    arguments.append("@EMPTY@")
+                    continue
+                name = names()
+                var = _core.VarDesc(name)
+                _core.describe_value(var, variable)
+                var.persistable = False
+                stop = variable.stop_gradient
+                self._adopt(variable, var)
+                variable.stop_gradient = stop
+                arguments.append(name)
+                made[name] = variable
+            desc.set_output(slot, arguments)
+        source = _lod_source(desc.type)
+        if source in inputs:
+            for variable in made.values():
+                if variable.type == "LOD_TENSOR":
+                    variable.lod_level = getattr(inputs[source][0], "lod_level", 0)
+        self.ops.append(self.take(desc))
+        self.program.changed()
+
+    # Text -----------------------------------------------------------------------------------------
+
+    def to_string(self, throw_on_error=True, with_details=False):
+        """The block as protobuf text."""
+        return self.program.desc.block_to_text(self.idx)
+
+    __str__ = to_string
+
+    def __repr__(self):
+        return f"<Block {self.idx}: {len(self.vars)} variables, {len(self.ops)} operators>"
+
+
+def _type_name(type):
+    if isinstance(type, str):
+        return type
+    raise ArgumentTypeError(
+        f"create_var: type must be one of VarType's names, such as 'LOD_TENSOR', got {kind_of(type)}"
+    )
+
+
+def _is_floating(variable):
+    return str(variable.dtype) in ("float16", "bfloat16", "float32", "float64")

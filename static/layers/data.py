@@ -1,0 +1,68 @@
+"""What a program is fed."""
+
+from dygraph.errors import AlreadyExistsError, InvalidArgumentError
+from static.program import default_main_program
+
+__all__ = ["data"]
+
+
+def data(
+    name, shape, append_batch_size=True, dtype="float32", lod_level=0, type="LOD_TENSOR",
+    stop_gradient=True,
+):  # fmt: skip
+    """Declare a variable that is fed.
+
+    Parameters
+    ----------
+    name : str
+    shape : list of int
+        Sizes of one sample; -1 is put in front for the batch, unless a size is -1 or None already.
+    append_batch_size : bool
+        False: `shape` is all there is.
+    dtype : str or dtype
+    lod_level : int
+        How many levels of detail what is fed has; 0 for ordinary arrays.
+    type : str
+        Fluid's; ``LOD_TENSOR``.
+    stop_gradient : bool
+        False: `gradients` may ask for its gradient.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    AlreadyExistsError
+        The program has a variable of this name.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.data("x", shape=[13]).shape
+    (-1, 13)
+    """
+    shape = [-1 if size is None else int(size) for size in shape]
+    if append_batch_size and not any(size < 0 for size in shape):
+        shape = [-1, *shape]
+    return declare(name, shape, dtype, lod_level, type, stop_gradient, False)
+
+
+def declare(name, shape, dtype, lod_level, type, stop_gradient, check):
+    """A variable of the main program's global block that a run is fed."""
+    block = default_main_program().global_block()
+    if any(size < -1 for size in shape):
+        raise InvalidArgumentError(
+            f"data: sizes must be at least 0, or -1 or None for any, got {shape}"
+        )
+    if block.has_var(name):
+        raise AlreadyExistsError(
+            f"data: the program has a variable '{name}' already, created at "
+            f"{block.created_at(name)}"
+        )
+    return block.create_var(
+        name=name, shape=shape, dtype=dtype, lod_level=lod_level, persistable=False,
+        stop_gradient=stop_gradient, type=type, need_check_feed=True if check else None,
+        is_data=True,
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""Operators of programs."""
+
+from dygraph import _core
+
+__all__ = ["Operator"]
+
+
+def _shown(name):
+    return property(lambda self: getattr(self.desc, name), doc=getattr(_core.OpDesc, name).__doc__)
+
+
+class Operator:
+    """An operator of a block: its type, the variables in its slots, its attributes.
+
+    Made by `Block.append_op`. Attributes are set by `set_attr`, slots by `set_input` and
+    `set_output`.
+
+    Examples
+    --------
+    >>> import static
+    >>> block = static.Program().global_block()
+    >>> x, out = (block.create_var(name=n, shape=[2], dtype="float32") for n in ("x", "out"))
+    >>> op = block.append_op("scale", {"X": x}, {"Out": out}, {"scale": 2.0})
+    >>> op.type, op.input("X"), op.output("Out"), op.attr("scale")
+    ('scale', ['x'], ['out'], 2.0)
+    """
+
+    def __init__(self, block, desc):
+        self.block = block
+        self.desc = desc
+
+    type = _shown("type")
+    inputs, outputs = _shown("inputs"), _shown("outputs")
+    input_names, output_names = _shown("input_names"), _shown("output_names")
+    input_arg_names, output_arg_names = _shown("input_arg_names"), _shown("output_arg_names")
+    attrs, attr_names = _shown("attrs"), _shown("attr_names")
+
+    @property
+    def idx(self):
+        """Its place in the block."""
+        return next(i for i, op in enumerate(self.block.ops) if op is self)
+
+    def input(self, name):
+        """Names of the variables in an input slot; KeyError for a slot it has not."""
+        return self.desc.input(name)
+
+    def output(self, name):
+        """Names of the variables in an output slot; KeyError for a slot it has not."""
+        return self.desc.output(name)
+
+    def attr(self, name):
+        """The value of an attribute; KeyError for one it has not."""
+        return self.desc.attr(name)
+
+    def has_attr(self, name):
+        """Whether it has the attribute."""
+        return self.desc.has_attr(name)
+
+    def attr_type(self, name):
+        """``INT``, ``FLOATS``, ...: AttrType's names."""
+        return self.desc.attr_type(name)
+
+    def set_attr(self, name, value, type=None):
+        """Set an attribute. `type` names the wire type of one that no operator declares."""
+        self.desc.set_attr(name, value, type)
+        self.block.program.changed()
+
+    def set_input(self, slot, names):
+        """Put variables, by name, into an input slot."""
+        self.desc.set_input(slot, list(names))
+        self.block.program.changed()
+
+    def set_output(self, slot, names):
+        """Put variables, by name, into an output slot."""
+        self.desc.set_output(slot, list(names))
+        self.block.program.changed()
+
+    def rename_input(self, old_name, new_name):
+        """Read `new_name` wherever it read `old_name`."""
+        self.desc.rename_input(old_name, new_name)
+        self.block.program.changed()
+
+    def rename_output(self, old_name, new_name):
+        """Write `new_name` wherever it wrote `old_name`."""
+        self.desc.rename_output(old_name, new_name)
+        self.block.program.changed()
+
+    def to_string(self, throw_on_error=True):
+        """The description as protobuf text."""
+        return self.desc.to_string()
+
+    __str__ = to_string
+
+    def __repr__(self):
+        def side(slots):
+            return ", ".join(f"{slot}={names}" for slot, names in slots.items())
+
+        return f"<{side(self.outputs)} = {self.type}({side(self.inputs)})>"

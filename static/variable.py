@@ -1,0 +1,173 @@
+"""Variables of programs: names with a shape and a type, which hold values only while a program runs.
+
+They are Variables to every function of the library: a call on one is written into the program
+instead of computed.
+"""
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+
+__all__ = ["Parameter", "Variable"]
+
+
+class Variable(_core.Variable):
+    """A variable of a block. `Block.create_var` and the functions that append operators make them.
+
+    Attributes
+    ----------
+    block : Block
+        Where it is declared.
+    name : str
+    shape : tuple of int
+        -1 for sizes that are known when the program runs.
+    dtype
+        Element type.
+    lod_level : int
+        Depth of its level of detail; 0 for an ordinary tensor.
+    persistable : bool
+        True: it outlives a run, as parameters do.
+    stop_gradient : bool
+        True: no gradient is computed for it.
+
+    Examples
+    --------
+    >>> import static
+    >>> block = static.Program().global_block()
+    >>> x = block.create_var(name="x", shape=[-1, 16], dtype="float32")
+    >>> x.name, x.shape, x.persistable
+    ('x', (-1, 16), False)
+    """
+
+    def _declare(self, block, desc):
+        """Stand for `desc`, a variable of `block`."""
+        self.block = block
+        self.desc = desc
+        self.refresh()
+
+    is_data = False
+
+    def _like(self, other):
+        """Take over what the description does not hold."""
+        self.__class__ = type(other)
+        attributes = {k: v for k, v in other.__dict__.items() if k not in ("block", "desc")}
+        self.__dict__.update(attributes)
+        self.stop_gradient = other.stop_gradient
+
+    def refresh(self):
+        """Take name, shape and type from the description, after an edit of it."""
+        _core.make_symbol(self, self.desc)
+        self.block.program.changed()
+
+    @property
+    def shape(self):
+        """Sizes, -1 where unknown; None for what is no tensor."""
+        return self.desc.shape
+
+    @property
+    def dtype(self):
+        """Element type; None for what has none."""
+        return self.desc.dtype
+
+    @property
+    def type(self):
+        """``LOD_TENSOR``, ``SELECTED_ROWS``, ``READER``, ...: VarType's names."""
+        return self.desc.type
+
+    @property
+    def lod_level(self):
+        """Depth of the level of detail."""
+        return self.desc.lod_level or 0
+
+    @lod_level.setter
+    def lod_level(self, level):
+        self.desc.lod_level = int(level)
+        self.block.program.changed()
+
+    @property
+    def persistable(self):
+        """True: it stays in the scope after a run."""
+        return bool(self.desc.persistable)
+
+    @persistable.setter
+    def persistable(self, value):
+        self.desc.persistable = bool(value)
+        self.refresh()
+
+    @property
+    def op(self):
+        """The last operator of its block that writes it; None if there is none."""
+        for op in reversed(self.block.ops):
+            if self.name in op.output_arg_names:
+                return op
+        return None
+
+    @property
+    def grad_name(self):
+        """The name its gradient has by default."""
+        return self.name + "@GRAD"
+
+    def to_string(self, throw_on_error=True, with_details=False):
+        """The description as protobuf text. Both arguments are Fluid's and change nothing."""
+        return self.desc.to_string()
+
+    __str__ = to_string
+
+    def __reduce__(self):
+        raise PreconditionNotMetError(
+            f"'{self.name}' is a variable of a program and cannot be copied or pickled by itself: "
+            "use Program.clone() or Program.serialize_to_string()"
+        )
+
+    def set_value(self, value):
+        """Not possible here: values live in a scope."""
+        raise PreconditionNotMetError(
+            f"'{self.name}' is a variable of a program and holds no value: set it in the scope, "
+            f"static.global_scope().var('{self.name}').set(array)"
+        )
+
+    def backward(self, *args, **kwargs):
+        """Not possible here: programs get their backward pass from `append_backward`."""
+        raise PreconditionNotMetError(
+            f"'{self.name}' is a variable of a program: call static.append_backward(loss), or "
+            "optimizer.minimize(loss)"
+        )
+
+
+class Parameter(Variable):
+    """A persistable variable that training changes. `Block.create_parameter` makes them.
+
+    Attributes
+    ----------
+    trainable : bool
+    optimize_attr : dict
+        ``learning_rate``: a factor on the optimizer's.
+    regularizer, gradient_clip : object
+        Its own, before the optimizer's.
+    do_model_average : bool
+    """
+
+    trainable = True
+    regularizer = gradient_clip = None
+    do_model_average = True
+
+    @property
+    def learning_rate(self):
+        """Factor on the optimizer's learning rate."""
+        return self.optimize_attr["learning_rate"]
+
+
+def as_names(value, what):
+    """Names of a variable, a name, or a list of either."""
+    values = value if isinstance(value, (list, tuple)) else [value]
+    names = []
+    for item in values:
+        if isinstance(item, str):
+            names.append(item)
+        elif isinstance(item, Variable):
+            names.append(item.name)
+        else:
+            raise ArgumentTypeError(
+                f"{what} must be a variable of a program, its name, or a list of them, "
+                f"got {kind_of(item)}"
+            )
+    return names
