@@ -109,7 +109,11 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
             seeds.append(_seed_of(target))
             continue
         _require(gradient, "gradients: target_gradients")
-        if gradient.shape != target.shape or gradient.dtype != target.dtype:
+        fits = len(gradient.shape) == len(target.shape) and all(
+            -1 in pair or pair[0] == pair[1]
+            for pair in zip(gradient.shape, target.shape, strict=True)
+        )
+        if not fits or gradient.dtype != target.dtype:
             raise InvalidArgumentError(
                 f"gradients: the gradient of '{target.name}' must have its shape and type, "
                 f"{target.shape} of {target.dtype}, got {gradient.shape} of {gradient.dtype}"
@@ -187,6 +191,8 @@ def _append(block, desc, source):
         return None if variable is None else variable.desc
 
     _core.infer_shapes(desc, find)
+    for slot, name in _elementwise_gradients(desc):
+        found[name].desc.lod_level = found[desc.input(slot)[0]].lod_level
     for name in desc.output_arg_names:
         if name != "@EMPTY@":
             found[name].refresh()
@@ -197,6 +203,14 @@ def _append(block, desc, source):
     block.ops.append(op)
     block.program.changed()
     return op
+
+
+def _elementwise_gradients(desc):
+    """(input slot, name of its gradient) of operators whose gradients keep the level of detail."""
+    if desc.type not in ("elementwise_add_grad", "elementwise_sub_grad", "square_grad"):
+        return []
+    outputs = [(slot, desc.output(slot)) for slot in desc.output_names]
+    return [(slot.removesuffix("@GRAD"), names[0]) for slot, names in outputs if names]
 
 
 def _mark(block, pairs):

@@ -45,7 +45,7 @@ class Program:
     """
 
     # One empty block, number 0, parent -1, and the version of Fluid whose programs these are.
-    _EMPTY = b"\x0a\x0d\x08\x00\x10" + b"\xff" * 9 + b"\x01" + b"\x22\x04\x08\xd5\xc2\x3d"
+    _EMPTY = b"\x0a\x0d\x08\x00\x10" + b"\xff" * 9 + b"\x01" + b"\x22\x04\x08\x85\xc3\x3d"
 
     def __init__(self, desc=None):
         self._like = _core.program_from_bytes(self._EMPTY) if desc is None else desc

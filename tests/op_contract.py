@@ -512,3 +512,19 @@ def program_equals_eager(case):
     for name, array in case.run_as_program(case.inputs).items():
         assert array.dtype == eager[name].dtype and array.shape == eager[name].shape, name
         assert array.tobytes() == eager[name].tobytes(), f"{case.op_type}: {name}"
+
+
+@check
+def shapes_before_a_run(case):
+    """The shape rule, with all sizes and without the first, agrees with what a run gives."""
+    import static_case
+
+    static_case.shapes(case)
+
+
+@check
+def program_gradient_equals_eager(case):
+    """Gradients that a program computes have the bits of eager ones."""
+    import static_case
+
+    static_case.gradients(case)

@@ -19,8 +19,9 @@ inline Dims AlongDims(const Dims& x, const Dims& index, int axis, const char* x_
           " ", x, ", got ", index);
   Dims shape = index;
   for (int i = 0; i < x.rank(); ++i) {
-    if (i == axis || !BothKnown(x[i], index[i])) continue;
+    if (i == axis) continue;
     if (index[i] == 1) shape[i] = x[i];
+    if (!BothKnown(x[i], index[i])) continue;
     ENFORCE(shape[i] == x[i], InvalidArgument, "Index must have the sizes of ", x_name, " ", x,
             ", or 1, but along axis ", axis, ", got ", index);
   }

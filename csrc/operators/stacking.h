@@ -88,11 +88,11 @@ OpDef& DefineParting(OpDef& op) {
       .Output(0, D::kOut, "the pieces, of X's shape without the axis", kDuplicable)
       .OutputCount(CountOf<D>)
       .Shape([](InferContext& ctx) {
-        int count = CountOf<D>(0, ctx.call());
-        ENFORCE(ctx.OutputCount(0) == count, InvalidArgument, "there must be one ", D::kOut,
-                " for each piece, ", count, ", got ", ctx.OutputCount(0));
         const Dims& x = ctx.dims(0);
         int axis = NormalizeAxis(D::Axis(ctx.attrs<typename D::Attrs>()), x.rank());
+        int count = x[axis] < 0 ? ctx.OutputCount(0) : CountOf<D>(0, ctx.call());
+        ENFORCE(ctx.OutputCount(0) == count, InvalidArgument, "there must be one ", D::kOut,
+                " for each piece, ", count, ", got ", ctx.OutputCount(0));
         for (int i = 0; i < count; ++i) ctx.SetOutputAt(0, i, WithoutAxis(x, axis));
       })
       .KernelAllocates()
