@@ -235,9 +235,7 @@ class Block:
             raise AlreadyExistsError(
                 f"rename_var: block {self.idx} has a variable '{new_name}' already"
             )
-        self.vars = {
-            new_name if name == old_name else name: v for name, v in self.vars.items()
-        }
+        self.vars = {new_name if name == old_name else name: v for name, v in self.vars.items()}
         variable.desc.name = new_name
         variable.refresh()
         for op in self.ops:
@@ -360,6 +358,9 @@ class Block:
                 if variable is None:
                     arguments.append("@EMPTY@")
                     continue
+                if not isinstance(variable, Variable) or "block" in variable.__dict__:
+                    arguments.append(self.program.name_of(variable, desc.type))
+                    continue
                 name = names()
                 var = _core.VarDesc(name)
                 _core.describe_value(var, variable)
@@ -378,6 +379,25 @@ class Block:
         self.ops.append(self.take(desc))
         self.program.changed()
 
+    def write(self, name, result):
+        """Have the operator that makes `result` write the variable `name` instead.
+
+        A copy made for this write alone goes.
+        """
+        op = result.op
+        if op.type == "assign":
+            (source,) = op.input("X")
+            readers = [o for o in self.ops if source in o.input_arg_names]
+            made = self.vars.get(source)
+            if readers == [op] and made is not None and made.op and not made.persistable:
+                self.ops.remove(op)
+                self.remove_var(result.name)
+                result, op = made, made.op
+        op.rename_output(result.name, name)
+        for other in self.ops[op.idx + 1 :]:
+            other.rename_input(result.name, name)
+        self.remove_var(result.name)
+
     # Text -----------------------------------------------------------------------------------------
 
     def to_string(self, throw_on_error=True, with_details=False):
@@ -394,7 +414,8 @@ def _type_name(type):
     if isinstance(type, str):
         return type
     raise ArgumentTypeError(
-        f"create_var: type must be one of VarType's names, such as 'LOD_TENSOR', got {kind_of(type)}"
+        "create_var: type must be one of VarType's names, such as 'LOD_TENSOR', "
+        f"got {kind_of(type)}"
     )
 
 

@@ -103,8 +103,18 @@ class InPrograms:
 
     def _clipped(self, program, pairs):
         with program.marked(OpRole.Optimize, name_scope="/gradient_clip/"):
-            pairs = [(p, p.gradient_clip(g) if p.gradient_clip else g) for p, g in pairs]
-            return self._grad_clip.clip(pairs) if self._grad_clip is not None else pairs
+            for rule in {id(p.gradient_clip): p.gradient_clip for p, _ in pairs}.values():
+                if rule is not None:
+                    pairs = _replaced(
+                        pairs, rule.clip([q for q in pairs if q[0].gradient_clip is rule])
+                    )
+            if self._grad_clip is None:
+                return pairs
+            # A common norm adds its terms in the order of the parameters, as an eager step does.
+            order = {p.name: i for i, p in enumerate(program.all_parameters())}
+            common = isinstance(self._grad_clip, dygraph.clip.GradientClipByGlobalNorm)
+            chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
+            return _replaced(pairs, self._grad_clip.clip(chosen))
 
     def _decayed(self, program, p, g):
         decay = p.regularizer or self._regularization
@@ -157,6 +167,12 @@ class InPrograms:
         )
         fill_at_start(variable, initializer.Constant(value))
         return variable
+
+
+def _replaced(pairs, limited):
+    """The pairs, in their order, with the gradients of `limited`."""
+    found = {p.name: g for p, g in limited}
+    return [(p, found.get(p.name, g)) for p, g in pairs]
 
 
 def _in_programs(name):

@@ -234,6 +234,25 @@ class Program:
         """What gives the names of the results of a call."""
         return self._layers[-1] if self._layers else _counter(unique_name.generate(type))
 
+    def constant(self, array):
+        """A variable of the current block that an operator fills with the array's values."""
+        ops, dtype = _core.ops, str(array.dtype)
+        with self.appending_to(self.current_block()):
+            if array.size and (array == array.flat[0]).all():
+                value = array.flat[0].item()
+                made = ops.fill_constant(
+                    shape=list(array.shape), dtype=dtype, value=float(value), str_value=repr(value)
+                )
+            else:
+                kinds = {"bool": "bool", "int32": "int32", "int64": "int64"}
+                values = array.reshape(-1).tolist()
+                made = ops.assign_value(
+                    shape=list(array.shape), dtype=dtype,
+                    **{f"{kinds.get(dtype, 'fp32')}_values": values},
+                )  # fmt: skip
+        made.stop_gradient = True
+        return made
+
     def name_of(self, variable, type):
         """The name of a variable in this program; an eager parameter enters it."""
         if isinstance(variable, Variable):
@@ -245,6 +264,8 @@ class Program:
             return variable.name
         if variable is None:
             return "@EMPTY@"
+        if _core.is_literal(variable):
+            return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
         if not keeps or not variable.name:
             raise ArgumentTypeError(
@@ -364,4 +385,10 @@ def _describe(desc, inputs, outputs):
     program.current_block().describe(desc, inputs, outputs)
 
 
+def _write(target, result):
+    block = result.block
+    block.write(block.program.name_of(target, "a write"), result)
+
+
 _core.set_describe_call(_describe, Variable)
+_core.set_write_call(_write)

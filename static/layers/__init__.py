@@ -34,8 +34,7 @@ def _describing(name, function):
 def __getattr__(name):
     if name.startswith("__") or not hasattr(functional, name):
         raise AttributeError(
-            f"static.layers has no function '{name}'."
-            f"{dygraph.errors.did_you_mean(name, __dir__())}"
+            f"static.layers has no function '{name}'.{dygraph.errors.did_you_mean(name, __dir__())}"
         )
     made = globals()[name] = _describing(name, getattr(functional, name))
     return made
