@@ -13,6 +13,7 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from static import marks
 from static.operator import Operator
 from static.variable import Parameter, Variable, as_names
 
@@ -343,6 +344,7 @@ class Block:
         desc.set_attr("op_device", "", "STRING")
         line = like.attr("op_callstack") if like is not None else [caller()]
         desc.set_attr("op_callstack", line, "STRINGS")
+        marks.write(desc)
         return Operator(self, desc)
 
     def describe(self, desc, inputs, outputs):

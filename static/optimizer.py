@@ -16,6 +16,7 @@ here they take no parameters, since a program knows its own.
 import dygraph
 from dygraph import initializer, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.regularizer import L1Decay, L2Decay
 from static.backward import append_backward
 from static.parameters import fill_at_start
 from static.program import OpRole, default_startup_program, program_guard
@@ -121,7 +122,21 @@ class InPrograms:
         if decay is None:
             return p, g
         with program.marked(OpRole.Optimize, [p.name, g.name], "/regularization/"):
-            return p, decay(p, g)
+            if g.type != "LOD_TENSOR" or not isinstance(decay, (L1Decay, L2Decay)):
+                return p, decay(p, g)
+            # As Fluid writes it: the gradient's variable takes the sum.
+            block = program.global_block()
+            term = block.create_var(
+                shape=p.shape, dtype=p.dtype, lod_level=p.lod_level, stop_gradient=True
+            )
+            of = p
+            if isinstance(decay, L1Decay):
+                block.append_op("sign", {"X": p}, {"Out": term})
+                of = term
+            scale = {"scale": decay.coefficient}
+            block.append_op("scale", {"X": of}, {"Out": term}, scale)
+            block.append_op("sum", {"X": [g, term]}, {"Out": g})
+            return p, g
 
     def _update(self, program, p, g, rate):
         block = program.global_block()
