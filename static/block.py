@@ -235,9 +235,7 @@ class Block:
             raise AlreadyExistsError(
                 f"rename_var: block {self.idx} has a variable '{new_name}' already"
             )
-        self.vars = {
-            new_name if name == old_name else name: v for name, v in self.vars.items()
-        }
+        self.vars = {new_name if name == old_name else name: v for name, v in self.vars.items()}
         variable.desc.name = new_name
         variable.refresh()
         for op in self.ops:
@@ -361,6 +359,8 @@ class Block:
                     arguments.append("@EMPTY@")
                     continue
                 name = names()
+                while self.program.declares(name):  # a layer of this name was there before
+                    name = names()
                 var = _core.VarDesc(name)
                 _core.describe_value(var, variable)
                 var.persistable = False
