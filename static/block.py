@@ -364,6 +364,8 @@ class Block:
                     arguments.append(self.program.name_of(variable, desc.type))
                     continue
                 name = names()
+                while self.program.declares(name):  # a layer of this name was there before
+                    name = names()
                 var = _core.VarDesc(name)
                 _core.describe_value(var, variable)
                 var.persistable = False
