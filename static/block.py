@@ -389,6 +389,11 @@ class Block:
     def __repr__(self):
         return f"<Block {self.idx}: {len(self.vars)} variables, {len(self.ops)} operators>"
 
+    def _repr_html_(self):
+        from static import views
+
+        return views.block(self)
+
 
 def _type_name(type):
     if isinstance(type, str):

@@ -114,6 +114,11 @@ class Program:
         ops = sum(len(block.ops) for block in self.blocks)
         return f"<Program of {self.num_blocks} blocks, {ops} operators>"
 
+    def _repr_html_(self):
+        from static import views
+
+        return views.program(self)
+
     # Blocks ---------------------------------------------------------------------------------------
 
     @property
