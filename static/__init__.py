@@ -17,10 +17,12 @@ from static.program import (
 from static import debugger, layers, optimizer  # noqa: I001 - after the programs they append to
 from static.backward import append_backward, gradients
 from static.debugger import draw_graph
+from static.difference import diff
 from static.executor import Executor
 from static.io import load_inference_model, save_inference_model
 from static.parameters import create_global_var, create_parameter
 from static.scope import Scope, global_scope, scope_guard
+from static.source import to_code
 
 
 def data(name, shape, dtype="float32", lod_level=0):
@@ -55,7 +57,7 @@ __all__ = [
     "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "OpRole", "Operator",
     "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward",
     "create_global_var", "create_parameter", "data", "debugger", "default_main_program",
-    "default_startup_program", "draw_graph", "global_scope", "gradients", "initializer", "layers",
+    "default_startup_program", "diff", "draw_graph", "global_scope", "gradients", "initializer", "layers",
     "load_inference_model", "optimizer", "program_guard", "regularizer", "save_inference_model",
-    "scope_guard", "switch_main_program", "switch_startup_program",
+    "scope_guard", "switch_main_program", "switch_startup_program", "to_code",
 ]  # fmt: skip
