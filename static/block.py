@@ -301,6 +301,49 @@ class Block:
         del self.ops[index]
         self.program.changed()
 
+    def append_described(self, type, inputs=None, outputs=None, attrs=None):
+        """Append an operator just as described: nothing is inferred, checked or added.
+
+        Parameters
+        ----------
+        type : str
+        inputs, outputs : dict of str to list of str
+            Names by slot.
+        attrs : dict of str to (str, value)
+            Wire type and value, as ``("FLOATS", [1.0])``.
+
+        Examples
+        --------
+        >>> import static
+        >>> block = static.Program().global_block()
+        >>> block.append_described("mine", {"X": ["a"]}, {}, {"n": ("LONG", 3)}).attr_type("n")
+        'LONG'
+        """
+        desc = _core.OpDesc(type)
+        for slot, names in (inputs or {}).items():
+            desc.set_input(slot, as_names(names, f"{type}: Input({slot})"))
+        for slot, names in (outputs or {}).items():
+            desc.set_output(slot, as_names(names, f"{type}: Output({slot})"))
+        for name, (kind, value) in (attrs or {}).items():
+            desc.set_attr(name, value, kind)
+        self.ops.append(Operator(self, desc))
+        self.program.changed()
+        return self.ops[-1]
+
+    def extend(self, other):
+        """Append copies of all variables and operators of a block of another program."""
+        for var in other.vars.values():
+            if var.name in self.vars:
+                raise AlreadyExistsError(
+                    f"extend: block {self.idx} has a variable '{var.name}' already"
+                )
+        for var in other.vars.values():
+            copy = Variable()
+            self._adopt(copy, var.desc.copy())
+            copy._like(var)
+        self.ops.extend(Operator(self, op.desc.copy()) for op in other.ops)
+        self.program.changed()
+
     def _make_op(self, type, inputs, outputs, attrs, stop_gradient):
         desc = _core.OpDesc(type)
         for slot, value in (inputs or {}).items():
@@ -412,6 +455,11 @@ class Block:
 
     def __repr__(self):
         return f"<Block {self.idx}: {len(self.vars)} variables, {len(self.ops)} operators>"
+
+    def _repr_html_(self):
+        from static import views
+
+        return views.block(self)
 
 
 def _type_name(type):

@@ -4,7 +4,13 @@ import contextlib
 import threading
 
 from dygraph import _core, unique_name
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    kind_of,
+)
 from dygraph.variable import Parameter as EagerParameter
 from static.block import Block
 from static.operator import Operator
@@ -114,6 +120,11 @@ class Program:
         ops = sum(len(block.ops) for block in self.blocks)
         return f"<Program of {self.num_blocks} blocks, {ops} operators>"
 
+    def _repr_html_(self):
+        from static import views
+
+        return views.program(self)
+
     # Blocks ---------------------------------------------------------------------------------------
 
     @property
@@ -143,6 +154,33 @@ class Program:
     def current_block(self):
         """The block that operators are appended to."""
         return self._blocks[self._block_stack[-1]]
+
+    def create_block(self, parent_idx=None, forward_idx=None):
+        """Add a block inside another, by default the current one, and append to it from here on.
+
+        >>> import static
+        >>> program = static.Program()
+        >>> inner = program.create_block()
+        >>> inner.parent_idx, program.current_block().idx
+        (0, 1)
+        >>> program.rollback()
+        >>> program.current_block().idx
+        0
+        """
+        parent = self.current_block().idx if parent_idx is None else self.block(parent_idx).idx
+        block = Block(self, self.num_blocks, parent, forward_idx)
+        self._blocks.append(block)
+        self._block_stack.append(block.idx)
+        self.changed()
+        return block
+
+    def rollback(self):
+        """Append to the block around the current one again, as before `create_block`."""
+        if len(self._block_stack) == 1:
+            raise PreconditionNotMetError(
+                "rollback: a block must have been created before, got the global block"
+            )
+        self._block_stack.pop()
 
     def visible_blocks(self, block):
         """The numbers' blocks whose variables `block` sees, nearest first."""

@@ -112,6 +112,11 @@ class Variable(_core.Variable):
 
     __str__ = to_string
 
+    def _repr_html_(self):
+        from static import views
+
+        return views.variable(self)
+
     def __reduce__(self):
         raise PreconditionNotMetError(
             f"'{self.name}' is a variable of a program and cannot be copied or pickled by itself: "
