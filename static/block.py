@@ -13,6 +13,7 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from static import marks
 from static.operator import Operator
 from static.variable import Parameter, Variable, as_names
 
@@ -235,9 +236,7 @@ class Block:
             raise AlreadyExistsError(
                 f"rename_var: block {self.idx} has a variable '{new_name}' already"
             )
-        self.vars = {
-            new_name if name == old_name else name: v for name, v in self.vars.items()
-        }
+        self.vars = {new_name if name == old_name else name: v for name, v in self.vars.items()}
         variable.desc.name = new_name
         variable.refresh()
         for op in self.ops:
@@ -388,6 +387,7 @@ class Block:
         desc.set_attr("op_device", "", "STRING")
         line = like.attr("op_callstack") if like is not None else [caller()]
         desc.set_attr("op_callstack", line, "STRINGS")
+        marks.write(desc)
         return Operator(self, desc)
 
     def describe(self, desc, inputs, outputs):
@@ -403,7 +403,12 @@ class Block:
                 if variable is None:
                     arguments.append("@EMPTY@")
                     continue
+                if not isinstance(variable, Variable) or "block" in variable.__dict__:
+                    arguments.append(self.program.name_of(variable, desc.type))
+                    continue
                 name = names()
+                while self.program.declares(name):  # a layer of this name was there before
+                    name = names()
                 var = _core.VarDesc(name)
                 _core.describe_value(var, variable)
                 var.persistable = False
@@ -420,6 +425,25 @@ class Block:
                     variable.lod_level = getattr(inputs[source][0], "lod_level", 0)
         self.ops.append(self.take(desc))
         self.program.changed()
+
+    def write(self, name, result):
+        """Have the operator that makes `result` write the variable `name` instead.
+
+        A copy made for this write alone goes.
+        """
+        op = result.op
+        if op.type == "assign":
+            (source,) = op.input("X")
+            readers = [o for o in self.ops if source in o.input_arg_names]
+            made = self.vars.get(source)
+            if readers == [op] and made is not None and made.op and not made.persistable:
+                self.ops.remove(op)
+                self.remove_var(result.name)
+                result, op = made, made.op
+        op.rename_output(result.name, name)
+        for other in self.ops[op.idx + 1 :]:
+            other.rename_input(result.name, name)
+        self.remove_var(result.name)
 
     # Text -----------------------------------------------------------------------------------------
 
@@ -442,7 +466,8 @@ def _type_name(type):
     if isinstance(type, str):
         return type
     raise ArgumentTypeError(
-        f"create_var: type must be one of VarType's names, such as 'LOD_TENSOR', got {kind_of(type)}"
+        "create_var: type must be one of VarType's names, such as 'LOD_TENSOR', "
+        f"got {kind_of(type)}"
     )
 
 

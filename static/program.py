@@ -250,7 +250,7 @@ class Program:
     @contextlib.contextmanager
     def layer(self, name):
         """Inside, results are named after the layer: ``fc_0.tmp_0``, ``fc_0.tmp_1``, ..."""
-        self._layers.append(_counter(name))
+        self._layers.append((name, _counter(name)))
         try:
             yield name
         finally:
@@ -270,7 +270,35 @@ class Program:
 
     def namer(self, type):
         """What gives the names of the results of a call."""
-        return self._layers[-1] if self._layers else _counter(unique_name.generate(type))
+        return self._layers[-1][1] if self._layers else _counter(unique_name.generate(type))
+
+    @property
+    def layer_name(self):
+        """What the layer that is being described is called; None outside."""
+        return self._layers[-1][0] if self._layers else None
+
+    def declares(self, name):
+        """Whether a block has a variable of this name."""
+        return any(name in block.vars for block in self._blocks)
+
+    def constant(self, array):
+        """A variable of the current block that an operator fills with the array's values."""
+        ops, dtype = _core.ops, str(array.dtype)
+        with self.appending_to(self.current_block()):
+            if array.size and (array == array.flat[0]).all():
+                value = array.flat[0].item()
+                made = ops.fill_constant(
+                    shape=list(array.shape), dtype=dtype, value=float(value), str_value=repr(value)
+                )
+            else:
+                kinds = {"bool": "bool", "int32": "int32", "int64": "int64"}
+                values = array.reshape(-1).tolist()
+                made = ops.assign_value(
+                    shape=list(array.shape), dtype=dtype,
+                    **{f"{kinds.get(dtype, 'fp32')}_values": values},
+                )  # fmt: skip
+        made.stop_gradient = True
+        return made
 
     def name_of(self, variable, type):
         """The name of a variable in this program; an eager parameter enters it."""
@@ -283,7 +311,11 @@ class Program:
             return variable.name
         if variable is None:
             return "@EMPTY@"
+        if _core.is_literal(variable):
+            return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
+        if self._layers and not keeps:  # made by the layer function itself
+            return constant(variable).name
         if not keeps or not variable.name:
             raise ArgumentTypeError(
                 f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
@@ -298,6 +330,22 @@ class Program:
             )  # fmt: skip
             self.held[variable.name] = variable
         return variable.name
+
+
+def constant(value):
+    """A variable of the program being described that holds what the eager `value` does."""
+    array = value.numpy()
+    kind = str(array.dtype)
+    if array.size == 1:
+        text = repr(array.item()) if array.dtype.kind == "f" else str(int(array.item()))
+        return _core.ops.fill_constant(shape=list(array.shape), dtype=kind, str_value=text)
+    slot = {"bool": "bool", "int32": "int32", "int64": "int64"}.get(kind, "fp32")
+    flat = array.ravel().tolist()
+    made = _core.ops.assign_value(
+        shape=list(array.shape), dtype="float32" if slot == "fp32" else kind,
+        **{f"{slot}_values": flat},
+    )  # fmt: skip
+    return made if slot != "fp32" or kind == "float32" else _core.ops.cast(made, out_dtype=kind)
 
 
 def _counter(name):
@@ -402,4 +450,10 @@ def _describe(desc, inputs, outputs):
     program.current_block().describe(desc, inputs, outputs)
 
 
+def _write(target, result):
+    block = result.block
+    block.write(block.program.name_of(target, "a write"), result)
+
+
 _core.set_describe_call(_describe, Variable)
+_core.set_write_call(_write)

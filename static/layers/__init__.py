@@ -4,40 +4,30 @@ Every function of `dygraph.functional` is here as well: on variables of a progra
 eager Variables it computes.
 """
 
-import functools
+import importlib
 
 import dygraph
 from dygraph import functional
-from static.layers import learnt
 from static.layers.data import data
+from static.layers.making import layer
 from static.parameters import create_global_var, create_parameter
-from static.program import default_main_program
 
+_FAMILIES = (
+    "activation", "arithmetic", "convolution", "learnt", "manipulation", "normalization", "tensor",
+)  # fmt: skip
 _OWN = {"data": data, "create_global_var": create_global_var, "create_parameter": create_parameter}
-_OWN.update({name: getattr(learnt, name) for name in learnt.__all__})
+for _family in _FAMILIES:
+    _module = importlib.import_module(f"static.layers.{_family}")
+    _OWN.update({name: getattr(_module, name) for name in _module.__all__})
 globals().update(_OWN)
-
-
-def _describing(name, function):
-    """The function, whose calls without a variable go into the main program."""
-
-    @functools.wraps(function)
-    def described(*args, **kwargs):
-        program = default_main_program()
-        with program.appending_to(program.current_block()):
-            return function(*args, **kwargs)
-
-    described.__module__, described.__qualname__ = __name__, name
-    return described
 
 
 def __getattr__(name):
     if name.startswith("__") or not hasattr(functional, name):
         raise AttributeError(
-            f"static.layers has no function '{name}'."
-            f"{dygraph.errors.did_you_mean(name, __dir__())}"
+            f"static.layers has no function '{name}'.{dygraph.errors.did_you_mean(name, __dir__())}"
         )
-    made = globals()[name] = _describing(name, getattr(functional, name))
+    made = globals()[name] = layer(getattr(functional, name))
     return made
 
 

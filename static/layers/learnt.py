@@ -1,13 +1,50 @@
-"""Layers with parameters."""
+"""Layers with parameters: matrices, tables and gates."""
 
-from dygraph import ParamAttr, functional, unique_name
+import math
+
+from dygraph import ParamAttr, check, functional, initializer
 from dygraph.errors import InvalidArgumentError
+from static.layers.making import activated, layer, run
 from static.parameters import create_parameter
 from static.program import default_main_program
 
-__all__ = ["fc"]
+__all__ = ["bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv"]
 
 
+def parameter(shape, dtype, attr, *, bias=False, start=None):
+    """A parameter named after the layer function that runs; None where `attr` is False."""
+    attr = ParamAttr.of(attr)
+    if attr is None:
+        return None
+    return create_parameter(
+        shape, dtype, attr=attr, is_bias=bias, default_initializer=start,
+        layer=default_main_program().layer_name,
+    )  # fmt: skip
+
+
+def state(shape, dtype, name, value, average=True):
+    """A parameter that no optimizer changes: the layer's operator does."""
+    start = value if callable(value) else initializer.Constant(value)
+    attr = ParamAttr(name=name, initializer=start, trainable=False, do_model_average=average)
+    made = parameter(shape, dtype, attr)
+    made.stop_gradient = True
+    return made
+
+
+def biased(x, size, attr, axis):
+    """``x`` and a bias of `size` along `axis`; ``x`` where there is none."""
+    bias = parameter([size], x.dtype, attr, bias=True)
+    return x if bias is None else functional.elementwise_add(x, bias, axis=axis)
+
+
+def known(size, owner, what, x):
+    """A size that a parameter's shape needs. InvalidArgumentError where it is not known."""
+    if size is None or size < 0:
+        raise InvalidArgumentError(f"{owner}: {what} must be known, got shape {list(x.shape)}")
+    return size
+
+
+@layer(parameters=True)
 def fc(
     input, size, num_flatten_dims=1, param_attr=None, bias_attr=None, act=None, is_test=False,
     name=None,
@@ -21,12 +58,13 @@ def fc(
     size : int
         Columns of the result.
     num_flatten_dims : int
+        -1: all axes but the last count rows.
     param_attr, bias_attr : ParamAttr, str or Initializer, optional
         ``bias_attr=False``: no bias.
     act : str, optional
         An activation's name, such as ``"relu"``.
     is_test : bool
-        Fluid's; changes nothing.
+        The documents'; changes nothing.
     name : str, optional
         Parameters and results are named after it.
 
@@ -46,32 +84,125 @@ def fc(
     inputs = list(input) if isinstance(input, (list, tuple)) else [input]
     attrs = list(param_attr) if isinstance(param_attr, (list, tuple)) else [param_attr]
     attrs = attrs * len(inputs) if len(attrs) == 1 else attrs
-    layer = name or unique_name.generate("fc")
-    with default_main_program().layer(layer):
-        terms = []
-        for x, attr in zip(inputs, attrs, strict=True):
-            row = x.shape[num_flatten_dims:]
-            if -1 in row:
-                raise InvalidArgumentError(
-                    f"fc: the sizes behind axis {num_flatten_dims} must be known, got {x.shape}"
-                )
-            width = 1
-            for n in row:
-                width *= n
-            w = create_parameter([width, size], x.dtype, attr=attr, layer=layer)
-            terms.append(functional.mul(x, w, x_num_col_dims=num_flatten_dims))
-        out = terms[0] if len(terms) == 1 else functional.sum(terms)
-        return activated(biased(out, size, bias_attr, layer, num_flatten_dims), act)
+    if len(attrs) != len(inputs):
+        raise InvalidArgumentError(
+            f"fc: there must be one param_attr, or one for each input, got {len(attrs)} for "
+            f"{len(inputs)} inputs"
+        )
+    size, terms = check.integer(size, "fc: size", 1), []
+    for x, attr in zip(inputs, attrs, strict=True):
+        check.variable(x, "fc: input")
+        rows = num_flatten_dims if num_flatten_dims != -1 else len(x.shape) - 1
+        row = x.shape[rows:]
+        if -1 in row:
+            raise InvalidArgumentError(
+                f"fc: the sizes behind axis {rows} must be known, got {x.shape}"
+            )
+        w = parameter([math.prod(row), size], x.dtype, attr)
+        terms.append(functional.mul(x, w, x_num_col_dims=rows))
+    out = terms[0] if len(terms) == 1 else functional.sum(terms)
+    return activated(biased(out, size, bias_attr, rows), act, "fc")
 
 
-def biased(x, size, attr, layer, axis):
-    """``x`` and a bias of `size` along `axis`; ``x`` where there is none."""
-    if attr is False:
-        return x
-    bias = create_parameter([size], x.dtype, attr=ParamAttr.of(attr), is_bias=True, layer=layer)
-    return functional.elementwise_add(x, bias, axis=axis)
+@layer(parameters=True)
+def embedding(
+    input, size, is_sparse=False, is_distributed=False, padding_idx=None, param_attr=None,
+    dtype="float32",
+):  # fmt: skip
+    """The rows of a table that `input` names; what has a LoD keeps it.
+
+    Parameters
+    ----------
+    input : Variable
+        int64 numbers of rows, ``[..., 1]``.
+    size : list of int
+        Rows and columns of the table.
+    is_sparse : bool
+        The table's gradient is SelectedRows.
+    is_distributed : bool
+        Fluid's; changes nothing.
+    padding_idx : int, optional
+        This row counts as 0; negative numbers count from the end.
+    param_attr : ParamAttr, str or Initializer, optional
+    dtype : str
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     words = static.layers.data("words", [1], dtype="int64", lod_level=1)
+    ...     out = static.layers.embedding(words, [1000, 8], is_sparse=True)
+    >>> out.shape, out.name, out.lod_level
+    ((-1, 8), 'embedding_0.tmp_0', 1)
+    """
+    check.variable(input, "embedding: input")
+    rows, columns = check.integers(size, 2, "embedding: size", 1)
+    table = parameter([rows, columns], dtype, param_attr)
+    padding = -1
+    if padding_idx is not None:
+        padding = check.integer(padding_idx, "embedding: padding_idx", -rows, rows - 1) % rows
+    ends_in_one = len(input.shape) > 1 and input.shape[-1] == 1
+    return run(
+        "lookup_table" if ends_in_one else "lookup_table_v2", {"W": table, "Ids": input},
+        {"is_sparse": bool(is_sparse), "padding_idx": padding},
+    )["Out"]  # fmt: skip
 
 
-def activated(x, act):
-    """``act(x)``; ``x`` for None."""
-    return x if act is None else getattr(functional, act)(x)
+@layer(parameters=True)
+def prelu(x, mode, param_attr=None, name=None):
+    """x, and alpha x below 0; `mode` says how many alpha there are.
+
+    `mode` is ``'all'`` for one, ``'channel'`` for one each channel, ``'element'`` for one each
+    element of a sample. They start at 0.25.
+
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [None, 3, 4])
+    ...     static.layers.prelu(x, "channel").block.all_parameters()[0].shape
+    (1, 3, 1)
+    """
+    check.variable(x, "prelu: x")
+    shape = [1]
+    if check.choice(mode, ("all", "channel", "element"), "prelu: mode") == "channel":
+        shape = [1, known(x.shape[1], "prelu", "the channels", x)] + [1] * (len(x.shape) - 2)
+    elif mode == "element":
+        shape = [1, *(known(n, "prelu", "a sample's sizes", x) for n in x.shape[1:])]
+    alpha = parameter(shape, x.dtype, param_attr, start=initializer.Constant(0.25))
+    return run("prelu", {"X": x, "Alpha": alpha}, {"mode": mode})["Out"]
+
+
+@layer(parameters=True)
+def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None, bias_attr=None):
+    """``act(x W_i y^T + b_i)`` for each of `size` matrices.
+
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x, y = static.data("x", [None, 3]), static.data("y", [None, 4])
+    ...     static.layers.bilinear_tensor_product(x, y, size=5).shape
+    (-1, 5)
+    """
+    check.variable(x, "bilinear_tensor_product: x")
+    check.variable(y, "bilinear_tensor_product: y")
+    size = check.integer(size, "bilinear_tensor_product: size", 1)
+    widths = [known(v.shape[-1], "bilinear_tensor_product", "the widths", v) for v in (x, y)]
+    weight = parameter([size, *widths], x.dtype, param_attr)
+    bias = parameter([1, size], x.dtype, bias_attr, bias=True)
+    inputs = {"X": x, "Y": y, "Weight": weight, "Bias": bias}
+    return activated(run("bilinear_tensor_product", inputs)["Out"], act, "bilinear_tensor_product")
+
+
+@layer(parameters=True)
+def row_conv(input, future_context_size, param_attr=None, act=None):
+    """Each row and the next `future_context_size` of its sequence, weighted by column.
+
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.layers.data("x", [16], lod_level=1)
+    ...     static.layers.row_conv(x, 2).shape
+    (-1, 16)
+    """
+    check.variable(input, "row_conv: input")
+    rows = check.integer(future_context_size, "row_conv: future_context_size", 0) + 1
+    width = known(input.shape[-1], "row_conv", "the width", input)
+    weight = parameter([rows, width], input.dtype, param_attr)
+    return activated(run("row_conv", {"X": input, "Filter": weight})["Out"], act, "row_conv")

@@ -1,0 +1,244 @@
+"""How layer functions are made: where their operators go, and how the results are named.
+
+A call whose arguments hold a program's variables, or no Variable at all, appends; one on eager
+Variables computes. The results of layer function ``f`` are named ``f_0.tmp_0``, ``f_0.tmp_1``, ...,
+those of ``f(..., name="foo")`` are ``foo.tmp_0`` and so on.
+"""
+
+import ast
+import functools
+import inspect
+
+import dygraph
+from dygraph import _core, unique_name
+from dygraph.errors import (
+    AlreadyExistsError,
+    ArgumentTypeError,
+    DygraphError,
+    InvalidArgumentError,
+    did_you_mean_or_all,
+)
+from dygraph.nn.activation import activation
+from dygraph.variable import Parameter as EagerParameter
+from static.program import Variable, default_main_program
+
+__all__ = ["activated", "into", "layer", "run", "table"]
+
+
+def _variables(values):
+    for value in values:
+        if isinstance(value, _core.Variable):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _variables(value)
+
+
+def _program(owner, values):
+    """The program a call belongs to; None where it is eager."""
+    eager, found = False, None
+    for value in _variables(values):
+        if isinstance(value, Variable):
+            found = found or value.block.program
+        elif not isinstance(value, EagerParameter):
+            eager = True
+    if found is not None and eager:
+        raise ArgumentTypeError(
+            f"{owner}: its Variables must all be of the program or all eager, got both. Write an "
+            "array into the program with static.layers.assign(array)"
+        )
+    return found or (None if eager else default_main_program())
+
+
+def _bound(signature, owner, args, kwargs):
+    try:
+        return signature.bind(*args, **kwargs).arguments
+    except TypeError as error:
+        unknown = next((k for k in kwargs if k not in signature.parameters), "")
+        hint = did_you_mean_or_all(unknown, signature.parameters) if unknown else ""
+        raise ArgumentTypeError(f"{owner}: {error}.{hint}".rstrip()) from None
+
+
+def layer(function=None, *, parameters=False):
+    """Make a function a layer function. `parameters`: it has some, so it cannot compute eagerly."""
+    if function is None:
+        return functools.partial(layer, parameters=parameters)
+    owner, signature = function.__name__, inspect.signature(function)
+
+    @functools.wraps(function)
+    def described(*args, **kwargs):
+        given = _bound(signature, owner, args, kwargs)
+        program = _program(owner, given.values())
+        if program is None:
+            if parameters:
+                raise ArgumentTypeError(
+                    f"{owner}: it makes parameters of a program and takes variables of one, got "
+                    "an eager Variable. The layers of dygraph.nn work on those"
+                )
+            return function(*args, **kwargs)
+        name = given.get("name")
+        if name is not None and not isinstance(name, str):
+            raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
+        block = program.current_block()
+        count = len(block.ops)
+        try:
+            with (
+                program.layer(name or unique_name.generate(owner)),
+                program.appending_to(block),
+            ):
+                return function(*args, **kwargs)
+        except DygraphError as error:
+            forget_operators(block, count)
+            text = str(error.args[0] if error.args else error)
+            if text.startswith((f"{owner}:", f"{owner} ")):
+                raise
+            raise type(error)(f"{owner}: {text}") from error
+
+    described.__signature__ = signature
+    return described
+
+
+def forget_operators(block, count):
+    """Drop the operators behind the first `count`, which a failed call left, and their results."""
+    for op in block.ops[count:]:
+        for name in op.output_arg_names:
+            kept = block.vars.get(name)
+            if kept is not None and not kept.persistable and not kept.is_data:
+                del block.vars[name]
+    if len(block.ops) > count:
+        del block.ops[count:]
+        block.program.changed()
+
+
+def run(type, inputs, attrs=None, counts=None):
+    """The results of an operator by slot. Inputs and attributes that are None are left out."""
+    slots = {slot: value for slot, value in inputs.items() if value is not None}
+    given = {key: value for key, value in (attrs or {}).items() if value is not None}
+    return _core.run_op(type, slots, given, counts or {})
+
+
+def into(out, result, owner):
+    """Have `result` written to `out` instead of a variable of its own; `result` for None."""
+    if out is None:
+        return result
+    if not isinstance(out, _core.Variable):
+        raise ArgumentTypeError(f"{owner}: the variable to write must be a Variable, got {out!r}")
+    if out.dtype is not None and str(out.dtype) != str(result.dtype):
+        raise ArgumentTypeError(
+            f"{owner}: the variable to write must be of {result.dtype}, got {out.dtype}"
+        )
+    if not isinstance(result, Variable):
+        return out.set_value(result) or out
+    block, op = result.block, result.op
+    if not isinstance(out, Variable) or out.block.program is not block.program:
+        raise InvalidArgumentError(f"{owner}: the variable to write must be one of the program")
+    stop = out.stop_gradient
+    op.rename_output(result.name, out.name)
+    del block.vars[result.name]
+    keeps = out.persistable
+    _core.describe_value(out.desc, result)
+    out.desc.persistable = keeps
+    out.refresh()
+    out.stop_gradient = stop
+    return out
+
+
+def activated(x, act, owner):
+    """``act(x)``; ``x`` for None."""
+    function = activation(act, owner)
+    return x if function is None else function(x)
+
+
+# Functions that are an operator with other names --------------------------------------------------
+
+_NOT_READ = ("name", "act", "out", "cond", "output", "use_cudnn", "force_cpu", "inplace")
+
+
+def _signature(text):
+    """`inspect.Signature` of ``"f(x, axis=-1)"``, and the name."""
+    definition = ast.parse(f"def {text}: pass").body[0]
+    arguments = definition.args.args
+    defaults = [inspect.Parameter.empty] * (len(arguments) - len(definition.args.defaults))
+    defaults += [ast.literal_eval(value) for value in definition.args.defaults]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return definition.name, inspect.Signature(
+        [
+            inspect.Parameter(a.arg, kind, default=d)
+            for a, d in zip(arguments, defaults, strict=True)
+        ]
+    )
+
+
+class _Plan:
+    """Which argument goes where, from the operator's own declaration."""
+
+    def __init__(self, owner, op, signature, names):
+        info = dygraph.op_info(op)
+        slots = {slot.name.lower(): slot for slot in info.inputs}
+        attrs = {attr.name for attr in info.attrs}
+        self.op, self.slots, self.attrs, self.lists = op, [], [], set()
+        for argument in signature.parameters:
+            target = names.get(argument, argument)
+            if target.lower() in slots:
+                slot = slots[target.lower()]
+                self.slots.append((argument, slot.name))
+                if slot.duplicable:
+                    self.lists.add(argument)
+            elif target in attrs:
+                self.attrs.append((argument, target))
+            elif argument not in _NOT_READ:
+                raise AlreadyExistsError(f"{owner}: {op} has no slot or attribute '{target}'")
+        shown = [s for s in info.outputs if not (s.intermediate or s.extra)]
+        self.outputs = [slot.name for slot in shown]
+        self.out = next((a for a in ("out", "cond", "output") if a in signature.parameters), None)
+        self.act = "act" in signature.parameters
+
+
+def table(rows):
+    """Functions of rows ``(signature, first sentence, operator, "argument=slot ...", example)``.
+
+    An operator of "" is the function's own name; arguments stand for the slot or attribute of their
+    name unless the fourth column says another.
+    """
+    made = {}
+    for row in rows:
+        text, sentence, op, renames, example = (*row, "", "", "", "")[:5]
+        name, signature = _signature(text)
+        names = dict(item.split("=") for item in renames.split())
+        made[name] = _function(name, signature, sentence, op or name, names, example)
+    return made
+
+
+def _function(owner, signature, sentence, op, names, example):
+    @functools.cache
+    def planned():
+        return _Plan(owner, op, signature, names)
+
+    def function(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        given, plan = given.arguments, planned()
+        inputs = {}
+        for argument, slot in plan.slots:
+            value = given[argument]
+            if value is None and signature.parameters[argument].default is not None:
+                raise ArgumentTypeError(f"{owner}: {argument} must be a Variable, got None")
+            if (
+                value is not None
+                and argument in plan.lists
+                and not isinstance(value, (list, tuple))
+            ):
+                value = [value]
+            inputs[slot] = list(value) if isinstance(value, tuple) else value
+        found = run(plan.op, inputs, {attr: given[argument] for argument, attr in plan.attrs})
+        results = [found[slot] for slot in plan.outputs]
+        if len(results) > 1:
+            return tuple(results)
+        result = into(given[plan.out], results[0], owner) if plan.out else results[0]
+        return activated(result, given["act"], owner) if plan.act else result
+
+    function.__name__ = function.__qualname__ = owner
+    function.__signature__ = signature
+    function.__doc__ = f"{sentence}\n\nOperator ``{op}``: ``dygraph.op_info('{op}')``."
+    if example:
+        function.__doc__ += "\n\n>>> import dygraph, static\n" + example
+    return layer(function)

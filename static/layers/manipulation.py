@@ -1,0 +1,295 @@
+"""Changing shapes: joining, cutting, picking, padding.
+
+Examples
+--------
+>>> import dygraph, static
+>>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
+>>> static.layers.transpose(x, [1, 0]).tolist()
+[[1.0, 3.0], [2.0, 4.0]]
+"""
+
+from dygraph import _core, check, functional
+from dygraph.errors import InvalidArgumentError
+from static.layers.making import activated, layer, run, table
+from static.layers.tensor import filled
+
+_FUNCTIONS = table([
+    ("transpose(x, perm, name=None)", "The axes in another order.", "transpose2", "perm=axis"),
+    ("flatten(x, axis=1, name=None)", "A matrix: the axes before `axis` are its rows.", "flatten2"),
+    ("squeeze(input, axes, name=None)", "Without axes of size 1.", "squeeze2", "input=X"),
+    ("stack(x, axis=0)", "Variables of one shape along a new axis."),
+    ("gather_nd(input, index, name=None)", "The parts of `input` at places.", "", "input=X"),
+    ("index_select(input, index, dim=0)", "The parts along `dim` that `index` names.", "",
+     "input=X"),
+    ("index_sample(x, index)", "Of each row of x the elements that a row of `index` names."),
+    ("scatter_nd_add(ref, index, updates, name=None)", "`ref` with `updates` added at places.", "",
+     "ref=X"),
+    ("reverse(x, axis)", "In reverse order along an axis or several."),
+    ("flip(input, dims, name=None)", "In reverse order along axes.", "", "input=X"),
+    ("expand_as(x, target_tensor, name=None)", "x repeated up to the shape of `target_tensor`."),
+    ("pad(x, paddings, pad_value=0.0, name=None)", "With more elements before and after each axis."),
+    ("pad_constant_like(x, y, pad_value=0.0, name=None)", "y, padded up to the shape of x."),
+    (
+        "pad2d(input, paddings=[0, 0, 0, 0], mode='constant', pad_value=0.0, data_format='NCHW', "
+        "name=None)",
+        "Images with more pixels above, below, left and right.", "", "input=X",
+    ),
+    ("shard_index(input, index_num, nshards, shard_id, ignore_value=-1)",
+     "The numbers that belong to a shard, counted from its own first.", "", "input=X"),
+    ("multiplex(inputs, index)", "Row i of the variable that ``index[i]`` names.", "",
+     "inputs=X index=Ids"),
+    ("gather_tree(ids, parents)", "The paths of a beam search, from its ends back."),
+    ("meshgrid(input, name=None)", "Variables of one axis, each along an axis of its own.", "",
+     "input=X"),
+    ("unique(x, dtype='int32')", "The different elements in order of appearance, and for each "
+     "element its place there."),
+    ("unique_with_counts(x, dtype='int32')", "`unique`, and how often each one is there."),
+])  # fmt: skip
+globals().update(_FUNCTIONS)
+
+
+@layer
+def concat(input, axis=0, name=None):
+    """Variables one behind another along `axis`, a number or a Variable.
+
+    >>> import dygraph, static
+    >>> static.layers.concat([dygraph.ones([1]), dygraph.zeros([2])]).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    parts = list(input) if isinstance(input, (list, tuple)) else [input]
+    if isinstance(axis, _core.Variable):
+        return run("concat", {"X": parts, "AxisTensor": axis})["Out"]
+    return run("concat", {"X": parts}, {"axis": check.integer(axis, "concat: axis")})["Out"]
+
+
+@layer
+def split(input, num_or_sections, dim=-1, name=None):
+    """A list of parts along `dim`: so many equal ones, or of these sizes (-1: the rest).
+
+    >>> import dygraph, static
+    >>> [v.tolist() for v in static.layers.split(dygraph.to_variable([1.0, 2.0, 3.0]), [1, -1])]
+    [[1.0], [2.0, 3.0]]
+    """
+    check.variable(input, "split: input")
+    axis = check.axis(dim, len(input.shape), "split: dim")
+    attrs = {"axis": axis}
+    if isinstance(num_or_sections, (list, tuple)):
+        attrs["sections"] = [check.integer(n, "split: a section") for n in num_or_sections]
+        count = len(num_or_sections)
+    else:
+        count = attrs["num"] = check.integer(num_or_sections, "split: num_or_sections", 1)
+    return run("split", {"X": input}, attrs, {"Out": count})["Out"]
+
+
+@layer
+def unstack(x, axis=0, num=None):
+    """A list of the parts along `axis`, without that axis; `num` where the size is unknown.
+
+    >>> import dygraph, static
+    >>> [v.tolist() for v in static.layers.unstack(dygraph.to_variable([[1.0], [2.0]]))]
+    [[1.0], [2.0]]
+    """
+    check.variable(x, "unstack: x")
+    size = x.shape[check.axis(axis, len(x.shape), "unstack: axis")] if num is None else num
+    if size < 0:
+        raise InvalidArgumentError(f"unstack: num must be given for {x.shape} and axis {axis}")
+    return run("unstack", {"X": x}, {"axis": axis, "num": size}, {"Y": size})["Y"]
+
+
+@layer
+def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
+    """``x`` with other sizes: -1 for one that the others give, 0 for that of ``x``.
+
+    `actual_shape`, a Variable, wins over `shape`.
+
+    >>> import dygraph, static
+    >>> static.layers.reshape(dygraph.ones([2, 6]), [0, -1, 3]).shape
+    (2, 2, 3)
+    """
+    inputs, attrs = {"X": x, "Shape": actual_shape}, {}
+    if isinstance(shape, _core.Variable):
+        inputs["Shape"] = shape if actual_shape is None else actual_shape
+    else:
+        attrs["shape"] = _numbers(shape, "reshape: shape")
+        inputs["ShapeTensor"] = _tensors(shape)
+    return activated(run("reshape2", inputs, attrs)["Out"], act, "reshape")
+
+
+def _numbers(values, what):
+    """The numbers of a list that may hold Variables, which are -1."""
+    return [-1 if isinstance(v, _core.Variable) else check.integer(v, what) for v in values]
+
+
+def _tensors(values):
+    """A Variable for each number of a list that holds some; None where it holds none."""
+    if not any(isinstance(v, _core.Variable) for v in values):
+        return None
+    return [v if isinstance(v, _core.Variable) else filled([1], "int32", v, "") for v in values]
+
+
+@layer
+def unsqueeze(input, axes, name=None):
+    """With axes of size 1 in the places `axes` of the result.
+
+    >>> import dygraph, static
+    >>> static.layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
+    (1, 2, 1)
+    """
+    axes = list(axes) if isinstance(axes, (list, tuple)) else [axes]
+    return run("unsqueeze2", {"X": input}, {"axes": axes})["Out"]
+
+
+@layer
+def slice(input, axes, starts, ends):
+    """Of each of `axes` what lies from `starts` to before `ends`; those may be Variables.
+
+    >>> import dygraph, static
+    >>> static.layers.slice(dygraph.to_variable([1.0, 2.0, 3.0]), [0], [1], [3]).tolist()
+    [2.0, 3.0]
+    """
+    inputs, attrs = {"Input": input}, {"axes": list(axes)}
+    unknown = False
+    for slot, key, values in (("Starts", "starts", starts), ("Ends", "ends", ends)):
+        if isinstance(values, _core.Variable):
+            inputs[f"{slot}Tensor"], unknown = values, True
+        else:
+            inputs[f"{slot}TensorList"] = _tensors(values)
+            unknown = unknown or inputs[f"{slot}TensorList"] is not None
+            attrs[key] = _numbers(values, f"slice: {key}")
+    if unknown:
+        attrs["infer_flags"] = [-1] * len(attrs["axes"])
+    return run("slice", inputs, attrs)["Out"]
+
+
+@layer
+def strided_slice(input, axes, starts, ends, strides):
+    """`slice` that takes every `strides`-th.
+
+    >>> import dygraph, static
+    >>> x = dygraph.to_variable([1.0, 2.0, 3.0])
+    >>> static.layers.strided_slice(x, [0], [0], [3], [2]).tolist()
+    [1.0, 3.0]
+    """
+    attrs = {"axes": axes, "starts": starts, "ends": ends, "strides": strides}
+    attrs = {key: _numbers(value, f"strided_slice: {key}") for key, value in attrs.items()}
+    return run("strided_slice", {"Input": input}, attrs)["Out"]
+
+
+@layer
+def crop(x, shape=None, offsets=None, name=None):
+    """A part of ``x`` of `shape`, numbers or a Variable of that shape, from `offsets` on.
+
+    >>> import dygraph, static
+    >>> static.layers.crop(dygraph.to_variable([1.0, 2.0, 3.0]), [2], [1]).tolist()
+    [2.0, 3.0]
+    """
+    return _cropped("crop", "Y", x, shape, offsets)
+
+
+@layer
+def crop_tensor(x, shape=None, offsets=None, name=None):
+    """A part of ``x`` of `shape`, numbers or a Variable that holds them, from `offsets` on.
+
+    >>> import dygraph, static
+    >>> static.layers.crop_tensor(dygraph.to_variable([1.0, 2.0, 3.0]), [2], [1]).tolist()
+    [2.0, 3.0]
+    """
+    return _cropped("crop_tensor", "Shape", x, shape, offsets)
+
+
+def _cropped(op, slot, x, shape, offsets):
+    check.variable(x, f"{op}: x")
+    inputs, attrs = {"X": x}, {}
+    if isinstance(shape, _core.Variable):
+        inputs[slot] = shape
+        attrs["shape"] = None if op == "crop" else [-1] * len(x.shape)
+    else:
+        attrs["shape"] = list(x.shape if shape is None else shape)
+    if isinstance(offsets, _core.Variable):
+        inputs["Offsets"] = offsets
+    else:
+        attrs["offsets"] = [0] * len(x.shape) if offsets is None else list(offsets)
+    return run(op, inputs, attrs)["Out"]
+
+
+@layer
+def expand(x, expand_times, name=None):
+    """``x`` repeated so many times along each axis; the list may hold Variables, or be one.
+
+    >>> import dygraph, static
+    >>> static.layers.expand(dygraph.to_variable([[1.0, 2.0]]), [2, 1]).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
+    if isinstance(expand_times, _core.Variable):
+        return run("expand", {"X": x, "ExpandTimes": expand_times})["Out"]
+    inputs = {"X": x, "expand_times_tensor": _tensors(expand_times)}
+    return run("expand", inputs, {"expand_times": _numbers(expand_times, "expand: times")})["Out"]
+
+
+@layer
+def gather(input, index, overwrite=True):
+    """The rows of `input` that `index` names; `overwrite` is for the gradient.
+
+    >>> import dygraph, static
+    >>> static.layers.gather(dygraph.to_variable([5.0, 6.0]), dygraph.to_variable([1])).tolist()
+    [6.0]
+    """
+    return run("gather", {"X": input, "Index": index}, {"overwrite": overwrite})["Out"]
+
+
+@layer
+def scatter(input, index, updates, name=None, overwrite=True):
+    """`input` with the rows that `index` names replaced by `updates`, or with them added.
+
+    >>> import dygraph, static
+    >>> x, two = dygraph.zeros([3]), dygraph.to_variable([2])
+    >>> static.layers.scatter(x, two, dygraph.ones([1])).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    inputs = {"X": input, "Ids": index, "Updates": updates}
+    return run("scatter", inputs, {"overwrite": overwrite})["Out"]
+
+
+@layer
+def scatter_nd(index, updates, shape, name=None):
+    """Zeros of `shape` with `updates` added at the places of `index`.
+
+    >>> import dygraph, static
+    >>> places, values = dygraph.to_variable([[1], [1]]), dygraph.to_variable([9.0, 1.0])
+    >>> static.layers.scatter_nd(places, values, [3]).tolist()
+    [0.0, 10.0, 0.0]
+    """
+    check.variable(updates, "scatter_nd: updates")
+    base = filled(check.shape(shape, "scatter_nd: shape"), updates.dtype, 0, "scatter_nd")
+    return run("scatter_nd_add", {"X": base, "Index": index, "Updates": updates})["Out"]
+
+
+@layer
+def roll(input, shifts, dims=None):
+    """The elements moved on along `dims`, those at the end to the front.
+
+    >>> import dygraph, static
+    >>> static.layers.roll(dygraph.to_variable([1.0, 2.0, 3.0]), 1, 0).tolist()
+    [3.0, 1.0, 2.0]
+    """
+    return functional.roll(input, shifts, dims)
+
+
+@layer
+def t(input, name=None):
+    """A matrix with rows as columns; variables of one axis as they are.
+
+    >>> import dygraph, static
+    >>> static.layers.t(dygraph.ones([2, 3])).shape
+    (3, 2)
+    """
+    axes = len(check.variable(input, "t: input").shape)
+    if axes > 2:
+        raise InvalidArgumentError(f"t: input must have at most 2 axes, got {input.shape}")
+    return input if axes < 2 else run("transpose2", {"X": input}, {"axis": [1, 0]})["Out"]
+
+
+__all__ = sorted([
+    *_FUNCTIONS, "concat", "crop", "crop_tensor", "expand", "gather", "reshape", "roll", "scatter",
+    "scatter_nd", "slice", "split", "strided_slice", "t", "unsqueeze", "unstack",
+])  # fmt: skip

@@ -1,0 +1,356 @@
+"""Making variables: constants, copies, ranges, and what they are asked about."""
+
+import numpy as np
+
+from dygraph import _core, check, functional, unique_name
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from static.layers.making import into, layer, run, table
+from static.program import Variable, constant, default_main_program
+
+_FUNCTIONS = table([
+    ("shape(input)", "The sizes of the variable while the program runs, int32."),
+    ("size(input)", "How many elements there are, one int64."),
+    (
+        "get_tensor_from_selected_rows(x, name=None)",
+        "The value of SelectedRows, one row for each it holds.",
+    ),
+    ("merge_selected_rows(x, name=None)", "SelectedRows whose rows of one number are added."),
+    ("argsort(input, axis=-1, descending=False, name=None)",
+     "The elements in order along `axis`, and where they stood.", "", "input=X"),
+    ("one_hot(input, depth, allow_out_of_range=False)",
+     "Rows that are 1 at the place `input` names and 0 elsewhere; its last size is 1.", "one_hot",
+     "input=X"),
+    ("diag(diagonal)", "A matrix with `diagonal` on its diagonal.", "diag", "diagonal=Diagonal"),
+])  # fmt: skip
+globals().update(_FUNCTIONS)
+
+
+def _text(value, dtype, owner):
+    """A number as fill_constant's str_value, which is exact for float64 and int64."""
+    if isinstance(value, (bool, int, np.integer, np.bool_)):
+        return str(int(value))
+    return repr(check.number(value, f"{owner}: value"))
+
+
+def _sizes(shape, owner):
+    """(attribute, tensor, list of tensors) of a shape: numbers, a Variable, or both mixed."""
+    if isinstance(shape, _core.Variable):
+        return None, shape, None
+    if isinstance(shape, str) or not hasattr(shape, "__iter__"):
+        raise ArgumentTypeError(
+            f"{owner}: shape must be a list of integers or a Variable, got {kind_of(shape)}"
+        )
+    shape = list(shape)
+    if not any(isinstance(size, _core.Variable) for size in shape):
+        return [check.integer(size, f"{owner}: a size in shape") for size in shape], None, None
+    parts = [
+        size if isinstance(size, _core.Variable)
+        else functional.fill_constant(shape=[1], dtype="int32", value=float(size))
+        for size in shape
+    ]  # fmt: skip
+    return [-1 if isinstance(s, _core.Variable) else int(s) for s in shape], None, parts
+
+
+def filled(shape, dtype, value, owner):
+    """A new variable with `value` everywhere."""
+    sizes, tensor, parts = _sizes(shape, owner)
+    inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
+    attrs = {"shape": sizes, "dtype": dtype}
+    if isinstance(value, _core.Variable):
+        inputs["ValueTensor"] = value
+    else:
+        attrs["str_value"] = _text(value, dtype, owner)
+        attrs["value"] = float(value)
+    return run("fill_constant", inputs, attrs)["Out"]
+
+
+@layer
+def fill_constant(shape, dtype, value, force_cpu=False, out=None):
+    """A variable with `value` everywhere; `out`, if given, is set to it.
+
+    `shape` may be a Variable, or hold some; `value` may be a Variable.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.fill_constant([2, 3], "float32", 1.5).shape
+    (2, 3)
+    """
+    return into(out, filled(shape, dtype, value, "fill_constant"), "fill_constant")
+
+
+@layer
+def fill_constant_batch_size_like(
+    input, shape, dtype, value, input_dim_idx=0, output_dim_idx=0, force_cpu=False
+):
+    """`fill_constant` whose size `output_dim_idx` is the size `input_dim_idx` of `input`.
+
+    >>> import dygraph, static
+    >>> x = dygraph.ones([4, 2])
+    >>> static.layers.fill_constant_batch_size_like(x, [-1, 1], "int64", 7).tolist()
+    [[7], [7], [7], [7]]
+    """
+    attrs = {
+        "shape": list(shape), "dtype": dtype, "input_dim_idx": input_dim_idx,
+        "output_dim_idx": output_dim_idx, "value": float(value),
+        "str_value": _text(value, dtype, "fill_constant_batch_size_like"),
+    }  # fmt: skip
+    return run("fill_constant_batch_size_like", {"Input": input}, attrs)["Out"]
+
+
+@layer
+def zeros(shape, dtype, force_cpu=False):
+    """Zeros.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.zeros([2], "int64").name[-5:]
+    'tmp_0'
+    """
+    return filled(shape, dtype, 0, "zeros")
+
+
+@layer
+def ones(shape, dtype, force_cpu=False):
+    """Ones.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.ones([2], "int64").shape
+    (2,)
+    """
+    return filled(shape, dtype, 1, "ones")
+
+
+@layer
+def zeros_like(x, out=None):
+    """Zeros of the shape and type of ``x``; `out`, if given, is set to them.
+
+    >>> import dygraph, static
+    >>> static.layers.zeros_like(dygraph.to_variable([1.0, 2.0])).tolist()
+    [0.0, 0.0]
+    """
+    return into(out, run("fill_any_like", {"X": x}, {"value": 0.0})["Out"], "zeros_like")
+
+
+@layer
+def ones_like(x, out=None):
+    """Ones of the shape and type of ``x``; `out`, if given, is set to them.
+
+    >>> import dygraph, static
+    >>> static.layers.ones_like(dygraph.to_variable([3, 2])).tolist()
+    [1, 1]
+    """
+    return into(out, run("fill_any_like", {"X": x}, {"value": 1.0})["Out"], "ones_like")
+
+
+@layer
+def full(shape, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
+    """A variable with `fill_value` everywhere, float32 if nothing else is said.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.full([2], 3, name="three").name
+    'three.tmp_0'
+    """
+    made = into(out, filled(shape, dtype or "float32", fill_value, "full"), "full")
+    made.stop_gradient = stop_gradient
+    return made
+
+
+@layer
+def full_like(input, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
+    """`fill_value` in the shape of `input`, and in its type if nothing else is said.
+
+    >>> import dygraph, static
+    >>> static.layers.full_like(dygraph.ones([2]), 3.0).tolist()
+    [3.0, 3.0]
+    """
+    attrs = {"value": float(fill_value), "dtype": dtype}
+    made = into(out, run("fill_any_like", {"X": input}, attrs)["Out"], "full_like")
+    made.stop_gradient = stop_gradient
+    return made
+
+
+@layer
+def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32"):
+    """Ones on the diagonal, ``batch_shape + [num_rows, num_columns]``.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.eye(2, 3, batch_shape=[4]).shape
+    (4, 2, 3)
+    """
+    columns = num_rows if num_columns is None else num_columns
+    attrs = {"num_rows": num_rows, "num_columns": columns, "dtype": dtype}
+    made = run("eye", {}, attrs)["Out"]
+    if not batch_shape:
+        return made
+    sizes = check.shape(batch_shape, "eye: batch_shape")
+    made = functional.reshape2(made, shape=[1] * len(sizes) + [num_rows, columns])
+    return functional.tile(made, repeat_times=[*sizes, 1, 1])
+
+
+def _scalar(value, dtype):
+    """A Variable of one element that holds `value`, of type `dtype`."""
+    if isinstance(value, _core.Variable):
+        return value if str(value.dtype) == str(dtype) else functional.cast(value, dtype)
+    return filled([1], dtype, value, "range")
+
+
+@layer
+def range(start, end, step, dtype):
+    """From `start` to before `end` in steps of `step`; each a number or a Variable of one element.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.range(0, 6, 2, "int32").shape
+    (-1,)
+    """
+    ends = {"Start": start, "End": end, "Step": step}
+    return run("range", {slot: _scalar(value, dtype) for slot, value in ends.items()})["Out"]
+
+
+@layer
+def arange(start, end, step=1, dtype=None, name=None):
+    """`range`, float32 if nothing else is said.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     str(static.layers.arange(0, 6).dtype)
+    'float32'
+    """
+    ends = {"Start": start, "End": end, "Step": step}
+    dtype = dtype or "float32"
+    return run("range", {slot: _scalar(value, dtype) for slot, value in ends.items()})["Out"]
+
+
+@layer
+def linspace(start, stop, num, dtype):
+    """`num` numbers from `start` to `stop`, evenly apart.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.linspace(0, 1, 5, "float32").dtype == "float32"
+    True
+    """
+    inputs = {
+        "Start": _scalar(start, dtype), "Stop": _scalar(stop, dtype), "Num": _scalar(num, "int32"),
+    }  # fmt: skip
+    return run("linspace", inputs)["Out"]
+
+
+@layer
+def cast(x, dtype):
+    """``x`` as elements of another type.
+
+    >>> import dygraph, static
+    >>> static.layers.cast(dygraph.to_variable([1.5, -2.5]), "int32").tolist()
+    [1, -2]
+    """
+    return functional.cast(x, dtype)
+
+
+@layer
+def assign(input, output=None):
+    """A copy of a Variable, or a variable with the elements of an array; `output` is set to it.
+
+    >>> import numpy as np
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.assign(np.array([[1.0, 2.0]], "float32")).shape
+    (1, 2)
+    """
+    if isinstance(input, _core.Variable):
+        return into(output, run("assign", {"X": input})["Out"], "assign")
+    if not isinstance(input, (np.ndarray, list, tuple, int, float, bool, np.generic)):
+        raise ArgumentTypeError(
+            f"assign: input must be a Variable or an array, got {kind_of(input)}"
+        )
+    value = _core.to_variable(np.asarray(input))
+    if output is not None and not isinstance(output, Variable):
+        return into(output, value, "assign")
+    return into(output, constant(value), "assign")
+
+
+def create_tensor(dtype, name=None, persistable=False):
+    """A variable of the current block for results to be written to.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.layers.create_tensor("float32", name="total").name
+    'total'
+    """
+    return (
+        default_main_program()
+        .current_block()
+        .create_var(
+            name=name or unique_name.generate("create_tensor"), dtype=dtype, persistable=persistable
+        )
+    )
+
+
+@layer
+def rank(input):
+    """How many axes the variable has, one int32.
+
+    >>> import dygraph, static
+    >>> static.layers.rank(dygraph.ones([2, 3])).item()
+    2
+    """
+    return filled([], "int32", len(check.variable(input, "rank: input").shape), "rank")
+
+
+@layer
+def tril(input, diagonal=0, name=None):
+    """What is on and below a diagonal of matrices, and 0 above.
+
+    >>> import dygraph, static
+    >>> static.layers.tril(dygraph.ones([2, 2])).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    return run("tril_triu", {"X": input}, {"diagonal": diagonal, "lower": True})["Out"]
+
+
+@layer
+def triu(input, diagonal=0, name=None):
+    """What is on and above a diagonal of matrices, and 0 below.
+
+    >>> import dygraph, static
+    >>> static.layers.triu(dygraph.ones([2, 2])).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    return run("tril_triu", {"X": input}, {"diagonal": diagonal, "lower": False})["Out"]
+
+
+@layer
+def where(condition):
+    """Where `condition` is true: ``[count, axes]``, int64.
+
+    >>> import dygraph, static
+    >>> static.layers.where(dygraph.to_variable([False, True, True])).tolist()
+    [[1], [2]]
+    """
+    if str(check.variable(condition, "where: condition").dtype) != "bool":
+        raise InvalidArgumentError(f"where: condition must be bool, got {condition.dtype}")
+    return run("where_index", {"Condition": condition})["Out"]
+
+
+@layer
+def topk(input, k, name=None):
+    """The `k` greatest along the last axis, and where they stand.
+
+    >>> import dygraph, static
+    >>> [v.tolist() for v in static.layers.topk(dygraph.to_variable([1.0, 5.0, 3.0]), 2)]
+    [[5.0, 3.0], [1, 2]]
+    """
+    k = {"K": k} if isinstance(k, _core.Variable) else {"k": check.integer(k, "topk: k", 1)}
+    inputs = {"X": input, **({} if "k" in k else k)}
+    found = run("top_k", inputs, k if "k" in k else None)
+    return found["Out"], found["Indices"]
+
+
+__all__ = sorted([
+    *_FUNCTIONS, "arange", "assign", "cast", "create_tensor", "eye", "fill_constant",
+    "fill_constant_batch_size_like", "full", "full_like", "linspace", "ones", "ones_like", "range",
+    "rank", "topk", "tril", "triu", "where", "zeros", "zeros_like",
+])  # fmt: skip
