@@ -1,10 +1,17 @@
 """Programs: descriptions of computations that run without the Python that made them."""
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, ParamAttr, initializer, regularizer
+from static import debugger, evaluator, io, layers, metrics, optimizer, profiler
+from static.backward import append_backward, gradients
+from static.debugger import draw_graph
+from static.difference import diff
+from static.executor import Executor
+from static.io import load, load_inference_model, save, save_inference_model
+from static.parameters import create_global_var, create_parameter
 from static.program import (
     Block,
-    OpRole,
     Operator,
+    OpRole,
     Parameter,
     Program,
     Variable,
@@ -14,13 +21,6 @@ from static.program import (
     switch_main_program,
     switch_startup_program,
 )
-from static import debugger, layers, optimizer  # noqa: I001 - after the programs they append to
-from static.backward import append_backward, gradients
-from static.debugger import draw_graph
-from static.difference import diff
-from static.executor import Executor
-from static.io import load, load_inference_model, save, save_inference_model
-from static.parameters import create_global_var, create_parameter
 from static.scope import Scope, global_scope, scope_guard
 from static.source import to_code
 
@@ -57,7 +57,8 @@ __all__ = [
     "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "OpRole", "Operator",
     "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward",
     "create_global_var", "create_parameter", "data", "debugger", "default_main_program",
-    "default_startup_program", "diff", "draw_graph", "global_scope", "gradients", "initializer", "layers",
-    "load", "load_inference_model", "optimizer", "program_guard", "regularizer", "save", "save_inference_model",
-    "scope_guard", "switch_main_program", "switch_startup_program", "to_code",
+    "default_startup_program", "diff", "draw_graph", "evaluator", "global_scope", "gradients",
+    "initializer", "io", "layers", "load", "load_inference_model", "metrics", "optimizer",
+    "profiler", "program_guard", "regularizer", "save", "save_inference_model", "scope_guard",
+    "switch_main_program", "switch_startup_program", "to_code",
 ]  # fmt: skip
