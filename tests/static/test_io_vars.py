@@ -66,6 +66,16 @@ def test_training_goes_on_with_the_same_bits(tmp_path, filename):
 
 
 @pytest.mark.parametrize("filename", [None, "all"])
+def test_a_run_scope_goes_back(tmp_path, filename):
+    run = Run()
+    run.train(0, 2)
+    io.save_persistables(None, tmp_path, run.main, filename, scope=run.scope)
+    first = run.train(2, 5)
+    io.load_persistables(None, tmp_path, run.main, filename, scope=run.scope)  # as prepared
+    assert run.train(2, 5) == first
+
+
+@pytest.mark.parametrize("filename", [None, "all"])
 def test_parameters_alone(run, tmp_path, filename):
     io.save_params(None, str(tmp_path / "a" / "b"), run.main, filename, scope=run.scope)
     assert sorted(os.listdir(tmp_path / "a" / "b")) == ([filename] if filename else PARAMETERS)
