@@ -1,7 +1,7 @@
-"""Programs and their values on disk; Fluid's ``fluid.io``.
+"""Programs and their values on disk, and readers; Fluid's ``fluid.io``.
 
 Inference models stand here, single variables in `static.variable_files`, whole programs with their
-values in `static.program_state`.
+values in `static.program_state`, readers and `DataLoader` in `dygraph.io`.
 """
 
 import os
@@ -11,6 +11,21 @@ import zlib
 
 from dygraph import _core, files
 from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
+from dygraph.io import (
+    ComposeNotAligned,
+    DataLoader,
+    batch,
+    buffered,
+    cache,
+    chain,
+    compose,
+    default_collate_fn,
+    firstn,
+    map_readers,
+    multiprocess_reader,
+    shuffle,
+    xmap_readers,
+)
 from static.executor import name_of
 from static.program import Program
 from static.program_state import load, load_program_state, save, set_program_state
@@ -34,9 +49,11 @@ from static.variable_files import (
 )
 
 __all__ = [
-    "get_program_parameter", "get_program_persistable_vars", "load", "load_inference_model",
-    "load_params", "load_persistables", "load_program_state", "load_vars", "save",
-    "save_inference_model", "save_params", "save_persistables", "save_vars", "set_program_state",
+    "ComposeNotAligned", "DataLoader", "batch", "buffered", "cache", "chain", "compose",
+    "default_collate_fn", "firstn", "get_program_parameter", "get_program_persistable_vars", "load",
+    "load_inference_model", "load_params", "load_persistables", "load_program_state", "load_vars",
+    "map_readers", "multiprocess_reader", "save", "save_inference_model", "save_params",
+    "save_persistables", "save_vars", "set_program_state", "shuffle", "xmap_readers",
 ]  # fmt: skip
 
 _MODEL, _WEIGHTS = "__model__", "__params__"
