@@ -94,6 +94,11 @@ def _chosen(what, program, vars, predicate):
         if not callable(predicate):
             raise ArgumentTypeError(f"{what}: predicate must be callable, got {kind_of(predicate)}")
         vars = [v for v in program.list_vars() if predicate(v)]
+        if not vars and predicate is is_parameter and any(map(is_persistable, program.list_vars())):
+            raise InvalidArgumentError(
+                f"{what}: the program must have parameters, got none. One that was read from bytes "
+                "does not tell which of its variables they are: take the function for persistables"
+            )
     elif isinstance(vars, (str, Variable)) or not hasattr(vars, "__iter__"):
         raise ArgumentTypeError(f"{what}: vars must be a list of variables, got {kind_of(vars)}")
     found = {}

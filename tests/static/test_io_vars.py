@@ -252,6 +252,16 @@ def test_misuse_is_typed(run, tmp_path):
         io.save_vars(None, tmp_path, rows.block.program, [rows])
 
 
+def test_programs_from_bytes_tell_of_no_parameters(run, tmp_path):
+    read = static.Program.parse_from_string(run.main.serialize_to_string())
+    for function in (io.save_params, io.load_params):
+        with pytest.raises(ValueError, match="must have parameters, got none.*persistables"):
+            function(None, tmp_path, read, scope=run.scope)
+    io.save_persistables(None, tmp_path, read, scope=run.scope)
+    assert set(os.listdir(tmp_path)) == set(run.state())
+    io.save_params(None, tmp_path / "none", static.Program(), scope=run.scope)
+
+
 # A program under one name -------------------------------------------------------------------------
 
 
