@@ -103,6 +103,20 @@ def save_inference_model(
         A name is no variable of the program.
     RuntimeError
         A weight holds no value, or a needed input is not among the fed names.
+
+    Examples
+    --------
+    >>> import numpy as np, os, static, tempfile
+    >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
+    >>> with static.program_guard(main, startup):
+    ...     x = static.data("x", [None, 3], "float32")
+    ...     y = static.layers.fc(x, size=2)
+    ...     done = static.optimizer.SGD(0.1).minimize(static.layers.mean(y))
+    >>> executor = static.Executor()
+    >>> _ = executor.run(startup)
+    >>> _ = static.save_inference_model(folder, ["x"], [y], executor, main)
+    >>> sorted(os.listdir(folder))
+    ['__model__', '__params__']
     """
     program = require_program(main_program, "save_inference_model")
     require_executor(executor, "save_inference_model")
@@ -254,6 +268,21 @@ def load_inference_model(
         A file is damaged, does not fit the other one or is a symbolic link (a ValueError).
     KeyError
         The program has an operator that this library does not know.
+
+    Examples
+    --------
+    >>> import numpy as np, os, static, tempfile
+    >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
+    >>> with static.program_guard(main, startup):
+    ...     x = static.data("x", [None, 3], "float32")
+    ...     y = static.layers.fc(x, size=2)
+    ...     done = static.optimizer.SGD(0.1).minimize(static.layers.mean(y))
+    >>> executor = static.Executor()
+    >>> _ = executor.run(startup)
+    >>> _ = static.save_inference_model(folder, ["x"], [y], executor, main)
+    >>> program, feeds, fetches = static.load_inference_model(folder, executor)
+    >>> executor.run(program, {feeds[0]: np.ones((4, 3), "float32")}, fetches)[0].shape
+    (4, 2)
     """
     require_executor(executor, "load_inference_model")
     scope = require_scope(scope, "load_inference_model")
