@@ -1,4 +1,4 @@
-"""What Fluid writes beside an operator's own attributes: hints for libraries, which change no value.
+"""What Fluid writes beside an operator's own attributes: hints for libraries, without effect.
 
 Programs carry them so that their messages are those Fluid gives.
 """
