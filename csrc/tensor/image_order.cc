@@ -8,7 +8,7 @@
 namespace dygraph {
 namespace {
 
-constexpr int64_t kLine = 16;                // elements: a cache line of floats
+constexpr int64_t kLine = 64;                // elements that are read and written in one go
 constexpr int64_t kLeastElements = 1 << 15;  // for a thread
 
 // y[j * ys + i] = x[i * xs + j] for i, j < kTile<T>. Vectors of 16 bytes, which every processor
