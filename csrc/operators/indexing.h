@@ -70,46 +70,6 @@ inline IndexList FlatIndices(const Tensor& index, const char* slot, const Dims& 
   return list;
 }
 
-// Element numbers in a dense array of shape `x` that `index` addresses along `axis`: index and x
-// have one rank, and along the other axes index lies at the beginning of x, or is repeated there
-// from a size of 1 to `shape`.
-inline std::vector<int64_t> AlongAxis(const Tensor& index, const char* slot, const Dims& x,
-                                      const Dims& shape, int axis, const char* x_name) {
-  int rank = x.rank();
-  std::vector<int64_t> positions(Numel(shape));
-  Dims x_strides = Strides(x), i_strides = Strides(index.dims());
-  for (int a = 0; a < rank; ++a) i_strides[a] = index.dim(a) == 1 ? 0 : i_strides[a];
-  int64_t bound = x[axis];
-  VisitIndices(index, slot, [&](auto* v) {
-    Dims at(rank, 0);
-    int64_t base = 0, from = 0, last = rank - 1, stride = x_strides[axis];
-    int64_t n = shape[last], i_step = i_strides[last], step = last == axis ? 0 : x_strides[last];
-    int64_t* to = positions.data();
-    for (int64_t rows = positions.empty() ? 0 : Numel(shape, 0, rank - 1); rows > 0; --rows) {
-      for (int64_t j = 0; j < n; ++j) {
-        int64_t i = v[from + j * i_step];
-        if (i < -bound || i >= bound) {
-          at[last] = j;
-          THROW(OutOfRange, slot, " must lie in [", -bound, ", ", bound, "), the size of axis ",
-                axis, " of ", x_name, " ", x, ", got ", i, " at ", at);
-        }
-        to[j] = base + j * step + (i < 0 ? i + bound : i) * stride;
-      }
-      to += n;
-      for (int a = rank - 2; a >= 0; --a) {
-        int64_t outer = a == axis ? 0 : x_strides[a];
-        base += outer;
-        from += i_strides[a];
-        if (++at[a] < shape[a]) break;
-        base -= outer * shape[a];
-        from -= i_strides[a] * shape[a];
-        at[a] = 0;
-      }
-    }
-  });
-  return positions;
-}
-
 // Of rows written in order, those that are written again later: their values are lost.
 inline std::vector<bool> Overwritten(const int64_t* rows, int64_t n, int64_t height) {
   std::vector<bool> seen(height), lost(n);
