@@ -2,9 +2,12 @@
 // element positions they stand for.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "kernels/rows.h"
 #include "operators/arguments.h"
 
@@ -53,17 +56,32 @@ inline IndexList FlatIndices(const Tensor& index, const char* slot, const Dims& 
   IndexList list;
   list.size = k == 0 ? Numel(index.dims(), 0, index.rank() - 1) : index.numel() / k;
   list.copy.assign(list.size, 0);
+  std::atomic<bool> inside{true};
   VisitIndices(index, slot, [&](auto* v) {
+    int64_t* to = list.copy.data();
+    const int64_t* bounds = x.data();
+    ParallelFor(list.size, kernels::Grain(4 * std::max<int64_t>(k, 1)),
+                [=, &inside](int64_t begin, int64_t end) {
+                  bool all = true;
+                  for (int64_t i = begin; i < end; ++i) {
+                    uint64_t flat = 0;  // wraps where a number lies outside
+                    for (int64_t a = 0; a < k; ++a) {
+                      const int64_t at = v[i * k + a], bound = bounds[a];
+                      all &= at >= -bound && at < bound;
+                      flat = flat * bound + static_cast<uint64_t>(at < 0 ? at + bound : at);
+                    }
+                    to[i] = static_cast<int64_t>(flat);
+                  }
+                  if (!all) inside = false;
+                });
+    if (inside) return;
     for (int64_t i = 0; i < list.size; ++i) {
-      int64_t flat = 0;
       for (int64_t a = 0; a < k; ++a) {
-        int64_t at = v[i * k + a], bound = x[a];
+        const int64_t at = v[i * k + a], bound = x[a];
         ENFORCE(at >= -bound && at < bound, OutOfRange, slot, " must lie in [", -bound, ", ", bound,
                 ") in column ", a, ", the size of axis ", a, " of ", x_name, " ", x, ", got ", at,
                 " in row ", i);
-        flat = flat * bound + (at < 0 ? at + bound : at);
       }
-      list.copy[i] = flat;
     }
   });
   list.data = list.copy.data();
