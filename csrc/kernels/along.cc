@@ -14,37 +14,70 @@ namespace {
 constexpr int64_t kChunk = 2048;  // numbers that are checked, and then still in the first cache
 constexpr int64_t kCost = 4;
 
+enum class Numbers { kOutside, kSigned, kUnsigned };  // some outside, some negative, none negative
+
 template <class I>
-bool AllInside(const I* index, int64_t n, int64_t height) {
-  uint64_t found = 0, *signs = &found;
+Numbers Check(const I* index, int64_t n, int64_t height) {
+  uint64_t found[2] = {0, 0}, *signs = found;
   Simd([=] {
     const uint64_t bound = static_cast<uint64_t>(height);
-    uint64_t any = 0;  // its sign bit: a number below -height or above height - 1
+    uint64_t outside = 0, negative = 0;  // their sign bits
     for (int64_t i = 0; i < n; ++i) {
       const uint64_t v = static_cast<uint64_t>(static_cast<int64_t>(index[i]));
-      any |= (v + bound) | (bound - 1 - v);
+      outside |= (v + bound) | (bound - 1 - v);
+      negative |= v;
     }
-    *signs = any;
+    signs[0] = outside;
+    signs[1] = negative;
   });
-  return static_cast<int64_t>(found) >= 0;
+  if (static_cast<int64_t>(found[0]) < 0) return Numbers::kOutside;
+  return static_cast<int64_t>(found[1]) < 0 ? Numbers::kSigned : Numbers::kUnsigned;
 }
 
-inline int64_t FromStart(int64_t i, int64_t height) { return i + (i >> 63 & height); }
+// Numbers as places from 0 up.
+template <class I>
+struct Signed {
+  const I* index;
+  int64_t height;
+  int64_t operator[](int64_t i) const {
+    const int64_t v = index[i];
+    return v + (v >> 63 & height);
+  }
+};
+template <class I>
+struct Unsigned {
+  const I* index;
+  int64_t operator[](int64_t i) const { return static_cast<int64_t>(index[i]); }
+};
 
-template <class U, class I>
-void TakeRange(const AlongShape& s, const U* x, const I* index, U* out, int64_t i, int64_t end) {
-  int64_t row = i / s.inner, k = i % s.inner, j = row % s.count;
+// Checks a run of numbers, then calls f(places), which are as many; false where one lies outside.
+template <class I, class F>
+bool WithPlaces(const I* index, int64_t n, int64_t height, F f) {
+  switch (Check(index, n, height)) {
+    case Numbers::kOutside: return false;
+    case Numbers::kSigned: f(Signed<I>{index, height}); return true;
+    case Numbers::kUnsigned: f(Unsigned<I>{index}); return true;
+  }
+  return false;
+}
+
+// Elements i to i + n of `out`; their places are places[0] to places[n - 1].
+template <class U, class P>
+void TakeRange(const AlongShape& s, const U* x, P places, U* out, int64_t i, int64_t n) {
+  int64_t row = i / s.inner, k = i % s.inner, j = row % s.count, at = 0;
   const U* line = x + row / s.count * s.height * s.inner;
+  out += i;
   if (s.inner == 1) {
-    for (; i < end; j = 0, line += s.height) {
-      for (const int64_t stop = std::min(end, i + s.count - j); i < stop; ++i)
-        out[i] = line[FromStart(index[i], s.height)];
+    for (; at < n; j = 0, line += s.height) {
+      const int64_t stop = std::min(n, at + s.count - j);
+#pragma GCC unroll 4
+      for (; at < stop; ++at) out[at] = line[places[at]];
     }
     return;
   }
-  for (; i < end; k = 0) {
-    for (const int64_t stop = std::min(end, i + s.inner - k); i < stop; ++i, ++k)
-      out[i] = line[FromStart(index[i], s.height) * s.inner + k];
+  for (; at < n; k = 0) {
+    for (const int64_t stop = std::min(n, at + s.inner - k); at < stop; ++at, ++k)
+      out[at] = line[places[at] * s.inner + k];
     if (++j == s.count) {
       j = 0;
       line += s.height * s.inner;
@@ -56,30 +89,31 @@ void TakeRange(const AlongShape& s, const U* x, const I* index, U* out, int64_t 
 // false at the first number outside.
 template <class I, class F>
 bool EachOfLine(const AlongShape& s, const I* index, int64_t o, int64_t begin, int64_t end, F f) {
-  const int64_t line = o * s.height * s.inner, first = o * s.count * s.inner;
-  if (begin == 0 && end == s.inner) {  // rows follow each other
-    const int64_t step = std::max<int64_t>(1, kChunk / s.inner);
+  const int64_t line = o * s.height * s.inner, first = o * s.count * s.inner, inner = s.inner;
+  if (begin == 0 && end == inner) {  // rows follow each other
+    const int64_t step = std::max<int64_t>(1, kChunk / inner);
     for (int64_t j = 0; j < s.count; j += step) {
-      const int64_t rows = std::min(step, s.count - j);
-      int64_t at = first + j * s.inner;
-      const int64_t stop = at + rows * s.inner;
-      if (!AllInside(index + at, rows * s.inner, s.height)) return false;
-      if (s.inner == 1) {
-        for (; at < stop; ++at) f(at, line + FromStart(index[at], s.height));
-      } else {
-        while (at < stop) {
-          for (int64_t k = 0; k < s.inner; ++k, ++at)
-            f(at, line + FromStart(index[at], s.height) * s.inner + k);
+      const int64_t n = std::min(step, s.count - j) * inner, at = first + j * inner;
+      const bool inside = WithPlaces(index + at, n, s.height, [=](auto places) {
+        if (inner == 1) {
+#pragma GCC unroll 4
+          for (int64_t i = 0; i < n; ++i) f(at + i, line + places[i]);
+          return;
         }
-      }
+        for (int64_t i = 0; i < n;) {
+          for (int64_t k = 0; k < inner; ++k, ++i) f(at + i, line + places[i] * inner + k);
+        }
+      });
+      if (!inside) return false;
     }
     return true;
   }
   for (int64_t j = 0; j < s.count; ++j) {
-    const int64_t at = first + j * s.inner;
-    if (!AllInside(index + at + begin, end - begin, s.height)) return false;
-    for (int64_t k = begin; k < end; ++k)
-      f(at + k, line + FromStart(index[at + k], s.height) * s.inner + k);
+    const int64_t at = first + j * inner + begin, n = end - begin;
+    const bool inside = WithPlaces(index + at, n, s.height, [=](auto places) {
+      for (int64_t i = 0; i < n; ++i) f(at + i, line + places[i] * inner + begin + i);
+    });
+    if (!inside) return false;
   }
   return true;
 }
@@ -158,7 +192,7 @@ template <class I>
 int64_t FirstOutside(const I* index, int64_t n, int64_t height) {
   for (int64_t i = 0; i < n; i += kChunk) {
     const int64_t end = std::min(n, i + kChunk);
-    if (AllInside(index + i, end - i, height)) continue;
+    if (Check(index + i, end - i, height) != Numbers::kOutside) continue;
     while (index[i] >= -height && index[i] < height) ++i;
     return i;
   }
@@ -173,11 +207,10 @@ bool TakeAlong(const AlongShape& s, const void* x, const I* index, void* out, si
     ParallelFor(s.outer * s.count * s.inner, Grain(kCost), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end && inside; i += kChunk) {
         const int64_t stop = std::min(end, i + kChunk);
-        if (AllInside(index + i, stop - i, s.height)) {
-          TakeRange(s, static_cast<const U*>(x), index, static_cast<U*>(out), i, stop);
-        } else {
-          inside = false;
-        }
+        const bool good = WithPlaces(index + i, stop - i, s.height, [=](auto places) {
+          TakeRange(s, static_cast<const U*>(x), places, static_cast<U*>(out), i, stop - i);
+        });
+        if (!good) inside = false;
       }
     });
     return inside.load();
