@@ -239,16 +239,19 @@ bool AddAlong(const AlongShape& s, const T* start, const I* index, const T* valu
                [=](int64_t from, int64_t to) { y[to] += v[from]; });
 }
 
-#define DYGRAPH_ALONG(I)                                                                         \
-  template int64_t FirstOutside(const I*, int64_t, int64_t);                                     \
-  template bool TakeAlong(const AlongShape&, const void*, const I*, void*, size_t);              \
-  template bool PutAlong(const AlongShape&, const void*, const I*, const void*, void*, size_t);  \
-  template bool AddAlong(const AlongShape&, const float*, const I*, const float*, float*);       \
-  template bool AddAlong(const AlongShape&, const double*, const I*, const double*, double*);    \
-  template bool AddAlong(const AlongShape&, const int32_t*, const I*, const int32_t*, int32_t*); \
-  template bool AddAlong(const AlongShape&, const int64_t*, const I*, const int64_t*, int64_t*);
-DYGRAPH_ALONG(int32_t)
-DYGRAPH_ALONG(int64_t)
-#undef DYGRAPH_ALONG
+template int64_t FirstOutside(const int32_t*, int64_t, int64_t);
+template bool TakeAlong(const AlongShape&, const void*, const int32_t*, void*, size_t);
+template bool PutAlong(const AlongShape&, const void*, const int32_t*, const void*, void*, size_t);
+template bool AddAlong(const AlongShape&, const float*, const int32_t*, const float*, float*);
+template bool AddAlong(const AlongShape&, const double*, const int32_t*, const double*, double*);
+template bool AddAlong(const AlongShape&, const int32_t*, const int32_t*, const int32_t*, int32_t*);
+template bool AddAlong(const AlongShape&, const int64_t*, const int32_t*, const int64_t*, int64_t*);
+template int64_t FirstOutside(const int64_t*, int64_t, int64_t);
+template bool TakeAlong(const AlongShape&, const void*, const int64_t*, void*, size_t);
+template bool PutAlong(const AlongShape&, const void*, const int64_t*, const void*, void*, size_t);
+template bool AddAlong(const AlongShape&, const float*, const int64_t*, const float*, float*);
+template bool AddAlong(const AlongShape&, const double*, const int64_t*, const double*, double*);
+template bool AddAlong(const AlongShape&, const int32_t*, const int64_t*, const int32_t*, int32_t*);
+template bool AddAlong(const AlongShape&, const int64_t*, const int64_t*, const int64_t*, int64_t*);
 
 }  // namespace dygraph::kernels

@@ -15,7 +15,7 @@ class Owners {
  public:
   // `place_bytes`: how far apart the places lie.
   explicit Owners(int64_t place_bytes) : pieces_(std::min<int64_t>(NumThreads(), kShares)) {
-    while (place_bytes << shift_ < kLine) ++shift_;
+    while (std::max<int64_t>(place_bytes, 1) << shift_ < kLine) ++shift_;
   }
   int64_t pieces() const { return pieces_; }
 

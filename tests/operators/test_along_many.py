@@ -149,6 +149,16 @@ def test_rows_that_repeat(shape):
     same(F.scatter(x, to_variable(index % height), to_variable(g)), written)
 
 
+@pytest.mark.parametrize("width", [0, 1, 3, 16, 200])
+def test_rows_of_a_table(width):
+    table, ids = taking(normal(300, width)), random.integers(0, 300, 20011)
+    out = F.lookup_table_v2(table, to_variable(ids), padding_idx=7)
+    g = normal(*out.shape)
+    expected = np.zeros(table.shape, "float32")
+    np.add.at(expected, ids[ids != 7], g[ids != 7])
+    same(dygraph.grad([out], [table], [to_variable(g)])[0], expected)
+
+
 def test_elements_by_several_numbers():
     x, index = taking(normal(30, 40, 5)), np.stack([numbers(30, 50000), numbers(40, 50000)], 1)
     out = F.gather_nd(x, to_variable(index))
