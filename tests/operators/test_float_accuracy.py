@@ -66,6 +66,16 @@ FUNCTIONS = {
     "logsigmoid": (lambda x: -softplus(-x), 2),
     "gelu": (lambda x: vanishing(x, x * normal_below(x)), 4),
     "mish": (mish, 4.5),
+    "log2": (np.log2, 1.5),
+    "log10": (np.log10, 1.5),
+    "sin": (np.sin, 1.5),
+    "cos": (np.cos, 1.5),
+    "tan": (np.tan, 1),
+    "asin": (np.arcsin, 1),
+    "acos": (np.arccos, 1),
+    "atan": (np.arctan, 1),
+    "sinh": (np.sinh, 1.5),
+    "cosh": (np.cosh, 1.5),
 }
 
 
