@@ -196,7 +196,9 @@ int ReadersOf(RecipeRef value, const Recipe& recipe) {
 // The in-place pairs of a call that may write into what it reads: `spent(ref)` says that nobody but
 // the recipe holds a value. The storage is looked at by the door.
 template <class Spent>
-uint32_t SpentPairs(const RecipeCall& call, const Recipe& recipe, const Spent& spent) {
+__attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, const Recipe& recipe,
+                                              const Spent& spent) {
+  if (watch::Switches() || !CurrentThread().listeners.empty()) return 0;
   uint32_t pairs = 0;
   for (size_t i = 0; i < call.op->in_place.size(); ++i) {
     const RecipeSlot& from = call.in[call.op->in_place[i].first];
@@ -253,7 +255,6 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     }
     return nullptr;
   };
-  bool last_time = !options.retain_graph && !watch::Switches() && CurrentThread().listeners.empty();
   auto spent = [&](RecipeRef r) {
     if (r.kind == RecipeRef::kOutputGrad) {
       const Ref<Variable>& grad = output_grads[FlatOutput(r)];
@@ -292,7 +293,9 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     run.counts = &call.out_counts;
     run.wanted = &call.out_wanted;
     run.from_tape = true;
-    if (last_time && !call.op->in_place.empty()) run.spent = SpentPairs(call, recipe, spent);
+    if (!options.retain_graph && !call.op->in_place.empty()) {
+      run.spent = SpentPairs(call, recipe, spent);
+    }
     Outputs out;
     RunOp(*call.op, *attrs, in, &out, run);
     size_t flat = 0;
