@@ -123,3 +123,29 @@ def test_an_export_of_a_gradient_stays():
     y.register_hook(lambda g: kept.append(np.from_dlpack(g)))
     _core.backward([(y * 3.0).sum()], [], False, False)
     np.testing.assert_array_equal(kept[0], np.full((256, 1024), 3, np.float32))
+
+
+# Operators of one input whose gradient may lie where the incoming one lay.
+REUSING = [
+    name
+    for name in _core.op_names()
+    if name + "_grad" in _core.op_names()
+    and ("Out@GRAD", "X@GRAD") in _core.describe_op(name + "_grad")["in_place"]
+]
+
+
+def test_many_operators_reuse():
+    assert len(REUSING) > 30 and {"relu", "tanh", "softmax", "dropout", "gelu"} <= {*REUSING}
+
+
+@pytest.mark.parametrize("shape", [(3, 37), (2, 5, 4, 7), (300, 300)])
+@pytest.mark.parametrize("name", REUSING)
+def test_the_place_of_a_gradient_does_not_change_it(name, shape):
+    x = var(np.random.default_rng(0).uniform(0.1, 0.9, shape).astype(np.float32))
+    incoming = _core.to_variable(np.random.default_rng(1).standard_normal(shape, np.float32))
+    out = _core.run_op(name, {"X": x}, {})["Out"] * incoming
+    found = []
+    for retain in (True, False):
+        (g,) = _core.grad([out.sum()], [x], [], retain, False, False)
+        found.append(g.numpy().tobytes())
+    assert found[0] == found[1]
