@@ -149,3 +149,15 @@ def test_the_place_of_a_gradient_does_not_change_it(name, shape):
         (g,) = _core.grad([out.sum()], [x], [], retain, False, False)
         found.append(g.numpy().tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("name", "slope"), [("sin", np.cos), ("cos", lambda x: -np.sin(x))])
+def test_angles_far_out_in_the_place_of_the_gradient(name, slope):
+    numbers = np.random.default_rng(0).uniform(-5, 5, 1000).astype(np.float32)
+    numbers[::7] *= np.float32(1e9)
+    x = var(numbers)
+    incoming = np.random.default_rng(1).standard_normal(1000, np.float32)
+    out = getattr(ops, name)(x) * _core.to_variable(incoming)
+    _core.backward([out.sum()], [], False, False)
+    want = incoming * slope(numbers.astype("float64"))
+    np.testing.assert_allclose(x.gradient(), want, rtol=1e-6)
