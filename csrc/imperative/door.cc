@@ -332,6 +332,7 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
     throw;
   }
   call.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
+  call.reuse = options.spent;
   if (options.targets && !thread.grad_enabled) call.reuse = ReusablePairs(op, in, *options.targets);
   RunKernel(call, thread.place);
   if (thread.grad_enabled) {
