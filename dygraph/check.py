@@ -14,9 +14,10 @@ Variable = _core.Variable
 
 def integer(value, what, least=None, most=None):
     """`value` as an int of `least` to `most`. ArgumentTypeError, InvalidArgumentError."""
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
-    value = value.__index__()
+    if type(value) is not int:
+        if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+            raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
+        value = value.__index__()
     if least is not None and value < least:
         raise InvalidArgumentError(f"{what} must be at least {least}, got {value}")
     if most is not None and value > most:

@@ -182,6 +182,10 @@ def set_recursive_sequence_lengths(self, lengths):
 
 # Shape and type -----------------------------------------------------------------------------------
 
+_reshape2, _transpose2 = ops.reshape2, ops.transpose2
+_LISTS = list, tuple
+_AXES = [set(range(rank)) for rank in range(17)]  # a variable has at most 16
+
 
 def astype(self, dtype):
     """The values in another type; gradients flow back through float types.
@@ -212,13 +216,19 @@ def reshape(self, *shape):
     >>> dygraph.to_variable(np.arange(6)).reshape(2, -1).shape
     (2, 3)
     """
+    sizes = shape[0] if len(shape) == 1 and type(shape[0]) in _LISTS else shape
+    for size in sizes:
+        if type(size) is not int or size < -1:
+            break  # for the slower way, which converts or says what is wrong
+    else:
+        return _reshape2(self, sizes)
     if len(shape) == 1 and not hasattr(type(shape[0]), "__index__"):
         shape = shape[0]
         if isinstance(shape, str) or not hasattr(shape, "__iter__"):
             raise ArgumentTypeError(f"reshape: shape must be integers, got {kind_of(shape)}")
     elif len(shape) == 1 and isinstance(shape[0], (Variable, np.ndarray)) and shape[0].ndim:
         shape = shape[0].tolist()
-    return ops.reshape2(self, shape=[check.integer(n, "reshape: a size", -1) for n in shape])
+    return _reshape2(self, [check.integer(n, "reshape: a size", -1) for n in shape])
 
 
 def transpose(self, *perm):
@@ -233,12 +243,19 @@ def transpose(self, *perm):
         perm = perm[0]
     if not perm:
         perm = range(rank - 1, -1, -1)
+    elif len(perm) == rank:
+        for axis in perm:
+            if type(axis) is not int:
+                break  # for the slower way, which converts or says what is wrong
+        else:
+            if {*perm} == _AXES[rank]:
+                return _transpose2(self, perm)
     axes = [check.axis(p, rank, "transpose: an axis") for p in perm]
     if sorted(axes) != list(range(rank)):
         raise InvalidArgumentError(
             f"transpose: the axes must be a permutation of 0 to {rank - 1}, got {list(perm)}"
         )
-    return ops.transpose2(self, axis=axes) if rank else ops.assign(self)
+    return _transpose2(self, axes) if rank else ops.assign(self)
 
 
 def matmul(self, y, transpose_x=False, transpose_y=False):

@@ -383,6 +383,7 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   call.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
   if (__builtin_expect(symbolic, 0))
     return Describe(call, {op, attrs, in, out->slots}, out, options.targets);
+  call.reuse = options.spent;
   if (options.targets && !thread.grad_enabled) call.reuse = ReusablePairs(op, in, *options.targets);
   RunKernel(call, thread.place);
   if (thread.grad_enabled) {

@@ -41,6 +41,8 @@ struct OpOptions {
   bool extras = false;                // make kExtra outputs too
   // shapes follow from a recorded call: no need to check a gradient's
   bool from_tape = false;
+  // In-place pairs of the operator, by position, whose input nobody will read again.
+  uint32_t spent = 0;
 };
 
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,

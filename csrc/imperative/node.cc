@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
+#include "imperative/watch.h"
 
 namespace dygraph {
 
@@ -180,6 +181,35 @@ Edge OpNode::ProducerOf(RecipeRef kept) {
   return Edge();
 }
 
+namespace {
+
+int ReadersOf(RecipeRef value, const Recipe& recipe) {
+  int readers = 0;
+  for (const RecipeCall& call : recipe.calls) {
+    for (const RecipeSlot& slot : call.in) {
+      for (const RecipeRef& r : slot) readers += r == value;
+    }
+  }
+  return readers;
+}
+
+// The in-place pairs of a call that may write into what it reads: `spent(ref)` says that nobody but
+// the recipe holds a value. The storage is looked at by the door.
+template <class Spent>
+__attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, const Recipe& recipe,
+                                              const Spent& spent) {
+  if (watch::Switches() || !CurrentThread().listeners.empty()) return 0;
+  uint32_t pairs = 0;
+  for (size_t i = 0; i < call.op->in_place.size(); ++i) {
+    const RecipeSlot& from = call.in[call.op->in_place[i].first];
+    if (from.size() != 1 || ReadersOf(from[0], recipe) != 1) continue;
+    if (spent(from[0])) pairs |= 1u << i;
+  }
+  return pairs;
+}
+
+}  // namespace
+
 void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) {
   const Recipe& recipe = *recipe_;
   SmallVector<Value, 2> shapes;
@@ -225,6 +255,13 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     }
     return nullptr;
   };
+  auto spent = [&](RecipeRef r) {
+    if (r.kind == RecipeRef::kOutputGrad) {
+      const Ref<Variable>& grad = output_grads[FlatOutput(r)];
+      return grad && grad->unique();
+    }
+    return r.kind == RecipeRef::kInput || r.kind == RecipeRef::kOutput;  // kept, and no longer
+  };
   for (const RecipeCall& call : recipe.calls) {
     SlotList<Variable> in;
     bool complete = true;
@@ -256,6 +293,9 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     run.counts = &call.out_counts;
     run.wanted = &call.out_wanted;
     run.from_tape = true;
+    if (!options.retain_graph && !call.op->in_place.empty()) {
+      run.spent = SpentPairs(call, recipe, spent);
+    }
     Outputs out;
     RunOp(*call.op, *attrs, in, &out, run);
     size_t flat = 0;

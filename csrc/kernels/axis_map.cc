@@ -4,6 +4,7 @@
 
 #include "kernels/broadcast.h"
 #include "kernels/elementwise.h"
+#include "kernels/even_rows.h"
 #include "kernels/strided_copy.h"
 
 namespace dygraph::kernels {
@@ -85,6 +86,17 @@ struct Path {
     }
   }
 
+  // The run with sources where there is one that is dense, and rows to take it from; else null.
+  const Run* OnlyPart() const {
+    const Run* part = nullptr;
+    for (const Run& run : runs) {
+      if (run.from < 0) continue;
+      if (part || run.step != 1 || tables.empty()) return nullptr;
+      part = &run;
+    }
+    return part;
+  }
+
   // Offset in x of row r, -1 for none.
   int64_t RowSource(int64_t r) const {
     int64_t offset = 0;
@@ -99,7 +111,46 @@ struct Path {
 };
 
 template <class U>
+void FillFew(U* to, int64_t n, U value) {
+  for (int64_t i = 0; i < n; ++i) to[i] = value;
+}
+
+// Padding and cropping: of each row of y one part comes from x, and rows that follow each other in
+// y lie evenly in x.
+template <class U>
+void GatherBox(const Path& path, const Run& part, const U* x, U* y, U fill) {
+  const std::vector<int64_t>& table = path.tables.back();
+  const int64_t size = static_cast<int64_t>(table.size()), width = part.count * path.block;
+  const int64_t gap = path.row - width;
+  ParallelRows(path.rows, path.row, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin, count = 0; r < end; r += count) {
+      count = 1;
+      U* to = y + r * path.row;
+      const int64_t at = r % size, most = std::min(end - r, size - at);
+      const int64_t offset = path.RowSource(r);
+      if (offset < 0) {
+        // the table, or one in front of it, has none
+        while (count < most && table[at] < 0 && table[at + count] < 0) ++count;
+        std::fill_n(to, count * path.row, fill);
+        continue;
+      }
+      const int64_t step = most > 1 && table[at + 1] >= 0 ? table[at + 1] - table[at] : 0;
+      while (count < most && table[at + count] >= 0 &&
+             table[at + count] == table[at] + count * step)
+        ++count;
+      CopyEvenRows(x + offset + part.from, step, to + part.to, path.row, count, width);
+      if (gap == 0) continue;
+      FillFew(to, part.to, fill);
+      for (int64_t i = 1; i < count; ++i)  // behind one row and in front of the next
+        FillFew(to + (i - 1) * path.row + part.to + width, gap, fill);
+      FillFew(to + (count - 1) * path.row + part.to + width, gap - part.to, fill);
+    }
+  });
+}
+
+template <class U>
 void Gather(const Path& path, const U* x, U* y, U fill) {
+  if (const Run* part = path.OnlyPart()) return GatherBox(path, *part, x, y, fill);
   int64_t block = path.block;
   ParallelRows(path.rows, path.row, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -153,6 +204,21 @@ struct TiledAxes {
   }
 };
 
+// The maps back where no two elements of y come from one of x; else nothing.
+std::vector<AxisMap> Inverse(Span<const AxisMap> maps) {
+  std::vector<AxisMap> inverse;
+  for (const AxisMap& m : maps) {
+    const bool rolled = m.outside == Outside::kWrap && m.in == m.out && !m.reversed;
+    if (!m.IsIdentity() && m.outside != Outside::kFill && !rolled) return {};
+    AxisMap back = m;
+    back.in = m.out;
+    back.out = m.in;
+    back.before = m.reversed ? m.in + m.before - m.out : -m.before;
+    inverse.push_back(back);
+  }
+  return inverse;
+}
+
 template <class T>
 DYGRAPH_INLINE void AddTo(T* to, const T* from, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] += from[i];
@@ -203,6 +269,10 @@ void ScatterAxes(Span<const AxisMap> maps, const T* g, T* x_grad) {
       }
       return SumTo(t.dims, g, t.y_strides, x_grad, t.x_strides);
     }
+  }
+  if (std::vector<AxisMap> inverse = Inverse(maps); from > 0 && !inverse.empty()) {
+    const T zero(0);
+    return GatherAxes(inverse, g, x_grad, sizeof(T), &zero);
   }
   Fill(x_grad, n, T(0));
   if (from == 0) return;

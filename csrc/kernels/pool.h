@@ -5,59 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "kernels/parallel.h"
+#include "kernels/pool_lines.h"
+#include "kernels/pool_window.h"
 #include "kernels/simd.h"
 
 namespace dygraph::kernels {
 
-// Along one axis output o covers [begin[o], end[o]) of the input, and an average divides by
-// size[o].
-struct PoolAxis {
-  int64_t in = 0;
-  std::vector<int64_t> begin, end, size;
-  int64_t out() const { return static_cast<int64_t>(begin.size()); }
-};
-
-// `exclusive`: an average does not count the padding.
-inline PoolAxis SlidingWindows(int64_t in, int64_t out, int64_t kernel, int64_t stride,
-                               int64_t padding, bool exclusive) {
-  PoolAxis axis;
-  axis.in = in;
-  for (int64_t o = 0; o < out; ++o) {
-    int64_t begin = o * stride - padding;
-    int64_t end = std::min(begin + kernel, in);
-    begin = std::min(std::max<int64_t>(begin, 0), in);
-    axis.begin.push_back(begin);
-    axis.end.push_back(std::max(begin, end));
-    axis.size.push_back(exclusive ? std::max<int64_t>(end - begin, 1) : kernel);
-  }
-  return axis;
-}
-inline PoolAxis AdaptiveWindows(int64_t in, int64_t out) {
-  PoolAxis axis;
-  axis.in = in;
-  for (int64_t o = 0; o < out; ++o) {
-    axis.begin.push_back(o * in / out);
-    axis.end.push_back(((o + 1) * in + out - 1) / out);
-    axis.size.push_back(std::max<int64_t>(axis.end[o] - axis.begin[o], 1));
-  }
-  return axis;
-}
-
-// `images` planes of h.in x w.in pixels with `channels` values each: (n * c, 1) for NCHW, (n, c)
-// for NHWC.
-struct PoolShape {
-  int64_t images, channels;
-  PoolAxis h, w;
-  int64_t InPixels() const { return h.in * w.in; }
-  int64_t OutPixels() const { return h.out() * w.out(); }
-};
-
 namespace detail {
-
-constexpr int64_t kPoolTile = 256;  // channels worked on together
 
 // Few channels are worked on as if there were this many, so that loops have a fixed length: what is
 // too much belongs to the next pixels, which come later and put it right.
@@ -153,101 +109,6 @@ DYGRAPH_INLINE void MaxWindow(const PoolShape& s, const T* x, int64_t image, int
   }
 }
 
-inline int64_t LongestWindow(const PoolAxis& axis) {
-  int64_t most = 0;
-  for (int64_t o = 0; o < axis.out(); ++o) {
-    if (axis.begin[o] >= axis.end[o]) return 0;  // an empty one: the rows below cannot serve
-    most = std::max(most, axis.end[o] - axis.begin[o]);
-  }
-  return most;
-}
-
-// One channel: work goes along a row of outputs instead; only the picking of the taps stays scalar.
-// body(plane, row, first, n) sees n <= kPoolTile outputs from `first` of one row.
-template <class Body>
-void ForPoolLines(const PoolShape& s, int64_t taps, const Body& body) {
-  int64_t oh = s.h.out(), ow = s.w.out();
-  ParallelRows(s.images * oh, ow * taps, [=](int64_t begin, int64_t end) {
-    Simd([=] {
-      for (int64_t r = begin; r < end; ++r) {
-        for (int64_t j = 0; j < ow; j += kPoolTile)
-          body(r / oh, r % oh, j, std::min(kPoolTile, ow - j));
-      }
-    });
-  });
-}
-
-template <class T>
-void MaxPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y, int32_t* index) {
-  const PoolShape* p = &shape;
-  ForPoolLines(shape, longest * longest,
-               [=](int64_t plane, int64_t i, int64_t first, int64_t n)
-                   __attribute__((always_inline)) {
-                     T value[kPoolTile], tap[kPoolTile];
-                     int32_t at[kPoolTile], column[kPoolTile], length[kPoolTile];
-                     for (int64_t k = 0; k < n; ++k) {
-                       column[k] = static_cast<int32_t>(p->w.begin[first + k]);
-                       length[k] = static_cast<int32_t>(p->w.end[first + k]) - column[k];
-                     }
-                     const T* from = x + plane * p->InPixels();
-                     int64_t width = p->w.in, h0 = p->h.begin[i], h1 = p->h.end[i];
-                     for (int64_t k = 0; k < n; ++k) {
-                       value[k] = from[h0 * width + column[k]];
-                       at[k] = static_cast<int32_t>(h0 * width) + column[k];
-                     }
-                     for (int64_t h = h0; h < h1; ++h) {
-                       const T* row = from + h * width;
-                       int32_t start = static_cast<int32_t>(h * width);
-                       for (int32_t t = 0; t < static_cast<int32_t>(longest); ++t) {
-                         for (int64_t k = 0; k < n; ++k) {
-                           // A shorter window looks again at its first pixel, which changes
-                           // nothing.
-                           tap[k] = row[column[k] + (t < length[k] ? t : 0)];
-                         }
-                         for (int64_t k = 0; k < n; ++k) {
-                           T v = tap[k];
-                           bool better = ((v > value[k]) | (v != v)) & (value[k] == value[k]);
-                           value[k] = better ? v : value[k];
-                           at[k] = better ? start + column[k] + t : at[k];
-                         }
-                       }
-                     }
-                     int64_t to = (plane * p->h.out() + i) * p->w.out() + first;
-                     for (int64_t k = 0; k < n; ++k) y[to + k] = value[k];
-                     if (index) {
-                       for (int64_t k = 0; k < n; ++k) index[to + k] = at[k];
-                     }
-                   });
-}
-
-template <class T>
-void AvgPoolLines(const T* x, const PoolShape& shape, int64_t longest, T* y) {
-  const PoolShape* p = &shape;
-  ForPoolLines(shape, longest * longest,
-               [=](int64_t plane, int64_t i, int64_t first, int64_t n)
-                   __attribute__((always_inline)) {
-                     T sum[kPoolTile];
-                     const int64_t* w0 = p->w.begin.data() + first;
-                     const int64_t* w1 = p->w.end.data() + first;
-                     const int64_t* size = p->w.size.data() + first;
-                     const T* from = x + plane * p->InPixels();
-                     for (int64_t k = 0; k < n; ++k) sum[k] = 0;
-                     for (int64_t h = p->h.begin[i]; h < p->h.end[i]; ++h) {
-                       for (int64_t t = 0; t < longest; ++t) {
-                         for (int64_t k = 0; k < n; ++k) {
-                           bool inside = w0[k] + t < w1[k];
-                           T v = from[h * p->w.in + (inside ? w0[k] + t : w0[k])];
-                           sum[k] += inside ? v : T(0);
-                         }
-                       }
-                     }
-                     T* to = y + (plane * p->h.out() + i) * p->w.out() + first;
-                     T rows = static_cast<T>(p->h.size[i]);
-                     for (int64_t k = 0; k < n; ++k)
-                       to[k] = sum[k] / (rows * static_cast<T>(size[k]));
-                   });
-}
-
 // The larger of two, NaN winning, the first of equals.
 template <class T>
 DYGRAPH_INLINE T Larger(T a, T b) {
@@ -314,15 +175,6 @@ void MaxPoolFewChannels(const T* x, const PoolShape& shape, T* y) {
       }
     });
   });
-}
-
-// Windows that lie side by side without gap, overlap or rest: every pixel is written once.
-inline bool Tiles(const PoolAxis& axis) {
-  int64_t size = axis.out() == 0 ? 0 : axis.in / axis.out();
-  for (int64_t o = 0; o < axis.out(); ++o) {
-    if (axis.begin[o] != o * size || axis.end[o] != (o + 1) * size) return false;
-  }
-  return size > 0 && size * axis.out() == axis.in;
 }
 
 // The pixels at one place of all windows of a row make a line: lines are compared, and the gradient
@@ -422,6 +274,13 @@ void MaxPoolBackward(const T* x, const T* dy, const PoolShape& shape, T* dx) {
       shape.h.in <= detail::kTiledRows * shape.h.out()) {
     return detail::MaxPoolBackwardTiled(x, dy, shape, dx);
   }
+  if (shape.channels == 1) {
+    if (detail::PairsUp(shape.h) && detail::PairsUp(shape.w))
+      return detail::MaxPoolPairsBackward(x, dy, shape, dx);
+    int64_t longest = detail::LongestWindow(shape.w);
+    if (longest > 0 && detail::LongestWindow(shape.h) > 0)
+      return detail::MaxPoolLinesBackward(x, dy, shape, longest, dx);
+  }
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
   detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j,
                                    int64_t c, auto n) __attribute__((always_inline)) {
@@ -490,6 +349,7 @@ void AvgPool(const T* x, const PoolShape& shape, T* y) {
 
 template <class T>
 void AvgPoolBackward(const T* dy, const PoolShape& shape, T* dx) {
+  if (shape.channels == 1) return detail::AvgPoolLinesBackward(dy, shape, dx);
   std::fill(dx, dx + shape.images * shape.InPixels() * shape.channels, T(0));
   detail::ForPoolImages(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j,
                                    int64_t c, auto n) __attribute__((always_inline)) {

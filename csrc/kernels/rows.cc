@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/owners.h"
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 
@@ -33,7 +34,8 @@ void WithUnit(int64_t bytes, F&& f) {
 
 // body(o, i) for each o and i, those of one row of x on one thread and in order of i.
 template <class Body>
-void EachOwned(const RowShape& shape, const int64_t* rows, int64_t n, const Body& body) {
+void EachOwned(const RowShape& shape, const int64_t* rows, int64_t n, size_t element_size,
+               const Body& body) {
   int64_t work = shape.outer * n * shape.width;
   if (shape.outer >= NumThreads() || work <= Grain()) {
     ParallelRows(shape.outer, n * shape.width, [&](int64_t begin, int64_t end) {
@@ -43,11 +45,12 @@ void EachOwned(const RowShape& shape, const int64_t* rows, int64_t n, const Body
     });
     return;
   }
-  int64_t pieces = NumThreads();
-  ParallelBlocks(pieces, [&](int64_t piece) {
+  const Owners owners(shape.width * static_cast<int64_t>(element_size));
+  ParallelBlocks(owners.pieces(), [&](int64_t piece) {
+    const Owners::Share share = owners.ShareOf(piece);
     for (int64_t o = 0; o < shape.outer; ++o) {
       for (int64_t i = 0; i < n; ++i) {
-        if (rows[i] % pieces == piece) body(o, i);
+        if (share.Has(rows[i])) body(o, i);
       }
     }
   });
@@ -81,7 +84,7 @@ void PutRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n, con
   const char* from = static_cast<const char*>(values);
   WithUnit(bytes, [&](auto* unit) {
     using Unit = std::remove_pointer_t<decltype(unit)>;
-    EachOwned(shape, rows, n, [=](int64_t o, int64_t i) {
+    EachOwned(shape, rows, n, element_size, [=](int64_t o, int64_t i) {
       CopyRow<Unit>(to + (o * shape.height + rows[i]) * bytes, from + (o * n + i) * bytes, bytes);
     });
   });
@@ -92,7 +95,7 @@ void ClearRows(const RowShape& shape, void* x, const int64_t* rows, int64_t n,
   int64_t bytes = shape.width * static_cast<int64_t>(element_size);
   if (bytes == 0 || n == 0 || shape.outer == 0) return;
   char* to = static_cast<char*>(x);
-  EachOwned(shape, rows, n, [=](int64_t o, int64_t i) {
+  EachOwned(shape, rows, n, element_size, [=](int64_t o, int64_t i) {
     std::memset(to + (o * shape.height + rows[i]) * bytes, 0, bytes);
   });
 }
@@ -106,11 +109,11 @@ void AddRows(const RowShape& shape, T* x, const int64_t* rows, int64_t n, const 
   U* to = reinterpret_cast<U*>(x);
   const U* from = reinterpret_cast<const U*>(values);
   if (width == 1) {
-    EachOwned(shape, rows, n,
+    EachOwned(shape, rows, n, sizeof(T),
               [=](int64_t o, int64_t i) { to[o * height + rows[i]] += from[o * n + i]; });
     return;
   }
-  EachOwned(shape, rows, n, [=](int64_t o, int64_t i) {
+  EachOwned(shape, rows, n, sizeof(T), [=](int64_t o, int64_t i) {
     U* row = to + (o * height + rows[i]) * width;
     const U* add = from + (o * n + i) * width;
     DYGRAPH_IVDEP

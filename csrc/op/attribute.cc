@@ -109,12 +109,10 @@ int AttrTable::Require(const std::string& name) const {
 namespace {
 // What fits without loss: int to int64 and float, lists likewise, an empty list to any list.
 bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
-  if (value.index() == static_cast<size_t>(to)) {
-    *result = value;
-    return true;
-  }
   if (auto* b = std::get_if<bool>(&value)) {  // True serves where Fluid's scripts pass 1
-    return Convert(AttrValue(static_cast<int32_t>(*b)), to, result);
+    const AttrValue number(static_cast<int32_t>(*b));
+    if (to == AttrType::kInt) return *result = number, true;
+    return Convert(number, to, result);
   }
   if (auto* i = std::get_if<int32_t>(&value)) {
     if (to == AttrType::kLong) return *result = static_cast<int64_t>(*i), true;
@@ -148,11 +146,15 @@ bool Convert(const AttrValue& value, AttrType to, AttrValue* result) {
 
 void AttrTable::Set(void* attrs, int field, const AttrValue& value) const {
   const AttrField& f = fields[field];
+  const AttrValue* fitting = &value;
   AttrValue converted;
-  ENFORCE(Convert(value, f.type, &converted), Type, "the attribute ", f.name, " must be ",
-          Name(f.type), ", got ", ToString(value));
-  if (f.check) f.check(f.name, converted);
-  f.set(static_cast<char*>(attrs) + f.offset, converted);
+  if (value.index() != static_cast<size_t>(f.type)) {
+    ENFORCE(Convert(value, f.type, &converted), Type, "the attribute ", f.name, " must be ",
+            Name(f.type), ", got ", ToString(value));
+    fitting = &converted;
+  }
+  if (f.check) f.check(f.name, *fitting);
+  f.set(static_cast<char*>(attrs) + f.offset, *fitting);
 }
 
 AttrValue AttrTable::Get(const void* attrs, int field) const {

@@ -1,16 +1,12 @@
-// take_along_axis and index_sample: single elements, each by its number along one axis.
+// take_along_axis, put_along_axis and index_sample: single elements, each by its number along one
+// axis.
 #pragma once
 
+#include "kernels/along.h"
+#include "kernels/strided_copy.h"
 #include "operators/indexing.h"
 
 namespace dygraph::indexing {
-
-// The element numbers that a call addresses: those of `index` along `axis` in an array of shape x,
-// laid out as `shape`.
-struct AlongPlan {
-  Dims shape;
-  std::vector<int64_t> positions;
-};
 
 // The shape that `index` addresses: its size along the axis; along the others that of x, where an
 // index of 1 repeats.
@@ -28,30 +24,63 @@ inline Dims AlongDims(const Dims& x, const Dims& index, int axis, const char* x_
   return shape;
 }
 
-inline AlongPlan PlanAlong(const Tensor& index, const Dims& x, int axis, const char* x_name) {
-  AlongPlan plan;
-  plan.shape = AlongDims(x, index.dims(), axis, x_name);
-  plan.positions = AlongAxis(index, "Index", x, plan.shape, axis, x_name);
-  return plan;
+// Index errors name the first number outside.
+inline void RequireInside(const Tensor& index, const Dims& x, int axis, const char* x_name) {
+  const int64_t bound = x[axis];
+  VisitIndices(index, "Index", [&](auto* v) {
+    int64_t at = kernels::FirstOutside(v, index.numel(), bound);
+    if (at == index.numel()) return;
+    const int64_t got = v[at];
+    Dims place = index.dims();
+    for (int a = place.rank() - 1; a >= 0; --a) {
+      const int64_t size = place[a];
+      place[a] = at % size;
+      at /= size;
+    }
+    THROW(OutOfRange, "Index must lie in [", -bound, ", ", bound, "), the size of axis ", axis,
+          " of ", x_name, " ", x, ", got ", got, " at ", place);
+  });
 }
 
-inline kernels::RowShape Elements(const Dims& x) { return {1, Numel(x), 1}; }
+inline kernels::AlongShape AlongShapeOf(const Dims& x, const Dims& index, int axis) {
+  return {Numel(x, 0, axis), x[axis], Numel(x, axis + 1, x.rank()), index[axis]};
+}
+
+// The index repeated to `shape`; the tensor itself where it has that shape.
+inline Tensor RepeatedIndex(const Tensor& index, const Dims& shape) {
+  if (index.dims() == shape) return index;
+  Tensor full(shape, index.dtype(), index.place());
+  Dims strides = Strides(index.dims());
+  for (int a = 0; a < shape.rank(); ++a) strides[a] = index.dim(a) == 1 ? 0 : strides[a];
+  if (full.numel() > 0)
+    kernels::CopyStrided(shape, index.raw_data(), strides, full.mutable_raw_data(), Strides(shape),
+                         SizeOf(index.dtype()));
+  return full;
+}
 
 inline void TakeAlong(const Tensor& x, const Tensor& index, int axis, const char* x_name,
                       Tensor* out) {
-  AlongPlan plan = PlanAlong(index, x.dims(), axis, x_name);
-  kernels::TakeRows(Elements(x.dims()), x.raw_data(), plan.positions.data(), out->numel(),
-                    out->mutable_raw_data(), SizeOf(x.dtype()));
+  Tensor full = RepeatedIndex(index, AlongDims(x.dims(), index.dims(), axis, x_name));
+  bool inside = VisitIndices(full, "Index", [&](auto* v) {
+    return kernels::TakeAlong(AlongShapeOf(x.dims(), full.dims(), axis), x.raw_data(), v,
+                              out->mutable_raw_data(), SizeOf(x.dtype()));
+  });
+  if (!inside) RequireInside(index, x.dims(), axis, x_name);
 }
 
+// out = 0, and then g is added where index took it from.
 template <class T>
 void AddAlong(const Tensor& g, const Tensor& index, int axis, const char* x_name, Tensor* out) {
-  AlongPlan plan = PlanAlong(index, out->dims(), axis, x_name);
-  ENFORCE(g.dims() == plan.shape, InvalidArgument, "the gradient must have the shape ", plan.shape,
+  const Dims& x = out->dims();
+  Dims shape = AlongDims(x, index.dims(), axis, x_name);
+  ENFORCE(g.dims() == shape, InvalidArgument, "the gradient must have the shape ", shape,
           " of the forward call's output, got ", g.dims());
-  Clear(out);
-  kernels::AddRows(Elements(out->dims()), out->mutable_data<T>(), plan.positions.data(), g.numel(),
-                   g.data<T>());
+  Tensor full = RepeatedIndex(index, shape);
+  bool inside = VisitIndices(full, "Index", [&](auto* v) {
+    return kernels::AddAlong<T>(AlongShapeOf(x, shape, axis), nullptr, v, g.data<T>(),
+                                out->mutable_data<T>());
+  });
+  if (!inside) RequireInside(index, x, axis, x_name);
 }
 
 }  // namespace dygraph::indexing

@@ -1,3 +1,4 @@
+#include "kernels/trigonometry.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -11,10 +12,12 @@ struct Asin : Plain {
       ">>> [round(v, 4) for v in F.asin(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
       "[-1.5708, 0.0, 1.5708]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / sqrt(1 - X^2).";
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return std::asin(x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Asin(x); }
     DYGRAPH_INLINE T Slope(T x) const { return kernels::Rsqrt((T(1) - x) * (T(1) + x)); }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

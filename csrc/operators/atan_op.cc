@@ -1,3 +1,4 @@
+#include "kernels/trigonometry.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -10,10 +11,12 @@ struct Atan : Plain {
       ">>> [round(v, 4) for v in F.atan(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
       "[-0.7854, 0.0, 0.7854]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X^2).";
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return std::atan(x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Atan(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(1) / (T(1) + x * x); }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

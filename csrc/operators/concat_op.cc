@@ -1,5 +1,4 @@
-#include <cstring>
-
+#include "kernels/join.h"
 #include "kernels/strided_copy.h"
 #include "operators/arguments.h"
 
@@ -86,10 +85,11 @@ struct ConcatKernel {
     }
     if (axis != 0) out.SetLoD(ctx.In(kX).lod_ref());  // rows stay rows, so do sequences
     int64_t rows = Numel(out.dims(), 0, axis), step = Numel(out.dims(), axis, out.rank());
-    T* to = out.mutable_data<T>();
-    ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t at, int64_t width) {
-      kernels::CopyRows(rows, width, ctx.In(kX, i).data<T>(), width, to + at, step, sizeof(T));
+    kernels::JoinedPieces pieces;
+    ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t, int64_t width) {
+      pieces.push_back({ctx.In(kX, i).raw_data(), width});
     });
+    kernels::JoinRows(pieces, rows, step, out.mutable_raw_data(), sizeof(T));
   }
 };
 
@@ -168,16 +168,14 @@ struct ConcatGradGradKernel {
     Tensor& out = ctx.Out(kOutGradGrad);
     int axis = AxisOf(ctx.call(), kAxisTensor, out.rank());
     int64_t rows = Numel(out.dims(), 0, axis), step = Numel(out.dims(), axis, out.rank());
-    T* to = out.mutable_data<T>();
-    ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t at, int64_t width) {
-      if (const Tensor* g = ctx.InOrNull(kXGradGrad, i)) {
-        ENFORCE(g->numel() == rows * width, InvalidArgument, "X@GRAD@GRAD[", i,
-                "] must have the shape of its X, got ", g->dims());
-        kernels::CopyRows(rows, width, g->data<T>(), width, to + at, step, sizeof(T));
-      } else {
-        for (int64_t r = 0; r < rows; ++r) std::memset(to + r * step + at, 0, width * sizeof(T));
-      }
+    kernels::JoinedPieces pieces;
+    ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t, int64_t width) {
+      const Tensor* g = ctx.InOrNull(kXGradGrad, i);
+      ENFORCE(!g || g->numel() == rows * width, InvalidArgument, "X@GRAD@GRAD[", i,
+              "] must have the shape of its X, got ", g->dims());
+      pieces.push_back({g ? g->raw_data() : nullptr, width});
     });
+    kernels::JoinRows(pieces, rows, step, out.mutable_raw_data(), sizeof(T));
   }
 };
 }  // namespace grad_grad

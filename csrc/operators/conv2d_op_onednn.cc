@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/conv_few_channels.h"
 #include "kernels/filter_order.h"
 #include "operators/conv_op.h"
 #include "platform/onednn_api.h"
@@ -379,8 +380,23 @@ void BackwardFewChannels(const T* dy, const T* filter, const Geometry& g, T* dx)
   });
 }
 
+// The same without a product in memory, where rows of outputs lie next to each other and the filter
+// stays in the first cache.
+bool HasShortLines(const Geometry& g) {
+  constexpr int64_t kLongest = 64, kMostTaps = 8192;
+  int64_t line = g.w.kernel * g.c;
+  return HasFewChannels(g) && g.h.stride == 1 && line <= kLongest &&
+         g.out_c * g.h.kernel * line <= kMostTaps;
+}
+
 template <class T>
 void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
+  if (HasShortLines(g)) {
+    kernels::FewChannels s = {g.n,        g.c,        g.h.size,   g.w.size,
+                              g.out_c,    g.h.Out(),  g.w.Out(),  g.h.kernel,
+                              g.w.kernel, g.w.stride, g.h.before, g.w.before};
+    return kernels::FewChannelsBackwardInput(dy, filter, s, dx);
+  }
   if (HasFewChannels(g)) return BackwardFewChannels(dy, filter, g, dx);
   GetConvolution(kBackwardInput, g, false)->BackwardInput(dy, filter, dx);
 }

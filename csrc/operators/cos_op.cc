@@ -1,3 +1,4 @@
+#include "kernels/trigonometry.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -21,9 +22,26 @@ struct Cos : Plain {
   }
 };
 template <class T>
-using CosKernel = Kernel<Cos, T>;
+struct CosKernel : Kernel<Cos, T> {};
+template <>
+struct CosKernel<float> {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    kernels::MapAngles<kernels::CosOfAngle>(x.data<float>(), ctx.Out(kOut).mutable_data<float>(),
+                                            x.numel());
+  }
+};
 template <class T>
-using CosGradKernel = GradKernel<Cos, T>;
+struct CosGradKernel : GradKernel<Cos, T> {};
+template <>
+struct CosGradKernel<float> {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(grad::kGiven);
+    kernels::ZipAngles<kernels::SinOfAngle>(x.data<float>(), ctx.In(grad::kOutGrad).data<float>(),
+                                            -1.0f, ctx.Out(grad::kXGrad).mutable_data<float>(),
+                                            x.numel());
+  }
+};
 
 REGISTER_OPERATOR(cos, Define<Cos>);
 REGISTER_CPU_KERNEL(cos, CosKernel, float, double);

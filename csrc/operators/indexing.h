@@ -2,9 +2,12 @@
 // element positions they stand for.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "kernels/rows.h"
 #include "operators/arguments.h"
 
@@ -53,61 +56,36 @@ inline IndexList FlatIndices(const Tensor& index, const char* slot, const Dims& 
   IndexList list;
   list.size = k == 0 ? Numel(index.dims(), 0, index.rank() - 1) : index.numel() / k;
   list.copy.assign(list.size, 0);
+  std::atomic<bool> inside{true};
   VisitIndices(index, slot, [&](auto* v) {
+    int64_t* to = list.copy.data();
+    const int64_t* bounds = x.data();
+    ParallelFor(list.size, kernels::Grain(4 * std::max<int64_t>(k, 1)),
+                [=, &inside](int64_t begin, int64_t end) {
+                  bool all = true;
+                  for (int64_t i = begin; i < end; ++i) {
+                    uint64_t flat = 0;  // wraps where a number lies outside
+                    for (int64_t a = 0; a < k; ++a) {
+                      const int64_t at = v[i * k + a], bound = bounds[a];
+                      all &= at >= -bound && at < bound;
+                      flat = flat * bound + static_cast<uint64_t>(at < 0 ? at + bound : at);
+                    }
+                    to[i] = static_cast<int64_t>(flat);
+                  }
+                  if (!all) inside = false;
+                });
+    if (inside) return;
     for (int64_t i = 0; i < list.size; ++i) {
-      int64_t flat = 0;
       for (int64_t a = 0; a < k; ++a) {
-        int64_t at = v[i * k + a], bound = x[a];
+        const int64_t at = v[i * k + a], bound = x[a];
         ENFORCE(at >= -bound && at < bound, OutOfRange, slot, " must lie in [", -bound, ", ", bound,
                 ") in column ", a, ", the size of axis ", a, " of ", x_name, " ", x, ", got ", at,
                 " in row ", i);
-        flat = flat * bound + (at < 0 ? at + bound : at);
       }
-      list.copy[i] = flat;
     }
   });
   list.data = list.copy.data();
   return list;
-}
-
-// Element numbers in a dense array of shape `x` that `index` addresses along `axis`: index and x
-// have one rank, and along the other axes index lies at the beginning of x, or is repeated there
-// from a size of 1 to `shape`.
-inline std::vector<int64_t> AlongAxis(const Tensor& index, const char* slot, const Dims& x,
-                                      const Dims& shape, int axis, const char* x_name) {
-  int rank = x.rank();
-  std::vector<int64_t> positions(Numel(shape));
-  Dims x_strides = Strides(x), i_strides = Strides(index.dims());
-  for (int a = 0; a < rank; ++a) i_strides[a] = index.dim(a) == 1 ? 0 : i_strides[a];
-  int64_t bound = x[axis];
-  VisitIndices(index, slot, [&](auto* v) {
-    Dims at(rank, 0);
-    int64_t base = 0, from = 0, last = rank - 1, stride = x_strides[axis];
-    int64_t n = shape[last], i_step = i_strides[last], step = last == axis ? 0 : x_strides[last];
-    int64_t* to = positions.data();
-    for (int64_t rows = positions.empty() ? 0 : Numel(shape, 0, rank - 1); rows > 0; --rows) {
-      for (int64_t j = 0; j < n; ++j) {
-        int64_t i = v[from + j * i_step];
-        if (i < -bound || i >= bound) {
-          at[last] = j;
-          THROW(OutOfRange, slot, " must lie in [", -bound, ", ", bound, "), the size of axis ",
-                axis, " of ", x_name, " ", x, ", got ", i, " at ", at);
-        }
-        to[j] = base + j * step + (i < 0 ? i + bound : i) * stride;
-      }
-      to += n;
-      for (int a = rank - 2; a >= 0; --a) {
-        int64_t outer = a == axis ? 0 : x_strides[a];
-        base += outer;
-        from += i_strides[a];
-        if (++at[a] < shape[a]) break;
-        base -= outer * shape[a];
-        from -= i_strides[a] * shape[a];
-        at[a] = 0;
-      }
-    }
-  });
-  return positions;
 }
 
 // Of rows written in order, those that are written again later: their values are lost.

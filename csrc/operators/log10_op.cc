@@ -1,3 +1,4 @@
+#include "kernels/logarithm.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -11,10 +12,12 @@ struct Log10 : Plain {
       ">>> [round(v, 4) for v in F.log10(to_variable([0.1, 1.0, 1000.0])).tolist()]\n"
       "[-1.0, 0.0, 3.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (X * log(10)).";
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return std::log10(x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Log10(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(0.4342944819032518) / x; }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

@@ -1,3 +1,4 @@
+#include "kernels/logarithm.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -11,10 +12,12 @@ struct Log2 : Plain {
       ">>> [round(v, 4) for v in F.log2(to_variable([0.5, 1.0, 8.0])).tolist()]\n"
       "[-1.0, 0.0, 3.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (X * log(2)).";
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return std::log2(x); }
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Log2(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(1.4426950408889634) / x; }
   };
   static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {

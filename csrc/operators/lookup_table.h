@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/elementwise.h"
+#include "kernels/owners.h"
 #include "operators/indexing.h"
 
 namespace dygraph::lookup_table {
@@ -130,12 +131,13 @@ struct LookupTableGradKernel {
     T* to = out.mutable_data<T>();
     kernels::Fill(to, out.numel(), T(0));
     // A row of the table belongs to one thread, which adds its occurrences in order.
-    int64_t pieces = n * width <= kernels::Grain() ? 1 : NumThreads();
+    const kernels::Owners owners(width * static_cast<int64_t>(sizeof(T)));
+    int64_t pieces = n * width <= kernels::Grain() ? 1 : owners.pieces();
     ParallelBlocks(pieces, [=](int64_t piece) {
+      const kernels::Owners::Share share = owners.ShareOf(piece);
       kernels::Simd([=] {
         for (int64_t i = 0; i < n; ++i) {
-          if ((list[i] == padding && padding != kNoPadding) ||
-              (pieces > 1 && list[i] % pieces != piece))
+          if ((list[i] == padding && padding != kNoPadding) || (pieces > 1 && !share.Has(list[i])))
             continue;
           T* row = to + list[i] * width;
           const T* add = from + i * width;

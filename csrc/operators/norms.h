@@ -54,32 +54,27 @@ void ForEachNorm(const Dims& x, const Norm& norm, F f) {
                         });
 }
 
-// The sum of f(|x|) of a run, in lanes that vector units can keep.
-template <class T, class F>
-double SumOfRun(const T* x, int64_t n, F f) {
-  constexpr int kLanes = 32;
-  double total = 0;
-  kernels::SimdFor<T>([=, result = &total] {
-    double lanes[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      for (int k = 0; k < kLanes; ++k) lanes[k] += f(std::fabs(static_cast<double>(x[i + k])));
-    }
-    for (; i < n; ++i) lanes[0] += f(std::fabs(static_cast<double>(x[i])));
-    for (int k = 1; k < kLanes; ++k) lanes[0] += lanes[k];
-    *result = lanes[0];
-  });
-  return total;
-}
-
-// The sum of |x|^p for the whole orders that loops are made for.
-template <class T>
-double SumOfPowers(const T* x, int64_t n, int p) {
-  if (p == 1) return SumOfRun(x, n, [](double v) { return v; });
-  if (p == 2) return SumOfRun(x, n, [](double v) { return v * v; });
-  if (p == 3) return SumOfRun(x, n, [](double v) { return v * v * v; });
-  return SumOfRun(x, n, [](double v) { return (v * v) * (v * v); });
-}
+// The norm of a whole order from 1 to 4 as a reduction, in doubles.
+template <class T, int kP>
+struct PowerSumOp {
+  using In = T;
+  using Lane = double;
+  using Total = double;
+  static constexpr Lane kInit = 0;
+  static constexpr bool kCheap = false;
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) {
+    double v = std::fabs(static_cast<double>(x));
+    if constexpr (kP == 1) return a + v;
+    if constexpr (kP == 2) return a + v * v;
+    if constexpr (kP == 3) return a + v * v * v;
+    return a + (v * v) * (v * v);
+  }
+  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a + b; }
+  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a + b; }
+  DYGRAPH_INLINE static Total Finish(Total a, int64_t) {
+    return kP == 1 ? a : kP == 2 ? std::sqrt(a) : std::pow(a, 1.0 / kP);
+  }
+};
 
 template <class T>
 void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
@@ -88,23 +83,23 @@ void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
   T* to = out->mutable_data<T>();
   ENFORCE(!std::isinf(p) || x.numel() > 0 || out->numel() == 0, InvalidArgument,
           "X must have elements for a norm of order ", p, ", got shape ", x.dims());
+  reduce::Axes axes(x.rank(), norm.over);
+  Span<const bool> reduced(axes.reduced, x.dims().size());
+  if (p == 1) return kernels::Reduce<PowerSumOp<T, 1>>(from, x.dims(), reduced, to);
+  if (p == 2) return kernels::Reduce<PowerSumOp<T, 2>>(from, x.dims(), reduced, to);
+  if (p == 3) return kernels::Reduce<PowerSumOp<T, 3>>(from, x.dims(), reduced, to);
+  if (p == 4) return kernels::Reduce<PowerSumOp<T, 4>>(from, x.dims(), reduced, to);
   ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
     double total = p == -HUGE_VAL ? HUGE_VAL : 0;
-    bool run = elements.list.empty() && elements.stride == 1 && p >= 1 && p <= 4 &&
-               p == static_cast<int>(p);
-    if (run) total = SumOfPowers(from + first, elements.count, static_cast<int>(p));
-    for (int64_t i = 0; i < elements.count && !run; ++i) {
+    for (int64_t i = 0; i < elements.count; ++i) {
       double v = std::fabs(static_cast<double>(from[first + elements[i]]));
       if (std::isinf(p)) {
         if (p > 0 ? !(v <= total) : !(v >= total)) total = total != total ? total : v;
-      } else if (p == 0) {
-        total += v != 0;
       } else {
-        total += p == 2 ? v * v : p == 1 ? v : p == 3 ? v * v * v : std::pow(v, p);
+        total += p == 0 ? v != 0 : std::pow(v, p);
       }
     }
-    if (p == 2) total = std::sqrt(total);
-    if (p != 0 && p != 1 && p != 2 && !std::isinf(p)) total = std::pow(total, 1 / p);
+    if (p != 0 && !std::isinf(p)) total = std::pow(total, 1 / p);
     to[place] = static_cast<T>(total);
   });
 }
@@ -127,11 +122,35 @@ inline double Slope(double v, double norm, double p) {
   return Sign(v) * std::pow(std::fabs(v) / norm, p - 1);
 }
 
+// x_grad = f(x, factor of its result), in one pass.
+template <class T, class F>
+void Scaled(const Tensor& x, const double* factor, const Norm& norm, Tensor* x_grad, F f) {
+  reduce::Strides strides(x.dims(), reduce::Axes(x.rank(), norm.over));
+  kernels::Broadcast(x.dims(), x.data<T>(), strides.x, factor, strides.out,
+                     x_grad->mutable_data<T>(), f);
+}
+
 // x_grad = g d norm / d x.
 template <class T>
 void Grad(const Tensor& x, const Tensor& out, const Tensor& g, const Norm& norm, Tensor* x_grad) {
   double p = norm.p;
   const T *from = x.data<T>(), *o = out.data<T>(), *gd = g.data<T>();
+  if (x.numel() == 0) return;
+  if (p == 1 || p == 2) {
+    std::vector<double> factors(out.numel());
+    for (size_t i = 0; i < factors.size(); ++i) {
+      double length = p == 1 ? 1 : o[i];
+      factors[i] = o[i] == 0 ? 0 : gd[i] / length;
+    }
+    if (p == 1) {
+      return Scaled<T>(x, factors.data(), norm, x_grad, [](T v, double factor) {
+        return static_cast<T>(v > 0 ? factor : v < 0 ? -factor : 0.0);
+      });
+    }
+    return Scaled<T>(x, factors.data(), norm, x_grad, [](T v, double factor) {
+      return static_cast<T>(v == 0 ? 0.0 : static_cast<double>(v) * factor);
+    });
+  }
   T* to = x_grad->mutable_data<T>();
   ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
     const T* in = from + first;

@@ -1,5 +1,5 @@
 #include "kernels/dual.h"
-#include "operators/indexing.h"
+#include "operators/along_axis.h"
 #include "operators/third_grad_limit.h"
 
 namespace dygraph::indexing {
@@ -81,8 +81,26 @@ void DefinePutAlongAxis(OpDef& op) {
       });
 }
 
+// What a call addresses, after all of it was checked.
+kernels::AlongShape CheckedShape(const Tensor& index, const Dims& x, int axis) {
+  RequireInside(index, x, axis, "Input");
+  return AlongShapeOf(x, index.dims(), axis);
+}
+
+// The element numbers in x.
 std::vector<int64_t> PositionsOf(const Tensor& index, const Dims& x, int axis) {
-  return AlongAxis(index, "Index", x, index.dims(), axis, "Input");
+  kernels::AlongShape s = CheckedShape(index, x, axis);
+  std::vector<int64_t> at(index.numel());
+  VisitIndices(index, "Index", [&](auto* v) {
+    size_t i = 0;
+    for (int64_t row = 0; i < at.size(); ++row) {
+      for (int64_t k = 0; k < s.inner; ++k, ++i) {
+        const int64_t number = v[i] < 0 ? v[i] + s.height : v[i];
+        at[i] = (row / s.count * s.height + number) * s.inner + k;
+      }
+    }
+  });
+  return at;
 }
 
 template <class T>
@@ -101,21 +119,31 @@ struct PutAlongAxisKernel {
     const PutAlongAxisAttrs& a = ctx.attrs<PutAlongAxisAttrs>();
     const Tensor &x = ctx.In(kInput), &index = ctx.In(kIndex), &value = ctx.In(kValue);
     int axis = CheckShapes(a, x.dims(), index.dims(), value.dims());
-    std::vector<int64_t> at = PositionsOf(index, x.dims(), axis);
-    int64_t n = at.size();
     Tensor& out = ctx.Out(kResult);
-    kernels::RowShape elements{1, x.numel(), 1};
-    CopyAll(x, &out);
     T* to = out.mutable_data<T>();
-    const T* v = value.data<T>();
+    const T *from = x.data<T>(), *v = value.data<T>();
     Reduce reduce = ReduceOf(a);
-    if (reduce == Reduce::kAssign)
-      return kernels::PutRows(elements, to, at.data(), n, v, sizeof(T));
-    if (!a.include_self) {
-      for (int64_t position : at) to[position] = T(reduce == Reduce::kMultiply);
+    if (reduce == Reduce::kMultiply) {
+      std::vector<int64_t> at = PositionsOf(index, x.dims(), axis);
+      CopyAll(x, &out);
+      if (!a.include_self) {
+        for (int64_t position : at) to[position] = T(1);
+      }
+      for (size_t i = 0; i < at.size(); ++i) to[at[i]] = Product(to[at[i]], v[i]);
+      return;
     }
-    if (reduce == Reduce::kAdd) return kernels::AddRows(elements, to, at.data(), n, v);
-    for (int64_t i = 0; i < n; ++i) to[at[i]] = Product(to[at[i]], v[i]);
+    kernels::AlongShape shape = CheckedShape(index, x.dims(), axis);
+    VisitIndices(index, "Index", [&](auto* places) {
+      if (reduce == Reduce::kAssign) {
+        kernels::PutAlong(shape, from, places, v, to, sizeof(T));
+        return;
+      }
+      if (!a.include_self) {
+        kernels::PutAlong(shape, from, places, nullptr, to, sizeof(T));
+        from = to;
+      }
+      kernels::AddAlong(shape, from, places, v, to);
+    });
   }
 };
 
@@ -191,18 +219,27 @@ struct PutAlongAxisGradKernel {
     const Tensor &index = ctx.In(kIndex), &g = ctx.In(kResultGrad);
     const Dims& x = ctx.In(kInput).dims();
     int axis = CheckShapes(a, x, index.dims(), ctx.In(kValue).dims());
-    std::vector<int64_t> at = PositionsOf(index, x, axis);
-    int64_t n = at.size();
-    kernels::RowShape elements{1, g.numel(), 1};
     Tensor *dx = ctx.OutOrNull(kInputGrad), *dv = ctx.OutOrNull(kValueGrad);
     Reduce reduce = ReduceOf(a);
-    if (dx) {
+    kernels::AlongShape shape = CheckedShape(index, x, axis);
+    if (dx && (reduce == Reduce::kAssign || !a.include_self)) {
+      VisitIndices(index, "Index", [&](auto* places) {
+        kernels::PutAlong(shape, g.raw_data(), places, nullptr, dx->mutable_raw_data(), sizeof(T));
+      });
+    } else if (dx) {
       CopyAll(g, dx);
-      if (reduce == Reduce::kAssign || !a.include_self)
-        kernels::ClearRows(elements, dx->mutable_raw_data(), at.data(), n, sizeof(T));
     }
-    if (reduce == Reduce::kMultiply) return Multiplied(ctx, at, dx, dv);
-    if (dv) TakeWritten(elements, g, at.data(), n, reduce == Reduce::kAssign, dv);
+    if (reduce == Reduce::kMultiply) return Multiplied(ctx, PositionsOf(index, x, axis), dx, dv);
+    if (!dv) return;
+    if (reduce == Reduce::kAdd) {
+      VisitIndices(index, "Index", [&](auto* places) {
+        kernels::TakeAlong(shape, g.raw_data(), places, dv->mutable_raw_data(), sizeof(T));
+      });
+      return;
+    }
+    std::vector<int64_t> at = PositionsOf(index, x, axis);
+    int64_t n = at.size();
+    TakeWritten({1, g.numel(), 1}, g, at.data(), n, true, dv);
   }
 
   static void Multiplied(KernelContext& ctx, const std::vector<int64_t>& at, Tensor* dx,

@@ -1,3 +1,4 @@
+#include "kernels/trigonometry.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -21,9 +22,26 @@ struct Sin : Plain {
   }
 };
 template <class T>
-using SinKernel = Kernel<Sin, T>;
+struct SinKernel : Kernel<Sin, T> {};
+template <>
+struct SinKernel<float> {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    kernels::MapAngles<kernels::SinOfAngle>(x.data<float>(), ctx.Out(kOut).mutable_data<float>(),
+                                            x.numel());
+  }
+};
 template <class T>
-using SinGradKernel = GradKernel<Sin, T>;
+struct SinGradKernel : GradKernel<Sin, T> {};
+template <>
+struct SinGradKernel<float> {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(grad::kGiven);
+    kernels::ZipAngles<kernels::CosOfAngle>(x.data<float>(), ctx.In(grad::kOutGrad).data<float>(),
+                                            1.0f, ctx.Out(grad::kXGrad).mutable_data<float>(),
+                                            x.numel());
+  }
+};
 
 REGISTER_OPERATOR(sin, Define<Sin>);
 REGISTER_CPU_KERNEL(sin, SinKernel, float, double);

@@ -122,6 +122,7 @@ void DefineGrad(OpDef& op) {
       .AttrsOf("softmax_with_cross_entropy")
       .MixedDTypes()
       .KernelDTypeOf(kSoftmax)
+      .InPlace(kSoftmax, kLogitsGrad)
       .Shape(InferGradShape)
       .Grad([](GradBuilder& g) {
         RecipeRef v = g.OutputGrad(kLogitsGrad), a = g.Temp(), b = g.Temp();
@@ -143,12 +144,18 @@ void DefineGrad(OpDef& op) {
 template <class T>
 struct GradKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor &y = ctx.In(kSoftmax), &label = ctx.In(kLabel);
+    Tensor y = ctx.In(kSoftmax);
+    const Tensor& label = ctx.In(kLabel);
     const Tensor *g = ctx.InOrNull(kLossGrad), *h = ctx.InOrNull(kSoftmaxGrad);
     const LossAttrs& a = ctx.attrs<LossAttrs>();
     kernels::SoftmaxShape s = labels::ShapeOf(y.dims(), a.axis);
     T* dx = ctx.Out(kLogitsGrad).mutable_data<T>();
     if (h) {
+      if (g && dx == y.data<T>()) {  // Softmax is read once more
+        Tensor copy(y.dims(), y.dtype(), y.place());
+        std::copy_n(y.data<T>(), y.numel(), copy.mutable_data<T>());
+        y = copy;
+      }
       kernels::SoftmaxGrad(y.data<T>(), h->data<T>(), s, dx);
       if (!g) return;
     } else if (!g) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/parallel.h"
+#include "kernels/simd.h"
 #include "op/op_registry.h"
 
 namespace dygraph::sorting {
@@ -54,10 +55,33 @@ auto OrderKey(T v) {
     return static_cast<K>(static_cast<Wide>(v)) ^ kSign;
   } else {
     if (v != v) return ~K(0);
-    K bits = 0;
-    if (v != 0) std::memcpy(&bits, &v, sizeof(T));  // -0 is 0
+    K bits;
+    std::memcpy(&bits, &v, sizeof(T));
+    bits = v == 0 ? K(0) : bits;  // -0 is 0
     return bits & kSign ? ~bits : bits ^ kSign;
   }
+}
+
+// The keys of `n` elements `step` apart, each turned by `flip`; whether one is less than `worst`.
+template <class T, class K>
+bool KeysOf(const T* x, int64_t step, int64_t n, K flip, K worst, K* keys) {
+  K less = 0, *found = &less;
+  kernels::Simd([=] {
+    K any = 0;
+    if (step == 1) {
+      for (int64_t i = 0; i < n; ++i) {
+        keys[i] = OrderKey(x[i]) ^ flip;
+        any |= K(keys[i] < worst);
+      }
+    } else {
+      for (int64_t i = 0; i < n; ++i) {
+        keys[i] = OrderKey(x[i * step]) ^ flip;
+        any |= K(keys[i] < worst);
+      }
+    }
+    *found = any;
+  });
+  return less != 0;
 }
 
 template <class K>
@@ -107,28 +131,37 @@ void SortWhole(const T* from, const Lines& lines, bool descending, T* values, in
   });
 }
 
-// The first k elements of each line for a small k: most elements are passed after one comparison.
+// The first k elements of each line for a small k: most elements are passed after one comparison,
+// many at a time.
 template <class T>
 void SortFirst(const T* from, const Lines& lines, int64_t k, bool descending, T* values,
                int64_t* indices) {
   using K = decltype(OrderKey(T()));
+  constexpr int64_t kBlock = 64;
   kernels::ParallelRows(lines.count(), lines.n * 4, [=](int64_t begin, int64_t end) {
     const K flip = descending ? ~K(0) : K(0);
+    K ahead[kBlock];
     std::vector<K> keys(static_cast<size_t>(k));
     std::vector<int64_t> places(keys.size());
     for (int64_t line = begin; line < end; ++line) {
       const T* in = from + lines.Begin(line, lines.n);
       int64_t found = 0;
-      for (int64_t i = 0; i < lines.n; ++i) {
-        const K key = OrderKey(in[i * lines.inner]) ^ flip;
-        if (found == k && !(key < keys[k - 1])) continue;
-        int64_t at = found < k ? found++ : k - 1;
-        for (; at > 0 && key < keys[at - 1]; --at) {
-          keys[at] = keys[at - 1];
-          places[at] = places[at - 1];
+      for (int64_t first = 0; first < lines.n; first += kBlock) {
+        const int64_t count = std::min(kBlock, lines.n - first);
+        const K worst = found < k ? ~K(0) : keys[k - 1];
+        const bool any = KeysOf(in + first * lines.inner, lines.inner, count, flip, worst, ahead);
+        if (!any && found == k) continue;
+        for (int64_t i = 0; i < count; ++i) {
+          const K key = ahead[i];
+          if (found == k && !(key < keys[k - 1])) continue;
+          int64_t at = found < k ? found++ : k - 1;
+          for (; at > 0 && key < keys[at - 1]; --at) {
+            keys[at] = keys[at - 1];
+            places[at] = places[at - 1];
+          }
+          keys[at] = key;
+          places[at] = first + i;
         }
-        keys[at] = key;
-        places[at] = i;
       }
       const int64_t out = lines.Begin(line, k);
       for (int64_t i = 0; i < k; ++i) {

@@ -1,8 +1,7 @@
 // What stack, unstack and unbind share: pieces that lie side by side along an axis of the whole.
 #pragma once
 
-#include <cstring>
-
+#include "kernels/join.h"
 #include "kernels/strided_copy.h"
 #include "op/op_registry.h"
 
@@ -31,19 +30,15 @@ void Join(KernelContext& ctx, int slot, int axis, Tensor* whole) {
   Pieces p(whole->dims(), axis);
   ENFORCE(ctx.InputCount(slot) == p.count, InvalidArgument, "there must be ", p.count, " ",
           ctx.call().op->inputs[slot].name, ", one for each piece, got ", ctx.InputCount(slot));
-  T* to = whole->mutable_data<T>();
-  for (int i = 0; i < p.count; ++i, to += p.width) {
-    if (const Tensor* piece = ctx.InOrNull(slot, i)) {
-      ENFORCE(piece->numel() == p.rows * p.width, InvalidArgument, "each ",
-              ctx.call().op->inputs[slot].name, " must have ", p.rows * p.width,
-              " elements, got shape ", piece->dims());
-      kernels::CopyRows(p.rows, p.width, piece->data<T>(), p.width, to, p.count * p.width,
-                        sizeof(T));
-    } else {
-      for (int64_t r = 0; r < p.rows; ++r)
-        std::memset(to + r * p.count * p.width, 0, p.width * sizeof(T));
-    }
+  kernels::JoinedPieces pieces;
+  for (int i = 0; i < p.count; ++i) {
+    const Tensor* piece = ctx.InOrNull(slot, i);
+    ENFORCE(!piece || piece->numel() == p.rows * p.width, InvalidArgument, "each ",
+            ctx.call().op->inputs[slot].name, " must have ", p.rows * p.width,
+            " elements, got shape ", piece->dims());
+    pieces.push_back({piece ? piece->raw_data() : nullptr, p.width});
   }
+  kernels::JoinRows(pieces, p.rows, p.count * p.width, whole->mutable_raw_data(), sizeof(T));
 }
 
 // The same back. Pieces of the first axis share the storage of the whole.

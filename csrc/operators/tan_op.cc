@@ -1,3 +1,4 @@
+#include "kernels/trigonometry.h"
 #include "operators/activation.h"
 
 namespace dygraph::activation {
@@ -22,7 +23,15 @@ struct Tan : Plain {
   }
 };
 template <class T>
-using TanKernel = Kernel<Tan, T>;
+struct TanKernel : Kernel<Tan, T> {};
+template <>
+struct TanKernel<float> {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    kernels::MapAngles<kernels::TanOfAngle>(x.data<float>(), ctx.Out(kOut).mutable_data<float>(),
+                                            x.numel());
+  }
+};
 template <class T>
 using TanGradKernel = GradKernel<Tan, T>;
 

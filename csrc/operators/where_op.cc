@@ -1,4 +1,5 @@
 #include "kernels/broadcast.h"
+#include "kernels/elementwise.h"
 #include "kernels/strided_copy.h"
 #include "op/op_registry.h"
 
@@ -61,6 +62,32 @@ void DefineWhere(OpDef& op) {
       });
 }
 
+// Bits are chosen by a mask, not by a branch: what the next element is, no processor can guess.
+template <size_t kSize>
+struct BitsOf {
+  using Type = uint64_t;
+};
+template <>
+struct BitsOf<4> {
+  using Type = uint32_t;
+};
+template <>
+struct BitsOf<2> {
+  using Type = uint16_t;
+};
+template <>
+struct BitsOf<1> {
+  using Type = uint8_t;
+};
+// All bits where `condition`, the byte of a bool, is true.
+template <class Bits>
+DYGRAPH_INLINE Bits MaskOf(uint8_t condition) {
+  return static_cast<Bits>(Bits(0) - static_cast<Bits>(condition));
+}
+inline const uint8_t* Bytes(const Tensor& condition) {
+  return reinterpret_cast<const uint8_t*>(condition.data<bool>());
+}
+
 template <class T>
 struct WhereKernel {
   static void Compute(KernelContext& ctx) {
@@ -69,11 +96,19 @@ struct WhereKernel {
     const Dims& shape = out.dims();
     Tensor condition = Repeated(ctx.In(kCondition), shape), x = Repeated(ctx.In(kX), shape),
            y = Repeated(ctx.In(kY), shape);
-    const bool* c = condition.data<bool>();
-    const T *xv = x.data<T>(), *yv = y.data<T>();
-    T* to = out.mutable_data<T>();
+    using Bits = typename BitsOf<sizeof(T)>::Type;
+    const Bits *a = static_cast<const Bits*>(x.raw_data()),
+               *b = static_cast<const Bits*>(y.raw_data());
+    const uint8_t* c = Bytes(condition);
+    Bits* to = static_cast<Bits*>(out.mutable_raw_data());
     ParallelFor(out.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = c[i] ? xv[i] : yv[i];
+      kernels::Simd([=] {
+        DYGRAPH_IVDEP
+        for (int64_t i = begin; i < end; ++i) {
+          const Bits mask = MaskOf<Bits>(c[i]);
+          to[i] = (a[i] & mask) | (b[i] & ~mask);
+        }
+      });
     });
   }
 };
@@ -114,29 +149,58 @@ template <class T>
 struct WhereGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutGrad);
+    Tensor *dx = ctx.OutOrNull(kXGrad), *dy = ctx.OutOrNull(kYGrad);
+    if (g.numel() == 0) {
+      for (Tensor* out : {dx, dy}) {
+        if (out) kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
+      }
+      return;
+    }
     Tensor condition = Repeated(ctx.In(kCondition), g.dims());
-    Pass(g, condition.data<bool>(), true, ctx.OutOrNull(kXGrad));
-    Pass(g, condition.data<bool>(), false, ctx.OutOrNull(kYGrad));
+    Tensor full_x = Target(dx, g), full_y = Target(dy, g);
+    Pass(Bytes(condition), g, BitsTo(dx, &full_x), BitsTo(dy, &full_y));
+    Sum(full_x, dx);
+    Sum(full_y, dy);
   }
 
-  static void Pass(const Tensor& g, const bool* condition, bool side, Tensor* out) {
-    if (!out || out->numel() == 0) return;
-    T* to = out->mutable_data<T>();
-    if (g.numel() == 0) return kernels::Fill(to, out->numel(), T(0));
-    Tensor full;
-    if (out->dims() != g.dims()) {
-      full = Tensor(g.dims(), g.dtype(), g.place());
-      to = full.mutable_data<T>();
-    }
-    const T* from = g.data<T>();
-    if (side) {
-      kernels::Zip(from, condition, to, g.numel(), [](T v, bool c) { return c ? v : T(0); });
-    } else {
-      kernels::Zip(from, condition, to, g.numel(), [](T v, bool c) { return c ? T(0) : v; });
-    }
-    if (full.has_data())
-      kernels::SumTo(g.dims(), full.data<T>(), Strides(g.dims()), out->mutable_data<T>(),
-                     RepeatedStrides(out->dims(), g.dims()));
+  using Bits = typename BitsOf<sizeof(T)>::Type;
+
+  // Where a gradient of another shape than that of g is put together, before it is summed.
+  static Tensor Target(const Tensor* out, const Tensor& g) {
+    if (!out || out->dims() == g.dims()) return Tensor();
+    return Tensor(g.dims(), g.dtype(), g.place());
+  }
+  static Bits* BitsTo(Tensor* out, Tensor* full) {
+    if (!out) return nullptr;
+    return static_cast<Bits*>((full->has_data() ? full : out)->mutable_raw_data());
+  }
+  static void Sum(const Tensor& full, Tensor* out) {
+    if (!out || !full.has_data()) return;
+    kernels::SumTo(full.dims(), full.data<T>(), Strides(full.dims()), out->mutable_data<T>(),
+                   RepeatedStrides(out->dims(), full.dims()));
+  }
+
+  // to_x = g where the condition is true, else 0, and to_y the rest; either may be null.
+  static void Pass(const uint8_t* c, const Tensor& g, Bits* to_x, Bits* to_y) {
+    const Bits* from = static_cast<const Bits*>(g.raw_data());
+    ParallelFor(g.numel(), kernels::Grain(), [=](int64_t begin, int64_t end) {
+      kernels::Simd([=] {
+        if (to_x && to_y) {
+          DYGRAPH_IVDEP
+          for (int64_t i = begin; i < end; ++i) {
+            const Bits mask = MaskOf<Bits>(c[i]);
+            to_x[i] = from[i] & mask;
+            to_y[i] = from[i] & ~mask;
+          }
+        } else if (to_x) {
+          DYGRAPH_IVDEP
+          for (int64_t i = begin; i < end; ++i) to_x[i] = from[i] & MaskOf<Bits>(c[i]);
+        } else if (to_y) {
+          DYGRAPH_IVDEP
+          for (int64_t i = begin; i < end; ++i) to_y[i] = from[i] & ~MaskOf<Bits>(c[i]);
+        }
+      });
+    });
   }
 };
 }  // namespace grad

@@ -355,6 +355,7 @@ std::vector<T> ListFrom(PyObject* o, const AttrField& field, F each) {
   }
   py::object holder = py::reinterpret_steal<py::object>(fast);
   std::vector<T> list;
+  list.reserve(static_cast<size_t>(PySequence_Fast_GET_SIZE(fast)));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
     list.push_back(each(PySequence_Fast_GET_ITEM(fast, i), field));
   }

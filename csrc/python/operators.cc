@@ -28,7 +28,7 @@ struct Function {
   std::vector<int> order;        // positional arguments as numbers of names; empty: as they stand
   std::string name, doc;
   PyMethodDef def;
-  bool returns_one;
+  bool returns_one;  // the first output, a single one, and no other
   std::vector<std::pair<int, int>>
       twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
 };
@@ -101,13 +101,15 @@ void MoveToTwins(const Function& f, PyObject** bound) {
   }
 }
 
+bool IsReturned(const SlotInfo& output) { return !output.intermediate() && !output.extra(); }
+
 PyObject* Results(const OpInfo& op, Outputs& out) {
   PyObject* result = nullptr;
   std::vector<PyObject*> parts;
   size_t flat = 0;
   for (size_t s = 0; s < op.outputs.size(); ++s) {
     int count = out.slots.count(static_cast<int>(s));
-    if (op.outputs[s].intermediate() || op.outputs[s].extra()) {
+    if (!IsReturned(op.outputs[s])) {
       flat += count;
       continue;
     }
@@ -267,7 +269,7 @@ std::string Document(const OpInfo& op) {
   }
   text << "\nReturns\n-------\n";
   for (const SlotInfo& s : op.outputs) {
-    if (!s.intermediate() && !s.extra()) {
+    if (IsReturned(s)) {
       text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
            << "\n    Slot " << s.name << ". " << s.help << "\n";
     }
@@ -300,7 +302,9 @@ void AddOperatorFunctions(PyObject* module) {
       int attr = op->attr_table.Find(op->inputs[i].python_name);
       if (attr >= 0) f->twins.emplace_back(i, f->inputs + attr);
     }
-    f->returns_one = op->outputs.size() == 1 && !op->outputs[0].duplicable();
+    int returned = 0;
+    for (const SlotInfo& s : op->outputs) returned += IsReturned(s);
+    f->returns_one = returned == 1 && IsReturned(op->outputs[0]) && !op->outputs[0].duplicable();
     f->doc = Document(*op);
     f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),
               METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};

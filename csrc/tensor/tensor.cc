@@ -3,28 +3,11 @@
 #include <algorithm>
 
 #include "platform/device_context.h"
+#include "tensor/image_order.h"
 
 namespace dygraph {
 
 namespace {
-// [N, C, rest] <-> [N, rest, C]: both orders of a 4-D or 5-D tensor are one batched matrix
-// transpose apart.
-template <class T>
-void TransposeBatches(const void* from, void* to, int64_t n, int64_t rows, int64_t cols) {
-  constexpr int64_t kTile = 16;
-  for (int64_t b = 0; b < n; ++b) {
-    const T* x = static_cast<const T*>(from) + b * rows * cols;
-    T* y = static_cast<T*>(to) + b * rows * cols;
-    for (int64_t r0 = 0; r0 < rows; r0 += kTile) {
-      for (int64_t c0 = 0; c0 < cols; c0 += kTile) {
-        int64_t r1 = std::min(r0 + kTile, rows), c1 = std::min(c0 + kTile, cols);
-        for (int64_t c = c0; c < c1; ++c) {
-          for (int64_t r = r0; r < r1; ++r) y[c * rows + r] = x[r * cols + c];
-        }
-      }
-    }
-  }
-}
 // One channel or one pixel: both orders are the same memory.
 bool OrdersAgree(const Dims& dims) { return dims[1] == 1 || Numel(dims, 2, dims.rank()) == 1; }
 
@@ -211,15 +194,8 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   }
   int64_t n = t.dim(0), channels = t.dim(1), area = Numel(t.dims(), 2, t.rank());
   bool to_last = layout == Layout::kNHWC;
-  int64_t rows = to_last ? channels : area, cols = to_last ? area : channels;
-  const void* from = t.raw_data();
-  void* to = out.mutable_raw_data();
-  switch (SizeOf(t.dtype())) {
-    case 1: TransposeBatches<uint8_t>(from, to, n, rows, cols); break;
-    case 2: TransposeBatches<uint16_t>(from, to, n, rows, cols); break;
-    case 4: TransposeBatches<uint32_t>(from, to, n, rows, cols); break;
-    default: TransposeBatches<uint64_t>(from, to, n, rows, cols); break;
-  }
+  TransposeImages(t.raw_data(), out.mutable_raw_data(), n, to_last ? channels : area,
+                  to_last ? area : channels, SizeOf(t.dtype()));
   return out;
 }
 

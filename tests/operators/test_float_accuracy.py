@@ -66,6 +66,16 @@ FUNCTIONS = {
     "logsigmoid": (lambda x: -softplus(-x), 2),
     "gelu": (lambda x: vanishing(x, x * normal_below(x)), 4),
     "mish": (mish, 4.5),
+    "log2": (np.log2, 1.5),
+    "log10": (np.log10, 1.5),
+    "sin": (np.sin, 2),
+    "cos": (np.cos, 2),
+    "tan": (np.tan, 1),
+    "asin": (np.arcsin, 1),
+    "acos": (np.arccos, 1),
+    "atan": (np.arctan, 1),
+    "sinh": (np.sinh, 1.5),
+    "cosh": (np.cosh, 1.5),
 }
 
 
@@ -126,6 +136,20 @@ def test_place_in_the_array_does_not_matter(name, level):
     whole = bits(run(name, x))
     for n in [*range(1, 35), 63, 65, 90]:
         np.testing.assert_array_equal(bits(run(name, x[n : 2 * n].copy())), whole[n : 2 * n])
+
+
+@pytest.mark.parametrize(
+    ("name", "slope"), [("sin", np.cos), ("cos", lambda x: -np.sin(x)), ("sinh", np.cosh)]
+)
+def test_gradient_over_the_whole_range(name, slope, level):
+    with np.errstate(all="ignore"):
+        exact = 2 * np.asarray(slope(X.astype(np.float64)))
+        overflows = np.isinf(exact.astype(np.float32))
+    gradient = getattr(_core.ops, name + "_grad")
+    got = gradient(_core.to_variable(X), _core.to_variable(np.full_like(X, 2))).numpy()
+    assert np.isinf(got[overflows]).all()
+    far = distance(got[~overflows], exact[~overflows])
+    assert far.max() <= 2, X[~overflows][int(np.argmax(far))]
 
 
 def bits(x):

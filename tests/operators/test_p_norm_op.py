@@ -156,6 +156,45 @@ def test_long_rows(p, dtype):
     np.testing.assert_allclose(got, want, rtol=1e-6 if dtype == "float32" else 1e-13)
 
 
+def norm_and_gradient(x, p, axis, threads):
+    """Of p_norm, and the gradient for 2 coming in."""
+    before = _core.num_threads()
+    _core.set_num_threads(threads)
+    try:
+        v = _core.to_variable(x)
+        v.stop_gradient = False
+        out = ops.p_norm(v, porder=p, axis=axis)
+        incoming = _core.to_variable(np.full(out.shape, 2, x.dtype))
+        (g,) = _core.grad([out], [v], [incoming], False, False, False)
+        return out.numpy(), g.numpy()
+    finally:
+        _core.set_num_threads(before)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize(("shape", "axis"), [((100003,), 0), ((3, 70001), 1), ((70001, 3), 0)])
+def test_many_elements(p, shape, axis):
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    x.reshape(-1)[-7:] = 0
+    wide = x.astype("float64")
+    want = (np.abs(wide) ** p).sum(axis, keepdims=True) ** (1 / p)
+    out, g = norm_and_gradient(x, p, axis, 3)
+    np.testing.assert_allclose(out, want.squeeze(axis), rtol=1e-6)
+    slope = 2 * np.sign(wide) * (np.abs(wide) / want) ** (p - 1)
+    np.testing.assert_allclose(g, slope, rtol=1e-6, atol=0)
+    alone = norm_and_gradient(x, p, axis, 1)
+    assert alone[0].tobytes() == out.tobytes()
+    assert alone[1].tobytes() == g.tobytes()
+
+
+def test_squares_beyond_the_range_of_float():
+    x = np.array([[3e30, 4e30, 0.0], [3e-30, -4e-30, 0.0], [np.inf, 1.0, 0.0]], np.float32)
+    out, g = norm_and_gradient(x, 2.0, 1, 1)
+    np.testing.assert_allclose(out, [5e30, 5e-30, np.inf], rtol=1e-6)
+    np.testing.assert_allclose(g[:2], [[1.2, 1.6, 0.0], [1.2, -1.6, 0.0]], rtol=1e-6)
+    np.testing.assert_array_equal(g[2], [np.nan, 0.0, 0.0])
+
+
 def test_nan_and_empty():
     x = _core.to_variable(np.array([1.0, np.nan, 3.0]))
     for p in (1.0, 2.0, INF, -INF):

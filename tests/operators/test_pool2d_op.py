@@ -1,5 +1,7 @@
 """pool2d against loops over windows."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -176,3 +178,87 @@ def test_wrong_geometry(attrs, message):
         run(np.ones((1, 1, 4, 4), "float32"), **attrs)
     with pytest.raises(ValueError, match="X must have 4 axes"):
         run(np.ones((1, 4, 4), "float32"), ksize=[2, 2])
+
+
+def windows_of(size, kernel, stride, pad, ceil):
+    room = size + 2 * pad - kernel + (stride - 1 if ceil else 0)
+    starts = [o * stride - pad for o in range(room // stride + 1)]
+    return [(max(a, 0), min(a + kernel, size)) for a in starts]
+
+
+def gradient_by_hand(x, dy, geometry, maximum):
+    """One window after another."""
+    kernel, stride, pad, ceil = geometry
+    rows, columns = (windows_of(size, kernel, stride, pad, ceil) for size in x.shape[2:])
+    dx = np.zeros_like(x)
+    for n, c, (i, (h0, h1)), (j, (w0, w1)) in itertools.product(
+        range(x.shape[0]), range(x.shape[1]), enumerate(rows), enumerate(columns)
+    ):
+        window = x[n, c, h0:h1, w0:w1]
+        if maximum:  # of NumPy: the first of equals, and the first NaN before all
+            h, w = np.unravel_index(window.argmax(), window.shape)
+            dx[n, c, h0 + h, w0 + w] += dy[n, c, i, j]
+        else:
+            dx[n, c, h0:h1, w0:w1] += dy[n, c, i, j] / window.size
+    return dx
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("maximum", [True, False])
+@pytest.mark.parametrize(
+    "shape, geometry",
+    [  # kernel, stride, padding, ceil_mode
+        ((2, 3, 6, 150), (2, 2, 0, False)),
+        ((1, 2, 5, 131), (2, 2, 0, False)),  # a row and a column left over
+        ((1, 2, 5, 37), (2, 2, 0, True)),  # cut windows
+        ((1, 20, 9, 11), (3, 2, 1, False)),
+        ((1, 70, 8, 13), (3, 2, 1, False)),  # more channels than are worked on together
+        ((1, 70, 9, 6), (3, 2, 0, True)),
+        ((2, 2, 7, 600), (3, 2, 1, False)),  # a row is more than one piece
+        ((1, 3, 9, 40), (3, 3, 0, False)),
+        ((1, 1, 8, 30), (4, 1, 2, False)),
+        ((1, 2, 7, 7), (7, 1, 0, False)),
+        ((1, 2, 3, 1200), (3, 1, 1, False)),
+    ],
+)
+def test_gradient_by_hand(shape, geometry, maximum, dtype, layout):
+    """Ties, NaN and infinity, sizes that fill no vector, with small whole numbers: sums are exact
+    but for the division of an average."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(-3, 4, shape).astype(dtype)
+    x.flat[:: x.size // 7] = np.nan
+    x.flat[3 :: x.size // 5] = np.inf
+    x.flat[6 :: x.size // 6] = -np.inf
+    kernel, stride, pad, ceil = geometry
+    v = _core.to_layout(_core.to_variable(x), layout)
+    v.stop_gradient = False
+    attrs = {
+        "pooling_type": "max" if maximum else "avg",
+        "ksize": [kernel, kernel],
+        "strides": [stride, stride],
+        "paddings": [pad, pad],
+        "ceil_mode": ceil,
+    }
+    out = _core.run_op("pool2d", {"X": v}, attrs)["Out"]
+    dy = rng.integers(-8, 9, out.shape).astype(dtype)
+    grad = _core.grad([out], [v], [_core.to_variable(dy)], False, False, True)[0].numpy()
+    want = gradient_by_hand(x, dy, geometry, maximum)
+    if maximum:
+        np.testing.assert_array_equal(grad, want)
+    else:
+        np.testing.assert_allclose(
+            grad, want, rtol=1e-5, atol=1e-5 if dtype == "float32" else 1e-12
+        )
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 7, 7), (1, 5, 33, 65), (1, 2, 1, 5)])
+def test_average_of_large_windows(shape):
+    x = np.random.default_rng(4).integers(-9, 9, shape).astype("float32")
+    out = run(x, pooling_type="avg", ksize=[1, 1], global_pooling=True)[1].numpy()
+    np.testing.assert_allclose(out, x.mean((2, 3), keepdims=True, dtype="float64"), rtol=1e-6)
+    half = run(x, pooling_type="avg", ksize=[1, 2], adaptive=True)[1].numpy()
+    middle = -(-shape[3] // 2), shape[3] // 2
+    parts = [x[..., : middle[0]], x[..., middle[1] :]]
+    want = np.stack([p.mean((2, 3), dtype="float64") for p in parts], -1)[:, :, None]
+    np.testing.assert_allclose(half, want, rtol=1e-6)
