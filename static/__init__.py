@@ -14,7 +14,7 @@ from static.program import (
     switch_main_program,
     switch_startup_program,
 )
-from static import layers, optimizer  # noqa: I001 - after the programs they append to
+from static import layers, nets, optimizer  # noqa: I001 - after the programs they append to
 from static.backward import append_backward, gradients
 from static.executor import Executor
 from static.io import load_inference_model, save_inference_model
@@ -55,6 +55,6 @@ __all__ = [
     "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward",
     "create_global_var", "create_parameter", "data", "default_main_program",
     "default_startup_program", "global_scope", "gradients", "initializer", "layers",
-    "load_inference_model", "optimizer", "program_guard", "regularizer", "save_inference_model",
+    "load_inference_model", "nets", "optimizer", "program_guard", "regularizer", "save_inference_model",
     "scope_guard", "switch_main_program", "switch_startup_program",
 ]  # fmt: skip

@@ -150,7 +150,7 @@ def activated(x, act, owner):
 
 # Functions that are an operator with other names --------------------------------------------------
 
-_NOT_READ = ("name", "act", "out", "cond", "output", "use_cudnn", "force_cpu", "inplace")
+_NOT_READ = ("name", "act", "out", "cond", "output", "use_cudnn", "force_cpu", "inplace", "dtype")
 
 
 def _signature(text):

@@ -32,7 +32,7 @@ def _text(value, dtype, owner):
     return repr(check.number(value, f"{owner}: value"))
 
 
-def _sizes(shape, owner):
+def sizes_of(shape, owner):
     """(attribute, tensor, list of tensors) of a shape: numbers, a Variable, or both mixed."""
     if isinstance(shape, _core.Variable):
         return None, shape, None
@@ -53,7 +53,7 @@ def _sizes(shape, owner):
 
 def filled(shape, dtype, value, owner):
     """A new variable with `value` everywhere."""
-    sizes, tensor, parts = _sizes(shape, owner)
+    sizes, tensor, parts = sizes_of(shape, owner)
     inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
     attrs = {"shape": sizes, "dtype": dtype}
     if isinstance(value, _core.Variable):
