@@ -1,7 +1,5 @@
 """Limits on gradients, given to optimizers as ``grad_clip`` or to parameters by `ParamAttr`."""
 
-import math
-
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.variable import Parameter
@@ -21,16 +19,23 @@ def _chosen(rule, parameter):
     return rule.need_clip is None or rule.need_clip(parameter)
 
 
-def _squares(gradient):
-    return float(ops.squared_l2_norm(gradient))
+def _limited(gradients, limit):
+    """The gradients times ``limit / max(norm, limit)`` of their common norm."""
+    squares = [ops.squared_l2_norm(g) for g in gradients]
+    widest = max((s.dtype for s in squares), key=str)
+    squares = [s if s.dtype == widest else s.astype(widest) for s in squares]
+    norm = ops.sqrt(ops.sum(squares) if len(squares) > 1 else squares[0])
+    if not _core.is_symbol(norm) and norm.item() <= limit:  # the factor is 1
+        return gradients
+    most = _core.literal(limit, str(widest))
+    factor = ops.elementwise_div(most, ops.elementwise_max(norm, most))
+    return [_scaled(g, factor if g.dtype == widest else factor.astype(g.dtype)) for g in gradients]
 
 
 def _scaled(gradient, factor):
     if _core.is_selected_rows(gradient):
         gradient = _core.merged(gradient)
-    # An attribute would round the factor to float32.
-    factor = _core.to_variable([factor], None, str(gradient.dtype))
-    return ops.scale(gradient, scale_tensor=factor)
+    return ops.scale(gradient, scale_tensor=ops.reshape2(factor, shape=[1]))
 
 
 class GradientClipByValue:
@@ -71,8 +76,11 @@ class GradientClipByValue:
             merged = _core.merged(gradient)
             value = self._one(_core.rows_value(merged))
             return _core.make_selected_rows(_core.rows(merged), _core.height(merged), value)
-        low = _core.to_variable(self.min, None, gradient.dtype)
-        high = _core.to_variable(self.max, None, gradient.dtype)
+        if str(gradient.dtype) == "float32":
+            return ops.clip(gradient, min=self.min, max=self.max)
+        # The attributes would round the limits to float32.
+        low = _core.literal(self.min, gradient.dtype)
+        high = _core.literal(self.max, gradient.dtype)
         return ops.elementwise_min(ops.elementwise_max(gradient, low), high)
 
 
@@ -169,8 +177,7 @@ class GradientClipByNorm:
     def _one(self, parameter, gradient):
         if not _chosen(self, parameter):
             return gradient
-        norm = math.sqrt(_squares(gradient))
-        return _scaled(gradient, self.clip_norm / norm) if norm > self.clip_norm else gradient
+        return _limited([gradient], self.clip_norm)[0]
 
 
 class GradientClipByGlobalNorm(GradientClipByNorm):
@@ -193,10 +200,6 @@ class GradientClipByGlobalNorm(GradientClipByNorm):
     def clip(self, pairs):
         """(parameter, gradient) pairs with the gradients limited."""
         chosen = [_chosen(self, p) for p, _ in pairs]
-        norm = math.sqrt(sum(_squares(g) for (_, g), c in zip(pairs, chosen, strict=True) if c))
-        if norm <= self.clip_norm:
-            return pairs
-        factor = self.clip_norm / norm
-        return [
-            (p, _scaled(g, factor) if c else g) for (p, g), c in zip(pairs, chosen, strict=True)
-        ]
+        gradients = [g for (_, g), c in zip(pairs, chosen, strict=True) if c]
+        limited = iter(_limited(gradients, self.clip_norm) if gradients else ())
+        return [(p, next(limited) if c else g) for (p, g), c in zip(pairs, chosen, strict=True)]

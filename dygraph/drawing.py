@@ -1,4 +1,4 @@
-"""The tape as a picture: DOT text, and SVG in notebooks."""
+"""Graphs of operators as pictures: DOT text, and SVG in notebooks. `draw` draws the tape."""
 
 from html import escape
 
@@ -7,28 +7,36 @@ from dygraph import _core, check
 __all__ = ["Drawing", "draw"]
 
 Variable = _core.Variable
-_FILL = {"leaf": "#d9ead3", "operator": "#eef2f7", "function": "#fce5cd"}
+_FILL = {
+    "leaf": "#d9ead3", "operator": "#eef2f7", "function": "#fce5cd",
+    # of programs
+    "forward": "#a4c2f4", "backward": "#ea9999", "update": "#b6d7a8", "variable": "#ffffff",
+    "parameter": "#efefef", "highlight": "#ffe599",
+}  # fmt: skip
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 150, 34, 16, 34, 12
 
 
 class Drawing:
-    """Nodes and edges of a tape. In a notebook it shows itself.
+    """Nodes and edges of a tape or a program. In a notebook it shows itself.
 
     Attributes
     ----------
     nodes : list of dict
-        ``id``, ``kind`` ('operator', 'function' or 'leaf'), ``label``, newest first.
+        ``id``, ``kind`` ('operator', 'function' or 'leaf'; of programs 'forward', 'backward',
+        'update', 'variable', 'parameter', 'highlight'), ``label``, newest first. One with ``top``
+        stands right above its first reader.
     edges : list of (int, int)
         From the id that produces to the id that consumes.
     """
 
-    def __init__(self, nodes, edges, hidden=0):
-        self.nodes, self.edges, self.hidden = nodes, edges, hidden
+    def __init__(self, nodes, edges, hidden=0, title="tape"):
+        self.nodes, self.edges, self.hidden, self.title = nodes, edges, hidden, title
 
     @property
     def dot(self):
         """The graph in the DOT language of Graphviz."""
-        lines = ["digraph tape {", '  node [shape=box, style=filled, fontname="sans-serif"];']
+        lines = [f"digraph {self.title} {{"]
+        lines.append('  node [shape=box, style=filled, fontname="sans-serif"];')
         for n in self.nodes:
             label = n["label"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
             lines.append(f'  n{n["id"]} [label="{label}", fillcolor="{_FILL[n["kind"]]}"];')
@@ -38,16 +46,17 @@ class Drawing:
     def _rows(self):
         """Ids by row: a node stands below all that it reads."""
         below = {n["id"]: [] for n in self.nodes}
+        readers = {n["id"]: [] for n in self.nodes}
         for a, b in self.edges:
             below[b].append(a)
+            readers[a].append(b)
         row = {}
         for n in sorted(self.nodes, key=lambda n: n["id"]):  # producers are older
             row[n["id"]] = 1 + max((row[a] for a in below[n["id"]]), default=-1)
         # A leaf stands right above its first reader.
         for n in self.nodes:
-            if n["kind"] == "leaf":
-                readers = [row[b] for a, b in self.edges if a == n["id"]]
-                row[n["id"]] = max(min(readers, default=1) - 1, 0)
+            if n["kind"] == "leaf" or n.get("top"):
+                row[n["id"]] = max(min((row[b] for b in readers[n["id"]]), default=1) - 1, 0)
         rows = [[] for _ in range(1 + max(row.values(), default=-1))]
         for n in sorted(self.nodes, key=lambda n: n["id"]):
             rows[row[n["id"]]].append(n["id"])
@@ -95,7 +104,7 @@ class Drawing:
 
     def __repr__(self):
         more = f" ({self.hidden} more not shown)" if self.hidden else ""
-        return f"<tape of {len(self.nodes)} nodes and {len(self.edges)} edges{more}>"
+        return f"<{self.title} of {len(self.nodes)} nodes and {len(self.edges)} edges{more}>"
 
 
 def _fit(text, most=24):

@@ -198,7 +198,7 @@ def nonzero(input, as_tuple=False):
     [[1], [2]]
     """
     check.variable(input, "nonzero: input")
-    zero = _core.to_variable(0, None, input.dtype)
+    zero = _core.literal(0, input.dtype)
     places = ops.where_index(input if str(input.dtype) == "bool" else ops.not_equal(input, zero))
     if not as_tuple:
         return places
@@ -528,8 +528,8 @@ def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
     alpha = check.number(alpha, "sigmoid_focal_loss: alpha")
     columns = _core.to_variable(list(range(1, x.shape[1] + 1)), None, label.dtype)
     hit = ops.equal(label, columns).astype(x.dtype)
-    counts = ops.not_equal(label, _core.to_variable(-1, None, label.dtype)).astype(x.dtype)
-    many = ops.elementwise_max(fg_num, _core.to_variable(1, None, fg_num.dtype)).astype(x.dtype)
+    counts = ops.not_equal(label, _core.literal(-1, label.dtype)).astype(x.dtype)
+    many = ops.elementwise_max(fg_num, _core.literal(1, fg_num.dtype)).astype(x.dtype)
     p = ops.sigmoid(x)
     right = (1.0 - p) ** gamma * ops.logsigmoid(x) * alpha
     wrong = p**gamma * ops.logsigmoid(-x) * (1.0 - alpha)

@@ -8,7 +8,7 @@ Variable = _core.Variable
 
 
 def _other(self, value):
-    return value if isinstance(value, Variable) else _core.to_variable(value, None, self.dtype)
+    return value if isinstance(value, Variable) else _core.literal(value, self.dtype)
 
 
 def _in_place(compute, name, doc):
@@ -47,9 +47,9 @@ def clip(self, min=None, max=None):
         check.number(max, "clip: max", min)
     out = self
     if min is not None:
-        out = ops.elementwise_max(out, _core.to_variable(min, None, self.dtype))
+        out = ops.elementwise_max(out, _core.literal(min, self.dtype))
     if max is not None:
-        out = ops.elementwise_min(out, _core.to_variable(max, None, self.dtype))
+        out = ops.elementwise_min(out, _core.literal(max, self.dtype))
     return out
 
 

@@ -304,11 +304,10 @@ class TracedLayer:
         IndexError
             A number is not one of the inputs or outputs.
         """
-        from static.io import save_inference_model
-
         feeds = _choose(self.feed_names, feed, "feed")
         fetches = _choose(self.fetch_names, fetch, "fetch")
-        save_inference_model(dirname, feeds, fetches, main_program=self.program, scope=self._scope)
+        pruned = _core.prune(self.program.desc, feeds, fetches)
+        _core.save_inference_model(os.fspath(dirname), pruned, self._scope)
 
 
 def _choose(names, numbers, what):

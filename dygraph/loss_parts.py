@@ -45,7 +45,7 @@ def constant(value, x):
     if isinstance(value, _core.Variable):
         return value
     check.variable(x, "a loss: input")
-    return _core.to_variable(np.asarray(value, x.dtype.name))
+    return _core.literal(np.asarray(value, x.dtype.name))
 
 
 def weighted(loss, weight, owner):

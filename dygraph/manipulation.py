@@ -331,7 +331,7 @@ def repeat_interleave(x, repeats, axis=None):
             f"got {repeats}"
         )
     index = np.repeat(np.arange(n), counts[0] if len(counts) == 1 else counts)
-    return ops.index_select(x, _core.to_variable(index), dim=axis)
+    return ops.index_select(x, _core.literal(index), dim=axis)
 
 
 # Border, order ------------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
         return ops.pad2d(x, paddings=pairs[1] + pairs[2], mode=mode, data_format="NHWC")
     for axis, pair in enumerate(pairs):
         if any(pair):
-            x = ops.index_select(x, _core.to_variable(_border(x.shape[axis], pair, mode)), dim=axis)
+            x = ops.index_select(x, _core.literal(_border(x.shape[axis], pair, mode)), dim=axis)
     return x
 
 

@@ -24,6 +24,8 @@ class ParamAttr:
     gradient_clip : object, optional
         Clips this parameter's gradient before the optimizer's own clipping.
     do_model_average : bool
+    clip : object, optional
+        Another name of `gradient_clip`.
 
     Examples
     --------
@@ -42,7 +44,9 @@ class ParamAttr:
         trainable=True,
         gradient_clip=None,
         do_model_average=True,
+        clip=None,
     ):
+        gradient_clip = gradient_clip if clip is None else clip
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"ParamAttr: name must be a string, got {kind_of(name)}")
         for what, value in (("initializer", initializer), ("regularizer", regularizer)):

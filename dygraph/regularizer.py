@@ -60,7 +60,7 @@ class L1Decay(_Decay):
     """
 
     def term(self, parameter):
-        zero = _core.to_variable(0.0, None, parameter.dtype)
+        zero = _core.literal(0.0, parameter.dtype)
         above, below = ops.greater_than(parameter, zero), ops.less_than(parameter, zero)
         kind = {"in_dtype": "bool", "out_dtype": parameter.dtype}
         return ops.elementwise_sub(ops.cast(above, **kind), ops.cast(below, **kind))

@@ -14,12 +14,15 @@ from static.program import (
     switch_main_program,
     switch_startup_program,
 )
-from static import layers, nets, optimizer  # noqa: I001 - after the programs they append to
+from static import debugger, layers, nets, optimizer  # noqa: I001 - after the programs they append to
 from static.backward import append_backward, gradients
+from static.debugger import draw_graph
+from static.difference import diff
 from static.executor import Executor
-from static.io import load_inference_model, save_inference_model
+from static.io import load, load_inference_model, save, save_inference_model
 from static.parameters import create_global_var, create_parameter
 from static.scope import Scope, global_scope, scope_guard
+from static.source import to_code
 
 
 def data(name, shape, dtype="float32", lod_level=0):
@@ -53,8 +56,8 @@ def data(name, shape, dtype="float32", lod_level=0):
 __all__ = [
     "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "OpRole", "Operator",
     "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward",
-    "create_global_var", "create_parameter", "data", "default_main_program",
-    "default_startup_program", "global_scope", "gradients", "initializer", "layers",
-    "load_inference_model", "nets", "optimizer", "program_guard", "regularizer", "save_inference_model",
-    "scope_guard", "switch_main_program", "switch_startup_program",
+    "create_global_var", "create_parameter", "data", "debugger", "default_main_program",
+    "default_startup_program", "diff", "draw_graph", "global_scope", "gradients", "initializer", "layers",
+    "load", "load_inference_model", "nets", "optimizer", "program_guard", "regularizer", "save", "save_inference_model",
+    "scope_guard", "switch_main_program", "switch_startup_program", "to_code",
 ]  # fmt: skip

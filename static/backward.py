@@ -155,7 +155,9 @@ def _seed_of(target):
             block.append_op("fill_any_like", {"X": target}, {"Out": seed}, attrs)
         else:
             attrs = {"shape": list(target.shape), "value": 1.0, "dtype": target.dtype}
-            block.append_op("fill_constant", {}, {"Out": seed}, attrs)
+            op = block.append_op("fill_constant", {}, {"Out": seed}, attrs)
+            for name in ("op_role_var", "op_namescope", "op_device", "str_value"):
+                op.desc.remove_attr(name)
     return seed
 
 

@@ -13,6 +13,7 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from static import marks
 from static.operator import Operator
 from static.variable import Parameter, Variable, as_names
 
@@ -300,6 +301,49 @@ class Block:
         del self.ops[index]
         self.program.changed()
 
+    def append_described(self, type, inputs=None, outputs=None, attrs=None):
+        """Append an operator just as described: nothing is inferred, checked or added.
+
+        Parameters
+        ----------
+        type : str
+        inputs, outputs : dict of str to list of str
+            Names by slot.
+        attrs : dict of str to (str, value)
+            Wire type and value, as ``("FLOATS", [1.0])``.
+
+        Examples
+        --------
+        >>> import static
+        >>> block = static.Program().global_block()
+        >>> block.append_described("mine", {"X": ["a"]}, {}, {"n": ("LONG", 3)}).attr_type("n")
+        'LONG'
+        """
+        desc = _core.OpDesc(type)
+        for slot, names in (inputs or {}).items():
+            desc.set_input(slot, as_names(names, f"{type}: Input({slot})"))
+        for slot, names in (outputs or {}).items():
+            desc.set_output(slot, as_names(names, f"{type}: Output({slot})"))
+        for name, (kind, value) in (attrs or {}).items():
+            desc.set_attr(name, value, kind)
+        self.ops.append(Operator(self, desc))
+        self.program.changed()
+        return self.ops[-1]
+
+    def extend(self, other):
+        """Append copies of all variables and operators of a block of another program."""
+        for var in other.vars.values():
+            if var.name in self.vars:
+                raise AlreadyExistsError(
+                    f"extend: block {self.idx} has a variable '{var.name}' already"
+                )
+        for var in other.vars.values():
+            copy = Variable()
+            self._adopt(copy, var.desc.copy())
+            copy._like(var)
+        self.ops.extend(Operator(self, op.desc.copy()) for op in other.ops)
+        self.program.changed()
+
     def _make_op(self, type, inputs, outputs, attrs, stop_gradient):
         desc = _core.OpDesc(type)
         for slot, value in (inputs or {}).items():
@@ -343,6 +387,7 @@ class Block:
         desc.set_attr("op_device", "", "STRING")
         line = like.attr("op_callstack") if like is not None else [caller()]
         desc.set_attr("op_callstack", line, "STRINGS")
+        marks.write(desc)
         return Operator(self, desc)
 
     def describe(self, desc, inputs, outputs):
@@ -357,6 +402,9 @@ class Block:
             for variable in variables:
                 if variable is None:
                     arguments.append("@EMPTY@")
+                    continue
+                if not isinstance(variable, Variable) or "block" in variable.__dict__:
+                    arguments.append(self.program.name_of(variable, desc.type))
                     continue
                 name = names()
                 while self.program.declares(name):  # a layer of this name was there before
@@ -378,6 +426,25 @@ class Block:
         self.ops.append(self.take(desc))
         self.program.changed()
 
+    def write(self, name, result):
+        """Have the operator that makes `result` write the variable `name` instead.
+
+        A copy made for this write alone goes.
+        """
+        op = result.op
+        if op.type == "assign":
+            (source,) = op.input("X")
+            readers = [o for o in self.ops if source in o.input_arg_names]
+            made = self.vars.get(source)
+            if readers == [op] and made is not None and made.op and not made.persistable:
+                self.ops.remove(op)
+                self.remove_var(result.name)
+                result, op = made, made.op
+        op.rename_output(result.name, name)
+        for other in self.ops[op.idx + 1 :]:
+            other.rename_input(result.name, name)
+        self.remove_var(result.name)
+
     # Text -----------------------------------------------------------------------------------------
 
     def to_string(self, throw_on_error=True, with_details=False):
@@ -389,12 +456,18 @@ class Block:
     def __repr__(self):
         return f"<Block {self.idx}: {len(self.vars)} variables, {len(self.ops)} operators>"
 
+    def _repr_html_(self):
+        from static import views
+
+        return views.block(self)
+
 
 def _type_name(type):
     if isinstance(type, str):
         return type
     raise ArgumentTypeError(
-        f"create_var: type must be one of VarType's names, such as 'LOD_TENSOR', got {kind_of(type)}"
+        "create_var: type must be one of VarType's names, such as 'LOD_TENSOR', "
+        f"got {kind_of(type)}"
     )
 
 

@@ -4,7 +4,7 @@ import collections
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from static.program import Program
+from static.program import Program, default_main_program
 from static.scope import Scope, global_scope
 
 __all__ = ["Executor"]
@@ -51,8 +51,8 @@ class Executor:
 
         Parameters
         ----------
-        program : Program
-            What to run.
+        program : Program, optional
+            What to run. Default: ``default_main_program()``.
         feed : dict of str to array or Variable, optional
             Values by variable name. Arrays keep their dtype; a Variable brings its LoD along.
         fetch_list : list of Variable or str, optional
@@ -77,6 +77,7 @@ class Executor:
         TypeError
             A feed is of another element type than its variable declares.
         """
+        program = default_main_program() if program is None else program
         if not isinstance(program, Program):
             raise ArgumentTypeError(f"Executor.run takes a static.Program, got {kind_of(program)}")
         scope = global_scope() if scope is None else scope
@@ -88,6 +89,9 @@ class Executor:
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
+        for name, parameter in program.held.items():
+            if scope.find_var(name) is None:
+                scope.var(name).set(parameter)
         prepared = self._prepare(program, scope, frozenset(feed), names)
         results = prepared.run([feed[name] for name in prepared.feeds])
         return [v.numpy() for v in results] if return_numpy else results
@@ -97,7 +101,7 @@ class Executor:
         self._prepared.clear()
 
     def _prepare(self, program, scope, fed, fetches):
-        key = (program.desc, scope, fed, fetches)
+        key = (program.desc, program.random_seed, scope, fed, fetches)
         prepared = self._prepared.get(key)
         if prepared is None:
             declared = program.desc.feed_names
@@ -110,6 +114,7 @@ class Executor:
             order = declared + sorted(fed.difference(declared))
             wanted = program.desc.fetch_names if fetches is None else list(fetches)
             prepared = _core.PreparedProgram(program.desc, scope, order, wanted, self.place)
+            prepared.set_seed(program.random_seed)
             self._prepared[key] = prepared
             while len(self._prepared) > self._KEPT:
                 self._prepared.popitem(last=False)

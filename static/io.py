@@ -1,24 +1,58 @@
-"""Inference models on disk: a program and its weights, no code."""
+"""Programs and their values on disk; Fluid's ``fluid.io``.
+
+Inference models stand here, single variables in `static.variable_files`, whole programs with their
+values in `static.program_state`.
+"""
 
 import os
+import struct
+import warnings
+import zlib
 
-from dygraph import _core
-from dygraph.errors import ArgumentTypeError, kind_of
-from static.executor import Executor, name_of
+from dygraph import _core, files
+from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
+from static.executor import name_of
 from static.program import Program
-from static.scope import global_scope
+from static.program_state import load, load_program_state, save, set_program_state
+from static.variable_files import (
+    get_program_parameter,
+    get_program_persistable_vars,
+    is_persistable,
+    load_params,
+    load_persistables,
+    load_vars,
+    put,
+    read_values,
+    require_executor,
+    require_fit,
+    require_program,
+    require_scope,
+    save_params,
+    save_persistables,
+    save_vars,
+    value_in,
+)
 
-__all__ = ["load_inference_model", "save_inference_model"]
+__all__ = [
+    "get_program_parameter", "get_program_persistable_vars", "load", "load_inference_model",
+    "load_params", "load_persistables", "load_program_state", "load_vars", "save",
+    "save_inference_model", "save_params", "save_persistables", "save_vars", "set_program_state",
+]  # fmt: skip
+
+_MODEL, _WEIGHTS = "__model__", "__params__"
 
 
 def save_inference_model(
-    dirname, feeded_var_names, target_vars, executor=None, main_program=None, scope=None
-):
+    dirname, feeded_var_names, target_vars, executor=None, main_program=None, model_filename=None,
+    params_filename=None, export_for_deployment=True, program_only=False, scope=None,
+):  # fmt: skip
     """Save the part of a program that leads from the fed variables to the targets, and its weights.
 
-    The directory holds ``__model__`` (ProgramDesc bytes that Netron and Fluid read) and
-    ``__params__`` (Fluid's stream of tensors). A model in it is replaced at once or, if anything
-    fails, not at all.
+    Operators of backward and update are left out, and ``dropout`` and ``batch_norm`` do what they
+    do in inference. The directory holds ``__model__`` (ProgramDesc bytes that Netron and Fluid
+    read) and ``__params__`` (Fluid's stream of tensors). A model under these names is replaced at
+    once or, if anything fails, not at all; under others a half replaced one is told when it is
+    loaded.
 
     Parameters
     ----------
@@ -30,8 +64,14 @@ def save_inference_model(
         The outputs, in order.
     executor : Executor, optional
         Fluid's; not used.
-    main_program : Program
-        What to save.
+    main_program : Program, optional
+        What to save. Default: the default main program.
+    model_filename, params_filename : str, optional
+        Other names for the two files.
+    export_for_deployment : bool
+        False: save the whole program, as it is, to ``__model__.main_program``.
+    program_only : bool
+        True: save no weights.
     scope : Scope, optional
         Where the weights are. Default: ``global_scope()``.
 
@@ -47,24 +87,123 @@ def save_inference_model(
     RuntimeError
         A weight holds no value, or a needed input is not among the fed names.
     """
-    if not isinstance(main_program, Program):
-        raise ArgumentTypeError(
-            f"main_program must be a static.Program, got {kind_of(main_program)}"
-        )
+    program = require_program(main_program, "save_inference_model")
+    require_executor(executor, "save_inference_model")
+    scope = require_scope(scope, "save_inference_model")
+    dirname = os.fspath(dirname)
     if isinstance(feeded_var_names, str):
         feeded_var_names = [feeded_var_names]
     if not isinstance(target_vars, (list, tuple)):
         target_vars = [target_vars]
     fetches = [name_of(var) for var in target_vars]
-    pruned = _core.prune(main_program.desc, list(feeded_var_names), fetches)
-    _core.save_inference_model(
-        os.fspath(dirname), pruned, global_scope() if scope is None else scope
-    )
+    model = _file(model_filename, _MODEL, "model_filename")
+    weights = _file(params_filename, _WEIGHTS, "params_filename")
+    if model == weights:
+        raise InvalidArgumentError(
+            f"save_inference_model: model_filename and params_filename must differ, got '{model}'"
+        )
+    if not export_for_deployment:
+        _core.write_file(dirname, f"{model}.main_program", [program.serialize_to_string()])
+        if not program_only:
+            save_persistables(executor, dirname, program, weights, scope)
+        return fetches
+    test = program.clone(for_test=True)
+    pruned = _core.prune(test.desc, list(feeded_var_names), fetches)
+    if program_only:
+        warnings.warn(
+            "save_inference_model: program_only=True saves the program and no weights",
+            stacklevel=2,
+        )
+        _core.write_file(dirname, model, [_bare(Program(pruned)).serialize_to_string()])
+    elif (model, weights) == (_MODEL, _WEIGHTS):
+        _core.save_inference_model(dirname, pruned, scope)
+    else:
+        _save_as(dirname, model, weights, _bare(Program(pruned)), scope)
     return fetches
 
 
-def load_inference_model(dirname, executor=None, scope=None):
-    """Load what :func:`save_inference_model` or a traced layer saved.
+def _file(name, default, what):
+    if name is None:
+        return default
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"{what} must be the name of a file, got {kind_of(name)}")
+    if os.path.basename(name) != name or name in ("", ".", ".."):
+        raise InvalidArgumentError(f"{what} must be the name of a file without '/', got {name!r}")
+    return name
+
+
+def _bare(program):
+    """The program without lines of Python: a model tells nothing of the machine that made it."""
+    for block in program.blocks:
+        for op in block.ops:
+            op.desc.remove_attr("op_callstack")
+    program.changed()
+    program.desc.verify()
+    return program
+
+
+def _weights_of(program):
+    return {v.name: v for v in program.global_block().vars.values() if is_persistable(v)}
+
+
+# Models under other names -------------------------------------------------------------------------
+
+# The field in front of a program, 1000 in ProgramDesc, which other readers skip: magic, size and
+# CRC-32 of the program and of the weights, and a CRC-32 of all this.
+_START, _NUMBERS = b"\xc2\x3e\x20DGM1", struct.Struct("<QIQI")
+_MANIFEST = len(_START) + _NUMBERS.size + 4
+
+
+def _save_as(dirname, model, weights, program, scope):
+    variables = _weights_of(program)
+    values = []
+    for name in sorted(variables):
+        values.append(value_in(scope, name, "save_inference_model"))
+        require_fit(variables[name], values[-1], "save_inference_model")
+    _core.write_tensors(dirname, weights, values)
+    size, crc = _sum_of(os.path.join(dirname, weights))
+    binary = program.serialize_to_string()
+    head = _START + _NUMBERS.pack(len(binary), zlib.crc32(binary), size, crc)
+    _core.write_file(dirname, model, [head, struct.pack("<I", zlib.crc32(head)), binary])
+
+
+def _sum_of(path):
+    size = crc = 0
+    with files.open_regular(path) as file:
+        while part := file.read(1 << 18):
+            size, crc = size + len(part), zlib.crc32(part, crc)
+    return size, crc
+
+
+def _program_in(path):
+    """(program, (size, crc) of its weights or None) of a file that `save_inference_model` wrote."""
+    with files.open_regular(path) as file:
+        binary = file.readall()
+    sums = None
+    if binary.startswith(_START[:3]):
+        head, binary = binary[:_MANIFEST], binary[_MANIFEST:]
+        whole = len(head) == _MANIFEST and head.startswith(_START)
+        if not whole or struct.unpack("<I", head[-4:])[0] != zlib.crc32(head[:-4]):
+            raise FormatError(
+                f"damaged inference model: the file '{path}' must start with a whole manifest, "
+                "got a damaged one"
+            )
+        size, crc, *sums = _NUMBERS.unpack(head[len(_START) : -4])
+        if (size, crc) != (len(binary), zlib.crc32(binary)):
+            raise FormatError(
+                f"damaged inference model: the program in '{path}' must have the size and checksum "
+                "its manifest says, got others"
+            )
+    desc = _core.program_from_bytes(binary)
+    desc.verify()
+    return Program(desc), None if sums is None else tuple(sums)
+
+
+def load_inference_model(
+    dirname, executor=None, model_filename=None, params_filename=None, pserver_endpoints=None,
+    scope=None,
+):  # fmt: skip
+    """Load what :func:`save_inference_model`, a traced layer or Fluid saved.
 
     Everything is verified before it is used: on any bytes this works or raises.
 
@@ -74,6 +213,12 @@ def load_inference_model(dirname, executor=None, scope=None):
         The directory of the model.
     executor : Executor, optional
         Fluid's argument, for its place; not used.
+    model_filename : str, optional
+        Default: ``__model__``.
+    params_filename : str, optional
+        Default: ``__params__``; where there is no such file, one for each weight.
+    pserver_endpoints : None
+        Fluid's; not used.
     scope : Scope, optional
         Where the weights go. Default: ``global_scope()``.
 
@@ -93,11 +238,36 @@ def load_inference_model(dirname, executor=None, scope=None):
     KeyError
         The program has an operator that this library does not know.
     """
-    if executor is not None and not isinstance(executor, Executor):
-        raise ArgumentTypeError(f"executor must be a static.Executor, got {kind_of(executor)}")
-    desc = _core.load_inference_model(
-        os.fspath(dirname), global_scope() if scope is None else scope
-    )
-    program = Program(desc)
+    require_executor(executor, "load_inference_model")
+    scope = require_scope(scope, "load_inference_model")
+    dirname = os.fspath(dirname)
+    model = _file(model_filename, _MODEL, "model_filename")
+    weights = _file(params_filename, _WEIGHTS, "params_filename")
+    if (model, weights) == (_MODEL, _WEIGHTS) and not _is_split(dirname, params_filename):
+        desc = _core.load_inference_model(dirname, scope)
+        program = Program(desc)
+    else:
+        program, sums = _program_in(os.path.join(dirname, model))
+        desc, path = program.desc, os.path.join(dirname, weights)
+        if sums is not None and sums != _sum_of(path):
+            raise FormatError(
+                f"damaged inference model: the weights in '{path}' must have the size and checksum "
+                "the model says, got others: the file is damaged or of another model"
+            )
+        one = params_filename is not None or os.path.lexists(path)
+        variables = _weights_of(program)
+        put(
+            scope, read_values(dirname, variables, weights if one else None, "load_inference_model")
+        )
     block = program.global_block()
     return program, desc.feed_names, [block.var(name) for name in desc.fetch_names]
+
+
+def _is_split(dirname, params_filename):
+    """Is it Fluid's model with a file for each weight?"""
+    path = os.path.join(dirname, _MODEL)
+    found = [os.path.lexists(os.path.join(dirname, n)) for n in (_WEIGHTS, f"{_WEIGHTS}.next")]
+    if params_filename is not None or any(found) or not os.path.lexists(path):
+        return False
+    with files.open_regular(path) as file:
+        return file.read(3) != _START[:3]

@@ -16,6 +16,7 @@ here they take no parameters, since a program knows its own.
 import dygraph
 from dygraph import initializer, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.regularizer import L1Decay, L2Decay
 from static.backward import append_backward
 from static.parameters import fill_at_start
 from static.program import OpRole, default_startup_program, program_guard
@@ -103,15 +104,39 @@ class InPrograms:
 
     def _clipped(self, program, pairs):
         with program.marked(OpRole.Optimize, name_scope="/gradient_clip/"):
-            pairs = [(p, p.gradient_clip(g) if p.gradient_clip else g) for p, g in pairs]
-            return self._grad_clip.clip(pairs) if self._grad_clip is not None else pairs
+            for rule in {id(p.gradient_clip): p.gradient_clip for p, _ in pairs}.values():
+                if rule is not None:
+                    pairs = _replaced(
+                        pairs, rule.clip([q for q in pairs if q[0].gradient_clip is rule])
+                    )
+            if self._grad_clip is None:
+                return pairs
+            # A common norm adds its terms in the order of the parameters, as an eager step does.
+            order = {p.name: i for i, p in enumerate(program.all_parameters())}
+            common = isinstance(self._grad_clip, dygraph.clip.GradientClipByGlobalNorm)
+            chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
+            return _replaced(pairs, self._grad_clip.clip(chosen))
 
     def _decayed(self, program, p, g):
         decay = p.regularizer or self._regularization
         if decay is None:
             return p, g
         with program.marked(OpRole.Optimize, [p.name, g.name], "/regularization/"):
-            return p, decay(p, g)
+            if g.type != "LOD_TENSOR" or not isinstance(decay, (L1Decay, L2Decay)):
+                return p, decay(p, g)
+            # As Fluid writes it: the gradient's variable takes the sum.
+            block = program.global_block()
+            term = block.create_var(
+                shape=p.shape, dtype=p.dtype, lod_level=p.lod_level, stop_gradient=True
+            )
+            of = p
+            if isinstance(decay, L1Decay):
+                block.append_op("sign", {"X": p}, {"Out": term})
+                of = term
+            scale = {"scale": decay.coefficient}
+            block.append_op("scale", {"X": of}, {"Out": term}, scale)
+            block.append_op("sum", {"X": [g, term]}, {"Out": g})
+            return p, g
 
     def _update(self, program, p, g, rate):
         block = program.global_block()
@@ -157,6 +182,12 @@ class InPrograms:
         )
         fill_at_start(variable, initializer.Constant(value))
         return variable
+
+
+def _replaced(pairs, limited):
+    """The pairs, in their order, with the gradients of `limited`."""
+    found = {p.name: g for p, g in limited}
+    return [(p, found.get(p.name, g)) for p, g in pairs]
 
 
 def _in_programs(name):

@@ -4,7 +4,13 @@ import contextlib
 import threading
 
 from dygraph import _core, unique_name
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    kind_of,
+)
 from dygraph.variable import Parameter as EagerParameter
 from static.block import Block
 from static.operator import Operator
@@ -114,6 +120,11 @@ class Program:
         ops = sum(len(block.ops) for block in self.blocks)
         return f"<Program of {self.num_blocks} blocks, {ops} operators>"
 
+    def _repr_html_(self):
+        from static import views
+
+        return views.program(self)
+
     # Blocks ---------------------------------------------------------------------------------------
 
     @property
@@ -143,6 +154,33 @@ class Program:
     def current_block(self):
         """The block that operators are appended to."""
         return self._blocks[self._block_stack[-1]]
+
+    def create_block(self, parent_idx=None, forward_idx=None):
+        """Add a block inside another, by default the current one, and append to it from here on.
+
+        >>> import static
+        >>> program = static.Program()
+        >>> inner = program.create_block()
+        >>> inner.parent_idx, program.current_block().idx
+        (0, 1)
+        >>> program.rollback()
+        >>> program.current_block().idx
+        0
+        """
+        parent = self.current_block().idx if parent_idx is None else self.block(parent_idx).idx
+        block = Block(self, self.num_blocks, parent, forward_idx)
+        self._blocks.append(block)
+        self._block_stack.append(block.idx)
+        self.changed()
+        return block
+
+    def rollback(self):
+        """Append to the block around the current one again, as before `create_block`."""
+        if len(self._block_stack) == 1:
+            raise PreconditionNotMetError(
+                "rollback: a block must have been created before, got the global block"
+            )
+        self._block_stack.pop()
 
     def visible_blocks(self, block):
         """The numbers' blocks whose variables `block` sees, nearest first."""
@@ -243,6 +281,25 @@ class Program:
         """Whether a block has a variable of this name."""
         return any(name in block.vars for block in self._blocks)
 
+    def constant(self, array):
+        """A variable of the current block that an operator fills with the array's values."""
+        ops, dtype = _core.ops, str(array.dtype)
+        with self.appending_to(self.current_block()):
+            if array.size and (array == array.flat[0]).all():
+                value = array.flat[0].item()
+                made = ops.fill_constant(
+                    shape=list(array.shape), dtype=dtype, value=float(value), str_value=repr(value)
+                )
+            else:
+                kinds = {"bool": "bool", "int32": "int32", "int64": "int64"}
+                values = array.reshape(-1).tolist()
+                made = ops.assign_value(
+                    shape=list(array.shape), dtype=dtype,
+                    **{f"{kinds.get(dtype, 'fp32')}_values": values},
+                )  # fmt: skip
+        made.stop_gradient = True
+        return made
+
     def name_of(self, variable, type):
         """The name of a variable in this program; an eager parameter enters it."""
         if isinstance(variable, Variable):
@@ -254,6 +311,8 @@ class Program:
             return variable.name
         if variable is None:
             return "@EMPTY@"
+        if _core.is_literal(variable):
+            return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
         if self._layers and not keeps:  # made by the layer function itself
             return constant(variable).name
@@ -391,4 +450,10 @@ def _describe(desc, inputs, outputs):
     program.current_block().describe(desc, inputs, outputs)
 
 
+def _write(target, result):
+    block = result.block
+    block.write(block.program.name_of(target, "a write"), result)
+
+
 _core.set_describe_call(_describe, Variable)
+_core.set_write_call(_write)

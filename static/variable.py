@@ -1,4 +1,4 @@
-"""Variables of programs: names with a shape and a type, which hold values only while a program runs.
+"""Variables of programs: names with a shape and a type, that hold values while a program runs.
 
 They are Variables to every function of the library: a call on one is written into the program
 instead of computed.
@@ -112,11 +112,22 @@ class Variable(_core.Variable):
 
     __str__ = to_string
 
+    def _repr_html_(self):
+        from static import views
+
+        return views.variable(self)
+
     def __reduce__(self):
         raise PreconditionNotMetError(
             f"'{self.name}' is a variable of a program and cannot be copied or pickled by itself: "
             "use Program.clone() or Program.serialize_to_string()"
         )
+
+    def detach(self):
+        """The same values, through which no gradient flows."""
+        copy = _core.ops.assign(self)
+        copy.stop_gradient = True
+        return copy
 
     def set_value(self, value):
         """Not possible here: values live in a scope."""

@@ -20,7 +20,12 @@ def described(case, run, unknown_rows):
         for name in names:
             eager = run.variables[name]
             shape = list(eager.shape)
-            if unknown_rows and shape and shape[0] != 1 and op_test.is_float(np.empty(0, str(eager.dtype))):
+            if (
+                unknown_rows
+                and shape
+                and shape[0] != 1
+                and op_test.is_float(np.empty(0, str(eager.dtype)))
+            ):
                 shape[0] = -1
             variables[name] = block.create_var(
                 name=name, shape=shape, dtype=eager.dtype, lod_level=len(_core.lod(eager)),

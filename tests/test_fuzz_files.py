@@ -16,6 +16,7 @@ import pytest
 
 import dygraph
 import fuzzing
+import static
 from dygraph import nn, saving
 from dygraph.errors import DygraphError
 
@@ -66,6 +67,56 @@ def nested():
     return {"net": net().state_dict(), "list": [1, 2.5, None, (ragged, "x")], "$odd": {"a": True}}
 
 
+def program():
+    """(program, its scope) with what Adam keeps."""
+    main, startup = static.Program(), static.Program()
+    with dygraph.unique_name.guard(), static.program_guard(main, startup):
+        loss = static.layers.mean(static.layers.fc(static.data("x", [None, 3]), size=2, name="fc"))
+        static.optimizer.Adam(0.1).minimize(loss)
+    scope = static.Scope()
+    static.Executor().run(startup, scope=scope)
+    return main, loss, scope
+
+
+def save_values(folder, filename=None):
+    main, _, scope = program()
+    static.io.save_persistables(None, folder, main, filename, scope=scope)
+
+
+def load_values(folder, filename=None):
+    scope = static.Scope()
+    try:
+        static.io.load_persistables(None, folder, program()[0], filename, scope=scope)
+    except DygraphError:
+        assert scope.local_var_names() == []
+        raise
+
+
+def save_whole(path):
+    main, _, scope = program()
+    static.save(main, path, scope)
+
+
+def load_whole(path):
+    with open(path + ".pdmodel", "rb") as file:
+        read = static.Program.parse_from_string(file.read())
+    static.load(program()[0], path, scope=static.Scope())
+    static.load(read, path, scope=static.Scope())
+
+
+def save_split(folder):
+    main, loss, scope = program()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        static.save_inference_model(folder, ["x"], [loss], None, main, program_only=True)
+    static.io.save_params(None, folder, main, scope=scope)
+
+
+def save_renamed(folder):
+    main, loss, scope = program()
+    static.save_inference_model(folder, ["x"], [loss], None, main, "m", "w", scope=scope)
+
+
 # format: (writes into a folder, reads from it)
 FORMATS = {
     "safetensors": one_file(lambda p: dygraph.save(net().state_dict(), p), dygraph.load),
@@ -82,7 +133,15 @@ FORMATS = {
     ),
     "checkpoint": one_file(save_checkpoint, load_checkpoint),
     "model": (traced, load_model),
-}
+    "variables": (save_values, load_values),
+    "variables_in_one": (lambda f: save_values(f, "all"), lambda f: load_values(f, "all")),
+    "program": one_file(save_whole, load_whole),
+    "split_model": (save_split, load_model),
+    "renamed_model": (
+        save_renamed, lambda f: static.load_inference_model(f, None, "m", "w", scope=static.Scope())
+    ),
+}  # fmt: skip
+OF_PROGRAMS = ["variables", "variables_in_one", "program", "split_model", "renamed_model"]
 STATE = net().state_dict()
 _written = {}
 
@@ -152,7 +211,13 @@ def test_sound_files_load(name, tmp_path):
 
 
 def test_damaged_files():
-    fuzzing.run_group(__file__, describe, list(FORMATS), 200, 60)
+    fuzzing.run_group(
+        __file__, describe, [name for name in FORMATS if name not in OF_PROGRAMS], 200, 60
+    )
+
+
+def test_damaged_files_of_programs():
+    fuzzing.run_group(__file__, describe, OF_PROGRAMS, 400, 100)
 
 
 @pytest.mark.slow

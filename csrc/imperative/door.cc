@@ -335,7 +335,8 @@ namespace {
 
 DescribeCall g_describe = nullptr;
 
-__attribute__((noinline)) void Describe(Call& call, const CallRecord& record, Place place) {
+__attribute__((noinline)) void Describe(Call& call, const CallRecord& record, Outputs* out,
+                                        const SlotList<Variable>* targets) {
   ENFORCE(g_describe, PreconditionNotMet, "no program is being described");
   InferOutputs(call);
   bool wanted = false;
@@ -346,7 +347,14 @@ __attribute__((noinline)) void Describe(Call& call, const CallRecord& record, Pl
     if (wanted && !record.op.has_no_grad && !v->value().empty() && IsFloating(v->value().dtype()))
       v->set_stop_gradient(false);
   }
-  g_describe(record, place);
+  g_describe(record, targets);
+  if (!targets) return;
+  size_t flat = 0;
+  for (int s = 0; s < record.out.slots(); ++s) {
+    for (int i = 0; i < record.out.count(s); ++i, ++flat) {
+      if (Variable* target = targets->at(s, i)) out->owned[flat] = Ref<Variable>(target);
+    }
+  }
 }
 
 }  // namespace
@@ -374,7 +382,7 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   }
   call.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
   if (__builtin_expect(symbolic, 0))
-    return Describe(call, {op, attrs, in, out->slots}, thread.place);
+    return Describe(call, {op, attrs, in, out->slots}, out, options.targets);
   if (options.targets && !thread.grad_enabled) call.reuse = ReusablePairs(op, in, *options.targets);
   RunKernel(call, thread.place);
   if (thread.grad_enabled) {

@@ -48,7 +48,8 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
 
 // What a program being described learns of a call on symbolic variables: outputs are fresh symbolic
 // variables with shape and type. It names them and writes the call down.
-using DescribeCall = void (*)(const CallRecord& call, Place place);
+// An output with a target is written under the target's name.
+using DescribeCall = void (*)(const CallRecord& call, const SlotList<Variable>* targets);
 void SetDescribeCall(DescribeCall describe);  // lent by the room that builds programs
 
 // The outputs' shapes and types, as far as they are known before anything runs (unknown sizes are

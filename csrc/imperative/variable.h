@@ -52,6 +52,8 @@ class Variable : public RefCounted<Variable> {
   // Stands for a variable of a program that is being described: a shape and a type, never data. A
   // call on one is written down instead of computed.
   bool symbolic = false;
+  // A constant that the library made for a formula: it may become part of a described program.
+  bool literal = false;
 
   // Why no gradient reaches this variable although its inputs wanted one: set by the door, told by
   // backward().

@@ -340,7 +340,8 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
   RandomStreams random;
   if (random_ops_ > 0) {
     std::lock_guard<std::mutex> lock(mutex_);
-    random = {GeneratorSeed(), kProgramStreams + runs_++ * static_cast<uint64_t>(random_ops_)};
+    random = {seed_ ? seed_ : GeneratorSeed(),
+              kProgramStreams + runs_++ * static_cast<uint64_t>(random_ops_)};
   }
   return Run(feeds, random);
 }

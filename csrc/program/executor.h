@@ -40,6 +40,8 @@ class PreparedProgram {
   const std::vector<std::string>& fetches() const { return fetches_; }
   int random_operators() const { return random_ops_; }
   size_t operators() const;
+  // For random operators without a seed of their own; 0: that of the library's generator.
+  void set_seed(uint64_t seed) { seed_ = seed; }
 
  private:
   struct Op;
@@ -68,6 +70,7 @@ class PreparedProgram {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;
   uint64_t runs_ = 0;
+  uint64_t seed_ = 0;
 };
 
 // The variables that feed operators of block 0 fill and fetch operators read, by column. Format

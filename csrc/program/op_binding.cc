@@ -48,7 +48,7 @@ dygraph::AttrValue FromWireValue(const AttrValue& value) {
 bool IsBookkeeping(const std::string& name) {
   static const char* const kNames[] = {
       "op_role",         "op_role_var",      "op_namescope", kCallstackAttr, "op_device",
-      "with_quant_attr", "mkldnn_data_type", "use_cudnn",    "use_mkldnn",   "use_quantizer"};
+      "with_quant_attr", "x_data_format",  "y_data_format", "mkldnn_data_type", "use_cudnn",    "use_mkldnn",   "use_quantizer"};
   for (const char* known : kNames) {
     if (name == known) return true;
   }

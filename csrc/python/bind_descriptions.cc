@@ -263,6 +263,7 @@ void BindVariables(py::module_& m) {
   });
   m.def("describe_value",
         [](VarDesc& desc, const Given& variable) { program::Describe(variable->value(), &desc); });
+  m.def("is_literal", [](const Given& variable) { return variable->literal; });
   m.def("is_symbol", [](const Given& variable) { return variable->symbolic; });
 }
 
@@ -449,12 +450,13 @@ void BindPrograms(py::module_& m) {
 
 // Calls on symbolic variables ---------------------------------------------------------------------
 
-// describe(op, inputs, outputs, symbol class): set by the package `static`. Never freed: calls may
-// come until the process ends.
+// describe(op, inputs, outputs) and write(target, result): set by the package `static`. Never
+// freed: calls may come until the process ends.
 PyObject* g_describe = nullptr;
+PyObject* g_write = nullptr;
 PyTypeObject* g_class = nullptr;
 
-void DescribeInPython(const CallRecord& call, Place) {
+void DescribeInPython(const CallRecord& call, const SlotList<Variable>* targets) {
   auto op = std::make_shared<OpDesc>();
   op->type = call.op.type;
   program::WriteAttrs(*call.attrs, op.get());
@@ -473,7 +475,12 @@ void DescribeInPython(const CallRecord& call, Place) {
     py::list list;
     for (int i = 0; i < count; ++i) {
       Variable* v = call.out.at(static_cast<int>(s), i);
-      list.append(v ? Steal(WrapAs(Ref<Variable>(v), g_class)) : py::none());
+      Variable* target = targets ? targets->at(static_cast<int>(s), i) : nullptr;
+      if (target) {
+        list.append(Steal(Wrap(Ref<Variable>(target))));
+      } else {
+        list.append(v ? Steal(WrapAs(Ref<Variable>(v), g_class)) : py::none());
+      }
     }
     outputs[py::str(call.op.outputs[s].name)] = list;
   }
@@ -482,11 +489,19 @@ void DescribeInPython(const CallRecord& call, Place) {
 
 }  // namespace
 
+void WriteInProgram(const Ref<Variable>& target, const Ref<Variable>& result) {
+  py::reinterpret_borrow<py::object>(g_write)(Steal(Wrap(target)), Steal(Wrap(result)));
+}
+
 void BindDescriptions(py::module_& m) {
   BindVariables(m);
   BindOperators(m);
   BindPrograms(m);
   m.def("set_describing", [](bool on) { return std::exchange(CurrentThread().describing, on); });
+  m.def("set_write_call", [](py::function write) {
+    Py_XDECREF(g_write);
+    g_write = write.release().ptr();
+  });
   m.def("set_describe_call", [](py::function describe, py::type symbol_class) {
     Py_XDECREF(g_describe);
     g_describe = describe.release().ptr();

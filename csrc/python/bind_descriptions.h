@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "imperative/variable.h"
 #include "program/desc.h"
 
 namespace dygraph::python {
@@ -13,5 +14,8 @@ using ProgramRef = std::shared_ptr<const program::ProgramDesc>;
 struct PyProgram {
   ProgramRef desc;
 };
+
+// `target` is to hold what `result`, a variable of a program, holds after its operator.
+void WriteInProgram(const Ref<Variable>& target, const Ref<Variable>& result);
 
 }  // namespace dygraph::python

@@ -3,11 +3,12 @@
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
-#include "python/variable_slots.h"
 #include "python/bind.h"
+#include "python/bind_descriptions.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/variable_slots.h"
 
 namespace py = pybind11;
 
@@ -41,6 +42,15 @@ VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object
 void BindVariable(py::module_& m) {
   m.def("to_variable", &ToVariable, py::arg("value"), py::arg("lod") = py::none(),
         py::arg("dtype") = py::none(), py::arg("name") = py::none());
+  m.def(
+      "literal",
+      [](py::object value, py::object dtype) {
+        VarRef v = ToVariable(std::move(value), py::none(), std::move(dtype), py::none());
+        v->literal = true;
+        return v;
+      },
+      py::arg("value"), py::arg("dtype") = py::none(),
+      "A constant of a formula, which a program that is being described takes in.");
   m.def("view", [](const Given& v) {
     TellRead(*v, "np.asarray()");
     return Steal(ViewOfTensor(v->value().ToDense()));
@@ -58,7 +68,10 @@ void BindVariable(py::module_& m) {
     return Steal(LoDToPython(OffsetsToLengths(LoDFromPython(offsets.ptr()))));
   });
   // Takes over value and producer: how in-place operations end.
-  m.def("become", [](const Given& v, const Given& result) { v->Become(*result); });
+  m.def("become", [](const Given& v, const Given& result) {
+    if (result->symbolic) return WriteInProgram(v.ref, result.ref);
+    v->Become(*result);
+  });
   m.def("set_value", [](const Given& v, py::object value) {
     Tensor t = IsVariable(value.ptr())
                    ? VarOf(value.ptr()).tensor()

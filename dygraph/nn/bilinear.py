@@ -152,7 +152,7 @@ class TreeConv(Layer):
         places = np.zeros((batch, 3, count, count))
         for tree, pairs in zip(places, edges, strict=True):
             _weigh(tree, pairs, self._max_depth)
-        places = _core.to_variable(places, None, nodes_vector.dtype)
+        places = _core.literal(places, nodes_vector.dtype)
         gathered = ops.einsum([places, nodes_vector], equation="bkvu,buf->bvfk")
         out = ops.einsum([gathered, self.weight], equation="bvfk,fkon->bvon")
         if self.bias is not None:

@@ -33,7 +33,13 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 _ACTIVATIONS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 
 
-def _zeros(shape, like):
+def _zeros(shape, like, batch_axis=None):
+    """Zeros of the type of `like`; axis 1 of a program's is as long as the axis of `like`."""
+    if batch_axis is not None and _core.is_symbol(like):
+        return ops.fill_constant_batch_size_like(
+            like, shape=list(shape), value=0.0, dtype=like.dtype, input_dim_idx=batch_axis,
+            output_dim_idx=1,
+        )  # fmt: skip
     return ops.fill_constant(shape=list(shape), value=0.0, dtype=like.dtype)
 
 
@@ -386,7 +392,7 @@ class _Stack(Layer):
         batch = len(inputs.lod()[-1]) - 1 if ragged else x.shape[1]
         if initial_states is None:
             shape = [self.num_layers * self.num_directions, batch, self.hidden_size]
-            states = [_zeros(shape, inputs) for _ in range(self.state_components)]
+            states = [_zeros(shape, x, 1) for _ in range(self.state_components)]
         else:
             states = _states(initial_states, self.state_components, name)
         weights = [getattr(self, f"weight_{k}{s}") for s in self._suffixes for k in ("ih", "hh")]

@@ -53,7 +53,7 @@ def _additive(mask, dtype, owner):
 
 def _causal(queries, keys, dtype):
     mask = np.triu(np.full((queries, keys), _FAR), 1)
-    return _core.to_variable(mask.astype(str(dtype)))
+    return _core.literal(mask.astype(str(dtype)))
 
 
 def _fitted(mask, dtype, owner):
@@ -577,4 +577,4 @@ class Transformer(Layer):
         """``[length, length]`` with ``-inf`` above the diagonal: position i sees 0 to i."""
         length = check.integer(length, "generate_square_subsequent_mask: length", 0)
         mask = np.triu(np.full((length, length), -np.inf), 1)
-        return _core.to_variable(mask.astype(str(self._dtype)))
+        return _core.literal(mask.astype(str(self._dtype)))

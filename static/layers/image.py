@@ -16,7 +16,7 @@ from static.layers.making import layer, run, table
 _FUNCTIONS = table([
     ("grid_sampler(x, grid, name=None)", "The pixels at the places of a grid of [-1, 1]."),
     ("pixel_shuffle(x, upscale_factor)", "Channels as pixels: images grow by the factor."),
-    ("shuffle_channel(x, group, name=None)", "The channels of `group` groups, one of each in turn."),
+    ("shuffle_channel(x, group, name=None)", "The channels of groups, one of each in turn."),
     ("space_to_depth(x, blocksize, name=None)", "Blocks of pixels as channels."),
     ("temporal_shift(x, seg_num, shift_ratio=0.25, name=None)",
      "A share of the channels moved one step back, and one forth."),

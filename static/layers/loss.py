@@ -1,6 +1,6 @@
 """Losses."""
 
-from dygraph import check, functional, initializer
+from dygraph import check, functional
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.learnt_loss import SAMPLERS, walker_tables
 from static.layers.learnt import known, parameter

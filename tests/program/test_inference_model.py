@@ -99,7 +99,7 @@ def test_a_model_without_manifest_loads(copy, saved):
 
 def test_saving_twice_gives_the_same_bytes(saved, tmp_path):
     scope, program, feeds, fetches = load(saved[0])
-    static.save_inference_model(tmp_path / "a" / "b", feeds, fetches, None, program, scope)
+    static.save_inference_model(tmp_path / "a" / "b", feeds, fetches, None, program, scope=scope)
     for name in ("__model__", "__params__"):
         assert (tmp_path / "a" / "b" / name).read_bytes() == (saved[0] / name).read_bytes()
 
@@ -304,10 +304,10 @@ def test_saving_through_a_planted_link_leaves_its_target_alone(saved, tmp_path):
         (folder / name).symlink_to(target)
     scope, program, feeds, fetches = load(saved[0])
     with pytest.raises(_core.FormatError, match="symbolic link"):
-        static.save_inference_model(folder, feeds, fetches, None, program, scope)
+        static.save_inference_model(folder, feeds, fetches, None, program, scope=scope)
     (folder / "__model__").unlink()
     (folder / "__params__.next").unlink()
-    static.save_inference_model(folder, feeds, fetches, None, program, scope)
+    static.save_inference_model(folder, feeds, fetches, None, program, scope=scope)
     assert target.read_text() == "precious" and run(folder, numbers(1, 6)).shape == (1, 3)
 
 
@@ -321,14 +321,14 @@ def test_missing_models_are_named(tmp_path):
 def test_saving_without_weights_or_into_a_file_raises(saved, tmp_path):
     _, program, feeds, fetches = load(saved[0])
     with pytest.raises(KeyError, match="hold no variable"):
-        static.save_inference_model(tmp_path, feeds, fetches, None, program, static.Scope())
+        static.save_inference_model(tmp_path, feeds, fetches, None, program, scope=static.Scope())
     assert os.listdir(tmp_path) == []
     (tmp_path / "file").write_text("")
     scope, *_ = load(saved[0])
     with pytest.raises(RuntimeError, match="file"):
-        static.save_inference_model(tmp_path / "file", feeds, fetches, None, program, scope)
+        static.save_inference_model(tmp_path / "file", feeds, fetches, None, program, scope=scope)
     with pytest.raises(ValueError, match="got 'relu_0.tmp_1'. Did you mean"):
-        static.save_inference_model(tmp_path, feeds, ["relu_0.tmp_1"], None, program, scope)
+        static.save_inference_model(tmp_path, feeds, ["relu_0.tmp_1"], None, program, scope=scope)
 
 
 # A saver killed anywhere --------------------------------------------------------------------------

@@ -143,6 +143,7 @@ def test_text_and_bytes_are_those_of_protobuf(pb):
 def test_a_new_program_has_one_empty_block(pb):
     message = pb.ProgramDesc()
     message.blocks.add(idx=0, parent_idx=-1)
+    message.version.version = 1008005
     program = static.Program()
     assert program.num_blocks == 1 and program.current_block().ops == []
     assert program.serialize_to_string() == message.SerializeToString()

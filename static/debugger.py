@@ -1,0 +1,288 @@
+"""Programs for the eye: pseudo code, and pictures coloured by what operators are for.
+
+>>> import static
+>>> main = static.Program()
+>>> with static.program_guard(main):
+...     x = static.data("x", [None, 3], "float32")
+...     y = static.layers.scale(x, scale=2.0)
+>>> print(static.debugger.pprint_program_codes(main))  # doctest: +ELLIPSIS
+// block 0, in no other
+float32[-1, 3] x
+float32[-1, 3] scale_...
+scale_... = scale(X=x) [scale=2.0, bias=0.0, bias_after_scale=True]
+"""
+
+import re
+
+from dygraph import files
+from dygraph.drawing import Drawing
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from static.block import Block
+from static.program import OpRole, Program
+
+__all__ = [
+    "draw_block_graphviz", "draw_graph", "pprint_block_codes", "pprint_program_codes", "role_of",
+]  # fmt: skip
+
+_MARKS = ("op_role", "op_role_var", "op_namescope", "op_device", "op_callstack")
+
+
+def _program(value, what):
+    if not isinstance(value, Program):
+        raise ArgumentTypeError(f"{what} takes a static.Program, got {kind_of(value)}")
+    return value
+
+
+def _block(value, what):
+    if not isinstance(value, Block):
+        raise ArgumentTypeError(f"{what} takes a Block of a program, got {kind_of(value)}")
+    return value
+
+
+def role_of(op):
+    """What an operator is for: ``forward``, ``backward`` or ``update``.
+
+    >>> import static
+    >>> block = static.Program().global_block()
+    >>> x = block.create_var(name="x", shape=[2], dtype="float32")
+    >>> static.debugger.role_of(block.append_op("relu", {"X": x}, {"Out": x}))
+    'forward'
+    """
+    role = op.attr("op_role") if op.has_attr("op_role") else OpRole.Forward
+    if role & (OpRole.Optimize | OpRole.LRSched):
+        return "update"
+    return "backward" if role & OpRole.Backward else "forward"
+
+
+# Pseudo code --------------------------------------------------------------------------------------
+
+
+def pprint_program_codes(program):
+    """The program as pseudo code: every block, every variable and operator one line.
+
+    Parameters
+    ----------
+    program : Program
+
+    Returns
+    -------
+    str
+        Fluid's function gives the text too; ``print`` shows it.
+    """
+    blocks = _program(program, "pprint_program_codes").blocks
+    return "\n\n".join(pprint_block_codes(block, show_backward=True) for block in blocks)
+
+
+def pprint_block_codes(block, show_backward=False):
+    """One block as pseudo code.
+
+    Parameters
+    ----------
+    block : Block
+    show_backward : bool
+        False: without the operators of the backward pass, and the variables that only they have.
+
+    Returns
+    -------
+    str
+        ``type[shape] name`` for each variable, ``outputs = type(inputs) [attributes]`` for each
+        operator.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [4, 3], "float32")
+    ...     loss = static.layers.mean(static.layers.fc(x, size=1, bias_attr=False))
+    ...     pairs = static.append_backward(loss)
+    >>> text = static.debugger.pprint_block_codes(loss.block)
+    >>> "persistable float32[3, 1] fc" in text, "mean_grad" in text
+    (True, False)
+    """
+    _block(block, "pprint_block_codes")
+    ops, variables = block.ops, list(block.vars.values())
+    if not show_backward:
+        ops = [op for op in ops if role_of(op) != "backward"]
+        hidden = {n for op in block.ops for n in (*op.input_arg_names, *op.output_arg_names)}
+        hidden -= {n for op in ops for n in (*op.input_arg_names, *op.output_arg_names)}
+        variables = [v for v in variables if v.name not in hidden or v.persistable]
+    parent = f"in block {block.parent_idx}" if block.parent_idx >= 0 else "in no other"
+    lines = [f"// block {block.idx}, {parent}"]
+    lines += [_variable_code(v) for v in variables]
+    return "\n".join([*lines, *(_operator_code(op) for op in ops)])
+
+
+def type_code(variable):
+    """The type and shape of a variable: ``float32[-1, 3]``, with ``lod 1`` or a type's name."""
+    kind = variable.type
+    text = "" if variable.dtype is None else str(variable.dtype)
+    if variable.shape is not None:
+        text += str(list(variable.shape))
+    if kind != "LOD_TENSOR":
+        text = f"{kind.lower()} {text}".strip()
+    return f"{text} lod {variable.lod_level}" if variable.lod_level else text or "unknown"
+
+
+def _variable_code(variable):
+    return f"{'persistable ' * variable.persistable}{type_code(variable)} {variable.name}"
+
+
+def slots_code(slots):
+    """Slots and what is in them: ``X=x, Y=[a, b]``; empty ones are left out."""
+    return ", ".join(
+        f"{slot}={names[0] if len(names) == 1 else '[' + ', '.join(names) + ']'}"
+        for slot, names in slots.items()
+        if names
+    )
+
+
+def _operator_code(op):
+    outputs = ", ".join(op.output_arg_names)
+    attrs = ", ".join(f"{k}={attribute_code(op, k)}" for k in op.attr_names if k not in _MARKS)
+    call = f"{op.type}({slots_code(op.inputs)})"
+    return f"{f'{outputs} = ' if outputs else ''}{call}{f' [{attrs}]' if attrs else ''}"
+
+
+def attribute_code(op, name, most=80):
+    """The value of an attribute, shortened."""
+    value = op.attr(name)
+    if op.attr_type(name) in ("BLOCK", "BLOCKS"):
+        return f"block {value}"
+    if isinstance(value, list) and len(value) > 16:
+        return f"[{', '.join(map(repr, value[:16]))}, ... {len(value)}]"
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+# Pictures -----------------------------------------------------------------------------------------
+
+
+class _Graph:
+    """Nodes and edges of blocks: each write of a variable makes a node, so that time runs down."""
+
+    def __init__(self, highlights):
+        self.nodes, self.edges, self.latest = [], [], {}
+        self.highlights = highlights
+
+    def add(self, kind, label, top=False):
+        self.nodes.append({"id": len(self.nodes), "kind": kind, "label": label, "top": top})
+        return len(self.nodes) - 1
+
+    def variable(self, block, name, top):
+        found = block.find_var_recursive(name)
+        kind = "parameter" if found is not None and found.persistable else "variable"
+        if any(pattern.match(name) for pattern in self.highlights):
+            kind = "highlight"
+        return self.add(kind, f"{name}\n{type_code(found) if found is not None else ''}", top)
+
+    def key(self, block, name):
+        found = block.find_var_recursive(name)
+        return (None if found is None else found.block.idx, name)
+
+    def block(self, block):
+        for op in block.ops:
+            reads = []
+            for name in dict.fromkeys(op.input_arg_names):
+                key = self.key(block, name)
+                if key not in self.latest:
+                    self.latest[key] = self.variable(block, name, True)
+                reads.append(self.latest[key])
+            node = self.add(role_of(op), f"{op.type}\n{slots_code(op.outputs)}")
+            self.edges += [(read, node) for read in reads]
+            for name in dict.fromkeys(op.output_arg_names):
+                if name != "@EMPTY@":
+                    made = self.latest[self.key(block, name)] = self.variable(block, name, False)
+                    self.edges.append((node, made))
+
+    def drawing(self, path):
+        drawing = Drawing(self.nodes[::-1], self.edges, title="program")
+        if path is not None:
+            files.write_atomically(path, [drawing.dot.encode()])
+        return drawing
+
+
+def _pattern(value):
+    if not isinstance(value, str):
+        raise ArgumentTypeError(
+            f"draw_block_graphviz: highlights must hold names, got {kind_of(value)}"
+        )
+    try:
+        return re.compile(value)
+    except re.error as error:
+        raise InvalidArgumentError(
+            f"draw_block_graphviz: highlights must hold names or regular expressions, got "
+            f"{value!r}: {error}"
+        ) from None
+
+
+def draw_block_graphviz(block, highlights=None, path="./temp.dot"):
+    """Draw a block: forward operators blue, backward red, update green.
+
+    Parameters
+    ----------
+    block : Block
+    highlights : list of str, optional
+        Names of variables, or regular expressions of how they begin: these are yellow.
+    path : str or os.PathLike or None
+        Where the DOT text goes; None: nowhere.
+
+    Returns
+    -------
+    Drawing
+        With ``dot``, ``svg()``, and a picture in notebooks.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [4, 3], "float32")
+    ...     loss = static.layers.mean(static.layers.fc(x, size=1, bias_attr=False))
+    >>> static.debugger.draw_block_graphviz(loss.block, ["x"], path=None)
+    <program of 6 nodes and 5 edges>
+    """
+    _block(block, "draw_block_graphviz")
+    highlights = [] if highlights is None else highlights
+    if not isinstance(highlights, (list, tuple, set)):
+        raise ArgumentTypeError(
+            f"draw_block_graphviz: highlights must be a list of names, got {kind_of(highlights)}"
+        )
+    highlights = [_pattern(value) for value in highlights]
+    if path is not None:
+        path = files.path_of(path, "draw_block_graphviz")
+    graph = _Graph(highlights)
+    graph.block(block)
+    return graph.drawing(path)
+
+
+def draw_graph(program, path=None):
+    """Draw all blocks of a program, as `draw_block_graphviz` does one.
+
+    Parameters
+    ----------
+    program : Program
+    path : str or os.PathLike, optional
+        Where the DOT text goes.
+
+    Returns
+    -------
+    Drawing
+
+    Examples
+    --------
+    >>> import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main, static.Program()):
+    ...     x = static.data("x", [4, 3], "float32")
+    ...     loss = static.layers.mean(static.layers.fc(x, size=1, bias_attr=False))
+    ...     done = static.optimizer.SGD(0.1).minimize(loss)
+    >>> drawing = static.draw_graph(main)
+    >>> sorted({node["kind"] for node in drawing.nodes})
+    ['backward', 'forward', 'parameter', 'update', 'variable']
+    """
+    _program(program, "draw_graph")
+    if path is not None:
+        path = files.path_of(path, "draw_graph")
+    graph = _Graph([])
+    for block in program.blocks:
+        graph.block(block)
+    return graph.drawing(path)

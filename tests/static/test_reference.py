@@ -1,0 +1,144 @@
+"""Examples of the documents give the programs that Fluid 1.8.5 printed for them.
+
+`reference/` holds its texts. They are compared as messages: attributes and variables by name, empty
+slots and empty lists of bookkeeping as absent. A scalar's shape is [] here and [1] there; call
+stacks and numbered scopes of names are not compared.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dygraph
+import static as fluid
+
+FOLDER = Path(__file__).parent / "reference"
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{}]+')
+NOT_COMPARED = {"op_callstack", "op_namescope"}
+
+
+def fields(tokens):
+    """[(name, text or fields), ...] up to the closing brace."""
+    found = []
+    for name in tokens:
+        if name == "}":
+            break
+        value = next(tokens)
+        found.append((name.rstrip(":"), fields(tokens) if value == "{" else value.strip('"')))
+    return found
+
+
+def parse(text):
+    return fields(iter(TOKEN.findall(text)))
+
+
+def all_of(message, name):
+    return [value for key, value in message if key == name]
+
+
+def one_of(message, name):
+    return all_of(message, name)[0]
+
+
+def value_of(text):
+    """A number as float32 has it; any other text as it stands."""
+    try:
+        return float(np.float32(text))
+    except ValueError:
+        return text
+
+
+def operator(message):
+    slots = {}
+    for side in ("inputs", "outputs"):
+        for slot in all_of(message, side):
+            if all_of(slot, "arguments"):
+                slots[one_of(slot, "parameter")] = all_of(slot, "arguments")
+    attrs = {}
+    for attr in all_of(message, "attrs"):
+        name = one_of(attr, "name")
+        values = [value_of(v) for key, v in attr if key not in ("name", "type")]
+        if name not in NOT_COMPARED and not (name == "op_role_var" and not values):
+            attrs[name] = (one_of(attr, "type"), values)
+    return one_of(message, "type"), slots, attrs
+
+
+def without_scalar(message):
+    """A description with [1] in place of a scalar's []."""
+    if not isinstance(message, list):
+        return message
+    if all_of(message, "data_type") and not all_of(message, "dims"):
+        return [*message, ("dims", "1")]
+    return [(key, without_scalar(value)) for key, value in message]
+
+
+def blocks(text):
+    """For each block: its operators in order, its variables by name."""
+    message = parse(text)
+    found = []
+    for block in all_of(message, "blocks"):
+        variables = {one_of(v, "name"): without_scalar(v) for v in all_of(block, "vars")}
+        found.append(([operator(op) for op in all_of(block, "ops")], variables))
+    return found, all_of(message, "version")
+
+
+def scalar_ones(operators):
+    """The seed of a scalar loss has the shape [1] in Fluid."""
+    for type, _, attrs in operators:
+        if type == "fill_constant" and attrs["shape"] == ("LONGS", []):
+            attrs["shape"] = ("LONGS", [1.0])
+
+
+def assert_same(program, name):
+    ours, version = blocks(str(program))
+    theirs, their_version = blocks((FOLDER / f"{name}.txt").read_text())
+    assert version == their_version and len(ours) == len(theirs)
+    for (ops, variables), (their_ops, their_variables) in zip(ours, theirs, strict=True):
+        scalar_ones(ops)
+        assert [op[0] for op in ops] == [op[0] for op in their_ops]
+        for mine, their in zip(ops, their_ops, strict=True):
+            assert mine == their
+        assert variables == their_variables
+
+
+def fit_a_line():
+    x = fluid.layers.data(name="x", shape=[13], dtype="float32")
+    y_predict = fluid.layers.fc(input=x, size=1, act=None)
+    y = fluid.layers.data(name="y", shape=[1], dtype="float32")
+    cost = fluid.layers.square_error_cost(input=y_predict, label=y)
+    avg_cost = fluid.layers.mean(cost)
+    fluid.optimizer.SGD(learning_rate=0.01).minimize(avg_cost)
+
+
+def conv_adam_5_statements():
+    image = fluid.data(name="image", shape=[None, 3, 224, 224], dtype="float32")
+    result = fluid.layers.conv2d(input=image, num_filters=64, filter_size=3)
+    loss = fluid.layers.reduce_mean(result)
+    adam = fluid.optimizer.Adam(learning_rate=1e-3)
+    adam.minimize(loss)
+
+
+def paramattr():
+    x = fluid.layers.data(name="x", shape=[13], dtype="float32")
+    w_param_attrs = fluid.ParamAttr(
+        name=None,
+        initializer=fluid.initializer.Uniform(low=-1.0, high=1.0, seed=0),
+        learning_rate=1.0,
+        regularizer=fluid.regularizer.L1Decay(1.0),
+        trainable=True,
+    )
+    y_predict = fluid.layers.fc(input=x, size=1, param_attr=w_param_attrs)
+    clip = dygraph.clip.GradientClipByValue(-1.0, 1.0)
+    fluid.optimizer.SGD(learning_rate=0.01, grad_clip=clip).minimize(fluid.layers.mean(y_predict))
+
+
+@pytest.mark.parametrize("example", [fit_a_line, paramattr, conv_adam_5_statements], ids=lambda f: f.__name__)
+def test_programs_are_those_of_fluid(example):
+    main, startup = fluid.Program(), fluid.Program()
+    main.random_seed = startup.random_seed = 1
+    with fluid.program_guard(main, startup), dygraph.unique_name.guard():
+        example()
+    assert_same(main, f"{example.__name__}.main")
+    assert_same(startup, f"{example.__name__}.startup")
