@@ -315,7 +315,7 @@ class Program:
             return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
         if self._layers and not keeps:  # made by the layer function itself
-            return constant(variable).name
+            return self.constant(variable.numpy()).name
         if not keeps or not variable.name:
             raise ArgumentTypeError(
                 f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
@@ -330,22 +330,6 @@ class Program:
             )  # fmt: skip
             self.held[variable.name] = variable
         return variable.name
-
-
-def constant(value):
-    """A variable of the program being described that holds what the eager `value` does."""
-    array = value.numpy()
-    kind = str(array.dtype)
-    if array.size == 1:
-        text = repr(array.item()) if array.dtype.kind == "f" else str(int(array.item()))
-        return _core.ops.fill_constant(shape=list(array.shape), dtype=kind, str_value=text)
-    slot = {"bool": "bool", "int32": "int32", "int64": "int64"}.get(kind, "fp32")
-    flat = array.ravel().tolist()
-    made = _core.ops.assign_value(
-        shape=list(array.shape), dtype="float32" if slot == "fp32" else kind,
-        **{f"{slot}_values": flat},
-    )  # fmt: skip
-    return made if slot != "fp32" or kind == "float32" else _core.ops.cast(made, out_dtype=kind)
 
 
 def _counter(name):

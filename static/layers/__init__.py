@@ -24,7 +24,7 @@ globals().update(_OWN)
 
 
 def __getattr__(name):
-    if name.startswith("__") or not hasattr(functional, name):
+    if name not in functional.__all__:
         raise AttributeError(
             f"static.layers has no function '{name}'.{dygraph.errors.did_you_mean(name, __dir__())}"
         )

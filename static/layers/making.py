@@ -178,14 +178,14 @@ class _Plan:
         self.op, self.slots, self.attrs, self.lists = op, [], [], set()
         for argument in signature.parameters:
             target = names.get(argument, argument)
+            if target in attrs:
+                self.attrs.append((argument, target))
             if target.lower() in slots:
                 slot = slots[target.lower()]
                 self.slots.append((argument, slot.name))
                 if slot.duplicable:
                     self.lists.add(argument)
-            elif target in attrs:
-                self.attrs.append((argument, target))
-            elif argument not in _NOT_READ:
+            elif target not in attrs and argument not in _NOT_READ:
                 raise AlreadyExistsError(f"{owner}: {op} has no slot or attribute '{target}'")
         shown = [s for s in info.outputs if not (s.intermediate or s.extra)]
         self.outputs = [slot.name for slot in shown]
@@ -217,9 +217,14 @@ def _function(owner, signature, sentence, op, names, example):
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         given, plan = given.arguments, planned()
-        inputs = {}
+        inputs, tensors = {}, set()
+        attrs = dict(plan.attrs)
         for argument, slot in plan.slots:
             value = given[argument]
+            if argument in attrs:  # a number, or a variable that holds one
+                if not isinstance(value, _core.Variable):
+                    continue
+                tensors.add(argument)
             if value is None and signature.parameters[argument].default is not None:
                 raise ArgumentTypeError(f"{owner}: {argument} must be a Variable, got None")
             if (
@@ -229,7 +234,7 @@ def _function(owner, signature, sentence, op, names, example):
             ):
                 value = [value]
             inputs[slot] = list(value) if isinstance(value, tuple) else value
-        found = run(plan.op, inputs, {attr: given[argument] for argument, attr in plan.attrs})
+        found = run(plan.op, inputs, {attr: given[a] for a, attr in plan.attrs if a not in tensors})
         results = [found[slot] for slot in plan.outputs]
         if len(results) > 1:
             return tuple(results)

@@ -5,7 +5,7 @@ import numpy as np
 from dygraph import _core, check, functional, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static.layers.making import into, layer, run, table
-from static.program import Variable, constant, default_main_program
+from static.program import Variable, default_main_program
 
 _FUNCTIONS = table([
     ("shape(input)", "The sizes of the variable while the program runs, int32."),
@@ -269,7 +269,7 @@ def assign(input, output=None):
     value = _core.to_variable(np.asarray(input))
     if output is not None and not isinstance(output, Variable):
         return into(output, value, "assign")
-    return into(output, constant(value), "assign")
+    return into(output, default_main_program().constant(value.numpy()), "assign")
 
 
 def create_tensor(dtype, name=None, persistable=False):
