@@ -15,7 +15,12 @@ from dygraph import (
     products,
 )
 from dygraph.compat import BackwardStrategy
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
 
 __all__ = ["Parameter", "Variable"]
 
@@ -364,6 +369,11 @@ def length(self):
     """Size of the first axis. TypeError for a 0-d variable, as in NumPy."""
     if not self.shape:
         raise ArgumentTypeError("len() of a 0-d variable: it has no axis")
+    if self.shape[0] < 0:
+        raise PreconditionNotMetError(
+            f"the length of '{self.name}' is known when the program runs: compute with "
+            "static.layers.shape(x), or declare the size"
+        )
     return self.shape[0]
 
 
@@ -371,7 +381,7 @@ def iterate(self):
     """The entries along the first axis."""
     if not self.shape:
         raise ArgumentTypeError("iteration over a 0-d variable: it has no axis")
-    return (self[i] for i in range(self.shape[0]))
+    return (self[i] for i in range(length(self)))
 
 
 def _rebuild(cls, values, dtype, offsets, flags, name, state):

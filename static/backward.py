@@ -156,7 +156,7 @@ def _seed_of(target):
         else:
             attrs = {"shape": list(target.shape), "value": 1.0, "dtype": target.dtype}
             op = block.append_op("fill_constant", {}, {"Out": seed}, attrs)
-            for name in ("op_role_var", "op_namescope", "op_device", "str_value"):
+            for name in ("op_role_var", "op_namescope", "str_value"):
                 op.desc.remove_attr(name)
     return seed
 
@@ -207,12 +207,19 @@ def _append(block, desc, source):
     return op
 
 
+_KEEP_LOD = {
+    "elementwise_add_grad", "elementwise_sub_grad", "elementwise_mul_grad", "elementwise_div_grad",
+    "mean_grad", "reduce_mean_grad", "reduce_sum_grad", "square_grad",
+}  # fmt: skip
+
+
 def _elementwise_gradients(desc):
     """(input slot, name of its gradient) of operators whose gradients keep the level of detail."""
-    if desc.type not in ("elementwise_add_grad", "elementwise_sub_grad", "square_grad"):
+    if desc.type not in _KEEP_LOD:
         return []
     outputs = [(slot, desc.output(slot)) for slot in desc.output_names]
-    return [(slot.removesuffix("@GRAD"), names[0]) for slot, names in outputs if names]
+    pairs = [(slot.removesuffix("@GRAD"), names[0]) for slot, names in outputs if names]
+    return [(slot, name) for slot, name in pairs if slot in desc.input_names]
 
 
 def _mark(block, pairs):

@@ -208,7 +208,7 @@ class Block:
         return parameter
 
     def initialize(self, variable, initializer, first=False):
-        """Write the operator that gives `variable` its start value; ``first``: before the others."""
+        """Write the operator that gives `variable` its start value; `first`: before the others."""
         program = self.program
         count = len(self.ops)
         with program.appending_to(self):

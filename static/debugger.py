@@ -17,14 +17,13 @@ import re
 from dygraph import files
 from dygraph.drawing import Drawing
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from static import marks
 from static.block import Block
 from static.program import OpRole, Program
 
 __all__ = [
     "draw_block_graphviz", "draw_graph", "pprint_block_codes", "pprint_program_codes", "role_of",
 ]  # fmt: skip
-
-_MARKS = ("op_role", "op_role_var", "op_namescope", "op_device", "op_callstack")
 
 
 def _program(value, what):
@@ -138,7 +137,9 @@ def slots_code(slots):
 
 def _operator_code(op):
     outputs = ", ".join(op.output_arg_names)
-    attrs = ", ".join(f"{k}={attribute_code(op, k)}" for k in op.attr_names if k not in _MARKS)
+    attrs = ", ".join(
+        f"{k}={attribute_code(op, k)}" for k in op.attr_names if k not in marks.of(op.type)
+    )
     call = f"{op.type}({slots_code(op.inputs)})"
     return f"{f'{outputs} = ' if outputs else ''}{call}{f' [{attrs}]' if attrs else ''}"
 

@@ -1,4 +1,4 @@
-"""What Fluid writes beside an operator's own attributes: hints for libraries, which change no value.
+"""What Fluid writes beside an operator's own attributes: hints for libraries, without effect.
 
 Programs carry them so that their messages are those Fluid gives.
 """
@@ -18,7 +18,25 @@ _MARKS = {
     **dict.fromkeys(_ELEMENTWISE_TYPES, _ELEMENTWISE),
     **dict.fromkeys(_ACTIVATION_TYPES, _ACTIVATION),
 }
+_MARKS["sum"] = _MARKS["gaussian_random"] = {"use_mkldnn": _FALSE}
+_MARKS["adam"] = {"min_row_size_to_use_multithread": ("LONG", 1000)}
+_MARKS["conv2d"] = {
+    "Scale_in": ("FLOAT", 1.0), "Scale_in_eltwise": ("FLOAT", 1.0), "Scale_out": ("FLOAT", 1.0),
+    "Scale_weights": ("FLOATS", [1.0]), "exhaustive_search": _FALSE, "force_fp32_output": _FALSE,
+    "fuse_activation": ("STRING", ""), "fuse_alpha": ("FLOAT", 0.0), "fuse_beta": ("FLOAT", 0.0),
+    "fuse_brelu": _FALSE, "fuse_brelu_threshold": ("FLOAT", 6.0), "fuse_relu": _FALSE,
+    "fuse_relu_before_depthwise_conv": _FALSE, "fuse_residual_connection": _FALSE,
+    "is_test": _FALSE, "use_cudnn": ("BOOLEAN", True), "use_mkldnn": _FALSE,
+    "use_quantizer": _FALSE, "workspace_size_MB": ("INT", 512),
+}  # fmt: skip
 _MARKS.update({f"{type}_grad": marks for type, marks in _MARKS.items()})
+
+
+def of(type):
+    """Names of the marks of an operator, those that every operator has among them."""
+    return {"op_role", "op_role_var", "op_namescope", "op_device", "op_callstack"} | set(
+        _MARKS.get(type, ())
+    )
 
 
 def write(desc):

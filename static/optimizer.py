@@ -115,7 +115,11 @@ class InPrograms:
             order = {p.name: i for i, p in enumerate(program.all_parameters())}
             common = isinstance(self._grad_clip, dygraph.clip.GradientClipByGlobalNorm)
             chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
-            return _replaced(pairs, self._grad_clip.clip(chosen))
+            limited = _replaced(pairs, self._grad_clip.clip(chosen))
+            for p, g in limited:
+                if g.op is not None and g.op.attr("op_role") == OpRole.Optimize:
+                    g.op.set_attr("op_role_var", [p.name, g.name], "STRINGS")
+            return limited
 
     def _decayed(self, program, p, g):
         decay = p.regularizer or self._regularization
@@ -171,16 +175,19 @@ class InPrograms:
                 word = f"{word}_acc" if word.endswith("_pow") else word
                 name = unique_name.generate(f"{p.name}_{word}")
                 shape = p.shape if accumulator.shape is None else accumulator.shape
-                kept[p.name, slot] = self._global(program, name, shape, accumulator.value, p.dtype)
+                device = "" if accumulator.shape is None else "cpu"
+                kept[p.name, slot] = self._global(
+                    program, name, shape, accumulator.value, p.dtype, device
+                )
             state[slot] = kept[p.name, slot]
         return state
 
     @staticmethod
-    def _global(program, name, shape, value, dtype):
+    def _global(program, name, shape, value, dtype, device=""):
         variable = program.global_block().create_var(
             name=name, shape=shape, dtype=dtype, persistable=True, stop_gradient=True
         )
-        fill_at_start(variable, initializer.Constant(value))
+        fill_at_start(variable, initializer.Constant(value), device=device)
         return variable
 
 

@@ -74,7 +74,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
     return variable
 
 
-def fill_at_start(variable, start, startup=None):
+def fill_at_start(variable, start, startup=None, device=""):
     """Have the startup program give `variable` its start value, before those made earlier."""
     startup = startup or default_startup_program()
     block = startup.global_block()
@@ -83,4 +83,6 @@ def fill_at_start(variable, start, startup=None):
     own = block.create_var(
         name=variable.name, shape=variable.shape, dtype=variable.dtype, persistable=True
     )
-    block.initialize(own, start, first=True)
+    op = block.initialize(own, start, first=True)
+    if device:
+        op.set_attr("op_device", device, "STRING")

@@ -285,11 +285,18 @@ class Program:
         """A variable of the current block that an operator fills with the array's values."""
         ops, dtype = _core.ops, str(array.dtype)
         with self.appending_to(self.current_block()):
-            if array.size and (array == array.flat[0]).all():
+            if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
                 value = array.flat[0].item()
                 made = ops.fill_constant(
                     shape=list(array.shape), dtype=dtype, value=float(value), str_value=repr(value)
                 )
+            elif dtype == "float64" and (array != array.astype("float32")).any():
+                # assign_value holds floats of 32 bits
+                each = [
+                    ops.fill_constant(shape=[1], dtype=dtype, str_value=repr(v))
+                    for v in array.ravel().tolist()
+                ]
+                made = ops.reshape2(ops.concat(each, axis=0), shape=list(array.shape))
             else:
                 kinds = {"bool": "bool", "int32": "int32", "int64": "int64"}
                 values = array.reshape(-1).tolist()

@@ -95,7 +95,7 @@ void Define(OpDef& op) {
             "of Output in space, where several give Input's size; empty: the smallest",
             EachAtLeast(1));
   }
-  op.Shape(InferShape<Op>).Grad([](GradBuilder& g) {
+  op.Shape(InferShape<Op>).ShareLoD(kInput).Grad([](GradBuilder& g) {
     RecipeSlot x = g.Wants(kFilter) ? g.Input(kInput) : g.InputShape(kInput);
     RecipeSlot filter = g.Wants(kInput) ? g.Input(kFilter) : g.InputShape(kFilter);
     if constexpr (Op::kBias) {

@@ -116,8 +116,9 @@ def test_names_given_again_do_not_meet():
     program = static.Program()
     for _ in range(2):
         with static.program_guard(program), unique_name.guard():
-            x = program.global_block().vars.get("x") or static.data("x", [None, 2])
-            out = layers.relu(x)
+            if not program.global_block().has_var("x"):
+                static.data("x", [None, 2])
+            out = layers.relu(program.global_block().var("x"))
     assert out.name == "relu_0.tmp_1" and len(program.global_block().ops) == 2
 
 

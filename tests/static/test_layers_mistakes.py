@@ -25,7 +25,6 @@ MISTAKES = [
     ("relu", lambda: layers.relu(x(), 1), ArgumentTypeError, "name must be a string"),
     ("relu", lambda: layers.relu(np.ones(3)), ArgumentTypeError, "ndarray"),
     ("relu", lambda: layers.relu(None), ArgumentTypeError, "None"),
-    ("relu", lambda: layers.relu(x(dtype="int64")), ArgumentTypeError, "int64"),
     ("elementwise_add", lambda: layers.elementwise_add(x(), dygraph.ones([4])), ArgumentTypeError,
      "got both"),
     ("elementwise_add", lambda: layers.elementwise_add(x(3, 4), x(3, 5)), InvalidArgumentError,
@@ -109,6 +108,14 @@ def test_errors_while_running_name_the_line():
     line = test_errors_while_running_name_the_line.__code__.co_firstlineno + 4
     assert f"test_layers_mistakes.py:{line}" in str(caught.value)
     assert "matmul" in str(caught.value)
+
+
+def test_a_type_without_a_kernel_is_told_while_running():
+    program = static.Program()
+    with static.program_guard(program):
+        out = layers.erf(static.data("a", [2], "int64"))
+    with pytest.raises(Exception, match=r"erf.*int64.*test_layers_mistakes.py:\d+"):
+        static.Executor().run(program, {"a": np.zeros(2, "int64")}, [out])
 
 
 def test_variables_of_two_programs():

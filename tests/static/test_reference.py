@@ -131,10 +131,12 @@ def paramattr():
     )
     y_predict = fluid.layers.fc(input=x, size=1, param_attr=w_param_attrs)
     clip = dygraph.clip.GradientClipByValue(-1.0, 1.0)
-    fluid.optimizer.SGD(learning_rate=0.01, grad_clip=clip).minimize(fluid.layers.mean(y_predict))
+    fluid.optimizer.SGD(learning_rate=0.1, grad_clip=clip).minimize(fluid.layers.mean(y_predict))
 
 
-@pytest.mark.parametrize("example", [fit_a_line, paramattr, conv_adam_5_statements], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "example", [fit_a_line, paramattr, conv_adam_5_statements], ids=lambda f: f.__name__
+)
 def test_programs_are_those_of_fluid(example):
     main, startup = fluid.Program(), fluid.Program()
     main.random_seed = startup.random_seed = 1

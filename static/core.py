@@ -1,0 +1,48 @@
+"""Fluid's ``core``: tensors that are filled by hand to be fed, and places."""
+
+import numpy as np
+
+from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
+from dygraph.errors import InvalidArgumentError
+from static.scope import Scope
+
+__all__ = ["CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "LoDTensor", "Scope", "Tensor"]
+
+
+class LoDTensor(_core.Variable):
+    """An array with a level of detail, filled by `set`, fed to `Executor.run`.
+
+    Examples
+    --------
+    >>> import numpy as np, static
+    >>> tensor = static.core.LoDTensor()
+    >>> tensor.set(np.arange(3), static.CPUPlace())
+    >>> tensor.set_recursive_sequence_lengths([[1, 2]])
+    >>> tensor.shape, tensor.lod()
+    ((3,), [[0, 1, 3]])
+    """
+
+    def set(self, array, place=None):
+        """Take the values of `array`, in its type; a level of detail set before goes."""
+        super().__init__(np.asarray(array))
+
+    def set_lod(self, lod):
+        """Set the level of detail by offsets. InvalidArgumentError if it does not fit the rows."""
+        _core.set_lod(self, lod)
+
+    def set_recursive_sequence_lengths(self, lengths):
+        """Set the level of detail by lengths."""
+        _core.set_lod(self, _core.lengths_to_offsets(lengths))
+
+    def recursive_sequence_lengths(self):
+        """The level of detail as lengths."""
+        return _core.offsets_to_lengths(self.lod())
+
+    def has_valid_recursive_sequence_lengths(self):
+        """Whether the level of detail fits the rows: always, since no other can be set."""
+        if _core.is_empty(self):
+            raise InvalidArgumentError("LoDTensor: it must be filled by set(array), got nothing")
+        return True
+
+
+Tensor = LoDTensor

@@ -1,0 +1,153 @@
+"""append_backward and gradients: what is written, and what is refused."""
+
+import numpy as np
+import pytest
+
+import dygraph
+import static
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError
+
+
+@pytest.fixture
+def program():
+    main = static.Program()
+    with static.program_guard(main, static.Program()):
+        yield main
+
+
+def source(name, shape):
+    """A fed variable that wants a gradient."""
+    x = static.data(name, shape)
+    x.stop_gradient = False
+    return x
+
+
+def run(program, feed, fetch):
+    return static.Executor().run(program, feed, fetch, scope=static.Scope())
+
+
+def types(program):
+    return [op.type for op in program.global_block().ops]
+
+
+def test_terms_are_added_once_in_order(program):
+    x = source("x", [3])
+    loss = static.layers.mean(x * x + static.layers.exp(x))
+    (gradient,) = static.gradients(loss, x)
+    assert types(program).count("sum") == 1
+    value = np.array([0.5, -1.0, 2.0], "f")
+    (got,) = run(program, {"x": value}, [gradient])
+    np.testing.assert_allclose(got, (2 * value + np.exp(value)) / 3, rtol=1e-6)
+    (op,) = [op for op in program.global_block().ops if op.type == "sum"]
+    assert op.output("Out") == ["x@GRAD"]
+    assert [name.partition("@RENAME")[0] for name in op.input("X")] == ["x@GRAD"] * len(
+        op.input("X")
+    )
+
+
+def test_stop_gradient_and_no_grad_set(program):
+    x, y = source("x", [2]), source("y", [2])
+    hidden = x * y
+    stopped = hidden.detach()
+    loss = static.layers.mean(hidden + stopped)
+    gx, gy = static.gradients(loss, [x, y], no_grad_set={"y"})
+    assert gy is None
+    (got,) = run(program, {"x": np.array([1, 2], "f"), "y": np.array([3, 4], "f")}, [gx])
+    assert got.tolist() == [1.5, 2.0]
+
+
+def test_nothing_unneeded_is_computed(program):
+    x, y = source("x", [2]), source("y", [2])
+    loss = static.layers.mean(static.layers.exp(x) * static.layers.tanh(y))
+    before = len(types(program))
+    static.gradients(loss, x)
+    made = types(program)[before:]
+    assert "tanh_grad" not in made and "exp_grad" in made
+
+
+def test_second_order(program):
+    x = source("x", [2])
+    (first,) = static.gradients(x * x * x, x)
+    (second,) = static.gradients(first, x)
+    value = np.array([2.0, -3.0], "f")
+    got = run(program, {"x": value}, [first, second])
+    np.testing.assert_allclose(got[0], 3 * value**2)
+    np.testing.assert_allclose(got[1], 6 * value)
+
+
+def test_given_gradients(program):
+    x = source("x", [None, 2])
+    flow = static.data("flow", [None, 2])
+    (gradient,) = static.gradients([x * 3.0], [x], [flow])
+    feed = {"x": np.ones((2, 2), "f"), "flow": np.array([[1, 2], [3, 4]], "f")}
+    (got,) = run(program, feed, [gradient])
+    np.testing.assert_array_equal(got, 3 * feed["flow"])
+    with pytest.raises(InvalidArgumentError, match="shape and type"):
+        static.gradients([x * 2.0], [x], [static.data("wrong", [3])])
+    with pytest.raises(InvalidArgumentError, match="for each of the 1 targets, got 2"):
+        static.gradients([x * 2.0], [x], [flow, flow])
+
+
+def test_a_batch_of_unknown_size_gets_ones(program):
+    x = source("x", [None, 2])
+    (gradient,) = static.gradients(x * x, x)
+    value = np.arange(6, dtype="f").reshape(3, 2)
+    (got,) = run(program, {"x": value}, [gradient])
+    np.testing.assert_array_equal(got, 2 * value)
+
+
+def test_overwritten_values_are_refused(program):
+    """exp's gradient needs its result, which the operator behind it overwrites."""
+    x = source("x", [2])
+    y = static.layers.exp(x)
+    block = program.global_block()
+    block.append_op("scale", {"X": y}, {"Out": y}, {"scale": 2.0})
+    with pytest.raises(PreconditionNotMetError, match=rf"exp: .*'{y.name}'.*scale, overwrites"):
+        static.gradients(y, x)
+
+
+def test_writing_in_place_where_it_may(program):
+    """scale reads no value backward: two writers of one name have gradients of their own."""
+    x = source("x", [2])
+    y = x * 3.0
+    program.global_block().append_op("scale", {"X": y}, {"Out": y}, {"scale": 5.0})
+    (gradient,) = static.gradients(static.layers.mean(y), x)
+    (got,) = run(program, {"x": np.ones(2, "f")}, [gradient])
+    np.testing.assert_allclose(got, [7.5, 7.5])
+
+
+def test_parameters_and_their_marks(program):
+    loss = static.layers.mean(static.layers.fc(static.data("x", [None, 3]), size=2))
+    pairs = static.append_backward(loss)
+    assert [(p.name.split(".")[1], g.name == f"{p.name}@GRAD") for p, g in pairs] == [
+        ("w_0", True), ("b_0", True),
+    ]  # fmt: skip
+    ops = [op for op in program.global_block().ops if op.has_attr("op_role_var")]
+    assert [op.attr("op_role_var") for op in ops if op.attr("op_role_var")] == [[p.name, g.name] for p, g in reversed(pairs)]
+
+
+def test_callbacks_see_every_operator(program):
+    loss = static.layers.mean(static.layers.fc(static.data("x", [None, 3]), size=2))
+    seen = []
+    static.append_backward(loss, callbacks=[lambda block, op: seen.append(op.type)])
+    assert seen == ["mean_grad", "elementwise_add_grad", "mul_grad"]
+
+
+def test_what_cannot_be_differentiated(program):
+    x = static.data("x", [None, 3])
+    with pytest.raises(PreconditionNotMetError, match="must depend on a trainable parameter"):
+        static.append_backward(static.layers.mean(x))
+    with pytest.raises(ArgumentTypeError, match="must be a variable of a program"):
+        static.append_backward(dygraph.to_variable([1.0]))
+    with pytest.raises(ArgumentTypeError, match="must be floating"):
+        static.append_backward(static.data("n", [1], "int64"))
+    with pytest.raises(PreconditionNotMetError, match=r"append_backward\(loss\)"):
+        static.layers.mean(x).backward()
+
+
+def test_sparse_gradients_of_a_table(program):
+    ids = static.data("ids", [None], "int64")
+    table = static.create_parameter([10, 4], "float32", name="table")
+    rows = dygraph.functional.lookup_table_v2(table, ids, is_sparse=True)
+    ((_, gradient),) = static.append_backward(static.layers.mean(rows))
+    assert gradient.type == "SELECTED_ROWS" and gradient.shape == (10, 4)
