@@ -20,7 +20,7 @@ from dygraph.errors import (
 )
 from dygraph.nn.activation import activation
 from dygraph.variable import Parameter as EagerParameter
-from static.program import Variable, default_main_program
+from static.program import Variable, default_main_program, default_startup_program
 
 __all__ = ["activated", "into", "layer", "run", "table"]
 
@@ -79,7 +79,7 @@ def layer(function=None, *, parameters=False):
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
         block = program.current_block()
-        count = len(block.ops)
+        before = _states(block)
         try:
             with (
                 program.layer(name or unique_name.generate(owner)),
@@ -87,7 +87,7 @@ def layer(function=None, *, parameters=False):
             ):
                 return function(*args, **kwargs)
         except DygraphError as error:
-            forget_operators(block, count)
+            _take_back(before)
             text = str(error.args[0] if error.args else error)
             if text.startswith((f"{owner}:", f"{owner} ")):
                 raise
@@ -97,16 +97,22 @@ def layer(function=None, *, parameters=False):
     return described
 
 
-def forget_operators(block, count):
-    """Drop the operators behind the first `count`, which a failed call left, and their results."""
-    for op in block.ops[count:]:
-        for name in op.output_arg_names:
-            kept = block.vars.get(name)
-            if kept is not None and not kept.persistable and not kept.is_data:
+def _states(block):
+    """What a call on `block` may add to: (block, its operators, how many variables it has)."""
+    blocks = [block, default_startup_program().global_block()]
+    if block.idx:
+        blocks.append(block.program.global_block())
+    return [(b, list(b.ops), len(b.vars)) for b in blocks]
+
+
+def _take_back(states):
+    """Drop the operators and variables that a failed call left."""
+    for block, ops, count in states:
+        if len(block.ops) != len(ops) or len(block.vars) != count:
+            block.ops[:] = ops
+            for name in list(block.vars)[count:]:
                 del block.vars[name]
-    if len(block.ops) > count:
-        del block.ops[count:]
-        block.program.changed()
+            block.program.changed()
 
 
 def run(type, inputs, attrs=None, counts=None):

@@ -77,12 +77,14 @@ MISTAKES = [
 @pytest.mark.parametrize("case", MISTAKES, ids=[f"{i}-{m[0]}" for i, m in enumerate(MISTAKES)])
 def test_mistakes_name_the_layer(case):
     name, call, kind, part = case
-    program = static.Program()
-    with static.program_guard(program, static.Program()), pytest.raises(kind) as caught:
+    program, startup = static.Program(), static.Program()
+    with static.program_guard(program, startup), pytest.raises(kind) as caught:
         call()
     assert str(caught.value).startswith(f"{name}:"), caught.value
     assert part in str(caught.value), caught.value
-    assert not program.global_block().ops  # what was begun is taken back
+    # What was begun is taken back.
+    assert not program.global_block().ops and not program.all_parameters()
+    assert not startup.global_block().ops and not startup.global_block().vars
 
 
 def test_unknown_functions():
