@@ -63,19 +63,24 @@ def layer(function=None, *, parameters=False):
     if function is None:
         return functools.partial(layer, parameters=parameters)
     owner, signature = function.__name__, inspect.signature(function)
+    at = list(signature.parameters).index("name") if "name" in signature.parameters else 99
 
     @functools.wraps(function)
     def described(*args, **kwargs):
-        given = _bound(signature, owner, args, kwargs)
-        program = _program(owner, given.values())
+        program = _program(owner, (*args, *kwargs.values()))
         if program is None:
             if parameters:
                 raise ArgumentTypeError(
                     f"{owner}: it makes parameters of a program and takes variables of one, got "
                     "an eager Variable. The layers of dygraph.nn work on those"
                 )
-            return function(*args, **kwargs)
-        name = given.get("name")
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if type(error) is TypeError:
+                    _bound(signature, owner, args, kwargs)
+                raise
+        name = args[at] if len(args) > at else kwargs.get("name")
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
         block = program.current_block()
@@ -86,10 +91,12 @@ def layer(function=None, *, parameters=False):
                 program.appending_to(block),
             ):
                 return function(*args, **kwargs)
-        except DygraphError as error:
+        except Exception as error:
             _take_back(before)
+            if type(error) is TypeError:  # Python's own, if it is about this call
+                _bound(signature, owner, args, kwargs)
             text = str(error.args[0] if error.args else error)
-            if text.startswith((f"{owner}:", f"{owner} ")):
+            if not isinstance(error, DygraphError) or text.startswith(f"{owner}:"):
                 raise
             raise type(error)(f"{owner}: {text}") from error
 
@@ -219,10 +226,20 @@ def _function(owner, signature, sentence, op, names, example):
     def planned():
         return _Plan(owner, op, signature, names)
 
+    arguments = tuple(signature.parameters)
+    defaults = {
+        name: p.default for name, p in signature.parameters.items() if p.default is not p.empty
+    }
+
     def function(*args, **kwargs):
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        given, plan = given.arguments, planned()
+        given = {**defaults, **dict(zip(arguments, args, strict=False)), **kwargs}
+        if (
+            given.keys() != signature.parameters.keys()
+            or len(args) > len(arguments)
+            or (not kwargs.keys().isdisjoint(arguments[: len(args)]))
+        ):
+            signature.bind(*args, **kwargs)  # raises
+        plan = planned()
         inputs, tensors = {}, set()
         attrs = dict(plan.attrs)
         for argument, slot in plan.slots:

@@ -21,7 +21,11 @@ def x(*shape, dtype="float32"):
 
 MISTAKES = [
     ("relu", lambda: layers.relu(), ArgumentTypeError, "missing a required argument: 'x'"),
-    ("relu", lambda: layers.relu(y=3), ArgumentTypeError, "relu"),
+    ("relu", lambda: layers.relu(y=3), ArgumentTypeError, "missing a required argument: 'x'"),
+    ("relu", lambda: layers.relu(x(), nam="a"), ArgumentTypeError, "Did you mean 'name'"),
+    ("relu", lambda: layers.relu(x(), x=x()), ArgumentTypeError, "multiple values"),
+    ("relu", lambda: layers.relu(x(), "a", 3), ArgumentTypeError, "too many"),
+    ("fc", lambda: layers.fc(x(), sise=3), ArgumentTypeError, "size"),
     ("relu", lambda: layers.relu(x(), 1), ArgumentTypeError, "name must be a string"),
     ("relu", lambda: layers.relu(np.ones(3)), ArgumentTypeError, "ndarray"),
     ("relu", lambda: layers.relu(None), ArgumentTypeError, "None"),
