@@ -35,18 +35,20 @@ def _variables(values):
 
 def _program(owner, values):
     """The program a call belongs to; None where it is eager."""
-    eager, found = False, None
+    computes, enters, found = False, False, None
     for value in _variables(values):
         if isinstance(value, Variable):
             found = found or value.block.program
-        elif not isinstance(value, EagerParameter):
-            eager = True
-    if found is not None and eager:
+        elif isinstance(value, EagerParameter):
+            enters = True  # a program where there is one
+        else:
+            computes = True
+    if found is not None and computes:
         raise ArgumentTypeError(
             f"{owner}: its Variables must all be of the program or all eager, got both. Write an "
             "array into the program with static.layers.assign(array)"
         )
-    return found or (None if eager else default_main_program())
+    return found or (None if computes or enters else default_main_program())
 
 
 def _bound(signature, owner, args, kwargs):

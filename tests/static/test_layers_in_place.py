@@ -112,6 +112,17 @@ def test_names_of_results():
         assert [p.name for p in x.block.all_parameters()] == ["top.w_0", "top.b_0"]
 
 
+def test_an_eager_parameter_computes_alone_and_enters_a_program():
+    weight = dygraph.nn.Linear(2, 3).weight
+    program = static.Program()
+    with static.program_guard(program):
+        assert layers.scale(weight, 2.0).tolist() == (weight.numpy() * 2).tolist()
+        assert not program.global_block().ops
+        out = layers.matmul(static.data("x", [None, 2]), weight)
+    (got,) = static.Executor().run(program, {"x": X}, [out])
+    np.testing.assert_allclose(got, X @ weight.numpy(), rtol=1e-6)
+
+
 def test_names_given_again_do_not_meet():
     program = static.Program()
     for _ in range(2):

@@ -91,6 +91,15 @@ def test_mistakes_name_the_layer(case):
     assert not startup.global_block().ops and not startup.global_block().vars
 
 
+def test_mistakes_of_eager_calls():
+    with pytest.raises(ArgumentTypeError, match="relu: too many"):
+        layers.relu(dygraph.ones([2]), "a", 3)
+    with pytest.raises(ArgumentTypeError, match="square_error_cost: missing .* 'label'"):
+        layers.square_error_cost(dygraph.ones([2]))
+    with pytest.raises(InvalidArgumentError, match="concat"):
+        layers.concat([dygraph.ones([2, 3]), dygraph.ones([2, 4])])
+
+
 def test_unknown_functions():
     with pytest.raises(AttributeError, match="Did you mean 'relu'"):
         layers.rely  # noqa: B018
