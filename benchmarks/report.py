@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RESULTS = Path(os.environ.get("DYGRAPH_BENCH_RESULTS", HERE / "results"))
 ORDER = [
-    "overhead", "train", "train_busy", "train_memory", "operators", "memory", "startup"
+    "overhead", "train", "train_busy", "train_memory", "operators", "executor", "memory", "startup"
 ]  # fmt: skip
 README = HERE.parent / "README.md"
 FIGURES = re.compile(r"(<!-- figures:.*?-->\n).*?(<!-- end of figures -->)", re.DOTALL)
@@ -71,8 +71,9 @@ class Report:
     measures: where given, rows that were not measured this time stay as they are kept.
     """
 
-    def __init__(self, name, title, columns=(), order=None):
+    def __init__(self, name, title, columns=(), order=None, peer="torch"):
         self.name, self.title, self.columns, self.order = name, title, list(columns), order
+        self.head = [peer if word == "torch" else word for word in HEAD]
         self.rows, self.notes = [], []
 
     def add(
@@ -124,7 +125,7 @@ class Report:
         print(text, flush=True)
 
     def table(self):
-        return aligned(HEAD + self.columns, [self.line(row) for row in self.rows])
+        return aligned(self.head + self.columns, [self.line(row) for row in self.rows])
 
     def add_kept(self):
         """The kept rows of `order` that were not measured now."""
