@@ -92,6 +92,22 @@ def test_schedules_share_one_counter():
     assert ops.count("increment") == 1 and rate.block.has_var("@LR_DECAY_COUNTER@")
 
 
+def test_an_optimizer_takes_a_schedule():
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup):
+        loss = layers.mean(layers.fc(static.data("x", [None, 3]), 2, bias_attr="b"))
+        rate = layers.piecewise_decay([2], [0.5, 0.25])
+        static.optimizer.SGD(rate).minimize(loss)
+    scope, executor, held = static.Scope(), static.Executor(), []
+    executor.run(startup, scope=scope)
+    for _ in range(4):
+        executor.run(main, {"x": np.ones((2, 3), "float32")}, [loss], scope=scope)
+        held.append(scope.find_var("b").get().numpy().tolist())
+    assert held == [[-0.25] * 2, [-0.5] * 2, [-0.625] * 2, [-0.75] * 2]  # the gradient is 1/2
+    tested = main.clone(for_test=True).global_block()
+    assert [op.type for op in tested.ops] == ["mul", "elementwise_add", "mean"]
+
+
 def test_wrong_pieces():
     with static.program_guard(static.Program(), static.Program()):
         with pytest.raises(InvalidArgumentError, match="piecewise_decay: .*got 2 and 2"):
