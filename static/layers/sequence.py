@@ -8,9 +8,12 @@ Examples
 [[3.0], [3.0]]
 """
 
+import functools
+
 from dygraph import _core, check, nets
 from static.layers.learnt import biased, known, parameter
 from static.layers.making import activated, layer, run, table
+from static.program import Variable
 
 _FUNCTIONS = table([
     ("sequence_concat(input, name=None)", "Sequence by sequence, one behind the other.", "",
@@ -34,6 +37,25 @@ _FUNCTIONS = table([
     ("add_position_encoding(input, alpha, beta, name=None)",
      "alpha input + beta waves that tell the position.", "", "input=X"),
 ])  # fmt: skip
+
+
+def with_levels(out, count):
+    """The result, declared to have so many levels of detail where it is a program's."""
+    if isinstance(out, Variable):
+        out.lod_level = count
+    return out
+
+
+def _ragged(function):
+    @functools.wraps(function)
+    def told(*args, **kwargs):
+        return with_levels(function(*args, **kwargs), 1)
+
+    return told
+
+
+for _name in ("concat", "expand", "expand_as", "reshape", "reverse", "slice", "unpad"):
+    _FUNCTIONS[f"sequence_{_name}"] = _ragged(_FUNCTIONS[f"sequence_{_name}"])
 globals().update(_FUNCTIONS)
 
 
@@ -117,7 +139,7 @@ def lod_reset(x, y=None, target_lod=None):
     """
     attrs = {"target_lod": None if y is not None or target_lod is None else list(target_lod)}
     out = run("lod_reset", {"X": x, "Y": y}, attrs)["Out"]
-    return _deeper(out, max(1, getattr(y, "lod_level", 0) or 0))
+    return with_levels(out, max(1, getattr(y, "lod_level", 0) or 0))
 
 
 @layer
@@ -129,13 +151,7 @@ def lod_append(x, level):
     >>> static.layers.lod_append(x, [0, 1, 2]).lod()
     [[0, 2], [0, 1, 2]]
     """
-    return _deeper(nets.lod_append(x, level), (getattr(x, "lod_level", 0) or 0) + 1)
-
-
-def _deeper(out, levels):
-    if hasattr(out, "block"):
-        out.lod_level = levels
-    return out
+    return with_levels(nets.lod_append(x, level), (getattr(x, "lod_level", 0) or 0) + 1)
 
 
 @layer
@@ -156,7 +172,7 @@ def im2sequence(
         "out_stride": check.integers(out_stride, 2, "im2sequence: out_stride", 1),
     }  # fmt: skip
     out = run("im2sequence", {"X": input, "Y": input_image_size}, attrs)["Out"]
-    return _deeper(out, 1)
+    return with_levels(out, 1)
 
 
 @layer(parameters=True)
