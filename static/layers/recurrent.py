@@ -6,6 +6,7 @@ from dygraph import ParamAttr, check, functional, initializer
 from dygraph.errors import InvalidArgumentError, NotFoundError
 from static.layers.learnt import known, parameter
 from static.layers.making import layer, run
+from static.layers.sequence import with_levels
 from static.program import default_main_program
 
 __all__ = [
@@ -69,7 +70,7 @@ def dynamic_lstm(
         "candidate_activation": candidate_activation,
     }  # fmt: skip
     found = run("lstm", inputs, attrs)
-    return found["Hidden"], found["Cell"]
+    return with_levels(found["Hidden"], 1), with_levels(found["Cell"], 1)
 
 
 @layer(parameters=True)
@@ -103,7 +104,7 @@ def dynamic_lstmp(
         "cell_clip": cell_clip, "proj_clip": proj_clip,
     }  # fmt: skip
     found = run("lstmp", inputs, attrs)
-    return found["Projection"], found["Cell"]
+    return with_levels(found["Projection"], 1), with_levels(found["Cell"], 1)
 
 
 def _unnamed(attr):
@@ -142,7 +143,7 @@ def dynamic_gru(
         "is_reverse": bool(is_reverse), "gate_activation": gate_activation,
         "activation": candidate_activation, "origin_mode": bool(origin_mode),
     }  # fmt: skip
-    return run("gru", inputs, attrs)["Hidden"]
+    return with_levels(run("gru", inputs, attrs)["Hidden"], 1)
 
 
 @layer(parameters=True)
@@ -306,4 +307,5 @@ def crf_decoding(input, param_attr, label=None, length=None):
         )
     transition = block.var(attr.name)
     inputs = {"Emission": input, "Transition": transition, "Label": label, "Length": length}
-    return run("crf_decoding", inputs)["ViterbiPath"]
+    path = run("crf_decoding", inputs)["ViterbiPath"]
+    return with_levels(path, 1) if length is None else path

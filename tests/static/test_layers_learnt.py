@@ -222,7 +222,8 @@ def test_parameters_and_values(name):
     wanted = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
     found = executor.run(main, feeds, results, scope=scope, return_numpy=False)
     for told, want, got in zip(results, wanted, found, strict=True):
-        assert got.numpy().tobytes() == want.numpy().tobytes() and got.lod() == want.lod()
+        assert got.numpy().tobytes() == want.numpy().tobytes()
+        assert got.lod() == want.lod() and told.lod_level == len(got.lod())
         assert len(told.shape) == got.ndim
         for size, true in zip(told.shape, got.shape, strict=True):
             assert size in (-1, true)
@@ -306,8 +307,9 @@ def test_crf_decoding_reads_the_loss_layer_s_parameter():
     x = dygraph.to_variable(X, lod=LOD)
     wanted = F.crf_decoding(x, dygraph.to_variable(value(scope, "crf")))
     feeds = {"x": x, "y": dygraph.to_variable(LABEL, lod=LOD)}
-    (got,) = static.Executor().run(main, feeds, [path], scope=scope)
-    assert got.tobytes() == wanted.numpy().tobytes()
+    (got,) = static.Executor().run(main, feeds, [path], scope=scope, return_numpy=False)
+    assert got.numpy().tobytes() == wanted.numpy().tobytes()
+    assert path.lod_level == len(got.lod())
 
 
 def test_a_parameter_s_name_shares_it():
