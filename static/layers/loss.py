@@ -185,6 +185,8 @@ def nce(
 ):  # fmt: skip
     """Noise contrastive estimation for many classes, ``[rows, 1]`` (Gutmann and Hyvarinen, 2010).
 
+    The operator's cost is divided by ``num_neg_samples + 1``.
+
     Parameters
     ----------
     input, label : Variable
@@ -234,7 +236,7 @@ def nce(
         "num_neg_samples": check.integer(count, "nce: num_neg_samples", 1),
         "is_sparse": bool(is_sparse),
     }  # fmt: skip
-    return run("nce", inputs, attrs)["Cost"]
+    return run("nce", inputs, attrs)["Cost"] / (attrs["num_neg_samples"] + 1)
 
 
 @layer(parameters=True)

@@ -2,10 +2,11 @@
 
 import math
 
-from dygraph import ParamAttr, check, functional, initializer
+from dygraph import ParamAttr, check, initializer
 from dygraph.errors import InvalidArgumentError, NotFoundError
-from static.layers.learnt import known, parameter
+from static.layers.learnt import fc, known, parameter
 from static.layers.making import layer, run
+from static.layers.manipulation import concat
 from static.layers.sequence import with_levels
 from static.program import default_main_program
 
@@ -179,7 +180,7 @@ def gru_unit(
 def lstm_unit(
     x_t, hidden_t_prev, cell_t_prev, forget_bias=0.0, param_attr=None, bias_attr=None, name=None
 ):
-    """One step of an LSTM: (the new hidden state, the new cell).
+    """One step of an LSTM: (the new hidden state, the new cell); `fc` has the parameters.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -192,13 +193,9 @@ def lstm_unit(
     ):  # fmt: skip
         check.variable(value, f"lstm_unit: {what}")
     units = known(cell_t_prev.shape[1], "lstm_unit", "the width", cell_t_prev)
-    both = functional.concat([x_t, hidden_t_prev], axis=1)
-    width = known(both.shape[1], "lstm_unit", "the width", both)
-    weight = parameter([width, 4 * units], x_t.dtype, param_attr)
-    bias = parameter([4 * units], x_t.dtype, bias_attr, bias=True)
-    gates = functional.mul(both, weight)
-    if bias is not None:
-        gates = functional.elementwise_add(gates, bias, axis=1)
+    gates = fc(
+        concat([x_t, hidden_t_prev], axis=1), 4 * units, param_attr=param_attr, bias_attr=bias_attr
+    )
     found = run("lstm_unit", {"X": gates, "C_prev": cell_t_prev}, {"forget_bias": forget_bias})
     return found["H"], found["C"]
 

@@ -135,7 +135,7 @@ CASES = {
         {"x": X, "y": LABEL}, (), lambda x, y: layers.nce(x, y, 9, num_neg_samples=4, seed=3),
         {"nce_0.w_0": (9, 4), "nce_0.b_0": (9, 1)},
         lambda x, y, w, b: F.nce(
-            x, y, w, bias=b, num_total_classes=9, num_neg_samples=4, seed=3),
+            x, y, w, bias=b, num_total_classes=9, num_neg_samples=4, seed=3) / 5,
     ),
     "hsigmoid": (
         {"x": X, "y": LABEL}, (), lambda x, y: layers.hsigmoid(x, y, 6),
@@ -170,7 +170,7 @@ CASES = {
     "lstm_unit": (
         {"x": signed(2, 3), "y": H, "z": signed(2, 4)}, (),
         lambda x, y, z: layers.lstm_unit(x, y, z, forget_bias=1.0)[0],
-        {"lstm_unit_0.w_0": (7, 16), "lstm_unit_0.b_0": (16,)},
+        {"fc_0.w_0": (7, 16), "fc_0.b_0": (16,)},
         lambda x, y, z, w, b: F.lstm_unit(
             F.elementwise_add(F.mul(F.concat([x, y], axis=1), w), b), z, forget_bias=1.0)[1],
     ),
@@ -371,3 +371,38 @@ def test_training_through_them():
     executor = static.Executor()
     losses = [executor.run(main, feed, [loss], scope=scope)[0].item() for _ in range(20)]
     assert losses[-1] < losses[0] / 2
+
+
+def test_nce_draws_by_a_distribution():
+    def write():
+        x, label = static.data("x", [None, 4]), static.data("y", [None, 1], "int64")
+        probabilities = [0.7, 0.2, 0.1]
+        return layers.nce(
+            x, label, 3, param_attr=static.initializer.Constant(0.0), bias_attr=False,
+            num_neg_samples=2, sampler="custom_dist", custom_dist=probabilities, seed=5,
+        )  # fmt: skip
+
+    main, cost, scope = started(write)
+    feed = {"x": X, "y": LABEL}
+    (got,) = static.Executor().run(main, feed, [cost], scope=scope)
+    eager = dygraph.nn.NCE(
+        3, 4, param_attr=dygraph.initializer.Constant(0.0), bias_attr=False, num_neg_samples=2,
+        sampler="custom_dist", custom_dist=[0.7, 0.2, 0.1], seed=5,
+    )  # fmt: skip
+    wanted = eager(dygraph.to_variable(X), dygraph.to_variable(LABEL))
+    assert got.tobytes() == wanted.numpy().tobytes()
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_center_loss_moves_the_centers(moves):
+    def write():
+        x, label = static.data("x", [None, 2]), static.data("y", [None, 1], "int64")
+        attr = static.ParamAttr("c", initializer=static.initializer.Constant(0.0))
+        return layers.center_loss(x, label, 2, 0.5, attr, update_center=moves)
+
+    main, loss, scope = started(write)
+    feed = {"x": np.array([[2.0, 4.0]], "float32"), "y": np.array([[1]])}
+    (got,) = static.Executor().run(main, feed, [loss], scope=scope)
+    assert got.tolist() == [[10.0]]
+    # The difference, times alpha, over 1 plus the rows of the class.
+    assert value(scope, "c").tolist() == [[0.0, 0.0], [0.5, 1.0] if moves else [0.0, 0.0]]

@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from static import layers
+from static import layers, nets
 
 # Of Fluid 1.8.5; `fc` has the documents' is_test as well.
 SIGNATURES = """
@@ -374,3 +374,20 @@ def test_a_dropped_argument_is_noticed(monkeypatch):
 def test_every_function_has_help():
     for name in layers.__all__:
         assert inspect.getdoc(getattr(layers, name)), name
+
+
+NETS = {
+    "glu": "input dim",
+    "img_conv_group": "input conv_num_filter pool_size conv_padding conv_filter_size conv_act "
+    "param_attr conv_with_batchnorm conv_batchnorm_drop_rate pool_stride pool_type use_cudnn",
+    "scaled_dot_product_attention": "queries keys values num_heads dropout_rate",
+    "sequence_conv_pool": "input num_filters filter_size param_attr act pool_type bias_attr",
+    "simple_img_conv_pool": "input num_filters filter_size pool_size pool_stride pool_padding "
+    "pool_type global_pooling conv_stride conv_padding conv_dilation conv_groups param_attr "
+    "bias_attr act use_cudnn",
+}
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_nets_take_fluid_s_arguments(name):
+    assert list(inspect.signature(getattr(nets, name)).parameters) == NETS[name].split()
