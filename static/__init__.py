@@ -12,7 +12,18 @@ from dygraph import (
     unique_name,
 )
 from dygraph.errors import did_you_mean
-from static import backward, core, debugger, io, layers, nets, optimizer  # noqa: I001 - after the programs they append to
+from static import (
+    backward,
+    core,
+    debugger,
+    evaluator,
+    io,
+    layers,
+    metrics,
+    nets,
+    optimizer,
+    profiler,
+)
 from static.backward import append_backward, gradients
 from static.debugger import draw_graph
 from static.difference import diff
@@ -84,7 +95,8 @@ __all__ = [
     "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward", "backward",
     "clip", "core", "create_global_var", "create_parameter", "data", "debugger",
     "default_main_program", "default_startup_program", "diff", "draw_graph", "dygraph",
-    "global_scope", "gradients", "initializer", "io", "layers", "load", "load_inference_model",
-    "nets", "optimizer", "program_guard", "regularizer", "save", "save_inference_model",
-    "scope_guard", "switch_main_program", "switch_startup_program", "to_code", "unique_name",
+    "evaluator", "global_scope", "gradients", "initializer", "io", "layers", "load",
+    "load_inference_model", "metrics", "nets", "optimizer", "profiler", "program_guard",
+    "regularizer", "save", "save_inference_model", "scope_guard", "switch_main_program",
+    "switch_startup_program", "to_code", "unique_name",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""Programs and their values on disk; Fluid's ``fluid.io``.
+"""Programs and their values on disk, and readers; Fluid's ``fluid.io``.
 
 Inference models stand here, single variables in `static.variable_files`, whole programs with their
-values in `static.program_state`.
+values in `static.program_state`, readers and `DataLoader` in `dygraph.io`.
 """
 
 import os
@@ -11,6 +11,21 @@ import zlib
 
 from dygraph import _core, files
 from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
+from dygraph.io import (
+    ComposeNotAligned,
+    DataLoader,
+    batch,
+    buffered,
+    cache,
+    chain,
+    compose,
+    default_collate_fn,
+    firstn,
+    map_readers,
+    multiprocess_reader,
+    shuffle,
+    xmap_readers,
+)
 from static.executor import name_of
 from static.program import Program
 from static.program_state import load, load_program_state, save, set_program_state
@@ -34,9 +49,11 @@ from static.variable_files import (
 )
 
 __all__ = [
-    "get_program_parameter", "get_program_persistable_vars", "load", "load_inference_model",
-    "load_params", "load_persistables", "load_program_state", "load_vars", "save",
-    "save_inference_model", "save_params", "save_persistables", "save_vars", "set_program_state",
+    "ComposeNotAligned", "DataLoader", "batch", "buffered", "cache", "chain", "compose",
+    "default_collate_fn", "firstn", "get_program_parameter", "get_program_persistable_vars", "load",
+    "load_inference_model", "load_params", "load_persistables", "load_program_state", "load_vars",
+    "map_readers", "multiprocess_reader", "save", "save_inference_model", "save_params",
+    "save_persistables", "save_vars", "set_program_state", "shuffle", "xmap_readers",
 ]  # fmt: skip
 
 _MODEL, _WEIGHTS = "__model__", "__params__"
@@ -86,6 +103,20 @@ def save_inference_model(
         A name is no variable of the program.
     RuntimeError
         A weight holds no value, or a needed input is not among the fed names.
+
+    Examples
+    --------
+    >>> import numpy as np, os, static, tempfile
+    >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
+    >>> with static.program_guard(main, startup):
+    ...     x = static.data("x", [None, 3], "float32")
+    ...     y = static.layers.fc(x, size=2)
+    ...     done = static.optimizer.SGD(0.1).minimize(static.layers.mean(y))
+    >>> executor = static.Executor()
+    >>> _ = executor.run(startup)
+    >>> _ = static.save_inference_model(folder, ["x"], [y], executor, main)
+    >>> sorted(os.listdir(folder))
+    ['__model__', '__params__']
     """
     program = require_program(main_program, "save_inference_model")
     require_executor(executor, "save_inference_model")
@@ -237,6 +268,21 @@ def load_inference_model(
         A file is damaged, does not fit the other one or is a symbolic link (a ValueError).
     KeyError
         The program has an operator that this library does not know.
+
+    Examples
+    --------
+    >>> import numpy as np, os, static, tempfile
+    >>> main, startup, folder = static.Program(), static.Program(), tempfile.mkdtemp()
+    >>> with static.program_guard(main, startup):
+    ...     x = static.data("x", [None, 3], "float32")
+    ...     y = static.layers.fc(x, size=2)
+    ...     done = static.optimizer.SGD(0.1).minimize(static.layers.mean(y))
+    >>> executor = static.Executor()
+    >>> _ = executor.run(startup)
+    >>> _ = static.save_inference_model(folder, ["x"], [y], executor, main)
+    >>> program, feeds, fetches = static.load_inference_model(folder, executor)
+    >>> executor.run(program, {feeds[0]: np.ones((4, 3), "float32")}, fetches)[0].shape
+    (4, 2)
     """
     require_executor(executor, "load_inference_model")
     scope = require_scope(scope, "load_inference_model")

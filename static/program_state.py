@@ -97,6 +97,20 @@ def load(program, model_path, executor=None, var_list=None, scope=None):
     FormatError
         A file is damaged, or has a variable not, or in another shape or type. Nothing of the scope
         has changed then.
+
+    Examples
+    --------
+    >>> import os, static, tempfile
+    >>> main, startup = static.Program(), static.Program()
+    >>> with static.program_guard(main, startup):
+    ...     w = static.create_parameter([2, 3], "float32", name="w_of_load")
+    >>> _ = static.Executor().run(startup)
+    >>> path = os.path.join(tempfile.mkdtemp(), "net")
+    >>> static.save(main, path)
+    >>> scope = static.Scope()
+    >>> static.load(main, path, scope=scope)
+    >>> scope.get_var("w_of_load").get().shape
+    (2, 3)
     """
     require_executor(executor, "load")
     program = require_program(program, "load")
@@ -149,6 +163,14 @@ def load_program_state(model_path, var_list=None):
     Returns
     -------
     dict of str to numpy.ndarray
+
+    Examples
+    --------
+    >>> import os, static, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "net")
+    >>> static.save(static.Program(), path)
+    >>> static.io.load_program_state(path)
+    {}
     """
     path = files.path_of(model_path, "load_program_state")
     names = None if var_list is None else [v.name for v in _list(var_list)]

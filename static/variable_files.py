@@ -94,6 +94,11 @@ def _chosen(what, program, vars, predicate):
         if not callable(predicate):
             raise ArgumentTypeError(f"{what}: predicate must be callable, got {kind_of(predicate)}")
         vars = [v for v in program.list_vars() if predicate(v)]
+        if not vars and predicate is is_parameter and any(map(is_persistable, program.list_vars())):
+            raise InvalidArgumentError(
+                f"{what}: the program must have parameters, got none. One that was read from bytes "
+                "does not tell which of its variables they are: take the function for persistables"
+            )
     elif isinstance(vars, (str, Variable)) or not hasattr(vars, "__iter__"):
         raise ArgumentTypeError(f"{what}: vars must be a list of variables, got {kind_of(vars)}")
     found = {}
@@ -202,6 +207,16 @@ def save_vars(
         A variable holds no value.
     InvalidArgumentError
         A variable is no tensor, or its name cannot be a file's.
+
+    Examples
+    --------
+    >>> import os, numpy as np, static, tempfile
+    >>> main, scope, folder = static.Program(), static.Scope(), tempfile.mkdtemp()
+    >>> w = main.global_block().create_var(name="w", shape=[2], dtype="float32")
+    >>> scope.var("w").set(np.ones(2, "float32"))
+    >>> static.io.save_vars(None, folder, main, vars=[w], scope=scope)
+    >>> os.listdir(folder)
+    ['w']
     """
     _save("save_vars", executor, dirname, main_program, vars, predicate, filename, scope)
 
@@ -255,6 +270,18 @@ def load_vars(
     FormatError
         A file is damaged, holds other variables, or shapes and types that the program does not
         declare (a ValueError).
+
+    Examples
+    --------
+    >>> import numpy as np, static, tempfile
+    >>> main, scope, folder = static.Program(), static.Scope(), tempfile.mkdtemp()
+    >>> w = main.global_block().create_var(name="w", shape=[2], dtype="float32")
+    >>> scope.var("w").set(np.ones(2, "float32"))
+    >>> static.io.save_vars(None, folder, main, [w], filename="all", scope=scope)
+    >>> other = static.Scope()
+    >>> static.io.load_vars(None, folder, main, [w], filename="all", scope=other)
+    >>> other.get_var("w").get().numpy()
+    array([1., 1.], dtype=float32)
     """
     _load("load_vars", executor, dirname, main_program, vars, predicate, filename, scope)
 

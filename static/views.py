@@ -2,10 +2,10 @@
 
 from html import escape
 
+from static import marks
 from static.debugger import attribute_code, role_of, slots_code, type_code
 
 _ROWS = 200  # of a table; the rest is counted
-_HIDDEN = ("op_role", "op_role_var", "op_namescope", "op_device", "op_callstack")
 _COLOURS = {"forward": "#1155cc", "backward": "#cc0000", "update": "#38761d"}
 
 
@@ -41,7 +41,8 @@ def _variables(block):
 def _operators(block):
     rows = []
     for i, op in enumerate(block.ops[:_ROWS]):
-        attrs = ", ".join(f"{k}={attribute_code(op, k)}" for k in op.attr_names if k not in _HIDDEN)
+        hidden = marks.of(op.type)
+        attrs = ", ".join(f"{k}={attribute_code(op, k)}" for k in op.attr_names if k not in hidden)
         style = f"color:{_COLOURS[role_of(op)]};"
         cells = [_cell(i), _cell(op.type, style=style), _cell(slots_code(op.inputs))]
         rows.append([*cells, _cell(slots_code(op.outputs)), _cell(attrs)])

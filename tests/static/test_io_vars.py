@@ -66,6 +66,16 @@ def test_training_goes_on_with_the_same_bits(tmp_path, filename):
 
 
 @pytest.mark.parametrize("filename", [None, "all"])
+def test_a_run_scope_goes_back(tmp_path, filename):
+    run = Run()
+    run.train(0, 2)
+    io.save_persistables(None, tmp_path, run.main, filename, scope=run.scope)
+    first = run.train(2, 5)
+    io.load_persistables(None, tmp_path, run.main, filename, scope=run.scope)  # as prepared
+    assert run.train(2, 5) == first
+
+
+@pytest.mark.parametrize("filename", [None, "all"])
 def test_parameters_alone(run, tmp_path, filename):
     io.save_params(None, str(tmp_path / "a" / "b"), run.main, filename, scope=run.scope)
     assert sorted(os.listdir(tmp_path / "a" / "b")) == ([filename] if filename else PARAMETERS)
@@ -242,6 +252,16 @@ def test_misuse_is_typed(run, tmp_path):
         io.save_vars(None, tmp_path, rows.block.program, [rows])
 
 
+def test_programs_from_bytes_tell_of_no_parameters(run, tmp_path):
+    read = static.Program.parse_from_string(run.main.serialize_to_string())
+    for function in (io.save_params, io.load_params):
+        with pytest.raises(ValueError, match="must have parameters, got none.*persistables"):
+            function(None, tmp_path, read, scope=run.scope)
+    io.save_persistables(None, tmp_path, read, scope=run.scope)
+    assert set(os.listdir(tmp_path)) == set(run.state())
+    io.save_params(None, tmp_path / "none", static.Program(), scope=run.scope)
+
+
 # A program under one name -------------------------------------------------------------------------
 
 
@@ -298,3 +318,13 @@ def test_whole_programs_that_cannot_be_loaded(run, tmp_path):
         static.load(run.main, tmp_path / "net", var_list=params, scope=scope)
     with pytest.raises(ValueError, match="must end with a name"):
         static.save(run.main, f"{tmp_path}/", run.scope)
+
+
+def test_names_of_fluid_are_there():
+    names = """ComposeNotAligned DataLoader batch buffered cache chain compose default_collate_fn
+        firstn get_program_parameter get_program_persistable_vars load load_inference_model
+        load_params load_persistables load_program_state load_vars map_readers multiprocess_reader
+        save save_inference_model save_params save_persistables save_vars set_program_state shuffle
+        xmap_readers""".split()
+    assert sorted(io.__all__) == names
+    assert all(callable(getattr(io, name)) for name in names)

@@ -1,12 +1,15 @@
 """Programs as Python source: executed, it makes the same bytes."""
 
 import random
+import xml.etree.ElementTree as xml
 
 import pytest
 from test_wire_bytes import random_program
 
 import described
 import static
+
+CONTROL = {i: None for i in range(32) if i not in (9, 10, 13)}  # what XML cannot hold
 
 
 def rebuilt(program):
@@ -111,6 +114,24 @@ def test_programs_read_from_any_bytes(pb):
         program = static.Program.parse_from_string(message.SerializeToString())
         in_bytes += "parse_from_string" in check(program)[0]
     assert in_bytes > 20  # what calls cannot say
+
+
+def test_tools_take_any_program(pb):
+    """Names, types and numbers of blocks that mean nothing."""
+    rng = random.Random(4)
+    last = static.Program()
+    for _ in range(150):
+        message = random_program(pb, rng)
+        program = static.Program.parse_from_string(message.SerializeToString())
+        if not program.num_blocks:
+            continue
+        assert static.debugger.pprint_program_codes(program)
+        drawing = static.draw_graph(program)
+        assert len(drawing.nodes) >= sum(len(block.ops) for block in program.blocks)
+        xml.fromstring(drawing.svg().translate(CONTROL))
+        xml.fromstring(program._repr_html_().replace("<br>", "<br/>").translate(CONTROL))
+        assert str(static.diff(last, program)) and not static.diff(program, program)
+        last = program
 
 
 def test_an_inference_model_read_back(tmp_path):

@@ -1,0 +1,24 @@
+"""Metrics counted in Python from what runs fetch: those of `dygraph.metrics`.
+
+>>> import static
+>>> metric = static.metrics.Accuracy()
+>>> metric.update(value=0.5, weight=2)
+>>> metric.eval()
+0.5
+"""
+
+from dygraph.metrics import (
+    Accuracy,
+    Auc,
+    ChunkEvaluator,
+    CompositeMetric,
+    EditDistance,
+    MetricBase,
+    Precision,
+    Recall,
+)
+
+__all__ = [
+    "Accuracy", "Auc", "ChunkEvaluator", "CompositeMetric", "EditDistance", "MetricBase",
+    "Precision", "Recall",
+]  # fmt: skip

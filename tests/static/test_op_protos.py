@@ -1,0 +1,99 @@
+"""Operators keep what saved models rely on: slots, flags, attributes, types, defaults."""
+
+import copy
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).with_name("op_protos.py")
+_spec = importlib.util.spec_from_file_location("op_protos", SCRIPT)
+op_protos = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(op_protos)
+
+
+@pytest.fixture(scope="module")
+def now():
+    """The operators of a process of its own, where no test has loaded others."""
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--print"], capture_output=True, text=True, check=True, timeout=120
+    )
+    return json.loads(done.stdout)
+
+
+def test_no_change_breaks_saved_models(now):
+    assert list(op_protos.breaks(op_protos.recorded(), now)) == []
+
+
+def test_the_record_holds_what_was_added(now):
+    assert len(now) > 500
+    assert op_protos.RECORD.read_text() == op_protos.text_of(now), (
+        "run python tests/static/op_protos.py --rewrite"
+    )
+
+
+OLD = {
+    "op": {
+        "inputs": {"X": [], "Y": ["dispensable"]},
+        "outputs": {"Out": ["duplicable"]},
+        "attrs": {"axis": [0, -1], "eps": [1, "0.5"]},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    "path, value, told",
+    [
+        (("op",), None, "op: the operator is gone"),
+        (("op", "inputs", "X"), None, "op: the input X is gone"),
+        (("op", "outputs", "Out"), None, "op: the output Out is gone"),
+        (("op", "inputs", "Y"), [], "op: the input Y is no longer dispensable"),
+        (("op", "outputs", "Out"), [], "op: the output Out is no longer duplicable"),
+        (("op", "inputs", "Z"), ["duplicable"], "op: the new input Z must be there"),
+        (("op", "outputs", "Z"), [], "op: the new output Z must be there"),
+        (("op", "attrs", "axis"), None, "op: the attribute axis is gone"),
+        (("op", "attrs", "axis"), [9, -1], "op: the attribute axis had .* now .9, -1."),
+        (("op", "attrs", "axis"), [0, 1], "op: the attribute axis had .* now .0, 1."),
+        (("op", "inputs", "Z"), ["dispensable"], None),
+        (("op", "outputs", "Z"), ["extra"], None),
+        (("op", "inputs", "X"), ["dispensable"], None),
+        (("op", "attrs", "more"), [0, 3], None),
+        (("more",), {"inputs": {"X": []}, "outputs": {}, "attrs": {}}, None),
+    ],
+)
+def test_what_breaks(path, value, told):
+    new = copy.deepcopy(OLD)
+    at = new
+    for step in path[:-1]:
+        at = at[step]
+    at.pop(path[-1], None)
+    if value is not None:
+        at[path[-1]] = value
+    found = list(op_protos.breaks(OLD, new))
+    if told is None:
+        assert found == []
+    else:
+        (problem,) = found
+        assert re.match(told, problem)
+
+
+def test_rewriting_refuses_a_break(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(op_protos, "RECORD", tmp_path / "record.json")
+    monkeypatch.setattr(op_protos, "protos", lambda: copy.deepcopy(OLD))
+    assert op_protos.main(["--rewrite"]) == 0
+    assert op_protos.recorded() == OLD
+    new = copy.deepcopy(OLD)
+    new["op"]["attrs"]["axis"] = [0, 2]
+    monkeypatch.setattr(op_protos, "protos", lambda: new)
+    assert op_protos.main(["--rewrite"]) == 1
+    assert "axis" in capsys.readouterr().out and op_protos.recorded() == OLD
+    assert op_protos.main(["--rewrite", "--break"]) == 0
+    assert op_protos.recorded() == new
+
+
+def test_defaults_compare_exactly():
+    assert op_protos._default([float("nan"), -0.0, float("inf"), 1]) == ["nan", "-0.0", "inf", 1]
