@@ -20,6 +20,7 @@ from static import (
     io,
     layers,
     metrics,
+    nets,
     optimizer,
     profiler,
 )
@@ -95,7 +96,7 @@ __all__ = [
     "clip", "core", "create_global_var", "create_parameter", "data", "debugger",
     "default_main_program", "default_startup_program", "diff", "draw_graph", "dygraph",
     "evaluator", "global_scope", "gradients", "initializer", "io", "layers", "load",
-    "load_inference_model", "metrics", "optimizer", "profiler", "program_guard", "regularizer",
-    "save", "save_inference_model", "scope_guard", "switch_main_program",
+    "load_inference_model", "metrics", "nets", "optimizer", "profiler", "program_guard",
+    "regularizer", "save", "save_inference_model", "scope_guard", "switch_main_program",
     "switch_startup_program", "to_code", "unique_name",
 ]  # fmt: skip

@@ -31,6 +31,9 @@ _NAMES = [
 class InPrograms:
     """What an optimizer does with a program instead of with values."""
 
+    def _is_rate(self, value):
+        return isinstance(value, Variable)
+
     def _take(self, parameter_list):
         kind = type(self).__name__
         if parameter_list is not None:

@@ -285,11 +285,18 @@ class Program:
         """A variable of the current block that an operator fills with the array's values."""
         ops, dtype = _core.ops, str(array.dtype)
         with self.appending_to(self.current_block()):
-            if array.size and (array == array.flat[0]).all():
+            if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
                 value = array.flat[0].item()
                 made = ops.fill_constant(
                     shape=list(array.shape), dtype=dtype, value=float(value), str_value=repr(value)
                 )
+            elif dtype == "float64" and (array != array.astype("float32")).any():
+                # assign_value holds floats of 32 bits
+                each = [
+                    ops.fill_constant(shape=[1], dtype=dtype, str_value=repr(v))
+                    for v in array.ravel().tolist()
+                ]
+                made = ops.reshape2(ops.concat(each, axis=0), shape=list(array.shape))
             else:
                 kinds = {"bool": "bool", "int32": "int32", "int64": "int64"}
                 values = array.reshape(-1).tolist()
@@ -315,7 +322,7 @@ class Program:
             return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
         if self._layers and not keeps:  # made by the layer function itself
-            return constant(variable).name
+            return self.constant(variable.numpy()).name
         if not keeps or not variable.name:
             raise ArgumentTypeError(
                 f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
@@ -330,22 +337,6 @@ class Program:
             )  # fmt: skip
             self.held[variable.name] = variable
         return variable.name
-
-
-def constant(value):
-    """A variable of the program being described that holds what the eager `value` does."""
-    array = value.numpy()
-    kind = str(array.dtype)
-    if array.size == 1:
-        text = repr(array.item()) if array.dtype.kind == "f" else str(int(array.item()))
-        return _core.ops.fill_constant(shape=list(array.shape), dtype=kind, str_value=text)
-    slot = {"bool": "bool", "int32": "int32", "int64": "int64"}.get(kind, "fp32")
-    flat = array.ravel().tolist()
-    made = _core.ops.assign_value(
-        shape=list(array.shape), dtype="float32" if slot == "fp32" else kind,
-        **{f"{slot}_values": flat},
-    )  # fmt: skip
-    return made if slot != "fp32" or kind == "float32" else _core.ops.cast(made, out_dtype=kind)
 
 
 def _counter(name):

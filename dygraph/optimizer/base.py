@@ -93,7 +93,7 @@ class Optimizer(check.NamedArguments):
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
     ):
         kind = type(self).__name__
-        if not callable(learning_rate):
+        if not callable(learning_rate) and not self._is_rate(learning_rate):
             learning_rate = check.number(learning_rate, f"{kind}: learning_rate", 0)
         if regularization is not None and not callable(regularization):
             raise ArgumentTypeError(
@@ -114,6 +114,10 @@ class Optimizer(check.NamedArguments):
         self._waiting = list(self._parameters)  # no gradient seen yet
         self._entries = {}  # by key of the UpdateCall: updates that take the parameter's gradient
         self._changed = []  # parameters whose gradient is clipped or decayed first
+
+    def _is_rate(self, value):
+        """Whether `value`, no number, is a learning rate all the same, as programs' variables are."""
+        return False
 
     def _take(self, parameter_list):
         """Take over what the `parameter_list` says."""

@@ -13,7 +13,8 @@ from static.layers.making import layer
 from static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    "activation", "arithmetic", "convolution", "learnt", "manipulation", "normalization", "tensor",
+    "activation", "arithmetic", "convolution", "image", "learnt", "loss", "manipulation", "metric",
+    "normalization", "random", "recurrent", "schedules", "sequence", "tensor",
 )  # fmt: skip
 _OWN = {"data": data, "create_global_var": create_global_var, "create_parameter": create_parameter}
 for _family in _FAMILIES:
@@ -23,7 +24,7 @@ globals().update(_OWN)
 
 
 def __getattr__(name):
-    if name.startswith("__") or not hasattr(functional, name):
+    if name not in functional.__all__:
         raise AttributeError(
             f"static.layers has no function '{name}'.{dygraph.errors.did_you_mean(name, __dir__())}"
         )

@@ -56,7 +56,7 @@ _FUNCTIONS = table([
     ("relu6(x, threshold=6.0, name=None)", "x moved into [0, threshold]."),
     ("selu(x, scale=None, alpha=None, name=None)", "scale x; scale alpha (exp(x) - 1) below 0."),
     ("soft_relu(x, threshold=40.0, name=None)", "log(1 + exp(x)), x within the threshold."),
-    ("softshrink(x, alpha=None)", "x, moved towards 0 by `alpha`, by default 0.5.", "", "alpha=lambda"),
+    ("softshrink(x, alpha=None)", "x, moved towards 0 by `alpha`, 0.5.", "", "alpha=lambda"),
     ("stanh(x, scale_a=0.67, scale_b=1.7159, name=None)", "scale_b tanh(scale_a x)."),
     ("swish(x, beta=1.0, name=None)", "x sigmoid(beta x)."),
     ("thresholded_relu(x, threshold=None)", "x; 0 up to the threshold, by default 1."),

@@ -39,11 +39,6 @@ _FUNCTIONS = table([
     ("logical_or(x, y, out=None, name=None)", "x or y; `out` is set to it if given."),
     ("logical_xor(x, y, out=None, name=None)", "Either x or y; `out` is set to it if given."),
     ("logical_not(x, out=None, name=None)", "Not x; `out` is set to it if given."),
-    (
-        "allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None)",
-        "Whether |input - other| <= atol + rtol |other| everywhere: one bool.", "",
-        "input=Input other=Other",
-    ),
     ("is_empty(x, cond=None)", "Whether there are no elements; `cond` is set to it if given."),
     (
         "mul(x, y, x_num_col_dims=1, y_num_col_dims=1, name=None)",
@@ -71,6 +66,21 @@ _FUNCTIONS = table([
     ),
 ])  # fmt: skip
 globals().update(_FUNCTIONS)
+
+
+@layer
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
+    """Whether ``|input - other| <= atol + rtol |other|`` everywhere: one bool.
+
+    >>> import dygraph, static
+    >>> static.layers.allclose(dygraph.ones([2]), dygraph.ones([2])).item()
+    True
+    """
+    attrs = {
+        "rtol": repr(check.number(rtol, "allclose: rtol")),
+        "atol": repr(check.number(atol, "allclose: atol")), "equal_nan": bool(equal_nan),
+    }  # fmt: skip
+    return run("allclose", {"Input": input, "Other": other}, attrs)["Out"]
 
 
 @layer
@@ -163,5 +173,6 @@ def increment(x, value=1.0, in_place=True):
 
 
 __all__ = sorted([
-    *_FUNCTIONS, "addcmul", "clamp", "cross", "cumsum", "increment", "logsumexp", "sums",
+    *_FUNCTIONS, "addcmul", "allclose", "clamp", "cross", "cumsum", "increment", "logsumexp",
+    "sums",
 ])  # fmt: skip

@@ -3,7 +3,7 @@
 import math
 
 from dygraph import ParamAttr, check, functional, initializer
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
 from static.layers.making import activated, layer, run
 from static.parameters import create_parameter
 from static.program import default_main_program
@@ -136,6 +136,8 @@ def embedding(
     ((-1, 8), 'embedding_0.tmp_0', 1)
     """
     check.variable(input, "embedding: input")
+    if str(input.dtype) not in ("int32", "int64"):
+        raise ArgumentTypeError(f"embedding: input must be int32 or int64, got {input.dtype}")
     rows, columns = check.integers(size, 2, "embedding: size", 1)
     table = parameter([rows, columns], dtype, param_attr)
     padding = -1

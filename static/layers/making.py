@@ -20,7 +20,7 @@ from dygraph.errors import (
 )
 from dygraph.nn.activation import activation
 from dygraph.variable import Parameter as EagerParameter
-from static.program import Variable, default_main_program
+from static.program import Variable, default_main_program, default_startup_program
 
 __all__ = ["activated", "into", "layer", "run", "table"]
 
@@ -35,18 +35,20 @@ def _variables(values):
 
 def _program(owner, values):
     """The program a call belongs to; None where it is eager."""
-    eager, found = False, None
+    computes, enters, found = False, False, None
     for value in _variables(values):
         if isinstance(value, Variable):
             found = found or value.block.program
-        elif not isinstance(value, EagerParameter):
-            eager = True
-    if found is not None and eager:
+        elif isinstance(value, EagerParameter):
+            enters = True  # a program where there is one
+        else:
+            computes = True
+    if found is not None and computes:
         raise ArgumentTypeError(
             f"{owner}: its Variables must all be of the program or all eager, got both. Write an "
             "array into the program with static.layers.assign(array)"
         )
-    return found or (None if eager else default_main_program())
+    return found or (None if computes or enters else default_main_program())
 
 
 def _bound(signature, owner, args, kwargs):
@@ -63,33 +65,40 @@ def layer(function=None, *, parameters=False):
     if function is None:
         return functools.partial(layer, parameters=parameters)
     owner, signature = function.__name__, inspect.signature(function)
+    at = list(signature.parameters).index("name") if "name" in signature.parameters else 99
 
     @functools.wraps(function)
     def described(*args, **kwargs):
-        given = _bound(signature, owner, args, kwargs)
-        program = _program(owner, given.values())
+        program = _program(owner, (*args, *kwargs.values()))
         if program is None:
             if parameters:
                 raise ArgumentTypeError(
                     f"{owner}: it makes parameters of a program and takes variables of one, got "
                     "an eager Variable. The layers of dygraph.nn work on those"
                 )
-            return function(*args, **kwargs)
-        name = given.get("name")
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if type(error) is TypeError:
+                    _bound(signature, owner, args, kwargs)
+                raise
+        name = args[at] if len(args) > at else kwargs.get("name")
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
         block = program.current_block()
-        count = len(block.ops)
+        before = _states(block)
         try:
             with (
                 program.layer(name or unique_name.generate(owner)),
                 program.appending_to(block),
             ):
                 return function(*args, **kwargs)
-        except DygraphError as error:
-            forget_operators(block, count)
+        except Exception as error:
+            _take_back(before)
+            if type(error) is TypeError:  # Python's own, if it is about this call
+                _bound(signature, owner, args, kwargs)
             text = str(error.args[0] if error.args else error)
-            if text.startswith((f"{owner}:", f"{owner} ")):
+            if not isinstance(error, DygraphError) or text.startswith(f"{owner}:"):
                 raise
             raise type(error)(f"{owner}: {text}") from error
 
@@ -97,16 +106,22 @@ def layer(function=None, *, parameters=False):
     return described
 
 
-def forget_operators(block, count):
-    """Drop the operators behind the first `count`, which a failed call left, and their results."""
-    for op in block.ops[count:]:
-        for name in op.output_arg_names:
-            kept = block.vars.get(name)
-            if kept is not None and not kept.persistable and not kept.is_data:
+def _states(block):
+    """What a call on `block` may add to: (block, its operators, how many variables it has)."""
+    blocks = [block, default_startup_program().global_block()]
+    if block.idx:
+        blocks.append(block.program.global_block())
+    return [(b, list(b.ops), len(b.vars)) for b in blocks]
+
+
+def _take_back(states):
+    """Drop the operators and variables that a failed call left."""
+    for block, ops, count in states:
+        if len(block.ops) != len(ops) or len(block.vars) != count:
+            block.ops[:] = ops
+            for name in list(block.vars)[count:]:
                 del block.vars[name]
-    if len(block.ops) > count:
-        del block.ops[count:]
-        block.program.changed()
+            block.program.changed()
 
 
 def run(type, inputs, attrs=None, counts=None):
@@ -150,7 +165,7 @@ def activated(x, act, owner):
 
 # Functions that are an operator with other names --------------------------------------------------
 
-_NOT_READ = ("name", "act", "out", "cond", "output", "use_cudnn", "force_cpu", "inplace")
+_NOT_READ = ("name", "act", "out", "cond", "output", "use_cudnn", "force_cpu", "inplace", "dtype")
 
 
 def _signature(text):
@@ -178,14 +193,14 @@ class _Plan:
         self.op, self.slots, self.attrs, self.lists = op, [], [], set()
         for argument in signature.parameters:
             target = names.get(argument, argument)
+            if target in attrs:
+                self.attrs.append((argument, target))
             if target.lower() in slots:
                 slot = slots[target.lower()]
                 self.slots.append((argument, slot.name))
                 if slot.duplicable:
                     self.lists.add(argument)
-            elif target in attrs:
-                self.attrs.append((argument, target))
-            elif argument not in _NOT_READ:
+            elif target not in attrs and argument not in _NOT_READ:
                 raise AlreadyExistsError(f"{owner}: {op} has no slot or attribute '{target}'")
         shown = [s for s in info.outputs if not (s.intermediate or s.extra)]
         self.outputs = [slot.name for slot in shown]
@@ -213,13 +228,28 @@ def _function(owner, signature, sentence, op, names, example):
     def planned():
         return _Plan(owner, op, signature, names)
 
+    arguments = tuple(signature.parameters)
+    defaults = {
+        name: p.default for name, p in signature.parameters.items() if p.default is not p.empty
+    }
+
     def function(*args, **kwargs):
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        given, plan = given.arguments, planned()
-        inputs = {}
+        given = {**defaults, **dict(zip(arguments, args, strict=False)), **kwargs}
+        if (
+            given.keys() != signature.parameters.keys()
+            or len(args) > len(arguments)
+            or (not kwargs.keys().isdisjoint(arguments[: len(args)]))
+        ):
+            signature.bind(*args, **kwargs)  # raises
+        plan = planned()
+        inputs, tensors = {}, set()
+        attrs = dict(plan.attrs)
         for argument, slot in plan.slots:
             value = given[argument]
+            if argument in attrs:  # a number, or a variable that holds one
+                if not isinstance(value, _core.Variable):
+                    continue
+                tensors.add(argument)
             if value is None and signature.parameters[argument].default is not None:
                 raise ArgumentTypeError(f"{owner}: {argument} must be a Variable, got None")
             if (
@@ -229,7 +259,7 @@ def _function(owner, signature, sentence, op, names, example):
             ):
                 value = [value]
             inputs[slot] = list(value) if isinstance(value, tuple) else value
-        found = run(plan.op, inputs, {attr: given[argument] for argument, attr in plan.attrs})
+        found = run(plan.op, inputs, {attr: given[a] for a, attr in plan.attrs if a not in tensors})
         results = [found[slot] for slot in plan.outputs]
         if len(results) > 1:
             return tuple(results)

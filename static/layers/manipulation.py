@@ -27,7 +27,7 @@ _FUNCTIONS = table([
     ("reverse(x, axis)", "In reverse order along an axis or several."),
     ("flip(input, dims, name=None)", "In reverse order along axes.", "", "input=X"),
     ("expand_as(x, target_tensor, name=None)", "x repeated up to the shape of `target_tensor`."),
-    ("pad(x, paddings, pad_value=0.0, name=None)", "With more elements before and after each axis."),
+    ("pad(x, paddings, pad_value=0.0, name=None)", "With elements before and after each axis."),
     ("pad_constant_like(x, y, pad_value=0.0, name=None)", "y, padded up to the shape of x."),
     (
         "pad2d(input, paddings=[0, 0, 0, 0], mode='constant', pad_value=0.0, data_format='NCHW', "

@@ -203,8 +203,8 @@ def spectral_norm(weight, dim=0, power_iters=1, eps=1e-12, name=None):
     """
     check.variable(weight, "spectral_norm: weight")
     axis = check.axis(dim, len(weight.shape), "spectral_norm: dim")
-    rows = known(weight.shape[axis], "spectral_norm", "the sizes", weight)
-    columns = math.prod(n for i, n in enumerate(weight.shape) if i != axis)
+    sizes = [known(n, "spectral_norm", "the sizes", weight) for n in weight.shape]
+    rows, columns = sizes[axis], math.prod(sizes[:axis] + sizes[axis + 1 :])
     start = initializer.Normal(0.0, 1.0)
     inputs = {
         "Weight": weight, "U": state([rows], weight.dtype, None, start),

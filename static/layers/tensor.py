@@ -5,7 +5,7 @@ import numpy as np
 from dygraph import _core, check, functional, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static.layers.making import into, layer, run, table
-from static.program import Variable, constant, default_main_program
+from static.program import Variable, default_main_program
 
 _FUNCTIONS = table([
     ("shape(input)", "The sizes of the variable while the program runs, int32."),
@@ -32,7 +32,7 @@ def _text(value, dtype, owner):
     return repr(check.number(value, f"{owner}: value"))
 
 
-def _sizes(shape, owner):
+def sizes_of(shape, owner):
     """(attribute, tensor, list of tensors) of a shape: numbers, a Variable, or both mixed."""
     if isinstance(shape, _core.Variable):
         return None, shape, None
@@ -53,7 +53,7 @@ def _sizes(shape, owner):
 
 def filled(shape, dtype, value, owner):
     """A new variable with `value` everywhere."""
-    sizes, tensor, parts = _sizes(shape, owner)
+    sizes, tensor, parts = sizes_of(shape, owner)
     inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
     attrs = {"shape": sizes, "dtype": dtype}
     if isinstance(value, _core.Variable):
@@ -269,7 +269,7 @@ def assign(input, output=None):
     value = _core.to_variable(np.asarray(input))
     if output is not None and not isinstance(output, Variable):
         return into(output, value, "assign")
-    return into(output, constant(value), "assign")
+    return into(output, default_main_program().constant(value.numpy()), "assign")
 
 
 def create_tensor(dtype, name=None, persistable=False):

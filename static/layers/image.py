@@ -1,0 +1,155 @@
+"""Images: pooling, resizing, grids, moving pixels between axes.
+
+Examples
+--------
+>>> import dygraph, static
+>>> x = dygraph.to_variable([[[[1.0, 2.0], [3.0, 4.0]]]])
+>>> static.layers.pool2d(x, 2, "avg").tolist()
+[[[[2.5]]]]
+"""
+
+from dygraph import _core, check, fluid_functions
+from dygraph.errors import InvalidArgumentError
+from static.layers.convolution import padded
+from static.layers.making import layer, run, table
+
+_FUNCTIONS = table([
+    ("grid_sampler(x, grid, name=None)", "The pixels at the places of a grid of [-1, 1]."),
+    ("pixel_shuffle(x, upscale_factor)", "Channels as pixels: images grow by the factor."),
+    ("shuffle_channel(x, group, name=None)", "The channels of groups, one of each in turn."),
+    ("space_to_depth(x, blocksize, name=None)", "Blocks of pixels as channels."),
+    ("temporal_shift(x, seg_num, shift_ratio=0.25, name=None)",
+     "A share of the channels moved one step back, and one forth."),
+])  # fmt: skip
+globals().update(_FUNCTIONS)
+
+
+def _pooled(
+    owner, axes, input, size, kind, stride, padding, whole, ceil_mode, exclusive, data_format
+):
+    check.choice(kind, ("max", "avg"), f"{owner}: pool_type")
+    first = "NCHW" if axes == 2 else "NCDHW"
+    check.choice(data_format, (first, f"N{first[2:]}C"), f"{owner}: data_format")
+    if not whole and size == -1:
+        raise InvalidArgumentError(
+            f"{owner}: pool_size must be given unless global_pooling is True, got -1"
+        )
+    paddings, algorithm = padded(padding, axes, owner, data_format != first)
+    attrs = {
+        "ksize": [1] * axes if whole else check.integers(size, axes, f"{owner}: pool_size", 1),
+        "pooling_type": kind, "global_pooling": bool(whole), "paddings": paddings,
+        "strides": check.integers(stride, axes, f"{owner}: pool_stride", 1),
+        "padding_algorithm": algorithm, "ceil_mode": bool(ceil_mode),
+        "exclusive": bool(exclusive), "data_format": data_format,
+    }  # fmt: skip
+    return run(owner, {"X": input}, attrs)["Out"]
+
+
+@layer
+def pool2d(
+    input, pool_size=-1, pool_type="max", pool_stride=1, pool_padding=0, global_pooling=False,
+    use_cudnn=True, ceil_mode=False, name=None, exclusive=True, data_format="NCHW",
+):  # fmt: skip
+    """The greatest or the mean of each window of images.
+
+    Parameters
+    ----------
+    input : Variable
+    pool_size, pool_stride : int or list of int
+        One number for both axes, or height and width.
+    pool_type : 'max' or 'avg'
+    pool_padding : int, list of int or str
+        As of `conv2d`.
+    global_pooling : bool
+        The window is the whole image.
+    use_cudnn : bool
+        Fluid's; changes nothing.
+    ceil_mode : bool
+        The last window may stand over the edge.
+    name : str, optional
+    exclusive : bool
+        Means leave the padding out.
+    data_format : 'NCHW' or 'NHWC'
+
+    Examples
+    --------
+    >>> import dygraph, static
+    >>> static.layers.pool2d(dygraph.ones([1, 3, 8, 8]), 2, pool_stride=2).shape
+    (1, 3, 4, 4)
+    """
+    return _pooled(
+        "pool2d", 2, input, pool_size, pool_type, pool_stride, pool_padding, global_pooling,
+        ceil_mode, exclusive, data_format,
+    )  # fmt: skip
+
+
+@layer
+def pool3d(
+    input, pool_size=-1, pool_type="max", pool_stride=1, pool_padding=0, global_pooling=False,
+    use_cudnn=True, ceil_mode=False, name=None, exclusive=True, data_format="NCDHW",
+):  # fmt: skip
+    """The greatest or the mean of each window of volumes; see `pool2d`.
+
+    >>> import dygraph, static
+    >>> static.layers.pool3d(dygraph.ones([1, 3, 4, 4, 4]), 2, pool_stride=2).shape
+    (1, 3, 2, 2, 2)
+    """
+    return _pooled(
+        "pool3d", 3, input, pool_size, pool_type, pool_stride, pool_padding, global_pooling,
+        ceil_mode, exclusive, data_format,
+    )  # fmt: skip
+
+
+@layer
+def affine_grid(theta, out_shape, name=None):
+    """The places that `grid_sampler` reads for affine maps ``[batch, 2, 3]`` of images.
+
+    `out_shape` is the shape of the result's images, a list or a Variable.
+
+    >>> import dygraph, static
+    >>> static.layers.affine_grid(dygraph.ones([1, 2, 3]), [1, 1, 4, 5]).shape
+    (1, 4, 5, 2)
+    """
+    if isinstance(out_shape, _core.Variable):
+        return run("affine_grid", {"Theta": theta, "OutputShape": out_shape})["Output"]
+    return run("affine_grid", {"Theta": theta}, {"output_shape": list(out_shape)})["Output"]
+
+
+@layer
+def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
+    """The windows of images as columns, ``[batch, channels * window, windows]``.
+
+    >>> import dygraph, static
+    >>> static.layers.unfold(dygraph.ones([1, 3, 4, 4]), 2).shape
+    (1, 12, 9)
+    """
+    sides = paddings if isinstance(paddings, (list, tuple)) else [paddings] * 4
+    sides = [*sides, *sides] if len(sides) == 2 else list(sides)
+    attrs = {
+        "kernel_sizes": check.integers(kernel_sizes, 2, "unfold: kernel_sizes", 1),
+        "strides": check.integers(strides, 2, "unfold: strides", 1), "paddings": sides,
+        "dilations": check.integers(dilations, 2, "unfold: dilations", 1),
+    }  # fmt: skip
+    return run("unfold", {"X": x}, attrs)["Y"]
+
+
+@layer
+def interpolate(
+    input, out_shape=None, scale=None, name=None, resample="BILINEAR", actual_shape=None,
+    align_corners=True, align_mode=1, data_format="NCHW",
+):  # fmt: skip
+    """Resize images or volumes; the same as ``image_resize``.
+
+    >>> import dygraph, static
+    >>> static.layers.interpolate(dygraph.ones([1, 3, 4, 5]), out_shape=[8, 6]).shape
+    (1, 3, 8, 6)
+    """
+    return fluid_functions.image_resize(
+        input, out_shape, scale, name, resample, actual_shape, align_corners, align_mode,
+        data_format,
+    )  # fmt: skip
+
+
+__all__ = sorted([
+    *_FUNCTIONS, "affine_grid", "interpolate", "pool2d", "pool3d", "unfold",
+])  # fmt: skip

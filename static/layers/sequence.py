@@ -1,0 +1,271 @@
+"""Sequences of different lengths: what reads a LoD.
+
+Examples
+--------
+>>> import dygraph, static
+>>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+>>> static.layers.sequence_pool(x, "sum").tolist()
+[[3.0], [3.0]]
+"""
+
+import functools
+
+from dygraph import _core, check, nets
+from static.layers.learnt import biased, known, parameter
+from static.layers.making import activated, layer, run, table
+from static.program import Variable
+
+_FUNCTIONS = table([
+    ("sequence_concat(input, name=None)", "Sequence by sequence, one behind the other.", "",
+     "input=X"),
+    ("sequence_enumerate(input, win_size, pad_value=0, name=None)",
+     "Each number with those behind it, `win_size` in all.", "", "input=X"),
+    ("sequence_expand(x, y, ref_level=-1, name=None)",
+     "Each sequence of x as often as a level of y says."),
+    ("sequence_expand_as(x, y, name=None)", "Each row of x as often as y's sequence is long."),
+    ("sequence_reshape(input, new_dim)", "Rows of another width; the sequences' lengths follow.",
+     "", "input=X"),
+    ("sequence_reverse(x, name=None)", "Each sequence from its last row to its first."),
+    ("sequence_scatter(input, index, updates, name=None)",
+     "`input` with a sequence of `updates` added to each row, at the places `index`.", "",
+     "input=X index=Ids"),
+    ("sequence_slice(input, offset, length, name=None)", "A part of each sequence.", "",
+     "input=X"),
+    ("sequence_softmax(input, use_cudnn=False, name=None)", "softmax within each sequence.", "",
+     "input=X"),
+    ("sequence_unpad(x, length, name=None)", "Sequences of rows of a padded batch."),
+    ("add_position_encoding(input, alpha, beta, name=None)",
+     "alpha input + beta waves that tell the position.", "", "input=X"),
+])  # fmt: skip
+
+
+def with_levels(out, count):
+    """The result, declared to have so many levels of detail where it is a program's."""
+    if isinstance(out, Variable):
+        out.lod_level = count
+    return out
+
+
+def _ragged(function):
+    @functools.wraps(function)
+    def told(*args, **kwargs):
+        return with_levels(function(*args, **kwargs), 1)
+
+    return told
+
+
+for _name in ("concat", "expand", "expand_as", "reshape", "reverse", "slice", "unpad"):
+    _FUNCTIONS[f"sequence_{_name}"] = _ragged(_FUNCTIONS[f"sequence_{_name}"])
+globals().update(_FUNCTIONS)
+
+
+@layer
+def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
+    """One row for each sequence: its average, sum, sqrt, max, first or last.
+
+    >>> import dygraph, static
+    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> static.layers.sequence_pool(x, "average").tolist()
+    [[1.5], [3.0]]
+    """
+    allowed = ("average", "sum", "sqrt", "max", "first", "last")
+    check.choice(str(pool_type).lower(), allowed, "sequence_pool: pool_type")
+    attrs = {"pooltype": pool_type.upper(), "is_test": bool(is_test), "pad_value": pad_value}
+    return run("sequence_pool", {"X": input}, attrs)["Out"]
+
+
+@layer
+def sequence_first_step(input):
+    """The first row of each sequence.
+
+    >>> import dygraph, static
+    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> static.layers.sequence_first_step(x).tolist()
+    [[1.0], [3.0]]
+    """
+    return run("sequence_pool", {"X": input}, {"pooltype": "FIRST"})["Out"]
+
+
+@layer
+def sequence_last_step(input):
+    """The last row of each sequence.
+
+    >>> import dygraph, static
+    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> static.layers.sequence_last_step(x).tolist()
+    [[2.0], [3.0]]
+    """
+    return run("sequence_pool", {"X": input}, {"pooltype": "LAST"})["Out"]
+
+
+@layer
+def sequence_mask(x, maxlen=None, dtype="int64", name=None):
+    """1 where a position is below the length, and 0 behind it; None: up to the greatest.
+
+    >>> import dygraph, static
+    >>> static.layers.sequence_mask(dygraph.to_variable([1, 2]), maxlen=3).tolist()
+    [[1, 0, 0], [1, 1, 0]]
+    """
+    inputs, attrs = {"X": x}, {"out_dtype": dtype, "maxlen": -1}
+    if isinstance(maxlen, _core.Variable):
+        inputs["MaxLenTensor"] = maxlen
+    elif maxlen is not None:
+        attrs["maxlen"] = check.integer(maxlen, "sequence_mask: maxlen")
+    return run("sequence_mask", inputs, attrs)["Y"]
+
+
+@layer
+def sequence_pad(x, pad_value, maxlen=None, name=None):
+    """(A batch with sequences as rows, filled up with `pad_value`; how long each was.)
+
+    >>> import dygraph, static
+    >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
+    >>> batch, length = static.layers.sequence_pad(x, dygraph.to_variable([0.0]))
+    >>> batch.tolist(), length.tolist()
+    ([[[1.0], [2.0]], [[3.0], [0.0]]], [2, 1])
+    """
+    attrs = {"padded_length": -1 if maxlen is None else maxlen}
+    found = run("sequence_pad", {"X": x, "PadValue": pad_value}, attrs)
+    return found["Out"], found["Length"]
+
+
+@layer
+def lod_reset(x, y=None, target_lod=None):
+    """``x`` with another LoD: that of `y`, its elements, or the list `target_lod`.
+
+    >>> import dygraph, static
+    >>> static.layers.lod_reset(dygraph.ones([3, 1]), target_lod=[0, 1, 3]).lod()
+    [[0, 1, 3]]
+    """
+    attrs = {"target_lod": None if y is not None or target_lod is None else list(target_lod)}
+    out = run("lod_reset", {"X": x, "Y": y}, attrs)["Out"]
+    return with_levels(out, max(1, getattr(y, "lod_level", 0) or 0))
+
+
+@layer
+def lod_append(x, level):
+    """``x`` with one more level of detail below its last.
+
+    >>> import dygraph, static
+    >>> x = dygraph.to_variable([[1.0], [2.0]], lod=[[0, 2]])
+    >>> static.layers.lod_append(x, [0, 1, 2]).lod()
+    [[0, 2], [0, 1, 2]]
+    """
+    return with_levels(nets.lod_append(x, level), (getattr(x, "lod_level", 0) or 0) + 1)
+
+
+@layer
+def im2sequence(
+    input, filter_size=1, stride=1, padding=0, input_image_size=None, out_stride=1, name=None
+):
+    """The windows of images as rows, one sequence for each image.
+
+    >>> import dygraph, static
+    >>> static.layers.im2sequence(dygraph.ones([1, 1, 2, 2]), filter_size=1).lod()
+    [[0, 4]]
+    """
+    sides = padding if isinstance(padding, (list, tuple)) else [padding] * 4
+    sides = [*sides, *sides] if len(sides) == 2 else list(sides)
+    attrs = {
+        "kernels": check.integers(filter_size, 2, "im2sequence: filter_size", 1),
+        "strides": check.integers(stride, 2, "im2sequence: stride", 1), "paddings": sides,
+        "out_stride": check.integers(out_stride, 2, "im2sequence: out_stride", 1),
+    }  # fmt: skip
+    out = run("im2sequence", {"X": input, "Y": input_image_size}, attrs)["Out"]
+    return with_levels(out, 1)
+
+
+@layer(parameters=True)
+def sequence_conv(
+    input, num_filters, filter_size=3, filter_stride=1, padding=True, padding_start=None,
+    bias_attr=None, param_attr=None, act=None, name=None,
+):  # fmt: skip
+    """Each row with its neighbours in the sequence, `filter_size` in all, times a matrix.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[rows, D]`` with LoD.
+    num_filters : int
+        Columns of the result.
+    filter_size : int
+    filter_stride : int
+        1.
+    padding : bool
+        Fluid's; rows outside a sequence count as 0 always.
+    padding_start : int, optional
+        The first neighbour, counted from the row; None puts the row in the middle.
+    bias_attr, param_attr : ParamAttr, str or Initializer, optional
+    act : str, optional
+    name : str, optional
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.layers.data("x", [16], lod_level=1)
+    ...     static.layers.sequence_conv(x, 4).shape
+    (-1, 4)
+    """
+    check.variable(input, "sequence_conv: input")
+    size = check.integer(filter_size, "sequence_conv: filter_size", 1)
+    count = check.integer(num_filters, "sequence_conv: num_filters", 1)
+    width = known(input.shape[1], "sequence_conv", "the width", input)
+    weight = parameter([size * width, count], input.dtype, param_attr)
+    attrs = {
+        "contextLength": size, "contextStride": filter_stride,
+        "contextStart": -(size // 2) if padding_start is None else padding_start,
+    }  # fmt: skip
+    out = run("sequence_conv", {"X": input, "Filter": weight}, attrs)["Out"]
+    return activated(biased(out, count, bias_attr, 1), act, "sequence_conv")
+
+
+@layer
+def chunk_eval(
+    input, label, chunk_scheme, num_chunk_types, excluded_chunk_types=None, seq_length=None
+):
+    """Precision, recall and F1 of chunks, and the numbers found, labelled and right.
+
+    >>> import dygraph, static
+    >>> tags = dygraph.to_variable([[0], [1]], lod=[[0, 2]])
+    >>> [v.item() for v in static.layers.chunk_eval(tags, tags, "IOB", 1)]
+    [1.0, 1.0, 1.0, 1, 1, 1]
+    """
+    inputs = {"Inference": input, "Label": label, "SeqLength": seq_length}
+    attrs = {
+        "num_chunk_types": num_chunk_types, "chunk_scheme": chunk_scheme,
+        "excluded_chunk_types": list(excluded_chunk_types or []),
+    }  # fmt: skip
+    found = run("chunk_eval", inputs, attrs)
+    counts = ("NumInferChunks", "NumLabelChunks", "NumCorrectChunks")
+    return tuple(found[slot] for slot in ("Precision", "Recall", "F1-Score", *counts))
+
+
+@layer
+def edit_distance(
+    input, label, normalized=True, ignored_tokens=None, input_length=None, label_length=None
+):
+    """(How many edits make one sequence the other, ``[sequences, 1]``; how many sequences.)
+
+    >>> import dygraph, static
+    >>> x = dygraph.to_variable([[1], [2]], lod=[[0, 2]])
+    >>> distance, count = static.layers.edit_distance(x, x)
+    >>> distance.tolist(), count.item()
+    ([[0.0]], 1)
+    """
+    if ignored_tokens:
+        tokens = {"tokens": list(ignored_tokens)}
+        input = run("sequence_erase", {"X": input}, tokens)["Out"]
+        label = run("sequence_erase", {"X": label}, tokens)["Out"]
+    inputs = {
+        "Hyps": input, "Refs": label, "HypsLength": input_length, "RefsLength": label_length,
+    }  # fmt: skip
+    found = run("edit_distance", inputs, {"normalized": bool(normalized)})
+    return found["Out"], found["SequenceNum"]
+
+
+__all__ = sorted([
+    *_FUNCTIONS, "chunk_eval", "edit_distance", "im2sequence", "lod_append", "lod_reset",
+    "sequence_conv", "sequence_first_step", "sequence_last_step", "sequence_mask", "sequence_pad",
+    "sequence_pool",
+])  # fmt: skip
