@@ -2,9 +2,9 @@
 
     python benchmarks/executor.py [rounds]
 
-An operator on one number costs what the executor and the door cost: its kernel does next to nothing.
-MLP and LeNet with one sample run beside ONNX Runtime, which gets the same weights as an ONNX
-model; one thread each.
+An operator on one number costs what the executor and the door cost: its kernel does next to
+nothing. MLP and LeNet with one sample run beside ONNX Runtime, which gets the same weights as an
+ONNX model; one thread each.
 """
 
 import itertools

@@ -4,8 +4,8 @@
 """
 
 import numpy as np
-import op_test
 
+import op_test
 import static
 from dygraph import _core
 

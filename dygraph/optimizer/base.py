@@ -116,7 +116,7 @@ class Optimizer(check.NamedArguments):
         self._changed = []  # parameters whose gradient is clipped or decayed first
 
     def _is_rate(self, value):
-        """Whether `value`, no number, is a learning rate all the same, as programs' variables are."""
+        """Whether `value`, which is no number, is a rate all the same: a program's variable."""
         return False
 
     def _take(self, parameter_list):

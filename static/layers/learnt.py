@@ -132,8 +132,8 @@ def embedding(
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     words = static.layers.data("words", [1], dtype="int64", lod_level=1)
     ...     out = static.layers.embedding(words, [1000, 8], is_sparse=True)
-    >>> out.shape, out.name, out.lod_level
-    ((-1, 8), 'embedding_0.tmp_0', 1)
+    >>> out.shape, out.lod_level
+    ((-1, 8), 1)
     """
     check.variable(input, "embedding: input")
     if str(input.dtype) not in ("int32", "int64"):

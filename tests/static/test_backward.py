@@ -123,7 +123,8 @@ def test_parameters_and_their_marks(program):
         ("w_0", True), ("b_0", True),
     ]  # fmt: skip
     ops = [op for op in program.global_block().ops if op.has_attr("op_role_var")]
-    assert [op.attr("op_role_var") for op in ops if op.attr("op_role_var")] == [[p.name, g.name] for p, g in reversed(pairs)]
+    marks = [op.attr("op_role_var") for op in ops if op.attr("op_role_var")]
+    assert marks == [[p.name, g.name] for p, g in reversed(pairs)]
 
 
 def test_callbacks_see_every_operator(program):
