@@ -46,10 +46,10 @@ test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 	$(call run_pytest_in,build/plain,)
 
 # CPython's own memory is not ours to check: no leak report there, and its allocator steps aside.
-# A crash stays a crash (handle_segv=0): one test provokes one.
+# A crash stays a crash (handle_segv=0): one test provokes one. Too large a block is a MemoryError.
 sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	$(call run_ctest,build/sanitize)
-	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0 \
+	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1 \
 	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
 
 # Threads of users and loaders, each with one compute thread: libgomp's own waiting is invisible to TSan.

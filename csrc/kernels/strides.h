@@ -52,6 +52,8 @@ struct Odometer {
   Odometer(const Walk<kArrays>& w, int r, int64_t linear) : walk(w), rank(r) {
     for (int a = 0; a < kArrays; ++a) offset[a] = 0;
     for (int i = rank - 1; i >= 0; --i) {
+      index[i] = 0;
+      if (linear == 0) continue;  // the start, also of a walk over nothing
       index[i] = linear % walk.dims[i];
       linear /= walk.dims[i];
       for (int a = 0; a < kArrays; ++a) offset[a] += index[i] * walk.strides[a][i];
