@@ -29,6 +29,7 @@ __all__ = [
     "AlreadyExistsError",
     "ArgumentTypeError",
     "DygraphError",
+    "EOFException",
     "FormatError",
     "InvalidArgumentError",
     "MissingFileError",
@@ -39,6 +40,10 @@ __all__ = [
     "ResourceExhaustedError",
     "UnimplementedError",
 ]
+
+
+class EOFException(DygraphError, EOFError):
+    """A reader of a program has given its last batch; Fluid's name, Python's EOFError too."""
 
 
 def did_you_mean(name, known):

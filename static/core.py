@@ -3,10 +3,12 @@
 import numpy as np
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import EOFException, InvalidArgumentError
 from static.scope import Scope
 
-__all__ = ["CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "LoDTensor", "Scope", "Tensor"]
+__all__ = [
+    "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "Scope", "Tensor",
+]  # fmt: skip
 
 
 class LoDTensor(_core.Variable):

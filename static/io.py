@@ -1,7 +1,7 @@
 """Programs and their values on disk, and readers; Fluid's ``fluid.io``.
 
 Inference models stand here, single variables in `static.variable_files`, whole programs with their
-values in `static.program_state`, readers and `DataLoader` in `dygraph.io`.
+values in `static.program_state`, loaders for programs in `static.loaders`, readers in `dygraph.io`.
 """
 
 import os
@@ -13,7 +13,6 @@ from dygraph import _core, files
 from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
 from dygraph.io import (
     ComposeNotAligned,
-    DataLoader,
     batch,
     buffered,
     cache,
@@ -27,6 +26,7 @@ from dygraph.io import (
     xmap_readers,
 )
 from static.executor import name_of
+from static.loaders import DataLoader, PyReader
 from static.program import Program
 from static.program_state import load, load_program_state, save, set_program_state
 from static.variable_files import (
@@ -49,7 +49,7 @@ from static.variable_files import (
 )
 
 __all__ = [
-    "ComposeNotAligned", "DataLoader", "batch", "buffered", "cache", "chain", "compose",
+    "ComposeNotAligned", "DataLoader", "PyReader", "batch", "buffered", "cache", "chain", "compose",
     "default_collate_fn", "firstn", "get_program_parameter", "get_program_persistable_vars", "load",
     "load_inference_model", "load_params", "load_persistables", "load_program_state", "load_vars",
     "map_readers", "multiprocess_reader", "save", "save_inference_model", "save_params",
