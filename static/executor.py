@@ -6,9 +6,9 @@ from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static import reading
 from static.program import Program, default_main_program
-from static.scope import Scope, global_scope
+from static.scope import Scope, global_scope, scope_guard
 
-__all__ = ["Executor"]
+__all__ = ["Executor", "global_scope", "scope_guard"]
 
 
 def name_of(item):

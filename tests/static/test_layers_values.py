@@ -347,11 +347,12 @@ def test_draws(name):
 
 
 def test_every_function_without_parameters_is_here():
+    modules = "convolution", "learnt", "normalization", "reader", "recurrent", "schedules"
     with_parameters = {
-        name for module in ("convolution", "learnt", "normalization", "recurrent", "schedules")
+        name for module in modules
         for name in importlib.import_module(f"static.layers.{module}").__all__
     }  # fmt: skip
-    elsewhere = {  # tests/static/test_layers_learnt.py and test_layers_in_place.py
+    elsewhere = {  # tests/static/test_layers_learnt.py, test_layers_in_place.py, test_readers.py
         "data", "create_global_var", "create_parameter", "create_tensor", "center_loss", "nce",
         "hsigmoid", "auc", "sequence_conv", "get_tensor_from_selected_rows", "merge_selected_rows",
     }  # fmt: skip
