@@ -89,7 +89,8 @@ def test_memory_is_back_after_a_run_and_temporaries_die_early():
             "variable of the program, got 'y'",
         ),
         ({"x": "words"}, TypeError, "arrays of bool"),
-        ([1], TypeError, "feed must be a dict"),
+        ([1], TypeError, "'x' must be float32, got int64"),
+        ("x", TypeError, "feed must be a dict"),
     ],
 )
 def test_wrong_feeds_raise(mlp, feed, error, text):
