@@ -213,6 +213,8 @@ class Block:
         count = len(self.ops)
         with program.appending_to(self):
             made = initializer(variable.shape, str(variable.dtype))
+            if len(self.ops) == count:  # values that no operator makes
+                made = program.constant(made.numpy())
         last = self.ops[-1]
         if program.random_seed and last.has_attr("seed") and not last.attr("seed"):
             last.set_attr("seed", program.random_seed)
