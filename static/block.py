@@ -386,7 +386,7 @@ class Block:
         desc.set_attr("op_role", program.op_role, "INT")
         desc.set_attr("op_role_var", program.op_role_var, "STRINGS")
         desc.set_attr("op_namescope", program.name_scope, "STRING")
-        desc.set_attr("op_device", "", "STRING")
+        desc.set_attr("op_device", program.op_device, "STRING")
         line = like.attr("op_callstack") if like is not None else [caller()]
         desc.set_attr("op_callstack", line, "STRINGS")
         marks.write(desc)

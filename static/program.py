@@ -1,10 +1,12 @@
 """Programs: blocks of variables and operators, and which program calls are written into."""
 
+import collections
 import contextlib
 import threading
 
 import numpy as np
 
+import dygraph
 from dygraph import _core, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
@@ -60,6 +62,7 @@ class Program:
         self._desc, self.edits = None, 0
         self._block_stack, self._layers = [0], []
         self.op_role, self.op_role_var, self.name_scope = OpRole.Forward, [], "/"
+        self.op_device, self.name_scopes = "", collections.Counter()
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
         self._blocks = []
@@ -71,6 +74,11 @@ class Program:
             block.ops.extend(Operator(block, op) for op in ops)
             self._blocks.append(block)
         self._desc = self._like
+
+    @staticmethod
+    def global_seed(seed=0):
+        """Start the library's generator anew, the same as ``dygraph.seed``."""
+        dygraph.seed(seed)
 
     # The description ------------------------------------------------------------------------------
 

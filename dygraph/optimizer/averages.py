@@ -262,9 +262,7 @@ class ModelAverage(Average):
 
     @no_grad
     def _averages(self):
-        return [
-            self.mean({slot[3:]: v for slot, v in state.items()}) for state in self._states
-        ]
+        return [self.mean({slot[3:]: v for slot, v in state.items()}) for state in self._states]
 
     def state_dict(self):
         """The sums and counts by ``parameter name.name``."""

@@ -290,3 +290,37 @@ class TestAverages:
             static.optimizer.Lookahead("sgd")
         with pytest.raises(ValueError, match="k must"):
             static.optimizer.Lookahead(SGD(1.0), k=0)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, -1])
+def test_weights_of_length_and_direction(dim):
+    """Training moves g and v by the gradients of w = g v / ||v||."""
+    values = np.random.RandomState(0).standard_normal((3, 2))
+    x = np.random.RandomState(1).standard_normal((5, 3))
+    main, startup, scope = static.Program(), static.Program(), static.Scope()
+    start = static.initializer.NumpyArrayInitializer(values)
+    with static.program_guard(main, startup):
+        out = static.layers.fc(
+            static.data("x", [None, 3], "float64"), 2, bias_attr=False,
+            param_attr=static.WeightNormParamAttr(dim, "w", initializer=start),
+        )  # fmt: skip
+        SGD(0.5).minimize(static.layers.reduce_sum(out))
+    executor = static.Executor()
+    executor.run(startup, scope=scope)
+    axes = tuple(i for i in range(2) if dim is None or i != dim % 2)
+    norm = np.sqrt((values**2).sum(axis=axes, keepdims=True))
+    np.testing.assert_allclose(scope.find_var("w_g").get().numpy(), norm, rtol=1e-12)
+    (first,) = executor.run(main, {"x": x}, [out], scope=scope)
+    np.testing.assert_allclose(first, x @ values, rtol=1e-10)
+    slope = x.sum(axis=0)[:, None] * np.ones((1, 2))  # by w
+    along = (slope * values).sum(axis=axes, keepdims=True) / norm  # by g
+    by_v = slope - along * values / norm  # times g / ||v||, which is 1 at the start
+    np.testing.assert_allclose(scope.find_var("w_g").get().numpy(), norm - 0.5 * along, rtol=1e-9)
+    np.testing.assert_allclose(scope.find_var("w_v").get().numpy(), values - 0.5 * by_v, rtol=1e-9)
+
+
+def test_weights_of_length_and_direction_refuse_other_axes():
+    with static.program_guard(static.Program(), static.Program()):
+        x = static.data("x", [None, 3])
+        with pytest.raises(IndexError, match=r"dim must be in \[-2, 2\)"):
+            static.layers.fc(x, 2, param_attr=static.WeightNormParamAttr(2))
