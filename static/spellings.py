@@ -21,7 +21,7 @@ MODULES = {
     "debuger": "static.debugger",
     "dygraph": "dygraph",
     "fluid": "static",
-    "framework": "static.program",
+    "framework": "static",
     "initializer": "dygraph.initializer",
     "lod_tensor": "dygraph.data_feeder",
     "param_attr": "dygraph.param_attr",

@@ -164,7 +164,7 @@ def test_levels_of_detail_are_fed():
 def test_a_wrong_kind_of_value_is_named():
     scope = fluid.Scope()
     rows = scope.var("rows")
-    rows.set(dygraph.selected_rows(5, [1, 1], np.ones((2, 3), "float32")))
+    rows.set(dygraph.selected_rows([1, 1], 5, np.ones((2, 3), "float32")))
     assert rows.shape == (5, 3)  # that of the whole
     for ask in (rows.numpy, rows.lod, lambda: rows.set_lod([[0, 2]])):
         with pytest.raises(TypeError, match="'rows' of the scope must hold a tensor, got Selected"):

@@ -21,7 +21,7 @@ debugger.pprint_program_codes default_main_program default_startup_program
 dygraph.guard dygraph.to_variable dygraph.Layer dygraph.Linear evaluator.Accuracy
 evaluator.ChunkEvaluator evaluator.EditDistance executor.Executor executor.global_scope
 executor.scope_guard framework.Parameter framework.Program framework.Variable
-framework.default_main_program framework.program_guard framework.switch_main_program get_flags
+framework.default_main_program framework.in_dygraph_mode framework.name_scope framework.program_guard framework.switch_main_program get_flags
 global_scope gradients in_dygraph_mode initializer.Constant
 initializer.ConstantInitializer initializer.UniformInitializer initializer.XavierInitializer
 io.DataLoader io.PyReader io.load_inference_model io.load_persistables io.save_inference_model
