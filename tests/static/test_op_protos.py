@@ -36,6 +36,31 @@ def test_the_record_holds_what_was_added(now):
     )
 
 
+# Names that Fluid and Paddle gave before there was a rule, or against it; programs hold them.
+UNRULY = {
+    ("slot", "F1-Score"), ("slot", "W_Out"), ("slot", "bias"), ("slot", "expand_shapes_tensor"),
+    ("slot", "expand_times_tensor"), ("slot", "repeat_times_tensor"), ("slot", "scale_w"),
+    ("slot", "sub_result"), ("slot", "target_tensor"), ("attribute", "Alpha"),
+    ("attribute", "Axis"), ("attribute", "Beta"), ("attribute", "Include_self"),
+    ("attribute", "Reduce"), ("attribute", "contextLength"), ("attribute", "contextStart"),
+    ("attribute", "contextStride"), ("attribute", "paddingTrainable"),
+}  # fmt: skip
+SMALL = {"average_accumulates", "index_put", "rms_norm"}  # all of their slots
+
+
+def test_names_follow_the_rule(now):
+    """Types and attributes in snake_case, slots in CamelCase, gradients by a mark behind them."""
+    snake, camel = r"[a-z][a-z0-9_]*", r"[A-Z][A-Za-z0-9]*"
+    broken = set()
+    for type, proto in now.items():
+        assert re.fullmatch(snake, type), type
+        wanted = snake if re.sub(r"(_grad)+$", "", type) in SMALL else camel
+        slots = [re.sub(r"(@GRAD\d?)+$", "", n) for n in (*proto["inputs"], *proto["outputs"])]
+        broken |= {("slot", name) for name in slots if not re.fullmatch(wanted, name)}
+        broken |= {("attribute", n) for n in proto["attrs"] if not re.fullmatch(snake, n)}
+    assert broken == UNRULY
+
+
 OLD = {
     "op": {
         "inputs": {"X": [], "Y": ["dispensable"]},
