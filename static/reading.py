@@ -183,6 +183,9 @@ class Reader(Variable):
 
     source, fields = None, ()
 
+    def __repr__(self):
+        return f"<Reader '{self.name}' of {len(self.fields)} parts>"
+
     def decorate_sample_generator(self, sample_generator, batch_size, drop_last=True, places=None):
         """Read samples, tuples with a part for each field, and make batches of them."""
         self.source.set_sample_generator(sample_generator, batch_size, drop_last)
@@ -286,7 +289,7 @@ class Reads:
         self.created, self._taken, self.outputs = [], [], []
         for op in block.ops:
             if op.type == _CREATE:
-                self.created += op.output("Out")
+                self.created += op.outputs.get("Out", [])
             elif op.type == _READ:
                 self._take(op, block, fed)
         parts = [
@@ -298,7 +301,13 @@ class Reads:
         self.desc = _core.ProgramDesc(parts, program.desc)
 
     def _take(self, op, block, fed):
-        (name,), outputs = op.input("Reader"), op.output("Out")
+        names, outputs = op.inputs.get("Reader", []), op.outputs.get("Out", [])
+        if len(names) != 1 or not outputs:
+            raise InvalidArgumentError(
+                f"read: Reader must name one variable and Out at least one, got {names} and "
+                f"{outputs}"
+            )
+        name = names[0]
         given = [out for out in outputs if out in fed]
         if len(given) == len(outputs):
             return  # what is fed is not read

@@ -10,7 +10,7 @@ import pytest
 
 import dygraph
 import static
-from dygraph import unique_name
+from dygraph import _core, unique_name
 from leftovers import left
 
 
@@ -512,6 +512,32 @@ def test_a_saved_program_with_a_reader_can_be_fed():
     assert [float(v) for v in executor.run(loaded, {"x": X, "y": Y}, fetches)] == [4, 2]
     with pytest.raises(ValueError, match=r"all or none must be fed, got \['x'\]"):
         executor.run(loaded, {"x": X}, fetches)
+
+
+@pytest.mark.parametrize(
+    "readers, outs, match",
+    [
+        ([], ["x"], r"Reader must name one variable and Out at least one, got \[\]"),
+        (["a", "b"], ["x"], "Reader must name one variable"),
+        (["r_reader"], [], r"Out at least one, got \['r_reader'\] and \[\]"),
+        (["nowhere"], ["x"], "'nowhere' has no generator"),
+        (["x"], ["y"], "'x' has no generator"),
+        (["r_reader"], ["x", "y", "x"], "Out must name 2 variables"),
+        (["r_reader"], ["x", "x"], "may be fed once, got 'x' twice"),
+        (["r_reader"], ["x", "nothing"], "must be a variable of the program, got 'nothing'"),
+    ],
+)
+def test_reader_operators_written_by_hand(readers, outs, match):
+    x, y = declared()
+    static.layers.create_py_reader_by_data(2, [x, y], name="r")
+    desc = _core.OpDesc("read")
+    desc.set_input("Reader", readers)
+    desc.set_output("Out", outs)
+    block = static.default_main_program().global_block()
+    block.ops.append(static.Operator(block, desc))
+    block.program.changed()
+    with pytest.raises((ValueError, RuntimeError), match=match):
+        static.Executor().run(fetch_list=[x.name])
 
 
 def test_two_readers_in_one_program():
