@@ -1,11 +1,19 @@
 """Loaders that feed programs: Fluid's ``DataLoader`` and ``PyReader``."""
 
 import dygraph.io
+import dygraph.io.generator
 from dygraph.data_feeder import DataFeeder
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from static import reading
 
 __all__ = ["DataLoader", "GeneratorLoader", "PyReader"]
+
+
+class _EagerSource(dygraph.io.generator.GeneratorLoader):
+    """What a `GeneratorLoader` without variables reads: lists of eager Variables."""
+
+    def batches(self):
+        return iter(self)
 
 
 class GeneratorLoader:
@@ -20,9 +28,10 @@ class GeneratorLoader:
     Parameters
     ----------
     feed_list : list of Variable
-        What `data` gave, one for each part of a sample.
+        What `data` gave, one for each part of a sample. None: batches are lists of eager Variables;
+        only if `iterable` and `return_list`.
     capacity : int
-        How many batches a thread reads ahead.
+        How many batches a thread reads ahead. Default: 2.
     iterable : bool
     return_list : bool
         Iterable ones only. True: batches are lists, in the order of `feed_list`. False: dicts.
@@ -36,15 +45,17 @@ class GeneratorLoader:
     """
 
     def __init__(self, feed_list, capacity, iterable, return_list, owner="DataLoader"):
+        capacity = 2 if capacity is None else capacity
+        self._owner, self._return_list, self._reader = owner, return_list, None
+        if feed_list is None and iterable and return_list:
+            self._source, self._return_list = _EagerSource(None, capacity, True), False
+            return
         if not isinstance(feed_list, (list, tuple)) or not feed_list:
             raise ArgumentTypeError(
                 f"{owner}: feed_list must be a list of variables of a program, got "
                 f"{kind_of(feed_list)}"
             )
         fields = [reading.field_of(variable) for variable in feed_list]
-        capacity = 2 if capacity is None else capacity
-        self._owner, self._return_list = owner, return_list
-        self._reader = None
         if iterable:
             self._source = reading.Source(fields, capacity, owner)
         else:
@@ -116,7 +127,7 @@ class PyReader(GeneratorLoader):
 
     Parameters
     ----------
-    feed_list : list of Variable
+    feed_list : list of Variable, optional
     capacity : int, optional
         How many batches a thread reads ahead. Default: 2.
     use_double_buffer : bool

@@ -288,9 +288,20 @@ def test_lists_for_return_list():
     loader.set_sample_generator(line(2), 2)
     ((a, b),) = loader
     assert a.tolist() == [[0, 0], [1, 1]] and b.tolist() == [[0], [1]]
-    eager = static.io.DataLoader.from_generator(capacity=2)
-    eager.set_sample_generator(line(2), 2)
-    assert [len(batch) for batch in eager] == [2]
+
+
+def test_without_variables_batches_are_eager():
+    rows = [(np.full(2, i, "float32"), i) for i in range(4)]
+    loader = static.io.DataLoader.from_generator(capacity=2)
+    loader.set_sample_generator(lambda: iter(rows), 2)
+    reader = static.io.PyReader(capacity=2, return_list=True)
+    reader.decorate_sample_generator(lambda: iter(rows), 2)
+    for batches in (list(loader), list(reader())):
+        assert [b.tolist() for _, b in batches] == [[0, 1], [2, 3]]
+        assert isinstance(batches[0][0], dygraph.Variable)
+    for arguments in ({"return_list": False}, {"iterable": False, "return_list": True}):
+        with pytest.raises(TypeError, match="feed_list must be a list of variables"):
+            static.io.PyReader(capacity=2, **arguments)
 
 
 # Mistakes -----------------------------------------------------------------------------------------
