@@ -6,6 +6,7 @@ executor does what they say, as it does for ``feed`` and ``fetch``. The generato
 of a description: a clone shares it, a saved program has none.
 """
 
+import functools
 import threading
 
 import numpy as np
@@ -27,6 +28,27 @@ __all__ = ["Reader", "Source", "declare_reader", "read", "split"]
 _CREATE, _READ = "create_py_reader", "read"
 
 
+def _named(owner, names, batch):
+    """A batch as a dict. No method: the thread that calls it must not keep its Source alive."""
+    if isinstance(batch, dict):
+        if batch.keys() != set(names):
+            raise InvalidArgumentError(
+                f"{owner}: a batch must have the names {names}, got {sorted(batch)}"
+            )
+        return batch
+    if isinstance(batch, (_core.Variable, np.ndarray)) and len(names) == 1:
+        batch = [batch]
+    if not isinstance(batch, (list, tuple)):
+        raise ArgumentTypeError(
+            f"{owner}: a batch must be a list or a dict with {names}, got {kind_of(batch)}"
+        )
+    if len(batch) != len(names):
+        raise InvalidArgumentError(
+            f"{owner}: a batch must have {len(names)} parts, {names}, got {len(batch)}"
+        )
+    return dict(zip(names, batch, strict=True))
+
+
 class Source:
     """Batches of a generator, each a dict of values by the names of its fields.
 
@@ -45,61 +67,41 @@ class Source:
         self._feeder = DataFeeder(fields)
         self.names = self._feeder.names
         self._capacity = check.integer(capacity, f"{owner}: capacity", 1)
-        self._make = self._finish = self._pass = self._error = None
+        self._make = self._pass = self._error = None
         self._lock = threading.Lock()
 
     # What it reads --------------------------------------------------------------------------------
 
     def set_sample_generator(self, generator, batch_size, drop_last=True):
         """A generator function of samples, each a tuple with a part for every field."""
-        self._set(reader.batch(generator, batch_size, drop_last), self._feeder.feed)
+        self.set_sample_list_generator(reader.batch(generator, batch_size, drop_last))
 
     def set_sample_list_generator(self, generator):
         """A generator function of lists of samples."""
-        self._set(generator, self._feeder.feed)
+        self._set(reader.map_readers(self._feeder.feed, self._checked(generator)))
 
     def set_batch_generator(self, generator):
         """A generator function of batches: lists of arrays or Variables, or dicts of them."""
-        self._set(generator, self._named)
+        named = functools.partial(_named, self.owner, self.names)
+        self._set(reader.map_readers(named, self._checked(generator)))
 
-    def _set(self, make, finish):
-        if not callable(make):
+    def _checked(self, generator):
+        if not callable(generator):
             raise ArgumentTypeError(
                 f"{self.owner}: a generator must be a function that gives an iterator, got "
-                f"{kind_of(make)}. Pass the function itself, without calling it"
+                f"{kind_of(generator)}. Pass the function itself, without calling it"
             )
+        return generator
+
+    def _set(self, make):
         if self._pass is not None:
             raise PreconditionNotMetError(
                 f"{self.owner}: its generator cannot be replaced while it runs. Call reset() first"
             )
-        self._make, self._finish = make, finish
-
-    def _named(self, batch):
-        if isinstance(batch, dict):
-            if batch.keys() != set(self.names):
-                raise InvalidArgumentError(
-                    f"{self.owner}: a batch must have the names {self.names}, got {sorted(batch)}"
-                )
-            return batch
-        if isinstance(batch, (_core.Variable, np.ndarray)) and len(self.names) == 1:
-            batch = [batch]
-        if not isinstance(batch, (list, tuple)):
-            raise ArgumentTypeError(
-                f"{self.owner}: a batch must be a list or a dict with {self.names}, got "
-                f"{kind_of(batch)}"
-            )
-        if len(batch) != len(self.names):
-            raise InvalidArgumentError(
-                f"{self.owner}: a batch must have {len(self.names)} parts, {self.names}, got "
-                f"{len(batch)}"
-            )
-        return dict(zip(self.names, batch, strict=True))
+        self._make = make
 
     def batches(self):
-        """An iterator of its batches, read ahead."""
-        return map(self._finish, self._ahead())
-
-    def _ahead(self):
+        """An iterator of its batches, read and put together ahead by a thread."""
         if self._make is None:
             raise PreconditionNotMetError(
                 f"{self.owner}: a generator must be set before it is read, got none. Call "
@@ -116,7 +118,7 @@ class Source:
                 raise PreconditionNotMetError(
                     f"{self.owner}: it was started already. Call reset() before another start()"
                 )
-            self._pass, self._error = self._ahead(), None
+            self._pass, self._error = self.batches(), None
 
     def reset(self):
         """End the pass, in the middle too."""
@@ -139,7 +141,7 @@ class Source:
                     "start()"
                 )
             try:
-                return self._finish(next(self._pass))
+                return next(self._pass)
             except StopIteration:
                 pass
             except BaseException as error:

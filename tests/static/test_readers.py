@@ -136,13 +136,16 @@ def test_training_and_testing_from_a_reader(tmp_path):
     """A clone reads from the same generator; what is saved for inference reads from none."""
     x, y = declared()
     loader = static.io.PyReader([x, y], capacity=2, iterable=False)
-    predict = static.layers.fc(x, 3, act="softmax")
+    zero = static.ParamAttr(initializer=static.initializer.Constant(0.0))
+    predict = static.layers.fc(x, 3, act="softmax", param_attr=zero, bias_attr=zero)
     loss = static.layers.mean(static.layers.cross_entropy(predict, y))
     test = static.default_main_program().clone(for_test=True)
     static.optimizer.SGD(0.1).minimize(loss)
     executor = static.Executor()
     executor.run(static.default_startup_program())
-    loader.decorate_sample_list_generator(static.batch(line(6), 3))
+    corners = np.float32([[1, 0], [0, 1], [-1, -1]])
+    rows = [(corners[i % 3] * (1 + i // 3), [i % 3]) for i in range(6)]
+    loader.decorate_sample_list_generator(static.batch(lambda: iter(rows), 3))
     losses = []
     for _ in range(20):
         loader.start()
@@ -150,13 +153,13 @@ def test_training_and_testing_from_a_reader(tmp_path):
             while True:
                 losses.append(float(executor.run(fetch_list=[loss])[0]))
         loader.reset()
-    assert len(losses) == 40 and losses[-1] < losses[0]
+    assert len(losses) == 40 and losses[0] == pytest.approx(np.log(3))
+    assert losses[-2] < 0.5 * losses[0] and losses[-1] < losses[-2]
     loader.start()
     first, second = (executor.run(test, fetch_list=[loss])[0] for _ in range(2))
     loader.reset()
     assert first != second
-    batch = {"x": np.repeat(np.arange(3.0), 2).reshape(3, 2).astype("float32"),
-             "y": np.arange(3).reshape(3, 1)}  # fmt: skip
+    batch = {"x": corners, "y": np.arange(3).reshape(3, 1)}
     assert executor.run(test, batch, [loss])[0] == first  # what is fed is not read
     static.io.save_persistables(executor, tmp_path / "all")
     assert sorted(p.name for p in (tmp_path / "all").iterdir()) == [
