@@ -10,7 +10,13 @@ import warnings
 import zlib
 
 from dygraph import _core, files
-from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    FormatError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
 from dygraph.io import (
     ComposeNotAligned,
     batch,
@@ -102,7 +108,8 @@ def save_inference_model(
     ValueError
         A name is no variable of the program.
     RuntimeError
-        A weight holds no value, or a needed input is not among the fed names.
+        A weight holds no value, a needed input is not among the fed names, or the model calls a
+        Python function (`py_func`).
 
     Examples
     --------
@@ -134,12 +141,14 @@ def save_inference_model(
             f"save_inference_model: model_filename and params_filename must differ, got '{model}'"
         )
     if not export_for_deployment:
+        _refuse_functions(program)
         _core.write_file(dirname, f"{model}.main_program", [program.serialize_to_string()])
         if not program_only:
             save_persistables(executor, dirname, program, weights, scope)
         return fetches
     test = program.clone(for_test=True)
     pruned = _core.prune(test.desc, list(feeded_var_names), fetches)
+    _refuse_functions(Program(pruned))
     if program_only:
         warnings.warn(
             "save_inference_model: program_only=True saves the program and no weights",
@@ -161,6 +170,18 @@ def _file(name, default, what):
     if os.path.basename(name) != name or name in ("", ".", ".."):
         raise InvalidArgumentError(f"{what} must be the name of a file without '/', got {name!r}")
     return name
+
+
+def _refuse_functions(program):
+    """A Python function stays in its process."""
+    for block in program.blocks:
+        for op in block.ops:
+            if op.type in ("py_func", "py_func_grad"):
+                raise PreconditionNotMetError(
+                    "save_inference_model: a model must run elsewhere, but this one calls a Python "
+                    f"function: py_func, made at {op.attr('op_callstack')[-1]}. Save a part of the "
+                    "program without it"
+                )
 
 
 def _bare(program):
