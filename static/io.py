@@ -27,6 +27,7 @@ from dygraph.io import (
     xmap_readers,
 )
 from static.executor import name_of
+from static.paddle_forms import for_paddle, unknown_to_paddle
 from static.program import Program
 from static.program_state import load, load_program_state, save, set_program_state
 from static.variable_files import (
@@ -50,10 +51,11 @@ from static.variable_files import (
 
 __all__ = [
     "ComposeNotAligned", "DataLoader", "batch", "buffered", "cache", "chain", "compose",
-    "default_collate_fn", "firstn", "get_program_parameter", "get_program_persistable_vars", "load",
+    "default_collate_fn", "firstn", "for_paddle", "get_program_parameter", "get_program_persistable_vars", "load",
     "load_inference_model", "load_params", "load_persistables", "load_program_state", "load_vars",
     "map_readers", "multiprocess_reader", "save", "save_inference_model", "save_params",
-    "save_persistables", "save_vars", "set_program_state", "shuffle", "xmap_readers",
+    "save_persistables", "save_vars", "set_program_state", "shuffle", "unknown_to_paddle",
+    "xmap_readers",
 ]  # fmt: skip
 
 _MODEL, _WEIGHTS = "__model__", "__params__"
