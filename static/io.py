@@ -236,20 +236,22 @@ def load_inference_model(
     dirname, executor=None, model_filename=None, params_filename=None, pserver_endpoints=None,
     scope=None,
 ):  # fmt: skip
-    """Load what :func:`save_inference_model`, a traced layer or Fluid saved.
+    """Load what :func:`save_inference_model`, a traced layer, Fluid or Paddle 2 saved.
 
     Everything is verified before it is used: on any bytes this works or raises.
 
     Parameters
     ----------
     dirname : str or path
-        The directory of the model.
+        The directory of the model; or, as in Paddle 2, the path of its two files without
+        ``.pdmodel`` and ``.pdiparams``.
     executor : Executor, optional
         Fluid's argument, for its place; not used.
     model_filename : str, optional
-        Default: ``__model__``.
+        Default: ``__model__``. Without a file of this name, the one with ``.pdmodel`` behind it.
     params_filename : str, optional
-        Default: ``__params__``; where there is no such file, one for each weight.
+        Default: ``__params__``; where there is no such file, one for each weight. Without a file of
+        the given name, the one with ``.pdiparams`` behind it.
     pserver_endpoints : None
         Fluid's; not used.
     scope : Scope, optional
@@ -291,6 +293,12 @@ def load_inference_model(
     dirname = os.fspath(dirname)
     model = _file(model_filename, _MODEL, "model_filename")
     weights = _file(params_filename, _WEIGHTS, "params_filename")
+    if model_filename is params_filename is None and _is_prefix(dirname):
+        dirname, name = os.path.split(dirname)
+        params_filename = weights = f"{name}.pdiparams"
+        model = f"{name}.pdmodel"
+    model = _or_with_suffix(dirname, model, ".pdmodel")
+    weights = _or_with_suffix(dirname, weights, ".pdiparams")
     if (model, weights) == (_MODEL, _WEIGHTS) and not _is_split(dirname, params_filename):
         desc = _core.load_inference_model(dirname, scope)
         program = Program(desc)
@@ -304,11 +312,22 @@ def load_inference_model(
             )
         one = params_filename is not None or os.path.lexists(path)
         variables = _weights_of(program)
-        put(
-            scope, read_values(dirname, variables, weights if one else None, "load_inference_model")
-        )
+        if variables or os.path.lexists(path):  # without weights Paddle writes no file of them
+            name = weights if one else None
+            put(scope, read_values(dirname, variables, name, "load_inference_model"))
     block = program.global_block()
     return program, desc.feed_names, [block.var(name) for name in desc.fetch_names]
+
+
+def _is_prefix(path):
+    """Is it what Paddle 2 takes, the common part of its files' names?"""
+    return not os.path.isdir(path) and os.path.lexists(f"{path}.pdmodel")
+
+
+def _or_with_suffix(dirname, name, suffix):
+    other = name + suffix
+    there = [os.path.lexists(os.path.join(dirname, file)) for file in (name, other)]
+    return other if there == [False, True] else name
 
 
 def _is_split(dirname, params_filename):

@@ -14,6 +14,7 @@ import sys
 import numpy as np
 import paddle
 from paddle import static
+from paddle.base.proto import framework_pb2
 from paddle.nn import functional as F
 
 STEPS = 5
@@ -52,6 +53,7 @@ def forms(x):
     y = F.leaky_relu(y) + F.hardsigmoid(y) + paddle.pow(y, 2.0) + F.swish(y) + F.relu6(y)
     y = y + paddle.max(y, axis=1, keepdim=True) + paddle.sum(y, axis=-1, keepdim=True)
     y = y[:, 2:9] + paddle.cumsum(y, axis=1)[:, :7] + paddle.argmax(y, 1).unsqueeze(1)
+    y = y / paddle.max(paddle.abs(y))
     return F.log_softmax(paddle.matmul(y, paddle.ones([7, 4])) * y[:, :4])
 
 
@@ -194,41 +196,53 @@ def train(executor, folder, job, feed):
 JOBS = {"infer": infer, "train": train}
 
 
+# Fields of an attribute by its type's number.
+FIELDS = (
+    "i", "f", "s", "ints", "floats", "strings", "b", "bools", "block_idx", "l", "blocks_idx",
+    "longs", "float64s", "var_name", "vars_name", "float64",
+)  # fmt: skip
+
+
 def parsed(program):
-    """Blocks as Paddle understood them."""
-    found = []
-    for block in program.blocks:
-        ops = [
-            {
-                "type": op.type,
-                "inputs": {slot: op.input(slot) for slot in op.input_names},
-                "outputs": {slot: op.output(slot) for slot in op.output_names},
-                "attrs": {n: plain(op.desc.attr(n)) for n in op.desc.attr_names()},
-            }
-            for op in block.ops
-        ]
-        found.append({"ops": ops, "vars": {v.name: described_var(v) for v in block.vars.values()}})
-    return found
+    """Blocks as Paddle understood them: what it writes of them, read by its own protobuf classes."""
+    message = framework_pb2.ProgramDesc.FromString(program.desc.serialize_to_string())
+    return [
+        {"ops": [described_op(op) for op in block.ops],
+         "vars": {var.name: described_var(var) for var in block.vars}}
+        for block in message.blocks
+    ]  # fmt: skip
+
+
+def described_op(op):
+    def slots(side):
+        return {slot.parameter: list(slot.arguments) for slot in side}
+
+    attrs = {attr.name: plain(getattr(attr, FIELDS[attr.type])) for attr in op.attrs}
+    return {"type": op.type, "inputs": slots(op.inputs), "outputs": slots(op.outputs),
+            "attrs": attrs}  # fmt: skip
 
 
 def plain(value):
     """What JSON keeps exactly."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    return [plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    return [plain(v) for v in value]
 
 
 def described_var(var):
-    if var.type != paddle.base.core.VarDesc.VarType.LOD_TENSOR:
-        return [str(var.type).split(".")[-1], var.persistable]
-    return [str(var.dtype).split(".")[-1], list(var.shape), var.persistable]
+    kinds = framework_pb2.VarType.Type
+    found = {"type": kinds.Name(var.type.type), "persistable": var.persistable}
+    if found["type"] == "LOD_TENSOR":
+        tensor = var.type.lod_tensor.tensor
+        found["dtype"], found["shape"] = kinds.Name(tensor.data_type), list(tensor.dims)
+    return found
 
 
 def operators(path):
     core = paddle.base.core
     names = set(core._get_all_register_op_kernels("all"))
-    from paddle.base.proto import framework_pb2
-
     for binary in core.get_all_op_protos():
         proto = framework_pb2.OpProto()
         proto.ParseFromString(bytes(binary))
