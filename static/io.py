@@ -51,11 +51,11 @@ from static.variable_files import (
 
 __all__ = [
     "ComposeNotAligned", "DataLoader", "batch", "buffered", "cache", "chain", "compose",
-    "default_collate_fn", "firstn", "for_paddle", "get_program_parameter", "get_program_persistable_vars", "load",
-    "load_inference_model", "load_params", "load_persistables", "load_program_state", "load_vars",
-    "map_readers", "multiprocess_reader", "save", "save_inference_model", "save_params",
-    "save_persistables", "save_vars", "set_program_state", "shuffle", "unknown_to_paddle",
-    "xmap_readers",
+    "default_collate_fn", "firstn", "for_paddle", "get_program_parameter",
+    "get_program_persistable_vars", "load", "load_inference_model", "load_params",
+    "load_persistables", "load_program_state", "load_vars", "map_readers", "multiprocess_reader",
+    "save", "save_inference_model", "save_params", "save_persistables", "save_vars",
+    "set_program_state", "shuffle", "unknown_to_paddle", "xmap_readers",
 ]  # fmt: skip
 
 _MODEL, _WEIGHTS = "__model__", "__params__"

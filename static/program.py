@@ -74,7 +74,9 @@ class Program:
             self._blocks.append(block)
         # Variables whose description tells whether gradients flow, as those of Paddle 2 do.
         self._told = [
-            v for v in self.list_vars() if v.desc.stop_gradient is not None and "float" in str(v.dtype)
+            v
+            for v in self.list_vars()
+            if v.desc.stop_gradient is not None and "float" in str(v.dtype)
         ]
         self._desc = self._like
 

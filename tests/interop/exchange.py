@@ -30,7 +30,9 @@ OPTIMIZERS = {
 }
 # Not the transformer with Adam: the gradient of the keys' bias is 0 but for rounding, and Adam
 # moves by the learning rate in whichever direction that points.
-TRAININGS = [(n, o) for n in networks.NETWORKS for o in OPTIMIZERS if (n, o) != ("transformer", "adam")]
+TRAININGS = [
+    (n, o) for n in networks.NETWORKS for o in OPTIMIZERS if (n, o) != ("transformer", "adam")
+]
 
 
 # From us to Paddle --------------------------------------------------------------------------------

@@ -204,7 +204,7 @@ FIELDS = (
 
 
 def parsed(program):
-    """Blocks as Paddle understood them: what it writes of them, read by its own protobuf classes."""
+    """Blocks as Paddle understood them: what it writes of them, read by its protobuf classes."""
     message = framework_pb2.ProgramDesc.FromString(program.desc.serialize_to_string())
     return [
         {"ops": [described_op(op) for op in block.ops],
