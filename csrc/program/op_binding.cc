@@ -133,6 +133,15 @@ void CheckOperators(const ProgramDesc& program) {
   }
 }
 
+bool KeepsRunningMeans(const OpInfo& op, const OpDesc& desc) {
+  auto on = [&](const char* name) {
+    const bool* value = desc.FindAttr<bool>(name);
+    return value && *value;
+  };
+  if (op.in_place.empty() || op.attr_table.Find("use_global_stats") < 0) return false;
+  return on("use_global_stats") || (on("is_test") && !on("trainable_statistics"));
+}
+
 bool IsFeed(const OpDesc& op) { return op.type == "feed"; }
 bool IsFetch(const OpDesc& op) { return op.type == "fetch"; }
 

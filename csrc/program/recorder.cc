@@ -192,7 +192,7 @@ void Recorder::WriteParameters() {
 }
 
 // In inference a normalisation gives its running means back as they are, into variables that nobody
-// reads. It writes the running means themselves then, which is what Fluid's operator demands.
+// reads. The program names the running means themselves, which is what Fluid's operator demands.
 void Recorder::WriteUnchangedParameters() {
   std::unordered_map<std::string, int> uses;
   for (const OpDesc& op : block_.ops) {
@@ -204,9 +204,9 @@ void Recorder::WriteUnchangedParameters() {
   }
   for (const std::string& name : result_.fetches) ++uses[name];
   for (OpDesc& op : block_.ops) {
-    const bool* is_test = op.FindAttr<bool>("is_test");
-    if (!is_test || !*is_test) continue;
+    if (IsFeed(op) || IsFetch(op)) continue;
     const OpInfo& info = GetOp(op.type);
+    if (!KeepsRunningMeans(info, op)) continue;
     for (auto [in, out] : info.in_place) {
       const std::vector<std::string>* from = op.Input(info.inputs[in].name);
       std::vector<std::string>* to = op.Output(info.outputs[out].name);
