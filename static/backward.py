@@ -1,7 +1,14 @@
 """The backward pass of a program, written into it: the same recipes the eager tape plays."""
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    DygraphError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    append_text,
+    kind_of,
+)
 from static.program import OpRole
 from static.recompute import again
 from static.variable import Variable, as_names
@@ -206,7 +213,12 @@ def _append(block, desc, source):
         variable = found[name] = block.find_var_recursive(name)
         return None if variable is None else variable.desc
 
-    _core.infer_shapes(desc, find)
+    try:
+        _core.infer_shapes(desc, find)
+    except DygraphError as error:
+        if source is not None:
+            append_text(error, f"in the backward pass of {source.type}, made at {_line(source)}")
+        raise
     for slot, name in _elementwise_gradients(desc):
         found[name].desc.lod_level = found[desc.input(slot)[0]].lod_level
     for name in desc.output_arg_names:
@@ -219,6 +231,10 @@ def _append(block, desc, source):
     block.ops.append(op)
     block.program.changed()
     return op
+
+
+def _line(op):
+    return (op.attr("op_callstack") or ["an unknown line"])[-1]
 
 
 _KEEP_LOD = {
