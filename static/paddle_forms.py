@@ -7,23 +7,11 @@ fewer variables than Paddle's operators ask for: `for_paddle` adds them.
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
+from static import paddle_operators
 from static.program import OpRole, Program
 
 __all__ = ["for_paddle", "unknown_to_paddle"]
 
-# Operators of this library that Paddle 2.6 has under no name, or under another.
-_UNKNOWN = frozenset(
-    """
-    center_loss cos_sim diag expand_as expand_as_grad flip_grad fused_batch_norm_act
-    fused_batch_norm_act_grad fused_bn_add_activation fused_bn_add_activation_grad isfinite
-    lstm_unit lstm_unit_grad lstmp lstmp_grad margin_rank_loss margin_rank_loss_grad mean_iou nadam
-    one_hot pad2d_grad pad_constant_like pad_constant_like_grad proximal_adagrad radam reverse_grad
-    rms_norm_grad sample_logits sample_logits_grad scaled_dot_product_attention
-    scaled_dot_product_attention_grad sequence_context sequence_context_grad sequence_reverse_grad
-    sign_grad smooth_l1_loss smooth_l1_loss_grad space_to_depth space_to_depth_grad split_grad
-    split_selected_rows squared_l2_distance third_grad_limit unbind_grad unsqueeze
-    """.split()
-)
 # What Paddle does not read, and the value with which that changes nothing; None: any changes it.
 _UNREAD = {
     ("flip", "dims"): None,
@@ -64,7 +52,7 @@ def unknown_to_paddle(program):
     for block in program.blocks:
         for i, op in enumerate(block.ops):
             where = f"operator {i} of block {block.idx}"
-            if _is_unknown(op.type):
+            if op.type not in paddle_operators.NAMES:
                 found.append(f"{where}: Paddle has no {op.type}")
                 continue
             for name in op.attr_names:
@@ -72,11 +60,6 @@ def unknown_to_paddle(program):
                 if neutral is not op and (neutral is None or op.attr(name) != neutral):
                     found.append(f"{where}: Paddle's {op.type} does not read {name}")
     return found
-
-
-def _is_unknown(type):
-    second_order = type.endswith("_grad_grad") and type != "elementwise_add_grad_grad"
-    return type in _UNKNOWN or second_order
 
 
 def _require(program, what):
