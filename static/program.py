@@ -101,7 +101,7 @@ class Program:
             parts = [
                 (
                     block.parent_idx,
-                    None if block.forward_block_idx < 0 else block.forward_block_idx,
+                    block.told_forward_idx,
                     [v.desc for v in block.vars.values()],
                     [op.desc for op in block.ops],
                 )
