@@ -5,7 +5,7 @@ unless they hold an operator that `unknown_to_paddle` names. The backward pass o
 fewer variables than Paddle's operators ask for: `for_paddle` adds them.
 """
 
-from dygraph import _core
+from dygraph import _core, unique_name
 from dygraph.errors import ArgumentTypeError, kind_of
 from static import paddle_operators
 from static.program import OpRole, Program
@@ -193,7 +193,8 @@ def _forward_of(block, op):
 def _spell_attention_out(block, op):
     """Put products, a softmax and reshapes where an attention operator stands."""
     at, count, program = op.idx, len(block.ops), block.program
-    with program.appending_to(block), program.marked(OpRole.Forward):
+    # Names count from 0 whatever was described before: the same program gives the same bytes.
+    with unique_name.guard(), program.appending_to(block), program.marked(OpRole.Forward):
         made = _attention(op, *(_input(block, op, s) for s in ("Query", "Key", "Value", "Mask")))
     (name,) = op.output("Out")
     block.ops[-1].rename_output(made.name, name)
