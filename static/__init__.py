@@ -18,6 +18,7 @@ from static import (
     debugger,
     evaluator,
     io,
+    layer_helper,
     layers,
     metrics,
     nets,
@@ -28,8 +29,9 @@ from static.backward import append_backward, gradients
 from static.debugger import draw_graph
 from static.difference import diff
 from static.executor import Executor
+from static.guards import device_guard, name_scope
 from static.io import load, load_inference_model, save, save_inference_model
-from static.parameters import create_global_var, create_parameter
+from static.parameters import WeightNormParamAttr, create_global_var, create_parameter
 from static.program import (
     Block,
     Operator,
@@ -92,11 +94,12 @@ def __dir__():
 
 __all__ = [
     "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "OpRole", "Operator",
-    "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward", "backward",
-    "clip", "core", "create_global_var", "create_parameter", "data", "debugger",
-    "default_main_program", "default_startup_program", "diff", "draw_graph", "dygraph",
-    "evaluator", "global_scope", "gradients", "initializer", "io", "layers", "load",
-    "load_inference_model", "metrics", "nets", "optimizer", "profiler", "program_guard",
-    "regularizer", "save", "save_inference_model", "scope_guard", "switch_main_program",
-    "switch_startup_program", "to_code", "unique_name",
+    "ParamAttr", "Parameter", "Program", "Scope", "Variable", "WeightNormParamAttr",
+    "append_backward", "backward", "clip", "core", "create_global_var", "create_parameter",
+    "data", "debugger", "default_main_program", "default_startup_program", "device_guard",
+    "diff", "draw_graph", "dygraph", "evaluator", "global_scope", "gradients", "initializer",
+    "io", "layer_helper", "layers", "load", "load_inference_model", "metrics", "name_scope",
+    "nets", "optimizer", "profiler", "program_guard", "regularizer", "save",
+    "save_inference_model", "scope_guard", "switch_main_program", "switch_startup_program",
+    "to_code", "unique_name",
 ]  # fmt: skip

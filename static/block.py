@@ -213,6 +213,8 @@ class Block:
         count = len(self.ops)
         with program.appending_to(self):
             made = initializer(variable.shape, str(variable.dtype))
+            if len(self.ops) == count:  # values that no operator makes
+                made = program.constant(made.numpy())
         last = self.ops[-1]
         if program.random_seed and last.has_attr("seed") and not last.attr("seed"):
             last.set_attr("seed", program.random_seed)
@@ -384,7 +386,7 @@ class Block:
         desc.set_attr("op_role", program.op_role, "INT")
         desc.set_attr("op_role_var", program.op_role_var, "STRINGS")
         desc.set_attr("op_namescope", program.name_scope, "STRING")
-        desc.set_attr("op_device", "", "STRING")
+        desc.set_attr("op_device", program.op_device, "STRING")
         line = like.attr("op_callstack") if like is not None else [caller()]
         desc.set_attr("op_callstack", line, "STRINGS")
         marks.write(desc)

@@ -69,7 +69,7 @@ std::vector<std::string> Columns(const ProgramDesc& program, const char* type, b
   return names;
 }
 
-// Streams of programs and of eager calls never meet.
+// Streams of programs with a seed of their own and of eager calls never meet.
 constexpr uint64_t kProgramStreams = uint64_t{1} << 63;
 
 }  // namespace
@@ -338,10 +338,12 @@ class PreparedProgram::Running {
 
 std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
   RandomStreams random;
-  if (random_ops_ > 0) {
+  auto count = static_cast<uint64_t>(random_ops_);
+  if (count > 0 && seed_ == 0) {  // what eager calls in their place would draw
+    random = {GeneratorSeed(), NextRandomCall(count)};
+  } else if (count > 0) {
     std::lock_guard<std::mutex> lock(mutex_);
-    random = {seed_ ? seed_ : GeneratorSeed(),
-              kProgramStreams + runs_++ * static_cast<uint64_t>(random_ops_)};
+    random = {seed_, kProgramStreams + runs_++ * count};
   }
   return Run(feeds, random);
 }
