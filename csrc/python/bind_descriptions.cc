@@ -15,6 +15,7 @@
 #include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/prune.h"
+#include "program/utf8.h"
 #include "program/verify.h"
 #include "program/wire.h"
 #include "python/bind.h"
@@ -46,6 +47,12 @@ py::object Steal(PyObject* o) {
 
 // Attributes --------------------------------------------------------------------------------------
 
+// A str, or bytes where the string of a file is no text.
+py::object StringObject(const std::string& value) {
+  if (program::IsUtf8(value)) return py::str(value);
+  return py::bytes(value);
+}
+
 py::object AttrObject(const program::AttrValue& value) {
   return std::visit(
       [](const auto& v) -> py::object {
@@ -54,6 +61,12 @@ py::object AttrObject(const program::AttrValue& value) {
           return py::int_(v.value);
         } else if constexpr (std::is_same_v<T, BlockIndices>) {
           return py::cast(v.values);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return StringObject(v);
+        } else if constexpr (std::is_same_v<T, Names>) {
+          py::list list;
+          for (const std::string& s : v) list.append(StringObject(s));
+          return list;
         } else {
           return py::cast(v);
         }
