@@ -169,10 +169,10 @@ class Block:
             variable.stop_gradient = False
         return variable
 
-    def _adopt(self, variable, desc):
+    def _adopt(self, variable, desc, line=None):
         variable._declare(self, desc)
         self.vars[desc.name] = variable
-        self._made_at[desc.name] = caller()
+        self._made_at[desc.name] = line or caller()
 
     def create_parameter(
         self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,

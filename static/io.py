@@ -239,7 +239,6 @@ def load_inference_model(
     else:
         program = _verified(path)
         values = read_values(dirname, _weights_of(program), None, "load_inference_model")
-        _ = program.desc.feed_names, program.desc.fetch_names  # checked before the scope is changed
         put(scope, values)
     desc = program.desc
     block = program.global_block()
@@ -249,10 +248,16 @@ def load_inference_model(
 def _verified(path):
     """The program of a model that has a file for each weight."""
     with files.open_regular(path) as file:
-        if os.fstat(file.fileno()).st_size > _MOST:
-            raise FormatError(f"damaged inference model: the program in '{path}' is above 64 MiB")
+        size = os.fstat(file.fileno()).st_size
+        if size > _MOST:
+            raise FormatError(
+                f"damaged inference model: the program in '{path}' may have {_MOST} bytes, "
+                f"got {size}"
+            )
         desc = _core.program_from_bytes(file.readall())
     desc.verify()
+    desc.check_size(size)
+    _ = desc.feed_names, desc.fetch_names  # raise where they are no list
     return Program(desc)
 
 

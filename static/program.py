@@ -10,13 +10,14 @@ import dygraph
 from dygraph import _core, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
+    FormatError,
     InvalidArgumentError,
     OutOfRangeError,
     PreconditionNotMetError,
     kind_of,
 )
 from dygraph.variable import Parameter as EagerParameter
-from static.block import Block
+from static.block import Block, caller
 from static.operator import Operator
 from static.variable import Parameter, Variable
 
@@ -30,6 +31,9 @@ class OpRole:
     """What an operator is for, as its attribute ``op_role`` says; Fluid's numbers."""
 
     Forward, Backward, Optimize, LRSched, Loss = 0, 1, 2, 16, 256
+
+
+_making_blocks = threading.RLock()
 
 
 class Program:
@@ -65,15 +69,29 @@ class Program:
         self.op_device, self.name_scopes = "", collections.Counter()
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
-        self._blocks = []
-        for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
-            block = Block(self, idx, parent, forward)
-            for var in variables:
-                variable = Variable()
-                block._adopt(variable, var)
-            block.ops.extend(Operator(block, op) for op in ops)
-            self._blocks.append(block)
+        self._made_at = caller()
         self._desc = self._like
+
+    def __getattr__(self, name):
+        """Blocks, made of the description when they are first needed.
+
+        Until then a program that was read takes no more memory than its description, and running it
+        needs no more.
+        """
+        if name != "_blocks":
+            raise AttributeError(f"a Program has no '{name}'")
+        with _making_blocks:  # one thread makes them, whichever comes first
+            if name in self.__dict__:
+                return self.__dict__[name]
+            desc, edits, blocks = self._desc, self.edits, []
+            for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
+                block = Block(self, idx, parent, forward)
+                for var in variables:
+                    block._adopt(Variable(), var, self._made_at)
+                block.ops.extend(Operator(block, op) for op in ops)
+                blocks.append(block)
+            self._desc, self.edits, self._blocks = desc, edits, blocks
+            return blocks
 
     @staticmethod
     def global_seed(seed=0):
@@ -159,11 +177,14 @@ class Program:
 
     def global_block(self):
         """Block 0."""
+        if not self._blocks:
+            raise FormatError("ProgramDesc: a program has at least one block, got none")
         return self._blocks[0]
 
     def current_block(self):
         """The block that operators are appended to."""
-        return self._blocks[self._block_stack[-1]]
+        at = self._block_stack[-1]
+        return self._blocks[at] if at else self.global_block()
 
     def create_block(self, parent_idx=None, forward_idx=None):
         """Add a block inside another, by default the current one, and append to it from here on.

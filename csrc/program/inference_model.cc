@@ -233,6 +233,16 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
   directory.Sync();
 }
 
+void CheckModelSize(const ProgramDesc& program, uint64_t bytes) {
+  constexpr uint64_t kVarBytes = 1400, kOpBytes = 1100;  // measured, with their descriptions
+  uint64_t needed = 0, most = 4 * bytes + (uint64_t{64} << 20);
+  for (const BlockDesc& block : program.blocks) {
+    needed += kVarBytes * block.vars.size() + kOpBytes * block.ops.size();
+  }
+  ENFORCE(needed <= most, Format, "damaged inference model: its variables and operators may take ",
+          most, " bytes of memory beside files of ", bytes, ", got about ", needed);
+}
+
 ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const ModelNames& names) {
   Files files(names);
   Directory directory(dirname, Directory::kRead);
@@ -268,7 +278,9 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const M
   const std::string& name = waiting ? files.next_weights : files.weights;
   std::vector<Value> values;
   FileReader weights;
-  if (weights.Open(directory, name.c_str())) {
+  bool has_weights = weights.Open(directory, name.c_str());
+  CheckModelSize(program, model.size() + (has_weights ? weights.size() : 0));
+  if (has_weights) {
     ENFORCE(!ours || weights.size() == manifest.weights_size, Format,
             "damaged inference model: the file '", weights.path(), "' must have ",
             manifest.weights_size, " bytes as the model says, got ", weights.size());

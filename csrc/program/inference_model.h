@@ -9,6 +9,7 @@
 // the old model or the new one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "program/desc.h"
@@ -29,6 +30,10 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
 // Everything is checked before anything is put into `scope`: FileNotFound for a missing file,
 // Format for one that is damaged, does not fit the program or is a symbolic link, and what Verify
 // and CheckOperators throw.
+//
+// A model whose variables and operators, as the objects that Python makes of them, would take more
+// than 4 times the `bytes` of its files and 64 MiB is refused with Format.
+void CheckModelSize(const ProgramDesc& program, uint64_t bytes);
 ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope,
                                const ModelNames& names = {});
 

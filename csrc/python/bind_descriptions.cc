@@ -13,6 +13,7 @@
 #include "program/backward.h"
 #include "program/executor.h"
 #include "program/infer.h"
+#include "program/inference_model.h"
 #include "program/op_binding.h"
 #include "program/prune.h"
 #include "program/utf8.h"
@@ -432,6 +433,8 @@ void BindPrograms(py::module_& m) {
            })
       .def_property_readonly("num_blocks", [](const PyProgram& p) { return p.desc->blocks.size(); })
       .def("visible_blocks", [](const PyProgram& p, int32_t i) { return p.desc->VisibleBlocks(i); })
+      .def("check_size",
+           [](const PyProgram& p, uint64_t bytes) { program::CheckModelSize(*p.desc, bytes); })
       .def_property_readonly("feed_names",
                              [](const PyProgram& p) { return program::FeedNames(*p.desc); })
       .def_property_readonly("fetch_names",

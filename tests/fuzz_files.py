@@ -5,9 +5,9 @@ they are made to fit, mostly, so that damage goes further than them. A child has
 counts what came of it; no signal may end it, nothing may take long, every error is typed, and a
 scope is untouched where loading failed::
 
-    python tests/static/fuzz_files.py 100000             # so many models, from all formats
-    python tests/static/fuzz_files.py 100000 --first 7   # going on from there
-    python tests/static/fuzz_files.py --one NUMBER       # one of them, in this process
+    python tests/fuzz_files.py 100000             # so many models, from all formats
+    python tests/fuzz_files.py 100000 --first 7   # going on from there
+    python tests/fuzz_files.py --one NUMBER       # one of them, in this process
 """
 
 import argparse
@@ -25,11 +25,7 @@ import warnings
 import zlib
 from pathlib import Path
 
-if __name__ == "__main__":
-    sys.path[:0] = map(str, Path(__file__).resolve().parents[:2])
-
 import fuzz_models
-
 import fuzzing
 import static
 import test_fuzz_files
