@@ -142,7 +142,7 @@ def _seed_of(target):
     """The variable with the gradient of a target: ones."""
     block = target.block
     if target.op is not None:
-        target.op.set_attr("op_role", target.op.attr("op_role") | OpRole.Loss, "INT")
+        target.op.set_attr("op_role", target.op.role | OpRole.Loss, "INT")
     name = target.grad_name
     for i in range(1 << 62):
         if not block.has_var(name):
@@ -227,5 +227,5 @@ def _mark(block, pairs):
     of = {gradient.name: parameter.name for parameter, gradient in pairs}
     for op in block.ops:
         made = [name for name in op.output_arg_names if name in of]
-        if made and op.attr("op_role") & OpRole.Backward:
+        if made and op.role & OpRole.Backward:
             op.set_attr("op_role_var", [n for g in made for n in (of[g], g)], "STRINGS")

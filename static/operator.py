@@ -40,6 +40,12 @@ class Operator:
         """Its place in the block."""
         return next(i for i, op in enumerate(self.block.ops) if op is self)
 
+    @property
+    def role(self):
+        """What it is for: `OpRole`'s numbers. Forward where its attributes do not tell."""
+        told = self.desc.has_attr("op_role") and self.desc.attr_type("op_role") == "INT"
+        return self.desc.attr("op_role") if told else 0
+
     def input(self, name):
         """Names of the variables in an input slot; KeyError for a slot it has not."""
         return self.desc.input(name)

@@ -398,8 +398,7 @@ def _names_of(op):
 
 
 def _runs_in_test(op):
-    role = op.attr("op_role") if op.has_attr("op_role") else OpRole.Forward
-    return role & ~OpRole.Loss in (OpRole.Forward,)
+    return op.role & ~OpRole.Loss == OpRole.Forward
 
 
 # The programs that calls are written into ---------------------------------------------------------

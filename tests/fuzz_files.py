@@ -12,6 +12,7 @@ scope is untouched where loading failed::
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import random
@@ -147,10 +148,11 @@ def damaged_safetensors(r, whole):
         inner = [k for k, v in inner.items() if v[:1] in "[{"] if isinstance(inner, dict) else []
         if inner and r.random() < 0.4:  # JSON in JSON: how the tensors nest
             name = r.choice(inner)
-            value = json.loads(header["__metadata__"][name])
-            if value:
-                damaged_json(r, value)
-            header["__metadata__"][name] = json.dumps(value)
+            with contextlib.suppress(ValueError):  # no JSON any more
+                value = json.loads(header["__metadata__"][name])
+                if value:
+                    damaged_json(r, value)
+                header["__metadata__"][name] = json.dumps(value)
         else:
             damaged_json(r, header)
         inner = header.get("__metadata__", {})

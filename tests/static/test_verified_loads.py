@@ -231,6 +231,15 @@ FAULTS = {
         lambda: block(XY, FILL, op("relu", {"X": ["x"]}, {"Out": ["y"]},
                                    sized(4, sized(1, b"slope"), number(2, 0), number(3, 1)))),
         FormatError, "must know its attributes, got 'slope'"),
+    "input of no name": (
+        lambda: block(XY, op("relu", {"X": [""]}, {"Out": ["y"]})), FormatError,
+        r"Input\(X\) must be given, got nothing"),
+    "hole in a list": (
+        lambda: block(XY, FILL, op("sum", {"X": ["x", "@EMPTY@"]}, {"Out": ["y"]})), FormatError,
+        r"Input\(X\) must have all of its 2 variables, got 1"),
+    "shape that cannot be counted": (
+        lambda: block(XY, var("z", 1 << 40, 1 << 40)), FormatError,
+        r"vars\[2\] \(z\): the number of elements of a shape must fit into 64 bits"),
     "slot of many": (
         lambda: block(XY, op("relu", {"X": ["x", "x"]}, {"Out": ["y"]})), FormatError,
         "takes one variable, got 2"),
@@ -308,6 +317,27 @@ def test_values_of_other_programs_are_refused(tmp_path):
     state = {"fc_0.w_0": np.zeros((2, 1), "float64")}
     with pytest.raises((FormatError, InvalidArgumentError), match="must be float32"):
         io.set_program_state(main, state, scope)
+
+
+def test_attributes_of_no_use_are_no_hindrance():
+    """What marks an operator may be of any type in a file, and strings need not be text."""
+    odd = sized(4, sized(1, b"op_role"), number(2, 3), number(6, 1))  # INTS
+    raw = sized(4, sized(1, b"op_namescope"), number(2, 2), sized(5, b"\xff\xfe"))
+    binary = block(XY, FILL, op("relu", {"X": ["x"]}, {"Out": ["y"]}, odd, raw))
+    program = static.Program.parse_from_string(binary)
+    last = program.global_block().ops[-1]
+    assert (last.role, last.attr("op_role"), last.attr("op_namescope")) == (0, [1], b"\xff\xfe")
+    assert len(program.clone(for_test=True).global_block().ops) == 2
+    names = {}
+    exec(static.to_code(program), names)
+    assert names["program"].serialize_to_string() == program.serialize_to_string()
+
+
+def test_errors_quote_what_is_no_text():
+    line = sized(4, sized(1, b"op_callstack"), number(2, 5), sized(8, b"\xff.py:3"))
+    program = static.Program.parse_from_string(block(XY, op("rellu", {"X": ["x"]}, {}, line)))
+    with pytest.raises(NotFoundError, match=r"made at \\xff.py:3"):
+        static.Executor().run(program, scope=static.Scope())
 
 
 # Memory -------------------------------------------------------------------------------------------
