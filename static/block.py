@@ -42,6 +42,15 @@ def _slots(type):
     return tuple(slot.name for slot in dygraph.op_info(type).inputs)
 
 
+@functools.cache
+def _results(type):
+    """Output slots that a description must fill; a gradient operator computes what is asked."""
+    if type.endswith("_grad"):
+        return ()
+    outputs = dygraph.op_info(type).outputs
+    return tuple(s.name for s in outputs if not (s.intermediate or s.extra or s.dispensable))
+
+
 class Block:
     """Variables by name, and operators in the order they run.
 
@@ -358,6 +367,9 @@ class Block:
             if value is not None:
                 desc.set_attr(name, value)
         desc.complete_attrs()
+        for slot in _results(type):
+            if slot not in desc.output_names or not desc.output(slot):
+                raise NotFoundError(f"{type}: Output({slot}) must be given, got nothing")
         written = {}
 
         def find(name):

@@ -26,6 +26,7 @@ from static.averages import (
 from static.backward import append_backward
 from static.parameters import fill_at_start
 from static.program import OpRole, default_startup_program, program_guard
+from static.recompute import RecomputeOptimizer
 from static.variable import Variable
 
 _NAMES = [
@@ -221,4 +222,5 @@ __all__ = [
     "Lookahead",
     "LookaheadOptimizer",
     "ModelAverage",
+    "RecomputeOptimizer",
 ]

@@ -6,6 +6,7 @@
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
+#include "op/call_names.h"
 #include "platform/device_context.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
@@ -27,6 +28,7 @@ struct PreparedProgram::Op {
   int random = -1;              // its number among the random operators
   SmallVector<int, 6> in, out;  // slots, flat; -1: absent
   SmallVector<uint32_t, 4> in_ends, out_ends;
+  std::vector<const std::string*> in_names;  // as `in`; into slots_
   // Outputs that are also inputs (a running mean): made aside, then moved.
   SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;
@@ -169,6 +171,9 @@ void PreparedProgram::BindOperators() {
     }
     ops_.push_back(std::move(op));
   }
+  for (Op& op : ops_) {
+    for (int s : op.in) op.in_names.push_back(s < 0 ? nullptr : &slots_[s].name);
+  }
   auto positions = block_.VarPositions();
   for (Slot& slot : slots_) {
     auto at = positions.find(slot.name);
@@ -293,6 +298,7 @@ void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
       call.random_seed = random.seed;
       call.random_stream = random.first + op.random;
     }
+    CallNames told({op.in_names.data(), op.in_names.size()});
     try {
       RunKernel(call, place_);
     } catch (Error& e) {

@@ -209,6 +209,7 @@ const VarType::TensorDesc* TensorOf(const VarDesc& var) {
 
 DType ElementType(const VarDesc& var) {
   const VarType::TensorDesc* tensor = TensorOf(var);
+  if (!tensor && var.type.tensor_array) tensor = &var.type.tensor_array->tensor;
   if (!tensor) return DType::kUnset;
   for (int i = 0; i < kNumDTypes; ++i) {
     if (ToWire(static_cast<DType>(i)) == static_cast<int>(tensor->data_type))
