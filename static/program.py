@@ -167,6 +167,8 @@ class Program:
 
     def block(self, index):
         """The block of this number; IndexError if there is none."""
+        if not isinstance(index, int):
+            raise ArgumentTypeError(f"Program.block takes a number, got {kind_of(index)}")
         if not 0 <= index < len(self._blocks):
             raise OutOfRangeError(
                 f"the program has {self.num_blocks} blocks, got block {index}"
@@ -199,6 +201,8 @@ class Program:
         0
         """
         parent = self.current_block().idx if parent_idx is None else self.block(parent_idx).idx
+        if forward_idx is not None:
+            forward_idx = self.block(forward_idx).idx
         block = Block(self, self.num_blocks, parent, forward_idx)
         self._blocks.append(block)
         self._block_stack.append(block.idx)
@@ -226,6 +230,25 @@ class Program:
     def all_parameters(self):
         """Its parameters, in order of creation."""
         return [p for block in self._blocks for p in block.all_parameters()]
+
+    def __reduce__(self):
+        raise PreconditionNotMetError(
+            "a Program cannot be copied or pickled by Python: use clone(), or "
+            "serialize_to_string() and Program.parse_from_string()"
+        )
+
+    @property
+    def random_seed(self):
+        """Seed of its random operators that have none of their own; 0: the library's generator."""
+        return self._seed
+
+    @random_seed.setter
+    def random_seed(self, seed):
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise ArgumentTypeError(f"random_seed must be an integer, got {kind_of(seed)}")
+        if not 0 <= seed < 1 << 64:
+            raise InvalidArgumentError(f"random_seed must be in [0, 2^64), got {seed}")
+        self._seed = int(seed)
 
     # Copies ---------------------------------------------------------------------------------------
 
