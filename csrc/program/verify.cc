@@ -99,7 +99,8 @@ void CheckShapes(const BlockDesc& block) {
     try {
       ValueOf(block.vars[i]);
     } catch (const Error& e) {
-      THROW(Format, Where(block), ".vars[", i, "] (", block.vars[i].name, "): ", e.message());
+      THROW(Format, Where(block), ".vars[", i, "] (", block.vars[i].name,
+            "): the sizes of a variable must have a product. ", e.message());
     }
   }
 }
