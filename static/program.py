@@ -70,6 +70,7 @@ class Program:
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
         self._made_at = caller()
+        self._told = []  # floating variables whose description tells of gradients, as Paddle 2's
         self._desc = self._like
 
     def __getattr__(self, name):
@@ -87,10 +88,16 @@ class Program:
             for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
                 block = Block(self, idx, parent, forward)
                 for var in variables:
-                    block._adopt(Variable(), var, self._made_at)
+                    kind = Parameter if var.is_parameter else Variable
+                    block._adopt(kind(), var, self._made_at)
                 block.ops.extend(Operator(block, op) for op in ops)
                 blocks.append(block)
             self._desc, self.edits, self._blocks = desc, edits, blocks
+            self._told = [
+                v
+                for v in self.list_vars()
+                if v.desc.stop_gradient is not None and "float" in str(v.dtype)
+            ]
             return blocks
 
     @staticmethod
@@ -109,10 +116,12 @@ class Program:
     def desc(self):
         """The whole as one immutable description."""
         if self._desc is None:
+            for variable in self._told:
+                variable.desc.stop_gradient = variable.stop_gradient
             parts = [
                 (
                     block.parent_idx,
-                    None if block.forward_block_idx < 0 else block.forward_block_idx,
+                    block.told_forward_idx,
                     [v.desc for v in block.vars.values()],
                     [op.desc for op in block.ops],
                 )
