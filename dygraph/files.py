@@ -1,6 +1,8 @@
 """Files on disk: opened without following links, replaced whole or not at all."""
 
+import contextlib
 import errno
+import fcntl
 import os
 import stat
 
@@ -13,7 +15,9 @@ from dygraph.errors import (
     kind_of,
 )
 
-__all__ = ["open_regular", "path_of", "write_atomically"]
+__all__ = ["open_regular", "path_of", "reading", "write_atomically", "write_together"]
+
+_MARK, _NEXT = ".dygraph.set", ".dygraph.next"  # as in csrc/program/file_set.h
 
 
 def path_of(path, what):
@@ -38,7 +42,7 @@ def open_regular(path):
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        file = os.fdopen(os.open(path, flags), "rb", buffering=0)
+        file = os.fdopen(os.open(_current(path), flags), "rb", buffering=0)
     except FileNotFoundError:
         raise MissingFileError(f"the file to read must exist, got '{path}'") from None
     except IsADirectoryError:
@@ -51,6 +55,32 @@ def open_regular(path):
         file.close()
         raise FormatError(f"the file must be a regular file, got '{path}'")
     return file
+
+
+def _current(path):
+    """Where the file is: beside its name while a set that a killed process committed waits."""
+    folder, name = os.path.split(path)
+    if os.path.lexists(os.path.join(folder, _MARK)):
+        waiting = os.path.join(folder, f".{name}{_NEXT}")
+        if os.path.lexists(waiting):
+            return waiting
+    return path
+
+
+@contextlib.contextmanager
+def reading(folder):
+    """Inside, no process replaces files of the folder: what is read belongs together."""
+    try:
+        fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:  # whoever opens a file in it tells
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(fd, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(fd)
 
 
 def read_exactly(file, buffer, what):
@@ -72,3 +102,12 @@ def write_atomically(path, chunks):
     """
     folder, name = os.path.split(path)
     _core.write_file(folder, name, chunks)
+
+
+def write_together(folder, contents):
+    """The same for several files of a folder at once: all of them, or none.
+
+    `contents` gives for each name its buffers, or a list of Variables for Fluid's stream of
+    tensors. Readers of ours see the old files or the new ones, also after a killed process.
+    """
+    _core.write_files(folder, contents)

@@ -129,12 +129,12 @@ def save_file(tensors, path, metadata=None):
             raise InvalidArgumentError(
                 f"save_file: names of metadata must not begin with '{_OWN}', got '{key}'"
             )
-    write(tensors, path, metadata)
-
-
-def write(tensors, path, metadata=None):
-    """`save_file` without its check of names: for metadata of our own."""
     path = files.path_of(path, "save_file")
+    files.write_atomically(path, chunks_of(tensors, metadata))
+
+
+def chunks_of(tensors, metadata=None):
+    """The bytes of a file, buffer by buffer; metadata may have names of our own."""
     if not hasattr(tensors, "items"):
         raise ArgumentTypeError(
             f"save_file: tensors must be a dict of names to Variables, got {kind_of(tensors)}"
@@ -168,7 +168,7 @@ def write(tensors, path, metadata=None):
         )
     header = _START % zlib.crc32(header) + header[_START_LENGTH:]
     length = len(header).to_bytes(8, "little")
-    files.write_atomically(path, itertools.chain([length, header], (p[3]() for p in parts)))
+    return itertools.chain([length, header], (part[3]() for part in parts))
 
 
 def _compact(value):

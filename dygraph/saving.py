@@ -161,13 +161,18 @@ def save(obj, path):
     (4, (2, 3))
     """
     path = files.path_of(path, "save")
+    files.write_atomically(path, chunks_of(obj))
+
+
+def chunks_of(obj):
+    """The bytes that `save` writes, buffer by buffer; everything is checked before the first."""
     encoder = _Encoder()
     tree = encoder.encode(obj)
     flat = isinstance(obj, dict) and tree == {
         k: {"$tensor": k} for k in encoder.tensors if not k.startswith("$")
     }
     metadata = None if flat else {_TREE: json.dumps(tree, separators=(",", ":"))}
-    safetensors.write(encoder.tensors, path, metadata)
+    return safetensors.chunks_of(encoder.tensors, metadata)
 
 
 _OTHERS = (
@@ -373,7 +378,7 @@ def load_fluid_params(path, names=None):
         return dict(zip(names, _core.read_tensors(folder, name, len(names)), strict=True))
     if names is None:
         names = sorted(n for n in os.listdir(path) if n != "__model__" and n[0] != ".")
-    return {name: _core.read_tensors(path, name, 1)[0] for name in names}
+    return dict(zip(names, _core.read_tensor_files(path, names), strict=True))
 
 
 def save_fluid_params(state_dict, path, filename=None):
@@ -409,5 +414,4 @@ def save_fluid_params(state_dict, path, filename=None):
     if filename is not None:
         _core.write_tensors(path, filename, [state_dict[n] for n in sorted(state_dict)])
         return
-    for name, value in state_dict.items():
-        _core.write_tensors(path, name, [value])
+    files.write_together(path, {name: [value] for name, value in state_dict.items()})

@@ -75,10 +75,10 @@ def data(name, shape, dtype="float32", lod_level=0):
     ...     static.data("image", [None, 3, 32, 32]).shape
     (-1, 3, 32, 32)
     """
-    sizes = [-1 if size is None else int(size) for size in shape]
     from static.layers.data import declare
+    from static.variable import sizes_of
 
-    return declare(name, sizes, dtype, lod_level, "LOD_TENSOR", True, True)
+    return declare(name, sizes_of(shape, "data"), dtype, lod_level, "LOD_TENSOR", True, True)
 
 
 # What belongs to both worlds, found where scripts for Fluid look for it.

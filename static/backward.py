@@ -63,7 +63,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     if parameter_list is None:
         parameters = [p for p in program.all_parameters() if p.trainable]
     else:
-        names = as_names(list(parameter_list), "append_backward: parameter_list")
+        names = names_of(parameter_list, "append_backward: parameter_list")
         parameters = [block.var_recursive(name) for name in names]
     kept = set(as_names(list(checkpoints or ()), "append_backward: checkpoints"))
     others = kept - {name for op in block.ops for name in op.output_arg_names}
@@ -72,6 +72,8 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
             "append_backward: checkpoints must be results of operators before the loss, got "
             f"'{min(others)}'"
         )
+    _check_of_one_program([loss], parameters, "append_backward")
+    names_of(no_grad_set, "append_backward: no_grad_set")
     seed = _seed_of(loss)
     grads = _differentiate(
         block, [loss], [seed], no_grad_set,
@@ -121,6 +123,8 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
             f"gradients: there must be a target gradient for each of the {len(targets)} targets, "
             f"got {len(given)}"
         )
+    _check_of_one_program(targets, inputs, "gradients")
+    names_of(no_grad_set, "gradients: no_grad_set")
     seeds = []
     for target, gradient in zip(targets, given, strict=True):
         if gradient is None:
@@ -147,6 +151,30 @@ def _require(value, what):
         raise ArgumentTypeError(f"{what} must be a variable of a program, got {kind_of(value)}")
 
 
+def names_of(values, what):
+    """Names in a list or set of variables and names; none of None."""
+    if values is None or isinstance(values, (str, Variable)):
+        return [] if values is None else as_names(values, what)
+    if not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(f"{what} must be a list of variables, got {kind_of(values)}")
+    return as_names(list(values), what)
+
+
+def _check_of_one_program(targets, inputs, what):
+    program = targets[0].block.program
+    for v in (*targets, *inputs):
+        if v.block.program is not program:
+            raise InvalidArgumentError(
+                f"{what}: variables must belong to one program, but '{v.name}' is one of another "
+                f"than '{targets[0].name}'"
+            )
+    if all(target.op is None for target in targets):
+        raise PreconditionNotMetError(
+            f"{what}: '{targets[0].name}' must be the result of an operator, but nothing computes "
+            "it"
+        )
+
+
 def _listed(values, what):
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     if not values:
@@ -160,7 +188,7 @@ def _seed_of(target):
     """The variable with the gradient of a target: ones."""
     block = target.block
     if target.op is not None:
-        target.op.set_attr("op_role", target.op.attr("op_role") | OpRole.Loss, "INT")
+        target.op.set_attr("op_role", target.op.role | OpRole.Loss, "INT")
     name = target.grad_name
     for i in range(1 << 62):
         if not block.has_var(name):
@@ -182,7 +210,7 @@ def _seed_of(target):
 def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks, checkpoints=()):
     """Append the gradient operators; gives variable name -> variable of its gradient."""
     program = block.program
-    stopped = set(as_names(list(no_grad_set or ()), "no_grad_set"))
+    stopped = set(names_of(no_grad_set, "no_grad_set"))
     visible = [v for b in program.visible_blocks(block) for v in b.vars.values()]
     wants = {v.name for v in visible if not v.stop_gradient} - stopped
     taken = {v.name for v in visible}
@@ -257,5 +285,5 @@ def _mark(block, pairs):
     of = {gradient.name: parameter.name for parameter, gradient in pairs}
     for op in block.ops:
         made = [name for name in op.output_arg_names if name in of]
-        if made and op.attr("op_role") & OpRole.Backward:
+        if made and op.role & OpRole.Backward:
             op.set_attr("op_role_var", [n for g in made for n in (of[g], g)], "STRINGS")

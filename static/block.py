@@ -10,12 +10,13 @@ from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     NotFoundError,
+    OutOfRangeError,
     did_you_mean,
     kind_of,
 )
 from static import marks
 from static.operator import Operator
-from static.variable import Parameter, Variable, as_names
+from static.variable import Parameter, Variable, as_names, level_of, sizes_of
 
 __all__ = ["Block"]
 
@@ -107,6 +108,8 @@ class Block:
 
     def find_var_recursive(self, name):
         """The variable of this block or of the nearest one around it; None if there is none."""
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"a variable is found by its name, got {kind_of(name)}")
         for block in self.program.visible_blocks(self):
             if name in block.vars:
                 return block.vars[name]
@@ -171,11 +174,11 @@ class Block:
             )
         desc = _core.VarDesc(name, _type_name(type))
         if shape is not None:
-            desc.shape = [-1 if size is None else size for size in shape]
+            desc.shape = sizes_of(shape, "create_var")
         if dtype is not None:
             desc.dtype = dtype
         if lod_level is not None:
-            desc.lod_level = lod_level
+            desc.lod_level = level_of(lod_level, f"create_var: lod_level of '{name}'")
         desc.persistable = persistable
         desc.need_check_feed = need_check_feed
         variable = cls()
@@ -185,10 +188,10 @@ class Block:
             variable.stop_gradient = False
         return variable
 
-    def _adopt(self, variable, desc):
+    def _adopt(self, variable, desc, line=None):
         variable._declare(self, desc)
         self.vars[desc.name] = variable
-        self._made_at[desc.name] = caller()
+        self._made_at[desc.name] = line or caller()
 
     def create_parameter(
         self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,
@@ -209,9 +212,18 @@ class Block:
             See `Parameter`.
         """
         block = self.program.global_block()
-        if not shape or any(size is None or size <= 0 for size in shape):
+        if shape is None or any(size <= 0 for size in sizes_of(shape, "create_parameter")):
+            told = None if shape is None else list(shape)
             raise InvalidArgumentError(
-                f"create_parameter: every size must be known and at least 1, got {list(shape)}"
+                f"create_parameter: every size must be known and at least 1, got {told}"
+            )
+        if not shape:
+            raise InvalidArgumentError("create_parameter: there must be a size, got none")
+        if dtype is None:
+            raise ArgumentTypeError("create_parameter: dtype must be an element type, got None")
+        if initializer is not None and not callable(initializer):
+            raise ArgumentTypeError(
+                f"create_parameter: initializer must be an Initializer, got {kind_of(initializer)}"
             )
         parameter = block._create(Parameter, name, shape, dtype, None, True, not trainable)
         parameter.trainable = trainable
@@ -250,6 +262,8 @@ class Block:
     def rename_var(self, old_name, new_name):
         """Give a variable another name, here and in this block's operators."""
         variable = self.var(old_name)
+        if not isinstance(new_name, str) or not new_name:
+            raise ArgumentTypeError(f"rename_var: new_name must be a name, got {kind_of(new_name)}")
         if new_name in self.vars:
             raise AlreadyExistsError(
                 f"rename_var: block {self.idx} has a variable '{new_name}' already"
@@ -309,6 +323,7 @@ class Block:
 
     def insert_op(self, index, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
         """The same before the operator of this number."""
+        index = self._place(index, len(self.ops) + 1, "insert_op")
         op = self._make_op(type, inputs, outputs, attrs, stop_gradient)
         self.ops.insert(index, op)
         self.program.changed()
@@ -316,8 +331,17 @@ class Block:
 
     def remove_op(self, index):
         """Take the operator of this number out; IndexError if there is none."""
-        del self.ops[index]
+        del self.ops[self._place(index, len(self.ops), "remove_op")]
         self.program.changed()
+
+    def _place(self, index, end, what):
+        if isinstance(index, bool) or not hasattr(index, "__index__"):
+            raise ArgumentTypeError(f"{what}: index must be a number, got {kind_of(index)}")
+        if not -end <= index < end:
+            raise OutOfRangeError(
+                f"{what}: block {self.idx} has {len(self.ops)} operators, got number {index}"
+            )
+        return int(index)
 
     def append_described(self, type, inputs=None, outputs=None, attrs=None):
         """Append an operator just as described: nothing is inferred, checked or added.
@@ -350,6 +374,8 @@ class Block:
 
     def extend(self, other):
         """Append copies of all variables and operators of a block of another program."""
+        if not isinstance(other, Block):
+            raise ArgumentTypeError(f"extend takes a Block of a program, got {kind_of(other)}")
         for var in other.vars.values():
             if var.name in self.vars:
                 raise AlreadyExistsError(
@@ -363,6 +389,15 @@ class Block:
         self.program.changed()
 
     def _make_op(self, type, inputs, outputs, attrs, stop_gradient):
+        if not isinstance(type, str):
+            raise ArgumentTypeError(f"append_op: type must be a name, got {kind_of(type)}")
+        for what, given in (("inputs", inputs), ("outputs", outputs), ("attrs", attrs)):
+            if given is not None and not isinstance(given, dict):
+                raise ArgumentTypeError(f"{type}: {what} must be a dict, got {kind_of(given)}")
+        for value in (*(inputs or {}).values(), *(outputs or {}).values()):
+            for v in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(v, Variable):
+                    self.program.name_of(v, type)  # raises for one of another program
         desc = _core.OpDesc(type)
         for slot, value in (inputs or {}).items():
             if value is not None:

@@ -49,11 +49,9 @@ def role_of(op):
     >>> static.debugger.role_of(block.append_op("relu", {"X": x}, {"Out": x}))
     'forward'
     """
-    told = op.has_attr("op_role") and op.attr_type("op_role") == "INT"
-    role = op.attr("op_role") if told else OpRole.Forward
-    if role & (OpRole.Optimize | OpRole.LRSched):
+    if op.role & (OpRole.Optimize | OpRole.LRSched):
         return "update"
-    return "backward" if role & OpRole.Backward else "forward"
+    return "backward" if op.role & OpRole.Backward else "forward"
 
 
 # Pseudo code --------------------------------------------------------------------------------------

@@ -3,10 +3,16 @@
 import collections
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
 from static import reading
 from static.program import Program, default_main_program
 from static.scope import Scope, global_scope, scope_guard
+from static.variable import Variable
 
 __all__ = ["Executor", "global_scope", "scope_guard"]
 
@@ -21,6 +27,15 @@ def name_of(item):
             f"fetch_list must hold variables or their names, got {kind_of(item)}"
         )
     return name
+
+
+def _check_fed(name, value):
+    if not isinstance(name, str):
+        hint = f". Take its name, '{name.name}'" if isinstance(name, Variable) else ""
+        raise ArgumentTypeError(f"feed must have names for keys, got {kind_of(name)}{hint}")
+    if value is None or isinstance(value, Variable):
+        got = "None" if value is None else f"'{value.name}', a variable of a program"
+        raise ArgumentTypeError(f"the feed '{name}' must be an array or a Variable, got {got}")
 
 
 def _by_name(feed, program):
@@ -59,7 +74,11 @@ class Executor:
     _KEPT = 64  # prepared programs
 
     def __init__(self, place=None):
-        self.place = place
+        if place is not None and not isinstance(place, _core.Place):
+            raise ArgumentTypeError(
+                f"Executor: place must be CPUPlace() or CUDAPlace(n), got {kind_of(place)}"
+            )
+        self.place, self._closed = place, False
         self._prepared = collections.OrderedDict()
 
     def run(
@@ -111,6 +130,10 @@ class Executor:
         Exception
             What the generator behind a reader raised.
         """
+        if self._closed:
+            raise PreconditionNotMetError(
+                "Executor.run: the executor must be open, but close() was called. Make another one"
+            )
         program = default_main_program() if program is None else program
         if not isinstance(program, Program):
             raise ArgumentTypeError(f"Executor.run takes a static.Program, got {kind_of(program)}")
@@ -120,6 +143,8 @@ class Executor:
         feed = {} if feed is None else feed
         if not isinstance(feed, dict):
             feed = _by_name(feed, program)
+        for name, value in feed.items():
+            _check_fed(name, value)
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
@@ -132,11 +157,19 @@ class Executor:
             plan.reads.make(scope)
             values += plan.reads.values(scope)
         results = plan.program.run(values)
+        for i, value in enumerate(results):
+            if _core.is_empty(value):
+                name = program.desc.fetch_names[i] if names is None else names[i]
+                raise PreconditionNotMetError(
+                    f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has "
+                    "been written to it. Run the startup program first, in the same scope"
+                )
         return [v.numpy() for v in results] if return_numpy else results
 
     def close(self):
-        """Forget what was prepared."""
+        """Forget what was prepared. A closed executor runs nothing more."""
         self._prepared.clear()
+        self._closed = True
 
     def _prepare(self, program, scope, fed, fetches):
         key = (program.desc, program.random_seed, scope, fed, fetches)

@@ -5,9 +5,7 @@ values in `static.program_state`, loaders for programs in `static.loaders`, read
 """
 
 import os
-import struct
 import warnings
-import zlib
 
 from dygraph import _core, files
 from dygraph.errors import (
@@ -46,7 +44,6 @@ from static.variable_files import (
     put,
     read_values,
     require_executor,
-    require_fit,
     require_program,
     require_scope,
     save_params,
@@ -75,9 +72,8 @@ def save_inference_model(
 
     Operators of backward and update are left out, and ``dropout`` and ``batch_norm`` do what they
     do in inference. The directory holds ``__model__`` (ProgramDesc bytes that Netron and Fluid
-    read) and ``__params__`` (Fluid's stream of tensors). A model under these names is replaced at
-    once or, if anything fails, not at all; under others a half replaced one is told when it is
-    loaded.
+    read) and ``__params__`` (Fluid's stream of tensors). A model is replaced at once or, if
+    anything fails, not at all.
 
     Parameters
     ----------
@@ -144,9 +140,12 @@ def save_inference_model(
         )
     if not export_for_deployment:
         _refuse_functions(program)
-        _core.write_file(dirname, f"{model}.main_program", [program.serialize_to_string()])
+        contents = {f"{model}.main_program": [program.serialize_to_string()]}
         if not program_only:
-            save_persistables(executor, dirname, program, weights, scope)
+            variables = [v for v in get_program_persistable_vars(program) if v.type == "LOD_TENSOR"]
+            held = {v.name: value_in(scope, v.name, "save_inference_model") for v in variables}
+            contents[weights] = [held[name] for name in sorted(held)]
+        files.write_together(dirname, contents)
         return fetches
     test = program.clone(for_test=True)
     pruned = _core.prune(test.desc, list(feeded_var_names), fetches)
@@ -157,10 +156,8 @@ def save_inference_model(
             stacklevel=2,
         )
         _core.write_file(dirname, model, [_bare(Program(pruned)).serialize_to_string()])
-    elif (model, weights) == (_MODEL, _WEIGHTS):
-        _core.save_inference_model(dirname, pruned, scope)
     else:
-        _save_as(dirname, model, weights, _bare(Program(pruned)), scope)
+        _core.save_inference_model(dirname, pruned, scope, model, weights)
     return fetches
 
 
@@ -198,59 +195,6 @@ def _bare(program):
 
 def _weights_of(program):
     return {v.name: v for v in program.global_block().vars.values() if is_persistable(v)}
-
-
-# Models under other names -------------------------------------------------------------------------
-
-# The field in front of a program, 1000 in ProgramDesc, which other readers skip: magic, size and
-# CRC-32 of the program and of the weights, and a CRC-32 of all this.
-_START, _NUMBERS = b"\xc2\x3e\x20DGM1", struct.Struct("<QIQI")
-_MANIFEST = len(_START) + _NUMBERS.size + 4
-
-
-def _save_as(dirname, model, weights, program, scope):
-    variables = _weights_of(program)
-    values = []
-    for name in sorted(variables):
-        values.append(value_in(scope, name, "save_inference_model"))
-        require_fit(variables[name], values[-1], "save_inference_model")
-    _core.write_tensors(dirname, weights, values)
-    size, crc = _sum_of(os.path.join(dirname, weights))
-    binary = program.serialize_to_string()
-    head = _START + _NUMBERS.pack(len(binary), zlib.crc32(binary), size, crc)
-    _core.write_file(dirname, model, [head, struct.pack("<I", zlib.crc32(head)), binary])
-
-
-def _sum_of(path):
-    size = crc = 0
-    with files.open_regular(path) as file:
-        while part := file.read(1 << 18):
-            size, crc = size + len(part), zlib.crc32(part, crc)
-    return size, crc
-
-
-def _program_in(path):
-    """(program, (size, crc) of its weights or None) of a file that `save_inference_model` wrote."""
-    with files.open_regular(path) as file:
-        binary = file.readall()
-    sums = None
-    if binary.startswith(_START[:3]):
-        head, binary = binary[:_MANIFEST], binary[_MANIFEST:]
-        whole = len(head) == _MANIFEST and head.startswith(_START)
-        if not whole or struct.unpack("<I", head[-4:])[0] != zlib.crc32(head[:-4]):
-            raise FormatError(
-                f"damaged inference model: the file '{path}' must start with a whole manifest, "
-                "got a damaged one"
-            )
-        size, crc, *sums = _NUMBERS.unpack(head[len(_START) : -4])
-        if (size, crc) != (len(binary), zlib.crc32(binary)):
-            raise FormatError(
-                f"damaged inference model: the program in '{path}' must have the size and checksum "
-                "its manifest says, got others"
-            )
-    desc = _core.program_from_bytes(binary)
-    desc.verify()
-    return Program(desc), None if sums is None else tuple(sums)
 
 
 def load_inference_model(
@@ -320,22 +264,14 @@ def load_inference_model(
         model = f"{name}.pdmodel"
     model = _or_with_suffix(dirname, model, ".pdmodel")
     weights = _or_with_suffix(dirname, weights, ".pdiparams")
-    if (model, weights) == (_MODEL, _WEIGHTS) and not _is_split(dirname, params_filename):
-        desc = _core.load_inference_model(dirname, scope)
-        program = Program(desc)
+    path = os.path.join(dirname, model)
+    if params_filename is not None or not _is_split(dirname, model):
+        program = Program(_core.load_inference_model(dirname, scope, model, weights))
     else:
-        program, sums = _program_in(os.path.join(dirname, model))
-        desc, path = program.desc, os.path.join(dirname, weights)
-        if sums is not None and sums != _sum_of(path):
-            raise FormatError(
-                f"damaged inference model: the weights in '{path}' must have the size and checksum "
-                "the model says, got others: the file is damaged or of another model"
-            )
-        one = params_filename is not None or os.path.lexists(path)
-        variables = _weights_of(program)
-        if variables or os.path.lexists(path):  # without weights Paddle writes no file of them
-            name = weights if one else None
-            put(scope, read_values(dirname, variables, name, "load_inference_model"))
+        program = _verified(path)
+        values = read_values(dirname, _weights_of(program), None, "load_inference_model")
+        put(scope, values)
+    desc = program.desc
     block = program.global_block()
     return program, desc.feed_names, [block.var(name) for name in desc.fetch_names]
 
@@ -351,11 +287,31 @@ def _or_with_suffix(dirname, name, suffix):
     return other if there == [False, True] else name
 
 
-def _is_split(dirname, params_filename):
-    """Is it Fluid's model with a file for each weight?"""
-    path = os.path.join(dirname, _MODEL)
-    found = [os.path.lexists(os.path.join(dirname, n)) for n in (_WEIGHTS, f"{_WEIGHTS}.next")]
-    if params_filename is not None or any(found) or not os.path.lexists(path):
-        return False
+def _verified(path):
+    """The program of a model that has a file for each weight."""
     with files.open_regular(path) as file:
-        return file.read(3) != _START[:3]
+        size = os.fstat(file.fileno()).st_size
+        if size > _MOST:
+            raise FormatError(
+                f"damaged inference model: the program in '{path}' may have {_MOST} bytes, "
+                f"got {size}"
+            )
+        desc = _core.program_from_bytes(file.readall())
+    desc.verify()
+    desc.check_size(size)
+    _ = desc.feed_names, desc.fetch_names  # raise where they are no list
+    return Program(desc)
+
+
+def _is_split(dirname, model):
+    """Is it Fluid's model with a file for each weight?"""
+    found = [os.path.lexists(os.path.join(dirname, n)) for n in (_WEIGHTS, f"{_WEIGHTS}.next")]
+    if any(found) or not os.path.isfile(os.path.join(dirname, model)):
+        return False
+    with files.open_regular(os.path.join(dirname, model)) as file:
+        return file.read(len(_MANIFEST)) != _MANIFEST
+
+
+# How a model begins that tells size and checksum of its weights, in one file.
+_MANIFEST = b"\xc2\x3e\x20"
+_MOST = 64 << 20  # bytes of a program

@@ -1,6 +1,8 @@
 """Operators of programs."""
 
 from dygraph import _core
+from dygraph.errors import PreconditionNotMetError
+from static.variable import as_names
 
 __all__ = ["Operator"]
 
@@ -38,7 +40,18 @@ class Operator:
     @property
     def idx(self):
         """Its place in the block."""
-        return next(i for i, op in enumerate(self.block.ops) if op is self)
+        for i, op in enumerate(self.block.ops):
+            if op is self:
+                return i
+        raise PreconditionNotMetError(
+            f"{self.type}: the operator must be in its block, but it was taken out"
+        )
+
+    @property
+    def role(self):
+        """What it is for: `OpRole`'s numbers. Forward where its attributes do not tell."""
+        told = self.desc.has_attr("op_role") and self.desc.attr_type("op_role") == "INT"
+        return self.desc.attr("op_role") if told else 0
 
     def input(self, name):
         """Names of the variables in an input slot; KeyError for a slot it has not."""
@@ -67,12 +80,12 @@ class Operator:
 
     def set_input(self, slot, names):
         """Put variables, by name, into an input slot."""
-        self.desc.set_input(slot, list(names))
+        self.desc.set_input(slot, as_names(names, f"{self.type}: Input({slot})"))
         self.block.program.changed()
 
     def set_output(self, slot, names):
         """Put variables, by name, into an output slot."""
-        self.desc.set_output(slot, list(names))
+        self.desc.set_output(slot, as_names(names, f"{self.type}: Output({slot})"))
         self.block.program.changed()
 
     def rename_input(self, old_name, new_name):

@@ -127,7 +127,7 @@ class InPrograms:
             chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
             limited = _replaced(pairs, self._grad_clip.clip(chosen))
             for p, g in limited:
-                if g.op is not None and g.op.attr("op_role") == OpRole.Optimize:
+                if g.op is not None and g.op.role == OpRole.Optimize:
                     g.op.set_attr("op_role_var", [p.name, g.name], "STRINGS")
             return limited
 

@@ -10,13 +10,14 @@ import dygraph
 from dygraph import _core, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
+    FormatError,
     InvalidArgumentError,
     OutOfRangeError,
     PreconditionNotMetError,
     kind_of,
 )
 from dygraph.variable import Parameter as EagerParameter
-from static.block import Block
+from static.block import Block, caller
 from static.operator import Operator
 from static.variable import Parameter, Variable
 
@@ -30,6 +31,9 @@ class OpRole:
     """What an operator is for, as its attribute ``op_role`` says; Fluid's numbers."""
 
     Forward, Backward, Optimize, LRSched, Loss = 0, 1, 2, 16, 256
+
+
+_making_blocks = threading.RLock()
 
 
 class Program:
@@ -65,20 +69,36 @@ class Program:
         self.op_device, self.name_scopes = "", collections.Counter()
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
-        self._blocks = []
-        for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
-            block = Block(self, idx, parent, forward)
-            for var in variables:
-                block._adopt(Parameter() if var.is_parameter else Variable(), var)
-            block.ops.extend(Operator(block, op) for op in ops)
-            self._blocks.append(block)
-        # Variables whose description tells whether gradients flow, as those of Paddle 2 do.
-        self._told = [
-            v
-            for v in self.list_vars()
-            if v.desc.stop_gradient is not None and "float" in str(v.dtype)
-        ]
+        self._made_at = caller()
+        self._told = []  # floating variables whose description tells of gradients, as Paddle 2's
         self._desc = self._like
+
+    def __getattr__(self, name):
+        """Blocks, made of the description when they are first needed.
+
+        Until then a program that was read takes no more memory than its description, and running it
+        needs no more.
+        """
+        if name != "_blocks":
+            raise AttributeError(f"a Program has no '{name}'")
+        with _making_blocks:  # one thread makes them, whichever comes first
+            if name in self.__dict__:
+                return self.__dict__[name]
+            desc, edits, blocks = self._desc, self.edits, []
+            for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
+                block = Block(self, idx, parent, forward)
+                for var in variables:
+                    kind = Parameter if var.is_parameter else Variable
+                    block._adopt(kind(), var, self._made_at)
+                block.ops.extend(Operator(block, op) for op in ops)
+                blocks.append(block)
+            self._desc, self.edits, self._blocks = desc, edits, blocks
+            self._told = [
+                v
+                for v in self.list_vars()
+                if v.desc.stop_gradient is not None and "float" in str(v.dtype)
+            ]
+            return blocks
 
     @staticmethod
     def global_seed(seed=0):
@@ -156,6 +176,8 @@ class Program:
 
     def block(self, index):
         """The block of this number; IndexError if there is none."""
+        if not isinstance(index, int):
+            raise ArgumentTypeError(f"Program.block takes a number, got {kind_of(index)}")
         if not 0 <= index < len(self._blocks):
             raise OutOfRangeError(
                 f"the program has {self.num_blocks} blocks, got block {index}"
@@ -166,11 +188,14 @@ class Program:
 
     def global_block(self):
         """Block 0."""
+        if not self._blocks:
+            raise FormatError("ProgramDesc: a program has at least one block, got none")
         return self._blocks[0]
 
     def current_block(self):
         """The block that operators are appended to."""
-        return self._blocks[self._block_stack[-1]]
+        at = self._block_stack[-1]
+        return self._blocks[at] if at else self.global_block()
 
     def create_block(self, parent_idx=None, forward_idx=None):
         """Add a block inside another, by default the current one, and append to it from here on.
@@ -185,6 +210,8 @@ class Program:
         0
         """
         parent = self.current_block().idx if parent_idx is None else self.block(parent_idx).idx
+        if forward_idx is not None:
+            forward_idx = self.block(forward_idx).idx
         block = Block(self, self.num_blocks, parent, forward_idx)
         self._blocks.append(block)
         self._block_stack.append(block.idx)
@@ -212,6 +239,25 @@ class Program:
     def all_parameters(self):
         """Its parameters, in order of creation."""
         return [p for block in self._blocks for p in block.all_parameters()]
+
+    def __reduce__(self):
+        raise PreconditionNotMetError(
+            "a Program cannot be copied or pickled by Python: use clone(), or "
+            "serialize_to_string() and Program.parse_from_string()"
+        )
+
+    @property
+    def random_seed(self):
+        """Seed of its random operators that have none of their own; 0: the library's generator."""
+        return self._seed
+
+    @random_seed.setter
+    def random_seed(self, seed):
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise ArgumentTypeError(f"random_seed must be an integer, got {kind_of(seed)}")
+        if not 0 <= seed < 1 << 64:
+            raise InvalidArgumentError(f"random_seed must be in [0, 2^64), got {seed}")
+        self._seed = int(seed)
 
     # Copies ---------------------------------------------------------------------------------------
 
@@ -384,8 +430,7 @@ def _names_of(op):
 
 
 def _runs_in_test(op):
-    role = op.attr("op_role") if op.has_attr("op_role") else OpRole.Forward
-    return role & ~OpRole.Loss in (OpRole.Forward,)
+    return op.role & ~OpRole.Loss == OpRole.Forward
 
 
 # The programs that calls are written into ---------------------------------------------------------

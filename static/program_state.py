@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 import dygraph
-from dygraph import _core, files
+from dygraph import _core, files, saving
 from dygraph.errors import (
     ArgumentTypeError,
     FormatError,
@@ -42,7 +42,7 @@ def save(program, model_path, scope=None):
 
     ``model_path + '.pdparams'`` gets the parameters, ``.pdopt`` the other persistable variables,
     ``.pdmodel`` the program's bytes. The first two are the files of `dygraph.save`; Fluid's were
-    pickles, which nothing here writes or reads.
+    pickles, which nothing here writes or reads. All three are replaced together or not at all.
 
     Parameters
     ----------
@@ -70,9 +70,10 @@ def save(program, model_path, scope=None):
         if is_persistable(v):
             suffix = ".pdparams" if is_parameter(v) else ".pdopt"
             states[suffix][v.name] = value_in(scope, v.name, "save")
-    for suffix, state in states.items():
-        dygraph.save(state, base + suffix)
-    files.write_atomically(base + ".pdmodel", [program.serialize_to_string()])
+    folder, name = os.path.split(base)
+    contents = {name + suffix: saving.chunks_of(state) for suffix, state in states.items()}
+    contents[f"{name}.pdmodel"] = [program.serialize_to_string()]
+    files.write_together(folder, contents)
 
 
 def load(program, model_path, executor=None, var_list=None, scope=None):
@@ -178,11 +179,12 @@ def load_program_state(model_path, var_list=None):
         values = dygraph.load_fluid_params(path, names)
         return {name: value.numpy() for name, value in values.items()}
     base, state = _base(path, "load_program_state"), {}
-    state.update(_state(base + ".pdparams"))
-    try:
-        state.update(_state(base + ".pdopt"))
-    except MissingFileError:
-        pass  # Fluid writes none where there is nothing
+    with files.reading(os.path.dirname(base)):
+        state.update(_state(base + ".pdparams"))
+        try:
+            state.update(_state(base + ".pdopt"))
+        except MissingFileError:
+            pass  # Fluid writes none where there is nothing
     if names is not None:
         state = {name: value for name, value in state.items() if name in names}
     return {name: value.numpy() for name, value in state.items()}

@@ -5,7 +5,7 @@ instead of computed.
 """
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 
 __all__ = ["Parameter", "Variable"]
 
@@ -85,7 +85,7 @@ class Variable(_core.Variable):
 
     @lod_level.setter
     def lod_level(self, level):
-        self.desc.lod_level = int(level)
+        self.desc.lod_level = level_of(level, f"lod_level of '{self.name}'")
         self.block.program.changed()
 
     @property
@@ -171,6 +171,29 @@ class Parameter(Variable):
     def learning_rate(self):
         """Factor on the optimizer's learning rate."""
         return self.optimize_attr["learning_rate"]
+
+
+def level_of(level, what):
+    """A depth of level of detail, checked."""
+    if isinstance(level, bool) or not hasattr(level, "__index__"):
+        raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(level)}")
+    if not 0 <= level <= 16:
+        raise InvalidArgumentError(f"{what} must be in [0, 16], got {level}")
+    return int(level)
+
+
+def sizes_of(shape, what):
+    """Sizes of a shape as integers, -1 for None."""
+    if isinstance(shape, str) or not hasattr(shape, "__iter__"):
+        raise ArgumentTypeError(f"{what}: shape must be a list of sizes, got {kind_of(shape)}")
+    sizes = []
+    for size in shape:
+        if size is not None and (isinstance(size, bool) or not hasattr(size, "__index__")):
+            raise ArgumentTypeError(
+                f"{what}: shape must hold integers, or None for any size, got {kind_of(size)}"
+            )
+        sizes.append(-1 if size is None else int(size))
+    return sizes
 
 
 def as_names(value, what):

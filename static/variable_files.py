@@ -1,7 +1,5 @@
 """Variables of programs in files: Fluid's stream of tensors, one file each or one for all."""
 
-import os
-
 from dygraph import _core, files
 from dygraph.errors import (
     ArgumentTypeError,
@@ -161,7 +159,7 @@ def read_values(dirname, variables, filename, what):
     if filename is not None:
         values = dict(zip(names, _core.read_tensors(dirname, filename, len(names)), strict=True))
     else:
-        values = {name: _core.read_tensors(dirname, name, 1)[0] for name in names}
+        values = dict(zip(names, _core.read_tensor_files(dirname, names), strict=True))
     for name, value in values.items():
         require_fit(variables[name], value, what)
     return values
@@ -181,8 +179,9 @@ def save_vars(
 ):
     """Save variables of a program, in the files that Fluid writes.
 
-    Values are looked up before anything is written, and each file is replaced at once; with
-    `filename` that makes the whole save all or nothing.
+    Values are looked up before anything is written, and all files are replaced together: a process
+    that is killed leaves the old values or the new ones. (What other libraries read while names
+    change, with `filename` None, may be of both.)
 
     Parameters
     ----------
@@ -232,9 +231,7 @@ def _save(what, executor, dirname, main_program, vars, predicate, filename, scop
         return
     for name in values:
         _name(name, what)
-    os.makedirs(dirname, exist_ok=True)
-    for name, value in values.items():
-        _core.write_tensors(dirname, name, [value])
+    files.write_together(dirname, {name: [value] for name, value in values.items()})
 
 
 def _name(name, what):

@@ -103,13 +103,18 @@ def some_number(r):
     return r.choice(WILD_INTS if r.random() < 0.25 else SMALL_INTS)
 
 
-def child(play, path, count, names):
+def limit_memory():
+    """From here on this process may take HEADROOM beyond what it has, and leaves no core file."""
     import resource
 
     with open("/proc/self/statm") as f:
         size = int(f.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + HEADROOM, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def child(play, path, count, names):
+    limit_memory()
     progress = os.open(path, os.O_WRONLY)
     for name in names:
         for number in range(count):

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "program/crc32.h"
+#include "program/executor.h"
 #include "program/model_files.h"
 #include "program/op_binding.h"
 #include "program/tensor_stream.h"
@@ -17,10 +18,26 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "files are little-endian, and so are the casts below");
 
-constexpr const char* kModel = "__model__";
-constexpr const char* kNewModel = "__model__.tmp";
-constexpr const char* kWeights = "__params__";
-constexpr const char* kNextWeights = "__params__.next";
+// Names of the files of a model, and of those it is replaced through.
+struct Files {
+  explicit Files(const ModelNames& names)
+      : model(names.model),
+        new_model(names.model + ".tmp"),
+        weights(names.weights),
+        next_weights(names.weights + ".next") {
+    for (const std::string* name : {&model, &weights}) {
+      ENFORCE(!name->empty() && name->size() <= 240 && *name != "." && *name != ".." &&
+                  name->find('/') == std::string::npos && name->find('\0') == std::string::npos,
+              InvalidArgument, "the name of a model's file must be 1 to 240 bytes without '/', ",
+              "got '", *name, "'");
+    }
+    ENFORCE(model != weights && model != next_weights && weights != new_model &&
+                new_model != next_weights,
+            InvalidArgument, "the names of a model's two files must differ, and not in '.tmp' or ",
+            "'.next' alone, got '", model, "' and '", weights, "'");
+  }
+  const std::string model, new_model, weights, next_weights;
+};
 
 // The field in front of the program: sizes and checksums.
 struct Manifest {
@@ -127,9 +144,9 @@ std::vector<Value> ReadWeights(FileReader* file, const std::vector<const VarDesc
 }
 
 // Does the file hold what the manifest tells of?
-bool Fits(const Directory& directory, const char* name, const Manifest& manifest) {
+bool Fits(const Directory& directory, const std::string& name, const Manifest& manifest) {
   FileReader file;
-  if (!file.Open(directory, name) || file.size() != manifest.weights_size) return false;
+  if (!file.Open(directory, name.c_str()) || file.size() != manifest.weights_size) return false;
   std::vector<char> part(size_t{1} << 18);
   while (file.left() > 0)
     file.Read(part.data(), std::min<uint64_t>(part.size(), file.left()), "weights");
@@ -137,10 +154,11 @@ bool Fits(const Directory& directory, const char* name, const Manifest& manifest
 }
 
 // Ends what a killed saver began: its model is in place, its weights still have to be.
-void FinishEarlierSave(const Directory& directory) {
+void FinishEarlierSave(const Directory& directory, const Files& files) {
   FileReader next, model;
   Manifest manifest;
-  if (next.Open(directory, kNextWeights) && model.Open(directory, kModel)) {
+  if (next.Open(directory, files.next_weights.c_str()) &&
+      model.Open(directory, files.model.c_str())) {
     std::string head(std::min<uint64_t>(model.size(), kManifestBytes), '\0');
     model.Read(head.data(), head.size(), "a manifest");
     bool ours = false;
@@ -148,8 +166,9 @@ void FinishEarlierSave(const Directory& directory) {
       ours = Decode(head, model.path(), &manifest);
     } catch (const Error&) {  // damaged: nothing of it to keep
     }
-    if (ours && !Fits(directory, kWeights, manifest) && Fits(directory, kNextWeights, manifest)) {
-      directory.Rename(kNextWeights, kWeights);
+    if (ours && !Fits(directory, files.weights, manifest) &&
+        Fits(directory, files.next_weights, manifest)) {
+      directory.Rename(files.next_weights.c_str(), files.weights.c_str());
       directory.Sync();
     }
   }
@@ -169,8 +188,9 @@ ProgramDesc WithoutLines(const ProgramDesc& program) {
 
 }  // namespace
 
-void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program,
-                        const Scope& scope) {
+void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope,
+                        const ModelNames& names) {
+  Files files(names);
   ProgramDesc bare = WithoutLines(program);
   Verify(bare);
   CheckOperators(bare);
@@ -178,7 +198,8 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program,
   std::vector<const VarDesc*> vars = WeightVars(bare);
   std::vector<Value> values;
   for (const VarDesc* var : vars) {
-    values.push_back(scope.GetVar(var->name).value);
+    const ScopeVar* held = scope.FindVar(var->name);
+    values.push_back(held ? held->value : Value());
     ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
             "' must hold a value to be saved, got nothing. Run the startup program first");
     ENFORCE(
@@ -190,32 +211,45 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program,
         values.back().dims());
   }
   Directory directory(dirname, Directory::kWrite);
-  FinishEarlierSave(directory);
+  FinishEarlierSave(directory, files);
   Manifest manifest;
-  FileWriter weights(directory, kNextWeights);
+  FileWriter weights(directory, files.next_weights.c_str());
   for (const Value& value : values) WriteTensor(&weights, value.tensor());
   weights.Finish();
   manifest.weights_size = weights.size();
   manifest.weights_crc = weights.crc();
   manifest.program_size = bytes.size();
   manifest.program_crc = Crc32(0, bytes.data(), bytes.size());
-  FileWriter model(directory, kNewModel);
+  FileWriter model(directory, files.new_model.c_str());
   std::string head = Encode(manifest);
   model.Write(head.data(), head.size());
   model.Write(bytes.data(), bytes.size());
   model.Finish();
   directory.Sync();
-  directory.Rename(kNewModel, kModel);  // from here on the new model is the model
+  // From here on the new model is the model.
+  directory.Rename(files.new_model.c_str(), files.model.c_str());
   directory.Sync();
-  directory.Rename(kNextWeights, kWeights);
+  directory.Rename(files.next_weights.c_str(), files.weights.c_str());
   directory.Sync();
 }
 
-ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope) {
+void CheckModelSize(const ProgramDesc& program, uint64_t bytes) {
+  constexpr uint64_t kVarBytes = 1400, kOpBytes = 1100;  // measured, with their descriptions
+  uint64_t needed = 0, most = 4 * bytes + (uint64_t{64} << 20);
+  for (const BlockDesc& block : program.blocks) {
+    needed += kVarBytes * block.vars.size() + kOpBytes * block.ops.size();
+  }
+  ENFORCE(needed <= most, Format, "damaged inference model: its variables and operators may take ",
+          most, " bytes of memory beside files of ", bytes, ", got about ", needed);
+}
+
+ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const ModelNames& names) {
+  Files files(names);
   Directory directory(dirname, Directory::kRead);
   FileReader model;
-  ENFORCE(model.Open(directory, kModel), FileNotFound, "an inference model has a file '",
-          directory.PathOf(kModel), "', which is missing");
+  ENFORCE(model.Open(directory, files.model.c_str()), FileNotFound,
+          "an inference model has a file '", directory.PathOf(files.model.c_str()),
+          "', which is missing");
   std::string bytes = ReadAll(&model);
   Manifest manifest;
   bool ours = Decode(bytes, model.path(), &manifest);
@@ -234,16 +268,19 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope) {
           "' must have known fields alone, got others");
   Verify(program);
   CheckOperators(program);
+  FeedNames(program);  // throw where its feeds or fetches are no list
+  FetchNames(program);
   std::vector<const VarDesc*> vars = WeightVars(program);
 
   // Killed between its two renames, a saver left the weights of this model under their other name.
-  const char* name =
-      ours && Fits(directory, kNextWeights, manifest) && !Fits(directory, kWeights, manifest)
-          ? kNextWeights
-          : kWeights;
+  bool waiting = ours && Fits(directory, files.next_weights, manifest) &&
+                 !Fits(directory, files.weights, manifest);
+  const std::string& name = waiting ? files.next_weights : files.weights;
   std::vector<Value> values;
   FileReader weights;
-  if (weights.Open(directory, name)) {
+  bool has_weights = weights.Open(directory, name.c_str());
+  CheckModelSize(program, model.size() + (has_weights ? weights.size() : 0));
+  if (has_weights) {
     ENFORCE(!ours || weights.size() == manifest.weights_size, Format,
             "damaged inference model: the file '", weights.path(), "' must have ",
             manifest.weights_size, " bytes as the model says, got ", weights.size());
@@ -254,7 +291,7 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope) {
             "another model");
   } else {
     ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
-            directory.PathOf(kWeights), "', which is missing");
+            directory.PathOf(files.weights.c_str()), "', which is missing");
   }
   for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).value = std::move(values[i]);
   return program;

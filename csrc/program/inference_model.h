@@ -4,11 +4,12 @@
 //   and CRC-32 of both files
 //   __params__   the persistable variables by name, each as Fluid's LoDTensor stream
 //
-// While a model is being replaced there is also __params__.next: weights become the model's at the
-// moment __model__ is renamed, so that a process killed anywhere leaves the old model or the new
-// one.
+// or both under other names. While a model is being replaced there is also __params__.next: weights
+// become the model's at the moment __model__ is renamed, so that a process killed anywhere leaves
+// the old model or the new one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "program/desc.h"
@@ -16,14 +17,24 @@
 
 namespace dygraph::program {
 
-// The weights are the persistable variables of block 0, taken from `scope` (NotFound,
-// PreconditionNotMet for an empty one). Lines of Python (op_callstack) stay behind: a model tells
-// nothing of the machine that made it.
-void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope);
+struct ModelNames {
+  std::string model = "__model__", weights = "__params__";
+};
+
+// The weights are the persistable variables of block 0, taken from `scope` (PreconditionNotMet for
+// one that holds nothing). Lines of Python (op_callstack) stay behind: a model tells nothing of the
+// machine that made it.
+void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope,
+                        const ModelNames& names = {});
 
 // Everything is checked before anything is put into `scope`: FileNotFound for a missing file,
 // Format for one that is damaged, does not fit the program or is a symbolic link, and what Verify
 // and CheckOperators throw.
-ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope);
+//
+// A model whose variables and operators, as the objects that Python makes of them, would take more
+// than 4 times the `bytes` of its files and 64 MiB is refused with Format.
+void CheckModelSize(const ProgramDesc& program, uint64_t bytes);
+ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope,
+                               const ModelNames& names = {});
 
 }  // namespace dygraph::program

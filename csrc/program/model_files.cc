@@ -12,6 +12,7 @@
 
 #include "base/enforce.h"
 #include "program/crc32.h"
+#include "program/file_set.h"
 
 namespace dygraph::program {
 
@@ -39,6 +40,11 @@ Directory::Directory(const std::string& path, Use use) : path_(path.empty() ? ".
   fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) FailIO(path_, "open the model directory");
   flock(fd_, use == kWrite ? LOCK_EX : LOCK_SH);  // where a file system has no locks we go without
+  pending_ = Has(kSetMark);
+  if (pending_ && use == kWrite) {
+    FinishSet(*this);
+    pending_ = false;
+  }
 }
 
 Directory::~Directory() { close(fd_); }
@@ -55,9 +61,23 @@ void Directory::Sync() const {
   if (fsync(fd_) != 0 && errno != EINVAL) FailIO(path_, "write to the disk the directory");
 }
 
+bool Directory::Has(const char* name) const {
+  struct stat status;
+  return fstatat(fd_, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::string NextName(const std::string& name) { return "." + name + kNextEnding; }
+
+std::string Directory::Current(const char* name) const {
+  if (!pending_) return name;
+  std::string next = NextName(name);
+  return Has(next.c_str()) ? next : name;
+}
+
 bool FileReader::Open(const Directory& directory, const char* name) {
   path_ = directory.PathOf(name);
-  fd_ = openat(directory.fd(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  fd_ = openat(directory.fd(), directory.Current(name).c_str(),
+               O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) {
     if (errno == ENOENT) return false;
     ENFORCE(errno != ELOOP, Format, "a file of a model must not be a symbolic link, got '", path_,

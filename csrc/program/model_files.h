@@ -23,11 +23,21 @@ class Directory {
   void Rename(const char* from, const char* to) const;
   void Remove(const char* name) const;  // nothing happens if it is not there
   void Sync() const;
+  // The name a reader opens for `name`: the one it was written under while a set (file_set.h)
+  // that a killed process committed has not all its names yet.
+  std::string Current(const char* name) const;
+  bool Has(const char* name) const;
 
  private:
   std::string path_;
   int fd_ = -1;
+  bool pending_ = false;
 };
+
+// Of a set that is being written: its mark of being complete, and the name beside `name`.
+constexpr const char* kSetMark = ".dygraph.set";
+constexpr const char* kNextEnding = ".dygraph.next";
+std::string NextName(const std::string& name);
 
 // Reads from the start, adding to a CRC as it goes.
 class FileReader {

@@ -5,6 +5,7 @@
 
 #include "base/enforce.h"
 #include "program/foreign_attrs.h"
+#include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/wire.h"
 
@@ -95,6 +96,18 @@ void CheckNames(const BlockDesc& block) {
   }
 }
 
+// What is to become a tensor has a shape whose elements can be counted.
+void CheckShapes(const BlockDesc& block) {
+  for (size_t i = 0; i < block.vars.size(); ++i) {
+    try {
+      ValueOf(block.vars[i]);
+    } catch (const Error& e) {
+      THROW(Format, Where(block), ".vars[", i, "] (", block.vars[i].name,
+            "): the sizes of a variable must have a product. ", e.message());
+    }
+  }
+}
+
 // A sub-block belongs to one attribute of one operator, so that walking from operators into their
 // blocks ends and no two operators share state.
 class SubBlockCheck {
@@ -171,6 +184,7 @@ void CheckInputs(const ProgramDesc& program) {
 void Verify(const ProgramDesc& program) {
   CheckTree(program);
   for (const BlockDesc& block : program.blocks) CheckNames(block);
+  for (const BlockDesc& block : program.blocks) CheckShapes(block);
   SubBlockCheck(program).Run();
   CheckInputs(program);
 }

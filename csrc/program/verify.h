@@ -11,6 +11,7 @@ namespace dygraph::program {
 //                  that exists; parents form a cycle or nest deeper than kMaxNesting
 //   AlreadyExists  two variables of one block, or two attributes or slots of one operator, share a
 //                  name
+//   Format         a variable's sizes cannot be multiplied in 64 bits
 //   OutOfRange     a BLOCK or BLOCKS attribute, or forward_block_idx, names no block it may name
 //   Format         two attributes name the same sub-block, or sub-blocks contain each other
 //   NotFound       an operator reads a variable that neither its block nor an outer one declares

@@ -14,8 +14,10 @@
 #include "program/backward.h"
 #include "program/executor.h"
 #include "program/infer.h"
+#include "program/inference_model.h"
 #include "program/op_binding.h"
 #include "program/prune.h"
+#include "program/utf8.h"
 #include "program/verify.h"
 #include "program/wire.h"
 #include "python/bind.h"
@@ -47,6 +49,12 @@ py::object Steal(PyObject* o) {
 
 // Attributes --------------------------------------------------------------------------------------
 
+// A str, or bytes where the string of a file is no text.
+py::object StringObject(const std::string& value) {
+  if (program::IsUtf8(value)) return py::str(value);
+  return py::bytes(value);
+}
+
 py::object Number(const program::Scalar& v) {
   switch (v.type) {
     case program::Scalar::Type::BOOLEAN: return py::bool_(v.b.value_or(false));
@@ -69,6 +77,12 @@ py::object AttrObject(const program::AttrValue& value) {
         } else if constexpr (std::is_same_v<T, BlockIndices> ||
                              std::is_same_v<T, program::VarNames>) {
           return py::cast(v.values);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return StringObject(v);
+        } else if constexpr (std::is_same_v<T, Names>) {
+          py::list list;
+          for (const std::string& s : v) list.append(StringObject(s));
+          return list;
         } else if constexpr (std::is_same_v<T, program::Boxed<program::Scalar>>) {
           return v ? Number(*v) : py::none();
         } else if constexpr (std::is_same_v<T, std::vector<program::Scalar>>) {
@@ -478,6 +492,8 @@ void BindPrograms(py::module_& m) {
            })
       .def_property_readonly("num_blocks", [](const PyProgram& p) { return p.desc->blocks.size(); })
       .def("visible_blocks", [](const PyProgram& p, int32_t i) { return p.desc->VisibleBlocks(i); })
+      .def("check_size",
+           [](const PyProgram& p, uint64_t bytes) { program::CheckModelSize(*p.desc, bytes); })
       .def_property_readonly("feed_names",
                              [](const PyProgram& p) { return program::FeedNames(*p.desc); })
       .def_property_readonly("fetch_names",

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "base/enforce.h"
+#include "program/file_set.h"
 #include "program/model_files.h"
 #include "program/tensor_stream.h"
 #include "python/bind.h"
@@ -16,6 +17,7 @@ namespace {
 
 using program::Directory;
 using program::FileReader;
+using program::FileSet;
 using program::FileWriter;
 using VarRef = Ref<Variable>;
 
@@ -24,6 +26,12 @@ void CheckName(const std::string& name) {
               name.find('/') == std::string::npos && name.find('\0') == std::string::npos,
           InvalidArgument, "the name of a file must be 1 to 240 bytes without '/', got '", name,
           "'");
+}
+
+void CheckTensor(const VarRef& v) {
+  ENFORCE(v && v->value().is_tensor(), InvalidArgument,
+          "a file of tensors must be given tensors, got selected rows or a Variable that holds "
+          "nothing");
 }
 
 // The target is replaced by one rename, or is left as it was if `fill` throws or the process dies.
@@ -45,41 +53,72 @@ void Replace(const std::string& dirname, const std::string& name, Fill fill) {
   directory.Sync();
 }
 
-void WriteFile(const std::string& dirname, const std::string& name, const py::iterable& chunks) {
-  Replace(dirname, name, [&chunks](FileWriter* file) {
-    py::gil_scoped_acquire held;
-    for (py::handle chunk : chunks) {
-      Py_buffer view;
-      if (PyObject_GetBuffer(chunk.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0)
-        throw py::error_already_set();
-      try {
-        py::gil_scoped_release released;
-        file->Write(view.buf, static_cast<uint64_t>(view.len));
-      } catch (...) {
-        PyBuffer_Release(&view);
-        throw;
-      }
+// Buffers one after another.
+void WriteChunks(FileWriter* file, const py::iterable& chunks) {
+  py::gil_scoped_acquire held;
+  for (py::handle chunk : chunks) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(chunk.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0)
+      throw py::error_already_set();
+    try {
+      py::gil_scoped_release released;
+      file->Write(view.buf, static_cast<uint64_t>(view.len));
+    } catch (...) {
       PyBuffer_Release(&view);
+      throw;
     }
-  });
+    PyBuffer_Release(&view);
+  }
+}
+
+void WriteFile(const std::string& dirname, const std::string& name, const py::iterable& chunks) {
+  Replace(dirname, name, [&chunks](FileWriter* file) { WriteChunks(file, chunks); });
+}
+
+// All files or, if anything fails, none. A list of Variables is a file of tensors, anything else
+// gives the buffers of a file.
+void WriteFiles(const std::string& dirname, const py::dict& contents) {
+  struct Part {
+    std::string name;
+    py::iterable chunks;
+    std::vector<VarRef> tensors;
+    bool is_tensors;
+  };
+  std::vector<Part> parts;
+  for (auto [name, content] : contents) {
+    Part part{
+        py::cast<std::string>(name), py::reinterpret_borrow<py::iterable>(content), {}, false};
+    CheckName(part.name);
+    if (py::isinstance<py::list>(content) && py::len(content) > 0 &&
+        IsVariable(content[py::int_(0)].ptr())) {
+      part.is_tensors = true;
+      part.tensors = py::cast<std::vector<VarRef>>(content);
+      for (const VarRef& v : part.tensors) CheckTensor(v);
+    }
+    parts.push_back(std::move(part));
+  }
+  py::gil_scoped_release released;  // the directory is locked while another process saves
+  Directory directory(dirname, Directory::kWrite);
+  if (parts.empty()) return;
+  FileSet set(directory);
+  for (const Part& part : parts) {
+    set.Add(part.name, [&part](FileWriter* file) {
+      if (!part.is_tensors) return WriteChunks(file, part.chunks);
+      for (const VarRef& v : part.tensors) WriteTensor(file, v->value().tensor());
+    });
+  }
+  set.Commit();
 }
 
 void WriteTensors(const std::string& dirname, const std::string& name,
                   const std::vector<VarRef>& variables) {
-  for (const VarRef& v : variables) {
-    ENFORCE(v->value().is_tensor(), InvalidArgument,
-            "a file of tensors must be given tensors, got selected rows or a Variable that holds "
-            "nothing");
-  }
+  for (const VarRef& v : variables) CheckTensor(v);
   Replace(dirname, name, [&variables](FileWriter* file) {
     for (const VarRef& v : variables) WriteTensor(file, v->value().tensor());
   });
 }
 
-std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& name, size_t count) {
-  CheckName(name);
-  py::gil_scoped_release released;
-  Directory directory(dirname, Directory::kRead);
+std::vector<VarRef> TensorsIn(const Directory& directory, const std::string& name, size_t count) {
   FileReader file;
   ENFORCE(file.Open(directory, name.c_str()), FileNotFound, "a file of tensors must exist, got '",
           directory.PathOf(name.c_str()), "', which is missing");
@@ -96,12 +135,31 @@ std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& n
   return result;
 }
 
+std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& name, size_t count) {
+  CheckName(name);
+  py::gil_scoped_release released;
+  return TensorsIn(Directory(dirname, Directory::kRead), name, count);
+}
+
+// One tensor of each file, while no other process writes them.
+std::vector<VarRef> ReadTensorFiles(const std::string& dirname,
+                                    const std::vector<std::string>& names) {
+  for (const std::string& name : names) CheckName(name);
+  py::gil_scoped_release released;
+  Directory directory(dirname, Directory::kRead);
+  std::vector<VarRef> result;
+  for (const std::string& name : names) result.push_back(TensorsIn(directory, name, 1)[0]);
+  return result;
+}
+
 }  // namespace
 
 void BindFiles(py::module_& m) {
   m.def("write_file", &WriteFile);
+  m.def("write_files", &WriteFiles);
   m.def("write_tensors", &WriteTensors);
   m.def("read_tensors", &ReadTensors);
+  m.def("read_tensor_files", &ReadTensorFiles);
 }
 
 }  // namespace dygraph::python

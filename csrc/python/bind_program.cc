@@ -242,14 +242,23 @@ void BindExecutor(py::module_& m) {
             return list;
           },
           py::arg("feeds"), py::arg("streams") = py::none());
-  m.def("save_inference_model",
-        [](const std::string& dirname, const PyProgram& program, const ScopeRef& scope) {
-          program::SaveInferenceModel(dirname, *program.desc, *scope);
-        });
-  m.def("load_inference_model", [](const std::string& dirname, const ScopeRef& scope) {
-    return PyProgram{
-        std::make_shared<const ProgramDesc>(program::LoadInferenceModel(dirname, scope.get()))};
-  });
+  m.def(
+      "save_inference_model",
+      [](const std::string& dirname, const PyProgram& program, const ScopeRef& scope,
+         const std::string& model, const std::string& weights) {
+        program::SaveInferenceModel(dirname, *program.desc, *scope, {model, weights});
+      },
+      py::arg("dirname"), py::arg("program"), py::arg("scope"), py::arg("model") = "__model__",
+      py::arg("weights") = "__params__");
+  m.def(
+      "load_inference_model",
+      [](const std::string& dirname, const ScopeRef& scope, const std::string& model,
+         const std::string& weights) {
+        return PyProgram{std::make_shared<const ProgramDesc>(
+            program::LoadInferenceModel(dirname, scope.get(), {model, weights}))};
+      },
+      py::arg("dirname"), py::arg("scope"), py::arg("model") = "__model__",
+      py::arg("weights") = "__params__");
 }
 
 }  // namespace

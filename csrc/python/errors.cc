@@ -2,6 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -67,13 +68,25 @@ void AddErrorClasses(PyObject* module) {
   }
 }
 
+namespace {
+
+// A message may quote a file, whose bytes need not be text.
+void SetError(PyObject* kind, const char* text) {
+  PyObject* message = PyUnicode_DecodeUTF8(text, std::strlen(text), "backslashreplace");
+  if (!message) return;
+  PyErr_SetObject(kind, message);
+  Py_DECREF(message);
+}
+
+}  // namespace
+
 void SetErrorFromException() {
   try {
     throw;
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::Interrupted && PyErr_Occurred()) return;
     auto it = Classes().find(e.kind());
-    PyErr_SetString(it == Classes().end() ? PyExc_RuntimeError : it->second, e.what());
+    SetError(it == Classes().end() ? PyExc_RuntimeError : it->second, e.what());
   } catch (pybind11::error_already_set& e) {
     e.restore();
   } catch (const std::bad_alloc&) {

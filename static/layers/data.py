@@ -1,7 +1,8 @@
 """What a program is fed."""
 
-from dygraph.errors import AlreadyExistsError, InvalidArgumentError
+from dygraph.errors import AlreadyExistsError, ArgumentTypeError, InvalidArgumentError, kind_of
 from static.program import default_main_program
+from static.variable import sizes_of
 
 __all__ = ["data"]
 
@@ -43,7 +44,7 @@ def data(
     ...     static.layers.data("x", shape=[13]).shape
     (-1, 13)
     """
-    shape = [-1 if size is None else int(size) for size in shape]
+    shape = sizes_of(shape, "data")
     if append_batch_size and not any(size < 0 for size in shape):
         shape = [-1, *shape]
     return declare(name, shape, dtype, lod_level, type, stop_gradient, False)
@@ -52,6 +53,8 @@ def data(
 def declare(name, shape, dtype, lod_level, type, stop_gradient, check):
     """A variable of the main program's global block that a run is fed."""
     block = default_main_program().global_block()
+    if not isinstance(name, str) or not name:
+        raise ArgumentTypeError(f"data: name must be a string, got {kind_of(name)}")
     if any(size < -1 for size in shape):
         raise InvalidArgumentError(
             f"data: sizes must be at least 0, or -1 or None for any, got {shape}"

@@ -10,7 +10,9 @@ SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 
 
 def test_there_are_notebooks():
-    assert [path.stem for path in SOURCES][:2] == ["01_first_steps", "02_layers_and_training"]
+    assert [path.stem for path in SOURCES] == [
+        "01_first_steps", "02_layers_and_training", "03_programs",
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -28,3 +30,7 @@ def test_notebook_runs(path, tmp_path):
     if path.stem.startswith("02"):
         assert any("<details" in page for page in pages)  # a layer
         assert any("learning rate" in page for page in pages)  # an optimizer
+    if path.stem.startswith("03"):
+        assert any("Program of" in page and "<details" in page for page in pages)
+        (picture,) = [data["image/svg+xml"] for data in shown if "image/svg+xml" in data]
+        assert all(type in picture for type in ("mean_grad", "sgd"))

@@ -35,7 +35,8 @@ def arguments(r, names, slots):
         if r.random() < (0.5 if slot["dispensable"] else 0.04):
             continue
         given[slot["name"]] = [
-            "absent" if r.random() < 0.02 else r.choice(names) for _ in range(count)
+            r.choice(["absent", "", "@EMPTY@"]) if r.random() < 0.05 else r.choice(names)
+            for _ in range(count)
         ]
     if r.random() < 0.03:
         given[r.choice(["X", "Nothing", ""])] = [r.choice(names)]
