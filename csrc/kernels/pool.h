@@ -109,14 +109,6 @@ DYGRAPH_INLINE void MaxWindow(const PoolShape& s, const T* x, int64_t image, int
   }
 }
 
-// The larger of two, NaN winning, the first of equals.
-template <class T>
-DYGRAPH_INLINE T Larger(T a, T b) {
-  T m = b > a ? b : a;
-  m = b != b ? b : m;
-  return a != a ? a : m;
-}
-
 // Few channels, channels last: a loop over the channels of one pixel is too short, so work goes
 // along lines of pixels, and the picking of pixels copies kPoolLanes values whatever the number of
 // channels: what is too much is overwritten by the next copy.
@@ -249,6 +241,8 @@ void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx
 template <class T>
 void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr) {
   if (shape.channels == 1) {
+    if (!index && detail::PairsUp(shape.h) && detail::PairsUp(shape.w))
+      return detail::MaxPoolPairs(x, shape, y);
     int64_t longest = detail::LongestWindow(shape.w);
     if (longest > 0 && detail::LongestWindow(shape.h) > 0)
       return detail::MaxPoolLines(x, shape, longest, y, index);
