@@ -89,7 +89,7 @@ def test_the_smallest_numbers_are_not_lost(level):
 
 @pytest.mark.parametrize("shape, filters, paddings", CASES)
 def test_bits_depend_neither_on_threads_nor_on_the_batch(shape, filters, paddings):
-    x, w = operands((5, *shape[1:]), filters)
+    x, w = operands((2, *shape[1:]), filters)
     before = _core.num_threads()
     found = []
     try:
