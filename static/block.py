@@ -47,6 +47,15 @@ def _slots(type):
     return tuple(slot.name for slot in dygraph.op_info(type).inputs)
 
 
+@functools.cache
+def _results(type):
+    """Output slots that a description must fill; a gradient operator computes what is asked."""
+    if type.endswith("_grad"):
+        return ()
+    outputs = dygraph.op_info(type).outputs
+    return tuple(s.name for s in outputs if not (s.intermediate or s.extra or s.dispensable))
+
+
 class Block:
     """Variables by name, and operators in the order they run.
 
@@ -228,6 +237,8 @@ class Block:
         count = len(self.ops)
         with program.appending_to(self):
             made = initializer(variable.shape, str(variable.dtype))
+            if len(self.ops) == count:  # values that no operator makes
+                made = program.constant(made.numpy())
         last = self.ops[-1]
         if program.random_seed and last.has_attr("seed") and not last.attr("seed"):
             last.set_attr("seed", program.random_seed)
@@ -371,6 +382,9 @@ class Block:
             if value is not None:
                 desc.set_attr(name, value)
         desc.complete_attrs()
+        for slot in _results(type):
+            if slot not in desc.output_names or not desc.output(slot):
+                raise NotFoundError(f"{type}: Output({slot}) must be given, got nothing")
         written = {}
 
         def find(name):
@@ -402,7 +416,10 @@ class Block:
             lines = like.attr("op_callstack")
             scope = like.attr("op_namescope") if like.has_attr("op_namescope") else None
         scope = program.name_scope if scope is None else scope
-        desc.mark(program.op_role, program.op_role_var, scope, lines, marks.hints(desc.type))
+        desc.mark(
+            program.op_role, program.op_role_var, scope, program.op_device, lines,
+            marks.hints(desc.type),
+        )  # fmt: skip
         return Operator(self, desc)
 
     def describe(self, desc, inputs, outputs):

@@ -7,6 +7,7 @@
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "imperative/watch.h"
+#include "op/call_names.h"
 #include "platform/device_context.h"
 #include "program/executor_plan.h"
 #include "program/op_binding.h"
@@ -37,7 +38,7 @@ std::vector<std::string> Columns(const ProgramDesc& program, const char* type, b
   return names;
 }
 
-// Streams of programs and of eager calls never meet.
+// Streams of programs with a seed of their own and of eager calls never meet.
 constexpr uint64_t kProgramStreams = uint64_t{1} << 63;
 
 }  // namespace
@@ -143,6 +144,9 @@ void PreparedProgram::BindOperators() {
       if (same) op.reuse |= 1u << pair;
     }
     ops_.push_back(std::move(op));
+  }
+  for (Op& op : ops_) {
+    for (int s : op.in) op.in_names.push_back(s < 0 ? nullptr : &slots_[s].name);
   }
   auto positions = block_.VarPositions();
   for (Slot& slot : slots_) {
@@ -287,6 +291,7 @@ void PreparedProgram::RunOne(const Op& op, Frame& frame, Bound& bound, RandomStr
     call.random_seed = random.seed;
     call.random_stream = random.first + op.random;
   }
+  CallNames told({op.in_names.data(), op.in_names.size()});
   try {
     if (__builtin_expect(op.kept != nullptr, 0)) {
       KeptForm::Beside kept(op.kept.get());
@@ -356,10 +361,12 @@ class PreparedProgram::Running {
 
 std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
   RandomStreams random;
-  if (random_ops_ > 0) {
+  auto count = static_cast<uint64_t>(random_ops_);
+  if (count > 0 && seed_ == 0) {  // what eager calls in their place would draw
+    random = {GeneratorSeed(), NextRandomCall(count)};
+  } else if (count > 0) {
     std::lock_guard<std::mutex> lock(mutex_);
-    random = {seed_ ? seed_ : GeneratorSeed(),
-              kProgramStreams + runs_++ * static_cast<uint64_t>(random_ops_)};
+    random = {seed_, kProgramStreams + runs_++ * count};
   }
   return Run(feeds, random);
 }

@@ -21,6 +21,7 @@ struct PreparedProgram::Op {
   int random = -1;              // its number among the random operators
   SmallVector<int, 6> in, out;  // slots, flat; -1: absent
   SmallVector<uint32_t, 4> in_ends, out_ends;
+  std::vector<const std::string*> in_names;  // as `in`; into slots_
   // Outputs that are also inputs (a running mean): made aside, then moved.
   SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;

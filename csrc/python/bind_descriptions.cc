@@ -328,12 +328,12 @@ void BindOperators(py::module_& m) {
       // What all operators of a program carry, and hints, a dict of names to (type, value) or None,
       // where they have none yet.
       .def("mark",
-           [](OpDesc& o, int32_t role, Names role_var, std::string scope, Names callstack,
-              const py::object& hints) {
+           [](OpDesc& o, int32_t role, Names role_var, std::string scope, std::string device,
+              Names callstack, const py::object& hints) {
              o.SetAttr("op_role", role);
              o.SetAttr("op_role_var", std::move(role_var));
              o.SetAttr("op_namescope", std::move(scope));
-             o.SetAttr("op_device", std::string());
+             o.SetAttr("op_device", std::move(device));
              o.SetAttr("op_callstack", std::move(callstack));
              if (hints.is_none()) return;
              for (auto [name, hint] : py::cast<py::dict>(hints)) {
