@@ -130,12 +130,12 @@ DYGRAPH_INLINE void StoreLines(const DirectShape& d, int64_t rows, const T* sums
 }
 
 template <class Body>
-void WithDirectTile(const Body& body) {
+void WithDirectTile(int level, const Body& body) {
 #if DYGRAPH_X86
-  int level = CpuLevel();
   if (level >= 4) return RunV4([body] { body(DirectV4()); });
   if (level >= 3) return RunV3([body] { body(DirectV3()); });
 #endif
+  (void)level;
   RunBase([body] { body(DirectBase()); });
 }
 
@@ -156,7 +156,10 @@ void ConvDirect(const T* x, const T* filter, const T* bias, const T* residual, c
                 int64_t n, int64_t out_c, T* y) {
   const DirectShape d(s, out_c);
   const int64_t in_size = s.channels * s.height * s.width, plane = d.out_h * d.out_w;
-  const int64_t most = CpuLevel() >= 4 ? DirectV4::kRows : DirectBase::kRows;
+  const int level = CpuLevel();
+  const int64_t most = level >= 4   ? DirectV4::kRows
+                       : level >= 3 ? DirectV3::kRows
+                                    : DirectBase::kRows;
   const int64_t blocks = (out_c + most - 1) / most;  // of nearly one height
   Scratch images(CPUPlace(), static_cast<size_t>(n * d.padded) * sizeof(T));
   T* padded = images.as<T>();
@@ -166,7 +169,7 @@ void ConvDirect(const T* x, const T* filter, const T* bias, const T* residual, c
   ParallelRows(n * blocks, most * d.span * d.taps / 8, [&](int64_t begin, int64_t end) {
     Scratch room(CPUPlace(), static_cast<size_t>(most * d.span) * sizeof(T));
     T* sums = room.as<T>();
-    WithDirectTile([=](auto kind) __attribute__((always_inline)) {
+    WithDirectTile(level, [=](auto kind) __attribute__((always_inline)) {
       using Tile = decltype(kind);
       for (int64_t r = begin; r < end; ++r) {
         int64_t i = r / blocks, block = r % blocks, first = out_c * block / blocks;
