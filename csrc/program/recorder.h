@@ -53,6 +53,7 @@ class Recorder : public Listener {
       Variable& var);  // an operand: an outside value seen first becomes a constant
   void Declare(Variable& var, const std::string& name, bool persistable);
   void WriteParameters();
+  void WriteUnchangedParameters();
   std::string AddWeight(Variable& var, const std::string& name);
 
   std::function<std::string()> where_;
