@@ -134,6 +134,7 @@ void PreparedProgram::BindOperators() {
     bool keeps = KeepsRunningMeans(*op.info, desc);
     for (size_t pair = 0; keeps && pair < op.info->in_place.size(); ++pair) {
       auto [in_slot, out_slot] = op.info->in_place[pair];
+      if (op.info->inputs[in_slot].name == "X") continue;  // normalised, not kept
       const auto *from = desc.Input(op.info->inputs[in_slot].name),
                  *to = desc.Output(op.info->outputs[out_slot].name);
       if (from && to && *from == *to) op.out[out_slot ? op.out_ends[out_slot - 1] : 0] = -1;

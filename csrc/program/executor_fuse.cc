@@ -45,9 +45,9 @@ bool PreparedProgram::FuseBatchNorm(size_t first, const std::vector<int>& reader
     int slot = norm.Output(name);
     if (slot >= 0 && (readers[slot] > 0 || slots_[slot].persistable)) return false;
   }
-  if (norm.Output("MeanOut") != norm.Input("Mean") ||
-      norm.Output("VarianceOut") != norm.Input("Variance")) {
-    return false;
+  for (const char* name : {"Mean", "Variance"}) {
+    int slot = norm.Output((std::string(name) + "Out").c_str());
+    if (slot >= 0 && slot != norm.Input(name)) return false;
   }
   // The only operator that reads `slot`, where nothing before it writes what the parts read.
   std::vector<size_t> parts = {first};
