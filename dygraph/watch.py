@@ -11,7 +11,8 @@ from dygraph import _core
 
 __all__ = ["detect_anomaly"]
 
-_OWN = (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OWN = tuple(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static"))
 _CALLS = {"__call__", "_call_outermost"}  # of Layer
 
 
@@ -36,6 +37,16 @@ def caller():
     from dygraph.nn.paths import path_of  # layers import this module's neighbours
 
     return f"{where} (layer {path_of(layers)})"
+
+
+def user_line():
+    """``/home/me/model.py:12 in forward``: the newest frame that is not of this library."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    if frame is None:
+        return "an unknown line"
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
 def _short(filename):

@@ -28,6 +28,7 @@ from static.backward import append_backward, gradients
 from static.debugger import draw_graph
 from static.difference import diff
 from static.executor import Executor
+from static.fold import fold_inference
 from static.io import load, load_inference_model, save, save_inference_model
 from static.parameters import create_global_var, create_parameter
 from static.program import (
@@ -95,7 +96,7 @@ __all__ = [
     "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward", "backward",
     "clip", "core", "create_global_var", "create_parameter", "data", "debugger",
     "default_main_program", "default_startup_program", "diff", "draw_graph", "dygraph",
-    "evaluator", "global_scope", "gradients", "initializer", "io", "layers", "load",
+    "evaluator", "fold_inference", "global_scope", "gradients", "initializer", "io", "layers", "load",
     "load_inference_model", "metrics", "nets", "optimizer", "profiler", "program_guard",
     "regularizer", "save", "save_inference_model", "scope_guard", "switch_main_program",
     "switch_startup_program", "to_code", "unique_name",

@@ -1,7 +1,6 @@
 """Blocks: variables and operators of a program, in order."""
 
 import functools
-import sys
 
 import dygraph
 from dygraph import _core, unique_name
@@ -13,24 +12,12 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from dygraph.watch import user_line
 from static import marks
 from static.operator import Operator
 from static.variable import Parameter, Variable, as_names
 
 __all__ = ["Block"]
-
-_PACKAGES = tuple(module.__path__[0] for module in (dygraph, sys.modules["static"]))
-
-
-def caller():
-    """The innermost Python line outside this library: ``model.py:12 in forward``."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGES):
-        frame = frame.f_back
-    if frame is None:
-        return "an unknown line"
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
-
 
 @functools.cache
 def _lod_source(type):
@@ -151,7 +138,7 @@ class Block:
         if name in self.vars:
             raise AlreadyExistsError(
                 f"create_var: block {self.idx} has a variable '{name}' already, created at "
-                f"{self._made_at.get(name, 'an unknown line')}; created again at {caller()}"
+                f"{self._made_at.get(name, 'an unknown line')}; created again at {user_line()}"
             )
         desc = _core.VarDesc(name, _type_name(type))
         if shape is not None:
@@ -172,7 +159,7 @@ class Block:
     def _adopt(self, variable, desc):
         variable._declare(self, desc)
         self.vars[desc.name] = variable
-        self._made_at[desc.name] = caller()
+        self._made_at[desc.name] = user_line()
 
     def create_parameter(
         self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,
@@ -385,7 +372,7 @@ class Block:
         desc.set_attr("op_role_var", program.op_role_var, "STRINGS")
         desc.set_attr("op_namescope", program.name_scope, "STRING")
         desc.set_attr("op_device", "", "STRING")
-        line = like.attr("op_callstack") if like is not None else [caller()]
+        line = like.attr("op_callstack") if like is not None else [user_line()]
         desc.set_attr("op_callstack", line, "STRINGS")
         marks.write(desc)
         return Operator(self, desc)

@@ -196,6 +196,24 @@ class Program:
         """Its parameters, in order of creation."""
         return [p for block in self._blocks for p in block.all_parameters()]
 
+    def hold(self, variables):
+        """Have names of the global block stand for eager Variables: a dict of them by name.
+
+        An Executor shares them with its scope: what the program writes they are.
+        """
+        block = self.global_block()
+        for name, eager in variables.items():
+            variable = block.var(name)
+            if isinstance(eager, EagerParameter):
+                variable.__class__ = Parameter
+                variable.trainable = not eager.stop_gradient
+                variable.optimize_attr = {"learning_rate": eager.learning_rate}
+                variable.regularizer = eager.regularizer
+                variable.gradient_clip = eager.gradient_clip
+                variable.do_model_average = eager.do_model_average
+                variable.stop_gradient = eager.stop_gradient
+            self.held[name] = eager
+
     # Copies ---------------------------------------------------------------------------------------
 
     def clone(self, for_test=False):

@@ -178,7 +178,7 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program,
   std::vector<const VarDesc*> vars = WeightVars(bare);
   std::vector<Value> values;
   for (const VarDesc* var : vars) {
-    values.push_back(scope.GetVar(var->name).value);
+    values.push_back(scope.GetVar(var->name).value());
     ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
             "' must hold a value to be saved, got nothing. Run the startup program first");
     ENFORCE(
@@ -256,7 +256,7 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope) {
     ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
             directory.PathOf(kWeights), "', which is missing");
   }
-  for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).value = std::move(values[i]);
+  for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).value() = std::move(values[i]);
   return program;
 }
 

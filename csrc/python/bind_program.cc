@@ -62,8 +62,22 @@ void BindRecorder(py::module_& m) {
       .def_property_readonly("fetches", [](const Recording& r) { return r.fetches; })
       .def("generalize",
            [](Recording& r, const Recording& second) { program::Generalize(&r, second); })
+      .def_readonly("trains", &Recording::trains)
+      .def_readonly("sources", &Recording::sources)
+      // Copies of all weights, as they were at their first sight; or the variables themselves.
+      .def("share_scope",
+           [](const Recording& r, const ScopeRef& scope) {
+             for (const auto& [name, value] : r.weights) {
+               auto source = r.sources.find(name);
+               if (source == r.sources.end()) {
+                 scope->Var(name).value() = value;
+               } else {
+                 scope->Var(name).Share(source->second);
+               }
+             }
+           })
       .def("fill_scope", [](const Recording& r, const ScopeRef& scope) {
-        for (const auto& [name, value] : r.weights) scope->Var(name).value = value;
+        for (const auto& [name, value] : r.weights) scope->Var(name).value() = value;
       });
   // Another Variable of the same value, unknown to recorders; and back again where the value
   // changed.
@@ -73,6 +87,23 @@ void BindRecorder(py::module_& m) {
     bool same = now.is_tensor() && then.is_tensor() &&
                 now.tensor().storage() == then.tensor().storage() && now.dims() == then.dims();
     if (!same) v->SetValue(then);
+  });
+  auto list = [](const std::vector<program::Journal::Before>& entries) {
+    std::vector<std::pair<VarRef, VarRef>> pairs;
+    for (const auto& entry : entries) pairs.emplace_back(entry.var, entry.value);
+    return pairs;
+  };
+  py::class_<program::Journal>(m, "Journal")
+      .def(py::init<>())
+      .def("start", [](program::Journal& j) { AddListener(&j); })
+      .def("stop", [](program::Journal& j) { RemoveListener(&j); })
+      .def("written", [list](const program::Journal& j) { return list(j.written()); })
+      .def("leaves", [list](const program::Journal& j) { return list(j.leaves()); });
+  m.def("recording", [] {
+    for (Listener* l : CurrentThread().listeners) {
+      if (dynamic_cast<Recorder*>(l)) return true;
+    }
+    return false;
   });
   py::class_<Recorder>(m, "Recorder")
       .def(py::init([](py::function where) {
@@ -94,17 +125,25 @@ void BindRecorder(py::module_& m) {
 void BindScope(py::module_& m) {
   py::class_<PyScopeVar>(m, "ScopeVariable")
       .def(
-          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->value); },
+          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->value()); },
           "The value as a Variable: its own from here on.")
       .def(
           "set",
           [](PyScopeVar& v, py::object value, py::object place) {
             Value next = ValueFromPython(value, DType::kUnset);
             if (!place.is_none()) next = Value(CopyTo(next.tensor(), PlaceFromPython(place.ptr())));
-            v.var->value = std::move(next);
+            if (v.var->shared()) {
+              v.var->shared()->SetValue(std::move(next));
+            } else {
+              v.var->value() = std::move(next);
+            }
           },
           py::arg("value"), py::arg("place") = py::none())
-      .def("is_empty", [](const PyScopeVar& v) { return v.var->value.empty(); });
+      .def(
+          "share", [](PyScopeVar& v, const VarRef& variable) { v.var->Share(variable); },
+          py::arg("variable"),
+          "Stand for an eager Variable: what a program writes it sees, and the reverse.")
+      .def("is_empty", [](const PyScopeVar& v) { return v.var->value().empty(); });
   py::class_<Scope, ScopeRef>(m, "Scope")
       .def(py::init(&Scope::Make))
       .def("var",
@@ -132,6 +171,7 @@ void BindExecutor(py::module_& m) {
       .def_property_readonly("feeds", [](const PreparedProgram& p) { return p.feeds(); })
       .def_property_readonly("fetches", [](const PreparedProgram& p) { return p.fetches(); })
       .def_property_readonly("operators", &PreparedProgram::operators)
+      .def_property_readonly("random_operators", &PreparedProgram::random_operators)
       .def("set_seed", &PreparedProgram::set_seed)
       // streams: (seed, number of the first random call), to repeat what an eager run drew.
       .def(
