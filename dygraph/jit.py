@@ -7,7 +7,7 @@ The program lives in ``static``, which is imported only when something here is c
 import os
 
 from dygraph import _core, tracing
-from dygraph.errors import OutOfRangeError
+from dygraph.errors import DygraphError, OutOfRangeError
 
 __all__ = ["TracedLayer", "load", "trace"]
 
@@ -83,23 +83,35 @@ def trace(layer, inputs):
     after = tracing.Moment([*state.values(), *written], leaves)
     named = tracing.names_of(state, written, leaves, observer.optimizers)
 
-    def record(size):
-        names = [i.name for i in given]
-        fed = list(zip(at(size), names, strict=True))
+    def restored(run, size):
         try:
-            return tracing.record(layer, fed, named, observer)[1]
+            return run(size)
         finally:
             after.restore()
 
+    def record(size):
+        names = [i.name for i in given]
+        return tracing.record(layer, list(zip(at(size), names, strict=True)), named, observer)[1]
+
+    def replay(size):
+        runs = 2 if written or recording.trains else 1
+        tracing.check_replay(recording, lambda: at(size), layer, observer, runs)
+
+    def at_one_of(sizes, run):
+        """Run at the first size that the function itself can do."""
+        for size in sizes[:-1]:
+            try:
+                return restored(run, size)
+            except DygraphError:
+                if restored(lambda size: tracing.works(layer, at(size), observer), size):
+                    raise
+        return restored(run, sizes[-1])
+
     try:
-        second, recording = record(batch + 1), record(batch)
+        second = at_one_of([batch + 1, 2 * batch, batch], record)
+        recording = restored(record, batch)
         recording.generalize(second)
-        size = 1 if batch > 1 else 3
-        try:
-            runs = 2 if written or recording.trains else 1
-            tracing.check_replay(recording, lambda: at(size), layer, observer, runs)
-        finally:
-            after.restore()
+        at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
     except BaseException:
         tracing.undo(journal, generator)
         raise

@@ -7,6 +7,7 @@ import numpy as np
 from dygraph import _core, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
+    DygraphError,
     InvalidArgumentError,
     PreconditionNotMetError,
     kind_of,
@@ -220,6 +221,15 @@ def undo(journal, generator):
         _core.restore(variable, value)
     for leaf, gradient in journal.leaves():
         _restore_gradient(leaf, gradient)
+
+
+def works(function, inputs, observer):
+    """Whether the function can be called with inputs of these sizes at all."""
+    try:
+        observer.run(function, inputs)
+    except DygraphError:
+        return False
+    return True
 
 
 def names_of(state, written, leaves, optimizers):
