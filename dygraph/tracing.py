@@ -1,4 +1,4 @@
-"""How `dygraph.jit.trace` makes a program: runs of a function, what they leave, what they repeat."""
+"""How `dygraph.jit.trace` makes a program: runs of a function, what they leave and repeat."""
 
 import inspect
 

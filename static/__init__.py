@@ -96,8 +96,8 @@ __all__ = [
     "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward", "backward",
     "clip", "core", "create_global_var", "create_parameter", "data", "debugger",
     "default_main_program", "default_startup_program", "diff", "draw_graph", "dygraph",
-    "evaluator", "fold_inference", "global_scope", "gradients", "initializer", "io", "layers", "load",
-    "load_inference_model", "metrics", "nets", "optimizer", "profiler", "program_guard",
+    "evaluator", "fold_inference", "global_scope", "gradients", "initializer", "io", "layers",
+    "load", "load_inference_model", "metrics", "nets", "optimizer", "profiler", "program_guard",
     "regularizer", "save", "save_inference_model", "scope_guard", "switch_main_program",
     "switch_startup_program", "to_code", "unique_name",
 ]  # fmt: skip

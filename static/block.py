@@ -19,6 +19,7 @@ from static.variable import Parameter, Variable, as_names
 
 __all__ = ["Block"]
 
+
 @functools.cache
 def _lod_source(type):
     return dygraph.op_info(type).shares_lod_of

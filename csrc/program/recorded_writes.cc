@@ -25,8 +25,8 @@ void ForArguments(std::vector<OpDesc::Var>& slots, const F& f) {
 // what reads them does not belong to what wrote them.
 class Ancestors {
  public:
-  Ancestors(BlockDesc& block, const std::unordered_set<std::string>& states)
-      : block_(block), states_(states) {
+  Ancestors(BlockDesc& block, std::unordered_set<std::string> states)
+      : block_(block), states_(std::move(states)) {
     for (size_t i = 0; i < block.ops.size(); ++i)
       ForArguments(block.ops[i].outputs, [&](const std::string& name) { producer_[name] = i; });
   }
@@ -56,11 +56,41 @@ class Ancestors {
 
  private:
   BlockDesc& block_;
-  const std::unordered_set<std::string>& states_;
+  std::unordered_set<std::string> states_;
   std::unordered_map<std::string, size_t> producer_;
 };
 
 }  // namespace
+
+// What a backward pass ran and nothing came of: gradients nobody keeps, and a forward call made
+// again for its values (recompute), which the program still has from the first time.
+void Recorder::DropDead(const std::vector<Variable*>& outputs) {
+  std::vector<std::string> ends = roots_;
+  for (Variable* v : outputs) ends.push_back(names_[v->value_number]);
+  for (const Parameter& p : parameters_) {
+    if (p.numbers.empty()) continue;
+    for (uint64_t number : p.numbers) ends.push_back(names_[number]);
+    ends.push_back(names_[p.var->value_number]);
+  }
+  std::vector<bool> needed = Ancestors(block_, {}).Of(ends);
+  std::vector<OpDesc> ops;
+  std::vector<bool> played;
+  std::unordered_set<std::string> dropped;
+  for (size_t i = 0; i < block_.ops.size(); ++i) {
+    if (needed[i] || !played_[i]) {
+      ops.push_back(std::move(block_.ops[i]));
+      played.push_back(played_[i]);
+    } else {
+      ForArguments(block_.ops[i].outputs, [&](const std::string& name) { dropped.insert(name); });
+    }
+  }
+  block_.ops = std::move(ops);
+  played_ = std::move(played);
+  auto& vars = block_.vars;
+  vars.erase(std::remove_if(vars.begin(), vars.end(),
+                            [&](const VarDesc& v) { return dropped.count(v.name) > 0; }),
+             vars.end());
+}
 
 // An operator of a backward pass is forward all the same where a loss is computed from it (a
 // penalty on gradients). One that no backward pass ran is part of the update if only variables that

@@ -173,6 +173,7 @@ void Recorder::OnRead(Variable& var, const char* how) {
 Recording Recorder::Finish(const std::vector<Variable*>& outputs) {
   ENFORCE(!outputs.empty(), InvalidArgument, "a program needs at least one output, got none");
   for (Variable* v : outputs) NameOf(*v);
+  DropDead(outputs);
   MarkRoles(outputs);
   WriteParameters(outputs);
   for (Variable* v : outputs) result_.fetches.push_back(names_[v->value_number]);

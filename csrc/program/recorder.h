@@ -80,6 +80,7 @@ class Recorder : public Listener {
   const std::string& NameOf(
       Variable& var);  // an operand: an outside value seen first becomes a constant
   void Declare(Variable& var, const std::string& name, bool persistable);
+  void DropDead(const std::vector<Variable*>& outputs);
   void MarkRoles(const std::vector<Variable*>& outputs);
   void WriteParameters(const std::vector<Variable*>& outputs);
   void AddWeight(Variable& var, const std::string& name);

@@ -210,3 +210,70 @@ def by_hand():
         return loss, mean
 
     return Case(step, [w, mean], [])
+
+
+class Cube(dygraph.PyLayer):
+    """x^3 with a gradient of its own, which reads an output."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x * x * x
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, y = ctx.saved_variables
+        return gradient * x * x * 3.0 + y * 0.0
+
+
+def between(use):
+    """A step whose logits go through `use` before the loss."""
+
+    def make():
+        model = mlp()
+        adam = dygraph.optimizer.Adam(0.01, parameter_list=model.parameters())
+
+        def step(x, y):
+            loss = dygraph.mean(F.softmax_with_cross_entropy(use(model, x), y))
+            loss.backward()
+            adam.step()
+            adam.clear_gradients()
+            return loss
+
+        return Case(step, weights(model), [adam])
+
+    return make
+
+
+def hooked(model, x):
+    out = model(x)
+    out.register_hook(dygraph.clip.ErrorClipByValue(max=0.05))
+    return out
+
+
+def written(model, x):
+    out = model(x) * 1.0
+    out[:, 0] = out[:, 1] * 2.0
+    out.add_(1.0)
+    return out
+
+
+def frozen(model, x):
+    with dygraph.no_grad():
+        before = model(x)
+    return model(x) - before * 0.5
+
+
+def again(model, x):
+    out = dygraph.recompute(lambda v: F.dropout(model(v), 0.3), x)
+    return F.dropout(out, 0.2)
+
+
+WAYS = {
+    "hook": hooked,
+    "function": lambda model, x: Cube.apply(model(x)),
+    "written in place": written,
+    "no_grad": frozen,
+    "recompute": again,
+}

@@ -2,7 +2,6 @@
 into a fresh scope, run at the traced batch size and at others, with the bits of eager calls."""
 
 import copy
-import warnings
 
 import numpy as np
 import pytest

@@ -74,6 +74,7 @@ CASES = {
     "penalty": steps.penalty,
     "accumulating": steps.accumulating,
     "by hand": steps.by_hand,
+    **{name: steps.between(use) for name, use in steps.WAYS.items()},
     **{
         f"sparse {name}": steps.sparse(OPTIMIZERS[name])
         for name in (

@@ -102,9 +102,7 @@ def test_the_new_weights_are_those_of_the_formula():
     small = static.fold_inference(traced.program, traced.scope)
     factor = norm.weight.numpy() / np.sqrt(norm._variance.numpy() + 0.25)
     weight = traced.scope.find_var(f"{conv.weight.name}.folded").get().numpy()
-    np.testing.assert_allclose(
-        weight, conv.weight.numpy() * factor.reshape(-1, 1, 1, 1), rtol=1e-6
-    )
+    np.testing.assert_allclose(weight, conv.weight.numpy() * factor.reshape(-1, 1, 1, 1), rtol=1e-6)
     bias = traced.scope.find_var(f"{norm.bias.name}.folded").get().numpy()
     np.testing.assert_allclose(
         bias, norm.bias.numpy() - norm._mean.numpy() * factor, rtol=1e-5, atol=1e-6
@@ -214,7 +212,8 @@ def test_a_summand_before_the_activation():
 
 @pytest.mark.parametrize("mode", ["upscale_in_train", "downgrade_in_infer"])
 def test_dropout_goes(mode):
-    net = Chain(dygraph.Linear(6, 4), nn.Dropout(0.25, dropout_implementation=mode), dygraph.Linear(4, 2))
+    dropout = nn.Dropout(0.25, dropout_implementation=mode)
+    net = Chain(dygraph.Linear(6, 4), dropout, dygraph.Linear(4, 2))
     before, after = folded(net, 3, 6)
     assert "dropout" in before and "dropout" not in after
     assert ("scale" in after) == (mode == "downgrade_in_infer")
