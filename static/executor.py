@@ -91,7 +91,8 @@ class Executor:
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
         for name, parameter in program.held.items():
             if scope.find_var(name) is None:
-                scope.var(name).share(parameter)
+                variable = scope.var(name)
+                (variable.share if program.shares else variable.set)(parameter)
         prepared = self._prepare(program, scope, frozenset(feed), names)
         results = prepared.run([feed[name] for name in prepared.feeds])
         return [v.numpy() for v in results] if return_numpy else results

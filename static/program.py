@@ -60,6 +60,7 @@ class Program:
         self.op_role, self.op_role_var, self.name_scope = OpRole.Forward, [], "/"
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
+        self.shares = False  # with scopes, or they get copies
         self._blocks = []
         for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
             block = Block(self, idx, parent, forward)
@@ -213,6 +214,7 @@ class Program:
                 variable.do_model_average = eager.do_model_average
                 variable.stop_gradient = eager.stop_gradient
             self.held[name] = eager
+        self.shares = True
 
     # Copies ---------------------------------------------------------------------------------------
 
@@ -228,7 +230,7 @@ class Program:
         """
         copy = Program(self.desc)
         copy.random_seed = self.random_seed
-        copy.held = dict(self.held)
+        copy.held, copy.shares = dict(self.held), self.shares
         for block, original in zip(copy._blocks, self._blocks, strict=True):
             for name, variable in original.vars.items():
                 block.vars[name]._like(variable)
