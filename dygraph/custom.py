@@ -1,7 +1,12 @@
 """Functions whose gradient is written in Python."""
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    UnimplementedError,
+    kind_of,
+)
 from dygraph.recording import no_grad
 
 __all__ = ["Function", "PyLayer"]
@@ -92,6 +97,7 @@ class PyLayer:
         """Run forward and tie its outputs to its Variables.
 
         Variables are given by position; a Variable among the keywords raises ArgumentTypeError.
+        Variables of a program raise UnimplementedError: `static.layers.py_func` is for those.
         """
         for name, value in kwargs.items():
             if isinstance(value, Variable):
@@ -100,6 +106,12 @@ class PyLayer:
                     "so that backward can give its gradient"
                 )
         inputs = [a for a in args if isinstance(a, Variable)]
+        if any(_core.is_symbol(v) for v in inputs):
+            raise UnimplementedError(
+                f"{cls.__name__}.apply: its backward is Python's, which no operator of a program "
+                "stands for; got a variable of a program. Use static.layers.py_func(func, x, out, "
+                "backward_func)"
+            )
         needs = tuple(isinstance(a, Variable) and not a.stop_gradient for a in args)
         ctx = Context(needs)
         with no_grad():

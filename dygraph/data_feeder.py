@@ -114,6 +114,11 @@ class DataFeeder:
     program : optional
         Fluid's; not used.
 
+    Attributes
+    ----------
+    names : list of str
+        Of the fields.
+
     Examples
     --------
     >>> from dygraph import DataFeeder
@@ -130,6 +135,7 @@ class DataFeeder:
             )
         self._fields = [_Field(given, i) for i, given in enumerate(feed_list)]
         self._place = place
+        self.names = [field.name for field in self._fields]
 
     def feed(self, iterable):
         """Variables by name of a list of samples.

@@ -29,6 +29,7 @@ __all__ = [
     "AlreadyExistsError",
     "ArgumentTypeError",
     "DygraphError",
+    "EOFException",
     "FormatError",
     "InvalidArgumentError",
     "MissingFileError",
@@ -39,6 +40,10 @@ __all__ = [
     "ResourceExhaustedError",
     "UnimplementedError",
 ]
+
+
+class EOFException(DygraphError, EOFError):
+    """A reader of a program has given its last batch; Fluid's name, Python's EOFError too."""
 
 
 def did_you_mean(name, known):
@@ -59,6 +64,21 @@ def did_you_mean_or_all(name, known):
     """
     known = [str(k) for k in known]
     return did_you_mean(name, known) or (f" It takes {', '.join(known)}" if known else "")
+
+
+def append_text(error, text):
+    """Let an error say `text` as well: in its message where it has one, else as a note.
+
+    >>> error = ValueError("too small")
+    >>> append_text(error, "in line 3")
+    >>> error
+    ValueError('too small\\nin line 3')
+    """
+    told = len(error.args) == 1 and isinstance(error.args[0], str)
+    if told and (not isinstance(error, KeyError) or isinstance(error, DygraphError)):
+        error.args = (f"{error.args[0]}\n{text}",)
+    elif hasattr(error, "add_note"):
+        error.add_note(text)
 
 
 def kind_of(value):

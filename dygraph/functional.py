@@ -40,6 +40,8 @@ _LAZY = {
     "poisson_nll_loss sampled_softmax_with_cross_entropy smooth_l1 soft_margin_loss "
     "softmax_cross_entropy square_error_cost triplet_margin_loss",
 }
+# Made by functions of `static.layers` of their own.
+_OF_PROGRAMS = {"print", "py_func"}
 _LAZY_NAMES = names_of(_LAZY)
 __all__ = []
 
@@ -47,6 +49,7 @@ __all__ = []
 def _add_operators():
     """Take in what the registry has by now; called again when a library was loaded."""
     names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
+    names = [n for n in names if n not in _OF_PROGRAMS]
     functions = {name: getattr(_core.ops, name) for name in names}
     for module in _COMPOSED:
         functions.update({name: getattr(module, name) for name in module.__all__})

@@ -1,5 +1,7 @@
 """Programs: descriptions of computations that run without the Python that made them."""
 
+import importlib
+
 import dygraph
 from dygraph import (
     CPUPlace,
@@ -18,19 +20,23 @@ from static import (
     debugger,
     evaluator,
     io,
+    layer_helper,
     layers,
     metrics,
     nets,
     optimizer,
     profiler,
+    spellings,
 )
 from static.backward import append_backward, gradients
+from static.core import LoDTensor, Tensor
 from static.debugger import draw_graph
 from static.difference import diff
 from static.executor import Executor
 from static.fold import fold_inference
+from static.guards import device_guard, name_scope
 from static.io import load, load_inference_model, save, save_inference_model
-from static.parameters import create_global_var, create_parameter
+from static.parameters import WeightNormParamAttr, create_global_var, create_parameter
 from static.program import (
     Block,
     Operator,
@@ -76,28 +82,44 @@ def data(name, shape, dtype="float32", lod_level=0):
     return declare(name, sizes, dtype, lod_level, "LOD_TENSOR", True, True)
 
 
-# What belongs to data and to both worlds, found where scripts for Fluid look for it.
-_SHARED = ("DataFeeder", "batch", "dataset", "reader")
+# What belongs to both worlds, found where scripts for Fluid look for it.
+_SHARED = {
+    "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
+    "reader": "batch",
+    "compat": "disable_dygraph disable_imperative enable_dygraph enable_imperative",
+    "base": "in_dygraph_mode",
+    "flags": "get_flags set_flags",
+    "saving": "load_dygraph save_dygraph",
+}
+_SHARED = {name: module for module, names in _SHARED.items() for name in names.split()}
+
+spellings.install()
 
 
 def __getattr__(name):
-    if name not in _SHARED:
-        raise AttributeError(f"static has no '{name}'.{did_you_mean(name, __all__)}")
-    value = globals()[name] = getattr(dygraph, name, None) or getattr(dygraph.reader, name)
+    if name in _SHARED:
+        value = getattr(importlib.import_module(f"dygraph.{_SHARED[name]}"), name)
+    elif name in spellings.MODULES:
+        value = spellings.find(name)
+    else:
+        raise AttributeError(f"static has no '{name}'.{did_you_mean(name, __dir__())}")
+    globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted({*globals(), *_SHARED})
+    return sorted({*globals(), *_SHARED, *spellings.MODULES})
 
 
 __all__ = [
-    "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "OpRole", "Operator",
-    "ParamAttr", "Parameter", "Program", "Scope", "Variable", "append_backward", "backward",
-    "clip", "core", "create_global_var", "create_parameter", "data", "debugger",
-    "default_main_program", "default_startup_program", "diff", "draw_graph", "dygraph",
-    "evaluator", "fold_inference", "global_scope", "gradients", "initializer", "io", "layers",
-    "load", "load_inference_model", "metrics", "nets", "optimizer", "profiler", "program_guard",
-    "regularizer", "save", "save_inference_model", "scope_guard", "switch_main_program",
-    "switch_startup_program", "to_code", "unique_name",
+    "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "LoDTensor", "OpRole",
+    "Operator", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
+    "WeightNormParamAttr", "append_backward", "backward", "clip", "core", "create_global_var",
+    "create_parameter", "data", "debugger", "default_main_program", "default_startup_program",
+    "device_guard", "diff", "draw_graph", "dygraph", "evaluator", "fold_inference",
+    "global_scope", "gradients", "initializer", "io", "layer_helper", "layers", "load",
+    "load_inference_model", "metrics", "name_scope", "nets", "optimizer", "profiler",
+    "program_guard", "regularizer", "save",
+    "save_inference_model", "scope_guard", "switch_main_program", "switch_startup_program",
+    "to_code", "unique_name",
 ]  # fmt: skip

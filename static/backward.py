@@ -1,14 +1,22 @@
 """The backward pass of a program, written into it: the same recipes the eager tape plays."""
 
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    DygraphError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    append_text,
+    kind_of,
+)
 from static.program import OpRole
+from static.recompute import again
 from static.variable import Variable, as_names
 
 __all__ = ["append_backward", "gradients"]
 
 
-def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None):
+def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None, checkpoints=None):
     """Append the operators that compute the gradients of `loss`.
 
     Operators play newest first and terms of one gradient are added in that order, so values are the
@@ -24,6 +32,9 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None)
         No gradient goes into or through these.
     callbacks : list of callable, optional
         Each is called with (block, operator) for every operator that was appended.
+    checkpoints : list of Variable or str, optional
+        Results of the forward pass that are kept; what else the gradients read of what comes before
+        the last of them is computed again (`static.optimizer.RecomputeOptimizer`).
 
     Returns
     -------
@@ -54,11 +65,18 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None)
     else:
         names = as_names(list(parameter_list), "append_backward: parameter_list")
         parameters = [block.var_recursive(name) for name in names]
+    kept = set(as_names(list(checkpoints or ()), "append_backward: checkpoints"))
+    others = kept - {name for op in block.ops for name in op.output_arg_names}
+    if others:
+        raise InvalidArgumentError(
+            "append_backward: checkpoints must be results of operators before the loss, got "
+            f"'{min(others)}'"
+        )
     seed = _seed_of(loss)
     grads = _differentiate(
         block, [loss], [seed], no_grad_set,
         [p.name for p in parameters] if parameter_list is not None else [],
-        callbacks,
+        callbacks, kept,
     )  # fmt: skip
     pairs = [(p, grads[p.name]) for p in parameters if p.name in grads]
     if not pairs:
@@ -161,7 +179,7 @@ def _seed_of(target):
     return seed
 
 
-def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks):
+def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks, checkpoints=()):
     """Append the gradient operators; gives variable name -> variable of its gradient."""
     program = block.program
     stopped = set(as_names(list(no_grad_set or ()), "no_grad_set"))
@@ -174,6 +192,9 @@ def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks):
         [op.desc for op in forward], [t.name for t in targets], [s.name for s in seeds],
         wants, taken, inputs,
     )  # fmt: skip
+    if checkpoints:
+        lasting = {v.name for v in visible if v.persistable or v.is_data}
+        made = again(forward, made, checkpoints, lasting)
     with program.marked(OpRole.Backward):
         for desc, source in made:
             op = _append(block, desc, forward[source] if source >= 0 else None)
@@ -192,7 +213,12 @@ def _append(block, desc, source):
         variable = found[name] = block.find_var_recursive(name)
         return None if variable is None else variable.desc
 
-    _core.infer_shapes(desc, find)
+    try:
+        _core.infer_shapes(desc, find)
+    except DygraphError as error:
+        if source is not None:
+            append_text(error, f"in the backward pass of {source.type}, made at {_line(source)}")
+        raise
     for slot, name in _elementwise_gradients(desc):
         found[name].desc.lod_level = found[desc.input(slot)[0]].lod_level
     for name in desc.output_arg_names:
@@ -205,6 +231,10 @@ def _append(block, desc, source):
     block.ops.append(op)
     block.program.changed()
     return op
+
+
+def _line(op):
+    return (op.attr("op_callstack") or ["an unknown line"])[-1]
 
 
 _KEEP_LOD = {

@@ -30,6 +30,15 @@ def _slots(type):
     return tuple(slot.name for slot in dygraph.op_info(type).inputs)
 
 
+@functools.cache
+def _results(type):
+    """Output slots that a description must fill; a gradient operator computes what is asked."""
+    if type.endswith("_grad"):
+        return ()
+    outputs = dygraph.op_info(type).outputs
+    return tuple(s.name for s in outputs if not (s.intermediate or s.extra or s.dispensable))
+
+
 class Block:
     """Variables by name, and operators in the order they run.
 
@@ -201,6 +210,8 @@ class Block:
         count = len(self.ops)
         with program.appending_to(self):
             made = initializer(variable.shape, str(variable.dtype))
+            if len(self.ops) == count:  # values that no operator makes
+                made = program.constant(made.numpy())
         last = self.ops[-1]
         if program.random_seed and last.has_attr("seed") and not last.attr("seed"):
             last.set_attr("seed", program.random_seed)
@@ -344,6 +355,9 @@ class Block:
             if value is not None:
                 desc.set_attr(name, value)
         desc.complete_attrs()
+        for slot in _results(type):
+            if slot not in desc.output_names or not desc.output(slot):
+                raise NotFoundError(f"{type}: Output({slot}) must be given, got nothing")
         written = {}
 
         def find(name):
@@ -372,7 +386,7 @@ class Block:
         desc.set_attr("op_role", program.op_role, "INT")
         desc.set_attr("op_role_var", program.op_role_var, "STRINGS")
         desc.set_attr("op_namescope", program.name_scope, "STRING")
-        desc.set_attr("op_device", "", "STRING")
+        desc.set_attr("op_device", program.op_device, "STRING")
         line = like.attr("op_callstack") if like is not None else [user_line()]
         desc.set_attr("op_callstack", line, "STRINGS")
         marks.write(desc)

@@ -3,10 +3,12 @@
 import numpy as np
 
 from dygraph import CPUPlace, CUDAPinnedPlace, CUDAPlace, _core
-from dygraph.errors import InvalidArgumentError
+from dygraph.errors import EOFException, InvalidArgumentError
 from static.scope import Scope
 
-__all__ = ["CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "LoDTensor", "Scope", "Tensor"]
+__all__ = [
+    "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "Scope", "Tensor",
+]  # fmt: skip
 
 
 class LoDTensor(_core.Variable):
@@ -23,8 +25,21 @@ class LoDTensor(_core.Variable):
     """
 
     def set(self, array, place=None):
-        """Take the values of `array`, in its type; a level of detail set before goes."""
-        super().__init__(np.asarray(array))
+        """Take the values of `array`, in its type, to `place`; a level of detail set before goes.
+
+        Raises
+        ------
+        ValueError, TypeError
+            It is no array of numbers, or there is no such place.
+        """
+        try:
+            array = np.asarray(array)
+        except ValueError as error:
+            raise InvalidArgumentError(
+                f"LoDTensor.set: the array must have rows of one length, got others ({error})"
+            ) from None
+        made = _core.to_variable(array)
+        super().__init__(made if place is None else made.to(place))
 
     def set_lod(self, lod):
         """Set the level of detail by offsets. InvalidArgumentError if it does not fit the rows."""

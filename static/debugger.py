@@ -14,7 +14,7 @@ scale_... = scale(X=x) [scale=2.0, bias=0.0, bias_after_scale=True]
 
 import re
 
-from dygraph import files
+from dygraph import _core, files
 from dygraph.drawing import Drawing
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static import marks
@@ -27,6 +27,8 @@ __all__ = [
 
 
 def _program(value, what):
+    if isinstance(value, _core.ProgramDesc):  # Fluid's older form: program.desc
+        return Program(value)
     if not isinstance(value, Program):
         raise ArgumentTypeError(f"{what} takes a static.Program, got {kind_of(value)}")
     return value
@@ -62,7 +64,8 @@ def pprint_program_codes(program):
 
     Parameters
     ----------
-    program : Program
+    program : Program or ProgramDesc
+        A program, or the ``desc`` of one.
 
     Returns
     -------

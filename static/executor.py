@@ -4,10 +4,11 @@ import collections
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from static import reading
 from static.program import Program, default_main_program
-from static.scope import Scope, global_scope
+from static.scope import Scope, global_scope, scope_guard
 
-__all__ = ["Executor"]
+__all__ = ["Executor", "global_scope", "scope_guard"]
 
 
 def name_of(item):
@@ -20,6 +21,30 @@ def name_of(item):
             f"fetch_list must hold variables or their names, got {kind_of(item)}"
         )
     return name
+
+
+def _by_name(feed, program):
+    """A list that is fed as a dict: values in the order of declaration, or one dict."""
+    if not isinstance(feed, (list, tuple)):
+        raise ArgumentTypeError(
+            f"feed must be a dict of names to values, or a list of values, got {kind_of(feed)}"
+        )
+    if feed and all(isinstance(part, dict) for part in feed):
+        if len(feed) > 1:
+            raise InvalidArgumentError(
+                f"feed must be one dict, since programs run on one device, got {len(feed)}"
+            )
+        return feed[0]
+    names = program.desc.feed_names or [v.name for v in program.list_vars() if v.is_data]
+    if len(feed) != len(names):
+        raise InvalidArgumentError(
+            f"feed must have {len(names)} values, for {names}, got {len(feed)}"
+        )
+    return dict(zip(names, feed, strict=True))
+
+
+# A program made ready: what the core runs, names of what it is fed, and what it reads.
+_Plan = collections.namedtuple("_Plan", "program feeds reads")
 
 
 class Executor:
@@ -53,8 +78,11 @@ class Executor:
         ----------
         program : Program, optional
             What to run. Default: ``default_main_program()``.
-        feed : dict of str to array or Variable, optional
-            Values by variable name. Arrays keep their dtype; a Variable brings its LoD along.
+        feed : dict of str to array or Variable, or list, optional
+            Values by variable name. Arrays keep their dtype; a Variable brings its LoD along. A
+            list holds them in the order in which the program declares what is fed; it may also be
+            one dict, as Fluid has it for one device. What a reader would give may be fed too and
+            is not read then.
         fetch_list : list of Variable or str, optional
             What to return. Default: what the program's own fetch operators name.
         feed_var_name, fetch_var_name : str
@@ -76,6 +104,12 @@ class Executor:
             A feed is missing, unknown or of another shape than its variable declares.
         TypeError
             A feed is of another element type than its variable declares.
+        EOFError
+            (``core.EOFException``) A reader of the program has given its last batch.
+        RuntimeError
+            A reader of the program was not made in this scope, or not started.
+        Exception
+            What the generator behind a reader raised.
         """
         program = default_main_program() if program is None else program
         if not isinstance(program, Program):
@@ -85,7 +119,7 @@ class Executor:
             raise ArgumentTypeError(f"scope must be a static.Scope, got {kind_of(scope)}")
         feed = {} if feed is None else feed
         if not isinstance(feed, dict):
-            raise ArgumentTypeError(f"feed must be a dict of names to values, got {kind_of(feed)}")
+            feed = _by_name(feed, program)
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
@@ -93,8 +127,12 @@ class Executor:
             if scope.find_var(name) is None:
                 variable = scope.var(name)
                 (variable.share if program.shares else variable.set)(parameter)
-        prepared = self._prepare(program, scope, frozenset(feed), names)
-        results = prepared.run([feed[name] for name in prepared.feeds])
+        plan = self._prepare(program, scope, frozenset(feed), names)
+        values = [feed[name] for name in plan.feeds]
+        if plan.reads is not None:
+            plan.reads.make(scope)
+            values += plan.reads.values(scope)
+        results = plan.program.run(values)
         return [v.numpy() for v in results] if return_numpy else results
 
     def close(self):
@@ -103,8 +141,8 @@ class Executor:
 
     def _prepare(self, program, scope, fed, fetches):
         key = (program.desc, program.random_seed, scope, fed, fetches)
-        prepared = self._prepared.get(key)
-        if prepared is None:
+        plan = self._prepared.get(key)
+        if plan is None:
             declared = program.desc.feed_names
             missing = [name for name in declared if name not in fed]
             if missing:
@@ -112,13 +150,16 @@ class Executor:
                     f"Executor.run: the program must be fed {declared}, "
                     f"but feed has no {missing[0]!r}"
                 )
+            reads = reading.split(program, fed)
+            desc = program.desc if reads is None else reads.desc
             order = declared + sorted(fed.difference(declared))
             wanted = program.desc.fetch_names if fetches is None else list(fetches)
-            prepared = _core.PreparedProgram(program.desc, scope, order, wanted, self.place)
+            every = order if reads is None else order + reads.outputs
+            prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place)
             prepared.set_seed(program.random_seed)
-            self._prepared[key] = prepared
+            plan = self._prepared[key] = _Plan(prepared, order, reads)
             while len(self._prepared) > self._KEPT:
                 self._prepared.popitem(last=False)
         else:
             self._prepared.move_to_end(key)
-        return prepared
+        return plan

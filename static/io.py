@@ -1,7 +1,7 @@
 """Programs and their values on disk, and readers; Fluid's ``fluid.io``.
 
 Inference models stand here, single variables in `static.variable_files`, whole programs with their
-values in `static.program_state`, readers and `DataLoader` in `dygraph.io`.
+values in `static.program_state`, loaders for programs in `static.loaders`, readers in `dygraph.io`.
 """
 
 import os
@@ -10,10 +10,15 @@ import warnings
 import zlib
 
 from dygraph import _core, files
-from dygraph.errors import ArgumentTypeError, FormatError, InvalidArgumentError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    FormatError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
 from dygraph.io import (
     ComposeNotAligned,
-    DataLoader,
     batch,
     buffered,
     cache,
@@ -27,6 +32,7 @@ from dygraph.io import (
     xmap_readers,
 )
 from static.executor import name_of
+from static.loaders import DataLoader, PyReader
 from static.program import Program
 from static.program_state import load, load_program_state, save, set_program_state
 from static.variable_files import (
@@ -49,7 +55,7 @@ from static.variable_files import (
 )
 
 __all__ = [
-    "ComposeNotAligned", "DataLoader", "batch", "buffered", "cache", "chain", "compose",
+    "ComposeNotAligned", "DataLoader", "PyReader", "batch", "buffered", "cache", "chain", "compose",
     "default_collate_fn", "firstn", "get_program_parameter", "get_program_persistable_vars", "load",
     "load_inference_model", "load_params", "load_persistables", "load_program_state", "load_vars",
     "map_readers", "multiprocess_reader", "save", "save_inference_model", "save_params",
@@ -102,7 +108,8 @@ def save_inference_model(
     ValueError
         A name is no variable of the program.
     RuntimeError
-        A weight holds no value, or a needed input is not among the fed names.
+        A weight holds no value, a needed input is not among the fed names, or the model calls a
+        Python function (`py_func`).
 
     Examples
     --------
@@ -134,12 +141,14 @@ def save_inference_model(
             f"save_inference_model: model_filename and params_filename must differ, got '{model}'"
         )
     if not export_for_deployment:
+        _refuse_functions(program)
         _core.write_file(dirname, f"{model}.main_program", [program.serialize_to_string()])
         if not program_only:
             save_persistables(executor, dirname, program, weights, scope)
         return fetches
     test = program.clone(for_test=True)
     pruned = _core.prune(test.desc, list(feeded_var_names), fetches)
+    _refuse_functions(Program(pruned))
     if program_only:
         warnings.warn(
             "save_inference_model: program_only=True saves the program and no weights",
@@ -161,6 +170,18 @@ def _file(name, default, what):
     if os.path.basename(name) != name or name in ("", ".", ".."):
         raise InvalidArgumentError(f"{what} must be the name of a file without '/', got {name!r}")
     return name
+
+
+def _refuse_functions(program):
+    """A Python function stays in its process."""
+    for block in program.blocks:
+        for op in block.ops:
+            if op.type in ("py_func", "py_func_grad"):
+                raise PreconditionNotMetError(
+                    "save_inference_model: a model must run elsewhere, but this one calls a Python "
+                    f"function: py_func, made at {op.attr('op_callstack')[-1]}. Save a part of the "
+                    "program without it"
+                )
 
 
 def _bare(program):

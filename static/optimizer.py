@@ -17,9 +17,16 @@ import dygraph
 from dygraph import initializer, unique_name
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from dygraph.regularizer import L1Decay, L2Decay
+from static.averages import (
+    ExponentialMovingAverage,
+    Lookahead,
+    LookaheadOptimizer,
+    ModelAverage,
+)
 from static.backward import append_backward
 from static.parameters import fill_at_start
 from static.program import OpRole, default_startup_program, program_guard
+from static.recompute import RecomputeOptimizer
 from static.variable import Variable
 
 _NAMES = [
@@ -209,4 +216,11 @@ for _name in _NAMES:
     if hasattr(dygraph.optimizer, _name):
         globals()[_name] = _in_programs(_name)
         globals()[f"{_name}Optimizer"] = globals()[_name]
-__all__ = [n for n in _NAMES if n in globals()]
+__all__ = [
+    *(n for n in _NAMES if n in globals()),
+    "ExponentialMovingAverage",
+    "Lookahead",
+    "LookaheadOptimizer",
+    "ModelAverage",
+    "RecomputeOptimizer",
+]

@@ -1,9 +1,58 @@
 """Parameters and other variables with a start value: one operator in the startup program each."""
 
-from dygraph import ParamAttr, initializer, unique_name
+from dygraph import ParamAttr, check, functional, initializer, unique_name
+from dygraph.errors import OutOfRangeError
 from static.program import default_main_program, default_startup_program
 
-__all__ = ["create_global_var", "create_parameter"]
+__all__ = ["WeightNormParamAttr", "create_global_var", "create_parameter"]
+
+
+class WeightNormParamAttr(ParamAttr):
+    """A weight as length and direction, ``w = g * v / ||v||`` (Salimans and Kingma, 2016).
+
+    The layer gets two parameters: ``v`` of the weight's shape, started as the weight would be, and
+    ``g``, started as the norm of ``v``.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The axis along which each slice has a length of its own. None: the whole has one.
+    name, initializer, learning_rate, regularizer, trainable, gradient_clip, do_model_average
+        As of `ParamAttr`, for both.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [None, 3])
+    ...     attr = static.WeightNormParamAttr(dim=1, name="w")
+    ...     y = static.layers.fc(x, 4, param_attr=attr, bias_attr=False)
+    ...     [(p.name, p.shape) for p in static.default_main_program().all_parameters()]
+    [('w_v', (3, 4)), ('w_g', (1, 4))]
+    """
+
+    def __init__(self, dim=None, name=None, **settings):
+        super().__init__(name, **settings)
+        self.dim = None if dim is None else check.integer(dim, "WeightNormParamAttr: dim")
+
+    def plain(self, name, start):
+        """What one of the two parameters is asked for."""
+        return ParamAttr(
+            name, start, self.learning_rate, self.regularizer, self.trainable,
+            self.gradient_clip, self.do_model_average,
+        )  # fmt: skip
+
+    def norm(self, v):
+        """||v||, with sizes of 1 where it was added up."""
+        rank = len(v.shape)
+        if self.dim is not None and not -rank <= self.dim < rank:
+            raise OutOfRangeError(
+                f"WeightNormParamAttr: dim must be in [{-rank}, {rank}), got {self.dim}"
+            )
+        axes = [i for i in range(rank) if self.dim is None or i != self.dim % rank]
+        if not axes:
+            return functional.abs(v)
+        return functional.sqrt(functional.reduce_sum(v * v, dim=axes, keep_dim=True))
 
 
 def create_parameter(
@@ -45,6 +94,8 @@ def create_parameter(
     if start is None:
         start = initializer.Constant(0.0) if is_bias else initializer.Xavier()
     shape = [int(size) for size in shape]
+    if isinstance(attr, WeightNormParamAttr):
+        return _normed(shape, dtype, name, attr, start)
     block = default_main_program().global_block()
     if block.has_var(name):  # one parameter of several layers
         return block.var(name)
@@ -54,6 +105,21 @@ def create_parameter(
     )  # fmt: skip
     fill_at_start(parameter, start)
     return parameter
+
+
+def _normed(shape, dtype, name, attr, start):
+    v = create_parameter(shape, dtype, attr=attr.plain(f"{name}_v", start))
+    length = attr.norm(v)
+    block = default_main_program().global_block()
+    if block.has_var(f"{name}_g"):
+        g = block.var(f"{name}_g")
+    else:
+        g = create_parameter(length.shape, dtype, attr=attr.plain(f"{name}_g", None))
+        startup = default_startup_program().global_block()
+        with startup.program.appending_to(startup):
+            first = attr.norm(startup.var(v.name))
+            startup.append_op("assign", {"X": first}, {"Out": startup.var(g.name)})
+    return v * (g / length)
 
 
 def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, name=None):

@@ -1,8 +1,12 @@
 """Programs: blocks of variables and operators, and which program calls are written into."""
 
+import collections
 import contextlib
 import threading
 
+import numpy as np
+
+import dygraph
 from dygraph import _core, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
@@ -58,6 +62,7 @@ class Program:
         self._desc, self.edits = None, 0
         self._block_stack, self._layers = [0], []
         self.op_role, self.op_role_var, self.name_scope = OpRole.Forward, [], "/"
+        self.op_device, self.name_scopes = "", collections.Counter()
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
         self.shares = False  # with scopes, or they get copies
@@ -70,6 +75,11 @@ class Program:
             block.ops.extend(Operator(block, op) for op in ops)
             self._blocks.append(block)
         self._desc = self._like
+
+    @staticmethod
+    def global_seed(seed=0):
+        """Start the library's generator anew, the same as ``dygraph.seed``."""
+        dygraph.seed(seed)
 
     # The description ------------------------------------------------------------------------------
 
@@ -310,13 +320,8 @@ class Program:
                 made = ops.fill_constant(
                     shape=list(array.shape), dtype=dtype, value=float(value), str_value=repr(value)
                 )
-            elif dtype == "float64" and (array != array.astype("float32")).any():
-                # assign_value holds floats of 32 bits
-                each = [
-                    ops.fill_constant(shape=[1], dtype=dtype, str_value=repr(v))
-                    for v in array.ravel().tolist()
-                ]
-                made = ops.reshape2(ops.concat(each, axis=0), shape=list(array.shape))
+            elif dtype == "float64" and array.tobytes() != _rounded(array).tobytes():
+                made = self._exact(array)
             else:
                 kinds = {"bool": "bool", "int32": "int32", "int64": "int64"}
                 values = array.reshape(-1).tolist()
@@ -326,6 +331,23 @@ class Program:
                 )  # fmt: skip
         made.stop_gradient = True
         return made
+
+    def _exact(self, array):
+        """float64 values, of which assign_value could hold only the first 32 bits."""
+        high = _rounded(array)
+        with np.errstate(invalid="ignore"):
+            middle = _rounded(array - high)
+            low = _rounded(array - high - middle)
+            whole = (high + middle + low).tobytes() == array.tobytes()
+        if whole:  # a sum in this order loses nothing
+            high, middle, low = (self.constant(part) for part in (high, middle, low))
+            return _core.ops.sum([high, middle, low])
+        ops = _core.ops
+        each = [
+            ops.fill_constant(shape=[1], dtype="float64", str_value=repr(value))
+            for value in array.ravel().tolist()
+        ]
+        return ops.reshape2(ops.concat(each, axis=0), shape=list(array.shape))
 
     def name_of(self, variable, type):
         """The name of a variable in this program; an eager parameter enters it."""
@@ -362,6 +384,12 @@ class Program:
 def _counter(name):
     numbers = iter(range(1 << 62))
     return lambda: f"{name}.tmp_{next(numbers)}"
+
+
+def _rounded(array):
+    """The float64 values as float32 holds them."""
+    with np.errstate(over="ignore"):
+        return array.astype("float32").astype("float64")
 
 
 def _names_of(op):

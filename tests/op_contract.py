@@ -496,7 +496,7 @@ def wrong_input(case):
             slots,
             {**case.call_attrs(), attr["name"]: object()},
         )
-        if attr["type"] not in ("string", "strings") and not attr["is_dtype"]:
+        if attr["type"] not in ("a string", "a list of strings") and not attr["is_dtype"]:
             must_raise(
                 case,
                 f"a string for {attr['name']}",

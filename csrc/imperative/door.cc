@@ -4,6 +4,7 @@
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "imperative/watch.h"
+#include "op/call_names.h"
 #include "op/rows_flag.h"
 #include "platform/onednn.h"
 
@@ -27,15 +28,40 @@ void RequireSlot(const SlotInfo& slot) {
   ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
 }
 
+// `runtime`: false where a program is described.
+[[noreturn]] void FailKind(const Call& call, size_t slot, int i, const Value& v, bool runtime) {
+  const SlotInfo& s = call.op->inputs[slot];
+  if (v.empty()) {
+    const std::string* name = NameOfInput(call, static_cast<int>(slot), i);
+    std::string variable = name ? "the variable '" + *name + "'" : "it";
+    ENFORCE(runtime, InvalidArgument, "Input(", s.name, ") must have a shape and a type, but ",
+            variable, " declares none. Give create_var both");
+    THROW(PreconditionNotMet, "Input(", s.name,
+          ") must hold a value, but nothing has been written to ", variable,
+          ". In a program, run the startup program first: exe.run(startup_program), after "
+          "optimizer.minimize");
+  }
+  THROW(Type, "Input(", s.name, ") must be a tensor, got selected rows of shape ", v.dims(),
+        ". Convert with to_dense(), or make no sparse gradient (is_sparse=False)");
+}
+
+// Required slots are filled, and variables hold something.
+void CheckPresent(const Call& call, bool runtime) {
+  const OpInfo& op = *call.op;
+  for (size_t s = 0; s < op.inputs.size(); ++s) {
+    int count = call.in.count(static_cast<int>(s));
+    if (__builtin_expect(count == 0, 0)) RequireSlot(op.inputs[s]);
+    for (int i = 0; i < count; ++i) {
+      const Value* v = call.in.at(static_cast<int>(s), i);
+      if (__builtin_expect(v && v->empty(), 0)) FailKind(call, s, i, *v, runtime);
+    }
+  }
+}
+
+// Of a call whose inputs are present.
 DType KernelDType(const Call& call) {
   const OpInfo& op = *call.op;
-  if (op.kernel_dtype) {
-    // It may look at any slot that must be given.
-    for (size_t s = 0; s < op.inputs.size(); ++s) {
-      if (__builtin_expect(call.in.count(static_cast<int>(s)) == 0, 0)) RequireSlot(op.inputs[s]);
-    }
-    return op.kernel_dtype(call);
-  }
+  if (op.kernel_dtype) return op.kernel_dtype(call);
   for (const Value* v : call.in.flat()) {
     if (v) return v->dtype();
   }
@@ -43,28 +69,15 @@ DType KernelDType(const Call& call) {
         "the element type of a call without inputs must follow from its attributes");
 }
 
-[[noreturn]] void FailKind(const SlotInfo& slot, const Value& v) {
-  ENFORCE(!v.empty(), PreconditionNotMet, "Input(", slot.name,
-          ") must hold a value, but nothing has been "
-          "written to it. In a program, run the startup program first");
-  THROW(Type, "Input(", slot.name, ") must be a tensor, got selected rows of shape ", v.dims(),
-        ". Convert with to_dense(), or make no sparse gradient (is_sparse=False)");
-}
-
-// Required slots are filled, variables hold something the slot takes, types agree.
+// Variables hold something the slot takes, types agree.
 void CheckInputs(const Call& call, DType dtype) {
   const OpInfo& op = *call.op;
   for (size_t s = 0; s < op.inputs.size(); ++s) {
-    int count = call.in.count(static_cast<int>(s));
-    if (__builtin_expect(count == 0, 0)) {
-      RequireSlot(op.inputs[s]);
-      continue;
-    }
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
       if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && TakesRows(op.inputs[s])))
-        FailKind(op.inputs[s], *v);
+        FailKind(call, s, i, *v, true);
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
         THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),
               " for Input(", op.inputs[s].name, "). Convert with astype()");
@@ -100,6 +113,26 @@ std::string RefusalOf(const Kernel& k, const Call& call, const std::string& forc
   return "";
 }
 
+std::string KnownTypes(const OpInfo& op, DeviceKind device) {
+  std::string known;
+  for (const Kernel& k : op.kernels) {
+    std::string name = Name(k.key.dtype);
+    if (k.key.device == device && (", " + known + ",").find(" " + name + ",") == std::string::npos)
+      known += (known.empty() ? "" : ", ") + name;
+  }
+  return known.empty() ? "no type there" : known + " only";
+}
+
+// A program may run on any device: it is refused where no kernel has the type.
+void CheckKernelExists(const OpInfo& op, DType dtype) {
+  if (dtype == DType::kUnset || op.kernels.empty()) return;
+  for (const Kernel& k : op.kernels) {
+    if (k.key.dtype == dtype) return;
+  }
+  THROW(Unimplemented, "there must be a kernel for ", dtype, ", got kernels for ",
+        KnownTypes(op, op.kernels[0].key.device), ". Convert the inputs with layers.cast()");
+}
+
 __attribute__((noinline)) const Kernel* Choose(const Call& call, Place place, DType dtype) {
   auto candidates = call.op->Candidates(place.kind, dtype);
   const std::string& forced = FLAGS_kernel_library;
@@ -109,15 +142,8 @@ __attribute__((noinline)) const Kernel* Choose(const Call& call, Place place, DT
   for (const Kernel* k : candidates) {  // the library asked for has none: any that fits
     if (!k->accepts || k->accepts(call)) return k;
   }
-  std::string known;
-  for (const Kernel& k : call.op->kernels) {
-    if (k.key.device != place.kind) continue;
-    std::string name = Name(k.key.dtype);
-    if (known.find(name) == std::string::npos) known += (known.empty() ? "" : ", ") + name;
-  }
   THROW(Unimplemented, "there must be a kernel for ", dtype, " on ", place, ", got kernels for ",
-        known.empty() ? "no type there" : known + " only",
-        ". Convert the inputs with astype() or move them");
+        KnownTypes(*call.op, place.kind), ". Convert the inputs with astype() or move them");
 }
 
 // Storage of inputs stays alive while the interpreter's lock is released.
@@ -203,6 +229,7 @@ void RunChosen(Call& call, Place fallback) {
   Place place;
   bool usual = IsUsual(call, &dtype, &place);
   if (!usual) {
+    CheckPresent(call, true);
     dtype = KernelDType(call);
     CheckInputs(call, dtype);
     place = PlaceOf(call, fallback);
@@ -235,8 +262,10 @@ void RunChosen(Call& call, Place fallback) {
 void InferOutputs(Call& call) {
   const OpInfo& op = *call.op;
   try {
+    CheckPresent(call, false);
     DType dtype = KernelDType(call);
     CheckInputs(call, dtype);
+    CheckKernelExists(op, dtype);
     InferContext infer(call, false, dtype);
     if (op.var_type_rule) op.var_type_rule(infer);
     if (op.shape_rule) op.shape_rule(infer);
@@ -261,6 +290,7 @@ void RunKernel(Call& call, Place place) {
 
 KernelChoice ExplainKernel(Call& call, Place fallback) {
   KernelChoice choice;
+  CheckPresent(call, true);
   DType dtype = KernelDType(call);
   CheckInputs(call, dtype);
   Place place = PlaceOf(call, fallback);

@@ -23,7 +23,9 @@ std::atomic<uint64_t> generator_calls{0};
 
 void SeedGenerator(uint64_t seed) { SetGeneratorState({seed, 0}); }
 uint64_t GeneratorSeed() { return generator_seed.load(std::memory_order_relaxed); }
-uint64_t NextRandomCall() { return generator_calls.fetch_add(1, std::memory_order_relaxed); }
+uint64_t NextRandomCall(uint64_t count) {
+  return generator_calls.fetch_add(count, std::memory_order_relaxed);
+}
 GeneratorState GetGeneratorState() { return {generator_seed.load(), generator_calls.load()}; }
 void SetGeneratorState(GeneratorState state) {
   generator_seed.store(state.seed);

@@ -54,7 +54,7 @@ class GradSwitch {
 // Eager random numbers: stream = (seed, number of the random call).
 void SeedGenerator(uint64_t seed);
 uint64_t GeneratorSeed();
-uint64_t NextRandomCall();
+uint64_t NextRandomCall(uint64_t count = 1);  // the first of `count` numbers
 struct GeneratorState {
   uint64_t seed, calls;
 };

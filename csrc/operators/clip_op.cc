@@ -15,6 +15,10 @@ struct ClipAttrs {
   float max = std::numeric_limits<float>::infinity();
 };
 
+void CheckOrder(double min, double max) {
+  ENFORCE(!(min > max), InvalidArgument, "min must not be above max, got ", min, " and ", max);
+}
+
 void DefineClip(OpDef& op) {
   op.Comment("Out = min(max(X, min), max), elementwise. A NaN passes.")
       .Example(
@@ -26,7 +30,11 @@ void DefineClip(OpDef& op) {
       .Output(kOut, "Out", "shape of X")
       .Attr(&ClipAttrs::min, "min", "the lower bound")
       .Attr(&ClipAttrs::max, "max", "the upper bound, at least min")
-      .SameShape(kX, kOut)
+      .Shape([](InferContext& ctx) {
+        const auto& a = ctx.attrs<ClipAttrs>();
+        if (!ctx.HasInput(kMin) && !ctx.HasInput(kMax)) CheckOrder(a.min, a.max);
+        ctx.SetOutput(kOut, ctx.dims(kX), ctx.dtype(kX));
+      })
       .KernelDTypeOf(kX)
       .MixedDTypes()
       .KeepsLayout()
@@ -52,8 +60,7 @@ struct Bounds {
               " must have one element, got shape ", t->dims());
       bound[i] = Item(*t);
     }
-    ENFORCE(!(bound[0] > bound[1]), InvalidArgument, "min must not be above max, got ", bound[0],
-            " and ", bound[1]);
+    CheckOrder(bound[0], bound[1]);
     constexpr bool kWhole = std::is_integral_v<T>;
     low = kernels::Convert<T>(kWhole ? std::ceil(bound[0]) : bound[0]);
     high = kernels::Convert<T>(kWhole ? std::floor(bound[1]) : bound[1]);

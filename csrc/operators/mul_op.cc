@@ -23,9 +23,13 @@ int64_t SizeOfAxes(const Dims& dims, int begin, int end) {
   return n;
 }
 
+Dims Flattened(const Dims& dims, int at) {
+  return Dims{SizeOfAxes(dims, 0, at), SizeOfAxes(dims, at, dims.rank())};
+}
+
 void CheckFlattens(const char* slot, const Dims& dims, const char* attr, int num_col_dims) {
   ENFORCE(dims.rank() > num_col_dims, InvalidArgument, slot, " must have more axes than ", attr,
-          ", got shape ", dims, " and ", attr, " ", num_col_dims);
+          ", got ", dims.rank(), " of shape ", dims, " and ", attr, " ", num_col_dims);
 }
 
 void InferShape(InferContext& ctx) {
@@ -33,11 +37,11 @@ void InferShape(InferContext& ctx) {
   const MulAttrs& a = ctx.attrs<MulAttrs>();
   CheckFlattens("X", x, "x_num_col_dims", a.x_num_col_dims);
   CheckFlattens("Y", y, "y_num_col_dims", a.y_num_col_dims);
-  int64_t width = SizeOfAxes(x, a.x_num_col_dims, x.rank()),
-          height = SizeOfAxes(y, 0, a.y_num_col_dims);
+  Dims x_matrix = Flattened(x, a.x_num_col_dims), y_matrix = Flattened(y, a.y_num_col_dims);
+  int64_t width = x_matrix[1], height = y_matrix[0];
   ENFORCE(width == height || !BothKnown(width, height), InvalidArgument, "the width of X ", x,
-          " flattened at ", a.x_num_col_dims, " must be the height of Y ", y, " flattened at ",
-          a.y_num_col_dims, ", got ", width, " and ", height);
+          ", flattened at ", a.x_num_col_dims, " to ", x_matrix, ", must be the height of Y ", y,
+          ", flattened at ", a.y_num_col_dims, " to ", y_matrix, ", got ", width, " and ", height);
   Dims out(x.begin(), x.begin() + a.x_num_col_dims);
   out.Append(y.begin() + a.y_num_col_dims, y.end());
   ctx.SetOutput(kOut, out);

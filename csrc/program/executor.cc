@@ -6,6 +6,7 @@
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
+#include "op/call_names.h"
 #include "platform/device_context.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
@@ -27,6 +28,7 @@ struct PreparedProgram::Op {
   int random = -1;              // its number among the random operators
   SmallVector<int, 6> in, out;  // slots, flat; -1: absent
   SmallVector<uint32_t, 4> in_ends, out_ends;
+  std::vector<const std::string*> in_names;  // as `in`; into slots_
   // Outputs that are also inputs (a running mean): made aside, then moved.
   SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;
@@ -70,7 +72,7 @@ std::vector<std::string> Columns(const ProgramDesc& program, const char* type, b
   return names;
 }
 
-// Streams of programs and of eager calls never meet.
+// Streams of programs with a seed of their own and of eager calls never meet.
 constexpr uint64_t kProgramStreams = uint64_t{1} << 63;
 
 }  // namespace
@@ -169,6 +171,9 @@ void PreparedProgram::BindOperators() {
       if (same) op.reuse |= 1u << pair;
     }
     ops_.push_back(std::move(op));
+  }
+  for (Op& op : ops_) {
+    for (int s : op.in) op.in_names.push_back(s < 0 ? nullptr : &slots_[s].name);
   }
   auto positions = block_.VarPositions();
   for (Slot& slot : slots_) {
@@ -297,6 +302,7 @@ void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
       call.random_seed = random.seed;
       call.random_stream = random.first + op.random;
     }
+    CallNames told({op.in_names.data(), op.in_names.size()});
     try {
       RunKernel(call, place_);
     } catch (Error& e) {
@@ -343,10 +349,12 @@ class PreparedProgram::Running {
 
 std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
   RandomStreams random;
-  if (random_ops_ > 0) {
+  auto count = static_cast<uint64_t>(random_ops_);
+  if (count > 0 && seed_ == 0) {  // what eager calls in their place would draw
+    random = {GeneratorSeed(), NextRandomCall(count)};
+  } else if (count > 0) {
     std::lock_guard<std::mutex> lock(mutex_);
-    random = {seed_ ? seed_ : GeneratorSeed(),
-              kProgramStreams + runs_++ * static_cast<uint64_t>(random_ops_)};
+    random = {seed_, kProgramStreams + runs_++ * count};
   }
   return Run(feeds, random);
 }

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "imperative/door.h"
+#include "op/call_names.h"
 #include "program/op_binding.h"
 
 namespace dygraph::program {
@@ -50,6 +51,7 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
     call.op = &op;
     call.attrs = attrs->data();
     std::deque<Value> values;  // addresses stay
+    std::vector<const std::string*> names_in;
     for (const SlotInfo& slot : op.inputs) {
       if (const auto* names = desc.Input(slot.name)) {
         for (const std::string& name : *names) {
@@ -57,11 +59,15 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
           ENFORCE(var || name == kEmptyName, NotFound, "Input(", slot.name,
                   ") must be a variable of the block or of one around it, got '", name, "'");
           if (!var) {
-            if (slot.duplicable()) call.in.Push(nullptr);
+            if (slot.duplicable()) {
+              call.in.Push(nullptr);
+              names_in.push_back(nullptr);
+            }
             continue;
           }
           values.push_back(ValueOf(*var));
           call.in.Push(&values.back());
+          names_in.push_back(&name);
         }
       }
       call.in.Close();
@@ -82,6 +88,7 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
       }
       call.out.Close();
     }
+    CallNames told({names_in.data(), names_in.size()});
     InferOutputs(call);
     for (auto [name, value] : results) set(*name, *value);
   } catch (Error& e) {

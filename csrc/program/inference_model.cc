@@ -256,7 +256,7 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope) {
     ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
             directory.PathOf(kWeights), "', which is missing");
   }
-  for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).value() = std::move(values[i]);
+  for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).Set(std::move(values[i]));
   return program;
 }
 

@@ -47,20 +47,40 @@ dygraph::AttrValue FromWireValue(const AttrValue& value) {
 // What Fluid writes beside an operator's own attributes: roles, origins, hints for libraries. None
 // changes a value.
 bool IsBookkeeping(const std::string& name) {
-  static const std::unordered_set<std::string> kNames = {
-      "op_role", "op_role_var", "op_namescope", kCallstackAttr, "op_device", "with_quant_attr",
-      "x_data_format", "y_data_format", "mkldnn_data_type", "use_cudnn", "use_mkldnn",
-      "use_quantizer", "workspace_size_MB", "exhaustive_search", "min_row_size_to_use_multithread",
-      "Scale_in", "Scale_in_eltwise", "Scale_out", "Scale_weights", "fuse_alpha", "fuse_beta",
-      "fuse_brelu_threshold"};
+  static const std::unordered_set<std::string> kNames = {"op_role",
+                                                         "op_role_var",
+                                                         "op_namescope",
+                                                         kCallstackAttr,
+                                                         "op_device",
+                                                         "with_quant_attr",
+                                                         "x_data_format",
+                                                         "y_data_format",
+                                                         "mkldnn_data_type",
+                                                         "use_cudnn",
+                                                         "use_mkldnn",
+                                                         "use_quantizer",
+                                                         "workspace_size_MB",
+                                                         "exhaustive_search",
+                                                         "min_row_size_to_use_multithread",
+                                                         "Scale_in",
+                                                         "Scale_in_eltwise",
+                                                         "Scale_out",
+                                                         "Scale_weights",
+                                                         "fuse_alpha",
+                                                         "fuse_beta",
+                                                         "fuse_brelu_threshold"};
   return kNames.count(name) > 0;
 }
 
 // Work of another operator that Fluid can fold into this one; off, it is as good as absent.
 bool IsFusionThatIsOff(const OpDesc::Attr& attr) {
-  static const std::unordered_set<std::string> kNames = {
-      "fuse_relu", "fuse_brelu", "fuse_residual_connection", "fuse_relu_before_depthwise_conv",
-      "fuse_activation", "force_fp32_output", "is_test"};
+  static const std::unordered_set<std::string> kNames = {"fuse_relu",
+                                                         "fuse_brelu",
+                                                         "fuse_residual_connection",
+                                                         "fuse_relu_before_depthwise_conv",
+                                                         "fuse_activation",
+                                                         "force_fp32_output",
+                                                         "is_test"};
   if (!kNames.count(attr.name)) return false;
   if (const bool* on = std::get_if<bool>(&attr.value)) return attr.name == "is_test" || !*on;
   const std::string* text = std::get_if<std::string>(&attr.value);
@@ -181,6 +201,7 @@ const VarType::TensorDesc* TensorOf(const VarDesc& var) {
 
 DType ElementType(const VarDesc& var) {
   const VarType::TensorDesc* tensor = TensorOf(var);
+  if (!tensor && var.type.tensor_array) tensor = &var.type.tensor_array->tensor;
   if (!tensor) return DType::kUnset;
   for (int i = 0; i < kNumDTypes; ++i) {
     if (ToWire(static_cast<DType>(i)) == static_cast<int>(tensor->data_type))

@@ -6,6 +6,14 @@
 
 namespace dygraph::program {
 
+void ScopeVar::Set(Value value) {
+  if (shared_) {
+    shared_->SetValue(std::move(value));
+  } else {
+    own_ = std::move(value);
+  }
+}
+
 void ScopeVar::Share(Ref<Variable> variable) {
   if (shared_.get() == variable.get()) return;
   ENFORCE(!bound_, PreconditionNotMet,

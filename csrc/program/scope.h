@@ -18,6 +18,7 @@ class ScopeVar {
  public:
   Value& value() { return shared_ ? shared_->fresh_value() : own_; }
   const Value& value() const { return shared_ ? shared_->value() : own_; }
+  void Set(Value value);
   // From here on the name stands for the eager variable: what either side writes both see.
   // PreconditionNotMet once a prepared program knows the variable.
   void Share(Ref<Variable> variable);

@@ -4,6 +4,7 @@
 #include "imperative/thread_state.h"
 #include "op/op_registry.h"
 #include "python/bind.h"
+#include "python/bind_host.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/operators.h"
@@ -54,6 +55,7 @@ PYBIND11_MODULE(_core, m) {
   BindUpdate(m);
   BindDLPack(m);
   BindFiles(m);
+  BindHost(m);
   py::module_ ops = m.def_submodule("ops", "Operators as functions, made from the registry.");
   AddOperatorFunctions(ops.ptr());
   LendInterpreter();

@@ -1,6 +1,6 @@
 """Paths of layers in errors."""
 
-from dygraph.errors import DygraphError
+from dygraph.errors import append_text
 
 
 def add_layer(error, layer):
@@ -32,8 +32,4 @@ def tell_path(error):
     error._dygraph_layers = ()
     path, kind = path_of(layers), type(layers[0]).__name__
     place = f"in {path} ({kind})" if path != kind else f"in {path}"
-    told = len(error.args) == 1 and isinstance(error.args[0], str)
-    if told and (not isinstance(error, KeyError) or isinstance(error, DygraphError)):
-        error.args = (f"{error.args[0]}\n{place}",)
-    elif hasattr(error, "add_note"):
-        error.add_note(place)
+    append_text(error, place)

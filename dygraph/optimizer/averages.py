@@ -13,7 +13,7 @@ __all__ = ["ExponentialMovingAverage", "LookaheadOptimizer", "ModelAverage"]
 ops = _core.ops
 
 
-def _times(x, factor):
+def times(x, factor):
     """x * factor, exact in x's type: an attribute would be rounded to float32."""
     return ops.scale(x, scale_tensor=_core.to_variable([factor], None, str(x.dtype)))
 
@@ -42,7 +42,7 @@ class _Swapped:
         return False
 
 
-class _Average:
+class Average:
     """What the averages share: values put in place of the parameters', and back."""
 
     def _set_up(self, parameters, names):
@@ -69,9 +69,8 @@ class _Average:
                 f"{name}.apply: the averages must not be applied twice. Call restore() first"
             )
         values = self._averages()
-        self._saved = [p.numpy() for p in self._parameters]
-        for p, value in zip(self._parameters, values, strict=True):
-            p.set_value(value)
+        self._saved = self._values()
+        self._put(values)
         return _Swapped(self, need_restore)
 
     def restore(self, executor=None):
@@ -80,9 +79,15 @@ class _Average:
             raise PreconditionNotMetError(
                 f"{type(self).__name__}.restore: apply() must have been called before"
             )
-        for p, value in zip(self._parameters, self._saved, strict=True):
-            p.set_value(value)
+        self._put(self._saved)
         self._saved = None
+
+    def _values(self):
+        return [p.numpy() for p in self._parameters]
+
+    def _put(self, values):
+        for p, value in zip(self._parameters, values, strict=True):
+            p.set_value(value)
 
     def _check_update(self):
         _refuse_trace(f"{type(self).__name__}.update")
@@ -97,7 +102,7 @@ class _Average:
             yield self._names.get(id(p)) or p.name or f"parameter_{i}", p
 
 
-class ExponentialMovingAverage(_Average):
+class ExponentialMovingAverage(Average):
     """``ema = decay * ema + (1 - decay) * param`` from ``ema = 0``, divided by ``1 - decay^t``
     where it
     is applied (as Adam's moments are).
@@ -149,7 +154,7 @@ class ExponentialMovingAverage(_Average):
             s = check.number(s, "ExponentialMovingAverage: thres_steps", 0)
             decay = min(decay, (1 + s) / (10 + s))
         for ema, p in zip(self._ema, self._parameters, strict=True):
-            kept, new = _times(ema, decay), _times(p.detach(), 1 - decay)
+            kept, new = times(ema, decay), times(p.detach(), 1 - decay)
             ema.set_value(ops.elementwise_add(kept, new))
         self._left *= decay
 
@@ -159,7 +164,7 @@ class ExponentialMovingAverage(_Average):
             raise PreconditionNotMetError(
                 "ExponentialMovingAverage.apply: update() must have been called before"
             )
-        return [_times(ema, 1 / (1 - self._left)) for ema in self._ema]
+        return [times(ema, 1 / (1 - self._left)) for ema in self._ema]
 
     def state_dict(self):
         """The averages by ``parameter name.ema``, and ``decay_product``."""
@@ -176,7 +181,7 @@ class ExponentialMovingAverage(_Average):
         self._left = left
 
 
-class ModelAverage(_Average):
+class ModelAverage(Average):
     """The mean of the parameters over a window of the last steps.
 
     The window grows with the number of updates, ``average_window_rate`` of it, between
@@ -220,24 +225,36 @@ class ModelAverage(_Average):
         parameter_list=None,
     ):
         kind = "ModelAverage"
-        self._attributes = {
-            "average_window": check.number(average_window_rate, f"{kind}: average_window_rate", 0),
-            "min_average_window": check.integer(
-                min_average_window, f"{kind}: min_average_window", 0
-            ),
-            "max_average_window": check.integer(
-                max_average_window, f"{kind}: max_average_window", 1
-            ),
-        }
-        if self._attributes["min_average_window"] > self._attributes["max_average_window"]:
-            raise InvalidArgumentError(
-                f"{kind}: min_average_window must not exceed max_average_window "
-                f"{max_average_window}, got {min_average_window}"
-            )
+        self._attributes = self.window(average_window_rate, min_average_window, max_average_window)
         parameters, names, *_ = parameters_of(parameter_list, kind)
         chosen = [p for p in parameters if getattr(p, "do_model_average", True)]
         self._set_up(chosen, names)
         self._states = [self._fresh(p) for p in chosen]
+
+    @staticmethod
+    def window(rate, least, most):
+        """The attributes of operator ``average_accumulates``, checked."""
+        kind = "ModelAverage"
+        attributes = {
+            "average_window": check.number(rate, f"{kind}: average_window_rate", 0),
+            "min_average_window": check.integer(least, f"{kind}: min_average_window", 0),
+            "max_average_window": check.integer(most, f"{kind}: max_average_window", 1),
+        }
+        if least > most:
+            raise InvalidArgumentError(
+                f"{kind}: min_average_window must not exceed max_average_window {most}, got {least}"
+            )
+        return attributes
+
+    @staticmethod
+    def mean(state):
+        """The mean of what was summed, from the sums and counts by name."""
+        count = state["num_accumulates"].item() + state["old_num_accumulates"].item()
+        if count == 0:
+            raise PreconditionNotMetError(
+                "ModelAverage.apply: update() must have been called before"
+            )
+        return times(ops.sum([state[n] for n in ModelAverage._SUMS]), 1 / count)
 
     def _fresh(self, p):
         sums = {f"in_{n}": Accumulator().make(p) for n in self._SUMS}
@@ -256,16 +273,7 @@ class ModelAverage(_Average):
 
     @no_grad
     def _averages(self):
-        values = []
-        for state in self._states:
-            count = state["in_num_accumulates"].item() + state["in_old_num_accumulates"].item()
-            if count == 0:
-                raise PreconditionNotMetError(
-                    "ModelAverage.apply: update() must have been called before"
-                )
-            total = ops.sum([state[f"in_{n}"] for n in self._SUMS])
-            values.append(_times(total, 1 / count))
-        return values
+        return [self.mean({slot[3:]: v for slot, v in state.items()}) for state in self._states]
 
     def state_dict(self):
         """The sums and counts by ``parameter name.name``."""

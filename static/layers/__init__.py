@@ -13,8 +13,9 @@ from static.layers.making import layer
 from static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    "activation", "arithmetic", "convolution", "image", "learnt", "loss", "manipulation", "metric",
-    "normalization", "random", "recurrent", "schedules", "sequence", "tensor",
+    "activation", "arithmetic", "convolution", "distributions", "image", "learnt", "loss",
+    "manipulation", "metric", "normalization", "printing", "python_function", "random", "reader",
+    "recurrent", "schedules", "sequence", "tensor",
 )  # fmt: skip
 _OWN = {"data": data, "create_global_var": create_global_var, "create_parameter": create_parameter}
 for _family in _FAMILIES:

@@ -30,10 +30,8 @@ def padded(padding, axes, owner, last):
     return check.integers(padding, axes, f"{owner}: padding", 0), "EXPLICIT"
 
 
-def _convolved(
-    owner, axes, input, count, size, stride, padding, dilation, groups, param_attr, bias_attr,
-    depthwise, act, data_format,
-):  # fmt: skip
+def _channels(owner, axes, input, count, groups, data_format):
+    """(whether channels stand last, channels of the input, filters, groups), checked."""
     check.variable(input, f"{owner}: input")
     first = "NCHW" if axes == 2 else "NCDHW"
     check.choice(data_format, (first, f"N{first[2:]}C"), f"{owner}: data_format")
@@ -50,6 +48,14 @@ def _convolved(
             f"{owner}: groups must divide the channels {channels} and num_filters {count}, got "
             f"{groups}"
         )
+    return last, channels, count, groups
+
+
+def _convolved(
+    owner, axes, input, count, size, stride, padding, dilation, groups, param_attr, bias_attr,
+    depthwise, act, data_format,
+):  # fmt: skip
+    last, channels, count, groups = _channels(owner, axes, input, count, groups, data_format)
     window = check.integers(size, axes, f"{owner}: filter_size", 1)
     paddings, algorithm = padded(padding, axes, owner, last)
     deviation = math.sqrt(2.0 / (math.prod(window) * channels))
@@ -133,22 +139,7 @@ def _transposed(
     owner, axes, input, count, output_size, size, padding, stride, dilation, groups, param_attr,
     bias_attr, depthwise, act, data_format,
 ):  # fmt: skip
-    check.variable(input, f"{owner}: input")
-    first = "NCHW" if axes == 2 else "NCDHW"
-    check.choice(data_format, (first, f"N{first[2:]}C"), f"{owner}: data_format")
-    if len(input.shape) != axes + 2:
-        raise InvalidArgumentError(
-            f"{owner}: input must have {axes + 2} axes, {data_format}, got {list(input.shape)}"
-        )
-    last = data_format != first
-    channels = known(input.shape[-1 if last else 1], owner, "the channels", input)
-    count = check.integer(count, f"{owner}: num_filters", 1)
-    groups = 1 if groups is None else check.integer(groups, f"{owner}: groups", 1)
-    if channels % groups or count % groups:
-        raise InvalidArgumentError(
-            f"{owner}: groups must divide the channels {channels} and num_filters {count}, got "
-            f"{groups}"
-        )
+    last, channels, count, groups = _channels(owner, axes, input, count, groups, data_format)
     strides = check.integers(stride, axes, f"{owner}: stride", 1)
     dilations = check.integers(dilation, axes, f"{owner}: dilation", 1)
     paddings, algorithm = padded(padding, axes, owner, last)

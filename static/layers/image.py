@@ -15,6 +15,9 @@ from static.layers.making import layer, run, table
 
 _FUNCTIONS = table([
     ("grid_sampler(x, grid, name=None)", "The pixels at the places of a grid of [-1, 1]."),
+    ("similarity_focus(input, axis, indexes, name=None)",
+     "1 where chosen matrices are greatest, one element for each row and column; else 0.", "",
+     "input=X"),
     ("pixel_shuffle(x, upscale_factor)", "Channels as pixels: images grow by the factor."),
     ("shuffle_channel(x, group, name=None)", "The channels of groups, one of each in turn."),
     ("space_to_depth(x, blocksize, name=None)", "Blocks of pixels as channels."),

@@ -11,7 +11,7 @@ Examples
 from dygraph import _core, check, functional
 from dygraph.errors import InvalidArgumentError
 from static.layers.making import activated, layer, run, table
-from static.layers.tensor import filled
+from static.layers.tensor import assign, filled
 
 _FUNCTIONS = table([
     ("transpose(x, perm, name=None)", "The axes in another order.", "transpose2", "perm=axis"),
@@ -27,6 +27,9 @@ _FUNCTIONS = table([
     ("reverse(x, axis)", "In reverse order along an axis or several."),
     ("flip(input, dims, name=None)", "In reverse order along axes.", "", "input=X"),
     ("expand_as(x, target_tensor, name=None)", "x repeated up to the shape of `target_tensor`."),
+    ("hash(input, hash_size, num_hash=1, name=None)",
+     "Numbers below `hash_size` for each row of integers, the same for the same rows.", "",
+     "input=X hash_size=mod_by"),
     ("pad(x, paddings, pad_value=0.0, name=None)", "With elements before and after each axis."),
     ("pad_constant_like(x, y, pad_value=0.0, name=None)", "y, padded up to the shape of x."),
     (
@@ -137,6 +140,56 @@ def unsqueeze(input, axes, name=None):
     """
     axes = list(axes) if isinstance(axes, (list, tuple)) else [axes]
     return run("unsqueeze2", {"X": input}, {"axes": axes})["Out"]
+
+
+@layer
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last axis of `input` on a diagonal, 0 elsewhere.
+
+    Parameters
+    ----------
+    input : Variable or array
+        ``[..., n]``, with `n` known.
+    offset : int
+        Which diagonal: 0 the main one, above it from 1 on, below it from -1 on.
+    dim1, dim2 : int
+        The axes of the result, of size ``n + abs(offset)``, that make the matrices.
+
+    Examples
+    --------
+    >>> import dygraph, static
+    >>> static.layers.diag_embed(dygraph.to_variable([1.0, 2.0]), offset=1).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
+    """
+    if not isinstance(input, _core.Variable):
+        input = assign(input)
+    rank, offset = len(input.shape), check.integer(offset, "diag_embed: offset")
+    if rank == 0 or input.shape[-1] < 1:
+        raise InvalidArgumentError(
+            f"diag_embed: the last size of input must be known and at least 1, got shape "
+            f"{list(input.shape)}"
+        )
+    axes = [check.axis(dim1, rank + 1, "diag_embed: dim1")]
+    axes.append(check.axis(dim2, rank + 1, "diag_embed: dim2"))
+    if axes[0] == axes[1]:
+        raise InvalidArgumentError(f"diag_embed: dim1 and dim2 must differ, got {dim1} and {dim2}")
+    # Element i lies at i * (size + 1), or further by the offset, in the matrix written as a row.
+    count = input.shape[-1]
+    size = count + abs(offset)
+    before, ahead = offset if offset > 0 else -offset * size, [0] * (rank - 1)
+    spread = unsqueeze.__wrapped__(input, [rank])
+    row = run("pad", {"X": spread}, {"paddings": [0, 0] * rank + [0, size]})["Out"]
+    row = functional.reshape2(row, shape=ahead + [count * (size + 1)])
+    after = max(0, size * size - before - count * (size + 1))
+    around = [0, 0] * (rank - 1) + [before, after]
+    row = run("pad", {"X": row}, {"paddings": around})["Out"]
+    row = run("slice", {"Input": row},
+              {"axes": [rank - 1], "starts": [0], "ends": [size * size]})["Out"]  # fmt: skip
+    made = functional.reshape2(row, shape=ahead + [size, size])
+    order = iter(range(rank - 1))
+    places = {axes[0]: rank - 1, axes[1]: rank}
+    order = [places[a] if a in places else next(order) for a in range(rank + 1)]
+    return functional.transpose2(made, axis=order)
 
 
 @layer
@@ -290,6 +343,7 @@ def t(input, name=None):
 
 
 __all__ = sorted([
-    *_FUNCTIONS, "concat", "crop", "crop_tensor", "expand", "gather", "reshape", "roll", "scatter",
-    "scatter_nd", "slice", "split", "strided_slice", "t", "unsqueeze", "unstack",
+    *_FUNCTIONS, "concat", "crop", "crop_tensor", "diag_embed", "expand", "gather", "reshape",
+    "roll", "scatter", "scatter_nd", "slice", "split", "strided_slice", "t", "unsqueeze",
+    "unstack",
 ])  # fmt: skip

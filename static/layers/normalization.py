@@ -8,8 +8,8 @@ from static.layers.learnt import known, parameter, state
 from static.layers.making import activated, into, layer, run
 
 __all__ = [
-    "affine_channel", "batch_norm", "data_norm", "dropout", "group_norm", "instance_norm",
-    "layer_norm", "lrn", "spectral_norm",
+    "affine_channel", "batch_norm", "data_norm", "dropout", "group_norm", "inplace_abn",
+    "instance_norm", "layer_norm", "lrn", "spectral_norm",
 ]  # fmt: skip
 
 
@@ -79,6 +79,52 @@ def batch_norm(
     into(mean, found["MeanOut"], "batch_norm")
     into(variance, found["VarianceOut"], "batch_norm")
     return activated(found["Y"], act, "batch_norm")
+
+
+@layer(parameters=True)
+def inplace_abn(
+    input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None, bias_attr=None,
+    data_layout="NCHW", name=None, moving_mean_name=None, moving_variance_name=None,
+    do_model_average_for_mean_and_var=True, use_global_stats=False, act_alpha=1.0,
+):  # fmt: skip
+    """`batch_norm` and an activation that can be undone.
+
+    Fluid writes the result over the input to save memory. Here the executor frees the input after
+    its last use, and the operators are those of `batch_norm` and of the activation.
+
+    Parameters
+    ----------
+    input : Variable
+        ``[batch, channels, ...]``.
+    act : str, optional
+        ``'identity'``, ``'leaky_relu'`` or ``'elu'``.
+    act_alpha : float
+        The slope of leaky_relu below 0, the alpha of elu.
+    is_test, momentum, epsilon, param_attr, bias_attr, data_layout, name, moving_mean_name, \
+    moving_variance_name, do_model_average_for_mean_and_var, use_global_stats
+        See `batch_norm`.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x = static.data("x", [None, 3, 8, 8])
+    ...     out = static.layers.inplace_abn(x, act="leaky_relu", act_alpha=0.25)
+    >>> [op.type for op in out.block.ops], out.op.attr("alpha")
+    (['batch_norm', 'leaky_relu'], 0.25)
+    """
+    allowed = (None, "identity", "leaky_relu", "elu")
+    check.choice(act, allowed, "inplace_abn: act")
+    made = batch_norm.__wrapped__(
+        input, None, is_test, momentum, epsilon, param_attr, bias_attr, data_layout,
+        moving_mean_name=moving_mean_name, moving_variance_name=moving_variance_name,
+        do_model_average_for_mean_and_var=do_model_average_for_mean_and_var,
+        use_global_stats=use_global_stats,
+    )  # fmt: skip
+    if act in (None, "identity"):
+        return made
+    alpha = check.number(act_alpha, "inplace_abn: act_alpha")
+    return run(act, {"X": made}, {"alpha": alpha})["Out"]
 
 
 @layer(parameters=True)

@@ -1,6 +1,6 @@
 """Random variables. Seed 0: the program's seed, or the library's generator."""
 
-from dygraph import check
+from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
 from static.layers.making import into, layer, run, table
 from static.layers.tensor import sizes_of
@@ -138,7 +138,27 @@ def gaussian_random_batch_size_like(
     return _like("gaussian_random", input, shape, input_dim_idx, output_dim_idx, attrs)
 
 
+@layer
+def random_crop(x, shape, seed=None):
+    """Of each instance of ``x`` a part of the sizes `shape`, at a place of its own.
+
+    The last axes of ``x`` are cut, as many as `shape` has sizes. `seed` is an integer, a Variable
+    that holds one, or None.
+
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     image = static.data("image", [None, 3, 32, 32])
+    ...     static.layers.random_crop(image, [3, 28, 28]).shape
+    (-1, 3, 28, 28)
+    """
+    attrs = {"shape": check.shape(shape, "random_crop: shape")}
+    if isinstance(seed, _core.Variable):
+        return run("random_crop", {"X": x, "Seed": seed}, attrs)["Out"]
+    attrs["startup_seed"] = 0 if seed is None else check.integer(seed, "random_crop: seed")
+    return run("random_crop", {"X": x}, attrs)["Out"]
+
+
 __all__ = sorted([
     *_FUNCTIONS, "gaussian_random", "gaussian_random_batch_size_like", "randint", "randn",
-    "randperm", "uniform_random", "uniform_random_batch_size_like",
+    "random_crop", "randperm", "uniform_random", "uniform_random_batch_size_like",
 ])  # fmt: skip

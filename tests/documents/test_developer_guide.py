@@ -259,3 +259,32 @@ def test_testing_while_training():
     twice = [exe.run(test_program, feeder.feed(rows), [avg_cost])[0] for _ in range(2)]
     assert twice[0] == twice[1] < before
     del y_predict
+
+
+def test_what_differs_in_testing():
+    """``clone(for_test=True)``: dropout lets all through, batch_norm goes by its running means."""
+    x = fluid.layers.data("x", [4])
+    normed = fluid.layers.batch_norm(x, momentum=0.5)
+    dropped = fluid.layers.dropout(normed, 0.5, dropout_implementation="upscale_in_train")
+    test_program = fluid.default_main_program().clone(for_test=True)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    feed = {"x": np.random.default_rng(0).standard_normal((64, 4)).astype("float32") * 3 + 5}
+
+    def means():
+        block = fluid.default_main_program().global_block()
+        (op,) = [op for op in block.ops if op.type == "batch_norm"]
+        return [
+            np.array(fluid.global_scope().find_var(op.input(slot)[0]).get_tensor())
+            for slot in ("Mean", "Variance")
+        ]
+
+    (in_training,) = exe.run(feed=feed, fetch_list=[dropped])
+    assert 0.3 < (in_training == 0).mean() < 0.7
+    mean, variance = means()
+    np.testing.assert_allclose(mean, 0.5 * feed["x"].mean(0), rtol=1e-5)
+    (in_testing,) = exe.run(test_program, feed, [dropped])
+    np.testing.assert_allclose(
+        in_testing, (feed["x"] - mean) / np.sqrt(variance + 1e-5), rtol=1e-4, atol=1e-5
+    )
+    assert all((a == b).all() for a, b in zip(means(), (mean, variance), strict=True))

@@ -7,7 +7,7 @@ import pytest
 import sklearn.datasets
 
 import dygraph
-from dygraph.dataset import bundled, diabetes, digits, text
+from dygraph.dataset import bundled, diabetes, digits, text, uci_housing
 
 
 def test_digits():
@@ -36,6 +36,39 @@ def test_diabetes():
     columns = np.array([x for x, _ in train + test])
     np.testing.assert_allclose(columns.max(0) - columns.min(0), 1, rtol=1e-5)
     np.testing.assert_allclose(columns.mean(0), 0, atol=1e-6)
+
+
+def test_housing_made_up(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    train, test = list(uci_housing.train()()), list(uci_housing.test()())
+    assert (len(train), len(test)) == (404, 102)
+    assert {(x.shape, y.shape, x.dtype, y.dtype) for x, y in train} == {
+        ((13,), (1,), np.dtype("float32"), np.dtype("float32"))
+    }
+    x, y = (np.array(part) for part in zip(*train, *test, strict=True))
+    np.testing.assert_allclose(x.max(0) - x.min(0), 1, rtol=1e-5)
+    np.testing.assert_allclose(x.mean(0), 0, atol=1e-6)
+    line = np.column_stack([x, np.ones(len(x))])
+    rest = y[:, 0] - line @ np.linalg.lstsq(line, y[:, 0], rcond=None)[0]
+    assert rest.std() < 0.5 * y.std()  # a line fits, though not exactly
+    assert all((a[0] == b[0]).all() for a, b in zip(train, uci_housing.train()(), strict=True))
+
+
+def test_housing_from_its_file(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".cache" / "paddle" / "dataset" / "uci_housing"
+    folder.mkdir(parents=True)
+    rows = np.random.default_rng(0).uniform(0, 10, (506, 14))
+    np.savetxt(folder / "housing.data", rows)
+    x = rows[:, :13]
+    x = (x - x.mean(0)) / (x.max(0) - x.min(0))
+    for part, wanted in ((uci_housing.train, slice(404)), (uci_housing.test, slice(404, 506))):
+        for i, (a, b) in zip(range(506)[wanted], part()(), strict=True):
+            np.testing.assert_allclose(a, x[i], rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(b, rows[i, 13:], rtol=1e-5)
+    (folder / "housing.data").write_text("1 2 three\n")
+    with pytest.raises(ValueError, match=r"housing.data' must hold 14 numbers a row"):
+        next(uci_housing.test()())
 
 
 def test_a_missing_package_is_named(monkeypatch):

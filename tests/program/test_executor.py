@@ -89,7 +89,8 @@ def test_memory_is_back_after_a_run_and_temporaries_die_early():
             "variable of the program, got 'y'",
         ),
         ({"x": "words"}, TypeError, "arrays of bool"),
-        ([1], TypeError, "feed must be a dict"),
+        ([1], TypeError, "'x' must be float32, got int64"),
+        ("x", TypeError, "feed must be a dict"),
     ],
 )
 def test_wrong_feeds_raise(mlp, feed, error, text):
@@ -159,6 +160,56 @@ def test_threads_run_one_program_at_once(mlp):
     for thread in threads:
         thread.join()
     assert failures == [] and scope.kids == []
+
+
+def test_one_program_in_two_scopes_at_once(mlp):
+    """Operators hold no state of a run: what differs is in the scopes."""
+    program, scope, model = mlp
+    other = static.Scope()
+    for name in scope.local_var_names():
+        other.var(name).set(scope.var(name).numpy() * 2)
+    executor, x = static.Executor(), numbers(3, 6)
+    want = [executor.run(program, {"x": x}, scope=s)[0].tobytes() for s in (scope, other)]
+    assert want[0] == expected(model, x).tobytes() != want[1]
+    wrong = []
+
+    def work(scope, want):
+        for _ in range(200):
+            if executor.run(program, {"x": x}, scope=scope)[0].tobytes() != want:
+                wrong.append(scope)
+
+    threads = [
+        threading.Thread(target=work, args=args) for args in zip((scope, other), want, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_temporaries_are_in_a_child_while_the_run_lasts():
+    program, scope = static.Program(), static.Scope()
+    with static.program_guard(program):
+        x = static.data("x", [None, None], "float32")
+        y = x
+        for _ in range(20):
+            y = static.layers.matmul(y, x)
+    feed, stop, seen = {"x": np.eye(300, dtype="float32")}, threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            static.Executor().run(program, feed, [y], scope=scope)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not seen:
+        for kid in scope.kids:
+            seen += [name for name in kid.local_var_names() if name == y.name]
+            assert kid.parent is not None
+    stop.set()
+    thread.join()
+    assert scope.kids == [] and scope.local_var_names() == []
 
 
 def test_ctrl_c_is_answered_between_operators():

@@ -321,10 +321,10 @@ def test_whole_programs_that_cannot_be_loaded(run, tmp_path):
 
 
 def test_names_of_fluid_are_there():
-    names = """ComposeNotAligned DataLoader batch buffered cache chain compose default_collate_fn
-        firstn get_program_parameter get_program_persistable_vars load load_inference_model
-        load_params load_persistables load_program_state load_vars map_readers multiprocess_reader
-        save save_inference_model save_params save_persistables save_vars set_program_state shuffle
-        xmap_readers""".split()
+    names = """ComposeNotAligned DataLoader PyReader batch buffered cache chain compose
+        default_collate_fn firstn get_program_parameter get_program_persistable_vars load
+        load_inference_model load_params load_persistables load_program_state load_vars map_readers
+        multiprocess_reader save save_inference_model save_params save_persistables save_vars
+        set_program_state shuffle xmap_readers""".split()
     assert sorted(io.__all__) == names
     assert all(callable(getattr(io, name)) for name in names)

@@ -149,11 +149,19 @@ def test_a_shape_with_variables():
     np.array([True, False]), np.array([1, -2], "int32"), np.array([[1 << 40]]), np.array(2.5),
     np.array([1.5, -0.1], "float32"), np.array([True]), np.array([np.nan, np.inf], "float32"),
     np.array([-0.0, 0.0], "float32"), np.array([0.1, 0.2]), np.zeros((0, 2), "float32"),
+    np.random.RandomState(0).standard_normal((40, 50)), np.array([1e300, -0.1, 5e-324]),
 ], ids=repr)  # fmt: skip
 def test_arrays_become_constants(array):
     (got,), _ = run(lambda: layers.assign(array))
     assert got.dtype == array.dtype and got.tobytes() == array.tobytes()
     assert got.shape == array.shape
+
+
+def test_a_large_array_takes_few_operators():
+    program = static.Program()
+    with static.program_guard(program):
+        layers.assign(np.random.RandomState(0).standard_normal((100, 100)))
+    assert len(program.global_block().ops) == 4
 
 
 def test_selected_rows():

@@ -10,6 +10,12 @@ from static import layers, nets
 # Of Fluid 1.8.5; `fc` has the documents' is_test as well.
 SIGNATURES = """
 abs(x, name=None)
+Categorical(logits)
+MultivariateNormalDiag(loc, scale)
+Normal(loc, scale)
+Print(input, first_n=-1, message=None, summarize=20, print_tensor_name=True,
+    print_tensor_type=True, print_tensor_shape=True, print_tensor_lod=True, print_phase="both")
+Uniform(low, high)
 accuracy(input, label, k=1, correct=None, total=None)
 acos(x, name=None)
 adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name=None)
@@ -60,6 +66,7 @@ cos_sim(X, Y)
 cosine_decay(learning_rate, step_each_epoch, epochs)
 create_global_var(shape, value, dtype, persistable=False, force_cpu=False, name=None)
 create_parameter(shape, dtype, name=None, attr=None, is_bias=False, default_initializer=None)
+create_py_reader_by_data(capacity, feed_list, name=None, use_double_buffer=True)
 create_tensor(dtype, name=None, persistable=False)
 crf_decoding(input, param_attr, label=None, length=None)
 crop(x, shape=None, offsets=None, name=None)
@@ -75,9 +82,11 @@ data_norm(input, act=None, epsilon=1e-05, param_attr=None, data_layout="NCHW", i
     do_model_average_for_mean_and_var=True, slot_dim=-1, sync_stats=False,
     summary_decay_rate=0.9999999, enable_scale_and_shift=False)
 diag(diagonal)
+diag_embed(input, offset=0, dim1=-2, dim2=-1)
 dice_loss(input, label, epsilon=1e-05, name=None)
 dist(x, y, p=2)
 dot(x, y, name=None)
+double_buffer(reader, place=None, name=None)
 dropout(x, dropout_prob, is_test=False, seed=None, name=None,
     dropout_implementation="downgrade_in_infer")
 dynamic_gru(input, size, param_attr=None, bias_attr=None, is_reverse=False,
@@ -142,6 +151,7 @@ hard_sigmoid(x, slope=0.2, offset=0.5, name=None)
 hard_swish(x, threshold=6.0, scale=6.0, offset=3.0, name=None)
 has_inf(x)
 has_nan(x)
+hash(input, hash_size, num_hash=1, name=None)
 hsigmoid(input, label, num_classes, param_attr=None, bias_attr=None, name=None, path_table=None,
     path_code=None, is_custom=False, is_sparse=False)
 huber_loss(input, label, delta)
@@ -153,6 +163,10 @@ image_resize_short(input, out_short_len, resample="BILINEAR")
 increment(x, value=1.0, in_place=True)
 index_sample(x, index)
 index_select(input, index, dim=0)
+inplace_abn(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None,
+    bias_attr=None, data_layout="NCHW", name=None, moving_mean_name=None,
+    moving_variance_name=None, do_model_average_for_mean_and_var=True, use_global_stats=False,
+    act_alpha=1.0)
 instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None)
 interpolate(input, out_shape=None, scale=None, name=None, resample="BILINEAR",
     actual_shape=None, align_corners=True, align_mode=1, data_format="NCHW")
@@ -225,13 +239,17 @@ pool3d(input, pool_size=-1, pool_type="max", pool_stride=1, pool_padding=0,
     data_format="NCDHW")
 pow(x, factor=1.0, name=None)
 prelu(x, mode, param_attr=None, name=None)
+py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None)
+py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_buffer=True)
 randint(low, high=None, shape=None, out=None, dtype=None, device=None, stop_gradient=False,
     seed=0, name=None)
 randn(shape, out=None, dtype=None, device=None, stop_gradient=True, name=None)
 randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0)
+random_crop(x, shape, seed=None)
 range(start, end, step, dtype)
 rank(input)
 rank_loss(label, left, right, name=None)
+read_file(reader)
 reciprocal(x, name=None)
 reduce_all(input, dim=None, keep_dim=False, name=None)
 reduce_any(input, dim=None, keep_dim=False, name=None)
@@ -287,6 +305,7 @@ sigmoid(x, name=None)
 sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, normalize=False)
 sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25)
 sign(x)
+similarity_focus(input, axis, indexes, name=None)
 sin(x, name=None)
 size(input)
 slice(input, axes, starts, ends)
@@ -361,7 +380,7 @@ def test_arguments_are_those_of_fluid(name):
 
 
 def test_table_is_read():
-    assert len(WANTED) == 275
+    assert len(WANTED) == 290
     assert WANTED["relu"] == [("x", inspect.Parameter.empty), ("name", None)]
 
 

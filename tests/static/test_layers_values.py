@@ -50,6 +50,9 @@ CALLS = [
     *((name, [floats(3, 4) if name in ("acos", "asin") else X], {}) for name in ONE_INPUT),
     *((name, [POSITIVE], {}) for name in ("log", "log1p", "sqrt", "rsqrt")),
     ("hard_shrink", [X], {"threshold": 1.5}),
+    ("hash", [np.arange(12).reshape(4, 3), 1000], {"num_hash": 2}),
+    ("random_crop", [X, [2, 2], 5], {}),
+    ("similarity_focus", [IMAGE, 1, [0]], {}),
     ("softshrink", [X], {"alpha": 1.5}),
     ("pow", [POSITIVE, 2.5], {}),
     ("maxout", [IMAGE, 2], {}),
@@ -347,13 +350,74 @@ def test_draws(name):
 
 
 def test_every_function_without_parameters_is_here():
+    modules = "convolution", "learnt", "normalization", "reader", "recurrent", "schedules"
     with_parameters = {
-        name for module in ("convolution", "learnt", "normalization", "recurrent", "schedules")
+        name for module in modules
         for name in importlib.import_module(f"static.layers.{module}").__all__
     }  # fmt: skip
-    elsewhere = {  # tests/static/test_layers_learnt.py and test_layers_in_place.py
+    elsewhere = {  # tests/static/test_layers_learnt.py, test_layers_in_place.py, test_readers.py
         "data", "create_global_var", "create_parameter", "create_tensor", "center_loss", "nce",
         "hsigmoid", "auc", "sequence_conv", "get_tensor_from_selected_rows", "merge_selected_rows",
+        # test_layers_distributions.py, test_print.py, test_py_func.py and below
+        "Categorical", "MultivariateNormalDiag", "Normal", "Uniform", "Print", "py_func",
+        "diag_embed",
     }  # fmt: skip
     tested = {call[0] for call in CALLS} | set(MAKERS) | set(DRAWN)
     assert not set(layers.__all__) - with_parameters - elsewhere - tested
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, -1, -3])
+@pytest.mark.parametrize("dims", [(-2, -1), (0, 1), (2, 0), (-1, 1)])
+def test_diag_embed(offset, dims):
+    """Against NumPy's diagonal, and what is not finite stays where it is."""
+    x = np.arange(6, dtype="float32").reshape(2, 3) + 1
+    x[0, 1] = np.inf
+    made = layers.diag_embed(dygraph.to_variable(x), offset, *dims).numpy()
+    assert made.shape.count(3 + abs(offset)) >= 2
+    diagonal = np.diagonal(made, offset, *dims)
+    np.testing.assert_array_equal(diagonal, x)
+    assert np.count_nonzero(made) == 6 and np.isfinite(made).sum() == made.size - 1
+
+
+def test_diag_embed_in_a_program_of_unknown_batch():
+    with static.program_guard(static.Program()):
+        x = static.data("x", [None, 2], "float32")
+        x.stop_gradient = False
+        made = layers.diag_embed(x, offset=-1)
+        assert made.shape == (-1, 3, 3)
+        (gradient,) = static.gradients(made * made, x)
+        feed = {"x": np.array([[1, 2]], "float32")}
+        made, gradient = static.Executor().run(feed=feed, fetch_list=[made, gradient])
+    assert made.tolist() == [[[0, 0, 0], [1, 0, 0], [0, 2, 0]]]
+    assert gradient.tolist() == [[2.0, 4.0]]
+
+
+def test_diag_embed_refuses():
+    x = dygraph.ones([2, 3])
+    with pytest.raises(ValueError, match="dim1 and dim2 must differ, got 1 and -2"):
+        layers.diag_embed(x, 0, 1, -2)
+    with pytest.raises(IndexError, match="diag_embed: dim1 must lie in"):
+        layers.diag_embed(x, 0, 3, 1)
+    with pytest.raises(ValueError, match="last size of input must be known"):
+        layers.diag_embed(dygraph.ones([]))
+
+
+@pytest.mark.parametrize("act", [None, "identity", "leaky_relu", "elu"])
+def test_inplace_abn(act):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 3, 2)).astype("float32")
+    with (
+        static.program_guard(static.Program(), static.Program()),
+        static.scope_guard(static.Scope()),
+    ):
+        out = layers.inplace_abn(static.data("x", [None, 3, 2]), act=act, act_alpha=0.25)
+        executor = static.Executor()
+        executor.run(static.default_startup_program())
+        (got,) = executor.run(feed={"x": x}, fetch_list=[out])
+    mean, deviation = x.mean((0, 2), keepdims=True), np.sqrt(x.var((0, 2), keepdims=True) + 1e-5)
+    normal = (x - mean) / deviation
+    below = {"leaky_relu": 0.25 * normal, "elu": 0.25 * np.expm1(normal)}.get(act, normal)
+    np.testing.assert_allclose(got, np.where(normal > 0, normal, below), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="inplace_abn: act must be one of"):
+        with static.program_guard(static.Program(), static.Program()):
+            layers.inplace_abn(static.data("x", [None, 3, 2]), act="relu")

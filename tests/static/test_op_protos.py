@@ -36,6 +36,35 @@ def test_the_record_holds_what_was_added(now):
     )
 
 
+# Names that Fluid and Paddle gave before there was a rule, or against it; programs hold them.
+UNRULY_SLOTS = set(
+    """
+    C_prev F1-Score Total_weight W_Out bias depth_tensor expand_shapes_tensor
+    expand_times_tensor repeat_times_tensor scale_w sub_result target_tensor
+    """.split()
+)
+UNRULY_ATTRIBUTES = set(
+    """
+    Alpha Axis Beta Include_self Reduce contextLength contextStart contextStride
+    fused_reshape_Out fused_transpose_Out paddingTrainable transpose_X transpose_Y
+    """.split()
+)
+SMALL = {"average_accumulates", "index_put", "rms_norm"}  # all of their slots
+
+
+def test_names_follow_the_rule(now):
+    """Types and attributes in snake_case, slots in CamelCase, gradients by a mark behind them."""
+    snake, camel = r"[a-z][a-z0-9_]*", r"[A-Z][A-Za-z0-9]*"
+    slots, attributes = set(), set()
+    for type, proto in now.items():
+        assert re.fullmatch(snake, type), type
+        wanted = snake if re.sub(r"(_grad)+$", "", type) in SMALL else camel
+        names = [re.sub(r"(@GRAD\d?)+$", "", n) for n in (*proto["inputs"], *proto["outputs"])]
+        slots |= {name for name in names if not re.fullmatch(wanted, name)}
+        attributes |= {n for n in proto["attrs"] if not re.fullmatch(snake, n)}
+    assert (slots, attributes) == (UNRULY_SLOTS, UNRULY_ATTRIBUTES)
+
+
 OLD = {
     "op": {
         "inputs": {"X": [], "Y": ["dispensable"]},

@@ -220,3 +220,59 @@ def test_blocks_by_number(program):
     with pytest.raises(NotFoundError, match="Did you mean 'image'"):
         static.data("image", [1])
         program.global_block().var("imag")
+
+
+def test_scopes_of_names_and_devices(program):
+    x = static.data("x", [2])
+
+    def path():
+        return static.layers.relu(x).op.attr("op_namescope")
+
+    with static.name_scope("a"):
+        with static.name_scope("b"):
+            assert path() == "/a/b/"
+        with static.name_scope("b"):
+            assert path() == "/a/b_1/"
+        assert path() == "/a/"
+    with static.name_scope("a"):
+        assert path() == "/a_1/"
+    assert path() == "/"
+    with static.device_guard("gpu:1"):
+        with static.device_guard():
+            assert static.layers.relu(x).op.attr("op_device") == ""
+        assert static.layers.relu(x).op.attr("op_device") == "gpu:1"
+    for wrong in (None, "", "a/b"):
+        with pytest.raises((TypeError, ValueError), match="name_scope: prefix"):
+            static.name_scope(wrong).__enter__()
+    for wrong in ("tpu", "gpu:", "gpu:x", 0):
+        with pytest.raises(ValueError, match="device_guard: device"):
+            static.device_guard(wrong).__enter__()
+
+
+def test_without_a_seed_of_its_own_a_program_draws_what_eager_calls_draw(program):
+    def noisy(x):
+        return dygraph.dropout(dygraph.dropout(x, 0.5) + 1.0, 0.25)
+
+    out = noisy(static.data("x", [4, 8]))
+    executor, ones = static.Executor(), np.ones([4, 8], "float32")
+    static.Program.global_seed(3)
+    expected = [noisy(dygraph.to_variable(ones)).numpy() for _ in range(4)]
+    for _ in range(2):
+        static.Program.global_seed(3)
+        for want in expected[:2]:
+            np.testing.assert_array_equal(executor.run(program, {"x": ones}, [out])[0], want)
+    # Eager calls and programs go on where the other stood.
+    np.testing.assert_array_equal(noisy(dygraph.to_variable(ones)).numpy(), expected[2])
+    np.testing.assert_array_equal(executor.run(program, {"x": ones}, [out])[0], expected[3])
+    assert (expected[0] != expected[1]).any()
+
+
+def test_two_programs_start_differently():
+    drawn = []
+    for _ in range(2):
+        startup, scope = static.Program(), static.Scope()
+        with static.program_guard(static.Program(), startup):
+            static.create_parameter([8, 8], "float32", "w")
+        static.Executor().run(startup, scope=scope)
+        drawn.append(scope.find_var("w").get().numpy())
+    assert (drawn[0] != drawn[1]).any()

@@ -144,3 +144,35 @@ def test_programs_are_those_of_fluid(example):
         example()
     assert_same(main, f"{example.__name__}.main")
     assert_same(startup, f"{example.__name__}.startup")
+
+
+def test_create_var_as_fluid_prints_it():
+    """A variable nobody uses, in a program of its own; the default programs stay empty."""
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        cur_block = fluid.Program().current_block()
+        new_var = cur_block.create_var(name="X", shape=[-1, 16, 16], dtype="float32")
+    for program, name in ((main, "create_var.main"), (startup, "create_var.startup")):
+        assert_same(program, name)
+    wanted = """name: "X" type { type: LOD_TENSOR lod_tensor { tensor { data_type: FP32
+        dims: -1 dims: 16 dims: 16 } } }"""
+    assert parse(str(new_var)) == parse(wanted)
+
+
+@pytest.mark.parametrize(
+    "example", [fit_a_line, paramattr, conv_adam_5_statements], ids=lambda f: f.__name__
+)
+def test_each_is_printed_as_code(example):
+    """One line for each operator, with its inputs, outputs and attributes."""
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup), dygraph.unique_name.guard():
+        example()
+    for program in (main, startup):
+        ops = program.global_block().ops
+        lines = fluid.debugger.pprint_program_codes(program).splitlines()
+        lines = [line for line in lines if " = " in line]
+        for op, line in zip(ops, lines, strict=True):
+            left, right = line.split(" = ", 1)
+            assert right.startswith(f"{op.type}(")
+            assert all(name in left for name in op.output_arg_names)
+            assert all(name in right for name in op.input_arg_names)

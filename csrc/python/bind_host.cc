@@ -1,0 +1,129 @@
+#include "python/bind_host.h"
+
+#include <pybind11/stl.h>
+
+#include "base/output.h"
+#include "imperative/thread_state.h"
+#include "op/call_names.h"
+#include "op/host_function.h"
+#include "python/callable.h"
+#include "python/errors.h"
+#include "python/wrapper.h"
+
+namespace py = pybind11;
+
+namespace dygraph::python {
+
+namespace {
+
+// Python's lock, and whose error it is when something raises: a thread that Python knows goes on
+// with the error set, for another one it becomes a text.
+class Interpreted {
+ public:
+  Interpreted() : known_(PyGILState_GetThisThreadState() != nullptr) {}
+  [[noreturn]] void Fail() {
+    if (known_) ThrowPythonError();
+    py::error_already_set error;
+    THROW(PreconditionNotMet, "a Python function must end without an error, got ", error.what());
+  }
+
+ private:
+  bool known_;
+  py::gil_scoped_acquire lock_;
+};
+
+bool Ending() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return !Py_IsInitialized() || Py_IsFinalizing();
+#else
+  return !Py_IsInitialized() || _Py_IsFinalizing();
+#endif
+}
+
+// To sys.stdout, whatever stands there: a notebook's cell, a test's capture.
+void WriteToPython(const std::string& text) {
+  if (Ending()) return WriteToStandardOutput(text);
+  Interpreted python;
+  PyObject* out = PySys_GetObject("stdout");  // borrowed
+  if (!out || out == Py_None) return;
+  py::object keep = py::reinterpret_borrow<py::object>(out);
+  PyObject* written = nullptr;
+  PyObject* decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (decoded) written = PyObject_CallMethod(out, "write", "O", decoded);
+  Py_XDECREF(decoded);
+  if (!written) python.Fail();
+  Py_DECREF(written);
+}
+
+py::tuple Arguments(const KernelContext& ctx) {
+  const auto& in = ctx.call().in;
+  py::tuple slots(static_cast<size_t>(in.slots()) + 1);
+  for (int s = 0; s < in.slots(); ++s) {
+    py::list values;
+    for (int i = 0; i < in.count(s); ++i) {
+      const Value* v = in.at(s, i);
+      values.append(v ? py::reinterpret_steal<py::object>(Wrap(Variable::Make(*v))) : py::none());
+    }
+    slots[static_cast<size_t>(s)] = values;
+  }
+  py::list wanted;
+  for (int i = 0; i < ctx.OutputCount(0); ++i) wanted.append(ctx.HasOutput(0, i));
+  slots[static_cast<size_t>(in.slots())] = wanted;
+  return slots;
+}
+
+// function(a list for each slot, which outputs are wanted) -> a Variable for each output, None for
+// those that are not
+HostFunction FromPython(py::object function) {
+  auto kept = std::make_shared<Kept>(std::move(function));
+  return [kept](KernelContext& ctx) {
+    Interpreted python;
+    GradSwitch recording(false);
+    CallNames none({});  // the names are this call's, not those of calls the function makes
+    PyObject* result = PyObject_CallObject(kept->get(), Arguments(ctx).ptr());
+    if (!result) python.Fail();
+    py::object owner = py::reinterpret_steal<py::object>(result);
+    PyObject* list = PySequence_Fast(result, "what a function of a program returns is a list");
+    if (!list) python.Fail();
+    owner = py::reinterpret_steal<py::object>(list);
+    int count = ctx.OutputCount(0);
+    ENFORCE(PySequence_Fast_GET_SIZE(list) == count, InvalidArgument,
+            "the function must give a value for each of the ", count, " outputs, got ",
+            PySequence_Fast_GET_SIZE(list));
+    for (int i = 0; i < count; ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+      if (!ctx.HasOutput(0, i)) continue;
+      ctx.OutValue(0, i) = RequireVariable(item, "what a function of a program returns").value();
+    }
+  };
+}
+
+// `with CallNames(names):` calls in it are told these names of their inputs.
+class PyCallNames {
+ public:
+  explicit PyCallNames(std::vector<std::string> names) : texts_(std::move(names)) {
+    for (const std::string& text : texts_) names_.push_back(&text);
+  }
+  void Enter() { told_ = std::make_unique<CallNames>(NameList(names_.data(), names_.size())); }
+  void Exit() { told_.reset(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<const std::string*> names_;
+  std::unique_ptr<CallNames> told_;
+};
+
+}  // namespace
+
+void BindHost(py::module_& m) {
+  SetTextSink(&WriteToPython);
+  py::class_<PyCallNames>(m, "CallNames")
+      .def(py::init<std::vector<std::string>>())
+      .def("__enter__", &PyCallNames::Enter)
+      .def("__exit__", [](PyCallNames& names, const py::args&) { names.Exit(); });
+  m.def("add_host_function",
+        [](py::object function) { return AddHostFunction(FromPython(std::move(function))); });
+}
+
+}  // namespace dygraph::python

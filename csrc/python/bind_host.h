@@ -1,0 +1,10 @@
+// What the core asks of Python while it runs.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dygraph::python {
+
+void BindHost(pybind11::module_& m);  // printed text, functions that programs call
+
+}  // namespace dygraph::python

@@ -1,0 +1,71 @@
+"""Values printed while a program runs."""
+
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, kind_of
+from static.layers.making import layer, run
+
+__all__ = ["Print"]
+
+
+@layer
+def Print(
+    input, first_n=-1, message=None, summarize=20, print_tensor_name=True, print_tensor_type=True,
+    print_tensor_shape=True, print_tensor_lod=True, print_phase="both",
+):  # fmt: skip
+    """`input` itself; whenever the program runs, its name, shape, type and first values are told.
+
+    The text goes to ``sys.stdout``. The operator runs whether or not its result is used; going
+    backward it passes the gradient on and prints that.
+
+    Parameters
+    ----------
+    input : Variable
+        Of any shape and type; selected rows print their rows and values.
+    first_n : int
+        Print in the first runs only. A program that is run with another `feed` or `fetch_list`
+        counts anew, and so does every call on eager Variables. Default: print in every run.
+    message : str, optional
+        A text to print as well.
+    summarize : int
+        How many values to print; -1: all.
+    print_tensor_name, print_tensor_type, print_tensor_shape, print_tensor_lod : bool
+        What to print beside the values.
+    print_phase : str
+        ``'forward'``, ``'backward'`` or ``'both'``.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `input` is no Variable, or an argument is of another type than said.
+    InvalidArgumentError
+        `print_phase` is none of the three.
+
+    Examples
+    --------
+    >>> import numpy as np, static
+    >>> with static.program_guard(static.Program()):
+    ...     x = static.data("x", [None, 2], "float32")
+    ...     y = static.layers.Print(x, message="what came in:")
+    ...     feed = {"x": np.array([[1.0, 2.5], [3.0, np.inf]], "float32")}
+    ...     _ = static.Executor().run(feed=feed, fetch_list=[y])
+    Variable: x
+      - message: what came in:
+      - lod: {}
+      - place: CPUPlace
+      - shape: [2, 2]
+      - dtype: float32
+      - data: [1 2.5 3 inf]
+    """
+    check.variable(input, "Print: input")
+    for value, name in ((message, "message"), (print_phase, "print_phase")):
+        if not isinstance(value, str) and not (value is None and name == "message"):
+            raise ArgumentTypeError(f"Print: {name} must be a string, got {kind_of(value)}")
+    attrs = {
+        "first_n": check.integer(first_n, "Print: first_n"), "message": message or "",
+        "summarize": check.integer(summarize, "Print: summarize"),
+        "print_tensor_name": bool(print_tensor_name), "print_tensor_type": bool(print_tensor_type),
+        "print_tensor_shape": bool(print_tensor_shape), "print_tensor_lod": bool(print_tensor_lod),
+        "print_phase": print_phase.upper(),
+    }  # fmt: skip
+    with _core.CallNames([input.name or ""]):  # for an eager Variable; a program knows its own
+        return run("print", {"In": input}, attrs)["Out"]

@@ -1,0 +1,108 @@
+"""Fluid's names of modules and functions, as import lines of the documents have them."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import dygraph
+import static as fluid
+from static import spellings
+
+# What the documents write after ``fluid.``, beside layers.
+NAMES = """
+CPUPlace CUDAPlace CUDAPinnedPlace DataFeeder Executor ParamAttr Program Variable batch
+backward.append_backward backward.gradients clip.GradientClipByGlobalNorm clip.GradientClipByNorm
+clip.GradientClipByValue core.CPUPlace core.EOFException core.LoDTensor core.Scope core.Tensor
+create_lod_tensor create_random_int_lodtensor data data_feeder.DataFeeder
+dataset.uci_housing.train debugger.draw_graph debugger.pprint_block_codes
+debugger.pprint_program_codes default_main_program default_startup_program dygraph.guard
+dygraph.to_variable dygraph.Layer dygraph.Linear evaluator.Accuracy evaluator.ChunkEvaluator
+evaluator.EditDistance executor.Executor executor.global_scope executor.scope_guard
+framework.Parameter framework.Program framework.Variable framework.default_main_program
+framework.in_dygraph_mode framework.name_scope framework.program_guard
+framework.switch_main_program get_flags global_scope gradients in_dygraph_mode
+initializer.Constant initializer.ConstantInitializer initializer.UniformInitializer
+initializer.XavierInitializer io.DataLoader io.PyReader io.load_inference_model
+io.load_persistables io.save_inference_model io.save_persistables layers.data layers.fc LoDTensor
+Tensor metrics.Accuracy nets.glu optimizer.Adam optimizer.SGD param_attr.ParamAttr
+profiler.profiler program_guard reader.shuffle regularizer.L1Decay regularizer.L2Decay scope_guard
+set_flags unique_name.generate unique_name.guard
+""".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_the_documents(name):
+    value = fluid
+    for part in name.split("."):
+        value = getattr(value, part)
+    assert callable(value)
+
+
+LINES = """
+import static as fluid
+import static.core as core
+import static.fluid as fluid
+import static.fluid.layers as layers
+import static.framework as framework
+from static import core
+from static import debuger
+from static import debugger
+from static import framework
+from static.backward import append_backward
+from static.clip import GradientClipByValue
+from static.dataset import uci_housing
+from static.dygraph.base import to_variable
+from static.dygraph.nn import Linear
+from static.executor import Executor, global_scope, scope_guard
+from static.framework import Program, default_main_program, default_startup_program, program_guard
+from static.initializer import Constant, UniformInitializer, Xavier
+from static.lod_tensor import create_lod_tensor
+from static.param_attr import ParamAttr
+from static.reader import shuffle
+from static.regularizer import L1Decay
+from static.unique_name import guard
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_import_lines(line):
+    names = {}
+    exec(line, names)
+    assert len(names) > 1
+
+
+def test_each_line_alone():
+    """In a process that has imported nothing else."""
+    code = "\n".join(f"exec({line!r}, {{}})" for line in LINES)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", spellings.MODULES)
+def test_they_are_the_same_modules(name):
+    real = importlib.import_module(spellings.MODULES[name])
+    assert importlib.import_module(f"static.{name}") is real is getattr(fluid, name)
+    assert real.__name__ == real.__spec__.name == spellings.MODULES[name]
+
+
+def test_what_is_not_there():
+    from static import debuger, debugger
+
+    assert debuger is debugger
+    for line in ("import static.nothing", "import static.dygraph.nothing"):
+        with pytest.raises(ModuleNotFoundError, match="No module named 'static"):
+            exec(line, {})
+    with pytest.raises(AttributeError, match="static has no 'framewrk'. Did you mean 'framework'"):
+        fluid.framewrk  # noqa: B018
+    assert {"framework", "debuger", "DataFeeder"} <= set(dir(fluid))
+
+
+def test_no_module_is_called_paddle():
+    """An installed Paddle stays importable beside this library."""
+    assert not any("paddle" in name for name in spellings.MODULES)
+    code = "import static, sys; print([n for n in sys.modules if n.startswith('paddle')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+    assert dygraph.batch is fluid.batch
