@@ -3,6 +3,7 @@
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
 #   make sanitize     under ASan and UBSan          make sanitize-threads   the core under TSan
 #   make test-big   more than 2^31 elements, 5 GB
+#   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
 #   make docs  make bench  make format  make clean
 SHELL  := /bin/bash
 PYTHON ?= python3
@@ -31,7 +32,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: docs test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: docs interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	$(PY) -m dygraph check
@@ -60,6 +61,16 @@ sanitize-threads: $(STAMPS)/threads $(STAMPS)/package-test
 
 test-big: $(STAMPS)/package-test
 	$(PY) -m pytest -q tests/tensor/big_arrays.py
+
+# Paddle has wheels for CPython 3.8 to 3.12: PADDLE_PYTHON names one where $(PYTHON) is newer.
+PADDLE_PYTHON ?= $(PYTHON)
+interop: $(STAMPS)/package-test .venv-paddle/installed
+	DYGRAPH_PADDLE_PYTHON=$(CURDIR)/.venv-paddle/bin/python $(PY) -m pytest -q -s tests/interop
+
+.venv-paddle/installed:
+	$(PADDLE_PYTHON) -m venv .venv-paddle
+	.venv-paddle/bin/python -m pip install -q paddlepaddle==2.6.2 'numpy<2' setuptools
+	touch $@
 
 docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py

@@ -65,9 +65,16 @@ class Block:
         self.idx = idx
         self.parent_idx = parent_idx
         self.forward_block_idx = -1 if forward_idx is None else forward_idx
+        self._told_forward = forward_idx is not None  # bytes may tell of none
         self.vars = {}
         self.ops = []
         self._made_at = {}  # name -> line
+
+    @property
+    def told_forward_idx(self):
+        """The block it is the gradient of, as bytes tell; None where they tell nothing."""
+        told = self._told_forward or self.forward_block_idx >= 0
+        return self.forward_block_idx if told else None
 
     # Variables ------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from dygraph.io import (
 )
 from static.executor import name_of
 from static.loaders import DataLoader, PyReader
+from static.paddle_forms import for_paddle, unknown_to_paddle
 from static.program import Program
 from static.program_state import load, load_program_state, save, set_program_state
 from static.variable_files import (
@@ -56,10 +57,11 @@ from static.variable_files import (
 
 __all__ = [
     "ComposeNotAligned", "DataLoader", "PyReader", "batch", "buffered", "cache", "chain", "compose",
-    "default_collate_fn", "firstn", "get_program_parameter", "get_program_persistable_vars", "load",
-    "load_inference_model", "load_params", "load_persistables", "load_program_state", "load_vars",
-    "map_readers", "multiprocess_reader", "save", "save_inference_model", "save_params",
-    "save_persistables", "save_vars", "set_program_state", "shuffle", "xmap_readers",
+    "default_collate_fn", "firstn", "for_paddle", "get_program_parameter",
+    "get_program_persistable_vars", "load", "load_inference_model", "load_params",
+    "load_persistables", "load_program_state", "load_vars", "map_readers", "multiprocess_reader",
+    "save", "save_inference_model", "save_params", "save_persistables", "save_vars",
+    "set_program_state", "shuffle", "unknown_to_paddle", "xmap_readers",
 ]  # fmt: skip
 
 _MODEL, _WEIGHTS = "__model__", "__params__"
@@ -255,20 +257,22 @@ def load_inference_model(
     dirname, executor=None, model_filename=None, params_filename=None, pserver_endpoints=None,
     scope=None,
 ):  # fmt: skip
-    """Load what :func:`save_inference_model`, a traced layer or Fluid saved.
+    """Load what :func:`save_inference_model`, a traced layer, Fluid or Paddle 2 saved.
 
     Everything is verified before it is used: on any bytes this works or raises.
 
     Parameters
     ----------
     dirname : str or path
-        The directory of the model.
+        The directory of the model; or, as in Paddle 2, the path of its two files without
+        ``.pdmodel`` and ``.pdiparams``.
     executor : Executor, optional
         Fluid's argument, for its place; not used.
     model_filename : str, optional
-        Default: ``__model__``.
+        Default: ``__model__``. Without a file of this name, the one with ``.pdmodel`` behind it.
     params_filename : str, optional
-        Default: ``__params__``; where there is no such file, one for each weight.
+        Default: ``__params__``; where there is no such file, one for each weight. Without a file of
+        the given name, the one with ``.pdiparams`` behind it.
     pserver_endpoints : None
         Fluid's; not used.
     scope : Scope, optional
@@ -310,6 +314,12 @@ def load_inference_model(
     dirname = os.fspath(dirname)
     model = _file(model_filename, _MODEL, "model_filename")
     weights = _file(params_filename, _WEIGHTS, "params_filename")
+    if model_filename is params_filename is None and _is_prefix(dirname):
+        dirname, name = os.path.split(dirname)
+        params_filename = weights = f"{name}.pdiparams"
+        model = f"{name}.pdmodel"
+    model = _or_with_suffix(dirname, model, ".pdmodel")
+    weights = _or_with_suffix(dirname, weights, ".pdiparams")
     if (model, weights) == (_MODEL, _WEIGHTS) and not _is_split(dirname, params_filename):
         desc = _core.load_inference_model(dirname, scope)
         program = Program(desc)
@@ -323,11 +333,22 @@ def load_inference_model(
             )
         one = params_filename is not None or os.path.lexists(path)
         variables = _weights_of(program)
-        put(
-            scope, read_values(dirname, variables, weights if one else None, "load_inference_model")
-        )
+        if variables or os.path.lexists(path):  # without weights Paddle writes no file of them
+            name = weights if one else None
+            put(scope, read_values(dirname, variables, name, "load_inference_model"))
     block = program.global_block()
     return program, desc.feed_names, [block.var(name) for name in desc.fetch_names]
+
+
+def _is_prefix(path):
+    """Is it what Paddle 2 takes, the common part of its files' names?"""
+    return not os.path.isdir(path) and os.path.lexists(f"{path}.pdmodel")
+
+
+def _or_with_suffix(dirname, name, suffix):
+    other = name + suffix
+    there = [os.path.lexists(os.path.join(dirname, file)) for file in (name, other)]
+    return other if there == [False, True] else name
 
 
 def _is_split(dirname, params_filename):

@@ -70,10 +70,15 @@ class Program:
         for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
             block = Block(self, idx, parent, forward)
             for var in variables:
-                variable = Variable()
-                block._adopt(variable, var)
+                block._adopt(Parameter() if var.is_parameter else Variable(), var)
             block.ops.extend(Operator(block, op) for op in ops)
             self._blocks.append(block)
+        # Variables whose description tells whether gradients flow, as those of Paddle 2 do.
+        self._told = [
+            v
+            for v in self.list_vars()
+            if v.desc.stop_gradient is not None and "float" in str(v.dtype)
+        ]
         self._desc = self._like
 
     @staticmethod
@@ -92,10 +97,12 @@ class Program:
     def desc(self):
         """The whole as one immutable description."""
         if self._desc is None:
+            for variable in self._told:
+                variable.desc.stop_gradient = variable.stop_gradient
             parts = [
                 (
                     block.parent_idx,
-                    None if block.forward_block_idx < 0 else block.forward_block_idx,
+                    block.told_forward_idx,
                     [v.desc for v in block.vars.values()],
                     [op.desc for op in block.ops],
                 )

@@ -43,6 +43,11 @@ class Variable(_core.Variable):
         self.block = block
         self.desc = desc
         self.refresh()
+        if desc.stop_gradient is not None:  # Paddle 2 tells, of integers too
+            if desc.stop_gradient or "float" in str(self.dtype):
+                self.stop_gradient = desc.stop_gradient
+            if isinstance(self, Parameter):
+                self.trainable = not desc.stop_gradient
 
     is_data = False
 
@@ -157,6 +162,7 @@ class Parameter(Variable):
     do_model_average : bool
     """
 
+    optimize_attr = {"learning_rate": 1.0}
     trainable = True
     regularizer = gradient_clip = None
     do_model_average = True

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/integer.h"
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 #include "kernels/strides.h"
@@ -27,9 +28,9 @@ struct SumOp {
   using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   static constexpr Lane kInit = 0;
   static constexpr bool kCheap = true;
-  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a + x; }
-  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a + b; }
-  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a + b; }
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return Plus<Lane>(a, x); }
+  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return Plus(a, b); }
+  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return Plus(a, b); }
   DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
 };
 template <class T>
@@ -44,7 +45,7 @@ struct MeanOp : SumOp<T> {
 template <class T, class F>
 struct SumOfOp : SumOp<T> {
   using typename SumOp<T>::Lane;
-  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a + F()(x); }
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return Plus<Lane>(a, F()(x)); }
 };
 template <class T>
 struct ProdOp {
@@ -53,9 +54,9 @@ struct ProdOp {
   using Total = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   static constexpr Lane kInit = 1;
   static constexpr bool kCheap = true;
-  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return a * x; }
-  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a * b; }
-  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a * b; }
+  DYGRAPH_INLINE static Lane Add(Lane a, T x) { return Times<Lane>(a, x); }
+  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return Times(a, b); }
+  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return Times(a, b); }
   DYGRAPH_INLINE static Total Finish(Total a, int64_t) { return a; }
 };
 // NaN wins.

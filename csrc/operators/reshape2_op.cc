@@ -82,14 +82,22 @@ void DefineReshape(OpDef& op) {
 }
 
 namespace grad {
-constexpr int kOutGrad = 1, kXGrad = 0;
+constexpr int kOutGrad = 1, kXShape = 2, kXGrad = 0;
+
+void InferShape(InferContext& ctx) {
+  if (ctx.HasInput(kX)) return ctx.SetOutput(kXGrad, ctx.dims(kX));
+  ENFORCE(ctx.HasInput(kXShape), InvalidArgument,
+          "Input(X) or Input(XShape) must be given, got neither");
+  ctx.SetOutput(kXGrad, ShapeInXShape(ctx.dims(kXShape)));
+}
 
 void DefineReshape2Grad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD in the shape of X.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kDispensable)
       .Input(kOutGrad, "Out@GRAD", "as many elements")
+      .Input(kXShape, "XShape", "[0] + the shape of X, in place of X", kDispensable)
       .Output(kXGrad, "X@GRAD", "shape of X")
-      .SameShape(kX, kXGrad)
+      .Shape(InferShape)
       .KernelDTypeOf(kOutGrad)
       .KernelAllocates()
       .MayShare(kOutGrad, kXGrad)

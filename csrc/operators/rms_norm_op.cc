@@ -37,11 +37,25 @@ void CheckVector(InferContext& ctx, int slot, const char* name, int64_t n) {
           " must hold the ", n, " numbers of a row of x ", ctx.dims(kX), ", got shape ", d);
 }
 
+// The numbers of a row of x.
+int64_t RowSize(InferContext& ctx) {
+  const Dims& x = ctx.dims(kX);
+  return row_norm::Product(x, Begin(x, ctx.attrs<RmsNormAttrs>()), x.rank());
+}
+
+// For gradients: what is read in the shape of x has it, and no row is empty.
+void CheckRead(InferContext& ctx, int slot, const char* name) {
+  const Dims& x = ctx.dims(kX);
+  row_norm::CheckSize(ctx, slot, name, x);
+  ENFORCE(!ctx.runtime() || Numel(x, 0, Begin(x, ctx.attrs<RmsNormAttrs>())) == 0 || Numel(x) > 0,
+          InvalidArgument, "what is normalised together must not be empty, got x of shape ", x);
+}
+
 void InferShape(InferContext& ctx) {
   const Dims& x = ctx.dims(kX);
   const RmsNormAttrs& a = ctx.attrs<RmsNormAttrs>();
   int begin = Begin(x, a);
-  int64_t n = row_norm::Product(x, begin, x.rank());
+  int64_t n = RowSize(ctx);
   CheckVector(ctx, kWeight, "norm_weight", n);
   CheckVector(ctx, kNormBias, "norm_bias", n);
   CheckVector(ctx, kBias, "bias", n);
@@ -162,6 +176,9 @@ constexpr int kX = 0, kWeight = 1, kNormBias = 2, kOutGrad = 3;
 constexpr int kXGrad = 0, kWeightGrad = 1, kBiasGrad = 2;
 
 void InferGradShape(InferContext& ctx) {
+  CheckRead(ctx, kOutGrad, "out@GRAD");
+  CheckVector(ctx, kWeight, "norm_weight", RowSize(ctx));
+  CheckVector(ctx, kNormBias, "norm_bias", RowSize(ctx));
   ctx.SetOutput(kXGrad, ctx.dims(kX));
   ctx.SetOutput(kWeightGrad, ctx.dims(kWeight));
   if (ctx.HasInput(kNormBias)) ctx.SetOutput(kBiasGrad, ctx.dims(kNormBias));
@@ -216,6 +233,9 @@ constexpr int kX = 0, kWeight = 1, kOutGrad = 2, kV = 3, kVWeight = 4, kVBias = 
 constexpr int kXResult = 0, kWeightResult = 1, kOutGradResult = 2;
 
 void InferGradGradShape(InferContext& ctx) {
+  CheckRead(ctx, kOutGrad, "out@GRAD");
+  CheckVector(ctx, kWeight, "norm_weight", RowSize(ctx));
+  CheckVector(ctx, kVBias, "norm_bias@GRAD@GRAD", RowSize(ctx));
   ctx.SetOutput(kXResult, ctx.dims(kX));
   ctx.SetOutput(kWeightResult, ctx.dims(kWeight));
   ctx.SetOutput(kOutGradResult, ctx.dims(kX));

@@ -29,6 +29,23 @@ inline void CheckParam(InferContext& ctx, int slot, const char* name, const Dims
           " must have shape ", dims, " for X ", ctx.dims(kX), ", got ", d);
 }
 
+// Gradient operators stand in programs that others wrote: what they read is checked as well, here
+// where the forward call's own rule cannot be asked, since it has inputs that they do not see.
+inline void CheckSize(InferContext& ctx, int slot, const char* name, const Dims& dims) {
+  if (!ctx.HasInput(slot)) return;
+  const Dims& d = ctx.dims(slot);
+  ENFORCE(d == dims || d.HasUnknown() || dims.HasUnknown(), InvalidArgument, name,
+          " must have shape ", dims, " for X ", ctx.dims(kX), ", got ", d);
+}
+template <class Norm>
+void CheckStats(InferContext& ctx, int mean, int variance) {
+  Dims stats = Norm::StatDims(ctx.dims(kX), ctx.attrs<typename Norm::Attrs>());
+  CheckSize(ctx, mean, Norm::kMean, stats);
+  CheckSize(ctx, variance, Norm::kVariance, stats);
+  ENFORCE(!ctx.runtime() || Numel(stats) == 0 || Numel(ctx.dims(kX)) > 0, InvalidArgument,
+          "what is normalised together must not be empty, got X of shape ", ctx.dims(kX));
+}
+
 // Sizes from `begin` on; -1 where one is unknown.
 inline int64_t Product(const Dims& d, int begin, int end) {
   int64_t n = 1;
@@ -204,8 +221,15 @@ constexpr int kX = 0, kScale = 1, kMean = 2, kVariance = 3, kYGrad = 4, kV = 5, 
               kVBias = 7;
 constexpr int kXResult = 0, kScaleResult = 1, kYGradResult = 2;
 
-inline void InferGradGradShape(InferContext& ctx) {
-  ctx.SetOutput(kXResult, ctx.dims(kX));
+template <class Norm>
+void InferGradGradShape(InferContext& ctx) {
+  const Dims& x = ctx.dims(kX);
+  Dims params = Norm::ParamDims(x, ctx.attrs<typename Norm::Attrs>());
+  CheckParam(ctx, kScale, "Scale", params);
+  CheckParam(ctx, kVBias, "Bias@GRAD@GRAD", params);
+  CheckStats<Norm>(ctx, kMean, kVariance);
+  CheckSize(ctx, kYGrad, "Y@GRAD", x);
+  ctx.SetOutput(kXResult, x);
   if (ctx.HasInput(kScale)) ctx.SetOutput(kScaleResult, ctx.dims(kScale));
   ctx.SetOutput(kYGradResult, ctx.dims(kX));
 }
@@ -228,7 +252,7 @@ void Define(OpDef& op) {
       .Output(kScaleResult, "Scale@GRAD", "shape of Scale")
       .Output(kYGradResult, "Y@GRAD@GRAD", "shape of X")
       .AttrsOf(Norm::kName)
-      .Shape(InferGradGradShape);
+      .Shape(InferGradGradShape<Norm>);
 }
 
 template <class Norm>

@@ -1,4 +1,5 @@
 #include "kernels/elementwise.h"
+#include "kernels/integer.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -27,7 +28,7 @@ struct SquareKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     kernels::Map(x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-                 [](T v) { return v * v; });
+                 [](T v) { return kernels::Times(v, v); });
   }
 };
 

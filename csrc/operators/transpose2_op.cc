@@ -83,9 +83,48 @@ struct Transpose2Kernel {
   }
 };
 
+namespace grad {
+constexpr int kXShapeIn = 0, kOutGrad = 1, kXGrad = 0;
+
+// Fluid and Paddle write it in programs; our recipe calls transpose2 itself.
+void DefineTranspose2Grad(OpDef& op) {
+  op.Comment("X@GRAD's axis axis[i] is Out@GRAD's axis i.")
+      .Input(kXShapeIn, "XShape", "[0] + the shape of X")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("transpose2")
+      .KernelDTypeOf(kOutGrad)
+      .Shape([](InferContext& ctx) {
+        const Dims& out = ctx.dims(kOutGrad);
+        Dims x(out.rank(), -1);
+        int i = 0;
+        for (int p : Permutation(ctx.attrs<Transpose2Attrs>().axis, out.rank())) x[p] = out[i++];
+        ctx.SetOutput(kXGrad, x);
+      })
+      .Grad([](GradBuilder& g) {
+        g.Call("transpose2", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct Transpose2GradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& from = ctx.In(kOutGrad);
+    if (from.numel() == 0) return;
+    Transpose2Attrs inverse;
+    InverseAttrs(&ctx.attrs<Transpose2Attrs>(), &inverse);
+    SmallVector<int, 8> perm = Permutation(inverse.axis, from.rank());
+    kernels::Permute(from.data<T>(), from.dims(), perm, ctx.Out(kXGrad).mutable_data<T>(),
+                     sizeof(T));
+  }
+};
+}  // namespace grad
+
 REGISTER_OPERATOR(transpose2, DefineTranspose2);
 REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
+REGISTER_OPERATOR(transpose2_grad, grad::DefineTranspose2Grad);
+REGISTER_CPU_KERNEL(transpose2_grad, grad::Transpose2GradKernel, float, double);
 
 REGISTER_OPERATOR(transpose, DefineTranspose);
 REGISTER_CPU_KERNEL(transpose, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,

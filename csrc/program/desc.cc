@@ -94,36 +94,35 @@ const VarDesc* ProgramDesc::FindVarRecursive(int32_t block, std::string_view nam
 }
 
 const char* EnumName(AttrType type) {
-  static constexpr const char* kNames[] = {"INT",    "FLOAT",   "STRING",  "INTS",
-                                           "FLOATS", "STRINGS", "BOOLEAN", "BOOLEANS",
-                                           "BLOCK",  "LONG",    "BLOCKS",  "LONGS"};
+  static constexpr const char* kNames[] = {"INT",     "FLOAT",   "STRING",   "INTS",  "FLOATS",
+                                           "STRINGS", "BOOLEAN", "BOOLEANS", "BLOCK", "LONG",
+                                           "BLOCKS",  "LONGS",   "FLOAT64S", "VAR",   "VARS",
+                                           "FLOAT64", "SCALAR",  "SCALARS"};
   return NameAt(kNames, static_cast<int32_t>(type));
 }
 
 const char* EnumName(VarType::Type type) {
-  static constexpr const char* kNames[] = {"BOOL",
-                                           "INT16",
-                                           "INT32",
-                                           "INT64",
-                                           "FP16",
-                                           "FP32",
-                                           "FP64",
-                                           "LOD_TENSOR",
-                                           "SELECTED_ROWS",
-                                           "FEED_MINIBATCH",
-                                           "FETCH_LIST",
-                                           "STEP_SCOPES",
-                                           "LOD_RANK_TABLE",
-                                           "LOD_TENSOR_ARRAY",
-                                           "PLACE_LIST",
-                                           "READER",
-                                           nullptr,
-                                           "RAW",
-                                           "TUPLE",
-                                           "SIZE_T",
-                                           "UINT8",
-                                           "INT8",
-                                           "BF16"};
+  static constexpr const char* kNames[] = {"BOOL",           "INT16",
+                                           "INT32",          "INT64",
+                                           "FP16",           "FP32",
+                                           "FP64",           "LOD_TENSOR",
+                                           "SELECTED_ROWS",  "FEED_MINIBATCH",
+                                           "FETCH_LIST",     "STEP_SCOPES",
+                                           "LOD_RANK_TABLE", "LOD_TENSOR_ARRAY",
+                                           "PLACE_LIST",     "READER",
+                                           nullptr,          "RAW",
+                                           "TUPLE",          "SIZE_T",
+                                           "UINT8",          "INT8",
+                                           "BF16",           "COMPLEX64",
+                                           "COMPLEX128",     "STRING",
+                                           "STRINGS",        "VOCAB",
+                                           "FEED_LIST",      "PSTRING",
+                                           "SPARSE_COO",     "SPARSE_CSR"};
+  return NameAt(kNames, static_cast<int32_t>(type));
+}
+
+const char* EnumName(Scalar::Type type) {
+  static constexpr const char* kNames[] = {nullptr, "BOOLEAN", "LONG", "FLOAT64", "COMPLEX128"};
   return NameAt(kNames, static_cast<int32_t>(type));
 }
 

@@ -53,6 +53,12 @@ enum class AttrType : int32_t {
   LONG,
   BLOCKS,
   LONGS,
+  FLOAT64S,  // from here on Paddle 2.5 and later
+  VAR,
+  VARS,
+  FLOAT64,
+  SCALAR,
+  SCALARS,
 };
 
 struct VarType {
@@ -80,6 +86,15 @@ struct VarType {
     UINT8 = 20,
     INT8 = 21,
     BF16 = 22,
+    COMPLEX64 = 23,  // from here on known by name alone
+    COMPLEX128 = 24,
+    STRING = 25,
+    STRINGS = 26,
+    VOCAB = 27,
+    FEED_LIST = 28,
+    PSTRING = 29,
+    SPARSE_COO = 30,
+    SPARSE_CSR = 31,
   };
   struct TensorDesc {
     Type data_type = Type::UNSET;
@@ -119,6 +134,8 @@ struct VarDesc {
   VarType type;
   std::optional<bool> persistable;
   std::optional<bool> need_check_feed;
+  std::optional<bool> is_parameter;  // Paddle 2 writes these two
+  std::optional<bool> stop_gradient;
   Boxed<std::string> unknown;
 };
 
@@ -128,12 +145,34 @@ struct BlockIndex {
 struct BlockIndices {
   std::vector<int32_t> values;
 };
+struct VarName {
+  std::string value;
+};
+struct VarNames {
+  std::vector<std::string> values;
+};
+
+// A number that carries its type.
+struct Scalar {
+  enum class Type : int32_t { UNSET = 0, BOOLEAN = 1, LONG = 2, FLOAT64 = 3, COMPLEX128 = 4 };
+  struct Complex {
+    double r = 0, i = 0;
+    Boxed<std::string> unknown;
+  };
+  Type type = Type::UNSET;
+  std::optional<bool> b;
+  std::optional<int64_t> i;
+  std::optional<double> r;
+  Boxed<Complex> c;
+  Boxed<std::string> unknown;
+};
 
 // Alternatives in the order of AttrType: the index is the type, so the two cannot disagree.
 using AttrValue =
     std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
                  std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
-                 BlockIndices, std::vector<int64_t>>;
+                 BlockIndices, std::vector<int64_t>, std::vector<double>, VarName, VarNames, double,
+                 Boxed<Scalar>, std::vector<Scalar>>;
 
 struct OpDesc {
   struct Attr {
@@ -220,10 +259,27 @@ struct OpCompatibleMap {
   Boxed<std::string> unknown;
 };
 
+// Which version of each operator the writer had; Paddle 2 writes it.
+struct OpVersion {
+  int32_t version = 0;
+  Boxed<std::string> unknown;
+};
+
+struct OpVersionMap {
+  struct OpVersionPair {
+    std::string op_name;
+    OpVersion op_version;
+    Boxed<std::string> unknown;
+  };
+  std::vector<OpVersionPair> pair;
+  Boxed<std::string> unknown;
+};
+
 struct ProgramDesc {
   std::vector<BlockDesc> blocks;
   Boxed<OpCompatibleMap> op_compatible_map;
   Boxed<Version> version;
+  Boxed<OpVersionMap> op_version_map;
   Boxed<std::string> unknown;
 
   // The blocks whose variables a block sees: itself and its ancestors, nearest first; then, for a
@@ -236,6 +292,7 @@ struct ProgramDesc {
 // The name in the schema; null for a number that has none.
 const char* EnumName(AttrType type);
 const char* EnumName(VarType::Type type);
+const char* EnumName(Scalar::Type type);
 const char* EnumName(CompatibleInfo::Type type);
 
 }  // namespace dygraph::program

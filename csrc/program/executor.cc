@@ -157,6 +157,14 @@ void PreparedProgram::BindOperators() {
       }
       op.out_ends.push_back(static_cast<uint32_t>(op.out.size()));
     }
+    // Running means of inference stay untouched, so that threads may share them.
+    bool keeps = KeepsRunningMeans(*op.info, desc);
+    for (size_t pair = 0; keeps && pair < op.info->in_place.size(); ++pair) {
+      auto [in_slot, out_slot] = op.info->in_place[pair];
+      const auto *from = desc.Input(op.info->inputs[in_slot].name),
+                 *to = desc.Output(op.info->outputs[out_slot].name);
+      if (from && to && *from == *to) op.out[out_slot ? op.out_ends[out_slot - 1] : 0] = -1;
+    }
     for (size_t k = 0; k < op.out.size(); ++k) {
       if (op.out[k] >= 0 && std::find(op.in.begin(), op.in.end(), op.out[k]) != op.in.end()) {
         op.staged.push_back(static_cast<int>(k));

@@ -21,6 +21,8 @@ std::string TextOf(const AttrValue& value) {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, BlockIndices>) {
           return "a block";
+        } else if constexpr (!std::is_constructible_v<dygraph::AttrValue, const T&>) {
+          return "a value of Paddle 2";
         } else {
           return ToString(dygraph::AttrValue(v));
         }

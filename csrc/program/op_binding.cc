@@ -1,9 +1,9 @@
 #include "program/op_binding.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/nearest.h"
+#include "program/foreign_attrs.h"
 
 namespace dygraph::program {
 
@@ -27,79 +27,33 @@ AttrValue ToWireValue(const dygraph::AttrValue& value) {
       value);
 }
 
-dygraph::AttrValue FromWireValue(const AttrValue& value) {
-  return std::visit(
-      [](const auto& v) -> dygraph::AttrValue {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, BlockIndex>) {
-          return dygraph::BlockIndex{v.value};
-        } else if constexpr (std::is_same_v<T, BlockIndices>) {
-          std::vector<dygraph::BlockIndex> list;
-          for (int32_t block : v.values) list.push_back({block});
-          return list;
-        } else {
-          return v;
-        }
-      },
-      value);
-}
-
-// What Fluid writes beside an operator's own attributes: roles, origins, hints for libraries. None
-// changes a value.
-bool IsBookkeeping(const std::string& name) {
-  static const std::unordered_set<std::string> kNames = {"op_role",
-                                                         "op_role_var",
-                                                         "op_namescope",
-                                                         kCallstackAttr,
-                                                         "op_device",
-                                                         "with_quant_attr",
-                                                         "x_data_format",
-                                                         "y_data_format",
-                                                         "mkldnn_data_type",
-                                                         "use_cudnn",
-                                                         "use_mkldnn",
-                                                         "use_quantizer",
-                                                         "workspace_size_MB",
-                                                         "exhaustive_search",
-                                                         "min_row_size_to_use_multithread",
-                                                         "Scale_in",
-                                                         "Scale_in_eltwise",
-                                                         "Scale_out",
-                                                         "Scale_weights",
-                                                         "fuse_alpha",
-                                                         "fuse_beta",
-                                                         "fuse_brelu_threshold"};
-  return kNames.count(name) > 0;
-}
-
-// Work of another operator that Fluid can fold into this one; off, it is as good as absent.
-bool IsFusionThatIsOff(const OpDesc::Attr& attr) {
-  static const std::unordered_set<std::string> kNames = {"fuse_relu",
-                                                         "fuse_brelu",
-                                                         "fuse_residual_connection",
-                                                         "fuse_relu_before_depthwise_conv",
-                                                         "fuse_activation",
-                                                         "force_fp32_output",
-                                                         "is_test"};
-  if (!kNames.count(attr.name)) return false;
-  if (const bool* on = std::get_if<bool>(&attr.value)) return attr.name == "is_test" || !*on;
-  const std::string* text = std::get_if<std::string>(&attr.value);
-  return text && text->empty();
-}
-
 std::string ListOf(const std::vector<SlotInfo>& slots) {
   std::string list;
   for (const SlotInfo& s : slots) list += (list.empty() ? "" : ", ") + s.name;
   return list.empty() ? "none" : list;
 }
 
-void CheckSide(const std::vector<OpDesc::Var>& bound, const std::vector<SlotInfo>& slots,
-               const char* side) {
+auto FindSlot(const std::vector<SlotInfo>& slots, const std::string& name) {
+  return std::find_if(slots.begin(), slots.end(),
+                      [&](const SlotInfo& s) { return s.name == name; });
+}
+
+// A gradient operator may be given any variable of its forward call, as Paddle gives it most of
+// them; those it does not read change nothing.
+bool IsOfForward(const OpInfo& op, const std::string& slot) {
+  if (!op.gradient_of) return false;
+  const OpInfo& forward = *op.gradient_of->forward;
+  return FindSlot(forward.inputs, slot) != forward.inputs.end() ||
+         FindSlot(forward.outputs, slot) != forward.outputs.end();
+}
+
+void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
+               const std::vector<SlotInfo>& slots, const char* side) {
   for (const OpDesc::Var& var : bound) {
-    auto slot = std::find_if(slots.begin(), slots.end(),
-                             [&](const SlotInfo& s) { return s.name == var.parameter; });
-    ENFORCE(slot != slots.end() || var.arguments.empty(), Format, "the ", side, " slots are ",
-            ListOf(slots), ", got a variable in a slot '", var.parameter, "'");
+    auto slot = FindSlot(slots, var.parameter);
+    bool unread = slot == slots.end() && &slots == &op.inputs && IsOfForward(op, var.parameter);
+    ENFORCE(slot != slots.end() || var.arguments.empty() || unread, Format, "the ", side,
+            " slots are ", ListOf(slots), ", got a variable in a slot '", var.parameter, "'");
     if (slot == slots.end()) continue;
     ENFORCE(var.arguments.size() <= 1 || slot->duplicable(), Format, "the ", side, " slot ",
             slot->name, " takes one variable, got ", var.arguments.size());
@@ -138,20 +92,20 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
   for (const OpDesc::Attr& attr : desc.attrs) {
     int field = op.attr_table.Find(attr.name);
     if (field < 0) {
-      if (IsBookkeeping(attr.name) || IsFusionThatIsOff(attr)) continue;
+      if (HasNoEffect(attr) || ReadForeignAttr(op, desc, attr, attrs.get())) continue;
       std::vector<std::string> names;
       for (const AttrField& f : op.attr_table.fields) names.push_back(f.name);
       THROW(Format, "the operator must know its attributes, got '", attr.name, "'.",
             DidYouMean(attr.name, names));
     }
-    attrs->Set(field, FromWireValue(attr.value));
+    attrs->Set(field, FromWireValue(attr));
   }
   return attrs;
 }
 
 void CheckSlots(const OpInfo& op, const OpDesc& desc) {
-  CheckSide(desc.inputs, op.inputs, "input");
-  CheckSide(desc.outputs, op.outputs, "output");
+  CheckSide(op, desc.inputs, op.inputs, "input");
+  CheckSide(op, desc.outputs, op.outputs, "output");
   for (const SlotInfo& slot : op.inputs) {
     ENFORCE(slot.dispensable() || Bound(desc.inputs, slot.name), Format, "Input(", slot.name,
             ") must be given, got nothing");
@@ -177,6 +131,15 @@ void CheckOperators(const ProgramDesc& program) {
       }
     }
   }
+}
+
+bool KeepsRunningMeans(const OpInfo& op, const OpDesc& desc) {
+  auto on = [&](const char* name) {
+    const bool* value = desc.FindAttr<bool>(name);
+    return value && *value;
+  };
+  if (op.in_place.empty() || op.attr_table.Find("use_global_stats") < 0) return false;
+  return on("use_global_stats") || (on("is_test") && !on("trainable_statistics"));
 }
 
 bool IsFeed(const OpDesc& op) { return op.type == "feed"; }

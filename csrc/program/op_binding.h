@@ -30,6 +30,9 @@ void CheckSlots(const OpInfo& op, const OpDesc& desc);
 // slots.
 void CheckOperators(const ProgramDesc& program);
 
+// Whether a normalisation uses its running means, and so gives them back as they are.
+bool KeepsRunningMeans(const OpInfo& op, const OpDesc& desc);
+
 bool IsFeed(const OpDesc& op);
 bool IsFetch(const OpDesc& op);
 // " (operator 3 of block 0, made at model.py:12)"

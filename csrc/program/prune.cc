@@ -87,6 +87,7 @@ ProgramDesc Prune(const ProgramDesc& program, const std::vector<std::string>& fe
   ProgramDesc pruned;
   pruned.version = program.version;
   pruned.op_compatible_map = program.op_compatible_map;
+  pruned.op_version_map = program.op_version_map;
   BlockDesc& to = pruned.blocks.emplace_back();
   to.idx = 0;
   to.parent_idx = -1;

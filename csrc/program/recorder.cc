@@ -170,6 +170,36 @@ void Recorder::OnRead(Variable& var, const char* how) {
         where_(), ". Compute with operators, or read it outside the traced layer");
 }
 
+// In inference a normalisation gives its running means back as they are, into variables that nobody
+// reads. The program names the running means themselves, which is what Fluid's operator demands.
+void Recorder::WriteUnchangedParameters() {
+  std::unordered_map<std::string, int> uses;
+  for (const OpDesc& op : block_.ops) {
+    for (const auto* side : {&op.inputs, &op.outputs}) {
+      for (const OpDesc::Var& slot : *side) {
+        for (const std::string& name : slot.arguments) ++uses[name];
+      }
+    }
+  }
+  for (const std::string& name : result_.fetches) ++uses[name];
+  for (OpDesc& op : block_.ops) {
+    if (IsFeed(op) || IsFetch(op)) continue;
+    const OpInfo& info = GetOp(op.type);
+    if (!KeepsRunningMeans(info, op)) continue;
+    for (auto [in, out] : info.in_place) {
+      const std::vector<std::string>* from = op.Input(info.inputs[in].name);
+      std::vector<std::string>* to = op.Output(info.outputs[out].name);
+      if (!from || !to || from->size() != 1 || to->size() != 1) continue;
+      std::string& name = to->front();
+      if (!result_.weights.count(from->front()) || uses[name] != 1) continue;
+      block_.vars.erase(std::remove_if(block_.vars.begin(), block_.vars.end(),
+                                       [&](const VarDesc& v) { return v.name == name; }),
+                        block_.vars.end());
+      name = from->front();
+    }
+  }
+}
+
 Recording Recorder::Finish(const std::vector<Variable*>& outputs) {
   ENFORCE(!outputs.empty(), InvalidArgument, "a program needs at least one output, got none");
   for (Variable* v : outputs) NameOf(*v);
@@ -177,6 +207,7 @@ Recording Recorder::Finish(const std::vector<Variable*>& outputs) {
   MarkRoles(outputs);
   WriteParameters(outputs);
   for (Variable* v : outputs) result_.fetches.push_back(names_[v->value_number]);
+  WriteUnchangedParameters();
   block_.idx = 0;
   block_.parent_idx = -1;
   AddFeedAndFetch(&block_, result_.feeds, result_.fetches);

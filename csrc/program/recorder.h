@@ -83,6 +83,7 @@ class Recorder : public Listener {
   void DropDead(const std::vector<Variable*>& outputs);
   void MarkRoles(const std::vector<Variable*>& outputs);
   void WriteParameters(const std::vector<Variable*>& outputs);
+  void WriteUnchangedParameters();
   void AddWeight(Variable& var, const std::string& name);
 
   std::function<std::string()> where_;

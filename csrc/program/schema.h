@@ -23,7 +23,7 @@ struct Field {
   const char* name;
   Limit limit = Limit::None;
 };
-constexpr int kMaxFieldNumber = 15;
+constexpr int kMaxFieldNumber = 21;
 
 template <class M>
 struct Tag {};
@@ -73,14 +73,33 @@ void VisitFields(Tag<VarDesc>, M& m, F&& field) {
   field({2, "type"}, m.type);
   field({3, "persistable"}, m.persistable);
   field({4, "need_check_feed"}, m.need_check_feed);
+  field({5, "is_parameter"}, m.is_parameter);
+  field({6, "stop_gradient"}, m.stop_gradient);
+}
+
+template <class M, class F>
+void VisitFields(Tag<Scalar::Complex>, M& m, F&& field) {
+  field({1, "r"}, m.r);
+  field({2, "i"}, m.i);
+}
+
+template <class M, class F>
+void VisitFields(Tag<Scalar>, M& m, F&& field) {
+  field({1, "type"}, m.type);
+  field({2, "b"}, m.b);
+  field({3, "i"}, m.i);
+  field({4, "r"}, m.r);
+  field({5, "c"}, m.c);
 }
 
 // Only the value field of the attribute's own type; the reader sets the alternative beforehand.
 template <class M, class F>
 void VisitFields(Tag<OpDesc::Attr>, M& m, F&& field) {
   static constexpr Field kValueFields[] = {
-      {3, "i"},  {4, "f"},      {5, "s"},          {6, "ints"}, {7, "floats"},      {8, "strings"},
-      {10, "b"}, {11, "bools"}, {12, "block_idx"}, {13, "l"},   {14, "blocks_idx"}, {15, "longs"},
+      {3, "i"},           {4, "f"},       {5, "s"},         {6, "ints"},       {7, "floats"},
+      {8, "strings"},     {10, "b"},      {11, "bools"},    {12, "block_idx"}, {13, "l"},
+      {14, "blocks_idx"}, {15, "longs"},  {16, "float64s"}, {17, "var_name"},  {18, "vars_name"},
+      {19, "float64"},    {20, "scalar"}, {21, "scalars"},
   };
   field({1, "name", Limit::Name}, m.name);
   AttrType type = m.type();
@@ -89,9 +108,9 @@ void VisitFields(Tag<OpDesc::Attr>, M& m, F&& field) {
       [&](auto& value) {
         using T = std::remove_const_t<std::remove_reference_t<decltype(value)>>;
         const Field& value_field = kValueFields[m.value.index()];
-        if constexpr (std::is_same_v<T, BlockIndex>) {
+        if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, VarName>) {
           field(value_field, value.value);
-        } else if constexpr (std::is_same_v<T, BlockIndices>) {
+        } else if constexpr (std::is_same_v<T, BlockIndices> || std::is_same_v<T, VarNames>) {
           field(value_field, value.values);
         } else {
           field(value_field, value);
@@ -148,10 +167,27 @@ void VisitFields(Tag<OpCompatibleMap>, M& m, F&& field) {
 }
 
 template <class M, class F>
+void VisitFields(Tag<OpVersion>, M& m, F&& field) {
+  field({1, "version"}, m.version);
+}
+
+template <class M, class F>
+void VisitFields(Tag<OpVersionMap::OpVersionPair>, M& m, F&& field) {
+  field({1, "op_name", Limit::Name}, m.op_name);
+  field({2, "op_version"}, m.op_version);
+}
+
+template <class M, class F>
+void VisitFields(Tag<OpVersionMap>, M& m, F&& field) {
+  field({1, "pair"}, m.pair);
+}
+
+template <class M, class F>
 void VisitFields(Tag<ProgramDesc>, M& m, F&& field) {
   field({1, "blocks", Limit::Blocks}, m.blocks);
   field({3, "op_compatible_map"}, m.op_compatible_map);
   field({4, "version"}, m.version);
+  field({5, "op_version_map"}, m.op_version_map);
 }
 
 template <class T, class = void>
@@ -181,6 +217,7 @@ enum Wire : uint32_t { kVarint, kFixed64, kBytes, kGroup, kEndGroup, kFixed32 };
 
 template <class T>
 constexpr Wire kWireOf = std::is_same_v<T, float>                          ? kFixed32
+                         : std::is_same_v<T, double>                       ? kFixed64
                          : std::is_same_v<T, std::string> || kIsMessage<T> ? kBytes
                                                                            : kVarint;
 

@@ -41,17 +41,22 @@ class TextPrinter {
   void Value(int32_t value) { text_ += std::to_string(value); }
   void Value(int64_t value) { text_ += std::to_string(value); }
 
-  // The shorter of 6 and 9 digits that gives the same bits back.
+  // The shorter of two numbers of digits that gives the same bits back.
   void Value(float value) {
+    Decimal(value, 6, 9, [](const char* digits) { return std::strtof(digits, nullptr); });
+  }
+  void Value(double value) {
+    Decimal(value, 15, 17, [](const char* digits) { return std::strtod(digits, nullptr); });
+  }
+  template <class T, class Parse>
+  void Decimal(T value, int few, int all, Parse parse) {
     char digits[32];
     if (value != value) {
       text_ += "nan";
       return;
     }
-    std::snprintf(digits, sizeof(digits), "%.6g", value);
-    if (std::strtof(digits, nullptr) != value) {
-      std::snprintf(digits, sizeof(digits), "%.9g", value);
-    }
+    std::snprintf(digits, sizeof(digits), "%.*g", few, value);
+    if (parse(digits) != value) std::snprintf(digits, sizeof(digits), "%.*g", all, value);
     for (char* c = digits; *c; ++c) {
       if (*c == ',') *c = '.';  // some locales
     }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/enforce.h"
+#include "program/foreign_attrs.h"
 #include "program/op_binding.h"
 #include "program/wire.h"
 
@@ -68,27 +69,29 @@ void CheckTree(const ProgramDesc& program) {
   }
 }
 
-// Names of `elements`, given by a member, are distinct.
-template <class Elements, class Name>
-void CheckDistinct(const Elements& elements, Name name, const std::string& where,
-                   const char* list) {
+// Names of `elements`, given by a member, are distinct, but for elements that `may_repeat`.
+template <class Elements, class Name, class MayRepeat>
+void CheckDistinct(const Elements& elements, Name name, const std::string& where, const char* list,
+                   MayRepeat may_repeat) {
   std::unordered_map<std::string_view, size_t> places;
   for (size_t i = 0; i < elements.size(); ++i) {
     auto [place, is_new] = places.emplace(elements[i].*name, i);
-    ENFORCE(is_new, AlreadyExists, where, ".", list, "[", i,
+    ENFORCE(is_new || may_repeat(elements[i]), AlreadyExists, where, ".", list, "[", i,
             "]: names in a list must differ, got '", place->first, "' also at ", list, "[",
             place->second, "]");
   }
 }
 
 void CheckNames(const BlockDesc& block) {
-  CheckDistinct(block.vars, &VarDesc::name, Where(block), "vars");
+  auto never = [](const auto&) { return false; };
+  CheckDistinct(block.vars, &VarDesc::name, Where(block), "vars", never);
   for (size_t i = 0; i < block.ops.size(); ++i) {
     const OpDesc& op = block.ops[i];
     std::string where = Where(block, i);
-    CheckDistinct(op.attrs, &OpDesc::Attr::name, where, "attrs");
-    CheckDistinct(op.inputs, &OpDesc::Var::parameter, where, "inputs");
-    CheckDistinct(op.outputs, &OpDesc::Var::parameter, where, "outputs");
+    // Paddle writes some of its hints twice.
+    CheckDistinct(op.attrs, &OpDesc::Attr::name, where, "attrs", HasNoEffect);
+    CheckDistinct(op.inputs, &OpDesc::Var::parameter, where, "inputs", never);
+    CheckDistinct(op.outputs, &OpDesc::Var::parameter, where, "outputs", never);
   }
 }
 

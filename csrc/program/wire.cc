@@ -258,6 +258,7 @@ class Reader {
       if (wire != kBytes) return false;
       Cursor packed = Piece(in, inner);
       size_t count = packed.left() / 4;
+      if constexpr (kWireOf<T> == kFixed64) count = packed.left() / 8;
       if constexpr (kWireOf<T> == kVarint) {
         count = 0;
         for (const uint8_t* p = packed.at; p < packed.end; ++p) count += *p < 0x80;
@@ -290,6 +291,12 @@ class Reader {
       uint32_t bits = in.at[0] | in.at[1] << 8 | in.at[2] << 16 | uint32_t{in.at[3]} << 24;
       std::memcpy(&value, &bits, 4);
       in.at += 4;
+    } else if constexpr (std::is_same_v<T, double>) {
+      if (in.left() < 8) Fail(path, start, "a number of 8 bytes is cut off");
+      uint64_t bits = 0;
+      for (int i = 0; i < 8; ++i) bits |= uint64_t{in.at[i]} << 8 * i;
+      std::memcpy(&value, &bits, 8);
+      in.at += 8;
     } else if constexpr (std::is_enum_v<T>) {
       auto number = static_cast<int32_t>(Varint(in, path));
       value = static_cast<T>(number);
@@ -418,6 +425,10 @@ class Writer {
       uint32_t bits;
       std::memcpy(&bits, &value, 4);
       for (int shift = 0; shift < 32; shift += 8) out_ += static_cast<char>(bits >> shift);
+    } else if constexpr (std::is_same_v<T, double>) {
+      uint64_t bits;
+      std::memcpy(&bits, &value, 8);
+      for (int shift = 0; shift < 64; shift += 8) out_ += static_cast<char>(bits >> shift);
     } else if constexpr (std::is_enum_v<T>) {
       if (!EnumName(value)) Fail(path, "the number ", static_cast<int32_t>(value), " has no name");
       Varint(static_cast<uint64_t>(value));

@@ -2,6 +2,7 @@
 // order there, and whole programs made of them.
 #include "python/bind_descriptions.h"
 
+#include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -46,19 +47,60 @@ py::object Steal(PyObject* o) {
 
 // Attributes --------------------------------------------------------------------------------------
 
+py::object Number(const program::Scalar& v) {
+  switch (v.type) {
+    case program::Scalar::Type::BOOLEAN: return py::bool_(v.b.value_or(false));
+    case program::Scalar::Type::LONG: return py::int_(v.i.value_or(0));
+    case program::Scalar::Type::FLOAT64: return py::float_(v.r.value_or(0));
+    case program::Scalar::Type::COMPLEX128:
+      return py::cast(v.c ? std::complex<double>(v.c->r, v.c->i) : std::complex<double>());
+    default: return py::none();
+  }
+}
+
 py::object AttrObject(const program::AttrValue& value) {
   return std::visit(
       [](const auto& v) -> py::object {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, program::BlockIndex>) {
           return py::int_(v.value);
-        } else if constexpr (std::is_same_v<T, BlockIndices>) {
+        } else if constexpr (std::is_same_v<T, program::VarName>) {
+          return py::str(v.value);
+        } else if constexpr (std::is_same_v<T, BlockIndices> ||
+                             std::is_same_v<T, program::VarNames>) {
           return py::cast(v.values);
+        } else if constexpr (std::is_same_v<T, program::Boxed<program::Scalar>>) {
+          return v ? Number(*v) : py::none();
+        } else if constexpr (std::is_same_v<T, std::vector<program::Scalar>>) {
+          py::list list;
+          for (const program::Scalar& number : v) list.append(Number(number));
+          return std::move(list);
         } else {
           return py::cast(v);
         }
       },
       value);
+}
+
+program::Scalar ScalarOf(py::handle value) {
+  program::Scalar number;
+  if (py::isinstance<py::bool_>(value)) {
+    number.type = program::Scalar::Type::BOOLEAN;
+    number.b = py::cast<bool>(value);
+  } else if (py::isinstance<py::int_>(value)) {
+    number.type = program::Scalar::Type::LONG;
+    number.i = py::cast<int64_t>(value);
+  } else if (PyComplex_Check(value.ptr())) {
+    number.type = program::Scalar::Type::COMPLEX128;
+    auto complex = py::cast<std::complex<double>>(value);
+    number.c.emplace();
+    number.c->r = complex.real();
+    number.c->i = complex.imag();
+  } else {
+    number.type = program::Scalar::Type::FLOAT64;
+    number.r = py::cast<double>(value);
+  }
+  return number;
 }
 
 // An attribute that no operator declares, from its wire type's name.
@@ -75,6 +117,20 @@ program::AttrValue AttrOfType(py::handle value, const std::string& type) {
   if (type == "LONG") return py::cast<int64_t>(value);
   if (type == "BLOCKS") return BlockIndices{py::cast<std::vector<int32_t>>(value)};
   if (type == "LONGS") return py::cast<std::vector<int64_t>>(value);
+  if (type == "FLOAT64S") return py::cast<std::vector<double>>(value);
+  if (type == "VAR") return program::VarName{py::cast<std::string>(value)};
+  if (type == "VARS") return program::VarNames{py::cast<Names>(value)};
+  if (type == "FLOAT64") return py::cast<double>(value);
+  if (type == "SCALAR") {
+    program::Boxed<program::Scalar> number;
+    number.emplace() = ScalarOf(value);
+    return number;
+  }
+  if (type == "SCALARS") {
+    std::vector<program::Scalar> numbers;
+    for (py::handle number : value) numbers.push_back(ScalarOf(number));
+    return numbers;
+  }
   THROW(InvalidArgument, "the type of an attribute must be one of AttrType's, got '", type, "'");
 }
 
@@ -178,7 +234,7 @@ void Rename(std::vector<OpDesc::Var>& slots, const std::string& from, const std:
 // Variables ---------------------------------------------------------------------------------------
 
 VarType::Type TypeOfName(const std::string& name) {
-  for (int32_t i = 0; i <= static_cast<int32_t>(VarType::Type::BF16); ++i) {
+  for (int32_t i = 0; i <= static_cast<int32_t>(VarType::Type::SPARSE_CSR); ++i) {
     const char* known = program::EnumName(static_cast<VarType::Type>(i));
     if (known && name == known) return static_cast<VarType::Type>(i);
   }
@@ -219,6 +275,8 @@ void BindVariables(py::module_& m) {
       .def_readwrite("name", &VarDesc::name)
       .def_readwrite("persistable", &VarDesc::persistable)
       .def_readwrite("need_check_feed", &VarDesc::need_check_feed)
+      .def_readwrite("is_parameter", &VarDesc::is_parameter)
+      .def_readwrite("stop_gradient", &VarDesc::stop_gradient)
       .def_property(
           "type",
           [](const VarDesc& v) {
@@ -388,6 +446,7 @@ void BindPrograms(py::module_& m) {
              if (like) {
                made->op_compatible_map = like->desc->op_compatible_map;
                made->version = like->desc->version;
+               made->op_version_map = like->desc->op_version_map;
                made->unknown = like->desc->unknown;
              }
              return PyProgram{std::move(made)};

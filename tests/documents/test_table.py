@@ -37,6 +37,6 @@ def test_every_test_is_named():
     """By itself, or by its file."""
     text = (HERE / "README.md").read_text()
     for path in HERE.glob("test_*.py"):
-        if path != Path(__file__).resolve() and f"`{path.name}`" not in text:
+        if path != Path(__file__).resolve() and f"/{path.name}`" not in text:
             for test in re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE):
                 assert f"`{test}`" in text, (path.name, test)

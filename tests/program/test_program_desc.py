@@ -55,6 +55,8 @@ def test_every_attribute_type(pb):
         ("BOOLEAN", "b", True),
         ("BOOLEANS", "bools", [True, False]), ("BLOCK", "block_idx", 1), ("LONG", "l", 1 << 40),
         ("BLOCKS", "blocks_idx", [2, 3]), ("LONGS", "longs", [-(1 << 40), 5]),
+        ("FLOAT64S", "float64s", [0.1, -2.0]), ("VAR", "var_name", "x"),
+        ("VARS", "vars_name", ["x", "y"]), ("FLOAT64", "float64", 0.1),
     ]  # fmt: skip
     for number, (kind, field, value) in enumerate(values):
         assert pb.AttrType.Value(kind) == number
@@ -67,6 +69,52 @@ def test_every_attribute_type(pb):
     assert got.attrs == {kind.lower(): value for kind, _, value in values}
     assert [got.attr_type(kind.lower()) for kind, _, _ in values] == [kind for kind, _, _ in values]
     assert type(got.attr("boolean")) is bool and type(got.attr("int")) is int
+
+
+def test_numbers_that_carry_their_type(pb):
+    """Attributes of Paddle 2.5 and later."""
+    message = pb.ProgramDesc()
+    op = message.blocks.add(idx=0, parent_idx=-1).ops.add(type="t")
+    kinds = pb.Scalar
+    fields = [
+        (kinds.BOOLEAN, {"b": True}, True), (kinds.LONG, {"i": 1 << 40}, 1 << 40),
+        (kinds.FLOAT64, {"r": 0.1}, 0.1), (kinds.COMPLEX128, {"c": {"r": 1.0, "i": -2.0}}, 1 - 2j),
+    ]  # fmt: skip
+    for i, (kind, value, _) in enumerate(fields):
+        attr = op.attrs.add(name=f"one_{i}", type=pb.SCALAR)
+        attr.scalar.CopyFrom(pb.Scalar(type=kind, **value))
+    several = op.attrs.add(name="several", type=pb.SCALARS)
+    several.scalars.extend(pb.Scalar(type=kind, **value) for kind, value, _ in fields)
+    program = parse(message)
+    (got,) = program.global_block().ops
+    expected = [value for _, _, value in fields]
+    assert [got.attr(f"one_{i}") for i in range(4)] == got.attr("several") == expected
+    assert got.attr_type("one_0") == "SCALAR" and got.attr_type("several") == "SCALARS"
+    copy = static.Program().global_block().append_described(
+        "t", attrs={name: (got.attr_type(name), got.attr(name)) for name in got.attr_names}
+    )  # fmt: skip
+    assert copy.to_string() == got.to_string() == str(op)
+
+
+def test_what_paddle_2_tells_of_variables(pb):
+    message = pb.ProgramDesc()
+    block = message.blocks.add(idx=0, parent_idx=-1)
+    for name, parameter, stop in (("w", True, False), ("frozen", True, True), ("h", False, False)):
+        var = add_var(pb, block, name)
+        var.is_parameter, var.stop_gradient, var.persistable = parameter, stop, parameter
+    pair = message.op_version_map.pair.add(op_name="roll")
+    pair.op_version.version = 1
+    program = parse(message)
+    w, frozen, h = program.list_vars()
+    assert program.all_parameters() == [w, frozen] and not h.persistable
+    assert [v.stop_gradient for v in (w, frozen, h)] == [False, True, False]
+    assert w.trainable and not frozen.trainable and w.learning_rate == 1.0
+    assert program.serialize_to_string() == message.SerializeToString()
+    assert program.clone().serialize_to_string() == message.SerializeToString()
+    h.stop_gradient = True
+    program.changed()
+    block.vars[2].stop_gradient = True
+    assert program.serialize_to_string() == message.SerializeToString()
 
 
 def test_blocks_look_inside_out(pb):

@@ -81,6 +81,24 @@ def test_a_program_in_train_mode_moves_its_own_means():
     np.testing.assert_allclose(moved, 0.9 * start + 0.1 * conv.mean(axis=(0, 2, 3)), atol=1e-5)
 
 
+def test_a_program_in_eval_mode_names_its_means_and_leaves_them_alone():
+    """Fluid's batch_norm demands that MeanOut is Mean; threads may share what nobody writes."""
+    model = ConvNet()
+    model.eval()
+    _, traced = jit.trace(model, [var(4, 2, 8, 8)])
+    (norm,) = (op for op in traced.program.global_block().ops if op.type == "batch_norm")
+    assert norm.output("MeanOut") == norm.input("Mean") == [model.norm._mean.name]
+    assert norm.output("VarianceOut") == norm.input("Variance")
+    names = [v.name for v in traced.program.list_vars()]
+    assert len(names) == len(set(names)) and "batch_norm_0.tmp_1" not in names
+    scope = traced.scope
+    before = scope.find_var(model.norm._mean.name).get()
+    feed = {traced.feed_names[0]: numbers(5, 2, 8, 8, seed=2)}
+    static.Executor().run(traced.program, feed, scope=scope)
+    after = scope.find_var(model.norm._mean.name).get()
+    assert np.asarray(before).ctypes.data == np.asarray(after).ctypes.data  # not even replaced
+
+
 def test_the_program_has_the_shape_of_fluids():
     model = MLP()
     _, traced = jit.trace(model, [var(4, 6)])

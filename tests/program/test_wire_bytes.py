@@ -38,6 +38,11 @@ def float32(rng):
     return rng.choice([*nice, some, round(rng.uniform(-10, 10), 3)])
 
 
+def float64(rng):
+    nice = [0.0, -0.0, 0.1, 1.0, -2.5, 1e-300, 1e300, 5e-324, float("nan"), float("-inf")]
+    return rng.choice([*nice, rng.uniform(-10, 10), round(rng.uniform(-10, 10), 3)])
+
+
 def maybe(rng, message, field, make):
     if rng.random() < 0.5:
         setattr(message, field, make(rng))
@@ -64,7 +69,32 @@ VALUES = {
     "LONG": ("l", int64),
     "BLOCKS": ("blocks_idx", int32),
     "LONGS": ("longs", int64),
+    "FLOAT64S": ("float64s", float64),
+    "VAR": ("var_name", text),
+    "VARS": ("vars_name", text),
+    "FLOAT64": ("float64", float64),
 }
+
+
+def fill_scalar(pb, rng, scalar):
+    """A number with its type; the schema lets any of its fields be there or not."""
+    scalar.type = rng.choice(pb.Scalar.Type.values())
+    for field, make in (("b", bool_), ("i", int64), ("r", float64)):
+        maybe(rng, scalar, field, make)
+    if bool_(rng):
+        scalar.c.r, scalar.c.i = float64(rng), float64(rng)
+
+
+def fill_attr(pb, rng, attr, kind):
+    if kind == "SCALAR":
+        fill_scalar(pb, rng, attr.scalar)
+    elif kind == "SCALARS":
+        for _ in range(rng.randint(0, 3)):
+            fill_scalar(pb, rng, attr.scalars.add())
+    elif kind.endswith("S"):
+        getattr(attr, VALUES[kind][0]).extend(some(rng, VALUES[kind][1]))
+    else:
+        setattr(attr, VALUES[kind][0], VALUES[kind][1](rng))
 
 
 def fill_tensor(pb, rng, tensor):
@@ -95,7 +125,8 @@ def fill_var(pb, rng, var):
         var.type.tuple.SetInParent()
         var.type.tuple.element_type.extend(some(rng, lambda r: r.choice(pb.VarType.Type.values())))
     maybe(rng, var, "persistable", bool_)
-    maybe(rng, var, "need_check_feed", bool_)
+    for field in ("need_check_feed", "is_parameter", "stop_gradient"):
+        maybe(rng, var, field, bool_)
 
 
 def fill_op(pb, rng, op):
@@ -106,11 +137,7 @@ def fill_op(pb, rng, op):
     for _ in range(rng.randint(0, 6)):
         kind = rng.choice(pb.AttrType.keys())
         attr = op.attrs.add(name=text(rng, 1), type=pb.AttrType.Value(kind))
-        field, make = VALUES[kind]
-        if kind.endswith("S"):
-            getattr(attr, field).extend(some(rng, make))
-        else:
-            setattr(attr, field, make(rng))
+        fill_attr(pb, rng, attr, kind)
         if rng.random() < 0.05:
             attr.MergeFromString(rng.choice(UNKNOWN))
     maybe(rng, op, "is_target", bool_)
@@ -139,6 +166,11 @@ def random_program(pb, rng):
             pair.compatible_info.version = text(rng)
             pair.compatible_info.type = rng.choice(pb.CompatibleInfo.Type.values())
         maybe(rng, versions, "default_required_version", text)
+    if rng.random() < 0.3:
+        program.op_version_map.SetInParent()
+        for _ in range(rng.randint(0, 3)):
+            pair = program.op_version_map.pair.add(op_name=text(rng, 1))
+            pair.op_version.version = int32(rng)
     if rng.random() < 0.1:
         program.MergeFromString(rng.choice(UNKNOWN))
     return program

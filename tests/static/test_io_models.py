@@ -86,6 +86,33 @@ def test_fluids_files_one_for_each_weight(net, tmp_path):
     np.testing.assert_allclose(run(tmp_path)[2], expected(net), rtol=1e-5, atol=1e-6)
 
 
+def test_paddles_file_names(net, tmp_path):
+    """A path without suffixes, as Paddle 2 takes it; or the suffixes left out of the names."""
+    main, out, scope = net
+    static.save_inference_model(
+        tmp_path, ["x"], [out], None, main, "net.pdmodel", "net.pdiparams", scope=scope
+    )
+    want = expected(net)
+    for names in ((tmp_path / "net",), (tmp_path, "net", "net"), (tmp_path, "net.pdmodel", "net")):
+        np.testing.assert_allclose(run(*names)[2], want, rtol=1e-5, atol=1e-6)
+    with pytest.raises(FileNotFoundError):
+        run(tmp_path / "none")
+    with pytest.raises(FileNotFoundError):
+        run(tmp_path, "net", "none")
+
+
+def test_a_model_without_weights_needs_no_file_of_them(tmp_path):
+    main = static.Program()
+    with static.program_guard(main):
+        out = static.layers.scale(static.data("x", [None, 4], "float32"), 2.0)
+    with pytest.warns(UserWarning, match="no weights"):
+        static.save_inference_model(
+            tmp_path, ["x"], [out], None, main, "net.pdmodel", program_only=True
+        )
+    assert os.listdir(tmp_path) == ["net.pdmodel"]
+    np.testing.assert_array_equal(run(tmp_path / "net")[2], X * 2)
+
+
 def test_a_whole_program_for_more_training(net, tmp_path):
     main, out, scope = net
     static.save_inference_model(
