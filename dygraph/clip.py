@@ -25,17 +25,21 @@ def _limited(gradients, limit):
     widest = max((s.dtype for s in squares), key=str)
     squares = [s if s.dtype == widest else s.astype(widest) for s in squares]
     norm = ops.sqrt(ops.sum(squares) if len(squares) > 1 else squares[0])
-    if not _core.is_symbol(norm) and norm.item() <= limit:  # the factor is 1
-        return gradients
+    follows = _core.is_symbol(norm) or _core.recording()
+    if not follows and norm.item() <= limit:  # the factor is 1
+        return [_merged(g) for g in gradients]
     most = _core.literal(limit, str(widest))
     factor = ops.elementwise_div(most, ops.elementwise_max(norm, most))
     return [_scaled(g, factor if g.dtype == widest else factor.astype(g.dtype)) for g in gradients]
 
 
+def _merged(gradient):
+    """With each row number once, where only some rows are there."""
+    return ops.merge_selected_rows(gradient) if _core.is_selected_rows(gradient) else gradient
+
+
 def _scaled(gradient, factor):
-    if _core.is_selected_rows(gradient):
-        gradient = _core.merged(gradient)
-    return ops.scale(gradient, scale_tensor=ops.reshape2(factor, shape=[1]))
+    return ops.scale(_merged(gradient), scale_tensor=ops.reshape2(factor, shape=[1]))
 
 
 class GradientClipByValue:

@@ -1,186 +1,32 @@
-"""Tracing: a layer called at two batch sizes becomes a program that runs without its Python.
+"""Tracing: a layer or a training step, called at two batch sizes, becomes a program that runs
+without its Python.
 
 The program lives in ``static``, which is imported only when something here is called.
 """
 
-import inspect
 import os
-import sys
 
-import numpy as np
+from dygraph import _core, tracing
+from dygraph.errors import DygraphError, OutOfRangeError
 
-from dygraph import _core
-from dygraph.errors import (
-    ArgumentTypeError,
-    InvalidArgumentError,
-    OutOfRangeError,
-    PreconditionNotMetError,
-    kind_of,
-)
-
-__all__ = ["TracedLayer", "trace"]
-
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def _where():
-    """The innermost Python line outside this package: ``model.py:12 in forward``."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    if frame is None:
-        return "an unknown line"
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
-
-
-def _flatten(value, out):
-    """Appends the Variables of nested lists, tuples and dicts to ``out``."""
-    if isinstance(value, _core.Variable):
-        out.append(value)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _flatten(item, out)
-    elif isinstance(value, dict):
-        for key in value:
-            _flatten(value[key], out)
-    elif value is not None:
-        raise ArgumentTypeError(
-            "trace: a layer must return Variables, or lists, tuples and dicts of them, "
-            f"got {kind_of(value)}"
-        )
-    return out
-
-
-def _state(layer):
-    """Name -> Variable of everything the layer remembers: parameters, then buffers."""
-    state = {}
-    for method in ("named_parameters", "named_buffers"):
-        if hasattr(layer, method):
-            state.update(dict(getattr(layer, method)()))
-    return state
-
-
-class _Input:
-    """One input of the traced layer, which can be made for any batch size."""
-
-    def __init__(self, variable, name):
-        self.name = name
-        self.array = variable.numpy()
-        self.lod = _core.lod(variable)
-        if self.lod:
-            self.batch = len(self.lod[0]) - 1
-        else:
-            self.batch = self.array.shape[0] if self.array.ndim else None
-
-    def at(self, batch, size):
-        """A Variable of ``size`` rows (or sequences), repeating what was given for ``batch``."""
-        if self.batch != batch or size == batch:
-            return _core.to_variable(self.array, lod=self.lod or None)
-        order = np.arange(size) % batch
-        if not self.lod:
-            return _core.to_variable(self.array[order])
-        lod = []
-        for offsets in self.lod:
-            spans = [np.arange(offsets[i], offsets[i + 1]) for i in order]
-            lod.append(np.cumsum([0] + [len(span) for span in spans]).tolist())
-            order = np.concatenate(spans) if spans else np.arange(0)
-        return _core.to_variable(self.array[order.astype(np.int64)], lod=lod)
-
-
-def _make_inputs(layer, inputs):
-    given = [inputs] if isinstance(inputs, _core.Variable) else list(inputs)
-    if not given:
-        raise InvalidArgumentError("trace: there must be at least one input, got none")
-    names = []
-    try:
-        signature = inspect.signature(getattr(layer, "forward", layer))
-        names = [p.name for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
-    except (TypeError, ValueError):  # a callable that has no signature
-        pass
-    result = []
-    for i, variable in enumerate(given):
-        if not isinstance(variable, _core.Variable):
-            raise ArgumentTypeError(
-                f"trace: inputs must be Variables, got {kind_of(variable)} at {i}. "
-                "Convert arrays with dygraph.to_variable()"
-            )
-        result.append(_Input(variable, names[i] if i < len(names) else f"input_{i}"))
-    batch = next((i.batch for i in result if i.batch is not None), None)
-    if not batch:
-        raise InvalidArgumentError(
-            "trace: the first axis of an input is its batch and must hold at least one row, "
-            f"got shapes {[list(i.array.shape) for i in result]}"
-        )
-    return result, batch
-
-
-class _Restored:
-    """Puts back what a layer remembers and where the random numbers stand."""
-
-    def __init__(self, state):
-        self.values = {name: _core.snapshot(var) for name, var in state.items()}
-        self.state = state
-        self.generator = _core.generator_state()
-
-    def restore(self):
-        _core.set_generator_state(*self.generator)
-        for name, var in self.state.items():
-            _core.restore(var, self.values[name])
-
-
-def _record(layer, state, inputs):
-    """Runs the layer once while recording."""
-    recorder = _core.Recorder(_where)
-    for variable, name in inputs:
-        recorder.add_feed(variable, name)
-    for name, variable in state.items():
-        recorder.add_parameter(variable, variable.name or name)
-    recorder.start()
-    try:
-        outputs = layer(*(variable for variable, _ in inputs))
-    finally:
-        recorder.stop()
-    flat = _flatten(outputs, [])
-    return outputs, flat, recorder.finish(flat)
-
-
-def _check_replay(recording, inputs, layer):
-    """The program must give an eager call's bits at a size it has not seen."""
-    scope = _core.Scope()
-    recording.fill_scope(scope)
-    prepared = _core.PreparedProgram(
-        recording.program, scope, recording.feeds, recording.fetches, None
-    )
-    feeds = [_core.to_variable(v.numpy(), lod=_core.lod(v) or None) for v in inputs]
-    streams = _core.generator_state()
-    expected = _flatten(layer(*inputs), [])
-    actual = prepared.run(feeds, streams)
-    for i, (want, got) in enumerate(zip(expected, actual, strict=True)):
-        lods = _core.lod(want), _core.lod(got)
-        want, got = want.numpy(), got.numpy()
-        same = want.dtype == got.dtype and want.shape == got.shape
-        if not same or want.tobytes() != got.tobytes() or lods[0] != lods[1]:
-            raise PreconditionNotMetError(
-                f"trace: the program must repeat the layer bit for bit, but output {i} differs "
-                f"for inputs of shapes {[list(v.shape) for v in inputs]}: "
-                f"{want.dtype} {list(want.shape)} eagerly, {got.dtype} {list(got.shape)} from the "
-                "program. The layer computes something that depends on the batch outside operators"
-            )
+__all__ = ["TracedLayer", "load", "trace"]
 
 
 def trace(layer, inputs):
-    """Record what a layer does as a program.
+    """Record what a layer, or a whole step of training, does as a program.
 
-    The layer runs at two batch sizes; what differs between them is left open in the program. A
-    third run is compared with the program, bit for bit. Afterwards the layer remembers what one
-    call with ``inputs`` leaves behind.
+    After an ordinary call the function runs at two batch sizes; what differs between them is left
+    open in the program. Further runs at a third size are compared with the program, bit for bit.
+    Afterwards everything is as the one ordinary call left it.
 
     Parameters
     ----------
-    layer : Layer
+    layer : Layer or callable
         A layer, or any function of Variables. In train mode it is recorded as it trains (batch_norm
-        updates its means when the program runs, dropout draws); for deployment call
-        ``layer.eval()`` first.
+        updates its means when the program runs, dropout draws). A function that calls
+        ``backward()`` and ``step()`` or ``minimize()`` of optimizers becomes a program that trains:
+        it shares parameters, accumulators and running means with the eager objects, and learning
+        rates are variables of it.
     inputs : Variable or list of Variable
         Positional arguments of the layer. The first axis of the first one (for a variable with LoD,
         its sequences) is the batch; other inputs with as many rows follow it.
@@ -190,7 +36,7 @@ def trace(layer, inputs):
     outputs
         What ``layer(*inputs)`` returned.
     traced : TracedLayer
-        Callable with Variables; saves itself as an inference model.
+        Callable with Variables; saves itself as an inference model, or whole.
 
     Raises
     ------
@@ -199,7 +45,7 @@ def trace(layer, inputs):
         line.
     RuntimeError
         A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat
-        the layer.
+        the function: it keeps something in Python from one call to the next.
 
     Examples
     --------
@@ -208,49 +54,141 @@ def trace(layer, inputs):
     >>> out, traced = dygraph.jit.trace(net, [x])
     >>> traced(x).tolist() == out.tolist(), traced(dygraph.ones([9, 3])).shape
     (True, (9, 2))
+
+    A step of training. The schedule moves on when the traced step runs, as it does eagerly.
+
+    >>> sgd = dygraph.optimizer.SGD(0.5, parameter_list=net.parameters())
+    >>> def step(x):
+    ...     loss = dygraph.mean(net(x) ** 2)
+    ...     loss.backward()
+    ...     sgd.step()
+    ...     sgd.clear_gradients()
+    ...     return loss
+    >>> loss, traced = dygraph.jit.trace(step, [x])
+    >>> for _ in range(100):
+    ...     loss = traced(x)
+    >>> loss.item() < 1e-6, bool(dygraph.mean(net(x) ** 2) < 1e-6)
+    (True, True)
     """
-    given, batch = _make_inputs(layer, inputs)
-    state = _state(layer)
-    saved = _Restored(state)
+    given, batch = tracing.make_inputs(layer, inputs)
+    observer, generator = tracing.Observer(), _core.generator_state()
 
     def at(size):
         return [i.at(batch, size) for i in given]
 
-    def run(size):
+    outputs, journal = tracing.observed(layer, at(batch), observer)
+    state = tracing.state_of(layer)
+    written = [variable for variable, _ in journal.written()]
+    leaves = [leaf for leaf, _ in journal.leaves()]
+    after = tracing.Moment([*state.values(), *written], leaves)
+    named = tracing.names_of(state, written, leaves, observer.optimizers)
+
+    def restored(run, size):
+        try:
+            return run(size)
+        finally:
+            after.restore()
+
+    def record(size):
         names = [i.name for i in given]
-        return _record(layer, state, list(zip(at(size), names, strict=True)))
+        return tracing.record(layer, list(zip(at(size), names, strict=True)), named, observer)[1]
+
+    def replay(size):
+        runs = 2 if written or recording.trains else 1
+        tracing.check_replay(recording, lambda: at(size), layer, observer, runs)
+
+    def at_one_of(sizes, run):
+        """Run at the first size that the function itself can do."""
+        for size in sizes[:-1]:
+            try:
+                return restored(run, size)
+            except DygraphError:
+                if restored(lambda size: tracing.works(layer, at(size), observer), size):
+                    raise
+        return restored(run, sizes[-1])
 
     try:
-        _, _, second = run(batch + 1)
-        saved.restore()
-        outputs, _, recording = run(batch)
+        second = at_one_of([batch + 1, 2 * batch, batch], record)
+        recording = restored(record, batch)
         recording.generalize(second)
-        after = _Restored(state)
-        saved.restore()
-        _check_replay(recording, at(1 if batch > 1 else 3), layer)
-        after.restore()
+        at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
     except BaseException:
-        saved.restore()
+        tracing.undo(journal, generator)
         raise
-    return outputs, TracedLayer(recording, isinstance(outputs, _core.Variable))
+    scope = _core.Scope()
+    if recording.trains:
+        recording.share_scope(scope)
+    else:  # copies, as they were before the call
+        recording.fill_scope(scope)
+        before = dict(journal.written())
+        for name, variable in recording.sources.items():
+            if variable in before:
+                scope.var(name).set(before[variable])
+    single = isinstance(outputs, _core.Variable)
+    traced = TracedLayer(recording.program, scope, single, observer.optimizers)
+    if recording.trains:
+        traced._sources = recording.sources
+    return outputs, traced
+
+
+def load(dirname):
+    """What :meth:`TracedLayer.save` saved, to be run or trained on without its Python.
+
+    Parameters
+    ----------
+    dirname : str or path
+        A directory that `TracedLayer.save` or `TracedLayer.save_inference_model` wrote.
+
+    Returns
+    -------
+    TracedLayer
+        Its variables are its own. Learning rates stay what they were; `TracedLayer.set_lr` changes
+        them.
+
+    Raises
+    ------
+    FileNotFoundError, FormatError
+        There is no model, or it is damaged.
+
+    Examples
+    --------
+    >>> import dygraph, tempfile
+    >>> net, x, folder = dygraph.nn.Linear(3, 2), dygraph.ones([4, 3]), tempfile.mkdtemp()
+    >>> out, traced = dygraph.jit.trace(net, [x])
+    >>> traced.save(folder)
+    >>> dygraph.jit.load(folder)(x).tolist() == out.tolist()
+    True
+    """
+    scope = _core.Scope()
+    desc = _core.load_inference_model(os.fspath(dirname), scope)
+    return TracedLayer(desc, scope, len(desc.fetch_names) == 1)
 
 
 class TracedLayer:
-    """A layer that became a program. Made by :func:`trace`.
+    """A layer, or a step of training, that became a program. Made by :func:`trace`.
 
+    Attributes
+    ----------
+    scope : Scope
+        Holds its persistable variables: those of the eager objects where it trains, copies
+        otherwise.
+
+    Examples
+    --------
     >>> import dygraph
     >>> out, traced = dygraph.TracedLayer.trace(dygraph.nn.ReLU(), [dygraph.ones([4, 3])])
     >>> traced(dygraph.to_variable([[-1.0, 0.0, 2.0]], dtype="float32")).tolist()
     [[0.0, 0.0, 2.0]]
     """
 
-    def __init__(self, recording, single=False):
-        self._recording = recording
+    def __init__(self, desc, scope, single=False, optimizers=()):
+        self._desc = desc
         self._single = single  # the layer returned one Variable, not a container
-        self._scope = _core.Scope()
-        recording.fill_scope(self._scope)
+        self._optimizers = list(optimizers)
+        self._sources = {}
         self._prepared = None
         self._program = None
+        self.scope = scope
 
     @staticmethod
     def trace(layer, inputs):
@@ -259,37 +197,80 @@ class TracedLayer:
 
     @property
     def program(self):
-        """The recorded ``static.Program``."""
+        """The recorded ``static.Program``.
+
+        An Executor runs it with ``scope=traced.scope``, or in a scope that has none of its
+        variables yet; where it trains, on the eager parameters either way. The Executor asks no
+        schedule: set the variable ``learning_rate_0``.
+        """
         if self._program is None:
             from static.program import Program
 
-            self._program = Program(self._recording.program)
+            self._program = Program(self._desc)
+            self._program.hold(self._sources)
         return self._program
 
     @property
     def feed_names(self):
         """Names of the inputs, in the order of the layer's arguments."""
-        return self._recording.feeds
+        return self._desc.feed_names
 
     @property
     def fetch_names(self):
         """Names of the outputs."""
-        return self._recording.fetches
+        return self._desc.fetch_names
 
     def __call__(self, *inputs):
-        """Run the program: ``traced(x, y)``, or Fluid's ``traced([x, y])``, which gives a list."""
+        """Run the program: ``traced(x, y)``, or Fluid's ``traced([x, y])``, which gives a list.
+
+        Random operators draw what the layer would draw now. Schedules are asked for their rate, as
+        the optimizer's step does.
+        """
         as_list = len(inputs) == 1 and isinstance(inputs[0], (list, tuple))
         if as_list:
             inputs = inputs[0]
         if self._prepared is None:
             self._prepared = _core.PreparedProgram(
-                self.program.desc, self._scope, self.feed_names, self.fetch_names, None
+                self.program.desc, self.scope, self.feed_names, self.fetch_names, None
             )
-        outputs = self._prepared.run(list(inputs))
+        for optimizer in self._optimizers:
+            optimizer.ask_rate()
+        seed, calls = _core.generator_state()
+        outputs = self._prepared.run(list(inputs), (seed, calls))
+        _core.set_generator_state(seed, calls + self._prepared.random_operators)
         return outputs[0] if self._single and not as_list else outputs
 
+    def set_lr(self, value, name="learning_rate_0"):
+        """Train on with another learning rate: of a loaded step, whose optimizers are not here.
+
+        Raises
+        ------
+        KeyError
+            The program has no learning rate of this name.
+        """
+        variable = self.scope.get_var(name)
+        variable.set(_core.to_variable([value], None, str(variable.get().dtype)))
+
+    def save(self, dirname):
+        """Save the whole program and all its variables, for :func:`load` or
+        ``static.load_inference_model``.
+
+        A step of training goes on from there, in another process too, with the same bits: the
+        accumulators of optimizers are variables of the program. Random numbers follow
+        ``dygraph.seed``, which is not saved.
+
+        Parameters
+        ----------
+        dirname : str or path
+            Directory, made if it is not there. A model in it is replaced at once or not at all.
+        """
+        _core.save_inference_model(os.fspath(dirname), self.program.desc, self.scope)
+
     def save_inference_model(self, dirname, feed=None, fetch=None):
-        """Save program and weights for ``static.load_inference_model``.
+        """Save the part that computes outputs, for ``static.load_inference_model``.
+
+        Backward and update are left out, and ``dropout`` and ``batch_norm`` do what they do in
+        inference, as `static.io.save_inference_model` has it.
 
         Parameters
         ----------
@@ -306,8 +287,9 @@ class TracedLayer:
         """
         feeds = _choose(self.feed_names, feed, "feed")
         fetches = _choose(self.fetch_names, fetch, "fetch")
-        pruned = _core.prune(self.program.desc, feeds, fetches)
-        _core.save_inference_model(os.fspath(dirname), pruned, self._scope)
+        test = self.program.clone(for_test=True)
+        pruned = _core.prune(test.desc, feeds, fetches)
+        _core.save_inference_model(os.fspath(dirname), pruned, self.scope)
 
 
 def _choose(names, numbers, what):

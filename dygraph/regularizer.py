@@ -18,8 +18,6 @@ class _Decay:
         It is dense, also where the gradient is sparse: every row decays at each step, as in Fluid,
         so that ``is_sparse`` changes no result.
         """
-        if _core.is_selected_rows(gradient):
-            gradient = _core.to_dense(gradient)
         decay = ops.scale(self.term(parameter), scale=self.coefficient)
         return ops.sum([gradient, decay])
 

@@ -4,6 +4,7 @@
 what is asked for costs anything; a call that nobody watches costs one test more.
 """
 
+import functools
 import os
 import sys
 
@@ -11,7 +12,8 @@ from dygraph import _core
 
 __all__ = ["detect_anomaly"]
 
-_OWN = (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OWN = tuple(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static"))
 _CALLS = {"__call__", "_call_outermost"}  # of Layer
 
 
@@ -36,6 +38,21 @@ def caller():
     from dygraph.nn.paths import path_of  # layers import this module's neighbours
 
     return f"{where} (layer {path_of(layers)})"
+
+
+@functools.lru_cache(1024)
+def _is_ours(file):
+    return file.startswith(_OWN)
+
+
+def user_line():
+    """``/home/me/model.py:12 in forward``: the newest frame that is not of this library."""
+    frame = sys._getframe(1)
+    while frame is not None and _is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return "an unknown line"
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
 def _short(filename):

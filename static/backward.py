@@ -9,7 +9,7 @@ from dygraph.errors import (
     append_text,
     kind_of,
 )
-from static.block import caller
+from dygraph.watch import user_line
 from static.program import OpRole
 from static.recompute import again
 from static.variable import Variable, as_names
@@ -224,7 +224,7 @@ def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks, checkp
     if checkpoints:
         lasting = {v.name for v in visible if v.persistable or v.is_data}
         made = again(forward, made, checkpoints, lasting)
-    line = caller()
+    line = user_line()
     with program.marked(OpRole.Backward):
         for desc, source in made:
             op = _append(block, desc, forward[source] if source >= 0 else None, line)

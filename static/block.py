@@ -1,7 +1,6 @@
 """Blocks: variables and operators of a program, in order."""
 
 import functools
-import sys
 
 import dygraph
 from dygraph import _core, unique_name
@@ -14,28 +13,12 @@ from dygraph.errors import (
     did_you_mean,
     kind_of,
 )
+from dygraph.watch import user_line
 from static import marks
 from static.operator import Operator
 from static.variable import Parameter, Variable, as_names, level_of, sizes_of
 
 __all__ = ["Block"]
-
-_PACKAGES = tuple(module.__path__[0] for module in (dygraph, sys.modules["static"]))
-
-
-@functools.lru_cache(1024)
-def _is_ours(file):
-    return file.startswith(_PACKAGES)
-
-
-def caller():
-    """The innermost Python line outside this library: ``model.py:12 in forward``."""
-    frame = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_code.co_filename):
-        frame = frame.f_back
-    if frame is None:
-        return "an unknown line"
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
 @functools.cache
@@ -178,7 +161,7 @@ class Block:
         if name in self.vars:
             raise AlreadyExistsError(
                 f"create_var: block {self.idx} has a variable '{name}' already, created at "
-                f"{self._made_at.get(name, 'an unknown line')}; created again at {caller()}"
+                f"{self._made_at.get(name, 'an unknown line')}; created again at {user_line()}"
             )
         desc = _core.VarDesc(name, _type_name(type))
         if shape is not None:
@@ -206,7 +189,7 @@ class Block:
         variable._declare(self, desc)
         name = desc.name
         self.vars[name] = variable
-        self._made_at[name] = line or caller()
+        self._made_at[name] = line or user_line()
 
     def create_parameter(
         self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,
@@ -453,7 +436,7 @@ class Block:
         """An operator of this block with the program's marks: role, place in the source."""
         program, scope = self.program, None
         if like is None:
-            lines = [line or caller()]
+            lines = [line or user_line()]
         else:
             lines = like.attr("op_callstack")
             scope = like.attr("op_namescope") if like.has_attr("op_namescope") else None
@@ -469,7 +452,7 @@ class Block:
         for slot in _slots(desc.type):
             variables = inputs.get(slot, ())
             desc.set_input(slot, [self.program.name_of(v, desc.type) for v in variables])
-        names, line = self.program.namer(desc.type), caller()
+        names, line = self.program.namer(desc.type), user_line()
         made = {}
         for slot, variables in outputs.items():
             arguments = []

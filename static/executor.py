@@ -174,7 +174,8 @@ class Executor:
         if plan is None:
             for name, parameter in program.held.items():
                 if scope.find_var(name) is None:
-                    scope.var(name).set(parameter)
+                    variable = scope.var(name)
+                    (variable.share if program.shares else variable.set)(parameter)
             declared = program.desc.feed_names
             missing = [name for name in declared if name not in fed]
             if missing:

@@ -17,7 +17,8 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.variable import Parameter as EagerParameter
-from static.block import Block, caller
+from dygraph.watch import user_line
+from static.block import Block
 from static.operator import Operator
 from static.variable import Parameter, Variable
 
@@ -69,7 +70,8 @@ class Program:
         self.op_device, self.name_scopes = "", collections.Counter()
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
-        self._made_at = caller()
+        self.shares = False  # with scopes, or they get copies
+        self._made_at = user_line()
         self._told = []  # floating variables whose description tells of gradients, as Paddle 2's
         self._desc = self._like
 
@@ -259,6 +261,25 @@ class Program:
             raise InvalidArgumentError(f"random_seed must be in [0, 2^64), got {seed}")
         self._seed = int(seed)
 
+    def hold(self, variables):
+        """Have names of the global block stand for eager Variables: a dict of them by name.
+
+        An Executor shares them with its scope: what the program writes they are.
+        """
+        block = self.global_block()
+        for name, eager in variables.items():
+            variable = block.var(name)
+            if isinstance(eager, EagerParameter):
+                variable.__class__ = Parameter
+                variable.trainable = not eager.stop_gradient
+                variable.optimize_attr = {"learning_rate": eager.learning_rate}
+                variable.regularizer = eager.regularizer
+                variable.gradient_clip = eager.gradient_clip
+                variable.do_model_average = eager.do_model_average
+                variable.stop_gradient = eager.stop_gradient
+            self.held[name] = eager
+        self.shares = True
+
     # Copies ---------------------------------------------------------------------------------------
 
     def clone(self, for_test=False):
@@ -273,7 +294,7 @@ class Program:
         """
         copy = Program(self.desc)
         copy.random_seed = self.random_seed
-        copy.held = dict(self.held)
+        copy.held, copy.shares = dict(self.held), self.shares
         for block, original in zip(copy._blocks, self._blocks, strict=True):
             for name, variable in original.vars.items():
                 block.vars[name]._like(variable)

@@ -528,3 +528,11 @@ def program_gradient_equals_eager(case):
     import static_case
 
     static_case.gradients(case)
+
+
+@check
+def traced_equals_eager(case):
+    """The call with its gradients, traced, gives eager bits, at another batch size too."""
+    import trace_case
+
+    trace_case.traced(case)

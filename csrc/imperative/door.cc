@@ -414,17 +414,20 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   if (__builtin_expect(symbolic, 0))
     return Describe(call, {op, attrs, in, out->slots}, out, options.targets);
   call.reuse = options.spent;
-  if (options.targets && !thread.grad_enabled) call.reuse = ReusablePairs(op, in, *options.targets);
+  // Listeners see the old value beside the new one.
+  if (options.targets && !thread.grad_enabled && thread.listeners.empty())
+    call.reuse = ReusablePairs(op, in, *options.targets);
   RunKernel(call, thread.place);
-  if (thread.grad_enabled) {
-    RecordOnTape({op, attrs, in, out->slots});
-  } else {
-    MarkNotRecorded(in, *out);
-  }
+  // Before the tape, which keeps the numbers that a recorder gives to values.
   if (__builtin_expect(!thread.listeners.empty(), 0)) {
     for (size_t i = 0; i < thread.listeners.size(); ++i) {
       thread.listeners[i]->OnCall({op, attrs, in, out->slots});
     }
+  }
+  if (thread.grad_enabled) {
+    RecordOnTape({op, attrs, in, out->slots});
+  } else {
+    MarkNotRecorded(in, *out);
   }
   if (options.targets) {
     Span<Variable* const> flat = out->slots.flat();

@@ -22,6 +22,10 @@ class Listener {
   virtual void OnCall(const CallRecord& call) = 0;
   // A value leaves for Python (numpy, item, bool): a recorder that cannot follow it raises here.
   virtual void OnRead(Variable&, const char* /*how*/) {}
+  // A variable is about to hold another value; it still has the old one.
+  virtual void OnWrite(Variable&) {}
+  // A backward pass begins here.
+  virtual void OnBackward(Variable& /*root*/) {}
 };
 void AddListener(Listener* listener);  // for this thread
 void RemoveListener(Listener* listener);

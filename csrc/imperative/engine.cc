@@ -113,7 +113,7 @@ class Run {
   uint32_t last_ = 0;
 };
 
-Ref<Variable> Ones(const Value& like) {
+Ref<Variable> Ones(const Variable& like) {
   static const OpInfo& op = GetOp("fill_any_like");
   static const Ref<Attrs> attrs = [] {
     Ref<Attrs> a = Attrs::Make(op.attr_table);
@@ -121,7 +121,7 @@ Ref<Variable> Ones(const Value& like) {
     return a;
   }();
   GradSwitch off(false);
-  Ref<Variable> x = Variable::Make(like);
+  Ref<Variable> x = like.Detach();
   return RunUnary(op, attrs, *x);
 }
 
@@ -140,7 +140,8 @@ void CheckRoot(Variable& root, size_t i) {
 }
 
 Ref<Variable> RootGrad(Variable& root, Variable* given) {
-  if (!given) return Ones(root.value());
+  for (Listener* l : CurrentThread().listeners) l->OnBackward(root);
+  if (!given) return Ones(root);
   ENFORCE(given->value().dims() == root.value().dims(), InvalidArgument,
           "the gradient given to backward must have the shape of its variable, ",
           root.value().dims(), ", got ", given->value().dims());
@@ -187,7 +188,6 @@ bool Holds(const std::vector<Edge>& edges, const Edge& edge) {
 void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
           const std::unordered_set<Node*>* useful, const std::vector<Edge>& closed) {
   GradSwitch recording(options.create_graph);
-  Playing playing;
   Ref<Node> node;
   GradList grads, input_grads;
   uint32_t played = 0;
@@ -254,6 +254,7 @@ std::vector<Node*> Reachable(Span<Variable* const> roots) {
 void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool retain_graph,
               bool create_graph) {
   PlayOptions options{retain_graph || create_graph, create_graph, true};
+  Playing playing;
   Run run(options);
   for (size_t i = 0; i < roots.size(); ++i) CheckRoot(*roots[i], i);
   for (size_t i = 0; i < roots.size(); ++i) {
@@ -295,6 +296,7 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
       }
     }
   }
+  Playing playing;
   Run run(options);
   for (size_t i = 0; i < outputs.size(); ++i) {
     Edge edge = outputs[i]->GradEdge();

@@ -133,6 +133,10 @@ class OpNode : public Node {
   const OpInfo& op() const { return op_; }
   const Recipe& recipe() const { return *recipe_; }
   SmallVector<Value, 2>& kept() { return kept_; }  // by position in recipe().kept
+  // Where calls are recorded: the numbers of the kept values, so that a recorder knows them again.
+  void KeepNumbers(std::vector<uint64_t> numbers) {
+    numbers_ = std::make_unique<std::vector<uint64_t>>(std::move(numbers));
+  }
   // Hands the kept values over; their shapes stay.
   void Pack(SavedValueHooks& hooks);
 
@@ -154,6 +158,7 @@ class OpNode : public Node {
   Ref<Attrs> attrs_;
   SmallVector<Value, 2> kept_;
   std::unique_ptr<std::vector<SavedValueHooks::Unpack>> packed_;  // as kept_; empty: not packed
+  std::unique_ptr<std::vector<uint64_t>> numbers_;                // as kept_
   bool freed_ = false;
 };
 

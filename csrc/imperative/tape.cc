@@ -76,6 +76,15 @@ void RecordOnTape(const CallRecord& call) {
       kept.emplace_back(v);
     }
   }
+  if (__builtin_expect(!CurrentThread().listeners.empty(), 0)) {
+    std::vector<uint64_t> numbers;
+    for (RecipeRef r : recipe.kept) {
+      bool is_output = r.kind == RecipeRef::kOutput;
+      Variable* from = is_output ? call.out.at(r.slot, r.index) : call.in.at(r.slot, r.index);
+      numbers.push_back(from ? from->value_number : 0);
+    }
+    node->KeepNumbers(std::move(numbers));
+  }
   if (__builtin_expect(watch::Switches() & watch::kCallers, 0)) {
     bool playing = CurrentThread().playing > 0;
     node->caller = playing ? CurrentThread().playing_caller : watch::Caller();

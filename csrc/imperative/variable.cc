@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/pool.h"
+#include "imperative/door.h"
 #include "imperative/thread_state.h"
 
 namespace dygraph {
@@ -90,7 +91,14 @@ void* Variable::operator new(size_t) { return Pool<Variable>::Get(); }
 void Variable::operator delete(void* p) { Pool<Variable>::Put(p); }
 void Variable::Destroy(Variable* self) { delete self; }
 
+namespace {
+void TellWrite(Variable& v) {
+  for (Listener* l : CurrentThread().listeners) l->OnWrite(v);
+}
+}  // namespace
+
 void Variable::SetValue(Value value) {
+  TellWrite(*this);
   value_ = std::move(value);
   value_number = 0;
 }
@@ -100,6 +108,7 @@ void Variable::Become(Variable& result) {
           "a leaf that needs a gradient cannot be written in place while recording, got ",
           name().empty() ? "one" : "'" + name() + "'", " of shape ", value_.dims(),
           ". Write under dygraph.no_grad(), or compute a new variable");
+  TellWrite(*this);
   value_ = std::move(result.value_);
   if (result.producer_.node) {
     producer_ = std::move(result.producer_);

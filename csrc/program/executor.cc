@@ -208,10 +208,13 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
   frame->scope = Scope::Make();
   for (const Slot& slot : slots_) {
     if (slot.persistable) {
-      ScopeVar* var = scope_->FindVar(slot.name);
-      frame->values.push_back(&(var ? *var : scope_->Var(slot.name)).value);
+      ScopeVar* found = scope_->FindVar(slot.name);
+      ScopeVar& var = found ? *found : scope_->Var(slot.name);
+      var.Bind();
+      frame->values.push_back(&var.value());
+      if (var.shared()) frame->shared.emplace_back(var.shared());
     } else {
-      frame->values.push_back(&frame->scope->Var(slot.name).value);
+      frame->values.push_back(&frame->scope->Var(slot.name).value());
       frame->temporaries.push_back(frame->values.back());
     }
   }
@@ -358,6 +361,7 @@ class PreparedProgram::Running {
     program_.scope_->Drop(frame_->scope.get());
     for (Value* v : frame_->temporaries) *v = Value();
     for (Value& v : frame_->staging) v = Value();
+    for (const Ref<Variable>& v : frame_->shared) v->value_number = 0;  // another value, maybe
     std::lock_guard<std::mutex> lock(program_.mutex_);
     program_.idle_.push_back(std::move(frame_));
   }

@@ -57,6 +57,7 @@ struct PreparedProgram::Frame {
   std::vector<Bound> calls;    // by operator
   std::vector<Value> staging;
   std::vector<Value*> temporaries;
+  std::vector<Ref<Variable>> shared;  // eager variables among them
 };
 
 }  // namespace dygraph::program

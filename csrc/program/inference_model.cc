@@ -199,7 +199,7 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
   std::vector<Value> values;
   for (const VarDesc* var : vars) {
     const ScopeVar* held = scope.FindVar(var->name);
-    values.push_back(held ? held->value : Value());
+    values.push_back(held ? held->value() : Value());
     ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
             "' must hold a value to be saved, got nothing. Run the startup program first");
     ENFORCE(
@@ -293,7 +293,7 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const M
     ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
             directory.PathOf(files.weights.c_str()), "', which is missing");
   }
-  for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).value = std::move(values[i]);
+  for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).Set(std::move(values[i]));
   return program;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "imperative/tape.h"
+#include "imperative/thread_state.h"
 #include "program/op_binding.h"
 #include "program/prune.h"
 
@@ -16,7 +17,9 @@ uint64_t NextNumber() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-VarDesc Describe(const std::string& name, const Value& value, bool persistable) {
+}  // namespace
+
+VarDesc DescribeValue(const std::string& name, const Value& value, bool persistable) {
   VarDesc var;
   var.name = name;
   VarType::TensorDesc tensor;
@@ -35,8 +38,6 @@ VarDesc Describe(const std::string& name, const Value& value, bool persistable) 
   return var;
 }
 
-}  // namespace
-
 std::string Recorder::Unique(const std::string& name) {
   std::string unique = name;
   for (int i = 1; !taken_.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
@@ -46,7 +47,7 @@ std::string Recorder::Unique(const std::string& name) {
 void Recorder::Declare(Variable& var, const std::string& name, bool persistable) {
   if (var.value_number == 0) var.value_number = NextNumber();
   names_[var.value_number] = name;
-  block_.vars.push_back(Describe(name, var.value(), persistable));
+  block_.vars.push_back(DescribeValue(name, var.value(), persistable));
 }
 
 std::string Recorder::AddFeed(Variable& var, const std::string& name) {
@@ -70,17 +71,19 @@ std::string Recorder::AddFeed(Variable& var, const std::string& name) {
 void Recorder::AddParameter(Variable& var, const std::string& name) {
   ENFORCE(!var.value().empty(), PreconditionNotMet, "the parameter '", name,
           "' must hold a value, got an empty variable");
-  if (var.value_number == 0) var.value_number = NextNumber();
-  if (names_.count(var.value_number)) return;  // shared by two layers
+  if (parameter_of_.count(&var)) return;  // shared by two layers
+  // A copy of another one is a parameter of its own.
+  if (var.value_number == 0 || names_.count(var.value_number)) var.value_number = NextNumber();
   std::string unique = Unique(name);
   names_[var.value_number] = unique;
-  parameters_.push_back({Ref<Variable>(&var), unique, var.value_number});
+  parameter_of_[&var] = parameters_.size();
+  parameters_.push_back({Ref<Variable>(&var), unique, {}});
+  result_.sources.emplace(unique, Ref<Variable>(&var));
 }
 
-std::string Recorder::AddWeight(Variable& var, const std::string& name) {
+void Recorder::AddWeight(Variable& var, const std::string& name) {
   Declare(var, name, true);
   result_.weights.emplace(name, Lasting(var.value()));
-  return name;
 }
 
 const std::string& Recorder::NameOf(Variable& var) {
@@ -99,7 +102,11 @@ const std::string& Recorder::NameOf(Variable& var) {
   }
   std::string name = Unique(var.persistable && !var.name().empty() ? var.name() : "constant_0");
   AddWeight(var, name);
-  if (!var.persistable) result_.constants.insert(name);
+  if (var.persistable) {
+    result_.sources.emplace(name, Ref<Variable>(&var));
+  } else {
+    result_.constants.insert(name);
+  }
   return names_[var.value_number];
 }
 
@@ -144,7 +151,16 @@ void Recorder::OnCall(const CallRecord& call) {
   WriteAttrs(*call.attrs, &op);
   op.SetAttr(kCallstackAttr, std::vector<std::string>{where_()});
   block_.ops.push_back(std::move(op));
+  played_.push_back(CurrentThread().playing > 0);
 }
+
+void Recorder::OnWrite(Variable& var) {
+  auto parameter = parameter_of_.find(&var);
+  if (parameter != parameter_of_.end())
+    parameters_[parameter->second].numbers.push_back(var.value_number);
+}
+
+void Recorder::OnBackward(Variable& root) { roots_.push_back(NameOf(root)); }
 
 void Recorder::OnRead(Variable& var, const char* how) {
   if (var.value_number == 0 || !recorded_.count(var.value_number)) return;
@@ -152,43 +168,6 @@ void Recorder::OnRead(Variable& var, const char* how) {
         " of a value that is being recorded cannot become part of a program, since it would "
         "freeze what this batch holds, at ",
         where_(), ". Compute with operators, or read it outside the traced layer");
-}
-
-// An operator whose output took over a parameter (a running mean) writes the parameter in the
-// program as well.
-void Recorder::WriteParameters() {
-  for (Parameter& p : parameters_) {
-    if (p.var->value_number == p.number) continue;
-    ENFORCE(recorded_.count(p.var->value_number), PreconditionNotMet, "the parameter '", p.name,
-            "' was written while recording by something that is not an operator. A program cannot "
-            "repeat that");
-    std::string made = names_[p.var->value_number];
-    bool writing = false;
-    for (OpDesc& op : block_.ops) {
-      for (OpDesc::Var& slot : op.inputs) {
-        for (std::string& name : slot.arguments) {
-          ENFORCE(!writing || name != p.name, Unimplemented, "the parameter '", p.name,
-                  "' is read after it was written, by way of a copy. Compute from the copy before "
-                  "writing");
-          if (name == made) name = p.name;
-        }
-      }
-      for (OpDesc::Var& slot : op.outputs) {
-        for (std::string& name : slot.arguments) {
-          if (name != made) continue;
-          name = p.name;
-          writing = true;
-        }
-      }
-    }
-    block_.vars.erase(std::find_if(block_.vars.begin(), block_.vars.end(),
-                                   [&](const VarDesc& v) { return v.name == made; }));
-    if (!result_.weights.count(p.name)) {  // written, never read
-      block_.vars.push_back(Describe(p.name, p.var->value(), true));
-      result_.weights.emplace(p.name, p.var->value());
-    }
-    names_[p.var->value_number] = p.name;
-  }
 }
 
 // In inference a normalisation gives its running means back as they are, into variables that nobody
@@ -224,9 +203,11 @@ void Recorder::WriteUnchangedParameters() {
 
 Recording Recorder::Finish(const std::vector<Variable*>& outputs) {
   ENFORCE(!outputs.empty(), InvalidArgument, "a program needs at least one output, got none");
-  for (Variable* v : outputs) result_.fetches.push_back(NameOf(*v));
-  WriteParameters();
-  for (size_t i = 0; i < outputs.size(); ++i) result_.fetches[i] = names_[outputs[i]->value_number];
+  for (Variable* v : outputs) NameOf(*v);
+  DropDead(outputs);
+  MarkRoles(outputs);
+  WriteParameters(outputs);
+  for (Variable* v : outputs) result_.fetches.push_back(names_[v->value_number]);
   WriteUnchangedParameters();
   block_.idx = 0;
   block_.parent_idx = -1;

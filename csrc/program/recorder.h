@@ -17,12 +17,36 @@
 
 namespace dygraph::program {
 
+VarDesc DescribeValue(const std::string& name, const Value& value, bool persistable);
+
 struct Recording {
   ProgramDesc program;  // one block; feed and fetch operators as Fluid writes them
   std::map<std::string, Value>
       weights;  // every persistable variable the program names, as it was at its first sight
-  std::unordered_set<std::string> constants;  // weights that are nobody's parameter
+  std::unordered_set<std::string> constants;     // weights that are nobody's parameter
+  std::map<std::string, Ref<Variable>> sources;  // eager variables that the other weights are
   std::vector<std::string> feeds, fetches;
+  bool trains = false;  // a backward pass is part of it
+};
+
+// Looks on while a function runs for the first time: which variables from outside it writes, and
+// which leaves it may leave gradients with, as they were before.
+class Journal : public Listener {
+ public:
+  ~Journal() override { RemoveListener(this); }
+  void OnCall(const CallRecord& call) override;
+  void OnWrite(Variable& var) override;
+
+  struct Before {
+    Ref<Variable> var;
+    Ref<Variable> value;  // a copy of what was written, or the leaf's gradient
+  };
+  std::vector<Before> written() const;  // but for what nobody holds any more
+  const std::vector<Before>& leaves() const { return leaves_; }
+
+ private:
+  std::vector<Before> written_, leaves_;
+  std::unordered_set<const Variable*> seen_written_, seen_leaves_;
 };
 
 class Recorder : public Listener {
@@ -37,29 +61,38 @@ class Recorder : public Listener {
 
   void OnCall(const CallRecord& call) override;
   void OnRead(Variable& var, const char* how) override;
+  void OnWrite(Variable& var) override;
+  void OnBackward(Variable& root) override;
 
   // The program that computes `outputs`. A parameter written by an operator is written in the
-  // program too.
+  // program too. Where there is a backward pass, operators have roles: forward, backward, and
+  // update for what serves the parameters alone.
   Recording Finish(const std::vector<Variable*>& outputs);
 
  private:
   struct Parameter {
     Ref<Variable> var;
     std::string name;
-    uint64_t number;
+    std::vector<uint64_t> numbers;  // of its values but for the last, in order
   };
+  class Writes;
   std::string Unique(const std::string& name);
   const std::string& NameOf(
       Variable& var);  // an operand: an outside value seen first becomes a constant
   void Declare(Variable& var, const std::string& name, bool persistable);
-  void WriteParameters();
+  void DropDead(const std::vector<Variable*>& outputs);
+  void MarkRoles(const std::vector<Variable*>& outputs);
+  void WriteParameters(const std::vector<Variable*>& outputs);
   void WriteUnchangedParameters();
-  std::string AddWeight(Variable& var, const std::string& name);
+  void AddWeight(Variable& var, const std::string& name);
 
   std::function<std::string()> where_;
   BlockDesc block_;
   Recording result_;
   std::vector<Parameter> parameters_;
+  std::unordered_map<const Variable*, size_t> parameter_of_;
+  std::vector<bool> played_;                         // by operator: a backward pass ran it
+  std::vector<std::string> roots_;                   // where backward passes began
   std::unordered_map<uint64_t, std::string> names_;  // of value numbers
   std::unordered_set<uint64_t> recorded_;            // numbers of feeds and of what operators made
   std::unordered_map<const Storage*, std::string>

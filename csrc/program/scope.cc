@@ -6,6 +6,22 @@
 
 namespace dygraph::program {
 
+void ScopeVar::Set(Value value) {
+  if (shared_) {
+    shared_->SetValue(std::move(value));
+  } else {
+    own_ = std::move(value);
+  }
+}
+
+void ScopeVar::Share(Ref<Variable> variable) {
+  if (shared_.get() == variable.get()) return;
+  ENFORCE(!bound_, PreconditionNotMet,
+          "a variable of a scope must be shared before a program runs with it. Take a new scope");
+  shared_ = std::move(variable);
+  own_ = Value();
+}
+
 Scope::~Scope() = default;
 
 ScopeVar& Scope::Var(const std::string& name) {

@@ -8,13 +8,28 @@
 #include <unordered_map>
 #include <vector>
 
+#include "imperative/variable.h"
 #include "tensor/value.h"
 
 namespace dygraph::program {
 
 // What a name stands for; its address does not change while its scope lives.
-struct ScopeVar {
-  Value value;
+class ScopeVar {
+ public:
+  Value& value() { return shared_ ? shared_->fresh_value() : own_; }
+  const Value& value() const { return shared_ ? shared_->value() : own_; }
+  void Set(Value value);
+  // From here on the name stands for the eager variable: what either side writes both see.
+  // PreconditionNotMet once a prepared program knows the variable.
+  void Share(Ref<Variable> variable);
+  Variable* shared() const { return shared_.get(); }
+  // Its address goes into a prepared program.
+  void Bind() { bound_ = true; }
+
+ private:
+  Value own_;
+  Ref<Variable> shared_;
+  bool bound_ = false;
 };
 
 class Scope : public std::enable_shared_from_this<Scope> {

@@ -62,14 +62,18 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
   if (!any || !CurrentThread().grad_enabled) return;
   auto callable = std::make_shared<Kept>(std::move(backward));
   auto self = std::make_shared<Node*>(nullptr);
-  std::vector<Value> kept;
-  for (uint32_t i : saved_outputs) kept.push_back(outputs.at(i)->value());
+  std::vector<std::pair<Value, uint64_t>> kept;  // with the number, for a recorder
+  for (uint32_t i : saved_outputs) {
+    const VarRef& v = outputs.at(i);
+    kept.emplace_back(v->value(), v->value_number);
+  }
   size_t count = inputs.size();
   auto play = [callable, self, saved_outputs, kept, count, name](
                   GradList& grads, GradList* input_grads, bool create_graph) {
     py::tuple saved(kept.size());
     for (size_t i = 0; i < kept.size(); ++i) {
-      VarRef v = Variable::Make(kept[i]);
+      VarRef v = Variable::Make(kept[i].first);
+      v->value_number = kept[i].second;
       if (create_graph) v->SetProducer(Ref<Node>(*self), saved_outputs[i]);
       saved[i] = py::reinterpret_steal<py::object>(Wrap(std::move(v)));
     }

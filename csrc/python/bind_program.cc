@@ -45,9 +45,9 @@ struct PyScopeVar {
   std::string name;
 
   const Value& value() const {
-    ENFORCE(!var->value.empty(), PreconditionNotMet, "the variable '", name,
+    ENFORCE(!var->value().empty(), PreconditionNotMet, "the variable '", name,
             "' of the scope must hold a value, got none. Run the startup program, or set(array)");
-    return var->value;
+    return var->value();
   }
   const Tensor& tensor() const {
     const Value& held = value();
@@ -58,7 +58,7 @@ struct PyScopeVar {
   void SetLoD(LoDLevels lod) const {
     Tensor t = tensor();
     t.SetLoD(std::move(lod));
-    var->value = Value(std::move(t));
+    var->Set(Value(std::move(t)));
   }
 };
 
@@ -90,8 +90,22 @@ void BindRecorder(py::module_& m) {
       .def_property_readonly("fetches", [](const Recording& r) { return r.fetches; })
       .def("generalize",
            [](Recording& r, const Recording& second) { program::Generalize(&r, second); })
+      .def_readonly("trains", &Recording::trains)
+      .def_readonly("sources", &Recording::sources)
+      // Copies of all weights, as they were at their first sight; or the variables themselves.
+      .def("share_scope",
+           [](const Recording& r, const ScopeRef& scope) {
+             for (const auto& [name, value] : r.weights) {
+               auto source = r.sources.find(name);
+               if (source == r.sources.end()) {
+                 scope->Var(name).value() = value;
+               } else {
+                 scope->Var(name).Share(source->second);
+               }
+             }
+           })
       .def("fill_scope", [](const Recording& r, const ScopeRef& scope) {
-        for (const auto& [name, value] : r.weights) scope->Var(name).value = value;
+        for (const auto& [name, value] : r.weights) scope->Var(name).value() = value;
       });
   // Another Variable of the same value, unknown to recorders; and back again where the value
   // changed.
@@ -101,6 +115,23 @@ void BindRecorder(py::module_& m) {
     bool same = now.is_tensor() && then.is_tensor() &&
                 now.tensor().storage() == then.tensor().storage() && now.dims() == then.dims();
     if (!same) v->SetValue(then);
+  });
+  auto list = [](const std::vector<program::Journal::Before>& entries) {
+    std::vector<std::pair<VarRef, VarRef>> pairs;
+    for (const auto& entry : entries) pairs.emplace_back(entry.var, entry.value);
+    return pairs;
+  };
+  py::class_<program::Journal>(m, "Journal")
+      .def(py::init<>())
+      .def("start", [](program::Journal& j) { AddListener(&j); })
+      .def("stop", [](program::Journal& j) { RemoveListener(&j); })
+      .def("written", [list](const program::Journal& j) { return list(j.written()); })
+      .def("leaves", [list](const program::Journal& j) { return list(j.leaves()); });
+  m.def("recording", [] {
+    for (Listener* l : CurrentThread().listeners) {
+      if (dynamic_cast<Recorder*>(l)) return true;
+    }
+    return false;
   });
   py::class_<Recorder>(m, "Recorder")
       .def(py::init([](py::function where) {
@@ -122,7 +153,7 @@ void BindRecorder(py::module_& m) {
 void BindScopeVariable(py::module_& m) {
   py::class_<PyScopeVar>(m, "ScopeVariable")
       .def(
-          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->value); },
+          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->value()); },
           "The value as a Variable: its own from here on.")
       .def(
           "get_tensor", [](const PyScopeVar& v) { return v; },
@@ -132,12 +163,16 @@ void BindScopeVariable(py::module_& m) {
           [](PyScopeVar& v, py::object value, py::object place) {
             Value next = ValueFromPython(value, DType::kUnset);
             if (!place.is_none()) next = Value(CopyTo(next.tensor(), PlaceFromPython(place.ptr())));
-            v.var->value = std::move(next);
+            v.var->Set(std::move(next));
           },
           py::arg("value"), py::arg("place") = py::none(),
           "Take a value, in its type; a level of detail set before goes.")
       .def(
-          "is_empty", [](const PyScopeVar& v) { return v.var->value.empty(); },
+          "share", [](PyScopeVar& v, const VarRef& variable) { v.var->Share(variable); },
+          py::arg("variable"),
+          "Stand for an eager Variable: what a program writes it sees, and the reverse.")
+      .def(
+          "is_empty", [](const PyScopeVar& v) { return v.var->value().empty(); },
           "Whether it holds no value.")
       .def_property_readonly("name", [](const PyScopeVar& v) { return v.name; })
       .def_property_readonly(
@@ -153,8 +188,8 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "lod",
           [](const PyScopeVar& v) {
-            return v.var->value.empty() ? py::object(py::list())
-                                        : Steal(LoDToPython(v.tensor().lod_levels()));
+            return v.var->value().empty() ? py::object(py::list())
+                                          : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
       .def(
@@ -167,7 +202,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "recursive_sequence_lengths",
           [](const PyScopeVar& v) {
-            return v.var->value.empty()
+            return v.var->value().empty()
                        ? py::object(py::list())
                        : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
           },
@@ -187,7 +222,8 @@ void BindScopeVariable(py::module_& m) {
           },
           "Whether the level of detail fits the rows: always, since no other can be set.")
       .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->value.empty()) return "<variable '" + v.name + "' of a scope, without a value>";
+        if (v.var->value().empty())
+          return "<variable '" + v.name + "' of a scope, without a value>";
         return "<variable '" + v.name + "' of a scope: " +
                py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";
       });
@@ -223,6 +259,7 @@ void BindExecutor(py::module_& m) {
       .def_property_readonly("feeds", [](const PreparedProgram& p) { return p.feeds(); })
       .def_property_readonly("fetches", [](const PreparedProgram& p) { return p.fetches(); })
       .def_property_readonly("operators", &PreparedProgram::operators)
+      .def_property_readonly("random_operators", &PreparedProgram::random_operators)
       .def("set_seed", &PreparedProgram::set_seed)
       // streams: (seed, number of the first random call), to repeat what an eager run drew.
       .def(

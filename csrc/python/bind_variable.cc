@@ -84,6 +84,7 @@ void BindVariable(py::module_& m) {
               v->value().dtype(), ", got ", t.dtype());
     }
     v->SetValue(Value(CopyTo(t, v->value().empty() ? CurrentThread().place : v->value().place())));
+    if (IsVariable(value.ptr())) v->value_number = VarOf(value.ptr()).value_number;
   });
   m.def(
       "storage_id",

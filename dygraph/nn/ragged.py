@@ -35,7 +35,8 @@ class Steps:
     def __init__(self, inputs, lengths, is_reverse, time_major, owner):
         check.variable(inputs, f"{owner}: inputs")
         self.inputs, self.time_major = inputs, time_major
-        self.ragged = bool(inputs.lod())
+        self.ragged, self.is_reverse = bool(inputs.lod()), is_reverse
+        self.whole = lengths is None and not self.ragged  # every sequence has all steps
         if self.ragged:
             offsets = np.asarray(inputs.lod()[-1])
             lengths = np.diff(offsets)
@@ -82,12 +83,14 @@ class Steps:
 
     def run(self, cell, states, kwargs):
         """(outputs laid out as the inputs, last states) of ``cell(rows, states)`` for each step."""
+        if not self.alive:
+            raise InvalidArgumentError("RNN: at least one sequence must have a step, got none")
+        if self.whole:
+            return self._run_whole(cell, states, kwargs)
         rows = self.inputs
         if not self.ragged:
             rows = ops.reshape2(rows, shape=[self.places, *rows.shape[2:]])
         states = map_states(lambda s: _take(s, self.order), states)
-        if not self.alive:
-            raise InvalidArgumentError("RNN: at least one sequence must have a step, got none")
         packed = _take(rows, self.source)
         inputs = ops.split(packed, sections=self.alive, num=0, axis=0)
         ended = [map_states(lambda s: s[self.alive[0] :], states)]
@@ -101,6 +104,15 @@ class Steps:
                 ended.append(map_states(lambda s, n=left: s[n:], states))
                 states = map_states(lambda s, n=left: s[:n], states)
         return self._laid_out(outputs), self._last(ended[::-1])
+
+    def _run_whole(self, cell, states, kwargs):
+        """No indices, so that a program of it serves any batch."""
+        axis = 0 if self.time_major else 1
+        steps, outputs = ops.unstack(self.inputs, axis=axis, num=0), []
+        for x in reversed(steps) if self.is_reverse else steps:
+            out, states = cell(x, states, **kwargs)
+            outputs.append(out)
+        return ops.stack(outputs[::-1] if self.is_reverse else outputs, axis=axis), states
 
     def _laid_out(self, outputs):
         packed = ops.concat(outputs, axis=0)

@@ -5,7 +5,8 @@ from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
 from dygraph.nn import loading
 from dygraph.optimizer.base import Accumulator, Optimizer
 from dygraph.optimizer.parameters import parameters_of
-from dygraph.recording import no_grad
+from dygraph.recording import modes, no_grad
+from dygraph.watch import user_line
 
 __all__ = ["ExponentialMovingAverage", "LookaheadOptimizer", "ModelAverage"]
 
@@ -15,6 +16,15 @@ ops = _core.ops
 def times(x, factor):
     """x * factor, exact in x's type: an attribute would be rounded to float32."""
     return ops.scale(x, scale_tensor=_core.to_variable([factor], None, str(x.dtype)))
+
+
+def _refuse_trace(what):
+    """Counts in Python are no part of a program."""
+    if modes.tracer is not None:
+        raise PreconditionNotMetError(
+            f"{what}: it counts steps in Python, which a program does not repeat, at "
+            f"{user_line()}. Call it after the traced step"
+        )
 
 
 class _Swapped:
@@ -80,6 +90,7 @@ class Average:
             p.set_value(value)
 
     def _check_update(self):
+        _refuse_trace(f"{type(self).__name__}.update")
         if self._saved is not None:
             raise PreconditionNotMetError(
                 f"{type(self).__name__}.update: the parameters must be their own, not averages. "
@@ -327,6 +338,7 @@ class LookaheadOptimizer:
         return result
 
     def _count(self):
+        _refuse_trace("Lookahead.step")
         self._steps += 1
         if self._steps % self.k:
             return

@@ -10,7 +10,7 @@ from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from dygraph.nn import loading
 from dygraph.optimizer.parameters import Group, parameters_of
-from dygraph.recording import no_grad
+from dygraph.recording import modes, no_grad
 from dygraph.regularizer import L2Decay
 from dygraph.variable import Variable
 
@@ -183,6 +183,19 @@ class Optimizer(check.NamedArguments):
         >>> w.numpy()
         array([0.])
         """
+        if modes.tracer is None:
+            self.ask_rate()
+        else:
+            modes.tracer.stepping(self)
+        if self._waiting:
+            self._admit()
+        for update, entries in self._entries.values():
+            update.run(entries)
+        if self._changed:
+            self._step_changed()
+
+    def ask_rate(self):
+        """Take the learning rate of the next step from where it comes, as `step` begins."""
         rate = self._learning_rate
         if callable(rate):
             rate = check.number(_as_number(rate()), f"{type(self).__name__}: learning_rate()", 0)
@@ -190,12 +203,6 @@ class Optimizer(check.NamedArguments):
             self._last = rate
             for (factor, _), variable in self._rates.items():
                 variable.fill_(rate * factor)
-        if self._waiting:
-            self._admit()
-        for update, entries in self._entries.values():
-            update.run(entries)
-        if self._changed:
-            self._step_changed()
 
     def _admit(self):
         """Prepare the update of parameters that got their first gradient."""

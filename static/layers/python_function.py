@@ -9,7 +9,7 @@ from dygraph.errors import (
     append_text,
     kind_of,
 )
-from static.block import caller
+from dygraph.watch import user_line
 from static.program import Variable, default_main_program
 
 __all__ = ["py_func"]
@@ -86,7 +86,7 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
     skipped = _skipped(inputs, results, skip_vars_in_backward_input)
     block = next((v.block for v in (*results, *inputs)), default_main_program().current_block())
     block = block.program.current_block()
-    line = caller()
+    line = user_line()
     attrs = {
         "forward_callable_id": _core.add_host_function(_Forward(func, results, line)),
         "backward_callable_id": -1,

@@ -44,12 +44,15 @@ def test_mlp_runs_in_a_process_without_its_class(tmp_path):
 def test_convnet_runs_in_a_process_without_its_class(tmp_path, mode, kind):
     model = kind()
     getattr(model, mode)()
+    state = {name: v.numpy() for name, v in model.state_dict().items()}
     before = model.norm._mean.numpy()
     _, traced = jit.trace(model, [var(4, 2, 8, 8)])
     after = model.norm._mean.numpy()
     assert np.array_equal(before, after) == (mode == "eval")  # one training call, not three
-    traced.save_inference_model(tmp_path / "net")
-    for n in (1, 4, 9):  # each child starts with the saved means
+    traced.save_inference_model(tmp_path / "net")  # for inference, whatever was traced
+    model.set_state_dict(state)
+    model.eval()
+    for n in (1, 4, 9):
         array = numbers(n, 2, 8, 8, seed=n)
         (result,) = run_in_child(tmp_path / "net", {"x": array}, tmp_path).values()
         assert result.shape == (n, 5)
@@ -60,8 +63,7 @@ def test_a_program_in_train_mode_moves_its_own_means():
     model = ConvNet()
     _, traced = jit.trace(model, [var(4, 2, 8, 8)])
     frozen = model.norm._mean.numpy()
-    scope = static.Scope()
-    traced._recording.fill_scope(scope)
+    scope = traced.scope
     executor = static.Executor()
     x = numbers(5, 2, 8, 8, seed=2)
     name = model.norm._mean.name
@@ -89,8 +91,7 @@ def test_a_program_in_eval_mode_names_its_means_and_leaves_them_alone():
     assert norm.output("VarianceOut") == norm.input("Variance")
     names = [v.name for v in traced.program.list_vars()]
     assert len(names) == len(set(names)) and "batch_norm_0.tmp_1" not in names
-    scope = static.Scope()
-    traced._recording.fill_scope(scope)
+    scope = traced.scope
     before = scope.find_var(model.norm._mean.name).get()
     feed = {traced.feed_names[0]: numbers(5, 2, 8, 8, seed=2)}
     static.Executor().run(traced.program, feed, scope=scope)
@@ -294,3 +295,115 @@ def test_a_failing_layer_leaves_nothing_behind():
     assert dygraph.relu(var(2, 2)).numpy().shape == (2, 2)
     _, traced = jit.trace(dygraph.relu, [var(2, 2)])
     assert traced(var(9, 2)).shape == (9, 2)
+
+
+SIZES_OF_A_BATCH = {
+    "zeros": lambda x: dygraph.concat([x, dygraph.zeros([x.shape[0], 2])], axis=1),
+    "ones in the middle": lambda x: dygraph.ones([2, x.shape[0], 1]) * x[:, :1],
+    "rows kept": lambda x: dygraph.reshape(x, shape=[x.shape[0], 2, 2]),
+    "rows and the rest": lambda x: dygraph.reshape(x, shape=[x.shape[0], -1, 2]),
+    "rows moved": lambda x: dygraph.reshape(x, shape=[2, x.shape[0] * 2]),
+    "rows moved, the rest": lambda x: dygraph.reshape(x, shape=[-1, x.shape[0] * 2]),
+    "the number of elements": lambda x: dygraph.reshape(x, shape=[x.size]),
+    "expanded": lambda x: dygraph.expand(x[:, None], [x.shape[0], 3, 4]),
+    "len": lambda x: dygraph.reshape(x, shape=[len(x) * 4]),
+}
+
+
+@pytest.mark.parametrize("name", SIZES_OF_A_BATCH)
+def test_sizes_that_follow_the_batch_stay_open(name):
+    forward = SIZES_OF_A_BATCH[name]
+
+    def step(x):
+        x = x * 1.0
+        x.stop_gradient = False
+        y = forward(x)
+        (g,) = dygraph.grad(dygraph.mean(y * y), x)
+        return y, g
+
+    for function in (forward, step):
+        _, traced = jit.trace(function, [var(3, 4)])
+        for n in (3, 1, 8):
+            want = function(var(n, 4, seed=n))
+            want = list(want) if isinstance(want, tuple) else [want]
+            for w, got in zip(want, traced([var(n, 4, seed=n)]), strict=True):
+                np.testing.assert_array_equal(got.numpy(), w.numpy(), strict=True)
+
+
+def test_sizes_that_cannot_follow_raise_with_their_line():
+    def forward(x):
+        return dygraph.expand(x[:1], [x.shape[0], 4])  # one row as often as there are rows
+
+    with pytest.raises(ValueError) as error:
+        jit.trace(forward, [var(3, 4)])
+    assert "expand_v2: the attribute shape must not depend on the batch size" in str(error.value)
+    assert f"test_trace.py:{line_of(forward, 'dygraph.expand')} in forward" in str(error.value)
+
+
+def test_a_loop_over_rows_raises_with_its_line():
+    def forward(x):
+        total = x[0] * 0.0
+        for row in x:
+            total = total + row
+        return total
+
+    with pytest.raises(ValueError) as error:
+        jit.trace(forward, [var(3, 4)])
+    assert "depend on the batch size" in str(error.value)
+    assert "test_trace.py:" in str(error.value) and "in forward" in str(error.value)
+
+
+def test_a_rank_that_follows_the_batch_raises_with_its_line():
+    def forward(x):
+        return dygraph.squeeze(x)
+
+    with pytest.raises(ValueError) as error:
+        jit.trace(forward, [var(1, 4)])
+    assert "the rank of 'squeeze" in str(error.value)
+    assert f"test_trace.py:{line_of(forward, 'dygraph.squeeze')} in forward" in str(error.value)
+
+
+def test_a_batch_of_nothing_and_of_one():
+    model = MLP()
+    model.eval()
+    _, traced = jit.trace(model, [var(4, 6)])
+    for n in (0, 1):
+        got = traced(var(n, 6))
+        assert got.shape == (n, 3)
+        np.testing.assert_array_equal(got.numpy(), model(var(n, 6)).numpy())
+
+
+def test_a_function_that_cannot_do_every_batch_is_compared_where_it_can():
+    def pairs(x):  # an even number of rows
+        return dygraph.reshape(x, shape=[-1, 2, 4]).sum(axis=1)
+
+    _, traced = jit.trace(pairs, [var(4, 4)])
+    np.testing.assert_array_equal(traced(var(6, 4)).numpy(), pairs(var(6, 4)).numpy())
+
+
+def test_lod_of_other_lengths_trains():
+    table = dygraph.nn.Embedding([9, 3])
+    sgd = dygraph.optimizer.SGD(0.1, parameter_list=table.parameters())
+
+    def step(ids):
+        pooled = dygraph.functional.sequence_pool(table(ids), pooltype="SUM")
+        loss = dygraph.mean(pooled * pooled)
+        loss.backward()
+        sgd.step()
+        sgd.clear_gradients()
+        return loss
+
+    def ids(lengths, seed):
+        r = np.random.default_rng(seed)
+        offsets = np.cumsum([0, *lengths]).tolist()
+        return dygraph.to_variable(r.integers(0, 9, (offsets[-1], 1)), lod=[offsets])
+
+    start = table.weight.numpy()
+    batches = [ids([2, 3, 1], 0), ids([4, 1], 1), ids([1, 5, 2, 2], 2)]
+    want = [step(b).numpy() for b in batches]
+    trained = table.weight.numpy()
+    table.weight.set_value(start)
+    loss, traced = jit.trace(step, [batches[0]])
+    got = [loss.numpy(), *(traced(b).numpy() for b in batches[1:])]
+    assert [g.tobytes() for g in got] == [w.tobytes() for w in want]
+    assert table.weight.numpy().tobytes() == trained.tobytes()

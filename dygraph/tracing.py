@@ -1,0 +1,313 @@
+"""How `dygraph.jit.trace` makes a program: runs of a function, what they leave and repeat."""
+
+import inspect
+
+import numpy as np
+
+from dygraph import _core, unique_name
+from dygraph.errors import (
+    ArgumentTypeError,
+    DygraphError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
+from dygraph.recording import modes
+from dygraph.watch import user_line
+
+
+def flatten(value, out):
+    """Appends the Variables of nested lists, tuples and dicts to ``out``."""
+    if isinstance(value, _core.Variable):
+        out.append(value)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            flatten(item, out)
+    elif isinstance(value, dict):
+        for key in value:
+            flatten(value[key], out)
+    elif value is not None:
+        raise ArgumentTypeError(
+            "trace: what is traced must return Variables, or lists, tuples and dicts of them, "
+            f"got {kind_of(value)}"
+        )
+    return out
+
+
+class Input:
+    """One input of the traced function, which can be made for any batch size."""
+
+    def __init__(self, variable, name):
+        self.name = name
+        self.stop_gradient = variable.stop_gradient
+        self.variable = variable
+        self.lod, self.array = None, None
+        if _core.is_selected_rows(variable):
+            self.batch = None
+            return
+        self.array = variable.numpy()
+        self.lod = _core.lod(variable)
+        if self.lod:
+            self.batch = len(self.lod[0]) - 1
+        else:
+            self.batch = self.array.shape[0] if self.array.ndim else None
+
+    def at(self, batch, size):
+        """A Variable of ``size`` rows (or sequences), repeating what was given for ``batch``."""
+        made = self._at(batch, size)
+        if not self.stop_gradient:
+            made.stop_gradient = False
+        return made
+
+    def _at(self, batch, size):
+        if self.array is None:
+            return _core.snapshot(self.variable)
+        if self.batch != batch or size == batch:
+            return _core.to_variable(self.array, lod=self.lod or None)
+        order = np.arange(size) % batch
+        if not self.lod:
+            return _core.to_variable(self.array[order])
+        lod = []
+        for offsets in self.lod:
+            spans = [np.arange(offsets[i], offsets[i + 1]) for i in order]
+            lod.append(np.cumsum([0] + [len(span) for span in spans]).tolist())
+            order = np.concatenate(spans) if spans else np.arange(0)
+        return _core.to_variable(self.array[order.astype(np.int64)], lod=lod)
+
+
+def make_inputs(function, inputs):
+    """(list of `Input`, batch size) of what the user gave."""
+    given = [inputs] if isinstance(inputs, _core.Variable) else list(inputs)
+    if not given:
+        raise InvalidArgumentError("trace: there must be at least one input, got none")
+    names = []
+    try:
+        signature = inspect.signature(getattr(function, "forward", function))
+        names = [p.name for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    except (TypeError, ValueError):  # a callable that has no signature
+        pass
+    result = []
+    for i, variable in enumerate(given):
+        if not isinstance(variable, _core.Variable):
+            raise ArgumentTypeError(
+                f"trace: inputs must be Variables, got {kind_of(variable)} at {i}. "
+                "Convert arrays with dygraph.to_variable()"
+            )
+        result.append(Input(variable, names[i] if i < len(names) else f"input_{i}"))
+    batch = next((i.batch for i in result if i.batch is not None), None)
+    if not batch:
+        raise InvalidArgumentError(
+            "trace: the first axis of an input is its batch and must hold at least one row, "
+            f"got shapes {[list(i.variable.shape) for i in result]}"
+        )
+    return result, batch
+
+
+def state_of(layer):
+    """Name -> Variable of everything a layer remembers: parameters, then buffers."""
+    state = {}
+    for method in ("named_parameters", "named_buffers"):
+        if hasattr(layer, method):
+            state.update(dict(getattr(layer, method)()))
+    return state
+
+
+class Moment:
+    """What variables, gradients and the generator are now, to be brought back.
+
+    Parameters
+    ----------
+    written : list of Variable
+    leaves : list of Variable
+        Their gradients are brought back.
+    """
+
+    def __init__(self, written, leaves):
+        self._values = [(v, _core.snapshot(v)) for v in written]
+        grads = [(leaf, leaf.grad) for leaf in leaves]
+        self._grads = [(leaf, g, g if g is None else _core.snapshot(g)) for leaf, g in grads]
+        self._generator = _core.generator_state()
+
+    def restore(self):
+        """Bring it back."""
+        _core.set_generator_state(*self._generator)
+        for variable, value in self._values:
+            _core.restore(variable, value)
+        for leaf, gradient, value in self._grads:
+            _restore_gradient(leaf, gradient)
+            if gradient is not None:
+                _core.restore(gradient, value)
+
+
+def _restore_gradient(leaf, gradient):
+    if gradient is None:
+        leaf.clear_gradient()
+    elif leaf.grad is not gradient:
+        leaf.grad = gradient
+
+
+class Observer:
+    """Stands by while a function runs: optimizers tell of their steps.
+
+    The first run is an ordinary one. In the others no optimizer asks for its learning rate: the
+    rate is a variable, and who runs the program asks before.
+    """
+
+    def __init__(self):
+        self.optimizers = []
+        self._first = True
+        self._stepped = []
+
+    def stepping(self, optimizer):
+        """An optimizer's step begins."""
+        if any(o is optimizer for o in self._stepped) and callable(optimizer._learning_rate):
+            raise PreconditionNotMetError(
+                f"{type(optimizer).__name__}.step: a traced function may step an optimizer whose "
+                f"learning rate is computed once, got a second step at {user_line()}"
+            )
+        self._stepped.append(optimizer)
+        if self._first:
+            if not any(o is optimizer for o in self.optimizers):
+                self.optimizers.append(optimizer)
+            optimizer.ask_rate()
+
+    def run(self, function, inputs):
+        """Call it under observation."""
+        before = modes.tracer
+        modes.tracer, self._stepped = self, []
+        rates = [_schedule_of(o) for o in self.optimizers]
+        try:
+            result = function(*inputs)
+        finally:
+            modes.tracer = before
+        for optimizer, rate in zip(self.optimizers, rates, strict=False):
+            if _schedule_of(optimizer) != rate:
+                raise PreconditionNotMetError(
+                    f"trace: the learning rate of {type(optimizer).__name__} must not be moved by "
+                    "what is traced, since a program does not run Python. Call set_lr(), or the "
+                    "schedule's step(), between its runs"
+                )
+        self._first = False
+        return result
+
+
+def _schedule_of(optimizer):
+    rate = optimizer._learning_rate
+    return repr(rate.state_dict()) if hasattr(rate, "state_dict") else rate
+
+
+def observed(function, inputs, observer):
+    """The first run: its outputs and the `_core.Journal` of what it wrote.
+
+    Everything is as before if it raises.
+    """
+    journal, generator = _core.Journal(), _core.generator_state()
+    journal.start()
+    try:
+        outputs = observer.run(function, inputs)
+        flatten(outputs, [])
+    except BaseException:
+        journal.stop()
+        undo(journal, generator)
+        raise
+    journal.stop()
+    return outputs, journal
+
+
+def undo(journal, generator):
+    """Bring back what was before a run."""
+    _core.set_generator_state(*generator)
+    for variable, value in journal.written():
+        _core.restore(variable, value)
+    for leaf, gradient in journal.leaves():
+        _restore_gradient(leaf, gradient)
+
+
+def works(function, inputs, observer):
+    """Whether the function can be called with inputs of these sizes at all."""
+    try:
+        observer.run(function, inputs)
+    except DygraphError:
+        return False
+    return True
+
+
+def names_of(state, written, leaves, optimizers):
+    """(variable, name) of all that a program keeps from run to run: of layer and optimizers, and
+    what the first run wrote."""
+    named = [(variable, variable.name or name) for name, variable in state.items()]
+    for optimizer in optimizers:
+        for name, p in optimizer._named():
+            for slot, variable in optimizer._states.get(id(p), {}).items():
+                named.append((variable, f"{p.name or name}_{unique_name.snake(slot)}_0"))
+        for variable in optimizer._rates.values():
+            named.append((variable, "learning_rate_0"))
+    for leaf in leaves:
+        if leaf.grad is not None:
+            named.append((leaf.grad, f"{leaf.name or 'leaf'}@GRAD"))
+    named.extend((variable, variable.name or "state_0") for variable in written)
+    return named
+
+
+def record(function, inputs, named, observer):
+    """Runs the function once while recording: its outputs and the recording."""
+    recorder = _core.Recorder(user_line)
+    for variable, name in inputs:
+        recorder.add_feed(variable, name)
+    for variable, name in named:
+        if not _core.is_empty(variable):
+            recorder.add_parameter(variable, name)
+    recorder.start()
+    try:
+        outputs = observer.run(function, [variable for variable, _ in inputs])
+    finally:
+        recorder.stop()
+    return outputs, recorder.finish(flatten(outputs, []))
+
+
+def check_replay(recording, inputs, function, observer, runs):
+    """The program must give the bits of eager calls at a size it has not seen.
+
+    With `runs` of 2 or more also what it keeps from one to the next must be right.
+    """
+    scope = _core.Scope()
+    recording.fill_scope(scope)
+    prepared = _core.PreparedProgram(
+        recording.program, scope, recording.feeds, recording.fetches, None
+    )
+    shapes = [list(v.shape) for v in inputs()]
+    for run in range(runs):
+        streams = _core.generator_state()
+        expected = flatten(observer.run(function, inputs()), [])
+        drawn = _core.generator_state()[1] - streams[1]
+        if drawn != prepared.random_operators:
+            raise PreconditionNotMetError(
+                f"trace: the program must draw as the function does, but {drawn} random operators "
+                f"ran for inputs of shapes {shapes} and the program has "
+                f"{prepared.random_operators}"
+            )
+        actual = prepared.run(inputs(), streams)
+        for i, (want, got) in enumerate(zip(expected, actual, strict=True)):
+            _compare(f"output {i}", want, got, shapes, run)
+    for name, variable in recording.sources.items():
+        got = scope.find_var(name).get()
+        _compare(f"the variable '{name}', which is kept,", variable, got, shapes, runs - 1)
+
+
+def _compare(what, want, got, shapes, run):
+    if _core.is_selected_rows(want) and _core.is_selected_rows(got):
+        same = (want.rows(), want.height()) == (got.rows(), got.height())
+        lods = ([], [])
+        want, got = want.rows_value(), got.rows_value()
+    else:
+        same, lods = True, (_core.lod(want), _core.lod(got))
+    want, got = want.numpy(), got.numpy()
+    same = same and want.dtype == got.dtype and want.shape == got.shape and lods[0] == lods[1]
+    if not same or want.tobytes() != got.tobytes():
+        raise PreconditionNotMetError(
+            f"trace: the program must repeat the layer bit for bit, but {what} differs "
+            f"{'in the second run ' if run else ''}for inputs of shapes {shapes}: "
+            f"{want.dtype} {list(want.shape)} eagerly, {got.dtype} {list(got.shape)} from the "
+            "program. The layer computes something that depends on the batch outside operators, "
+            "or keeps something in Python from one call to the next"
+        )
