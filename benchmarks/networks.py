@@ -149,6 +149,19 @@ def transformer():
     )
 
 
+def bert_base():
+    """Words and encoder of Devlin et al., 2018, for inference."""
+    return Network(
+        layers=[("embedding", 30_522, 768, False), *[("encoder", 768, 12, 3072, "gelu")] * 12],
+        input=(1, 128),
+        words=30_522,
+        optimizer=("adamw", 1e-4),
+        share=1.0,
+        classes=768,
+        labels=(1, 128),
+    )
+
+
 def sparse_embedding():
     return Network(
         layers=[("embedding", 200_000, 64, True), ("mean of words",), ("linear", 64, 10)],
@@ -248,7 +261,7 @@ def starting_weights(layers, rng=None):
                 [normal(4 * n, n_in, fan=n), normal(4 * n, n, fan=n), zeros(4 * n), zeros(4 * n)]
             )
         elif kind == "encoder":
-            d, _, inner = sizes
+            d, _, inner = sizes[:3]
             weights = [w for _ in "qkvo" for w in linear(d, d)]
             found.append(weights + linear(d, inner) + linear(inner, d) + norm(d) + norm(d))
     return found
@@ -315,7 +328,7 @@ def walk(layers, done):
             # Kept: four gates, the cell and the output of each step.
             done.add(products, of_input, 4 * n * (n_in + n + 2), (*shape[:-1], n), rows * 6 * n)
         elif kind == "encoder":
-            d, heads, inner = sizes
+            d, heads, inner = sizes[:3]
             attention = 2 * rows * shape[1] * d
             products = rows * (4 * d * d + 2 * d * inner) + attention
             parameters = 4 * (d * d + d) + 2 * d * inner + inner + d + 4 * d

@@ -81,7 +81,8 @@ def made(kind, *sizes):
         rows, width, sparse = sizes
         return nn.Embedding([rows, width], is_sparse=sparse)
     if kind == "encoder":
-        return nn.TransformerEncoderLayer(*sizes, dropout=0.0)
+        d, heads, inner, *activation = sizes
+        return nn.TransformerEncoderLayer(d, heads, inner, 0.0, *activation)
     return {
         "relu": lambda: F.relu,
         "linear": nn.Linear,
@@ -104,14 +105,19 @@ def optimizer_of(network, parameters):
     return getattr(dygraph.optimizer, make)(rate, parameter_list=parameters)
 
 
-def trained(network, variant=""):
-    """step() of the network; gives the loss as a Variable."""
-    inputs, labels = networks.data(network)
+def starting(network):
+    """The network's layers with the starting weights."""
     net = Chain(network.layers)
     weights = [w for layer in networks.starting_weights(network.layers) for w in layer]
     for parameter, weight in zip(net.parameters(), weights, strict=True):
         parameter.set_value(weight)
-    del weights
+    return net
+
+
+def trained(network, variant=""):
+    """step() of the network; gives the loss as a Variable."""
+    inputs, labels = networks.data(network)
+    net = starting(network)
     optimizer = optimizer_of(network, net.parameters())
     if network.lengths:
         offsets = [0, *np.cumsum(network.lengths).tolist()]

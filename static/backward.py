@@ -9,6 +9,7 @@ from dygraph.errors import (
     append_text,
     kind_of,
 )
+from static.block import caller
 from static.program import OpRole
 from static.recompute import again
 from static.variable import Variable, as_names
@@ -223,18 +224,20 @@ def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks, checkp
     if checkpoints:
         lasting = {v.name for v in visible if v.persistable or v.is_data}
         made = again(forward, made, checkpoints, lasting)
+    line = caller()
     with program.marked(OpRole.Backward):
         for desc, source in made:
-            op = _append(block, desc, forward[source] if source >= 0 else None)
+            op = _append(block, desc, forward[source] if source >= 0 else None, line)
             for callback in callbacks or ():
                 callback(block, op)
     return {name: block.var(grad) for name, grad in names.items()}
 
 
-def _append(block, desc, source):
-    for name in desc.output_arg_names:
-        if name != "@EMPTY@" and not block.has_var_recursive(name):
-            block.create_var(name=name)
+def _append(block, desc, source, line):
+    outputs = [name for name in desc.output_arg_names if name != "@EMPTY@"]
+    for name in outputs:
+        if not block.has_var_recursive(name):
+            block.declare(name, line)
     found = {}
 
     def find(name):
@@ -249,13 +252,10 @@ def _append(block, desc, source):
         raise
     for slot, name in _elementwise_gradients(desc):
         found[name].desc.lod_level = found[desc.input(slot)[0]].lod_level
-    for name in desc.output_arg_names:
-        if name != "@EMPTY@":
-            found[name].refresh()
-            found[name].stop_gradient = False
-    op = block.take(desc, source)
-    if source is not None and source.has_attr("op_namescope"):
-        op.set_attr("op_namescope", source.attr("op_namescope"), "STRING")
+    for name in outputs:
+        found[name].refresh()
+        found[name].stop_gradient = False
+    op = block.take(desc, source, line)
     block.ops.append(op)
     block.program.changed()
     return op

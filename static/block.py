@@ -23,10 +23,15 @@ __all__ = ["Block"]
 _PACKAGES = tuple(module.__path__[0] for module in (dygraph, sys.modules["static"]))
 
 
+@functools.lru_cache(1024)
+def _is_ours(file):
+    return file.startswith(_PACKAGES)
+
+
 def caller():
     """The innermost Python line outside this library: ``model.py:12 in forward``."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGES):
+    while frame is not None and _is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
         return "an unknown line"
@@ -110,6 +115,9 @@ class Block:
         """The variable of this block or of the nearest one around it; None if there is none."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"a variable is found by its name, got {kind_of(name)}")
+        found = self.vars.get(name)
+        if found is not None:
+            return found
         for block in self.program.visible_blocks(self):
             if name in block.vars:
                 return block.vars[name]
@@ -161,7 +169,7 @@ class Block:
 
     def _create(
         self, cls, name, shape, dtype, lod_level, persistable, stop_gradient,
-        type="LOD_TENSOR", need_check_feed=None, is_data=False,
+        type="LOD_TENSOR", need_check_feed=None, is_data=False, line=None,
     ):  # fmt: skip
         if name is None:
             name = unique_name.generate("_generated_var")
@@ -179,19 +187,26 @@ class Block:
             desc.dtype = dtype
         if lod_level is not None:
             desc.lod_level = level_of(lod_level, f"create_var: lod_level of '{name}'")
-        desc.persistable = persistable
-        desc.need_check_feed = need_check_feed
+        if persistable is not None:
+            desc.persistable = persistable
+        if need_check_feed is not None:
+            desc.need_check_feed = need_check_feed
         variable = cls()
         variable.is_data = is_data
-        self._adopt(variable, desc)
+        self._adopt(variable, desc, line)
         if not stop_gradient and variable.dtype is not None and _is_floating(variable):
             variable.stop_gradient = False
         return variable
 
+    def declare(self, name, line):
+        """A variable of which nothing but its name is known yet, created at this line."""
+        return self._create(Variable, name, None, None, None, None, False, line=line)
+
     def _adopt(self, variable, desc, line=None):
         variable._declare(self, desc)
-        self.vars[desc.name] = variable
-        self._made_at[desc.name] = line or caller()
+        name = desc.name
+        self.vars[name] = variable
+        self._made_at[name] = line or caller()
 
     def create_parameter(
         self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,
@@ -434,16 +449,19 @@ class Block:
                 variable.stop_gradient = True
         return self.take(desc)
 
-    def take(self, desc, like=None):
+    def take(self, desc, like=None, line=None):
         """An operator of this block with the program's marks: role, place in the source."""
-        program = self.program
-        desc.set_attr("op_role", program.op_role, "INT")
-        desc.set_attr("op_role_var", program.op_role_var, "STRINGS")
-        desc.set_attr("op_namescope", program.name_scope, "STRING")
-        desc.set_attr("op_device", program.op_device, "STRING")
-        line = like.attr("op_callstack") if like is not None else [caller()]
-        desc.set_attr("op_callstack", line, "STRINGS")
-        marks.write(desc)
+        program, scope = self.program, None
+        if like is None:
+            lines = [line or caller()]
+        else:
+            lines = like.attr("op_callstack")
+            scope = like.attr("op_namescope") if like.has_attr("op_namescope") else None
+        scope = program.name_scope if scope is None else scope
+        desc.mark(
+            program.op_role, program.op_role_var, scope, program.op_device, lines,
+            marks.hints(desc.type),
+        )  # fmt: skip
         return Operator(self, desc)
 
     def describe(self, desc, inputs, outputs):
@@ -451,7 +469,7 @@ class Block:
         for slot in _slots(desc.type):
             variables = inputs.get(slot, ())
             desc.set_input(slot, [self.program.name_of(v, desc.type) for v in variables])
-        names = self.program.namer(desc.type)
+        names, line = self.program.namer(desc.type), caller()
         made = {}
         for slot, variables in outputs.items():
             arguments = []
@@ -469,7 +487,7 @@ class Block:
                 _core.describe_value(var, variable)
                 var.persistable = False
                 stop = variable.stop_gradient
-                self._adopt(variable, var)
+                self._adopt(variable, var, line)
                 variable.stop_gradient = stop
                 arguments.append(name)
                 made[name] = variable
@@ -479,7 +497,7 @@ class Block:
             for variable in made.values():
                 if variable.type == "LOD_TENSOR":
                     variable.lod_level = getattr(inputs[source][0], "lod_level", 0)
-        self.ops.append(self.take(desc))
+        self.ops.append(self.take(desc, line=line))
         self.program.changed()
 
     def write(self, name, result):

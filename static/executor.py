@@ -148,9 +148,6 @@ class Executor:
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
-        for name, parameter in program.held.items():
-            if scope.find_var(name) is None:
-                scope.var(name).set(parameter)
         plan = self._prepare(program, scope, frozenset(feed), names)
         values = [feed[name] for name in plan.feeds]
         if plan.reads is not None:
@@ -175,6 +172,9 @@ class Executor:
         key = (program.desc, program.random_seed, scope, fed, fetches)
         plan = self._prepared.get(key)
         if plan is None:
+            for name, parameter in program.held.items():
+                if scope.find_var(name) is None:
+                    scope.var(name).set(parameter)
             declared = program.desc.feed_names
             missing = [name for name in declared if name not in fed]
             if missing:

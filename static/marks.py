@@ -39,8 +39,6 @@ def of(type):
     )
 
 
-def write(desc):
-    """Give an operator the marks of its type that it has not got."""
-    for name, (type, value) in _MARKS.get(desc.type, {}).items():
-        if not desc.has_attr(name):
-            desc.set_attr(name, value, type)
+def hints(type):
+    """Name -> (wire type, value) of those that operators of one type have; None for no hints."""
+    return _MARKS.get(type)

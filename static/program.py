@@ -296,27 +296,13 @@ class Program:
 
     # Where calls go -------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
     def appending_to(self, block):
         """Inside, calls append to `block`, those without a variable too."""
-        self._block_stack.append(block.idx)
-        before = _core.set_describing(True)
-        _state().described.append(self)
-        try:
-            yield self
-        finally:
-            _state().described.pop()
-            _core.set_describing(before)
-            self._block_stack.pop()
+        return _Appending(self, block)
 
-    @contextlib.contextmanager
     def layer(self, name):
         """Inside, results are named after the layer: ``fc_0.tmp_0``, ``fc_0.tmp_1``, ..."""
-        self._layers.append((name, _counter(name)))
-        try:
-            yield name
-        finally:
-            self._layers.pop()
+        return _InLayer(self._layers, name)
 
     @contextlib.contextmanager
     def marked(self, role, role_var=(), name_scope=None):
@@ -341,7 +327,10 @@ class Program:
 
     def declares(self, name):
         """Whether a block has a variable of this name."""
-        return any(name in block.vars for block in self._blocks)
+        for block in self._blocks:
+            if name in block.vars:
+                return True
+        return False
 
     def constant(self, array):
         """A variable of the current block that an operator fills with the array's values."""
@@ -413,6 +402,38 @@ class Program:
         return variable.name
 
 
+class _Appending:  # no generator: every layer function enters two of these
+    __slots__ = "before", "block", "program"
+
+    def __init__(self, program, block):
+        self.program, self.block = program, block
+
+    def __enter__(self):
+        self.program._block_stack.append(self.block.idx)
+        self.before = _core.set_describing(True)
+        _local.described.append(self.program)
+        return self.program
+
+    def __exit__(self, *error):
+        _local.described.pop()
+        _core.set_describing(self.before)
+        self.program._block_stack.pop()
+
+
+class _InLayer:
+    __slots__ = "layers", "name"
+
+    def __init__(self, layers, name):
+        self.layers, self.name = layers, name
+
+    def __enter__(self):
+        self.layers.append((self.name, _counter(self.name)))
+        return self.name
+
+    def __exit__(self, *error):
+        self.layers.pop()
+
+
 def _counter(name):
     numbers = iter(range(1 << 62))
     return lambda: f"{name}.tmp_{next(numbers)}"
@@ -444,10 +465,6 @@ class _State(threading.local):
 
 _local = _State()
 _main, _startup = Program(), Program()
-
-
-def _state():
-    return _local
 
 
 def default_main_program():

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/conv_direct.h"
 #include "kernels/elementwise.h"
 #include "kernels/gemm.h"
 #include "kernels/im2col.h"
@@ -58,6 +59,8 @@ void ForImages(const ConvShape& p, const Body& body) {
 template <class T>
 void ConvForward(const T* x, const T* filter, const T* bias, const T* residual, const ConvShape& p,
                  T* y) {
+  if (p.groups == 1 && ConvDirectPays(p.patch, p.out_c))
+    return ConvDirect(x, filter, bias, residual, p.patch, p.n, p.out_c, y);
   detail::ForImages<T>(p, [&](int64_t i, T* col) {
     for (int64_t g = 0; g < p.groups; ++g) {
       const T* from = x + (i * p.groups + g) * p.in_size;

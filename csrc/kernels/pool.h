@@ -109,12 +109,21 @@ DYGRAPH_INLINE void MaxWindow(const PoolShape& s, const T* x, int64_t image, int
   }
 }
 
-// The larger of two, NaN winning, the first of equals.
-template <class T>
-DYGRAPH_INLINE T Larger(T a, T b) {
-  T m = b > a ? b : a;
-  m = b != b ? b : m;
-  return a != a ? a : m;
+// The maximum alone.
+template <class T, class N>
+DYGRAPH_INLINE void MaxWindowValue(const PoolShape& s, const T* x, int64_t image, int64_t i,
+                                   int64_t j, int64_t c, N n, T* value) {
+  const T* plane = x + image * s.InPixels() * s.channels + c;
+  int64_t h0 = s.h.begin[i], h1 = s.h.end[i], w0 = s.w.begin[j], w1 = s.w.end[j];
+  bool empty = h0 >= h1 || w0 >= w1;
+  const T* first = plane + (empty ? 0 : h0 * s.w.in + w0) * s.channels;
+  for (int64_t k = 0; k < n; ++k) value[k] = empty ? T(0) : first[k];
+  for (int64_t h = h0; h < h1; ++h) {
+    for (int64_t w = w0; w < w1; ++w) {
+      const T* from = plane + (h * s.w.in + w) * s.channels;
+      for (int64_t k = 0; k < n; ++k) value[k] = Larger(value[k], from[k]);
+    }
+  }
 }
 
 // Few channels, channels last: a loop over the channels of one pixel is too short, so work goes
@@ -249,6 +258,8 @@ void MaxPoolBackwardTiled(const T* x, const T* dy, const PoolShape& shape, T* dx
 template <class T>
 void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr) {
   if (shape.channels == 1) {
+    if (!index && detail::PairsUp(shape.h) && detail::PairsUp(shape.w))
+      return detail::MaxPoolPairs(x, shape, y);
     int64_t longest = detail::LongestWindow(shape.w);
     if (longest > 0 && detail::LongestWindow(shape.h) > 0)
       return detail::MaxPoolLines(x, shape, longest, y, index);
@@ -257,13 +268,16 @@ void MaxPool(const T* x, const PoolShape& shape, T* y, int32_t* index = nullptr)
   detail::ForPoolRows(shape, [=](const PoolShape& s, int64_t image, int64_t i, int64_t j, int64_t c,
                                  auto n) __attribute__((always_inline)) {
     T value[detail::kPoolTile];
+    int64_t to = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
+    if (!index) {
+      detail::MaxWindowValue(s, x, image, i, j, c, n, value);
+      for (int64_t k = 0; k < n; ++k) y[to + k] = value[k];
+      return;
+    }
     int32_t at[detail::kPoolTile];
     detail::MaxWindow(s, x, image, i, j, c, n, value, at);
-    int64_t to = (image * s.OutPixels() + i * s.w.out() + j) * s.channels + c;
     for (int64_t k = 0; k < n; ++k) y[to + k] = value[k];
-    if (index) {
-      for (int64_t k = 0; k < n; ++k) index[to + k] = at[k];
-    }
+    for (int64_t k = 0; k < n; ++k) index[to + k] = at[k];
   });
 }
 

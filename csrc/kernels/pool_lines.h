@@ -159,6 +159,53 @@ inline bool PairsUp(const PoolAxis& axis) {
   return axis.out() > 0 && axis.in < 2 * axis.out() + 2;
 }
 
+// The larger of two, NaN winning, the first of equals.
+template <class T>
+DYGRAPH_INLINE T Larger(T a, T b) {
+  T m = b > a ? b : a;
+  m = b != b ? b : m;
+  return a != a ? a : m;
+}
+
+// Windows of 2 x 2 side by side, a fixed number at a time: what is too much belongs to the next
+// rows, which come later and put it right.
+template <class T>
+void MaxPoolPairs(const T* x, const PoolShape& shape, T* y) {
+  int64_t oh = shape.h.out(), ow = shape.w.out(), height = shape.h.in, width = shape.w.in;
+  const T* last = x + shape.images * height * width;
+  ParallelRows(shape.images * oh, ow * 4, [=](int64_t begin, int64_t end) {
+    Simd([=] {
+      constexpr int64_t kBlock = 16;
+      T edge[4 * kBlock] = {};
+      const T* stop = y + end * ow;
+      for (int64_t r = begin; r < end; ++r) {
+        const T* rows = x + (r / oh * height + r % oh * 2) * width;
+        T* to = y + r * ow;
+        for (int64_t j = 0; j < ow; j += kBlock, to += kBlock) {
+          const int64_t n = std::min(kBlock, ow - j);
+          const T *top = rows + 2 * j, *low = top + width;
+          if (last - low < 2 * kBlock) {
+            for (int64_t k = 0; k < 2 * n; ++k) edge[k] = top[k];
+            for (int64_t k = 0; k < 2 * n; ++k) edge[2 * kBlock + k] = low[k];
+            top = edge;
+            low = edge + 2 * kBlock;
+          }
+          T value[kBlock];
+          for (int64_t k = 0; k < kBlock; ++k) {
+            value[k] =
+                Larger(Larger(top[2 * k], top[2 * k + 1]), Larger(low[2 * k], low[2 * k + 1]));
+          }
+          if (stop - to >= kBlock) {
+            for (int64_t k = 0; k < kBlock; ++k) to[k] = value[k];
+          } else {
+            for (int64_t k = 0; k < n; ++k) to[k] = value[k];
+          }
+        }
+      }
+    });
+  });
+}
+
 // Each pixel is written once: its window's gradient where it won, else 0. In three loops, of which
 // each becomes vectors: taps are picked, shares made, shares interleaved.
 template <class T>

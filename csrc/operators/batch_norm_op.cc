@@ -33,6 +33,7 @@ void DefineBatchNorm(OpDef& op) {
       .Shape([](InferContext& ctx) { batch_norm::InferShape(ctx, kSlots); })
       .KeepsLayout()
       .ShareLoD(kX)
+      .InPlace(kX, kY)
       .InPlace(kMean, kMeanOut)
       .InPlace(kVariance, kVarianceOut)
       .Grad([](GradBuilder& g) {

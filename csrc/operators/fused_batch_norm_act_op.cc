@@ -23,6 +23,7 @@ void DefineFusedBatchNormAct(OpDef& op) {
       .Shape([](InferContext& ctx) { batch_norm::InferShape(ctx, kSlots); })
       .KeepsLayout()
       .ShareLoD(kX)
+      .InPlace(kX, batch_norm::kY)
       .InPlace(kMean, batch_norm::kMeanOut)
       .InPlace(kVariance, batch_norm::kVarianceOut)
       .Grad([](GradBuilder& g) {

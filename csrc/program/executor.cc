@@ -6,47 +6,14 @@
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
+#include "imperative/watch.h"
 #include "op/call_names.h"
 #include "platform/device_context.h"
+#include "program/executor_plan.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
 
 namespace dygraph::program {
-
-// Where a name's value is: in the outer scope or in the scope of the run.
-struct PreparedProgram::Slot {
-  std::string name;
-  bool persistable = false;
-  int last_use = -1;  // the operator after which a temporary may go; -1: kept to the end
-};
-
-struct PreparedProgram::Op {
-  const OpInfo* info = nullptr;
-  Ref<Attrs> attrs;
-  const OpDesc* desc = nullptr;
-  int position = 0;             // in its block
-  int random = -1;              // its number among the random operators
-  SmallVector<int, 6> in, out;  // slots, flat; -1: absent
-  SmallVector<uint32_t, 4> in_ends, out_ends;
-  std::vector<const std::string*> in_names;  // as `in`; into slots_
-  // Outputs that are also inputs (a running mean): made aside, then moved.
-  SmallVector<int, 2> staged;  // flat output numbers
-  uint32_t reuse = 0;
-  SmallVector<int, 4> done;  // slots nobody uses after this operator
-};
-
-// What one run at a time uses: the scope of temporaries and the calls bound to its values.
-struct PreparedProgram::Frame {
-  struct Bound {
-    Call call;
-    SmallVector<const Value*, 6> in;  // the door may put transformed inputs in their place
-  };
-  std::shared_ptr<Scope> scope;
-  std::vector<Value*> values;  // by slot
-  std::vector<Bound> calls;    // by operator
-  std::vector<Value> staging;
-  std::vector<Value*> temporaries;
-};
 
 namespace {
 
@@ -116,18 +83,25 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   }
   BindOperators();
   CheckReads();
+  FuseOperators();
   FindLastUses();
+  FindSpentInputs();
+  FindKeptWeights();
   slot_numbers_.clear();
 }
 
 PreparedProgram::~PreparedProgram() = default;
 
-size_t PreparedProgram::operators() const { return ops_.size(); }
+size_t PreparedProgram::operators() const {
+  size_t count = 0;
+  for (const Op& op : ops_) count += op.parts.empty() ? 1 : op.parts.size();
+  return count;
+}
 
 int PreparedProgram::SlotOf(const std::string& name) {
   if (name.empty() || name == kEmptyName) return -1;
   auto [at, is_new] = slot_numbers_.emplace(name, static_cast<int>(slots_.size()));
-  if (is_new) slots_.push_back({name, false, -1});
+  if (is_new) slots_.push_back({name, false});
   return at->second;
 }
 
@@ -160,6 +134,7 @@ void PreparedProgram::BindOperators() {
     bool keeps = KeepsRunningMeans(*op.info, desc);
     for (size_t pair = 0; keeps && pair < op.info->in_place.size(); ++pair) {
       auto [in_slot, out_slot] = op.info->in_place[pair];
+      if (op.info->inputs[in_slot].name == "X") continue;  // normalised, not kept
       const auto *from = desc.Input(op.info->inputs[in_slot].name),
                  *to = desc.Output(op.info->outputs[out_slot].name);
       if (from && to && *from == *to) op.out[out_slot ? op.out_ends[out_slot - 1] : 0] = -1;
@@ -211,13 +186,16 @@ void PreparedProgram::CheckReads() const {
 
 void PreparedProgram::FindLastUses() {
   std::vector<int> last(slots_.size(), -1);
+  auto use = [&](const Op& op, size_t i) {
+    for (const auto* list : {&op.in, &op.out}) {
+      for (int s : *list) {
+        if (s >= 0) last[s] = static_cast<int>(i);
+      }
+    }
+  };
   for (size_t i = 0; i < ops_.size(); ++i) {
-    for (int s : ops_[i].in) {
-      if (s >= 0) last[s] = static_cast<int>(i);
-    }
-    for (int s : ops_[i].out) {
-      if (s >= 0) last[s] = static_cast<int>(i);
-    }
+    use(ops_[i], i);
+    for (const Op& part : ops_[i].parts) use(part, i);
   }
   for (int s : fetch_slots_) last[s] = -1;
   for (size_t s = 0; s < slots_.size(); ++s) {
@@ -238,35 +216,40 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
     }
   }
   size_t staged = 0;
-  for (const Op& op : ops_) staged = std::max(staged, op.staged.size());
+  for (const Op& op : ops_) {
+    staged = std::max(staged, op.staged.size());
+    for (const Op& part : op.parts) staged = std::max(staged, part.staged.size());
+  }
   frame->staging.resize(staged);
   frame->calls.resize(ops_.size());
-  for (size_t i = 0; i < ops_.size(); ++i) {
-    const Op& op = ops_[i];
-    Frame::Bound& bound = frame->calls[i];
-    bound.call.op = op.info;
-    bound.call.attrs = op.attrs->data();
-    bound.call.reuse = op.reuse;
-    auto value = [&](int slot) { return slot < 0 ? nullptr : frame->values[slot]; };
-    size_t k = 0;
-    for (uint32_t end : op.in_ends) {
-      for (; k < end; ++k) {
-        bound.call.in.Push(value(op.in[k]));
-        bound.in.push_back(value(op.in[k]));
-      }
-      bound.call.in.Close();
-    }
-    k = 0;
-    for (uint32_t end : op.out_ends) {
-      for (; k < end; ++k) {
-        auto at = std::find(op.staged.begin(), op.staged.end(), static_cast<int>(k));
-        bound.call.out.Push(at == op.staged.end() ? value(op.out[k])
-                                                  : &frame->staging[at - op.staged.begin()]);
-      }
-      bound.call.out.Close();
-    }
-  }
+  for (size_t i = 0; i < ops_.size(); ++i) Bind(ops_[i], frame.get(), &frame->calls[i]);
   return frame;
+}
+
+void PreparedProgram::Bind(const Op& op, Frame* frame, Bound* bound) const {
+  bound->call.op = op.info;
+  bound->call.attrs = op.attrs->data();
+  bound->call.reuse = op.reuse;
+  auto value = [&](int slot) { return slot < 0 ? nullptr : frame->values[slot]; };
+  size_t k = 0;
+  for (uint32_t end : op.in_ends) {
+    for (; k < end; ++k) {
+      bound->call.in.Push(value(op.in[k]));
+      bound->in.push_back(value(op.in[k]));
+    }
+    bound->call.in.Close();
+  }
+  k = 0;
+  for (uint32_t end : op.out_ends) {
+    for (; k < end; ++k) {
+      auto at = std::find(op.staged.begin(), op.staged.end(), static_cast<int>(k));
+      bound->call.out.Push(at == op.staged.end() ? value(op.out[k])
+                                                 : &frame->staging[at - op.staged.begin()]);
+    }
+    bound->call.out.Close();
+  }
+  bound->parts.resize(op.parts.size());
+  for (size_t i = 0; i < op.parts.size(); ++i) Bind(op.parts[i], frame, &bound->parts[i]);
 }
 
 void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
@@ -298,28 +281,63 @@ void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
   void (*check_signals)() = Interpreter().check_signals;
   for (size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = ops_[i];
-    Frame::Bound& bound = frame.calls[i];
-    Call& call = bound.call;
-    for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
-    if (op.random >= 0) {
-      call.random_given = true;
-      call.random_seed = random.seed;
-      call.random_stream = random.first + op.random;
-    }
-    CallNames told({op.in_names.data(), op.in_names.size()});
-    try {
-      RunKernel(call, place_);
-    } catch (Error& e) {
-      e.Append(PositionText(*op.desc, op.position, 0));
-      throw;
-    }
-    for (size_t k = 0; k < op.staged.size(); ++k) {
-      *frame.values[op.out[op.staged[k]]] = std::move(frame.staging[k]);
-      frame.staging[k] = Value();
+    if (__builtin_expect(op.parts.empty(), 1)) {
+      RunOne(op, frame, frame.calls[i], random);
+    } else if (!RunAtOnce(op, frame, frame.calls[i])) {
+      for (size_t k = 0; k < op.parts.size(); ++k)
+        RunOne(op.parts[k], frame, frame.calls[i].parts[k], random);
     }
     for (int s : op.done) *frame.values[s] = Value();
     if (check_signals) check_signals();
   }
+}
+
+void PreparedProgram::RunOne(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const {
+  Call& call = bound.call;
+  for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+  if (op.random >= 0) {
+    call.random_given = true;
+    call.random_seed = random.seed;
+    call.random_stream = random.first + op.random;
+  }
+  CallNames told({op.in_names.data(), op.in_names.size()});
+  try {
+    if (__builtin_expect(op.kept != nullptr, 0)) {
+      KeptForm::Beside kept(op.kept.get());
+      RunKernel(call, place_);
+    } else {
+      RunKernel(call, place_);
+    }
+  } catch (Error& e) {
+    e.Append(PositionText(*op.desc, op.position, 0));
+    throw;
+  }
+  for (size_t k = 0; k < op.staged.size(); ++k) {
+    *frame.values[op.out[op.staged[k]]] = std::move(frame.staging[k]);
+    frame.staging[k] = Value();
+  }
+}
+
+// False, with nothing done, where the parts are to run: who watches wants to see each of them, and
+// so does the reader of an error. The one operator adds arrays of one shape only.
+bool PreparedProgram::RunAtOnce(const Op& op, Frame& frame, Bound& bound) const {
+  if (watch::Switches() != 0) return false;
+  const Value &x = *frame.values[op.Input("X")], &out = *frame.values[op.Output("Y")];
+  if (!x.is_tensor()) return false;
+  if (op.parts.size() == 3) {  // batch_norm, elementwise_add, relu
+    const Value& z = *frame.values[op.Input("Z")];
+    if (!z.is_tensor() || z.dims() != x.dims()) return false;
+  }
+  for (size_t k = 0; k < bound.in.size(); ++k)
+    bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+  try {
+    RunKernel(bound.call, place_);
+  } catch (Error& e) {
+    if (!out.is_tensor() || !out.tensor().has_data()) return false;
+    e.Append(PositionText(*op.desc, op.position, 0));  // X may be overwritten
+    throw;
+  }
+  return true;
 }
 
 // The child scope is there while the run lasts, whichever way it ends.

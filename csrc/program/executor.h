@@ -46,15 +46,23 @@ class PreparedProgram {
  private:
   struct Op;
   struct Slot;
+  struct Bound;
   struct Frame;
   class Running;
   int SlotOf(const std::string& name);
   void BindOperators();
+  bool FuseBatchNorm(size_t first, const std::vector<int>& readers);
+  void FuseOperators();
   void FindLastUses();
+  void FindSpentInputs();
+  void FindKeptWeights();
   void CheckReads() const;
   void CheckFeed(size_t i, const Value& value) const;
   std::unique_ptr<Frame> MakeFrame() const;
+  void Bind(const Op& op, Frame* frame, Bound* bound) const;
   void RunOps(Frame& frame, RandomStreams random) const;
+  void RunOne(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  bool RunAtOnce(const Op& op, Frame& frame, Bound& bound) const;
 
   std::shared_ptr<const ProgramDesc> program_;
   const BlockDesc& block_;

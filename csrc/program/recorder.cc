@@ -208,6 +208,7 @@ void Recorder::WriteUnchangedParameters() {
     const OpInfo& info = GetOp(op.type);
     if (!KeepsRunningMeans(info, op)) continue;
     for (auto [in, out] : info.in_place) {
+      if (info.inputs[in].name == "X") continue;  // normalised, not kept
       const std::vector<std::string>* from = op.Input(info.inputs[in].name);
       std::vector<std::string>* to = op.Output(info.outputs[out].name);
       if (!from || !to || from->size() != 1 || to->size() != 1) continue;

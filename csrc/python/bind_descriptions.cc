@@ -397,6 +397,24 @@ void BindOperators(py::module_& m) {
       .def("rename_output", [](OpDesc& o, const std::string& from,
                                const std::string& to) { Rename(o.outputs, from, to); })
       .def("set_attr", &SetAttr, py::arg("name"), py::arg("value"), py::arg("type") = py::none())
+      // What all operators of a program carry, and hints, a dict of names to (type, value) or None,
+      // where they have none yet.
+      .def("mark",
+           [](OpDesc& o, int32_t role, Names role_var, std::string scope, std::string device,
+              Names callstack, const py::object& hints) {
+             o.SetAttr("op_role", role);
+             o.SetAttr("op_role_var", std::move(role_var));
+             o.SetAttr("op_namescope", std::move(scope));
+             o.SetAttr("op_device", std::move(device));
+             o.SetAttr("op_callstack", std::move(callstack));
+             if (hints.is_none()) return;
+             for (auto [name, hint] : py::cast<py::dict>(hints)) {
+               std::string text = py::cast<std::string>(name);
+               if (o.FindAttr(text)) continue;
+               auto [type, value] = py::cast<std::pair<std::string, py::object>>(hint);
+               o.SetAttr(text, AttrOfType(value, type));
+             }
+           })
       .def("remove_attr",
            [](OpDesc& o, const std::string& name) {
              o.attrs.erase(std::remove_if(o.attrs.begin(), o.attrs.end(),

@@ -51,6 +51,7 @@ def answers(benchmark, questions):
         (networks.resnet18, 11_173_962),
         (networks.resnet50, 25_557_032),
         (networks.transformer, 4 * 789_760 + 2_570),
+        (networks.bert_base, 30_522 * 768 + 12 * 7_087_872),
         (networks.sparse_embedding, 200_000 * 64 + 650),
     ],
     ids=lambda value: getattr(value, "__name__", None),

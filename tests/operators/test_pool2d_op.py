@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import dygraph
 from dygraph import _core
 from op_test import OpTest
 
@@ -159,6 +160,30 @@ def test_nan_wins():
     x[0, 0, 1, 0] = np.nan
     out = run(x, pooling_type="max", ksize=[2, 2], strides=[2, 2])[1].numpy()
     assert np.isnan(out[0, 0, 0, 0]) and out[0, 0, 0, 1] == 0
+
+
+@pytest.mark.parametrize("level", [1, 3, 0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 6, 28, 28), (2, 3, 6, 150), (1, 2, 5, 33), (1, 1, 2, 2), (3, 5, 4, 7), (1, 1, 3, 65)],
+)
+def test_pairs_of_pixels(shape, dtype, level):
+    """Windows of 2 x 2 side by side, with rows that fill no vector; NumPy's maximum has NaN win."""
+    x = np.random.default_rng(2).integers(-9, 9, shape).astype(dtype)
+    x.flat[:: x.size // 4 + 1] = np.nan
+    x.flat[1 :: x.size // 3 + 1] = np.inf
+    x.flat[2 :: x.size // 3 + 1] = -np.inf
+    n, c, h, w = shape
+    whole = x[:, :, : h // 2 * 2, : w // 2 * 2]
+    want = whole.reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5))
+    before = dygraph.get_flags(["FLAGS_cpu_level"])
+    dygraph.set_flags({"FLAGS_cpu_level": level})
+    try:
+        got = run(x, pooling_type="max", ksize=[2, 2], strides=[2, 2])[1].numpy()
+    finally:
+        dygraph.set_flags(before)
+    np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize(

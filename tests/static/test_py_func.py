@@ -181,6 +181,19 @@ def test_lod_and_writes():
     assert y.lod() == [[0, 1, 3]]
 
 
+def test_selected_rows_are_given_as_such():
+    seen = []
+
+    def forward(inputs, wanted):
+        seen.append((_core.is_selected_rows(inputs[0]), _core.rows(inputs[0])))
+        return [_core.to_dense(inputs[0])]
+
+    rows = dygraph.selected_rows([2, 0], 3, np.array([[1.0], [2.0]], "float32"))
+    attrs = {"forward_callable_id": _core.add_host_function(forward)}
+    (out,) = dygraph.run_op("py_func", {"X": [rows]}, attrs)["Out"]
+    assert seen == [(True, [2, 0])] and out.tolist() == [[2.0], [0.0], [1.0]]
+
+
 def test_large_inputs_are_given_with_the_lock_held():
     x = layers.data("x", [1 << 16], dtype="float32")
     y = layers.py_func(lambda v: np.array(v).sum(dtype="float32"), x, var("y", []))

@@ -1,0 +1,62 @@
+// What a prepared program consists of; for the files of the executor alone.
+#pragma once
+
+#include "op/kept_form.h"
+#include "op/op_registry.h"
+#include "program/executor.h"
+
+namespace dygraph::program {
+
+// Where a name's value is: in the outer scope or in the scope of the run.
+struct PreparedProgram::Slot {
+  std::string name;
+  bool persistable = false;
+};
+
+struct PreparedProgram::Op {
+  const OpInfo* info = nullptr;
+  Ref<Attrs> attrs;
+  const OpDesc* desc = nullptr;
+  int position = 0;             // in its block
+  int random = -1;              // its number among the random operators
+  SmallVector<int, 6> in, out;  // slots, flat; -1: absent
+  SmallVector<uint32_t, 4> in_ends, out_ends;
+  std::vector<const std::string*> in_names;  // as `in`; into slots_
+  // Outputs that are also inputs (a running mean): made aside, then moved.
+  SmallVector<int, 2> staged;  // flat output numbers
+  uint32_t reuse = 0;
+  SmallVector<int, 4> done;        // slots nobody uses after this operator
+  std::unique_ptr<KeptForm> kept;  // of a weight that the program does not write
+  // One operator in place of several, whose bits it has: these, which run instead while somebody
+  // watches or where the one does not take their values.
+  std::vector<Op> parts;
+
+  // The first variable of an input or output; -1 where there is none.
+  int Input(const char* name) const { return First(info->InputSlot(name), in, in_ends); }
+  int Output(const char* name) const { return First(info->OutputSlot(name), out, out_ends); }
+
+ private:
+  static int First(int slot, const SmallVector<int, 6>& flat,
+                   const SmallVector<uint32_t, 4>& ends) {
+    uint32_t begin = slot ? ends[slot - 1] : 0;
+    return begin < ends[slot] ? flat[begin] : -1;
+  }
+};
+
+// An operator's call on the values of a frame.
+struct PreparedProgram::Bound {
+  Call call;
+  SmallVector<const Value*, 6> in;  // the door may put transformed inputs in their place
+  std::vector<Bound> parts;         // as the operator's
+};
+
+// What one run at a time uses: the scope of temporaries and the calls bound to its values.
+struct PreparedProgram::Frame {
+  std::shared_ptr<Scope> scope;
+  std::vector<Value*> values;  // by slot
+  std::vector<Bound> calls;    // by operator
+  std::vector<Value> staging;
+  std::vector<Value*> temporaries;
+};
+
+}  // namespace dygraph::program
