@@ -265,7 +265,7 @@ def load_inference_model(
     model = _or_with_suffix(dirname, model, ".pdmodel")
     weights = _or_with_suffix(dirname, weights, ".pdiparams")
     path = os.path.join(dirname, model)
-    if params_filename is not None or not _is_split(dirname, model):
+    if params_filename is not None or not _is_split(dirname, model, weights):
         program = Program(_core.load_inference_model(dirname, scope, model, weights))
     else:
         program = _verified(path)
@@ -303,9 +303,9 @@ def _verified(path):
     return Program(desc)
 
 
-def _is_split(dirname, model):
+def _is_split(dirname, model, weights):
     """Is it Fluid's model with a file for each weight?"""
-    found = [os.path.lexists(os.path.join(dirname, n)) for n in (_WEIGHTS, f"{_WEIGHTS}.next")]
+    found = [os.path.lexists(os.path.join(dirname, n)) for n in (weights, f"{weights}.next")]
     if any(found) or not os.path.isfile(os.path.join(dirname, model)):
         return False
     with files.open_regular(os.path.join(dirname, model)) as file:

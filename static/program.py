@@ -78,8 +78,7 @@ class Program:
     def __getattr__(self, name):
         """Blocks, made of the description when they are first needed.
 
-        Until then a program that was read takes no more memory than its description, and running it
-        needs no more.
+        Until then a program that was read takes no more memory than its description.
         """
         if name != "_blocks":
             raise AttributeError(f"a Program has no '{name}'")
