@@ -1,0 +1,24 @@
+// Attributes of described operators as Python objects, and back.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "program/desc.h"
+
+namespace dygraph::python {
+
+namespace py = pybind11;
+
+py::object AttrObject(const program::AttrValue& value);
+// An attribute that no operator declares, from its wire type's name.
+program::AttrValue AttrOfType(py::handle value, const std::string& type);
+// Sets an attribute: of its declared type, of the wire type that is named, or of the one that the
+// value tells.
+void SetAttr(program::OpDesc& op, const std::string& name, py::handle value,
+             const py::object& type);
+// NotFound if the operator has no such attribute.
+py::object Attribute(const program::OpDesc& op, const std::string& name);
+
+}  // namespace dygraph::python
