@@ -57,7 +57,7 @@ def trace(layer, inputs):
 
     A step of training. The schedule moves on when the traced step runs, as it does eagerly.
 
-    >>> sgd = dygraph.optimizer.SGD(0.5, parameter_list=net.parameters())
+    >>> sgd = dygraph.optimizer.SGD(0.1, parameter_list=net.parameters())
     >>> def step(x):
     ...     loss = dygraph.mean(net(x) ** 2)
     ...     loss.backward()
@@ -65,9 +65,8 @@ def trace(layer, inputs):
     ...     sgd.clear_gradients()
     ...     return loss
     >>> loss, traced = dygraph.jit.trace(step, [x])
-    >>> for _ in range(100):
-    ...     loss = traced(x)
-    >>> loss.item() < 1e-6, bool(dygraph.mean(net(x) ** 2) < 1e-6)
+    >>> losses = [traced(x).item() for _ in range(20)]
+    >>> losses[-1] < losses[0] / 100, bool(dygraph.mean(net(x) ** 2) <= losses[-1])
     (True, True)
     """
     given, batch = tracing.make_inputs(layer, inputs)

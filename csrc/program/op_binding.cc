@@ -60,14 +60,16 @@ void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
   }
 }
 
-// Whether the slot has variables. Some of them alone may not be absent.
-bool Bound(const std::vector<OpDesc::Var>& bound, const std::string& slot) {
+// Whether the slot has variables. Some of them alone may not be absent, but for the function of a
+// user, which is given None for a gradient that nothing gave.
+bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const std::string& slot) {
+  bool holes = op.type == "py_func_grad";
   for (const OpDesc::Var& var : bound) {
     if (var.parameter != slot) continue;
     auto absent = [](const std::string& name) { return name.empty() || name == kEmptyName; };
     ptrdiff_t count = std::count_if(var.arguments.begin(), var.arguments.end(), absent);
     ptrdiff_t all = static_cast<ptrdiff_t>(var.arguments.size());
-    ENFORCE(count == 0 || count == all, Format, "Input(", slot, ") must have all of its ", all,
+    ENFORCE(count == 0 || count == all || holes, Format, "Input(", slot, ") must have all of its ", all,
             " variables, got ", all - count);
     return all > count;
   }
@@ -114,7 +116,7 @@ void CheckSlots(const OpInfo& op, const OpDesc& desc) {
   CheckSide(op, desc.inputs, op.inputs, "input");
   CheckSide(op, desc.outputs, op.outputs, "output");
   for (const SlotInfo& slot : op.inputs) {
-    bool given = Bound(desc.inputs, slot.name);
+    bool given = Bound(op, desc.inputs, slot.name);
     ENFORCE(slot.dispensable() || given, Format, "Input(", slot.name,
             ") must be given, got nothing");
   }

@@ -92,9 +92,9 @@ def test_memory_is_flat_over_many_shapes():
     """The ready primitives are bounded in number."""
 
     def run(sizes):
-        w = _core.to_variable(np.ones((4, 4, 3, 3), "float32"))
+        w = _core.to_variable(np.ones((16, 16, 3, 3), "float32"))
         for h, wide in sizes:
-            x = _core.to_variable(np.ones((1, 4, h, wide), "float32"))
+            x = _core.to_variable(np.ones((1, 16, h, wide), "float32"))
             _core.run_op("conv2d", {"Input": x, "Filter": w}, {})
 
     run(
