@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import functools
 import threading
 
 import numpy as np
@@ -75,16 +76,15 @@ class Program:
         self._told = []  # floating variables whose description tells of gradients, as Paddle 2's
         self._desc = self._like
 
-    def __getattr__(self, name):
-        """Blocks, made of the description when they are first needed.
+    @functools.cached_property
+    def _blocks(self):
+        """Made of the description when they are first needed.
 
         Until then a program that was read takes no more memory than its description.
         """
-        if name != "_blocks":
-            raise AttributeError(f"a Program has no '{name}'")
         with _making_blocks:  # one thread makes them, whichever comes first
-            if name in self.__dict__:
-                return self.__dict__[name]
+            if "_blocks" in self.__dict__:
+                return self.__dict__["_blocks"]
             desc, edits, blocks = self._desc, self.edits, []
             for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
                 block = Block(self, idx, parent, forward)
@@ -93,12 +93,13 @@ class Program:
                     block._adopt(kind(), var, self._made_at)
                 block.ops.extend(Operator(block, op) for op in ops)
                 blocks.append(block)
-            self._desc, self.edits, self._blocks = desc, edits, blocks
             self._told = [
                 v
-                for v in self.list_vars()
+                for block in blocks
+                for v in block.vars.values()
                 if v.desc.stop_gradient is not None and "float" in str(v.dtype)
             ]
+            self._desc, self.edits, self._blocks = desc, edits, blocks
             return blocks
 
     @staticmethod
