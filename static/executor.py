@@ -90,6 +90,9 @@ class Executor:
         fetch_var_name="fetch",
         scope=None,
         return_numpy=True,
+        use_program_cache=False,
+        return_merged=True,
+        use_prune=False,
     ):
         """Run a program once.
 
@@ -111,6 +114,10 @@ class Executor:
             it that ends with the run.
         return_numpy : bool
             Arrays (True) or Variables (False).
+        use_program_cache, return_merged : bool
+            Fluid's; not used: what was prepared is always kept, and there is one device.
+        use_prune : bool
+            Run only what `fetch_list` needs: no update, if only a prediction is fetched.
 
         Returns
         -------
@@ -120,12 +127,14 @@ class Executor:
         Raises
         ------
         ValueError
-            A feed is missing, unknown or of another shape than its variable declares.
+            A feed is unknown or of another shape than its variable declares, or one is missing that
+            the program's own feed operators name.
         TypeError
             A feed is of another element type than its variable declares.
         EOFError
             (``core.EOFException``) A reader of the program has given its last batch.
         RuntimeError
+            A variable that is read has no value: it is not fed, or the startup program has not run.
             A reader of the program was not made in this scope, or not started.
         Exception
             What the generator behind a reader raised.
@@ -148,7 +157,7 @@ class Executor:
         if fetch_list is not None and not isinstance(fetch_list, (list, tuple)):
             fetch_list = [fetch_list]
         names = None if fetch_list is None else tuple(name_of(item) for item in fetch_list)
-        plan = self._prepare(program, scope, frozenset(feed), names)
+        plan = self._prepare(program, scope, frozenset(feed), names, bool(use_prune))
         values = [feed[name] for name in plan.feeds]
         if plan.reads is not None:
             plan.reads.make(scope)
@@ -168,8 +177,8 @@ class Executor:
         self._prepared.clear()
         self._closed = True
 
-    def _prepare(self, program, scope, fed, fetches):
-        key = (program.desc, program.random_seed, scope, fed, fetches)
+    def _prepare(self, program, scope, fed, fetches, prune):
+        key = (program.desc, program.random_seed, scope, fed, fetches, prune)
         plan = self._prepared.get(key)
         if plan is None:
             for name, parameter in program.held.items():
@@ -188,6 +197,8 @@ class Executor:
             order = declared + sorted(fed.difference(declared))
             wanted = program.desc.fetch_names if fetches is None else list(fetches)
             every = order if reads is None else order + reads.outputs
+            if prune:
+                desc = _core.prune(desc, every, wanted)
             prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place)
             prepared.set_seed(program.random_seed)
             plan = self._prepared[key] = _Plan(prepared, order, reads)

@@ -30,6 +30,25 @@ def test_temporaries_end_with_their_last_use():
     assert peaks[0] == peaks[1] < 4 * 250 * 1000 * 4
 
 
+def test_only_what_is_fetched_runs_if_asked():
+    main, startup, scope = static.Program(), static.Program(), static.Scope()
+    start = static.initializer.Constant(2.0)
+    with static.program_guard(main, startup):
+        x, label = static.data("x", [None, 1]), static.data("label", [None, 1])
+        out = static.layers.fc(x, 1, param_attr=static.ParamAttr("w", start), bias_attr=False)
+        loss = static.layers.mean(static.layers.square_error_cost(out, label))
+        static.optimizer.SGD(0.5).minimize(loss)
+    executor = static.Executor()
+    executor.run(startup, scope=scope)
+    one = np.ones((1, 1), "float32")
+    for feed in ({"x": one}, {"x": one, "label": one}):
+        (got,) = executor.run(main, feed, [out], scope=scope, use_prune=True)
+        assert got.item() == 2.0
+    assert scope.find_var("w").get().item() == 2.0
+    executor.run(main, {"x": one, "label": one}, [out], scope=scope)  # 2 - 0.5 * 2 * (2 - 1)
+    assert scope.find_var("w").get().item() == 1.0
+
+
 @pytest.fixture
 def checking():
     dygraph.set_flags({"FLAGS_check_nan_inf": True})
