@@ -35,6 +35,7 @@ from static.difference import diff
 from static.executor import Executor
 from static.fold import fold_inference
 from static.guards import device_guard, name_scope
+from static.input import cpu_places, embedding, one_hot
 from static.io import load, load_inference_model, save, save_inference_model
 from static.parameters import WeightNormParamAttr, create_global_var, create_parameter
 from static.program import (
@@ -114,12 +115,12 @@ def __dir__():
 __all__ = [
     "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "LoDTensor", "OpRole",
     "Operator", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
-    "WeightNormParamAttr", "append_backward", "backward", "clip", "core", "create_global_var",
-    "create_parameter", "data", "debugger", "default_main_program", "default_startup_program",
-    "device_guard", "diff", "draw_graph", "dygraph", "evaluator", "fold_inference",
-    "global_scope", "gradients", "initializer", "io", "layer_helper", "layers", "load",
-    "load_inference_model", "metrics", "name_scope", "nets", "optimizer", "profiler",
-    "program_guard", "regularizer", "save",
+    "WeightNormParamAttr", "append_backward", "backward", "clip", "core", "cpu_places",
+    "create_global_var", "create_parameter", "data", "debugger", "default_main_program",
+    "default_startup_program", "device_guard", "diff", "draw_graph", "dygraph", "embedding",
+    "evaluator", "fold_inference", "global_scope", "gradients", "initializer", "io",
+    "layer_helper", "layers", "load", "load_inference_model", "metrics", "name_scope", "nets",
+    "one_hot", "optimizer", "profiler", "program_guard", "regularizer", "save",
     "save_inference_model", "scope_guard", "switch_main_program", "switch_startup_program",
     "to_code", "unique_name",
 ]  # fmt: skip

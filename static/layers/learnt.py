@@ -136,6 +136,14 @@ def embedding(
     ((-1, 8), 1)
     """
     check.variable(input, "embedding: input")
+    ends_in_one = len(input.shape) > 1 and input.shape[-1] == 1
+    operator = "lookup_table" if ends_in_one else "lookup_table_v2"
+    return looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype)
+
+
+def looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype):
+    """Rows of a new table, by one of the two operators that give them."""
+    check.variable(input, "embedding: input")
     if str(input.dtype) not in ("int32", "int64"):
         raise ArgumentTypeError(f"embedding: input must be int32 or int64, got {input.dtype}")
     rows, columns = check.integers(size, 2, "embedding: size", 1)
@@ -143,11 +151,8 @@ def embedding(
     padding = -1
     if padding_idx is not None:
         padding = check.integer(padding_idx, "embedding: padding_idx", -rows, rows - 1) % rows
-    ends_in_one = len(input.shape) > 1 and input.shape[-1] == 1
-    return run(
-        "lookup_table" if ends_in_one else "lookup_table_v2", {"W": table, "Ids": input},
-        {"is_sparse": bool(is_sparse), "padding_idx": padding},
-    )["Out"]  # fmt: skip
+    attrs = {"is_sparse": bool(is_sparse), "padding_idx": padding}
+    return run(operator, {"W": table, "Ids": input}, attrs)["Out"]
 
 
 @layer(parameters=True)

@@ -406,3 +406,21 @@ def test_center_loss_moves_the_centers(moves):
     assert got.tolist() == [[10.0]]
     # The difference, times alpha, over 1 plus the rows of the class.
     assert value(scope, "c").tolist() == [[0.0, 0.0], [0.5, 1.0] if moves else [0.0, 0.0]]
+
+
+def test_numbers_of_any_shape_get_an_axis_more():
+    words = np.array([[1], [3]])
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup):
+        x = static.data("x", [None, 1], "int64")
+        rows = static.embedding(x, [4, 2], padding_idx=1, param_attr="table")
+        hot = static.one_hot(x, 4)
+        loose = static.one_hot(x, 3, allow_out_of_range=True)
+    scope, executor = static.Scope(), static.Executor()
+    executor.run(startup, scope=scope)
+    table = np.arange(8, dtype="float32").reshape(4, 2)
+    scope.find_var("table").set(table)
+    rows, hot, loose = executor.run(main, {"x": words}, [rows, hot, loose], scope=scope)
+    np.testing.assert_array_equal(rows, [[[0, 0]], [[6, 7]]])
+    np.testing.assert_array_equal(hot, [[[0, 1, 0, 0]], [[0, 0, 0, 1]]])
+    np.testing.assert_array_equal(loose, [[[0, 1, 0]], [[0, 0, 0]]])

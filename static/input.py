@@ -1,0 +1,69 @@
+"""Functions of what `data` declares, for numbers of any shape; Fluid's ``fluid.embedding``."""
+
+from dygraph import CPUPlace, check, functional
+from static.layers.learnt import looked_up
+from static.layers.making import layer, run
+
+__all__ = ["cpu_places", "embedding", "one_hot"]
+
+
+@layer(parameters=True)
+def embedding(
+    input, size, is_sparse=False, is_distributed=False, padding_idx=None, param_attr=None,
+    dtype="float32",
+):  # fmt: skip
+    """The rows of a table that `input` names, as a last axis more.
+
+    Parameters
+    ----------
+    input : Variable
+        int64 numbers of rows, of any shape. (`layers.embedding` takes a last axis of 1 away.)
+    size, is_sparse, is_distributed, padding_idx, param_attr, dtype
+        As of `layers.embedding`.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     static.embedding(static.data("words", [None, 1], "int64"), [1000, 8]).shape
+    (-1, 1, 8)
+    """
+    return looked_up("lookup_table_v2", input, size, is_sparse, padding_idx, param_attr, dtype)
+
+
+@layer
+def one_hot(input, depth, allow_out_of_range=False):
+    """1 at the place that each number names, 0 elsewhere, as a last axis more.
+
+    Parameters
+    ----------
+    input : Variable
+        int32 or int64, of any shape. (`layers.one_hot` takes a last axis of 1 away.)
+    depth : int
+    allow_out_of_range : bool
+        True: numbers outside ``[0, depth)`` give zeros.
+
+    Examples
+    --------
+    >>> import static
+    >>> with static.program_guard(static.Program()):
+    ...     static.one_hot(static.data("label", [None], "int64"), 10).shape
+    (-1, 10)
+    """
+    check.variable(input, "one_hot: input")
+    attrs = {
+        "depth": check.integer(depth, "one_hot: depth", 1),
+        "allow_out_of_range": bool(allow_out_of_range),
+    }
+    return run("one_hot", {"X": functional.unsqueeze2(input, axes=[-1])}, attrs)["Out"]
+
+
+def cpu_places(device_count=None):
+    """So many places of the processor; one by default, since it is one device.
+
+    >>> import static
+    >>> static.cpu_places(2)
+    [CPUPlace(), CPUPlace()]
+    """
+    count = 1 if device_count is None else check.integer(device_count, "cpu_places: count", 1)
+    return [CPUPlace()] * count
