@@ -12,6 +12,9 @@ WERROR ?= OFF
 VENV   ?= .venv
 # The tests of the oneDNN-off build and of the sanitizers; narrow them with e.g. TESTS=tests/operators.
 TESTS  ?= tests
+# Processes that share the tests, each the whole of a file at a time.
+WORKERS ?= 2
+SHARED_OUT := -n $(WORKERS) --dist loadfile
 
 PY     := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
@@ -30,7 +33,7 @@ run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON >$(1)/configure.lo
 # $(call run_pytest_in,build directory,environment): with the package in its site/ instead of the source tree's.
 run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_NUM_THREADS=1 $(2) bash -c '\
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
-    $(CURDIR)/$(VENV)/bin/pytest -q -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
+    $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
 .PHONY: docs interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
@@ -40,7 +43,7 @@ quickstart: $(STAMPS)/package-examples
 
 test: $(STAMPS)/package-test
 	$(call run_ctest,$(BUILD))
-	OMP_NUM_THREADS=1 $(PY) -m pytest -q
+	OMP_NUM_THREADS=1 $(PY) -m pytest -q $(SHARED_OUT)
 
 test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 	$(call run_ctest,build/plain)

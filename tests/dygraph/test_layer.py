@@ -235,7 +235,11 @@ class TestEval:
         net.train()
         assert net.first.training and not net(var([1.0, 1.0])).stop_gradient
 
-    @pytest.mark.parametrize("wrap", [lambda x: x, lambda x: [x], lambda x: {"a": [(x,)]}], ids=str)
+    @pytest.mark.parametrize(
+        "wrap",
+        [lambda x: x, lambda x: [x], lambda x: {"a": [(x,)]}],
+        ids=["itself", "in a list", "in a dict"],
+    )
     def test_an_argument_that_requires_gradient_records(self, wrap):
         class Open(Scale):
             def forward(self, x):

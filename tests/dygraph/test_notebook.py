@@ -26,6 +26,7 @@ def fails():
 
 @pytest.fixture
 def shell():
+    gc.collect()  # what other tests left would be counted
     shell = InteractiveShell.instance()
     InteractiveShell.clear_instance()
     shell = InteractiveShell()
