@@ -14,14 +14,7 @@ OTHER_LOC, OTHER_SCALE = np.array([0.0, 1.0], "float32"), np.array([2.0, 0.5], "
 VALUE = np.array([0.25, 1.5], "float32")
 
 
-@pytest.fixture(autouse=True)
-def programs():
-    with (
-        static.program_guard(static.Program(), static.Program()),
-        dygraph.unique_name.guard(),
-        static.scope_guard(static.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 
 @pytest.fixture(params=["eager", "program"])

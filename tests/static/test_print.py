@@ -9,15 +9,7 @@ import dygraph
 import static
 from static import layers
 
-
-@pytest.fixture(autouse=True)
-def programs():
-    with (
-        static.program_guard(static.Program(), static.Program()),
-        dygraph.unique_name.guard(),
-        static.scope_guard(static.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 
 def run(feed, fetch, program=None):

@@ -12,15 +12,7 @@ import static
 from dygraph import _core
 from static import layers
 
-
-@pytest.fixture(autouse=True)
-def programs():
-    with (
-        static.program_guard(static.Program(), static.Program()),
-        dygraph.unique_name.guard(),
-        static.scope_guard(static.Scope()),
-    ):
-        yield
+pytestmark = pytest.mark.usefixtures("own_programs")
 
 
 def block():
