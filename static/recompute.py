@@ -32,18 +32,25 @@ def again(forward, backward, checkpoints, lasting):
 
     def make(name):
         """The name of the variable made again; the same name where it is kept."""
-        if name not in makers:
-            return name
-        if name not in made:
-            number = makers[name]
+        waiting = [name]  # what is made of others waits for them: chains have any length
+        while waiting:
+            number = makers.get(waiting[-1])
+            if number is None or waiting[-1] in made:
+                waiting.pop()
+                continue
             desc = forward[number].desc.copy()
-            for own in dict.fromkeys(desc.input_arg_names):
-                desc.rename_input(own, make(own))
+            inputs = list(dict.fromkeys(desc.input_arg_names))
+            first = [own for own in inputs if own not in made and makers.get(own, number) < number]
+            if first:
+                waiting.extend(reversed(first))
+                continue
+            for own in inputs:
+                desc.rename_input(own, made.get(own, own))
             for own in dict.fromkeys(desc.output_arg_names):
                 made[own] = f"{own}@RECOMPUTE"
                 desc.rename_output(own, made[own])
             result.append((desc, number))
-        return made[name]
+        return made.get(name, name)
 
     for desc, number in backward:
         for name in dict.fromkeys(desc.input_arg_names):

@@ -157,6 +157,37 @@ struct Capture {
   uint32_t index;
   Ref<Variable> grad;
 };
+struct Captures {
+  std::vector<Capture> list;
+  std::unordered_multimap<Node*, size_t> of;  // by node
+
+  void Take(Node* node, const GradList& grads) {
+    auto [begin, end] = of.equal_range(node);
+    for (; begin != end; ++begin) list[begin->second].grad = grads[list[begin->second].index];
+  }
+};
+
+// Gradients that are not passed on.
+class Closed {
+ public:
+  void Add(const Edge& edge) {
+    edges_.insert({edge.node.get(), edge.index});
+    nodes_.push_back(edge.node);
+  }
+  bool Has(const Edge& edge) const {
+    return __builtin_expect(!edges_.empty(), 0) && edges_.count({edge.node.get(), edge.index});
+  }
+
+ private:
+  using Key = std::pair<const Node*, uint32_t>;
+  struct Hash {
+    size_t operator()(const Key& key) const {
+      return std::hash<const Node*>()(key.first) * 31 + key.second;
+    }
+  };
+  std::unordered_set<Key, Hash> edges_;
+  std::vector<Ref<Node>> nodes_;  // held
+};
 
 // Marks the thread as one that plays, and whose forward call it plays.
 class Playing {
@@ -178,15 +209,9 @@ void AddForwardCall(Error& e, const Node& node) {
                        : ". Under dygraph.detect_anomaly() the line of its forward call is named");
 }
 
-bool Holds(const std::vector<Edge>& edges, const Edge& edge) {
-  return !edges.empty() && std::any_of(edges.begin(), edges.end(), [&](const Edge& e) {
-    return e.node == edge.node && e.index == edge.index;
-  });
-}
-
 // Nothing is passed on over `closed` edges.
-void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
-          const std::unordered_set<Node*>* useful, const std::vector<Edge>& closed) {
+void Play(Run& run, const PlayOptions& options, Captures* captures,
+          const std::unordered_set<Node*>* useful, const Closed& closed) {
   GradSwitch recording(options.create_graph);
   Ref<Node> node;
   GradList grads, input_grads;
@@ -196,9 +221,7 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
       Interpreter().check_signals();
     node->RunHooks(&grads);
     if (captures) {
-      for (Capture& c : *captures) {
-        if (c.node == node) c.grad = grads[c.index];
-      }
+      captures->Take(node.get(), grads);
       if (!useful->count(node.get())) continue;
     }
     ENFORCE(!node->freed(), PreconditionNotMet, "the graph behind ", node->name(),
@@ -216,10 +239,9 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
     grads.clear();
     for (size_t i = 0; i < input_grads.size(); ++i) {
       const Edge& edge = node->edges()[i];
-      if (!input_grads[i] || !edge || Holds(closed, edge)) continue;
+      if (!input_grads[i] || !edge || closed.Has(edge)) continue;
       if (useful && !useful->count(edge.node.get()) &&
-          std::none_of(captures->begin(), captures->end(),
-                       [&](const Capture& c) { return c.node == edge.node; })) {
+          captures->of.find(edge.node.get()) == captures->of.end()) {
         continue;
       }
       run.Add(edge, std::move(input_grads[i]));
@@ -260,7 +282,7 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
   for (size_t i = 0; i < roots.size(); ++i) {
     run.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
   }
-  Play(run, options, nullptr, nullptr, {});
+  Play(run, options, nullptr, nullptr, Closed());
 }
 
 std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* const> inputs,
@@ -268,28 +290,29 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
                                 bool create_graph, bool allow_unused,
                                 Span<Variable* const> no_grad_vars) {
   PlayOptions options{retain_graph || create_graph, create_graph, false};
-  std::vector<Edge> closed;
+  Closed closed;
   for (Variable* v : no_grad_vars) {
-    if (Edge edge = v->GradEdge()) closed.push_back(std::move(edge));
+    if (Edge edge = v->GradEdge()) closed.Add(edge);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!allow_unused) CheckRoot(*outputs[i], i);
   }
-  std::vector<Capture> captures;
+  Captures captures;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Edge edge = inputs[i]->GradEdge();
     ENFORCE(edge, InvalidArgument, "inputs[", i,
             "] must take part in gradients, got one with stop_gradient = True. Set it to False "
             "before the outputs are computed");
-    captures.push_back({edge.node, edge.index, nullptr});
+    captures.of.emplace(edge.node.get(), i);
+    captures.list.push_back({edge.node, edge.index, nullptr});
   }
   // A node is worth playing when an input lies beyond it.
   std::vector<Node*> all = Reachable(outputs);
   std::unordered_set<Node*> leads, useful;
-  for (const Capture& c : captures) leads.insert(c.node.get());
+  for (const Capture& c : captures.list) leads.insert(c.node.get());
   for (auto n = all.rbegin(); n != all.rend(); ++n) {
     for (const Edge& e : (*n)->edges()) {
-      if (e.node && leads.count(e.node.get()) && !Holds(closed, e)) {
+      if (e.node && leads.count(e.node.get()) && !closed.Has(e)) {
         useful.insert(*n);
         leads.insert(*n);
         break;
@@ -300,16 +323,16 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
   Run run(options);
   for (size_t i = 0; i < outputs.size(); ++i) {
     Edge edge = outputs[i]->GradEdge();
-    if (edge && !Holds(closed, edge))
+    if (edge && !closed.Has(edge))
       run.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
   }
   Play(run, options, &captures, &useful, closed);
   std::vector<Ref<Variable>> result;
-  for (size_t i = 0; i < captures.size(); ++i) {
-    ENFORCE(captures[i].grad || allow_unused, InvalidArgument, "inputs[", i,
+  for (size_t i = 0; i < captures.list.size(); ++i) {
+    ENFORCE(captures.list[i].grad || allow_unused, InvalidArgument, "inputs[", i,
             "] does not influence the outputs, so it has no gradient. Pass allow_unused=True to "
             "get None");
-    result.push_back(std::move(captures[i].grad));
+    result.push_back(std::move(captures.list[i].grad));
   }
   return result;
 }

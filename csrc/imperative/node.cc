@@ -1,5 +1,6 @@
 #include "imperative/node.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/pool.h"
@@ -210,6 +211,37 @@ __attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, const Reci
 
 }  // namespace
 
+namespace {
+
+// Where a reference stands in recipe.kept. Few are looked through; of many an order is made.
+class KeptPlaces {
+ public:
+  explicit KeptPlaces(const std::vector<RecipeRef>& kept) : kept_(kept) {
+    constexpr size_t kFew = 16;
+    if (kept.size() <= kFew) return;
+    order_.resize(kept.size());
+    for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<uint32_t>(i);
+    std::sort(order_.begin(), order_.end(),
+              [&](uint32_t a, uint32_t b) { return Key(kept[a]) < Key(kept[b]); });
+  }
+  // kept.size(): it is not kept.
+  size_t Find(RecipeRef r) const {
+    if (order_.empty()) return std::find(kept_.begin(), kept_.end(), r) - kept_.begin();
+    auto at = std::lower_bound(order_.begin(), order_.end(), Key(r),
+                               [&](uint32_t a, uint64_t key) { return Key(kept_[a]) < key; });
+    return at != order_.end() && kept_[*at] == r ? *at : kept_.size();
+  }
+
+ private:
+  static uint64_t Key(RecipeRef r) {
+    return uint64_t{r.kind} << 40 | uint64_t{r.slot} << 32 | r.index;
+  }
+  const std::vector<RecipeRef>& kept_;
+  std::vector<uint32_t> order_;
+};
+
+}  // namespace
+
 void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) {
   const Recipe& recipe = *recipe_;
   SmallVector<Value, 2> shapes;
@@ -243,6 +275,7 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     kept_ = std::move(shapes);
   }
   SmallVector<Ref<Variable>, 2> temps(recipe.temps);
+  KeptPlaces places(recipe.kept);
   auto find = [&](RecipeRef r) -> Variable* {
     switch (r.kind) {
       case RecipeRef::kOutputGrad: return output_grads[FlatOutput(r)].get();
@@ -251,10 +284,8 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       case RecipeRef::kInputGrad: return (*input_grads)[FlatInput(r)].get();
       default: break;
     }
-    for (size_t i = 0; i < recipe.kept.size(); ++i) {
-      if (recipe.kept[i] == r) return kept[i].get();
-    }
-    return nullptr;
+    size_t place = places.Find(r);
+    return place < recipe.kept.size() ? kept[place].get() : nullptr;
   };
   auto spent = [&](RecipeRef r) {
     if (r.kind == RecipeRef::kOutputGrad) {

@@ -8,6 +8,7 @@
 #include "kernels/gemm_tile.h"
 #include "kernels/parallel.h"
 #include "memory/memory.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::kernels {
 namespace {
@@ -128,6 +129,7 @@ DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Opera
                                std::min<int64_t>(kColumns, nj - j), np, b_pack + j * np);
       }
       for (int64_t i0 = 0; i0 < m; i0 += kBlockRows) {
+        CheckInterrupt();
         int64_t ni = std::min(kBlockRows, m - i0);
         for (int64_t i = 0; i < ni; i += kRows) {
           PackPanel<T, kRows>(a.x + (i0 + i) * a.row + p0 * a.column, a.row, a.column,
@@ -166,24 +168,38 @@ DYGRAPH_INLINE void Packed(int64_t m, int64_t n, int64_t k, T alpha, const Opera
 }
 
 // A block per thread, kept between calls.
-class PackBuffer {
- public:
+struct PackBuffer {
   ~PackBuffer() {
-    if (block_) memory::Free(CPUPlace(), block_, bytes_);
+    if (block) memory::Free(CPUPlace(), block, bytes);
   }
-  void* Get(size_t bytes) {
-    if (bytes > bytes_) {
-      void* bigger = memory::Alloc(CPUPlace(), bytes);
-      if (block_) memory::Free(CPUPlace(), block_, bytes_);
-      block_ = bigger;
-      bytes_ = bytes;
-    }
-    return block_;
+  void* block = nullptr;
+  size_t bytes = 0;
+};
+
+// The block, taken while this lives. The handler of a signal, which runs between pieces of work,
+// finds none and makes its own.
+class Packing {
+ public:
+  Packing(PackBuffer* buffer, size_t bytes) : buffer_(*buffer) {
+    std::swap(taken_.block, buffer_.block);
+    std::swap(taken_.bytes, buffer_.bytes);
+    if (bytes <= taken_.bytes) return;
+    void* bigger = memory::Alloc(CPUPlace(), bytes);
+    if (taken_.block) memory::Free(CPUPlace(), taken_.block, taken_.bytes);
+    taken_.block = bigger;
+    taken_.bytes = bytes;
   }
+  ~Packing() {
+    std::swap(taken_.block, buffer_.block);
+    std::swap(taken_.bytes, buffer_.bytes);
+  }
+  Packing(const Packing&) = delete;
+  Packing& operator=(const Packing&) = delete;
+  void* get() const { return taken_.block; }
 
  private:
-  void* block_ = nullptr;
-  size_t bytes_ = 0;
+  PackBuffer& buffer_;
+  PackBuffer taken_;  // frees what the handler left
 };
 
 template <class Body>
@@ -225,7 +241,8 @@ void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<
     int64_t a_size = (std::min(mi, kBlockRows) + kRowUnit) * depth;
     int64_t b_size = (std::min(nj, kSlab) + kColumnUnit) * depth;
     static thread_local PackBuffer buffer;
-    T* pack = static_cast<T*>(buffer.Get((a_size + b_size + 64) * sizeof(T)));
+    Packing packing(&buffer, (a_size + b_size + 64) * sizeof(T));
+    T* pack = static_cast<T*>(packing.get());
     T* b_pack = pack;
     T* a_pack = pack + (b_size + 63) / 64 * 64;
     Operand<T> a_part{a.x + i * a.row, a.row, a.column},
@@ -242,8 +259,9 @@ template <class T>
 void GemmDots(int64_t m, int64_t k, T alpha, const T* x, int64_t ldx, const T* v, int64_t v_stride,
               T beta, T* c, int64_t stride) {
   static thread_local PackBuffer buffer;
+  Packing packing(&buffer, v_stride == 1 ? 0 : k * sizeof(T));
   if (v_stride != 1) {
-    T* copy = static_cast<T*>(buffer.Get(k * sizeof(T)));
+    T* copy = static_cast<T*>(packing.get());
     for (int64_t p = 0; p < k; ++p) copy[p] = v[p * v_stride];
     v = copy;
   }

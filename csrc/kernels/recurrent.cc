@@ -1,5 +1,6 @@
 #include "kernels/matmul.h"
 #include "kernels/recurrent_steps.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::kernels {
 
@@ -77,6 +78,7 @@ void Lstm<V>::Forward(StepWeight<V> weight) const {
   OrZeros<V> first_h(h0, steps.batch * H), first_c(c0, steps.batch * H), add(bias, G);
   StepProduct<V> product(weight, 4, H, H);
   for (int64_t t = 0; t < steps.count(); ++t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t];
     const V *h_before = Before(steps, first_h.get(), h, H, t),
             *c_before = Before(steps, first_c.get(), c, H, t);
@@ -164,6 +166,7 @@ void Lstm<V>::Backward(StepWeight<V> weight, const V* d_h, const V* d_c, V* d_ga
   if (d_peephole) std::fill(d_peephole, d_peephole + 3 * H, V(0));
   StepProduct<V> product({weight.data, !weight.transposed}, 1, H, G);
   for (int64_t t = last; t >= 0; --t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t], behind = steps.begin[t + 1];
     const V* c_before = Before(steps, first_c.get(), c, H, t);
     const V *a = gates + at * G, *cell_now = cell + at * H, *c_now = c + at * H;
@@ -229,6 +232,7 @@ void SimpleRnn<V>::Forward(StepWeight<V> weight) const {
   StepProduct<V> product(weight, 1, H, H);
   const V* b = add.get();
   for (int64_t t = 0; t < steps.count(); ++t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t);
     const V* before = Before(steps, first.get(), h, H, t);
     V* now = h + steps.begin[t] * H;
@@ -250,6 +254,7 @@ void SimpleRnn<V>::Backward(StepWeight<V> weight, const V* d_h, V* d_gates, V* d
   const Slope<Real<V>> slope(act);
   StepProduct<V> product({weight.data, !weight.transposed}, 1, H, H);
   for (int64_t t = last; t >= 0; --t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t] * H, behind = steps.begin[t + 1];
     const V *now = h + at, *up = d_h ? d_h + at : nullptr;
     V* to = d_gates + at;

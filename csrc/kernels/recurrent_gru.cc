@@ -1,4 +1,5 @@
 #include "kernels/recurrent_steps.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::kernels {
 
@@ -19,6 +20,7 @@ void Gru<V>::Forward(const V* weight) const {
       candidate_product({weight + 2 * H * H, false}, 1, H, H);
   const bool swapped = original;
   for (int64_t t = 0; t < steps.count(); ++t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t];
     const V* before = Before(steps, first.get(), h, H, t);
     V *a = gates + at * G, *rh = reset + at * H, *now = h + at * H;
@@ -60,6 +62,7 @@ void Gru<V>::Backward(const V* weight, const V* d_h, V* d_gates, V* d_h0) const 
   Scratch room(CPUPlace(), static_cast<size_t>(steps.batch * H) * sizeof(V));
   V* d_reset = room.as<V>();
   for (int64_t t = last; t >= 0; --t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t], behind = steps.begin[t + 1];
     const V *before = Before(steps, first.get(), h, H, t), *a = gates + at * G;
     const V* up = d_h ? d_h + at * H : nullptr;
@@ -113,6 +116,7 @@ void LateResetGru<V>::Forward(StepWeight<V> weight) const {
   V* from_state = room.as<V>();
   const V *b = add.get(), *qb = q_add.get();
   for (int64_t t = 0; t < steps.count(); ++t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t];
     const V* before = Before(steps, first.get(), h, H, t);
     V *a = gates + at * G, *q_now = q + at * H, *now = h + at * H;
@@ -149,6 +153,7 @@ void LateResetGru<V>::Backward(StepWeight<V> weight, const V* d_h, V* d_gates, V
   const SigmoidSlope sigmoid_slope;
   const TanhSlope tanh_slope;
   for (int64_t t = last; t >= 0; --t) {
+    CheckInterrupt();
     const int64_t n = steps.alive(t), at = steps.begin[t], behind = steps.begin[t + 1];
     const V *before = Before(steps, first.get(), h, H, t), *a = gates + at * G, *q_now = q + at * H;
     const V* up = d_h ? d_h + at * H : nullptr;

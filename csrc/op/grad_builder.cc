@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <unordered_set>
 
 #include "op/op_info.h"
 #include "op/op_registry.h"
@@ -114,9 +115,20 @@ RecipeRef GradBuilder::ApplyScale(RecipeRef x, float factor) {
   return t;
 }
 
+namespace {
+// References in a set: lists may be a million long.
+struct RefHash {
+  size_t operator()(const RecipeRef& r) const {
+    return std::hash<uint64_t>()(uint64_t{r.kind} << 40 | uint64_t{r.slot} << 32 | r.index);
+  }
+};
+using RefSet = std::unordered_set<RecipeRef, RefHash>;
+}  // namespace
+
 Recipe GradBuilder::Finish() {
   std::vector<RecipeCall> live;
   std::vector<bool> temp_needed(recipe_.temps, false);
+  RefSet kept_already, produced;
   for (auto call = recipe_.calls.rbegin(); call != recipe_.calls.rend(); ++call) {
     bool needed = false;
     for (RecipeSlot& slot : call->out) {
@@ -133,26 +145,20 @@ Recipe GradBuilder::Finish() {
         if (ref.kind == RecipeRef::kTemp) temp_needed[ref.index] = true;
         bool kept = ref.kind == RecipeRef::kInput || ref.kind == RecipeRef::kInputShape ||
                     ref.kind == RecipeRef::kOutput;
-        if (kept &&
-            std::find(recipe_.kept.begin(), recipe_.kept.end(), ref) == recipe_.kept.end()) {
-          recipe_.kept.push_back(ref);
-        }
+        if (kept && kept_already.insert(ref).second) recipe_.kept.push_back(ref);
       }
     }
     live.push_back(std::move(*call));
   }
   std::reverse(live.begin(), live.end());
-  std::vector<RecipeRef> produced;
   for (const RecipeCall& call : live) {
     for (const RecipeSlot& slot : call.out) {
       for (RecipeRef ref : slot) {
         if (ref.kind != RecipeRef::kInputGrad) continue;
-        ENFORCE(std::find(produced.begin(), produced.end(), ref) == produced.end(),
-                PreconditionNotMet,
+        ENFORCE(produced.insert(ref).second, PreconditionNotMet,
                 "exactly one call of a gradient recipe may produce each gradient; that of ",
                 situation_.op->type, " produces that of input ",
                 situation_.op->inputs[ref.slot].name, " twice");
-        produced.push_back(ref);
       }
     }
   }

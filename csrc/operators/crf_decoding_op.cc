@@ -1,4 +1,5 @@
 #include "operators/crf.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::crf {
 namespace {
@@ -53,6 +54,7 @@ struct CrfDecodingKernel {
       for (int64_t k = 0; k < tags; ++k) best[k] = w[k] + xd[b.Row(s, 0) * tags + k];
       for (int64_t t = 1; t < steps; ++t) {
         for (int64_t k = 0; k < tags; ++k) {
+          CheckInterrupt();
           int64_t most = 0;
           for (int64_t i = 1; i < tags; ++i) {
             if (best[i] + w[(2 + i) * tags + k] > best[most] + w[(2 + most) * tags + k]) most = i;

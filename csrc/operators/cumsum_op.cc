@@ -1,6 +1,7 @@
 #include "kernels/integer.h"
 #include "kernels/parallel.h"
 #include "op/op_registry.h"
+#include "platform/interrupt.h"
 
 namespace dygraph {
 namespace {
@@ -56,11 +57,15 @@ void DefineCumsum(OpDef& op) {
 template <class T>
 void SumRow(const T* in, T* out, int64_t n, int64_t step, bool exclusive) {
   T sum = T(0);
-  for (int64_t i = 0, at = 0; i < n; ++i, at += step) {
-    T next = kernels::Plus(sum, in[at]);
-    out[at] = exclusive ? sum : next;
-    sum = next;
-  }
+  InPieces(n, 1 << 22, [&](int64_t begin, int64_t end) {
+    T before = sum;
+    for (int64_t i = begin, at = begin * step; i < end; ++i, at += step) {
+      T next = kernels::Plus(before, in[at]);
+      out[at] = exclusive ? before : next;
+      before = next;
+    }
+    sum = before;
+  });
 }
 
 // Four neighbouring rows: an addition need not wait for the one before. The sums are four
@@ -112,6 +117,7 @@ struct CumsumKernel {
         // lines of `inner` elements, each the one before plus a line of x
         for (int64_t k = 0; k < inner; ++k) out[k] = exclusive ? T(0) : in[k];
         for (int64_t i = 1; i < n; ++i) {
+          if (i * inner % (1 << 16) < inner) CheckInterrupt();
           const T *last = out, *add = exclusive ? in : in + step;
           in += step;
           out += step;

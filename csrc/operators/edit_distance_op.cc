@@ -1,4 +1,5 @@
 #include "operators/ragged.h"
+#include "platform/interrupt.h"
 
 namespace dygraph {
 namespace {
@@ -64,16 +65,28 @@ ragged::Batch Read(const KernelContext& ctx, int slot, int length, const char* n
   return ragged::FromLengths(*lengths, length_name, t.dim(0), t.dim(1));
 }
 
+// One row of the table of distances after another; in pieces, between which Ctrl-C is looked for.
 int64_t Distance(const int64_t* a, int64_t n, const int64_t* b, int64_t m) {
+  constexpr int64_t kPiece = 1 << 16;
   std::vector<int64_t> row(static_cast<size_t>(m) + 1);
   for (int64_t j = 0; j <= m; ++j) row[j] = j;
+  int64_t since = 0;  // elements since the last look
   for (int64_t i = 1; i <= n; ++i) {
-    int64_t corner = row[0];  // of the row above, one to the left
+    int64_t corner = row[0], left = i;  // of the row above, one to the left; of this row
+    const int64_t token = a[i - 1];
     row[0] = i;
-    for (int64_t j = 1; j <= m; ++j) {
-      int64_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1])});
-      corner = above;
+    for (int64_t first = 1; first <= m; first += kPiece) {
+      const int64_t last = std::min(m, first + kPiece - 1);
+      for (int64_t j = first; j <= last; ++j) {
+        const int64_t above = row[j];
+        left = std::min(std::min(above, left) + 1, corner + (token != b[j - 1]));
+        row[j] = left;
+        corner = above;
+      }
+      since += last - first + 1;
+      if (since < kPiece) continue;
+      CheckInterrupt();
+      since = 0;
     }
   }
   return row[m];

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "operators/crf.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::crf {
 namespace {
@@ -63,6 +64,7 @@ std::vector<double> Forward(const T* w, int64_t tags, int64_t steps, X x) {
   for (int64_t t = 1; t < steps; ++t) {
     const double* before = alpha.data() + (t - 1) * tags;
     for (int64_t k = 0; k < tags; ++k) {
+      CheckInterrupt();
       for (int64_t i = 0; i < tags; ++i) sums[i] = before[i] + w[(2 + i) * tags + k];
       alpha[t * tags + k] = x(t)[k] + LogSum(sums.data(), tags);
     }
@@ -191,6 +193,7 @@ struct CrfGradKernel {
       if (t == 0) break;
       const double* earlier = a - tags;
       for (int64_t i = 0; i < tags; ++i) {
+        CheckInterrupt();
         for (int64_t k = 0; k < tags; ++k) {
           sums[k] = w[(2 + i) * tags + k] + row(t)[k] + beta[k];
           dw[(2 + i) * tags + k] += g * std::exp(earlier[i] + sums[k] - total);

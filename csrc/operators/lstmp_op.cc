@@ -1,4 +1,5 @@
 #include "operators/recurrent.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::recurrent {
 namespace {
@@ -168,6 +169,7 @@ struct Run {
     const int64_t width = 4 * d;
     kernels::AddToRows(gates.data(), rows(), width, width, bias.data());
     for (int64_t t = 0; t < steps().count(); ++t) {
+      CheckInterrupt();
       const int64_t n = steps().alive(t), at = steps().begin[t];
       const V* before = kernels::Before(steps(), h0.data(), r.data(), p, t);
       const V* c_before = kernels::Before(steps(), c0.data(), c.data(), d, t);
@@ -211,6 +213,7 @@ struct Run {
     g.bias.assign(bias.size(), V(0));
     std::vector<V> product(rows() * p), d_h(steps().batch * d);  // product: before its activation
     for (int64_t t = steps().count() - 1; t >= 0; --t) {
+      CheckInterrupt();
       const int64_t n = steps().alive(t), at = steps().begin[t];
       for (int64_t i = 0; i < n * p; ++i) {
         const int64_t k = at * p + i;

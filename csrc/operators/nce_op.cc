@@ -1,6 +1,7 @@
 #include "operators/chosen_rows.h"
 #include "operators/labels.h"
 #include "operators/random.h"
+#include "platform/interrupt.h"
 
 namespace dygraph {
 namespace {
@@ -171,6 +172,7 @@ struct NceKernel {
     Samples<T> samples(ctx, classes.data());
     Tensor *cost = ctx.OutOrNull(kCost), *logits = ctx.OutOrNull(kSampleLogits);
     for (int64_t i = 0; i < d.rows; ++i) {
+      CheckInterrupt();
       T sum = 0;
       for (int64_t k = 0; k < samples.width; ++k) {
         T z = d.Score(i, samples.Row(i, k));
@@ -203,6 +205,7 @@ struct NceKernel {
     std::vector<double> u(static_cast<size_t>(rows * drawn * 2));
     random::Generator(ctx, a.seed).Uniform(u.data(), static_cast<int64_t>(u.size()));
     for (int64_t i = 0; i < rows; ++i) {
+      CheckInterrupt();
       for (int64_t k = 0; k < n; ++k) classes.push_back(label[i * n + k]);
       for (int64_t k = 0; k < drawn; ++k) {
         const double* pair = u.data() + 2 * (i * drawn + k);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "operators/random.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::random {
 namespace {
@@ -78,6 +79,7 @@ struct RandomCropKernel {
     generator.Uniform(drawn.data(), instances * axes);
     T* to = ctx.Out(kCrop).mutable_data<T>();
     for (int64_t n = 0; n < instances; ++n) {
+      CheckInterrupt();
       const T* from = x.data<T>() + n * size;
       for (int i = 0; i < axes; ++i) {
         auto places = static_cast<double>(x.dim(batch + i) - a.shape[i] + 1);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "operators/random.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::random {
 namespace {
@@ -42,6 +43,7 @@ struct RandpermKernel {
     T* to = out.mutable_data<T>();
     for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(i);
     for (int64_t i = n - 1; i > 0; --i) {  // Fisher and Yates
+      if (i % (1 << 18) == 0) CheckInterrupt();
       __uint128_t scaled = static_cast<__uint128_t>(bits[i]) * static_cast<uint64_t>(i + 1);
       std::swap(to[i], to[static_cast<int64_t>(scaled >> 64)]);
     }

@@ -1,4 +1,5 @@
 #include "operators/random.h"
+#include "platform/interrupt.h"
 
 namespace dygraph::random {
 namespace {
@@ -43,6 +44,7 @@ struct SamplingIdKernel {
     const T* p = x.data<T>();
     int64_t* to = ctx.Out(kIds).mutable_data<int64_t>();
     for (int64_t i = 0; i < rows; ++i, p += columns) {
+      CheckInterrupt();
       double left = a.min + drawn[i] * (static_cast<double>(a.max) - a.min);
       int64_t at = 0;
       while (at < columns - 1 && !((left -= static_cast<double>(p[at])) < 0)) ++at;

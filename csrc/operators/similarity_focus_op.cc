@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "op/op_registry.h"
+#include "platform/interrupt.h"
 
 namespace dygraph {
 namespace {
@@ -76,6 +77,7 @@ struct SimilarityFocusKernel {
     for (int64_t b = 0; b < x.dim(0); ++b) {
       const T* from = x.data<T>() + b * count;
       for (int32_t index : a.indexes) {
+        CheckInterrupt();
         for (int64_t i = 0; i < rows * columns; ++i) {
           matrix[i] = from[index * strides[along] + i / columns * strides[row] +
                            i % columns * strides[column]];

@@ -11,6 +11,8 @@
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 #include "op/op_registry.h"
+#include "platform/interrupt.h"
+#include "tensor/scratch.h"
 
 namespace dygraph::sorting {
 
@@ -89,44 +91,70 @@ struct Keyed {
   K key, at;
 };
 
-// Sorts by digits from the lowest up; each pass keeps the order of equals. `spare` is as long.
+constexpr int64_t kPiece = 1 << 18;  // elements between two looks for Ctrl-C
+
+// Sorts by digits from the lowest up; each pass keeps the order of equals. The result is in the
+// memory that is returned, one of both.
 template <class K>
-void RadixSort(std::vector<Keyed<K>>* row, std::vector<Keyed<K>>* spare) {
+Keyed<K>* RadixSort(Keyed<K>* row, Keyed<K>* spare, int64_t n) {
   constexpr int kBits = 8 * sizeof(K);
-  const size_t n = row->size();
   const int width = n < 16384 ? 8 : 11, digits = (kBits + width - 1) / width;
   const K mask = (K(1) << width) - 1;
-  std::vector<size_t> counts(static_cast<size_t>(digits) << width);
-  for (const Keyed<K>& e : *row) {
-    for (int d = 0; d < digits; ++d) ++counts[(d << width) + (e.key >> (d * width) & mask)];
+  std::vector<int64_t> counts(static_cast<size_t>(digits) << width);
+  InPieces(n, kPiece, [&, counts = counts.data()](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const K key = row[i].key;
+      for (int d = 0; d < digits; ++d) ++counts[(d << width) + (key >> (d * width) & mask)];
+    }
+  });
+  for (int d = 0; d < digits && n > 0; ++d) {
+    int64_t* count = counts.data() + (d << width);
+    if (count[row[0].key >> (d * width) & mask] == n) continue;  // all have this digit
+    int64_t first = 0;
+    for (K v = 0; v <= mask; ++v) first += std::exchange(count[v], first);
+    InPieces(n, kPiece, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        spare[count[row[i].key >> (d * width) & mask]++] = row[i];
+    });
+    std::swap(row, spare);
   }
-  for (int d = 0; d < digits; ++d) {
-    size_t* count = counts.data() + (d << width);
-    if (count[(*row)[0].key >> (d * width) & mask] == n) continue;  // all have this digit
-    size_t begin = 0;
-    for (K v = 0; v <= mask; ++v) begin += std::exchange(count[v], begin);
-    for (const Keyed<K>& e : *row) (*spare)[count[e.key >> (d * width) & mask]++] = e;
-    row->swap(*spare);
-  }
+  return row;
 }
 
-// All elements of each line, by their keys. n fits into the key's type.
+// Room for two lines of keys.
+template <class K>
+struct TwoRows {
+  explicit TwoRows(int64_t n)
+      : room(CPUPlace(), 2 * static_cast<size_t>(n) * sizeof(Keyed<K>)),
+        row(room.template as<Keyed<K>>()),
+        spare(row + n) {}
+  Scratch room;
+  Keyed<K>*row, *spare;
+};
+
+// The first k of all elements of each line, by their keys. n fits into the key's type.
 template <class T>
-void SortWhole(const T* from, const Lines& lines, bool descending, T* values, int64_t* indices) {
+void SortWhole(const T* from, const Lines& lines, int64_t k, bool descending, T* values,
+               int64_t* indices) {
   using K = decltype(OrderKey(T()));
   kernels::ParallelRows(lines.count(), lines.n * 16, [=](int64_t begin, int64_t end) {
-    std::vector<Keyed<K>> row(static_cast<size_t>(lines.n)), spare(row);
+    TwoRows<K> rows(lines.n);
     const K flip = descending ? ~K(0) : K(0);
     for (int64_t line = begin; line < end; ++line) {
       const int64_t first = lines.Begin(line, lines.n), inner = lines.inner;
-      for (int64_t i = 0; i < lines.n; ++i)
-        row[i] = {OrderKey(from[first + i * inner]) ^ flip, static_cast<K>(i)};
-      RadixSort(&row, &spare);
-      for (int64_t i = 0; i < lines.n; ++i) {
-        const int64_t at = static_cast<int64_t>(row[i].at);
-        values[first + i * inner] = from[first + at * inner];
-        indices[first + i * inner] = at;
-      }
+      const int64_t out = lines.Begin(line, k);
+      InPieces(lines.n, kPiece, [&](int64_t piece, int64_t stop) {
+        for (int64_t i = piece; i < stop; ++i)
+          rows.row[i] = {OrderKey(from[first + i * inner]) ^ flip, static_cast<K>(i)};
+      });
+      const Keyed<K>* sorted = RadixSort(rows.row, rows.spare, lines.n);
+      InPieces(k, kPiece, [&](int64_t piece, int64_t stop) {
+        for (int64_t i = piece; i < stop; ++i) {
+          const int64_t at = static_cast<int64_t>(sorted[i].at);
+          values[out + i * inner] = from[first + at * inner];
+          indices[out + i * inner] = at;
+        }
+      });
     }
   });
 }
@@ -147,6 +175,7 @@ void SortFirst(const T* from, const Lines& lines, int64_t k, bool descending, T*
       const T* in = from + lines.Begin(line, lines.n);
       int64_t found = 0;
       for (int64_t first = 0; first < lines.n; first += kBlock) {
+        if (first % kPiece == 0) CheckInterrupt();
         const int64_t count = std::min(kBlock, lines.n - first);
         const K worst = found < k ? ~K(0) : keys[k - 1];
         const bool any = KeysOf(in + first * lines.inner, lines.inner, count, flip, worst, ahead);
@@ -172,26 +201,47 @@ void SortFirst(const T* from, const Lines& lines, int64_t k, bool descending, T*
   });
 }
 
+// The first k of the elements of a line, in no order. Most are passed after one comparison.
+template <class T, class B>
+void Select(const T* in, int64_t n, int64_t inner, int64_t k, const B& before,
+            std::vector<Entry<T>>* chosen) {
+  InPieces(n, std::max(k, kPiece), [&](int64_t begin, int64_t end) {
+    if (begin == 0) {
+      chosen->resize(static_cast<size_t>(end));
+      for (int64_t i = 0; i < end; ++i) (*chosen)[i] = {in[i * inner], i};
+    } else {
+      const Entry<T> worst = chosen->back();  // the k-th
+      for (int64_t i = begin; i < end; ++i) {
+        const Entry<T> e = {in[i * inner], i};
+        if (before(e, worst)) chosen->push_back(e);
+      }
+    }
+    if (static_cast<int64_t>(chosen->size()) == k) return;
+    std::nth_element(chosen->begin(), chosen->begin() + (k - 1), chosen->end(), before);
+    chosen->resize(static_cast<size_t>(k));
+  });
+}
+
 // The first k elements of each line of x in order, and where in the line they stood.
 template <class T>
 void Sort(const Tensor& x, int64_t axis, int64_t k, bool descending, T* values, int64_t* indices) {
   Lines lines(x.dims(), axis);
   if (k == 0) return;
   const T* from = x.data<T>();
-  // short lines are sorted faster by comparing
-  if (k == lines.n && k >= 256 && k <= UINT32_MAX)
-    return SortWhole(from, lines, descending, values, indices);
+  // short lines are sorted faster by comparing, and few elements chosen
+  constexpr int64_t kShort = 256, kMostChosen = 1 << 20;
+  if (((k == lines.n && k >= kShort) || k > kMostChosen) && lines.n <= UINT32_MAX)
+    return SortWhole(from, lines, k, descending, values, indices);
   if (k <= 32 && k <= lines.n / 4) return SortFirst(from, lines, k, descending, values, indices);
   kernels::ParallelRows(lines.count(), lines.n * 16, [=](int64_t begin, int64_t end) {
-    std::vector<Entry<T>> row(static_cast<size_t>(lines.n));
+    std::vector<Entry<T>> row;
     auto before = [descending](const Entry<T>& a, const Entry<T>& b) {
       return Before(a, b, descending);
     };
     for (int64_t line = begin; line < end; ++line) {
       const T* in = from + lines.Begin(line, lines.n);
-      for (int64_t i = 0; i < lines.n; ++i) row[i] = {in[i * lines.inner], i};
-      if (k < lines.n) std::nth_element(row.begin(), row.begin() + (k - 1), row.end(), before);
-      std::sort(row.begin(), row.begin() + k, before);
+      Select(in, lines.n, lines.inner, k, before, &row);
+      std::sort(row.begin(), row.end(), before);
       int64_t out = lines.Begin(line, k);
       for (int64_t i = 0; i < k; ++i) {
         values[out + i * lines.inner] = row[i].value;

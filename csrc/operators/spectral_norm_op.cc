@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "op/op_registry.h"
+#include "platform/interrupt.h"
 
 namespace dygraph {
 namespace {
@@ -80,10 +81,12 @@ struct Matrix {
     for (int32_t i = 0; i < a.power_iters; ++i) {
       for (double& x : v) x = 0;
       for (int64_t r = 0; r < rows; ++r) {
+        CheckInterrupt();
         for (int64_t c = 0; c < columns; ++c) v[c] += w[r * columns + c] * u[r];
       }
       Normalise(&v, a.eps);
       for (int64_t r = 0; r < rows; ++r) {
+        CheckInterrupt();
         u[r] = 0;
         for (int64_t c = 0; c < columns; ++c) u[r] += w[r * columns + c] * v[c];
       }

@@ -1,8 +1,7 @@
-#include <algorithm>
 #include <cstring>
 
-#include "kernels/parallel.h"
 #include "operators/arguments.h"
+#include "operators/sorting.h"
 
 namespace dygraph {
 namespace {
@@ -55,39 +54,8 @@ struct TopKKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     Tensor &out = ctx.Out(kOut), &indices = ctx.Out(kIndices);
-    int64_t n = x.dims().back(), k = out.dims().back(), rows = Numel(x.dims(), 0, x.rank() - 1);
-    const T* from = x.data<T>();
-    T* to = out.mutable_data<T>();
-    int64_t* positions = indices.mutable_data<int64_t>();
-    constexpr int64_t kFew = 8;  // kept sorted by insertion; more by selection
-    kernels::ParallelRows(rows, n * 4, [=](int64_t begin, int64_t end) {
-      std::vector<int64_t> order(k > kFew ? n : 0);
-      for (int64_t r = begin; r < end; ++r) {
-        const T* row = from + r * n;
-        int64_t* best = positions + r * k;
-        auto before = [row](int64_t a, int64_t b) {
-          T va = row[a], vb = row[b];
-          bool a_nan = va != va, b_nan = vb != vb;
-          if (a_nan != b_nan) return a_nan;
-          return va > vb || (!(va < vb) && a < b);
-        };
-        if (k <= kFew) {
-          int64_t have = 0;
-          for (int64_t i = 0; i < n; ++i) {
-            if (have == k && !before(i, best[k - 1])) continue;
-            int64_t at = have < k ? have++ : k - 1;
-            for (; at > 0 && before(i, best[at - 1]); --at) best[at] = best[at - 1];
-            best[at] = i;
-          }
-        } else {
-          for (int64_t i = 0; i < n; ++i) order[i] = i;
-          std::nth_element(order.begin(), order.begin() + k - 1, order.end(), before);
-          std::sort(order.begin(), order.begin() + k, before);
-          std::copy_n(order.begin(), k, best);
-        }
-        for (int64_t i = 0; i < k; ++i) to[r * k + i] = row[best[i]];
-      }
-    });
+    int64_t k = out.dims().back();
+    sorting::Sort(x, -1, k, true, out.mutable_data<T>(), indices.mutable_data<int64_t>());
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "kernels/parallel.h"
 #include "operators/ragged.h"
+#include "platform/interrupt.h"
 
 namespace dygraph {
 namespace {
@@ -105,6 +106,7 @@ class Alignment {
     if (n > 1) alpha_[1] = log_p[states_[1]];
     if (grad) std::copy(alpha_.begin(), alpha_.end(), all.begin());
     for (int64_t t = 1; t < steps; ++t) {
+      CheckInterrupt();
       const double* p = log_p.data() + t * classes;
       for (int64_t s = 0; s < n; ++s) {
         double sum = alpha_[s];
@@ -132,6 +134,7 @@ class Alignment {
     beta[n - 1] = 0;
     if (n > 1) beta[n - 2] = 0;
     for (int64_t t = steps - 1; t >= 0; --t) {
+      CheckInterrupt();
       const double* p = log_p.data() + t * classes;
       double* g = grad->data() + t * classes;
       for (int64_t c = 0; c < classes; ++c) g[c] = std::exp(p[c]);

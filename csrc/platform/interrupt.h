@@ -1,7 +1,9 @@
 // Ctrl-C inside long calls: loops ask between pieces of bounded work.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 namespace dygraph {
 
@@ -9,6 +11,15 @@ namespace dygraph {
 // Cheap (a coarse clock): to be called after every 20 us to 50 ms of work. Where it throws, outputs
 // are dropped; it never does where values are replaced in place.
 void CheckInterrupt();
+
+// body(begin, end) on pieces of [0, n) one after another, with a look between them.
+template <class Body>
+void InPieces(int64_t n, int64_t piece, const Body& body) {
+  for (int64_t begin = 0; begin < n; begin += piece) {
+    if (begin > 0) CheckInterrupt();
+    body(begin, std::min(n, begin + piece));
+  }
+}
 
 namespace interrupt {
 

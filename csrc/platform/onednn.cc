@@ -1,7 +1,11 @@
 #include "platform/onednn.h"
 
+#include <algorithm>
+
 #include "base/flags.h"
+#include "platform/interrupt.h"
 #include "platform/thread_count.h"
+#include "platform/threads.h"
 
 #ifdef WITH_ONEDNN
 #include <dlfcn.h>
@@ -61,9 +65,30 @@ bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
                 int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
   const OneDnnApi* api = OneDnn();
   if (!api) return false;
-  CheckOneDnn(
-      api->dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),
-      "a matrix product");
+  // Long products in pieces, between which Ctrl-C is looked for. They are as large as oneDNN takes
+  // the same way as the whole, and end where its own steps along k do: the bits are the same.
+  constexpr int64_t kMost = int64_t{1} << 32, kLeastSide = 1152, kUnit = 192, kDepth = 1536;
+  const int64_t depth = k < 2 * kDepth ? k : kDepth, most = kMost / depth * NumThreads();
+  int64_t rows = m, columns = n;
+  while (rows * columns > most && std::max(rows, columns) >= 2 * kLeastSide) {
+    int64_t& side = rows > columns ? rows : columns;
+    side = ((side + 1) / 2 + kUnit - 1) / kUnit * kUnit;
+  }
+  for (int64_t i = 0; i < m; i += rows) {
+    for (int64_t j = 0; j < n; j += columns) {
+      for (int64_t p = 0, next; p < k; p = next) {
+        next = k - p < 2 * depth ? k : p + depth;
+        if (i + j + p > 0) CheckInterrupt();
+        CheckOneDnn(
+            api->dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', std::min(rows, m - i),
+                            std::min(columns, n - j), next - p, alpha,
+                            a + (ta ? i + p * lda : i * lda + p), lda,
+                            b + (tb ? j * ldb + p : j + p * ldb), ldb, p == 0 ? beta : 1.0f,
+                            c + i * ldc + j, ldc),
+            "a matrix product");
+      }
+    }
+  }
   return true;
 }
 #else

@@ -19,6 +19,7 @@
 #include "base/enforce.h"
 #include "base/flags.h"
 #include "platform/interrupt.h"
+#include "platform/signal_stack.h"
 #include "platform/thread_count.h"
 
 namespace dygraph {
@@ -192,6 +193,13 @@ void LendThreads() {
   if (n == lent) return;
   SetLibraryThreads(n);
   lent = n;
+  static thread_local int guarded = 0;
+  if (n <= guarded) return;
+#ifdef _OPENMP
+#pragma omp parallel num_threads(n) if (n > 1)
+#endif
+  GuardFromSignals();
+  guarded = n;
 }
 
 void ReadThreadFlag() {

@@ -43,7 +43,13 @@ struct Forward {
 
 class Pass {
  public:
-  explicit Pass(const BackwardRequest& request) : request_(request) {}
+  explicit Pass(const BackwardRequest& request) : request_(request) {
+    for (size_t i = 0; i < request.ops.size(); ++i) {
+      for (const OpDesc::Var& slot : request.ops[i]->outputs) {
+        for (const std::string& name : slot.arguments) writers_[name].push_back(i);
+      }
+    }
+  }
 
   BackwardResult Run() {
     for (size_t i = 0; i < request_.targets.size(); ++i) {
@@ -269,14 +275,13 @@ class Pass {
 
   // The value an operator saw must still be there when the backward pass reads it.
   void Keep(const std::string& name, int number, bool as_input) const {
-    for (size_t i = as_input ? number : number + 1; i < request_.ops.size(); ++i) {
-      for (const OpDesc::Var& slot : request_.ops[i]->outputs) {
-        ENFORCE(
-            std::find(slot.arguments.begin(), slot.arguments.end(), name) == slot.arguments.end(),
-            PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ", i,
-            ", ", request_.ops[i]->type, ", overwrites it. Let that one write another variable");
-      }
-    }
+    auto writers = writers_.find(name);
+    if (writers == writers_.end()) return;
+    const size_t first = as_input ? number : number + 1;
+    auto late = std::lower_bound(writers->second.begin(), writers->second.end(), first);
+    ENFORCE(late == writers->second.end(), PreconditionNotMet, "its gradient needs the value of '",
+            name, "', but operator ", *late, ", ", request_.ops[*late]->type,
+            ", overwrites it. Let that one write another variable");
   }
 
   BackwardResult Finish() {
@@ -285,6 +290,7 @@ class Pass {
   }
 
   const BackwardRequest& request_;
+  std::unordered_map<std::string, std::vector<size_t>> writers_;  // of a name, in order
   std::vector<bool> useful_;
   std::unordered_map<std::string, std::vector<Term>> pending_;
   std::vector<std::string> order_;  // variables by their gradient's first term

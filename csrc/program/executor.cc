@@ -1,6 +1,7 @@
 #include "program/executor.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/nearest.h"
 #include "imperative/door.h"
@@ -60,18 +61,20 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
       feeds_(std::move(feeds)),
       fetches_(std::move(fetches)) {
   GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
+  auto positions = block_.VarPositions();
   auto find = [&](const std::string& name, const char* what) {
-    const VarDesc* var = block_.FindVar(name);
-    if (var) return var;
+    auto at = positions.find(name);
+    if (at != positions.end()) return &block_.vars[at->second];
     std::vector<std::string> known;
     for (const VarDesc& v : block_.vars) known.push_back(v.name);
     THROW(InvalidArgument, what, " must be a variable of the program, got '", name, "'.",
           DidYouMean(name, known));
   };
+  std::unordered_set<const VarDesc*> fed;
   for (const std::string& name : feeds_) {
     const VarDesc* var = find(name, "what is fed");
-    ENFORCE(std::find(feed_vars_.begin(), feed_vars_.end(), var) == feed_vars_.end(),
-            InvalidArgument, "a variable may be fed once, got '", name, "' twice");
+    ENFORCE(fed.insert(var).second, InvalidArgument, "a variable may be fed once, got '", name,
+            "' twice");
     ENFORCE(!var->persistable.value_or(false), InvalidArgument,
             "a persistable variable is not fed but set in the scope, got '", name, "'");
     feed_vars_.push_back(var);
@@ -139,11 +142,6 @@ void PreparedProgram::BindOperators() {
                  *to = desc.Output(op.info->outputs[out_slot].name);
       if (from && to && *from == *to) op.out[out_slot ? op.out_ends[out_slot - 1] : 0] = -1;
     }
-    for (size_t k = 0; k < op.out.size(); ++k) {
-      if (op.out[k] >= 0 && std::find(op.in.begin(), op.in.end(), op.out[k]) != op.in.end()) {
-        op.staged.push_back(static_cast<int>(k));
-      }
-    }
     for (size_t pair = 0; pair < op.info->in_place.size(); ++pair) {
       auto [in_slot, out_slot] = op.info->in_place[pair];
       uint32_t in = in_slot ? op.in_ends[in_slot - 1] : 0,
@@ -161,6 +159,17 @@ void PreparedProgram::BindOperators() {
   for (Slot& slot : slots_) {
     auto at = positions.find(slot.name);
     slot.persistable = at != positions.end() && block_.vars[at->second].persistable.value_or(false);
+  }
+  std::vector<const Op*> reader(slots_.size(), nullptr);  // the last one so far
+  for (Op& op : ops_) {
+    for (int s : op.in) {
+      if (s >= 0) reader[s] = &op;
+    }
+    for (size_t k = 0; k < op.out.size(); ++k) {
+      int s = op.out[k];
+      if (s >= 0 && (slots_[s].persistable || reader[s] == &op))
+        op.staged.push_back(static_cast<int>(k));
+    }
   }
 }
 
@@ -243,11 +252,11 @@ void PreparedProgram::Bind(const Op& op, Frame* frame, Bound* bound) const {
     bound->call.in.Close();
   }
   k = 0;
+  size_t staged = 0;
   for (uint32_t end : op.out_ends) {
     for (; k < end; ++k) {
-      auto at = std::find(op.staged.begin(), op.staged.end(), static_cast<int>(k));
-      bound->call.out.Push(at == op.staged.end() ? value(op.out[k])
-                                                 : &frame->staging[at - op.staged.begin()]);
+      bool aside = staged < op.staged.size() && op.staged[staged] == static_cast<int>(k);
+      bound->call.out.Push(aside ? &frame->staging[staged++] : value(op.out[k]));
     }
     bound->call.out.Close();
   }
@@ -336,8 +345,9 @@ bool PreparedProgram::RunAtOnce(const Op& op, Frame& frame, Bound& bound) const 
   try {
     RunKernel(bound.call, place_);
   } catch (Error& e) {
-    if (!out.is_tensor() || !out.tensor().has_data()) return false;
-    e.Append(PositionText(*op.desc, op.position, 0));  // X may be overwritten
+    bool unwritten = !out.is_tensor() || !out.tensor().has_data();  // X may be overwritten
+    if (unwritten && e.kind() != ErrorKind::Interrupted) return false;
+    e.Append(PositionText(*op.desc, op.position, 0));
     throw;
   }
   return true;

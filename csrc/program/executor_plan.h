@@ -22,7 +22,8 @@ struct PreparedProgram::Op {
   SmallVector<int, 6> in, out;  // slots, flat; -1: absent
   SmallVector<uint32_t, 4> in_ends, out_ends;
   std::vector<const std::string*> in_names;  // as `in`; into slots_
-  // Outputs that are also inputs (a running mean): made aside, then moved.
+  // Outputs that are also inputs (a running mean), or last: made aside, then moved. What another
+  // thread sets meanwhile frees nothing that is written, and a call that fails leaves the old value.
   SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;
   SmallVector<int, 4> done;        // slots nobody uses after this operator

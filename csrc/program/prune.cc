@@ -28,10 +28,11 @@ OpDesc Mover(const char* type, const std::string& from, const std::string& to, s
 
 void CheckNames(const BlockDesc& block, const std::vector<std::string>& names, const char* what) {
   std::unordered_set<std::string> seen;
+  auto positions = block.VarPositions();
   for (const std::string& name : names) {
     ENFORCE(seen.insert(name).second || std::string(what) == "fetched", InvalidArgument,
             "a variable may be fed once, got '", name, "' twice");
-    if (block.FindVar(name)) continue;
+    if (positions.count(name)) continue;
     std::vector<std::string> known;
     for (const VarDesc& v : block.vars) known.push_back(v.name);
     THROW(InvalidArgument, "what is ", what, " must be a variable of the program, got '", name,

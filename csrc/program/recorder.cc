@@ -123,6 +123,10 @@ void Recorder::OnCall(const CallRecord& call) {
   }
   std::string prefix = call.op.type + "_" + std::to_string(counters_[call.op.type]++) + ".tmp_";
   int made = 0;
+  std::unordered_set<const Storage*> read;  // in it: known, or an outsider's in its own right
+  for (Variable* in : call.in.flat()) {
+    if (in && in->value().is_tensor()) read.insert(in->tensor().storage().get());
+  }
   for (size_t s = 0; s < call.op.outputs.size(); ++s) {
     int count = call.out.count(static_cast<int>(s));
     if (call.op.outputs[s].extra() && count == 0) continue;
@@ -140,11 +144,7 @@ void Recorder::OnCall(const CallRecord& call) {
       slot.arguments.push_back(name);
       if (!v->value().is_tensor()) continue;
       const Ref<Storage>& storage = v->tensor().storage();
-      bool shared = false;  // with an input, which is known or an outsider in its own right
-      for (Variable* in : call.in.flat()) {
-        shared |= in && in->value().is_tensor() && in->tensor().storage() == storage;
-      }
-      if (storage && !shared && made_.emplace(storage.get(), name).second) kept_.push_back(storage);
+      if (storage && !read.count(storage.get()) && made_.emplace(storage.get(), name).second) kept_.push_back(storage);
     }
     op.outputs.push_back(std::move(slot));
   }
@@ -182,6 +182,7 @@ void Recorder::WriteUnchangedParameters() {
     }
   }
   for (const std::string& name : result_.fetches) ++uses[name];
+  std::unordered_set<std::string> dropped;
   for (OpDesc& op : block_.ops) {
     if (IsFeed(op) || IsFetch(op)) continue;
     const OpInfo& info = GetOp(op.type);
@@ -193,12 +194,13 @@ void Recorder::WriteUnchangedParameters() {
       if (!from || !to || from->size() != 1 || to->size() != 1) continue;
       std::string& name = to->front();
       if (!result_.weights.count(from->front()) || uses[name] != 1) continue;
-      block_.vars.erase(std::remove_if(block_.vars.begin(), block_.vars.end(),
-                                       [&](const VarDesc& v) { return v.name == name; }),
-                        block_.vars.end());
+      dropped.insert(name);
       name = from->front();
     }
   }
+  block_.vars.erase(std::remove_if(block_.vars.begin(), block_.vars.end(),
+                                   [&](const VarDesc& v) { return dropped.count(v.name) > 0; }),
+                    block_.vars.end());
 }
 
 Recording Recorder::Finish(const std::vector<Variable*>& outputs) {

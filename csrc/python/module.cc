@@ -62,13 +62,7 @@ void LendInterpreter() {
 
 }  // namespace
 
-PYBIND11_MODULE(_core, m) {
-  // Types, hooks and the registry are the process's.
-  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    throw py::import_error(
-        "dygraph works in the main interpreter of a process alone, got an import in a "
-        "subinterpreter. Use threads or processes");
-  }
+PYBIND11_MODULE(_core_of_pybind, m) {
   m.attr("__version__") = DYGRAPH_VERSION;
   AddErrorClasses(m.ptr());
   py::register_exception_translator([](std::exception_ptr p) {
@@ -101,3 +95,16 @@ PYBIND11_MODULE(_core, m) {
 }
 
 }  // namespace dygraph::python
+
+// Types, hooks and the registry are the process's. pybind11's own entry takes the lock in a way that
+// waits for ever in a subinterpreter, so this one stands before it; the module's name is the
+// importer's.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core();
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main())
+    return dygraph::python::PyInit__core_of_pybind();
+  PyErr_SetString(PyExc_ImportError,
+                  "dygraph works in the main interpreter of a process alone, got an import in a "
+                  "subinterpreter. Use threads or processes");
+  return nullptr;
+}
