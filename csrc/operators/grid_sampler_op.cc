@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/parallel.h"
-#include "op/op_registry.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph {
 namespace {
@@ -169,10 +169,49 @@ namespace grad_grad {
 constexpr int kX = 0, kGrid = 1, kOutputGrad = 2, kV = 3, kU = 4;
 constexpr int kXResult = 0, kGridResult = 1, kOutputGradResult = 2;
 
+void DefineGridSamplerGradGrad(OpDef& op);
+
+struct GridSamplerThird {
+  static constexpr const char* kSecond = "grid_sampler_grad_grad";
+  static constexpr int kInputs = 5, kResults = 3;
+  static constexpr bool kHasAttrs = false;
+  static constexpr uint32_t kServes = higher::Slots(kX, kGrid, kOutputGrad, kV, kU);
+  static void Define(OpDef& op) { DefineGridSamplerGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kX, kV, kXResult}, {kGrid, kU, kGridResult}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kOutputGrad, kOutputGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    using higher::Scalar;
+    Sampler s(p.ctx.In(kX).dims(), p.ctx.In(kGrid).dims());
+    for (int64_t point = 0; point < s.n * s.points; ++point) {
+      const int64_t image = point / s.points;
+      // the pixel at the upper left, and how far the place lies from it
+      Scalar x = (p.Leaf(1, 2 * point) + 1) * (static_cast<double>(s.w - 1) / 2),
+             y = (p.Leaf(1, 2 * point + 1) + 1) * (static_cast<double>(s.h - 1) / 2);
+      Spot spot = s.At(2 * ValueOf(x) / static_cast<double>(std::max<int64_t>(s.w - 1, 1)) - 1,
+                       2 * ValueOf(y) / static_cast<double>(std::max<int64_t>(s.h - 1, 1)) - 1);
+      Scalar fx = x - std::floor(ValueOf(x)), fy = y - std::floor(ValueOf(y));
+      for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
+        Scalar sum = kernels::Constant(0);
+        for (int k = 0; k < 4; ++k) {
+          if (spot.corners[k].at < 0) continue;
+          Scalar weight = (k & 1 ? fx : 1.0 - fx) * (k >> 1 ? fy : 1.0 - fy);
+          sum = sum + weight * p.Leaf(0, c * s.size() + spot.corners[k].at);
+        }
+        p.Set(0, c * s.points + point % s.points, sum);
+      }
+      p.Flush();
+    }
+  }
+};
+
 void DefineGridSamplerGradGrad(OpDef& op) {
   op.Comment(
         "The gradients of sum(X@GRAD * V) + sum(Grid@GRAD * U), the results of grid_sampler_grad, "
-        "with respect to X, Grid and Output@GRAD. It has no gradient of its own.")
+        "with respect to X, Grid and Output@GRAD.")
       .Input(kX, "X", "as of the forward call")
       .Input(kGrid, "Grid", "as of the forward call")
       .Input(kOutputGrad, "Output@GRAD", "shape of Output")
@@ -186,7 +225,8 @@ void DefineGridSamplerGradGrad(OpDef& op) {
         ctx.SetOutput(kOutputGradResult, OutDims(ctx.dims(kX), ctx.dims(kGrid)));
         ctx.SetOutput(kXResult, ctx.dims(kX));
         ctx.SetOutput(kGridResult, ctx.dims(kGrid));
-      });
+      })
+      .Grad(higher::Recipe<GridSamplerThird>);
 }
 
 template <class T>
@@ -232,6 +272,7 @@ struct GridSamplerGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::GridSamplerThird;
 
 REGISTER_OPERATOR(grid_sampler, DefineGridSampler);
 REGISTER_CPU_KERNEL(grid_sampler, GridSamplerKernel, float, double);
@@ -239,6 +280,7 @@ REGISTER_OPERATOR(grid_sampler_grad, grad::DefineGridSamplerGrad);
 REGISTER_CPU_KERNEL(grid_sampler_grad, grad::GridSamplerGradKernel, float, double);
 REGISTER_OPERATOR(grid_sampler_grad_grad, grad_grad::DefineGridSamplerGradGrad);
 REGISTER_CPU_KERNEL(grid_sampler_grad_grad, grad_grad::GridSamplerGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(grid_sampler_grad_grad, GridSamplerThird);
 
 }  // namespace
 }  // namespace dygraph

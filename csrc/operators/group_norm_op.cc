@@ -58,6 +58,7 @@ template <class T>
 using GroupNormGradKernel = row_norm::grad::Backward<GroupNorm>::Kernel<T>;
 template <class T>
 using GroupNormGradGradKernel = row_norm::grad_grad::BackwardTwice<GroupNorm>::Kernel<T>;
+using GroupNormThird = row_norm::grad_grad::Third<GroupNorm>;
 
 REGISTER_OPERATOR(group_norm, DefineGroupNorm);
 REGISTER_CPU_KERNEL(group_norm, GroupNormKernel, float, double);
@@ -65,6 +66,7 @@ REGISTER_OPERATOR(group_norm_grad, row_norm::grad::Define<GroupNorm>);
 REGISTER_CPU_KERNEL(group_norm_grad, GroupNormGradKernel, float, double);
 REGISTER_OPERATOR(group_norm_grad_grad, row_norm::grad_grad::Define<GroupNorm>);
 REGISTER_CPU_KERNEL(group_norm_grad_grad, GroupNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(group_norm_grad_grad, GroupNormThird);
 
 }  // namespace
 }  // namespace dygraph
