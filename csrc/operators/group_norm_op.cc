@@ -49,7 +49,7 @@ void DefineGroupNorm(OpDef& op) {
   row_norm::DefineSlots<GroupNorm>(op)
       .Attr(&GroupNormAttrs::groups, "groups", "into which the channels are split", AtLeast(1))
       .Attr(&GroupNormAttrs::data_layout, "data_layout", "where the channels are",
-            OneOf({"NCHW", "NHWC", "AnyLayout"}));
+            OneOf({"NCHW", "NHWC"}));
 }
 
 template <class T>

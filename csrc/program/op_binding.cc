@@ -95,7 +95,9 @@ AttrValue WireValue(const Attrs& attrs, int field) { return ToWireValue(attrs.Ge
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
   for (size_t i = 0; i < table.fields.size(); ++i) {
-    desc->attrs.push_back({table.fields[i].name, ToWireValue(attrs.Get(static_cast<int>(i))), {}});
+    AttrValue value = ToWireValue(attrs.Get(static_cast<int>(i)));
+    SpellForPaddle(desc->type, table.fields[i].name, &value);
+    desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }
 }
 
