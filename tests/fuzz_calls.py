@@ -141,9 +141,15 @@ def results_of(op, call):
         except ALLOWED:
             continue
         found = {s: v if isinstance(v, list) else [v] for s, v in results.items()}
-        return {s: [v for v in values if v is not None and v.dtype is not None]
-                for s, values in found.items()}  # fmt: skip
+        return {s: [v for v in values if holds_value(v)] for s, values in found.items()}
     return None
+
+
+def holds_value(v):
+    try:
+        return v is not None and v.dtype is not None
+    except ALLOWED:
+        return False
 
 
 def like(value):
@@ -201,7 +207,7 @@ def other_shape(r, shape):
 def other_variable(r, v):
     """Another shape, type, level of detail, order, or wild numbers in place of v."""
     kind = r.random()
-    if v.dtype is None or _core.is_selected_rows(v) or kind < 0.05:
+    if not holds_value(v) or _core.is_selected_rows(v) or kind < 0.05:
         return some_variable(r, some_shape(r), r.choice(DTYPES))
     shape, dtype = tuple(v.shape), v.dtype.name
     if kind < 0.65:
@@ -243,9 +249,11 @@ def other_variable(r, v):
 def damage_slot(r, call, slot):
     values = call.inputs.setdefault(slot, [])
     kind = r.random()
+    if not isinstance(values, list) or not all(isinstance(v, _core.Variable) for v in values):
+        return  # garbage already
     if not values:  # a surplus slot
         values.append(some_variable(r, some_shape(r), r.choice(["float32", "float64", *DTYPES])))
-        others = [v for slot_values in call.inputs.values() for v in slot_values]
+        others = [v for given in call.inputs.values() if isinstance(given, list) for v in given]
         if r.random() < 0.5:
             values[0] = r.choice(others)
     elif kind < 0.1:

@@ -65,7 +65,13 @@ class ForwardCall {
   explicit ForwardCall(const Call& call)
       : call_(call), link_(*call.op->gradient_of), root_(RootOf(*call.op)) {
     known_ = link_.shape_follows && FillInputs();
-    if (known_) AskRule();
+    if (!known_) return;
+    try {
+      AskRule();
+    } catch (Error& e) {
+      e.Append(". This is a rule of " + root_.type + ", the forward call" + StandIns());
+      throw;
+    }
   }
 
   // The values that tell what `owner` is like, as far as known.
@@ -114,17 +120,28 @@ class ForwardCall {
     return true;
   }
 
+  std::string StandIns() const {
+    std::string text;
+    for (size_t s = 0; s < from_.size(); ++s) {
+      if (from_[s] < 0) continue;
+      const std::string &name = root_.inputs[s].name, &given = call_.op->inputs[from_[s]].name;
+      if (name != given) text += "; " + name + " is like " + given + " here";
+    }
+    return text;
+  }
+
   bool FillInputs() {
     for (size_t s = 0; s < root_.inputs.size(); ++s) {
       const SlotInfo& slot = root_.inputs[s];
       int from = Reference(static_cast<int>(s));
       const ShapeTwin* twin = from < 0 ? FindShapeTwin(root_, slot.name) : nullptr;
       if (twin && !twin->like.empty()) from = Reference(OwnerOf(root_, twin->like));
-      if (from >= 0 && !(twin && slot.dispensable())) {
+      if (from >= 0) {
         for (int i = 0; i < call_.in.count(from); ++i) asked_.in.Push(call_.in.at(from, i));
-      } else if (from < 0 && !FillFromXShape(s) && !slot.dispensable()) {
+      } else if (!FillFromXShape(s) && !slot.dispensable()) {
         return false;
       }
+      from_.push_back(from);
       asked_.in.Close();
     }
     return true;
@@ -171,6 +188,7 @@ class ForwardCall {
   Call asked_;
   bool known_ = false;
   Value x_;
+  SmallVector<int, 8> from_;  // by the root's input: the slot of ours that tells it, or -1
   std::vector<Value> results_;
 };
 
@@ -180,11 +198,13 @@ void CheckLike(const Call& call, int slot, int i, const Value& like, const std::
   const Dims &given = v->dims(), &must = like.dims();
   bool fits = given.size() == must.size();
   for (size_t d = 0; fits && d < must.size(); ++d) fits = must[d] == given[d] || must[d] < 0;
-  ENFORCE(fits, InvalidArgument, "Input(", call.op->inputs[slot].name, ") must have the shape of ",
-          of, ", ", must, ", got ", given);
+  const std::string& name = call.op->inputs[slot].name;
+  ENFORCE(fits, InvalidArgument, "Input(", name, ") must have the shape ",
+          name == of ? "that the forward call gives it, " : "of " + of + ", ", must, ", got ", given);
   DType type = like.dtype();
-  ENFORCE(type == v->dtype() || type == DType::kUnset, Type, "Input(", call.op->inputs[slot].name,
-          ") must have the element type of ", of, ", ", type, ", got ", v->dtype(),
+  ENFORCE(type == v->dtype() || type == DType::kUnset, Type, "Input(", name,
+          ") must have the element type ",
+          name == of ? "that the forward call gives it, " : "of " + of + ", ", type, ", got ", v->dtype(),
           ". Convert with astype()");
 }
 
@@ -195,6 +215,10 @@ ShapeTwinRegistration::ShapeTwinRegistration(const char* type, std::vector<Shape
 }
 
 const ShapeTwin* FindShapeTwin(const OpInfo& op, const std::string& input) {
+  static const ShapeTwin kFirst{"X", "Out"};
+  if (input == kFirst.missing && !op.outputs.empty() && op.outputs[0].name == kFirst.like &&
+      CopiesFirstShape(op))
+    return &kFirst;
   auto at = Twins().find(op.type);
   if (at == Twins().end()) return nullptr;
   for (const ShapeTwin& twin : at->second) {

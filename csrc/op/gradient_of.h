@@ -16,7 +16,7 @@ struct GradientOf {
   bool shape_follows = false;  // the root's shape rule can be asked: all it reads is known
   std::vector<int> inputs;     // by the root's input slot: our input slot with its value, or -1
   std::vector<int> outputs;    // by the root's output slot: our input slot with its value, or -1
-  std::vector<int> grads;      // by our input slot: whose shape it has, inputs before outputs, or -1
+  std::vector<int> grads;      // by our input slot: whose shape, inputs before outputs, or -1
 };
 
 // Finds the slots by name.

@@ -25,6 +25,8 @@ class ShapeTwinRegistration {
 };
 // Those of `op`, nullptr where nothing is said of `input`.
 const ShapeTwin* FindShapeTwin(const OpInfo& op, const std::string& input);
+// The first output has the shape of the first input, by OpDef::SameShape(0, 0).
+bool CopiesFirstShape(const OpInfo& op);
 
 }  // namespace dygraph
 

@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -53,6 +54,7 @@ using LayerNormGradKernel = row_norm::grad::Backward<LayerNorm>::Kernel<T>;
 template <class T>
 using LayerNormGradGradKernel = row_norm::grad_grad::BackwardTwice<LayerNorm>::Kernel<T>;
 
+GRADIENT_SHAPES(layer_norm, {"Bias", ""});
 REGISTER_OPERATOR(layer_norm, DefineLayerNorm);
 REGISTER_CPU_KERNEL(layer_norm, LayerNormKernel, float, double);
 REGISTER_OPERATOR(layer_norm_grad, row_norm::grad::Define<LayerNorm>);
