@@ -134,8 +134,6 @@ class ForwardCall {
     for (size_t s = 0; s < root_.inputs.size(); ++s) {
       const SlotInfo& slot = root_.inputs[s];
       int from = Reference(static_cast<int>(s));
-      const ShapeTwin* twin = from < 0 ? FindShapeTwin(root_, slot.name) : nullptr;
-      if (twin && !twin->like.empty()) from = Reference(OwnerOf(root_, twin->like));
       if (from >= 0) {
         for (int i = 0; i < call_.in.count(from); ++i) asked_.in.Push(call_.in.at(from, i));
       } else if (!FillFromXShape(s) && !slot.dispensable()) {
@@ -198,14 +196,14 @@ void CheckLike(const Call& call, int slot, int i, const Value& like, const std::
   const Dims &given = v->dims(), &must = like.dims();
   bool fits = given.size() == must.size();
   for (size_t d = 0; fits && d < must.size(); ++d) fits = must[d] == given[d] || must[d] < 0;
+  bool same_type = like.dtype() == v->dtype() || like.dtype() == DType::kUnset;
+  if (__builtin_expect(fits && same_type, 1)) return;
   const std::string& name = call.op->inputs[slot].name;
-  ENFORCE(fits, InvalidArgument, "Input(", name, ") must have the shape ",
-          name == of ? "that the forward call gives it, " : "of " + of + ", ", must, ", got ", given);
-  DType type = like.dtype();
-  ENFORCE(type == v->dtype() || type == DType::kUnset, Type, "Input(", name,
-          ") must have the element type ",
-          name == of ? "that the forward call gives it, " : "of " + of + ", ", type, ", got ", v->dtype(),
-          ". Convert with astype()");
+  std::string owner = name == of ? "that the forward call gives it, " : "of " + of + ", ";
+  ENFORCE(fits, InvalidArgument, "Input(", name, ") must have the shape ", owner, must, ", got ",
+          given);
+  THROW(Type, "Input(", name, ") must have the element type ", owner, like.dtype(), ", got ",
+        v->dtype(), ". Convert with astype()");
 }
 
 }  // namespace
@@ -232,7 +230,16 @@ GradientOf LinkGradient(const OpInfo& op, const OpInfo& forward) {
   GradientOf link;
   link.forward = &forward;
   for (const SlotInfo& s : op.inputs) link.grads.push_back(OwnerOf(root, s.name));
-  for (const SlotInfo& s : root.inputs) link.inputs.push_back(Find(op.inputs, s.name));
+  for (const SlotInfo& s : root.inputs) {
+    int slot = Find(op.inputs, s.name);
+    const ShapeTwin* twin = slot < 0 ? FindShapeTwin(root, s.name) : nullptr;
+    if (twin && !twin->like.empty()) {
+      slot = Find(op.inputs, twin->like);
+      auto at = std::find(link.grads.begin(), link.grads.end(), OwnerOf(root, twin->like));
+      if (slot < 0 && at != link.grads.end()) slot = static_cast<int>(at - link.grads.begin());
+    }
+    link.inputs.push_back(slot);
+  }
   for (const SlotInfo& s : root.outputs) link.outputs.push_back(Find(op.inputs, s.name));
   link.shape_follows =
       root.shape_rule && (!root.attr_table.size || AttrsOwner(op) == AttrsOwner(root));

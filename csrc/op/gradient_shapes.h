@@ -1,7 +1,7 @@
 // What the gradients of an operator can know of an input that they are not given, in the file that
 // registers the operator:
 //
-//   GRADIENT_SHAPES(batch_norm, {"Mean", "Scale"}, {"MomentumTensor", ""});
+//   REGISTER_GRADIENT_SHAPES(batch_norm, {"Mean", "Scale"}, {"MomentumTensor", ""});
 //
 // Mean has the shape and type of Scale; MomentumTensor bears on no shape. With that the shape rule
 // of the forward call can be asked what every gradient's shape must be (op/gradient_of.h).
@@ -30,5 +30,5 @@ bool CopiesFirstShape(const OpInfo& op);
 
 }  // namespace dygraph
 
-#define GRADIENT_SHAPES(type, ...)                              \
+#define REGISTER_GRADIENT_SHAPES(type, ...) \
   static ::dygraph::ShapeTwinRegistration gradient_shapes_##type(#type, {__VA_ARGS__})

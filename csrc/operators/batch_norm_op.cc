@@ -206,8 +206,8 @@ struct BatchNormGradGradKernel {
 };
 }  // namespace grad_grad
 
-GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Variance", "Scale"},
-                {"MomentumTensor", ""});
+REGISTER_GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Variance", "Scale"},
+                         {"MomentumTensor", ""});
 REGISTER_OPERATOR(batch_norm, DefineBatchNorm);
 REGISTER_CPU_KERNEL(batch_norm, BatchNormKernel, float, double);
 REGISTER_OPERATOR(batch_norm_grad, grad::DefineBatchNormGrad);

@@ -153,7 +153,7 @@ struct DropoutGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(dropout, {"X", "Out"}, {"Seed", ""});
+REGISTER_GRADIENT_SHAPES(dropout, {"X", "Out"}, {"Seed", ""});
 REGISTER_OPERATOR(dropout, DefineDropout);
 REGISTER_CPU_KERNEL(dropout, DropoutKernel, float, double);
 REGISTER_OPERATOR(dropout_grad, grad::DefineDropoutGrad);

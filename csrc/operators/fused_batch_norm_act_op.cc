@@ -55,7 +55,8 @@ struct FusedBatchNormActGradKernel {
   static void Compute(KernelContext& ctx) { batch_norm::fused_grad::Compute<T, false>(ctx); }
 };
 
-GRADIENT_SHAPES(fused_batch_norm_act, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Variance", "Scale"});
+REGISTER_GRADIENT_SHAPES(fused_batch_norm_act, {"Bias", "Scale"}, {"Mean", "Scale"},
+                         {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_batch_norm_act, DefineFusedBatchNormAct);
 REGISTER_CPU_KERNEL(fused_batch_norm_act, FusedBatchNormActKernel, float, double);
 REGISTER_OPERATOR(fused_batch_norm_act_grad, DefineFusedBatchNormActGrad);

@@ -60,8 +60,8 @@ struct FusedBnAddActivationGradKernel {
   static void Compute(KernelContext& ctx) { batch_norm::fused_grad::Compute<T, true>(ctx); }
 };
 
-GRADIENT_SHAPES(fused_bn_add_activation, {"Z", "X"}, {"Bias", "Scale"}, {"Mean", "Scale"},
-                {"Variance", "Scale"});
+REGISTER_GRADIENT_SHAPES(fused_bn_add_activation, {"Z", "X"}, {"Bias", "Scale"}, {"Mean", "Scale"},
+                         {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_bn_add_activation, DefineFusedBnAddActivation);
 REGISTER_CPU_KERNEL(fused_bn_add_activation, FusedBnAddActivationKernel, float, double);
 REGISTER_OPERATOR(fused_bn_add_activation_grad, DefineFusedBnAddActivationGrad);

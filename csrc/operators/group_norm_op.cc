@@ -60,7 +60,7 @@ using GroupNormGradKernel = row_norm::grad::Backward<GroupNorm>::Kernel<T>;
 template <class T>
 using GroupNormGradGradKernel = row_norm::grad_grad::BackwardTwice<GroupNorm>::Kernel<T>;
 
-GRADIENT_SHAPES(group_norm, {"Bias", ""});
+REGISTER_GRADIENT_SHAPES(group_norm, {"Bias", ""});
 REGISTER_OPERATOR(group_norm, DefineGroupNorm);
 REGISTER_CPU_KERNEL(group_norm, GroupNormKernel, float, double);
 REGISTER_OPERATOR(group_norm_grad, row_norm::grad::Define<GroupNorm>);

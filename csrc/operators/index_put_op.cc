@@ -207,7 +207,7 @@ struct IndexPutGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(index_put, {"x", "out"});
+REGISTER_GRADIENT_SHAPES(index_put, {"x", "out"});
 REGISTER_OPERATOR(index_put, DefineIndexPut);
 REGISTER_CPU_KERNEL(index_put, IndexPutKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

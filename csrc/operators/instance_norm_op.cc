@@ -47,7 +47,7 @@ using InstanceNormGradKernel = row_norm::grad::Backward<InstanceNorm>::Kernel<T>
 template <class T>
 using InstanceNormGradGradKernel = row_norm::grad_grad::BackwardTwice<InstanceNorm>::Kernel<T>;
 
-GRADIENT_SHAPES(instance_norm, {"Bias", ""});
+REGISTER_GRADIENT_SHAPES(instance_norm, {"Bias", ""});
 REGISTER_OPERATOR(instance_norm, DefineInstanceNorm);
 REGISTER_CPU_KERNEL(instance_norm, InstanceNormKernel, float, double);
 REGISTER_OPERATOR(instance_norm_grad, row_norm::grad::Define<InstanceNorm>);

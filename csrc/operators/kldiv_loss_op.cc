@@ -123,7 +123,7 @@ struct KldivGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(kldiv_loss, {"X", "Target"});
+REGISTER_GRADIENT_SHAPES(kldiv_loss, {"X", "Target"});
 REGISTER_OPERATOR(kldiv_loss, DefineKldiv);
 REGISTER_CPU_KERNEL(kldiv_loss, KldivKernel, float, double);
 REGISTER_OPERATOR(kldiv_loss_grad, grad::DefineKldivGrad);

@@ -90,7 +90,7 @@ struct LabelSmoothGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(label_smooth, {"X", "Out"}, {"PriorDist", ""});
+REGISTER_GRADIENT_SHAPES(label_smooth, {"X", "Out"}, {"PriorDist", ""});
 REGISTER_OPERATOR(label_smooth, DefineLabelSmooth);
 REGISTER_CPU_KERNEL(label_smooth, LabelSmoothKernel, float, double);
 REGISTER_OPERATOR(label_smooth_grad, grad::DefineLabelSmoothGrad);

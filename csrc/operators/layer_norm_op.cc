@@ -54,7 +54,7 @@ using LayerNormGradKernel = row_norm::grad::Backward<LayerNorm>::Kernel<T>;
 template <class T>
 using LayerNormGradGradKernel = row_norm::grad_grad::BackwardTwice<LayerNorm>::Kernel<T>;
 
-GRADIENT_SHAPES(layer_norm, {"Bias", ""});
+REGISTER_GRADIENT_SHAPES(layer_norm, {"Bias", ""});
 REGISTER_OPERATOR(layer_norm, DefineLayerNorm);
 REGISTER_CPU_KERNEL(layer_norm, LayerNormKernel, float, double);
 REGISTER_OPERATOR(layer_norm_grad, row_norm::grad::Define<LayerNorm>);

@@ -81,7 +81,7 @@ struct LogSoftmaxGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(log_softmax, {"X", "Out"});
+REGISTER_GRADIENT_SHAPES(log_softmax, {"X", "Out"});
 REGISTER_OPERATOR(log_softmax, DefineLogSoftmax);
 REGISTER_CPU_KERNEL(log_softmax, LogSoftmaxKernel, float, double);
 REGISTER_OPERATOR(log_softmax_grad, grad::DefineLogSoftmaxGrad);

@@ -280,7 +280,7 @@ struct RmsNormGradGradKernel {
 };
 }  // namespace grad_grad
 
-GRADIENT_SHAPES(rms_norm, {"bias", ""}, {"residual", ""}, {"norm_bias", ""});
+REGISTER_GRADIENT_SHAPES(rms_norm, {"bias", ""}, {"residual", ""}, {"norm_bias", ""});
 REGISTER_OPERATOR(rms_norm, DefineRmsNorm);
 REGISTER_CPU_KERNEL(rms_norm, RmsNormKernel, float, double);
 REGISTER_OPERATOR(rms_norm_grad, grad::DefineRmsNormGrad);

@@ -238,8 +238,8 @@ struct SampleLogitsGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(sample_logits, {"CustomizedSamples", "Samples"},
-                {"CustomizedProbabilities", "Probabilities"});
+REGISTER_GRADIENT_SHAPES(sample_logits, {"CustomizedSamples", "Samples"},
+                         {"CustomizedProbabilities", "Probabilities"});
 REGISTER_OPERATOR(sample_logits, DefineSampleLogits);
 REGISTER_CPU_KERNEL(sample_logits, SampleLogitsKernel, float, double);
 REGISTER_OPERATOR(sample_logits_grad, grad::DefineSampleLogitsGrad);

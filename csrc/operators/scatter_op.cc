@@ -126,7 +126,7 @@ struct ScatterGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(scatter, {"X", "Out"});
+REGISTER_GRADIENT_SHAPES(scatter, {"X", "Out"});
 REGISTER_OPERATOR(scatter, DefineScatter);
 REGISTER_CPU_KERNEL(scatter, ScatterKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(scatter_grad, grad::DefineScatterGrad);

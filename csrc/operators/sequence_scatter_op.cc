@@ -106,7 +106,7 @@ struct SequenceScatterGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(sequence_scatter, {"X", "Out"});
+REGISTER_GRADIENT_SHAPES(sequence_scatter, {"X", "Out"});
 REGISTER_OPERATOR(sequence_scatter, DefineSequenceScatter);
 REGISTER_CPU_KERNEL(sequence_scatter, SequenceScatterKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(sequence_scatter_grad, grad::DefineSequenceScatterGrad);

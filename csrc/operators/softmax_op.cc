@@ -128,7 +128,7 @@ struct SoftmaxGradGradKernel {
 };
 }  // namespace grad_grad
 
-GRADIENT_SHAPES(softmax, {"X", "Out"});
+REGISTER_GRADIENT_SHAPES(softmax, {"X", "Out"});
 REGISTER_OPERATOR(softmax, DefineSoftmax);
 REGISTER_CPU_KERNEL(softmax, SoftmaxKernel, float, double);
 REGISTER_OPERATOR(softmax_grad, grad::DefineSoftmaxGrad);

@@ -297,7 +297,7 @@ struct GradGradKernel {
 };
 }  // namespace grad_grad
 
-GRADIENT_SHAPES(softmax_with_cross_entropy, {"Logits", "Softmax"});
+REGISTER_GRADIENT_SHAPES(softmax_with_cross_entropy, {"Logits", "Softmax"});
 REGISTER_OPERATOR(softmax_with_cross_entropy, DefineSoftmaxWithCrossEntropy);
 REGISTER_CPU_KERNEL(softmax_with_cross_entropy, SoftmaxWithCrossEntropyKernel, float, double);
 REGISTER_OPERATOR(softmax_with_cross_entropy_grad, grad::DefineGrad);

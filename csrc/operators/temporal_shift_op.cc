@@ -99,7 +99,7 @@ struct TemporalShiftGradKernel {
 };
 }  // namespace grad
 
-GRADIENT_SHAPES(temporal_shift, {"X", "Out"});
+REGISTER_GRADIENT_SHAPES(temporal_shift, {"X", "Out"});
 REGISTER_OPERATOR(temporal_shift, DefineTemporalShift);
 REGISTER_CPU_KERNEL(temporal_shift, TemporalShiftKernel, float, double);
 REGISTER_OPERATOR(temporal_shift_grad, grad::DefineTemporalShiftGrad);
