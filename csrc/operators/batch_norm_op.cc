@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/batch_norm.h"
 #include "operators/row_norm.h"
 
@@ -249,6 +250,8 @@ struct BatchNormGradGradKernel {
 }  // namespace grad_grad
 using grad_grad::BatchNormThird;
 
+REGISTER_GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Variance", "Scale"},
+                         {"MomentumTensor", ""});
 REGISTER_OPERATOR(batch_norm, DefineBatchNorm);
 REGISTER_CPU_KERNEL(batch_norm, BatchNormKernel, float, double);
 REGISTER_OPERATOR(batch_norm_grad, grad::DefineBatchNormGrad);

@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -60,6 +61,7 @@ template <class T>
 using GroupNormGradGradKernel = row_norm::grad_grad::BackwardTwice<GroupNorm>::Kernel<T>;
 using GroupNormThird = row_norm::grad_grad::Third<GroupNorm>;
 
+REGISTER_GRADIENT_SHAPES(group_norm, {"Bias", ""});
 REGISTER_OPERATOR(group_norm, DefineGroupNorm);
 REGISTER_CPU_KERNEL(group_norm, GroupNormKernel, float, double);
 REGISTER_OPERATOR(group_norm_grad, row_norm::grad::Define<GroupNorm>);

@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -54,6 +55,7 @@ template <class T>
 using LayerNormGradGradKernel = row_norm::grad_grad::BackwardTwice<LayerNorm>::Kernel<T>;
 using LayerNormThird = row_norm::grad_grad::Third<LayerNorm>;
 
+REGISTER_GRADIENT_SHAPES(layer_norm, {"Bias", ""});
 REGISTER_OPERATOR(layer_norm, DefineLayerNorm);
 REGISTER_CPU_KERNEL(layer_norm, LayerNormKernel, float, double);
 REGISTER_OPERATOR(layer_norm_grad, row_norm::grad::Define<LayerNorm>);

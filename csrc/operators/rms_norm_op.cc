@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/elementwise.h"
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -308,6 +309,7 @@ struct RmsNormGradGradKernel {
 }  // namespace grad_grad
 using grad_grad::RmsNormThird;
 
+REGISTER_GRADIENT_SHAPES(rms_norm, {"bias", ""}, {"residual", ""}, {"norm_bias", ""});
 REGISTER_OPERATOR(rms_norm, DefineRmsNorm);
 REGISTER_CPU_KERNEL(rms_norm, RmsNormKernel, float, double);
 REGISTER_OPERATOR(rms_norm_grad, grad::DefineRmsNormGrad);

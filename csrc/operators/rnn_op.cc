@@ -91,6 +91,9 @@ OpDef& AddInputs(OpDef& op) {
 void InferShape(InferContext& ctx) {
   CheckInputs(ctx);
   const RnnAttrs& a = ctx.attrs<RnnAttrs>();
+  int states = ctx.OutputCount(kState);
+  ENFORCE(states == 0 || states == a.states(), InvalidArgument, "State must hold ", a.states(),
+          " tensors for mode ", a.mode, ", got a request for ", states);
   const Dims& x = ctx.dims(kInput);
   int64_t rows = RowsOf(x), width = int64_t{a.directions()} * a.hidden_size;
   ctx.SetOutput(kOut, OutShape(x, a));

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "op/gradient_shapes.h"
 #include "operators/labels.h"
 #include "operators/random.h"
 
@@ -240,6 +241,8 @@ struct SampleLogitsGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(sample_logits, {"CustomizedSamples", "Samples"},
+                         {"CustomizedProbabilities", "Probabilities"});
 REGISTER_OPERATOR(sample_logits, DefineSampleLogits);
 REGISTER_CPU_KERNEL(sample_logits, SampleLogitsKernel, float, double);
 REGISTER_OPERATOR(sample_logits_grad, grad::DefineSampleLogitsGrad);

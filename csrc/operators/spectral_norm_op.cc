@@ -8,6 +8,9 @@ namespace {
 
 constexpr int kWeight = 0, kU = 1, kV = 2, kOut = 0;
 
+// Far beyond what converges; without a bound a small call could run for hours.
+constexpr int kMostIterations = 100000;
+
 struct SpectralNormAttrs {
   int32_t dim = 0;
   int32_t power_iters = 1;
@@ -45,7 +48,8 @@ void DefineSpectralNorm(OpDef& op) {
       .Input(kV, "V", "[product of the other sizes]")
       .Output(kOut, "Out", "shape of Weight")
       .Attr(&SpectralNormAttrs::dim, "dim", "the axis that becomes the rows", AtLeast(0))
-      .Attr(&SpectralNormAttrs::power_iters, "power_iters", "steps of the power method", AtLeast(0))
+      .Attr(&SpectralNormAttrs::power_iters, "power_iters", "steps of the power method",
+            Between(0, kMostIterations))
       .Attr(&SpectralNormAttrs::eps, "eps", "added to lengths that are divided by", AtLeast(0))
       .Shape([](InferContext& ctx) {
         CheckInputs(ctx);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "op/gradient_shapes.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -109,6 +110,7 @@ struct TemporalShiftGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(temporal_shift, {"X", "Out"});
 REGISTER_OPERATOR(temporal_shift, DefineTemporalShift);
 REGISTER_CPU_KERNEL(temporal_shift, TemporalShiftKernel, float, double);
 REGISTER_OPERATOR(temporal_shift_grad, grad::DefineTemporalShiftGrad);

@@ -1,6 +1,7 @@
 #include "program/op_binding.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/nearest.h"
 #include "program/foreign_attrs.h"
@@ -79,6 +80,22 @@ bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const std::s
   return false;
 }
 
+// Two results in one variable would be written with one shape into the memory of the other.
+void CheckResultsDiffer(const OpDesc& desc) {
+  std::vector<std::pair<std::string_view, std::string_view>> results;  // variable, slot
+  for (const OpDesc::Var& var : desc.outputs) {
+    for (const std::string& name : var.arguments) {
+      if (!name.empty() && name != kEmptyName) results.emplace_back(name, var.parameter);
+    }
+  }
+  std::sort(results.begin(), results.end());
+  for (size_t i = 1; i < results.size(); ++i) {
+    ENFORCE(results[i].first != results[i - 1].first, Format,
+            "each result must have a variable of its own, got '", results[i].first, "' for Output(",
+            results[i - 1].second, ") and Output(", results[i].second, ")");
+  }
+}
+
 void CheckFeedFetch(const OpDesc& op) {
   const auto* x = op.Input("X");
   const auto* out = op.Output("Out");
@@ -120,6 +137,7 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
 void CheckSlots(const OpInfo& op, const OpDesc& desc) {
   CheckSide(op, desc.inputs, op.inputs, "input");
   CheckSide(op, desc.outputs, op.outputs, "output");
+  CheckResultsDiffer(desc);
   for (const SlotInfo& slot : op.inputs) {
     bool given = Bound(op, desc.inputs, slot.name);
     ENFORCE(slot.dispensable() || given, Format, "Input(", slot.name,
