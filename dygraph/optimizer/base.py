@@ -365,6 +365,15 @@ class Optimizer(check.NamedArguments):
             return float(self._learning_rate.get_lr())
         return self.current_step_lr() if callable(self._learning_rate) else self._learning_rate
 
+    @property
+    def learning_rate(self):
+        """What `get_lr` gives; assigning a number is `set_lr`."""
+        return self.get_lr()
+
+    @learning_rate.setter
+    def learning_rate(self, value):
+        self.set_lr(value)
+
     def set_lr(self, value):
         """Go on with another learning rate. PreconditionNotMetError where a callable gives it."""
         if callable(self._learning_rate):
