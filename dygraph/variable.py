@@ -22,6 +22,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.promotion import floating
 
 __all__ = ["Parameter", "Variable"]
 
@@ -532,7 +533,7 @@ _methods = {
     "matmul": matmul,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
     "sum": _reduce(lambda *a, **k: ops.reduce_sum(*a, **k), "sum"),
-    "mean": _reduce(lambda *a, **k: ops.reduce_mean(*a, **k), "mean"),
+    "mean": _reduce(lambda x, **k: ops.reduce_mean(floating(x), **k), "mean"),
     "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
     "min": _reduce(lambda *a, **k: ops.reduce_min(*a, **k), "min"),
     "prod": _reduce(lambda *a, **k: ops.reduce_prod(*a, **k), "prod"),
