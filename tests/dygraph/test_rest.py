@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import weakref
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import dygraph
+from dygraph import _core
 
 
 def var(values, dtype="float32", grad=False):
@@ -332,6 +334,27 @@ class TestFlags:
                 dygraph.get_flags(bad)
         with pytest.raises(TypeError):
             dygraph.set_flags({"FLAGS_kernel_library": None})
+
+    @pytest.mark.parametrize(
+        "name, value, match",
+        [
+            ("kernel_library", "foo", "must be one of '', 'plain', 'onednn', 'cudnn', got 'foo'"),
+            ("kernel_library", "oneDNN", "Did you mean 'onednn'"),
+            ("cpu_level", 2, "must be one of 0, 1, 3, 4, got 2"),
+            ("num_threads", -1, "must be in"),
+            ("fraction_of_cpu_memory_to_use", 1.5, "must be in"),
+        ],
+    )
+    def test_a_value_that_the_flag_does_not_take(self, name, value, match):
+        old = dygraph.get_flags()
+        with pytest.raises(ValueError, match=match):
+            dygraph.set_flags({"FLAGS_use_pinned_memory": True, name: value})
+        assert dygraph.get_flags() == old
+        code = f"import dygraph; print(dygraph.get_flags('{name}')['{name}'])"
+        done = python(code, **{f"FLAGS_{name}": str(value)})
+        assert re.search(match, done.stderr) and "The default is kept" in done.stderr
+        default = _core.all_flags()[f"FLAGS_{name}"][1]
+        assert done.stdout.strip() == str(default) and done.returncode == 0
 
     def test_environment(self):
         done = python("import dygraph", FLAGS_kernel_libary="plain")
