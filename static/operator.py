@@ -40,7 +40,7 @@ class Operator:
         self.block = block
         self.desc = desc
 
-    type = property(lambda self: self.desc.type, doc=_core.OpDesc.type.__doc__)
+    type = _shown("type")
     inputs, outputs = _shown("inputs"), _shown("outputs")
     input_names, output_names = _shown("input_names"), _shown("output_names")
     input_arg_names, output_arg_names = _shown("input_arg_names"), _shown("output_arg_names")

@@ -307,6 +307,55 @@ class TestMemory:
                 getattr(dygraph.memory, name)(bad)
 
 
+class TestFolderNamedStatic:
+    """Of any web project, in the working directory."""
+
+    # As an editable install has it: no entry of sys.path leads to ours.
+    START = "import sys; sys.path.insert(0, ROOT); import dygraph; sys.path.remove(ROOT)\n"
+
+    def run(self, code, folder, path):
+        root = os.path.dirname(os.path.dirname(dygraph.__file__))
+        code = f"ROOT = {root!r}\n{code}"
+        env = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True, text=True, env=env, timeout=120, cwd=folder,
+        )  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "static = dygraph.static\n",
+            "import static\n",
+            "from static import layers\nimport static\n",
+            "import static.optimizer\n",
+            "sys.meta_path.remove(dygraph.beside._Finder)\nimport static as folder\n"
+            "assert not hasattr(folder, 'Program')\ndygraph.beside.install()\n"
+            "static = dygraph.static\n",
+            "net = dygraph.nn.Linear(2, 2)\n"
+            "traced = dygraph.jit.trace(net, [dygraph.ones([2, 2])])\n"
+            "traced = traced[-1] if isinstance(traced, tuple) else traced\n"
+            "traced.program\nimport static\n",
+        ],
+    )
+    def test_a_folder_without_code_hides_nothing(self, tmp_path, code):
+        (tmp_path / "static").mkdir()
+        (tmp_path / "static" / "style.css").write_text("p {}")
+        code += "static.Program(); import static as again; assert again is dygraph.static is static"
+        done = self.run(self.START + code, tmp_path, "")
+        assert done.returncode == 0, done.stderr
+
+    def test_a_package_of_the_user_stays_his(self, tmp_path):
+        (tmp_path / "static").mkdir()
+        (tmp_path / "static" / "__init__.py").write_text("mine = 3")
+        for first in ("", "import static; assert static.mine == 3\n"):
+            code = self.START + first + "dygraph.static"
+            done = self.run(code, tmp_path, "")
+            assert "ImportError: dygraph.static: the module 'static' must be" in done.stderr
+            assert "Rename that package" in done.stderr
+        assert self.run(self.START + "import static; static.mine", tmp_path, "").returncode == 0
+
+
 class TestFlags:
     def test_set_and_get(self):
         old = dygraph.get_flags()
