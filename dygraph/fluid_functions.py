@@ -6,6 +6,7 @@ changes nothing: an eager call has no name.
 
 from dygraph import _core, check, images, nets
 from dygraph.errors import InvalidArgumentError, kind_of
+from dygraph.promotion import floating
 
 __all__ = [
     "adaptive_pool2d",
@@ -58,6 +59,8 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
     def function(input, dim=None, keep_dim=False, name=None):
         check.variable(input, f"{operator}: input")
         op = getattr(ops, operator)
+        if operator == "reduce_mean":
+            input = floating(input)
         if dim is None or (isinstance(dim, (list, tuple)) and not dim):
             return op(input, dim=[0], keep_dim=bool(keep_dim), reduce_all=True)
         dims = dim if isinstance(dim, (list, tuple)) else [dim]
@@ -67,6 +70,7 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
     function.__name__ = function.__qualname__ = operator
     function.__doc__ = (
         f"The {what} over `dim`: an axis or several; None or none: over all, giving shape ``()``."
+        f"{' Of integers it is a float32.' if what == 'mean' else ''}"
         "\n\n`keep_dim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too"
         " many.\n\n"
         f">>> import dygraph\n>>> x = dygraph.to_variable({rows})\n"

@@ -203,9 +203,9 @@ class TracedLayer:
         schedule: set the variable ``learning_rate_0``.
         """
         if self._program is None:
-            from static.program import Program
+            from dygraph import beside
 
-            self._program = Program(self._desc)
+            self._program = beside.load().Program(self._desc)
             self._program.hold(self._sources)
         return self._program
 

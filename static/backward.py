@@ -262,10 +262,7 @@ def _append(block, desc, source, line):
     for name in outputs:
         found[name].refresh()
         found[name].stop_gradient = False
-    op = block.take(desc, source, line)
-    block.ops.append(op)
-    block.program.changed()
-    return op
+    return block.put_op(block.take(desc, source, line))
 
 
 def _line(op):
