@@ -148,7 +148,7 @@ def bound(item):
 
 def getitem(x, index):
     """``x[index]``: a value of its own (a gradient flows back into the part that was read)."""
-    shape = x.shape
+    shape = _core.dims(x)  # only to refuse what lies outside
     if type(index) is int and shape:
         wrapped(index, 0, shape[0])
         end = index + 1 if index != -1 else FAR
@@ -187,7 +187,7 @@ def setitem(x, index, value):
     """
     value = as_value(x, value)
     try:
-        chosen = Selection(index, x.shape)
+        chosen = Selection(index, _core.dims(x))
     except NotBasic:
         index_arrays.write(x, index, value)
     else:

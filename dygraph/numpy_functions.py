@@ -1,5 +1,7 @@
 """What NumPy's functions of whole arrays become for Variables: one function each, in one table."""
 
+import math
+
 import numpy as np
 
 from dygraph import _core, check
@@ -120,9 +122,9 @@ def _var(a, axis=None, ddof=0, keepdims=False):
     away = a - a.mean(axis=axis, keepdim=True)
     count = a.size
     if axis is not None:
-        count = int(np.prod([a.shape[i] for i in axes_of(a, axis, "var")]))
+        count = math.prod(a.shape[i] for i in axes_of(a, axis, "var"))
     squares = (away * away).sum(axis=axis, keepdim=keepdims)
-    return squares / float(max(count - ddof, 0)) if count > ddof else squares * float("nan")
+    return squares / (count - ddof) if count > ddof else squares * float("nan")
 
 
 def _std(a, axis=None, ddof=0, keepdims=False):
