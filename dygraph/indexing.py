@@ -4,7 +4,7 @@ Ints, slices, Ellipsis and None are worked out here and become one slicing opera
 and masks, also mixed with these, go to `index_arrays`.
 """
 
-from dygraph import _core, index_arrays
+from dygraph import _core, index_arrays, sizes
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 
 Variable = _core.Variable
@@ -118,7 +118,9 @@ class Selection:
 def wrapped(i, axis, size):
     """A position counted from the front. OutOfRangeError names axis and size."""
     if not -size <= i < size:
-        raise OutOfRangeError(f"index {i} is out of range for axis {axis} of size {size}")
+        text = f"index {i} is out of range for axis {axis} of size {size}"
+        sizes.failed(text)
+        raise OutOfRangeError(text)
     return i + size if i < 0 else i
 
 

@@ -322,7 +322,7 @@ def _tensordot(a, b, axes=2):
         )
     rows = [i for i in range(a.ndim) if i not in left]
     columns = [i for i in range(b.ndim) if i not in right]
-    inner = int(np.prod([a.shape[i] for i in left], dtype=int))
+    inner = math.prod(a.shape[i] for i in left)
     shape = [a.shape[i] for i in rows] + [b.shape[i] for i in columns]
     a = _reshape(_transpose(a, rows + left), [int(np.prod(shape[: len(rows)], dtype=int)), inner])
     b = _reshape(

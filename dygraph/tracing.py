@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 
-from dygraph import _core, sizes, unique_name
+from dygraph import _core, size_tracker, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
     DygraphError,
@@ -263,7 +263,7 @@ def record(function, inputs, follow, named, observer):
         For each input whether its first axis follows the batch, and its least size.
     """
     recorder = _core.Recorder(user_line)
-    with sizes.following(recorder) as tracker:
+    with size_tracker.following(recorder) as tracker:
         for (variable, name), (follows, least) in zip(inputs, follow, strict=True):
             name = recorder.add_feed(variable, name)
             tracker.feed(variable, name, follows, least)

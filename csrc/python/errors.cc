@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "python/sizes.h"
+
 namespace dygraph::python {
 
 namespace {
@@ -85,6 +87,8 @@ void SetErrorFromException() {
     throw;
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::Interrupted && PyErr_Occurred()) return;
+    if (e.kind() == ErrorKind::InvalidArgument || e.kind() == ErrorKind::OutOfRange)
+      TellSizesOfError(e.what());
     auto it = Classes().find(e.kind());
     SetError(it == Classes().end() ? PyExc_RuntimeError : it->second, e.what());
   } catch (pybind11::error_already_set& e) {

@@ -1,5 +1,7 @@
 #include "python/sizes.h"
 
+#include <cstring>
+
 #include "python/errors.h"
 
 namespace dygraph::python {
@@ -61,6 +63,17 @@ PyObject* TakeSizeNotes() {
   PyObject* notes = size_notes;
   size_notes = nullptr;
   return notes;
+}
+
+void TellSizesOfError(const char* text) {
+  if (!size_tracker) return;
+  static PyObject* failed = Name("failed");
+  PyObject* message = PyUnicode_DecodeUTF8(text, std::strlen(text), "backslashreplace");
+  PyObject* done =
+      message ? PyObject_CallMethodOneArg(size_tracker, failed, message) : nullptr;
+  if (!done) PyErr_Clear();
+  Py_XDECREF(done);
+  Py_XDECREF(message);
 }
 
 void DropSizeNotes() { Py_CLEAR(size_notes); }

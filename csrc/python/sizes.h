@@ -18,4 +18,7 @@ PyObject* WithoutSizes(PyObject* value, PyObject* name);
 PyObject* TakeSizeNotes();  // {attribute: value as it was given}, or null; a new reference
 void DropSizeNotes();
 
+// An operator refuses what it was given; a function that goes on would hide it.
+void TellSizesOfError(const char* text);
+
 }  // namespace dygraph::python

@@ -69,6 +69,26 @@ def of_rows_that_data_choose(x):
     return x * 2 if chosen.shape[0] else x * 3
 
 
+def caught(x):
+    try:
+        return x.reshape([5, -1]).sum(axis=0)[0] * 2
+    except ValueError:
+        return x.sum()
+
+
+def caught_index(x):
+    try:
+        return x[6] * 2
+    except IndexError:
+        return x[0]
+
+
+def saved(x):
+    x = x * 1.0
+    x.stop_gradient = False
+    return x * 2 if dygraph.saved(x * x)[0].bytes > 100 else x * 3
+
+
 # What only this batch could answer. Each must be refused with its line, also where the answers for
 # the sizes that are tried are the same.
 REFUSED = {
@@ -175,6 +195,11 @@ REFUSED = {
     "a sum": lambda x: x * 2 if x.shape[0] + x.shape[1] > 9 else x * 3,
     "slices end": lambda x: x[: x.shape[0] - 1],
     "a row": lambda x: x[x.shape[0] - 1],
+    "power of a variable": lambda x: x ** x.shape[0],
+    "power with a variable": lambda x: x.shape[0] ** x,
+    "caught error": caught,
+    "caught index": caught_index,
+    "saved": saved,
     "attribute": lambda x: F.topk(x.T, x.shape[0] - 1)[0] if x.ndim == 2 else x,
     "tiles": lambda x: F.tile(x, [x.shape[0], 1]),
     "one row as often": lambda x: F.expand(x[:1], [x.shape[0], 4]),
