@@ -88,9 +88,10 @@ def trace(layer, inputs):
         finally:
             after.restore()
 
-    def record(size):
-        names = [i.name for i in given]
-        return tracing.record(layer, list(zip(at(size), names, strict=True)), named, observer)[1]
+    def record(size, several):
+        inputs = [(v, i.name) for v, i in zip(at(size), given, strict=True)]
+        follow = [i.follows(batch if several else None) for i in given]
+        return size, *tracing.record(layer, inputs, follow, named, observer)
 
     def replay(size):
         runs = 2 if written or recording.trains else 1
@@ -107,8 +108,12 @@ def trace(layer, inputs):
         return restored(run, sizes[-1])
 
     try:
-        second = at_one_of([batch + 1, 2 * batch, batch], record)
-        recording = restored(record, batch)
+        # Where it can do no other batch its sizes are numbers.
+        other, second, there = at_one_of(
+            [batch + 1, 2 * batch, batch], lambda size: record(size, size != batch)
+        )
+        _, recording, here = restored(lambda size: record(size, other != batch), batch)
+        tracing.check_closed(here, there)
         recording.generalize(second)
         at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
     except BaseException:

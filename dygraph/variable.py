@@ -14,6 +14,7 @@ from dygraph import (
     manipulation,
     printing,
     products,
+    sizes,
 )
 from dygraph.compat import BackwardStrategy
 from dygraph.errors import (
@@ -178,7 +179,7 @@ def set_requires_grad(self, value):
 
 def lod(self):
     """Offsets of the sequences, a list for each level: ``[[0, 2, 5]]``. Empty for plain tensors."""
-    return _core.lod(self)
+    return sizes.offsets(self, _core.lod(self))
 
 
 def set_lod(self, offsets):
@@ -188,7 +189,7 @@ def set_lod(self, offsets):
 
 def recursive_sequence_lengths(self):
     """Lengths of the sequences, a list for each level: ``[[2, 3]]``."""
-    return _core.offsets_to_lengths(_core.lod(self))
+    return sizes.offsets(self, _core.offsets_to_lengths(_core.lod(self)))
 
 
 def set_recursive_sequence_lengths(self, lengths):
@@ -402,18 +403,24 @@ def length(self):
     """Size of the first axis. TypeError for a 0-d variable, as in NumPy."""
     if not self.shape:
         raise ArgumentTypeError("len() of a 0-d variable: it has no axis")
-    if self.shape[0] < 0:
+    size = self.shape[0]
+    if type(size) is not int:
+        raise size.refused("len() asks for the size", "Take x.shape[0], which goes on into shapes")
+    if size < 0:
         raise PreconditionNotMetError(
             f"the length of '{self.name}' is known when the program runs: compute with "
             "static.layers.shape(x), or declare the size"
         )
-    return self.shape[0]
+    return size
 
 
 def iterate(self):
     """The entries along the first axis."""
     if not self.shape:
         raise ArgumentTypeError("iteration over a 0-d variable: it has no axis")
+    size = self.shape[0]
+    if type(size) is not int:
+        raise size.refused("a loop over rows asks for the size", "Compute with whole batches")
     return (self[i] for i in range(length(self)))
 
 

@@ -14,7 +14,10 @@
 #include "imperative/door.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/sizes.h"
 #include "python/wrapper.h"
+
+namespace py = pybind11;
 
 namespace dygraph::python {
 
@@ -156,6 +159,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
       }
     }
     if (__builtin_expect(!f.twins.empty(), 0)) MoveToTwins(f, bound);
+    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();  // of a call that failed
     SlotList<Variable> in;
     for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in);
     const Ref<Attrs>* attrs = &f.op->default_attrs;
@@ -164,6 +168,11 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
       PyObject* value = bound[f.inputs + i];
       if (!value) continue;
       if (!own) own = Attrs::Make(f.op->attr_table);
+      py::object plain;
+      if (__builtin_expect(size_tracker != nullptr, 0)) {
+        plain = py::reinterpret_steal<py::object>(WithoutSizes(value, f.names[f.inputs + i]));
+        if (plain) value = plain.ptr();
+      }
       try {
         own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
       } catch (Error& e) {
@@ -174,6 +183,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
     if (own) attrs = &own;
     Outputs out;
     RunOp(*f.op, *attrs, in, &out);
+    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
     if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
     return Results(*f.op, out);
   });

@@ -8,6 +8,7 @@
 #include "imperative/thread_state.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/sizes.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
 
@@ -173,7 +174,10 @@ Py_hash_t Hash(PyObject* self) {
 // Properties --------------------------------------------------------------------------------------
 
 PyObject* GetShape(PyObject* self, void*) {
-  return Guarded([&] { return DimsToPython(VarOf(self).value().dims()); });
+  return Guarded([&] {
+    if (__builtin_expect(size_tracker != nullptr, 0)) return TrackedDims(self);
+    return DimsToPython(VarOf(self).value().dims());
+  });
 }
 PyObject* GetDType(PyObject* self, void*) {
   return Guarded([&] { return DTypeToPython(VarOf(self).value().dtype()); });
@@ -182,7 +186,10 @@ PyObject* GetNdim(PyObject* self, void*) {
   return Guarded([&] { return PyLong_FromLong(VarOf(self).value().dims().rank()); });
 }
 PyObject* GetSize(PyObject* self, void*) {
-  return Guarded([&] { return PyLong_FromLongLong(Numel(VarOf(self).value().dims())); });
+  return Guarded([&] {
+    if (__builtin_expect(size_tracker != nullptr, 0)) return TrackedNumel(self);
+    return PyLong_FromLongLong(Numel(VarOf(self).value().dims()));
+  });
 }
 PyObject* GetPlace(PyObject* self, void*) {
   return Guarded([&] { return pybind11::cast(VarOf(self).value().place()).release().ptr(); });
