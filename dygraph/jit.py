@@ -76,6 +76,7 @@ def trace(layer, inputs):
         return [i.at(batch, size) for i in given]
 
     outputs, journal = tracing.observed(layer, at(batch), observer)
+    observer.played = journal.played
     state = tracing.state_of(layer)
     written = [variable for variable, _ in journal.written()]
     leaves = [leaf for leaf, _ in journal.leaves()]
@@ -94,7 +95,9 @@ def trace(layer, inputs):
 
     def replay(size):
         runs = 2 if written or recording.trains else 1
-        tracing.check_replay(recording, lambda: at(size), layer, observer, runs)
+        tracing.check_replay(
+            recording, lambda: at(size), layer, observer, runs, after.restore
+        )
 
     def at_one_of(sizes, run):
         """Run at the first size that the function itself can do."""

@@ -2,6 +2,8 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <cstring>
+
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "program/executor.h"
@@ -80,6 +82,45 @@ py::object ArrayOf(const PyScopeVar& v, const py::object& dtype, const py::objec
   return dtype.is_none() ? array : array.attr("astype")(dtype);
 }
 
+// Of bytes; that another array has the same is as good as impossible, unless somebody made it so.
+std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
+  uint64_t a = 0x9E3779B97F4A7C15u + bytes, b = 0xC2B2AE3D27D4EB4Fu ^ bytes;
+  auto mix = [&](uint64_t word) {
+    a = (a ^ word) * 0xFF51AFD7ED558CCDu;
+    a ^= a >> 32;
+    b = (b + word) * 0x9FB21C651E98DF25u;
+    b ^= b >> 29;
+  };
+  const char* at = static_cast<const char*>(data);
+  uint64_t word;
+  for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word)) {
+    std::memcpy(&word, at, sizeof(word));
+    mix(word);
+  }
+  word = 0;
+  if (bytes > 0) std::memcpy(&word, at, bytes);
+  mix(word);
+  return {a, b};
+}
+
+// What tells two values apart, for comparing one with another that is gone: type, shape, levels of
+// detail or rows, bits.
+py::tuple DigestOf(const VarRef& v) {
+  const Value& value = v->value();
+  const Tensor& held = value.is_rows() ? value.rows().value() : value.tensor();
+  Tensor t = CopyTo(held, CPUPlace());
+  if (t.layout() != Layout::kPlain) t = ToLayout(t, Layout::kPlain);
+  py::object rows = py::none();
+  if (value.is_rows()) rows = py::make_tuple(value.rows().rows(), value.rows().height());
+  std::pair<uint64_t, uint64_t> bits;
+  {
+    py::gil_scoped_release unlocked;
+    bits = Mixed(t.raw_data(), t.bytes());
+  }
+  return py::make_tuple(std::string(Name(t.dtype())), Steal(DimsToPython(t.dims())),
+                        Steal(LoDToPython(held.lod_levels())), rows, bits);
+}
+
 void BindRecorder(py::module_& m) {
   py::class_<Recording>(m, "Recording")
       .def_property_readonly("program",
@@ -107,6 +148,7 @@ void BindRecorder(py::module_& m) {
       .def("fill_scope", [](const Recording& r, const ScopeRef& scope) {
         for (const auto& [name, value] : r.weights) scope->Var(name).value() = value;
       });
+  m.def("digest", &DigestOf);
   // Another Variable of the same value, unknown to recorders; and back again where the value
   // changed.
   m.def("snapshot", [](const VarRef& v) { return Variable::Make(v->value()); });
@@ -125,6 +167,7 @@ void BindRecorder(py::module_& m) {
       .def(py::init<>())
       .def("start", [](program::Journal& j) { AddListener(&j); })
       .def("stop", [](program::Journal& j) { RemoveListener(&j); })
+      .def_property_readonly("played", &program::Journal::played)
       .def("written", [list](const program::Journal& j) { return list(j.written()); })
       .def("leaves", [list](const program::Journal& j) { return list(j.leaves()); });
   m.def("recording", [] {
