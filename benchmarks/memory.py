@@ -183,8 +183,9 @@ def inference(make, how):
             with dygraph.no_grad():
                 net(x)
 
-        if how == "run":
+        if how == "run":  # as a service would: the network is no longer there
             traced = trace()
+            del net, call, trace
             return lambda: traced(x)
         if how == "save":
             return lambda: trace().save(os.environ[MODEL])

@@ -284,16 +284,17 @@ def record(function, inputs, named, observer):
 def check_replay(recording, inputs, function, observer, runs, restore):
     """The program must give the bits of eager calls at a size it has not seen.
 
-    With `runs` of 2 or more also what it keeps from one to the next must be right. The eager calls
-    come first and leave only digests, so that memory never holds what both of them made.
+    With `runs` of 2 or more also in the next call, which finds what Python keeps. The eager calls
+    come first and leave only digests, and each run starts from the same variables, so that memory
+    holds them twice at most: as they were and as one run makes them.
     """
     scope = _core.Scope()
-    recording.fill_scope(scope)
     prepared = _core.PreparedProgram(
         recording.program, scope, recording.feeds, recording.fetches, None
     )
     shapes, expected = [list(v.shape) for v in inputs()], []
     for _ in range(runs):
+        restore()
         streams = _core.generator_state()
         outputs = flatten(observer.run(function, inputs()), [])
         drawn = _core.generator_state()[1] - streams[1]
@@ -303,18 +304,19 @@ def check_replay(recording, inputs, function, observer, runs, restore):
                 f"ran for inputs of shapes {shapes} and the program has "
                 f"{prepared.random_operators}"
             )
-        expected.append((streams, [_core.digest(v) for v in outputs]))
+        kept = {name: _core.digest(variable) for name, variable in recording.sources.items()}
+        expected.append((streams, [_core.digest(v) for v in outputs], kept))
         del outputs
-    kept = {name: _core.digest(variable) for name, variable in recording.sources.items()}
     restore()
-    for run, (streams, digests) in enumerate(expected):
+    for run, (streams, digests, kept) in enumerate(expected):
+        recording.fill_scope(scope)
         actual = prepared.run(inputs(), streams)
         for i, (want, got) in enumerate(zip(digests, actual, strict=True)):
             _compare(f"output {i}", want, got, shapes, run)
         del actual
-    for name, want in kept.items():
-        got = scope.find_var(name).get()
-        _compare(f"the variable '{name}', which is kept,", want, got, shapes, runs - 1)
+        for name, want in kept.items():
+            got = scope.find_var(name).get()
+            _compare(f"the variable '{name}', which is kept,", want, got, shapes, run)
 
 
 def _compare(what, want, got, shapes, run):

@@ -46,13 +46,14 @@ struct PyScopeVar {
   ScopeVar* var;
   std::string name;
 
-  const Value& value() const {
-    ENFORCE(!var->value().empty(), PreconditionNotMet, "the variable '", name,
+  Value value() const {
+    Value held = var->Get();
+    ENFORCE(!held.empty(), PreconditionNotMet, "the variable '", name,
             "' of the scope must hold a value, got none. Run the startup program, or set(array)");
-    return var->value();
+    return held;
   }
-  const Tensor& tensor() const {
-    const Value& held = value();
+  Tensor tensor() const {
+    Value held = value();
     ENFORCE(held.is_tensor(), Type, "the variable '", name,
             "' of the scope must hold a tensor, got SelectedRows");
     return held.tensor();
@@ -139,14 +140,14 @@ void BindRecorder(py::module_& m) {
              for (const auto& [name, value] : r.weights) {
                auto source = r.sources.find(name);
                if (source == r.sources.end()) {
-                 scope->Var(name).value() = value;
+                 scope->Var(name).Set(value);
                } else {
                  scope->Var(name).Share(source->second);
                }
              }
            })
       .def("fill_scope", [](const Recording& r, const ScopeRef& scope) {
-        for (const auto& [name, value] : r.weights) scope->Var(name).value() = value;
+        for (const auto& [name, value] : r.weights) scope->Var(name).Set(value);
       });
   m.def("digest", &DigestOf);
   // Another Variable of the same value, unknown to recorders; and back again where the value
@@ -196,7 +197,7 @@ void BindRecorder(py::module_& m) {
 void BindScopeVariable(py::module_& m) {
   py::class_<PyScopeVar>(m, "ScopeVariable")
       .def(
-          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->value()); },
+          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->Get()); },
           "The value as a Variable: its own from here on.")
       .def(
           "get_tensor", [](const PyScopeVar& v) { return v; },
@@ -215,7 +216,7 @@ void BindScopeVariable(py::module_& m) {
           py::arg("variable"),
           "Stand for an eager Variable: what a program writes it sees, and the reverse.")
       .def(
-          "is_empty", [](const PyScopeVar& v) { return v.var->value().empty(); },
+          "is_empty", [](const PyScopeVar& v) { return v.var->empty(); },
           "Whether it holds no value.")
       .def_property_readonly("name", [](const PyScopeVar& v) { return v.name; })
       .def_property_readonly(
@@ -231,7 +232,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "lod",
           [](const PyScopeVar& v) {
-            return v.var->value().empty() ? py::object(py::list())
+            return v.var->empty() ? py::object(py::list())
                                           : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
@@ -245,7 +246,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "recursive_sequence_lengths",
           [](const PyScopeVar& v) {
-            return v.var->value().empty()
+            return v.var->empty()
                        ? py::object(py::list())
                        : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
           },
@@ -265,7 +266,7 @@ void BindScopeVariable(py::module_& m) {
           },
           "Whether the level of detail fits the rows: always, since no other can be set.")
       .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->value().empty())
+        if (v.var->empty())
           return "<variable '" + v.name + "' of a scope, without a value>";
         return "<variable '" + v.name + "' of a scope: " +
                py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";
