@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "program/recorder.h"
@@ -25,6 +26,21 @@ Value Zeros(const Value& like) {
 
 }  // namespace
 
+// Lets go of what nobody else holds, such as sums of gradients that were written in place.
+void Journal::Prune() {
+  auto prune = [](std::vector<Before>* list, std::unordered_set<const Variable*>* seen) {
+    auto gone = [&](const Before& before) {
+      bool alone = before.var->unique();
+      if (alone) seen->erase(before.var.get());
+      return alone;
+    };
+    list->erase(std::remove_if(list->begin(), list->end(), gone), list->end());
+  };
+  prune(&written_, &seen_written_);
+  prune(&leaves_, &seen_leaves_);
+  next_prune_ = 2 * written_.size() + 16;
+}
+
 void Journal::OnCall(const CallRecord& call) {
   for (Variable* v : call.in.flat()) {
     if (!v || !v->IsLeaf() || v->stop_gradient() || !seen_leaves_.insert(v).second) continue;
@@ -34,6 +50,7 @@ void Journal::OnCall(const CallRecord& call) {
 
 void Journal::OnWrite(Variable& var) {
   if (var.value().empty() || !seen_written_.insert(&var).second) return;
+  if (written_.size() >= next_prune_) Prune();
   bool zeros = IsZeros(var.value());
   written_.push_back({Ref<Variable>(&var), Variable::Make(zeros ? Value(var.tensor().Meta())
                                                                 : var.value())});

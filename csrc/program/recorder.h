@@ -47,11 +47,13 @@ class Journal : public Listener {
   std::vector<Before> written() const;  // but for what nobody holds any more
   const std::vector<Before>& leaves() const { return leaves_; }
   bool played() const { return played_; }  // a backward pass was
+  void Prune();                            // at the end, and now and then before
 
  private:
   std::vector<Before> written_, leaves_;
   std::unordered_set<const Variable*> seen_written_, seen_leaves_;
   bool played_ = false;
+  size_t next_prune_ = 16;
 };
 
 // Whose values lie in which storage, while it lives: nothing is held, so that a recorded run takes

@@ -167,7 +167,11 @@ void BindRecorder(py::module_& m) {
   py::class_<program::Journal>(m, "Journal")
       .def(py::init<>())
       .def("start", [](program::Journal& j) { AddListener(&j); })
-      .def("stop", [](program::Journal& j) { RemoveListener(&j); })
+      .def("stop",
+           [](program::Journal& j) {
+             RemoveListener(&j);
+             j.Prune();
+           })
       .def_property_readonly("played", &program::Journal::played)
       .def("written", [list](const program::Journal& j) { return list(j.written()); })
       .def("leaves", [list](const program::Journal& j) { return list(j.leaves()); });

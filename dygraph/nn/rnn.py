@@ -34,9 +34,9 @@ _ACTIVATIONS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 
 
 def _zeros(shape, like, batch_axis=None):
-    """Zeros of the type of `like`; axis 1 of a program's is as long as the axis of `like`, and as
-    its number of sequences for axis 0 of rows with LoD."""
-    if batch_axis is not None and _core.is_symbol(like):
+    """Zeros of the type of `like`. In a program axis 1 is as long as the axis of `like`; axis 0, of
+    rows with LoD, stands for the number of sequences."""
+    if batch_axis == 0 or batch_axis is not None and _core.is_symbol(like):
         return ops.fill_constant_batch_size_like(
             like, shape=list(shape), value=0.0, dtype=like.dtype, input_dim_idx=batch_axis,
             output_dim_idx=1,
@@ -393,7 +393,7 @@ class _Stack(Layer):
         swap = not ragged and not self.time_major
         x = ops.transpose2(inputs, axis=[1, 0, 2]) if swap else inputs
         if initial_states is None:
-            batch = x.shape[1] if not ragged else -1 if symbol else len(inputs.lod()[-1]) - 1
+            batch = -1 if ragged else x.shape[1]
             shape = [self.num_layers * self.num_directions, batch, self.hidden_size]
             axis = 0 if ragged else 1
             states = [_zeros(shape, x, axis) for _ in range(self.state_components)]
