@@ -155,7 +155,7 @@ def takes(name, op, ranks, tried):
     lists = {slot["name"] for slot in op["inputs"] if slot["duplicable"]}
     known = {attr["name"] for attr in op["attrs"]}
     given = {}
-    for slot, rank, dtype in zip(tried["slots"], ranks, tried["types"]):
+    for slot, rank, dtype in zip(tried["slots"], ranks, tried["types"], strict=True):
         value = np.full([2] * int(rank), 0.5 if dtype == "float32" else 1, dtype)
         variable = dygraph.to_variable(value)
         given[slot] = [variable, variable] if slot in lists else variable

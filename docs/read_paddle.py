@@ -121,7 +121,7 @@ def runs(proto, slots, arrays, attrs):
     with static.program_guard(main, static.Program()):
         block = main.global_block()
         names = {}
-        for slot, value in zip(slots, arrays):
+        for slot, value in zip(slots, arrays, strict=True):
             parts = [slot.name, slot.name + "2"] if slot.duplicable else [slot.name]
             for part in parts:
                 block.create_var(name=part, shape=value.shape, dtype=value.dtype, persistable=True)
@@ -132,7 +132,7 @@ def runs(proto, slots, arrays, attrs):
                 block.create_var(name="out " + slot.name)
                 outputs[slot.name] = ["out " + slot.name]
         block.append_op(type=proto.type, inputs=names, outputs=outputs, attrs=attrs)
-        feed = {part: v for s, v in zip(slots, arrays) for part in names[s.name]}
+        feed = {part: v for s, v in zip(slots, arrays, strict=True) for part in names[s.name]}
         with static.scope_guard(static.Scope()):
             for name, value in feed.items():
                 tensor = static.global_scope().var(name).get_tensor()
@@ -195,9 +195,9 @@ def ranks(proto):
     best = None
     for kinds in types:
         work = lambda item, kinds=kinds: runs(  # noqa: E731
-            proto, slots, [array(r, k) for r, k in zip(item, kinds)], attrs
+            proto, slots, [array(r, k) for r, k in zip(item, kinds, strict=True)], attrs
         )
-        taken = [item for item, good in zip(tried, guarded(work, tried)) if good]
+        taken = [item for item, good in zip(tried, guarded(work, tried), strict=True) if good]
         if taken and (best is None or len(taken) > len(best["takes"])):
             best = {
                 "slots": [s.name for s in slots],

@@ -1,4 +1,4 @@
-"""docs/operators_beside_paddle.md is what the comparison gives, and every difference is explained."""
+"""docs/operators_beside_paddle.md is what the comparison gives; differences have reasons."""
 
 import importlib.util
 import json

@@ -194,6 +194,16 @@ class TestAdamw(WithMoments):
         }
 
 
+class TestAdamwTensors(TestAdamw):
+    """What the tensors hold stands in place of the attributes, which are others here."""
+
+    attrs = {**TestAdamw.attrs, "beta1": 0.5, "beta2": 0.5, "epsilon": 1.0}
+    more = {
+        **WithMoments.more, **power("Beta1Tensor", 0.75), **power("Beta2Tensor", 0.875),
+        **power("EpsilonTensor", 2.0**-10),
+    }  # fmt: skip
+
+
 class TestAdamwWithoutDecay(TestAdamw):
     decayed, attrs = 0.0, {**BETAS, "coeff": 0.5, "lr_ratio": 0.5}
 
@@ -278,6 +288,18 @@ class TestLarsMomentum(Step):
         rate, size, slope = inputs["LearningRate"].item(), np.linalg.norm(p), np.linalg.norm(g)
         if size > 0 and slope > 0:
             rate *= 0.25 * size / (slope + 0.125 * size)
+        v = 0.5 * v + rate * (g + 0.125 * p)
+        return {"ParamOut": p - v, "VelocityOut": v}
+
+
+class TestLarsMomentumScaled(TestLarsMomentum):
+    attrs = {**TestLarsMomentum.attrs, "epsilon": 0.5, "rescale_grad": 2.0}
+
+    def reference(self, inputs, attrs):
+        p, g, v = inputs["Param"], 2 * inputs["Grad"], inputs["Velocity"]
+        rate, size, slope = inputs["LearningRate"].item(), np.linalg.norm(p), np.linalg.norm(g)
+        if size > 0 and slope > 0:
+            rate *= 0.25 * size / (slope + 0.125 * size + 0.5)
         v = 0.5 * v + rate * (g + 0.125 * p)
         return {"ParamOut": p - v, "VelocityOut": v}
 
