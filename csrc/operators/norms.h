@@ -84,7 +84,7 @@ void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
   ENFORCE(!std::isinf(p) || x.numel() > 0 || out->numel() == 0, InvalidArgument,
           "X must have elements for a norm of order ", p, ", got shape ", x.dims());
   reduce::Axes axes(x.rank(), norm.over);
-  Span<const bool> reduced(axes.reduced, x.dims().size());
+  Span<const bool> reduced(axes.reduced.data(), x.dims().size());
   if (p == 1) return kernels::Reduce<PowerSumOp<T, 1>>(from, x.dims(), reduced, to);
   if (p == 2) return kernels::Reduce<PowerSumOp<T, 2>>(from, x.dims(), reduced, to);
   if (p == 3) return kernels::Reduce<PowerSumOp<T, 3>>(from, x.dims(), reduced, to);

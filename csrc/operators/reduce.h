@@ -21,7 +21,7 @@ struct ReduceAttrs {
 
 // Which axes of X go.
 struct Axes {
-  bool reduced[kMaxRank] = {};
+  FixedArray<bool, kMaxRank> reduced{};
   Axes(int rank, const ReduceAttrs& a) {
     bool all = a.reduce_all || a.dim.empty();
     for (int i = 0; i < rank; ++i) reduced[i] = all;
@@ -77,7 +77,8 @@ inline Tensor CastTo(const Tensor& x, DType dtype) {
 
 template <template <class> class Op, class T>
 void Run(const Tensor& x, const Axes& axes, Tensor* out) {
-  kernels::Reduce<Op<T>>(x.data<T>(), x.dims(), Span<const bool>(axes.reduced, x.dims().size()),
+  kernels::Reduce<Op<T>>(x.data<T>(), x.dims(),
+                         Span<const bool>(axes.reduced.data(), x.dims().size()),
                          out->mutable_data<T>());
 }
 

@@ -56,7 +56,7 @@ struct TruthKernel {
     bool known;
     Axes axes(x.rank(), TruthAttrs(ctx.call(), &known));
     kernels::Reduce<Op>(reinterpret_cast<const uint8_t*>(x.data<bool>()), x.dims(),
-                        Span<const bool>(axes.reduced, x.dims().size()),
+                        Span<const bool>(axes.reduced.data(), x.dims().size()),
                         reinterpret_cast<uint8_t*>(ctx.Out(kOut).mutable_data<bool>()));
   }
 };
