@@ -60,7 +60,6 @@ const std::unordered_map<std::string, dygraph::AttrValue>& Off() {
       // optimizers
       {"multi_precision", false},
       {"use_global_beta_pow", false},
-      {"always_adapt", false},
       {"regularization_method", std::string()},
       {"rescale_grad", 1.0f},
       // embeddings kept by other processes
