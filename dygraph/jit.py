@@ -76,6 +76,7 @@ def trace(layer, inputs):
         return [i.at(batch, size) for i in given]
 
     outputs, journal = tracing.observed(layer, at(batch), observer)
+    observer.played = journal.played
     state = tracing.state_of(layer)
     written = [variable for variable, _ in journal.written()]
     leaves = [leaf for leaf, _ in journal.leaves()]
@@ -88,13 +89,16 @@ def trace(layer, inputs):
         finally:
             after.restore()
 
-    def record(size):
-        names = [i.name for i in given]
-        return tracing.record(layer, list(zip(at(size), names, strict=True)), named, observer)[1]
+    def record(size, several):
+        inputs = [(v, i.name) for v, i in zip(at(size), given, strict=True)]
+        follow = [i.follows(batch if several else None) for i in given]
+        return size, *tracing.record(layer, inputs, follow, named, observer)
 
     def replay(size):
         runs = 2 if written or recording.trains else 1
-        tracing.check_replay(recording, lambda: at(size), layer, observer, runs)
+        tracing.check_replay(
+            recording, lambda: at(size), layer, observer, runs, after.restore
+        )
 
     def at_one_of(sizes, run):
         """Run at the first size that the function itself can do."""
@@ -107,8 +111,13 @@ def trace(layer, inputs):
         return restored(run, sizes[-1])
 
     try:
-        second = at_one_of([batch + 1, 2 * batch, batch], record)
-        recording = restored(record, batch)
+        # Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
+        fewer = batch - 1 if batch > 2 else batch + 1
+        other, second, there = at_one_of(
+            [fewer, 2 * batch, batch], lambda size: record(size, size != batch)
+        )
+        _, recording, here = restored(lambda size: record(size, other != batch), batch)
+        tracing.check_closed(here, there)
         recording.generalize(second)
         at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
     except BaseException:
@@ -203,9 +212,9 @@ class TracedLayer:
         schedule: set the variable ``learning_rate_0``.
         """
         if self._program is None:
-            from static.program import Program
+            from dygraph import beside
 
-            self._program = Program(self._desc)
+            self._program = beside.load().Program(self._desc)
             self._program.hold(self._sources)
         return self._program
 
