@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.h"
+#include "platform/interrupt.h"
 #include "platform/loop_queue.h"
 #include "platform/thread_count.h"
 
@@ -93,6 +94,58 @@ void TestExceptionsGiveThreadsBack() {
   SetNumThreads(1);
 }
 
+std::atomic<bool> stop_asked{false};
+std::thread::id asked_thread;
+
+void Look() {
+  if (stop_asked && std::this_thread::get_id() == asked_thread)
+    throw Error(ErrorKind::Interrupted, "asked");
+}
+
+// Blocks on all threads stop soon after the calling thread was asked to; also where it only waits
+// for the others. What is written in place goes on to its end.
+void TestLoopsStop() {
+  asked_thread = std::this_thread::get_id();
+  interrupt::SetLook(&Look);
+  constexpr int64_t kBlocks = 1 << 20;
+  for (int threads : {1, 2, 3}) {
+    SetNumThreads(threads);
+    std::atomic<int64_t> blocks{0};
+    stop_asked = true;
+    interrupt::Postpone();
+    CHECK_THROWS(ParallelBlocks(kBlocks, [&](int64_t) {
+      ++blocks;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }), Interrupted, "asked");
+    CHECK(blocks > 0 && blocks < kBlocks / 10);
+    if (threads > 1) {
+      std::atomic<bool> stopped{false};
+      CHECK_THROWS(ParallelBlocks(2, [&](int64_t block) {
+        while (block == 1) {
+          try {
+            CheckInterrupt();
+          } catch (...) {
+            stopped = true;
+            throw;
+          }
+        }
+      }), Interrupted, "asked");
+      CHECK(stopped.load());
+    }
+    stop_asked = false;
+  }
+  stop_asked = true;
+  {
+    interrupt::Off off;
+    ParallelBlocks(3000, [](int64_t) {
+      std::this_thread::sleep_for(std::chrono::microseconds(60));
+    });
+  }
+  stop_asked = false;
+  interrupt::SetLook(nullptr);
+  SetNumThreads(1);
+}
+
 // Every element of every loop once, for lengths around the steps at which pieces may end.
 void TestWaitingLoops() {
   for (int threads : {1, 2, 3, 4}) {
@@ -150,6 +203,7 @@ int main() {
   dygraph::TestLoopsOfSeveralThreadsShare();
   dygraph::TestServiceThreadsComputeAlone();
   dygraph::TestExceptionsGiveThreadsBack();
+  dygraph::TestLoopsStop();
   dygraph::TestWaitingLoops();
   dygraph::TestCurrentQueue();
   return dygraph::testing::Finish();

@@ -71,3 +71,24 @@ def test_mistakes():
     assert [op.type for op in loss.block.ops] == ["mul", "elementwise_add", "mean"]
     with pytest.raises(TypeError, match="must be one of static.optimizer"):
         static.optimizer.RecomputeOptimizer("sgd")
+
+
+def test_chains_of_any_length_are_made_again():
+    """What is made again is not found by recursion."""
+    main = static.Program()
+    with static.program_guard(main), static.unique_name.guard():
+        x = static.data("x", [2], "float32")
+        x.stop_gradient = False
+        y = x
+        for _ in range(3000):
+            y = static.layers.scale(static.layers.square(y), 1.0)
+        loss = static.layers.reduce_sum(y)
+        w = main.global_block().create_parameter([2], "float32", "w")
+        static.append_backward(static.layers.mean(loss * w), checkpoints=[y])
+    ones = np.ones(2, "float32")
+    scope = static.Scope()
+    scope.var("w").set(ones)
+    (grad,) = static.Executor().run(main, {"x": ones}, ["w@GRAD"], scope=scope)
+    assert grad.tolist() == [1.0, 1.0]  # the mean of loss * w, where loss is 1 + 1, by each w
+    made_again = sum("@RECOMPUTE" in n for op in main.global_block().ops for n in op.output_arg_names)
+    assert made_again > 0

@@ -1,0 +1,119 @@
+"""Lists of any length are given to an operator, and come back; the time grows as the list does."""
+
+import time
+
+import numpy as np
+import pytest
+
+import dygraph
+import static
+from dygraph import functional as F
+
+MANY = 70_000  # more than 2^16
+
+
+def variables(count, size=1):
+    made = [dygraph.to_variable(np.full(size, i % 7, "float32")) for i in range(count)]
+    for v in made:
+        v.stop_gradient = False
+    return made
+
+
+CALLS = {
+    "sum": lambda xs: F.sum(xs),
+    "stack": lambda xs: F.stack(xs) * 3.0,
+    "concat": lambda xs: F.concat(xs) * 3.0,
+    "dygraph.stack": lambda xs: dygraph.stack(xs) * 3.0,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_more_than_65536_variables(name):
+    xs = variables(MANY)
+    out = CALLS[name](xs)
+    factor = 1.0 if name == "sum" else 3.0
+    assert out.numpy().sum() == factor * sum(i % 7 for i in range(MANY))
+    F.reduce_sum(out * 2.0).backward()
+    for i in (0, 1, 65_535, 65_536, 65_537, MANY - 1):
+        assert xs[i].grad.tolist() == [2.0 * factor], i
+
+
+def test_gradients_of_many_inputs_at_once():
+    xs = variables(MANY)
+    grads = dygraph.grad([F.sum(xs)], xs)
+    assert len(grads) == MANY and grads[65_537].tolist() == [1.0]
+
+
+def seconds(count):
+    xs = variables(count)
+    start = time.perf_counter()
+    F.sum(xs).backward()
+    F.reduce_sum(F.stack(xs)).backward()
+    dygraph.grad([F.concat(xs)], xs, grad_outputs=[dygraph.to_variable(np.ones(count, "float32"))])
+    return time.perf_counter() - start
+
+
+def test_time_grows_with_the_list():
+    """Four times as many take some four times as long; by the square it would be sixteen."""
+    seconds(100)
+    assert min(seconds(40_000) for _ in range(2)) < 9 * min(seconds(10_000) for _ in range(3))
+
+
+def test_lists_in_programs():
+    count = 5000
+    program = static.Program()
+    with static.program_guard(program):
+        x = static.data("x", [2], "float32")
+        x.stop_gradient = False
+        parts = [static.layers.scale(x, float(i % 3)) for i in range(count)]
+        total = static.layers.sum(parts)
+        (gradient,) = static.gradients(total, x)
+    out, grad = static.Executor().run(program, {"x": np.ones(2, "float32")}, [total, gradient])
+    expected = float(sum(i % 3 for i in range(count)))
+    assert out.tolist() == grad.tolist() == [expected] * 2
+
+
+def test_a_list_that_another_thread_empties():
+    """The inputs of a call are held until it ends, whatever becomes of the list."""
+    import sys
+    import threading
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(10):
+            xs = variables(8, 300_000)
+            gone = threading.Event()
+
+            def empty(xs=xs, gone=gone):
+                gone.wait()
+                xs.clear()
+                for _ in range(16):
+                    dygraph.to_variable(np.zeros(300_000, "float32"))
+
+            thread = threading.Thread(target=empty)
+            thread.start()
+            try:
+                gone.set()
+                out = F.sum(xs)
+            except ValueError:  # it was empty already
+                continue
+            finally:
+                thread.join()
+            assert out.numpy()[[0, -1]].tolist() == [21.0] * 2
+            F.mean(out).backward()
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_an_attribute_that_empties_the_list():
+    """Reading an attribute runs Python code, which may drop what the call was given."""
+    xs = [dygraph.to_variable(np.full(3, i, "float32")) for i in range(4)]
+
+    class Axis:
+        def __index__(self):
+            xs.clear()
+            [dygraph.to_variable(np.zeros(3, "float32")) for _ in range(300)]
+            return 0
+
+    assert F.stack(xs, axis=Axis()).numpy()[:, 0].tolist() == [0, 1, 2, 3]
