@@ -424,12 +424,13 @@ def grad(
     Returns
     -------
     list of Variable
-        One for each input, of its shape.
+        One for each input, of its shape. Zeros where the derivative is zero everywhere, as the
+        second one of relu.
 
     Raises
     ------
     ArgumentTypeError, InvalidArgumentError
-        For what is no Variable, lengths that differ, and an input that is not reached.
+        For what is no Variable, lengths that differ, and an input that no output depends on.
     PreconditionNotMetError
         Where nothing was recorded or it was freed by an earlier pass.
 

@@ -269,14 +269,16 @@ def fsp_matrix(x, y):
 # Images -------------------------------------------------------------------------------------------
 
 
-def _resized(input, out_shape, scale, mode, align_corners, align_mode, owner):
+def _resized(input, out_shape, scale, mode, align_corners, align_mode, data_format, owner):
     if out_shape is not None:  # as in Fluid, sizes win over a scale
         sizes = out_shape.tolist() if isinstance(out_shape, _core.Variable) else list(out_shape)
-        return images.interpolate(input, sizes, None, mode, align_corners, align_mode)
+        return images.interpolate(
+            input, sizes, None, mode, align_corners, align_mode, data_format
+        )
     if scale is None:
         raise InvalidArgumentError(f"{owner}: out_shape or scale must be given, got neither")
     scale = scale.item() if isinstance(scale, _core.Variable) else scale
-    return images.interpolate(input, None, scale, mode, align_corners, align_mode)
+    return images.interpolate(input, None, scale, mode, align_corners, align_mode, data_format)
 
 
 def image_resize(
@@ -303,7 +305,7 @@ def image_resize(
         Wins over `out_shape`.
     align_corners : bool
     align_mode : 0 or 1
-    data_format : 'NCHW', or 'NCDHW' for volumes
+    data_format : 'NCHW' or 'NHWC', for volumes 'NCDHW' or 'NDHWC'
 
     Examples
     --------
@@ -313,13 +315,12 @@ def image_resize(
     """
     names = {"BILINEAR": "bilinear", "NEAREST": "nearest", "TRILINEAR": "trilinear"}
     mode = names[check.choice(resample, tuple(names), "image_resize: resample")]
-    wanted = "NCDHW" if mode == "trilinear" else "NCHW"
-    if data_format != wanted:
-        raise InvalidArgumentError(
-            f"image_resize: data_format must be '{wanted}' for {resample}, got {data_format!r}"
-        )
+    formats = ("NCDHW", "NDHWC") if mode == "trilinear" else ("NCHW", "NHWC")
+    check.choice(data_format, formats, f"image_resize: data_format for {resample}")
     sizes = out_shape if actual_shape is None else actual_shape
-    return _resized(input, sizes, scale, mode, align_corners, align_mode, "image_resize")
+    return _resized(
+        input, sizes, scale, mode, align_corners, align_mode, data_format, "image_resize"
+    )
 
 
 def resize_bilinear(
