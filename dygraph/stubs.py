@@ -276,7 +276,8 @@ def _variable():
             f"    def __{start}divmod__(self, y: Any, /) -> tuple[Variable, Variable]: ...\n"
         )
     # state is written in place, any other name gets a new variable
-    lines += [f"    def __i{name}__(self, y: Variable | _Array, /) -> Any: ...\n" for name in _BINARY]
+    given = "(self, y: Variable | _Array, /) -> Any: ...\n"
+    lines += [f"    def __i{name}__{given}" for name in _BINARY]
     for name in _COMPARED:
         hint = "  # type: ignore[override]" if name in ("eq", "ne") else ""
         lines.append(f"    def __{name}__(self, y: Any, /) -> Variable: ...{hint}\n")
