@@ -85,6 +85,7 @@ def trace(layer, inputs):
         return [i.at(batch, size) for i in given]
 
     outputs, journal = tracing.observed(layer, at(batch), observer)
+    observer.played = journal.played
     state = tracing.state_of(layer)
     written = [variable for variable, _ in journal.written()]
     leaves = [leaf for leaf, _ in journal.leaves()]
@@ -104,7 +105,9 @@ def trace(layer, inputs):
 
     def replay(size):
         runs = 2 if written or recording.trains else 1
-        tracing.check_replay(recording, lambda: at(size), layer, observer, runs)
+        tracing.check_replay(
+            recording, lambda: at(size), layer, observer, runs, after.restore
+        )
 
     def at_one_of(sizes, run):
         """Run at the first size that the function itself can do."""
@@ -117,9 +120,10 @@ def trace(layer, inputs):
         return restored(run, sizes[-1])
 
     try:
-        # Where it can do no other batch its sizes are numbers.
+# Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
+        fewer = batch - 1 if batch > 2 else batch + 1
         other, second, there = at_one_of(
-            [batch + 1, 2 * batch, batch], lambda size: record(size, size != batch)
+            [fewer, 2 * batch, batch], lambda size: record(size, size != batch)
         )
         _, recording, here = restored(lambda size: record(size, other != batch), batch)
         tracing.check_same(here, there)
@@ -219,9 +223,9 @@ class TracedLayer:
         schedule: set the variable ``learning_rate_0``.
         """
         if self._program is None:
-            from static.program import Program
+            from dygraph import beside
 
-            self._program = Program(self._desc)
+            self._program = beside.load().Program(self._desc)
             self._program.hold(self._sources)
         return self._program
 

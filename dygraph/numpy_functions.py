@@ -11,6 +11,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     UnimplementedError,
 )
+from dygraph.promotion import floating
 
 Variable = _core.Variable
 ops = _core.ops
@@ -33,11 +34,6 @@ def op(name, what):
 def var(value):
     """A Variable as it is, an array or a number as a Variable."""
     return value if isinstance(value, Variable) else _core.to_variable(value)
-
-
-def floating(x):
-    """Integers and bools as float32, as true division makes them."""
-    return x if x.dtype.is_floating else x.astype("float32")
 
 
 def same_type(values):

@@ -159,6 +159,7 @@ class Observer:
 
     def __init__(self):
         self.optimizers = []
+        self.played = True  # a backward pass was part of the first run
         self._first = True
         self._stepped = []
 
@@ -180,10 +181,14 @@ class Observer:
         before = modes.tracer
         modes.tracer, self._stepped = self, []
         rates = [_schedule_of(o) for o in self.optimizers]
+        if not self.played:  # what the tape would keep is most of what a run takes
+            _core.push_saved_value_hooks(_drop, _refuse)
         try:
             result = function(*inputs)
         finally:
             modes.tracer = before
+            if not self.played:
+                _core.pop_saved_value_hooks()
         for optimizer, rate in zip(self.optimizers, rates, strict=False):
             if _schedule_of(optimizer) != rate:
                 raise PreconditionNotMetError(
@@ -193,6 +198,17 @@ class Observer:
                 )
         self._first = False
         return result
+
+
+def _drop(variable):
+    """Hooks on what a tape keeps that nobody will play."""
+
+
+def _refuse(packed):
+    raise PreconditionNotMetError(
+        "trace: a traced function must compute gradients in every call or in none, but the first "
+        f"call did not and a later one does, at {user_line()}"
+    )
 
 
 def _schedule_of(optimizer):
@@ -304,20 +320,22 @@ def check_same(one, two):
             )
 
 
-def check_replay(recording, inputs, function, observer, runs):
+def check_replay(recording, inputs, function, observer, runs, restore):
     """The program must give the bits of eager calls at a size it has not seen.
 
-    With `runs` of 2 or more also what it keeps from one to the next must be right.
+    With `runs` of 2 or more also in the next call, which finds what Python keeps. The eager calls
+    come first and leave only digests, and each run starts from the same variables, so that memory
+    holds them twice at most: as they were and as one run makes them.
     """
     scope = _core.Scope()
-    recording.fill_scope(scope)
     prepared = _core.PreparedProgram(
         recording.program, scope, recording.feeds, recording.fetches, None
     )
-    shapes = [list(v.shape) for v in inputs()]
-    for run in range(runs):
+    shapes, expected = [list(v.shape) for v in inputs()], []
+    for _ in range(runs):
+        restore()
         streams = _core.generator_state()
-        expected = flatten(observer.run(function, inputs()), [])
+        outputs = flatten(observer.run(function, inputs()), [])
         drawn = _core.generator_state()[1] - streams[1]
         if drawn != prepared.random_operators:
             raise PreconditionNotMetError(
@@ -325,28 +343,29 @@ def check_replay(recording, inputs, function, observer, runs):
                 f"ran for inputs of shapes {shapes} and the program has "
                 f"{prepared.random_operators}"
             )
+        kept = {name: _core.digest(variable) for name, variable in recording.sources.items()}
+        expected.append((streams, [_core.digest(v) for v in outputs], kept))
+        del outputs
+    restore()
+    for run, (streams, digests, kept) in enumerate(expected):
+        recording.fill_scope(scope)
         actual = prepared.run(inputs(), streams)
-        for i, (want, got) in enumerate(zip(expected, actual, strict=True)):
+        for i, (want, got) in enumerate(zip(digests, actual, strict=True)):
             _compare(f"output {i}", want, got, shapes, run)
-    for name, variable in recording.sources.items():
-        got = scope.find_var(name).get()
-        _compare(f"the variable '{name}', which is kept,", variable, got, shapes, runs - 1)
+        del actual
+        for name, want in kept.items():
+            got = scope.find_var(name).get()
+            _compare(f"the variable '{name}', which is kept,", want, got, shapes, run)
 
 
 def _compare(what, want, got, shapes, run):
-    if _core.is_selected_rows(want) and _core.is_selected_rows(got):
-        same = (want.rows(), want.height()) == (got.rows(), got.height())
-        lods = ([], [])
-        want, got = want.rows_value(), got.rows_value()
-    else:
-        same, lods = True, (_core.lod(want), _core.lod(got))
-    want, got = want.numpy(), got.numpy()
-    same = same and want.dtype == got.dtype and want.shape == got.shape and lods[0] == lods[1]
-    if not same or want.tobytes() != got.tobytes():
+    got = _core.digest(got)
+    if want != got:
+        told = [f"{digest[0]} {list(digest[1])}" for digest in (want, got)]
         raise PreconditionNotMetError(
             f"trace: the program must repeat the layer bit for bit, but {what} differs "
             f"{'in the second run ' if run else ''}for inputs of shapes {shapes}: "
-            f"{want.dtype} {list(want.shape)} eagerly, {got.dtype} {list(got.shape)} from the "
+            f"{told[0]} eagerly, {told[1]} from the "
             "program. The layer computes something that depends on the batch outside operators, "
             "or keeps something in Python from one call to the next"
         )

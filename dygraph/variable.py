@@ -8,6 +8,7 @@ from dygraph import (
     comparison,
     creation,
     exchange,
+    foreign,
     in_place,
     indexing,
     manipulation,
@@ -22,6 +23,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.promotion import floating
 
 __all__ = ["Parameter", "Variable"]
 
@@ -156,6 +158,20 @@ def grad_fn(self):
 def retain_grads(self):
     """Keep the gradient of this intermediate variable in ``grad``; leaves keep theirs anyway."""
     _core.retain_grad(self)
+
+
+def requires_grad(self):
+    """True: a gradient flows into it. The opposite of ``stop_gradient``, by torch's name."""
+    return not self.stop_gradient
+
+
+def set_requires_grad(self, value):
+    if not value and not self.is_leaf:
+        raise PreconditionNotMetError(
+            f"requires_grad: only a leaf can be frozen, got the result of {grad_fn(self).name}. "
+            "x.detach() gives its values without a past"
+        )
+    self.stop_gradient = not value
 
 
 # LoD ----------------------------------------------------------------------------------------------
@@ -512,6 +528,7 @@ _methods = {
     "register_hook": register_hook,
     "retain_grads": retain_grads,
     "grad_fn": property(grad_fn, doc=grad_fn.__doc__),
+    "requires_grad": property(requires_grad, set_requires_grad, doc=requires_grad.__doc__),
     "lod": lod,
     "set_lod": set_lod,
     "recursive_sequence_lengths": recursive_sequence_lengths,
@@ -523,7 +540,7 @@ _methods = {
     "matmul": matmul,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
     "sum": _reduce(lambda *a, **k: ops.reduce_sum(*a, **k), "sum"),
-    "mean": _reduce(lambda *a, **k: ops.reduce_mean(*a, **k), "mean"),
+    "mean": _reduce(lambda x, **k: ops.reduce_mean(floating(x), **k), "mean"),
     "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
     "min": _reduce(lambda *a, **k: ops.reduce_min(*a, **k), "min"),
     "prod": _reduce(lambda *a, **k: ops.reduce_prod(*a, **k), "prod"),
@@ -580,6 +597,7 @@ for _module, _names in _functions.items():
     _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
 _methods.update({_name: _method_of(_name) for _name in _PLAIN.split()})
 _methods.update(in_place.METHODS)
+_core.set_foreign_attributes(foreign.OF_VARIABLES)
 for _name, _method in _methods.items():
     _core.set_type_attribute(_name, _method)
 del _name, _method, _module, _names, _PLAIN

@@ -40,6 +40,18 @@ VarDesc DescribeValue(const std::string& name, const Value& value, bool persista
   return var;
 }
 
+void Makers::Add(const Tensor& made, const std::string& name) {
+  if (!made.storage()) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  names_.emplace(made.storage().get(), name);
+}
+
+std::string Makers::Find(const Tensor& value) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto known = names_.find(value.storage().get());
+  return known == names_.end() ? "" : known->second;
+}
+
 std::string Recorder::Unique(const std::string& name) {
   std::string unique = name;
   for (int i = 1; !taken_.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
@@ -61,10 +73,7 @@ std::string Recorder::AddFeed(Variable& var, const std::string& name) {
   Declare(var, unique, false);
   block_.vars.back().need_check_feed = true;
   recorded_.insert(var.value_number);
-  if (var.value().is_tensor()) {
-    made_.emplace(var.tensor().storage().get(), unique);
-    kept_.push_back(var.tensor().storage());
-  }
+  if (var.value().is_tensor()) made_.Add(var.tensor(), unique);
   result_.feeds.push_back(unique);
   return unique;
 }
@@ -95,12 +104,12 @@ const std::string& Recorder::NameOf(Variable& var) {
       AddWeight(var, known->second);
     return names_[var.value_number];
   }
-  if (var.value().is_tensor()) {
-    auto source = made_.find(var.tensor().storage().get());
+  if (var.value().is_tensor() && var.tensor().numel() > 0) {
+    std::string source = made_.Find(var.tensor());
     ENFORCE(
-        source == made_.end() || var.tensor().numel() == 0, PreconditionNotMet,
+        source.empty(), PreconditionNotMet,
         "a program can follow a value only through operators, but here one shares the data of '",
-        source->second, "' and no operator made it, at ", where_());
+        source, "' and no operator made it, at ", where_());
   }
   std::string name = Unique(var.persistable && !var.name().empty() ? var.name() : "constant_0");
   AddWeight(var, name);
@@ -141,12 +150,11 @@ void Recorder::OnCall(const CallRecord& call) {
       recorded_.insert(v->value_number);
       slot.arguments.push_back(name);
       if (!v->value().is_tensor()) continue;
-      const Ref<Storage>& storage = v->tensor().storage();
       bool shared = false;  // with an input, which is known or an outsider in its own right
       for (Variable* in : call.in.flat()) {
-        shared |= in && in->value().is_tensor() && in->tensor().storage() == storage;
+        shared |= in && in->value().is_tensor() && in->tensor().storage() == v->tensor().storage();
       }
-      if (storage && !shared && made_.emplace(storage.get(), name).second) kept_.push_back(storage);
+      if (!shared) made_.Add(v->tensor(), name);
     }
     op.outputs.push_back(std::move(slot));
   }

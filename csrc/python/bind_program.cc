@@ -2,6 +2,8 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <cstring>
+
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "program/executor.h"
@@ -46,13 +48,14 @@ struct PyScopeVar {
   ScopeVar* var;
   std::string name;
 
-  const Value& value() const {
-    ENFORCE(!var->value().empty(), PreconditionNotMet, "the variable '", name,
+  Value value() const {
+    Value held = var->Get();
+    ENFORCE(!held.empty(), PreconditionNotMet, "the variable '", name,
             "' of the scope must hold a value, got none. Run the startup program, or set(array)");
-    return var->value();
+    return held;
   }
-  const Tensor& tensor() const {
-    const Value& held = value();
+  Tensor tensor() const {
+    Value held = value();
     ENFORCE(held.is_tensor(), Type, "the variable '", name,
             "' of the scope must hold a tensor, got SelectedRows");
     return held.tensor();
@@ -82,6 +85,45 @@ py::object ArrayOf(const PyScopeVar& v, const py::object& dtype, const py::objec
   return dtype.is_none() ? array : array.attr("astype")(dtype);
 }
 
+// Of bytes; that another array has the same is as good as impossible, unless somebody made it so.
+std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
+  uint64_t a = 0x9E3779B97F4A7C15u + bytes, b = 0xC2B2AE3D27D4EB4Fu ^ bytes;
+  auto mix = [&](uint64_t word) {
+    a = (a ^ word) * 0xFF51AFD7ED558CCDu;
+    a ^= a >> 32;
+    b = (b + word) * 0x9FB21C651E98DF25u;
+    b ^= b >> 29;
+  };
+  const char* at = static_cast<const char*>(data);
+  uint64_t word;
+  for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word)) {
+    std::memcpy(&word, at, sizeof(word));
+    mix(word);
+  }
+  word = 0;
+  if (bytes > 0) std::memcpy(&word, at, bytes);
+  mix(word);
+  return {a, b};
+}
+
+// What tells two values apart, for comparing one with another that is gone: type, shape, levels of
+// detail or rows, bits.
+py::tuple DigestOf(const VarRef& v) {
+  const Value& value = v->value();
+  const Tensor& held = value.is_rows() ? value.rows().value() : value.tensor();
+  Tensor t = CopyTo(held, CPUPlace());
+  if (t.layout() != Layout::kPlain) t = ToLayout(t, Layout::kPlain);
+  py::object rows = py::none();
+  if (value.is_rows()) rows = py::make_tuple(value.rows().rows(), value.rows().height());
+  std::pair<uint64_t, uint64_t> bits;
+  {
+    py::gil_scoped_release unlocked;
+    bits = Mixed(t.raw_data(), t.bytes());
+  }
+  return py::make_tuple(std::string(Name(t.dtype())), Steal(DimsToPython(t.dims())),
+                        Steal(LoDToPython(held.lod_levels())), rows, bits);
+}
+
 void BindRecorder(py::module_& m) {
   // The object of dygraph.sizes that this thread asks for shapes, or None; gives the one before.
   m.def("track_sizes", [](const py::object& tracker) {
@@ -109,15 +151,16 @@ void BindRecorder(py::module_& m) {
              for (const auto& [name, value] : r.weights) {
                auto source = r.sources.find(name);
                if (source == r.sources.end()) {
-                 scope->Var(name).value() = value;
+                 scope->Var(name).Set(value);
                } else {
                  scope->Var(name).Share(source->second);
                }
              }
            })
       .def("fill_scope", [](const Recording& r, const ScopeRef& scope) {
-        for (const auto& [name, value] : r.weights) scope->Var(name).value() = value;
+        for (const auto& [name, value] : r.weights) scope->Var(name).Set(value);
       });
+  m.def("digest", &DigestOf);
   // Another Variable of the same value, unknown to recorders; and back again where the value
   // changed.
   m.def("snapshot", [](const VarRef& v) { return Variable::Make(v->value()); });
@@ -135,7 +178,12 @@ void BindRecorder(py::module_& m) {
   py::class_<program::Journal>(m, "Journal")
       .def(py::init<>())
       .def("start", [](program::Journal& j) { AddListener(&j); })
-      .def("stop", [](program::Journal& j) { RemoveListener(&j); })
+      .def("stop",
+           [](program::Journal& j) {
+             RemoveListener(&j);
+             j.Prune();
+           })
+      .def_property_readonly("played", &program::Journal::played)
       .def("written", [list](const program::Journal& j) { return list(j.written()); })
       .def("leaves", [list](const program::Journal& j) { return list(j.leaves()); });
   m.def("recording", [] {
@@ -214,7 +262,7 @@ void BindRecorder(py::module_& m) {
 void BindScopeVariable(py::module_& m) {
   py::class_<PyScopeVar>(m, "ScopeVariable")
       .def(
-          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->value()); },
+          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->Get()); },
           "The value as a Variable: its own from here on.")
       .def(
           "get_tensor", [](const PyScopeVar& v) { return v; },
@@ -233,7 +281,7 @@ void BindScopeVariable(py::module_& m) {
           py::arg("variable"),
           "Stand for an eager Variable: what a program writes it sees, and the reverse.")
       .def(
-          "is_empty", [](const PyScopeVar& v) { return v.var->value().empty(); },
+          "is_empty", [](const PyScopeVar& v) { return v.var->empty(); },
           "Whether it holds no value.")
       .def_property_readonly("name", [](const PyScopeVar& v) { return v.name; })
       .def_property_readonly(
@@ -249,7 +297,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "lod",
           [](const PyScopeVar& v) {
-            return v.var->value().empty() ? py::object(py::list())
+            return v.var->empty() ? py::object(py::list())
                                           : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
@@ -263,7 +311,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "recursive_sequence_lengths",
           [](const PyScopeVar& v) {
-            return v.var->value().empty()
+            return v.var->empty()
                        ? py::object(py::list())
                        : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
           },
@@ -283,7 +331,7 @@ void BindScopeVariable(py::module_& m) {
           },
           "Whether the level of detail fits the rows: always, since no other can be set.")
       .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->value().empty())
+        if (v.var->empty())
           return "<variable '" + v.name + "' of a scope, without a value>";
         return "<variable '" + v.name + "' of a scope: " +
                py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";

@@ -23,6 +23,9 @@ namespace dygraph::python {
 
 namespace {
 
+// Slots and attributes together; more are refused when the operator is loaded.
+constexpr int kMostArguments = 64;
+
 // One operator as Python calls it.
 struct Function {
   const OpInfo* op;
@@ -134,8 +137,7 @@ PyObject* Results(const OpInfo& op, Outputs& out) {
 PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const Function& f = *static_cast<const Function*>(PyCapsule_GetPointer(self, nullptr));
   return Guarded([&]() -> PyObject* {
-    constexpr int kMost = 64;
-    PyObject* bound[kMost];
+    PyObject* bound[kMostArguments];
     int total = f.inputs + f.attrs;
     ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ",
             nargs);
@@ -302,6 +304,9 @@ void AddOperatorFunctions(PyObject* module) {
     f->name = op->type;
     f->inputs = static_cast<int>(op->inputs.size());
     f->attrs = static_cast<int>(op->attr_table.fields.size());
+    ENFORCE(f->inputs + f->attrs <= kMostArguments, PreconditionNotMet, f->name,
+            ": an operator has at most ", kMostArguments, " inputs and attributes together, got ",
+            f->inputs + f->attrs);
     for (const SlotInfo& s : op->inputs)
       f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
     for (const AttrField& a : op->attr_table.fields)

@@ -150,7 +150,18 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   return done ? 0 : -1;
 }
 
+PyObject* foreign_attributes = nullptr;  // name -> what to write in its place
+
+// What assigns a value in another library must not become an attribute without effect.
+bool IsForeign(PyObject* self, PyObject* name) {
+  PyObject* fix = foreign_attributes ? PyDict_GetItem(foreign_attributes, name) : nullptr;
+  if (!fix || PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(self)), name)) return false;
+  PyErr_Format(PyExc_AttributeError, "a Variable has no attribute '%U' to assign. %U", name, fix);
+  return true;
+}
+
 int SetAttr(PyObject* self, PyObject* name, PyObject* value) {
+  if (value && IsForeign(self, name)) return -1;
   int result = PyObject_GenericSetAttr(self, name, value);
   if (AsPy(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
   return result;
@@ -350,6 +361,11 @@ void SetTypeAttribute(const char* name, PyObject* value) {
   SetSlotFunction(name, value);
   PyDict_SetItemString(VariableType.tp_dict, name, value);
   PyType_Modified(&VariableType);
+}
+
+void SetForeignAttributes(PyObject* names) {
+  Py_INCREF(names);
+  Py_XSETREF(foreign_attributes, names);
 }
 
 bool ReadyVariableType() {
