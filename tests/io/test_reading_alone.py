@@ -49,9 +49,10 @@ def parallel(monkeypatch):
 
 
 def expected(epoch):
-    rows = [
-        (i, i // 2 % 2, 2, np.random.default_rng([3, epoch, i]).random()) for i in range(40)
-    ]
+    def drawn(i):  # numbers of a sample become float32
+        return float(np.float32(np.random.default_rng([3, epoch, i]).random()))
+
+    rows = [(i, i // 2 % 2, 2, drawn(i)) for i in range(40)]
     return [[list(part) for part in zip(*rows[i : i + 2], strict=True)] for i in range(0, 40, 2)]
 
 
