@@ -168,7 +168,9 @@ def first_crash(script, describe, names, count, seconds):
             told = describe(name, int(number))
         except Exception as e:  # what the call is made of may itself be what falls
             told = f"{name}, which cannot be described: {e}"
-        return name, f"exit {ending} in call {number} of {told} {stderr[-STDERR:]}"
+        found = stderr.find("ERROR: AddressSanitizer")
+        last = stderr[-STDERR:] if found < 0 else stderr[found : found + STDERR]
+        return name, f"exit {ending} in call {number} of {told} {last}"
 
 
 def run_group(script, describe, names, count, seconds):
