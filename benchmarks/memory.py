@@ -1,12 +1,18 @@
-"""Memory: flat over many steps of a small network, a chain of a million operators.
+"""Memory: flat over many steps of a small network, a chain of a million operators, programs.
 
-    python benchmarks/memory.py [training steps]
+    python benchmarks/memory.py [training steps] [--programs]
 
-The peaks of training steps are in `train.py`.
+Programs: the most that an eager call, tracing it, and the program then take above what the import
+took, each in a process of its own; by the system's count and, in a second row, by the allocator's.
+``--programs`` measures these alone. The peaks of eager training steps are in `train.py`.
 """
 
+import argparse
+import dataclasses
 import functools
-import sys
+import itertools
+import os
+import tempfile
 import time
 
 import machine
@@ -99,10 +105,131 @@ def chain(side):
     return run
 
 
+# Programs -----------------------------------------------------------------------------------------
+
+TRACING, RUNNING = 1.3, 1.0  # of the eager peak
+INFERENCE = {
+    "ResNet-50, batch 8": lambda: dataclasses.replace(
+        networks.resnet50(), input=(8, 3, 224, 224), labels=(8,)
+    ),
+    "BERT-base, 128 words": networks.bert_base,
+}
+TRAINING = {"ResNet-50, batch 4, a training step": networks.resnet50}
+MODEL = "DYGRAPH_BENCH_MODEL"  # names the folder of a saved program
+
+
+def peaks(work):
+    """run(n): the most that n calls take above the import, by the system and by the allocator."""
+
+    def run(n):
+        import dygraph
+
+        dygraph.memory.reset_peak()
+        machine.restart_peak()
+        for _ in itertools.repeat(None, n):
+            work()
+        return {
+            "resident": machine.resident("VmHWM") - BARE,
+            "allocator": dygraph.memory.peak(),
+        }
+
+    return run
+
+
+BARE = 0  # resident bytes after the import
+
+
+def imported(setup):
+    """A case whose figures count from the import on."""
+
+    def case():
+        global BARE
+        import ours  # noqa: F401
+
+        BARE = machine.resident()
+        return peaks(setup())
+
+    return case
+
+
+def evaluated(network):
+    """The network in evaluation mode and its input."""
+    import ours
+
+    import dygraph
+
+    net = ours.Chain(network.layers)
+    net.eval()
+    return net, dygraph.to_variable(networks.data(network)[0])
+
+
+def inference(make, how):
+    """work() of a network that answers, without a tape as a service would run it."""
+
+    def setup():
+        import dygraph
+
+        if how == "load":
+            traced = dygraph.jit.load(os.environ[MODEL])
+            x = dygraph.to_variable(networks.data(make())[0])
+            return lambda: traced(x)
+        net, x = evaluated(make())
+
+        def trace():
+            with dygraph.no_grad():
+                return dygraph.jit.trace(net, [x])[1]
+
+        def call():
+            with dygraph.no_grad():
+                net(x)
+
+        if how == "run":  # as a service would: the network is no longer there
+            traced = trace()
+            del net, call, trace
+            return lambda: traced(x)
+        if how == "save":
+            return lambda: trace().save(os.environ[MODEL])
+        return {"eager": call, "trace": trace}[how]
+
+    return setup
+
+
+def training(make, how):
+    """work() of a step that trains."""
+
+    def setup():
+        import ours
+
+        import dygraph
+
+        step, inputs = ours.step_of(make())
+
+        def trace():
+            return dygraph.jit.trace(step, inputs)[1]
+
+        if how == "run":
+            traced = trace()
+            return lambda: traced(*inputs)
+        return {"eager": lambda: step(*inputs), "trace": trace}[how]
+
+    return setup
+
+
+def programs():
+    found = {}
+    for setup, networks_of in ((inference, INFERENCE), (training, TRAINING)):
+        for name, make in networks_of.items():
+            for how in ("eager", "trace", "run", "save", "load"):
+                found[f"{how} {name}"] = imported(setup(make, how))
+    return found
+
+
 class Cases(dict):
     def __missing__(self, side):
         self[side] = {"chain": functools.partial(chain, side)}
         self[side]["steps"] = functools.partial(steps, side, networks.mlp)
+        if side == "ours":
+            self[side].update(programs())
         return self[side]
 
 
@@ -132,13 +259,46 @@ def chains(table):
         table.add(f"  live {what} left over", left, most=0, form=str)
 
 
-def main(total):
-    table = report.Report("memory", "Memory of training and of long graphs")
-    flat(table, total)
-    chains(table)
+def most(case, calls):
+    """The peaks of a case, in a process of its own."""
+    with peer.Side(__file__, "ours") as us:
+        return us.run(case, calls)[1]
+
+
+def program_rows(table):
+    calls = {"eager": 3, "trace": 1, "run": 3, "load": 3}
+    words = {"trace": "tracing", "run": "its program, where it was traced", "load": "loaded"}
+    for name in (*INFERENCE, *TRAINING):
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ[MODEL] = folder
+            kinds = ["eager", "trace", "run"]
+            if name in INFERENCE:
+                most(f"save {name}", 1)
+                kinds.append("load")
+            peak = {how: most(f"{how} {name}", calls[how]) for how in kinds}
+        for how in kinds[1:]:
+            for what in ("resident", "allocator"):
+                table.add(
+                    f"{name}: {words[how]}, {what}", peak[how][what], peak["eager"][what],
+                    share=TRACING if how == "trace" else RUNNING, form=report.megabytes,
+                    peer_name="eager",
+                )  # fmt: skip
+
+
+def main(arguments):
+    table = report.Report(
+        "memory", "Memory of training, of long graphs and of programs", peer="torch, or eager"
+    )
+    if not arguments.programs:
+        flat(table, arguments.steps)
+        chains(table)
+    program_rows(table)
     table.finish()
 
 
 if __name__ == "__main__":
     if not peer.worker(Cases()):
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+        parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+        parser.add_argument("steps", nargs="?", type=int, default=10_000)
+        parser.add_argument("--programs", action="store_true")
+        main(parser.parse_args())

@@ -116,6 +116,12 @@ def starting(network):
 
 def trained(network, variant=""):
     """step() of the network; gives the loss as a Variable."""
+    step, inputs = step_of(network)
+    return lambda: step(*inputs)
+
+
+def step_of(network):
+    """(step(inputs, labels) of the network, which gives the loss; its inputs and labels)."""
     inputs, labels = networks.data(network)
     net = starting(network)
     optimizer = optimizer_of(network, net.parameters())
@@ -126,11 +132,11 @@ def trained(network, variant=""):
         inputs = dygraph.to_variable(inputs)
     labels = dygraph.to_variable(labels[..., None])
 
-    def step():
+    def step(inputs, labels):
         loss = F.softmax_with_cross_entropy(net(inputs), labels).mean()
         loss.backward()
         optimizer.step()
         optimizer.clear_gradients()
         return loss
 
-    return step
+    return step, [inputs, labels]

@@ -9,10 +9,9 @@
 array([4.])
 """
 
-import sys as _sys
-
 from dygraph import (
     _core,
+    beside,
     clip,
     errors,
     functional,
@@ -86,6 +85,7 @@ from dygraph.watch import detect_anomaly
 __version__ = _core.__version__
 
 _flags.warn_about_environment()
+beside.install()
 
 # Second names for operators whose own is Fluid's inner one.
 matmul = functional.matmul_v2
@@ -127,7 +127,7 @@ def __getattr__(name):
     if name in _LAZY:
         import importlib
 
-        return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
+        return beside.load() if name == "static" else importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
     for module in (nn, functional):
@@ -139,7 +139,7 @@ def __getattr__(name):
 
 def load_ipython_extension(shell):
     """``%load_ext dygraph``: a failing cell lets go of its variables at once; see `notebook`."""
-    __getattr__("notebook").install(shell, at_once=True)
+    __getattr__("notebook").install(shell)
 
 
 def unload_ipython_extension(shell):
@@ -149,9 +149,9 @@ def unload_ipython_extension(shell):
 
 # Modules whose names stand here themselves, and what only IPython calls: noise for completion.
 _INNER = set(
-    "base check comparison compat creation custom exchange flags images in_place index_arrays "
-    "indexing lazily losses manipulation numpy_functions numpy_protocol param_attr printing "
-    "products promotion recording registry sparse variable watch load_ipython_extension "
+    "base beside check comparison compat creation custom exchange flags foreign images in_place "
+    "index_arrays indexing lazily losses manipulation numpy_functions numpy_protocol param_attr "
+    "printing products promotion recording registry sparse variable watch load_ipython_extension "
     "unload_ipython_extension".split()
 )
 __all__ = sorted(
@@ -161,7 +161,3 @@ __all__ = sorted(
 
 def __dir__():
     return sorted({*__all__, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
-
-
-if "IPython" in _sys.modules:
-    __getattr__("notebook").install()

@@ -41,8 +41,11 @@ def trace(layer, inputs):
     Raises
     ------
     ValueError
-        An operator, attribute or constant depends on the batch size; the message has the Python
-        line.
+        An operator, attribute or constant depends on the batch size, or Python asks for a size
+        that does; the message has the Python line. While a function is recorded, ``x.shape[0]`` of
+        a value that follows the batch goes on into arithmetic with Variables and with ints, and
+        into the shapes of reshape, expand, zeros, ones and full. Comparing it, ``int()``, ``len()``,
+        ``range()``, NumPy and its text are refused, unless every batch has the same answer.
     RuntimeError
         A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat
         the function: it keeps something in Python from one call to the next.
@@ -54,6 +57,12 @@ def trace(layer, inputs):
     >>> out, traced = dygraph.jit.trace(net, [x])
     >>> traced(x).tolist() == out.tolist(), traced(dygraph.ones([9, 3])).shape
     (True, (9, 2))
+
+    A size may be computed with, not decided on:
+
+    >>> mean, traced = dygraph.jit.trace(lambda x: x.sum() / x.shape[0], [x])
+    >>> traced(dygraph.ones([9, 3])).item()
+    3.0
 
     A step of training. The schedule moves on when the traced step runs, as it does eagerly.
 
@@ -76,6 +85,7 @@ def trace(layer, inputs):
         return [i.at(batch, size) for i in given]
 
     outputs, journal = tracing.observed(layer, at(batch), observer)
+    observer.played = journal.played
     state = tracing.state_of(layer)
     written = [variable for variable, _ in journal.written()]
     leaves = [leaf for leaf, _ in journal.leaves()]
@@ -88,13 +98,16 @@ def trace(layer, inputs):
         finally:
             after.restore()
 
-    def record(size):
-        names = [i.name for i in given]
-        return tracing.record(layer, list(zip(at(size), names, strict=True)), named, observer)[1]
+    def record(size, several):
+        inputs = [(v, i.name) for v, i in zip(at(size), given, strict=True)]
+        follow = [i.follows(batch if several else None) for i in given]
+        return size, *tracing.record(layer, inputs, follow, named, observer)
 
     def replay(size):
         runs = 2 if written or recording.trains else 1
-        tracing.check_replay(recording, lambda: at(size), layer, observer, runs)
+        tracing.check_replay(
+            recording, lambda: at(size), layer, observer, runs, after.restore
+        )
 
     def at_one_of(sizes, run):
         """Run at the first size that the function itself can do."""
@@ -107,10 +120,17 @@ def trace(layer, inputs):
         return restored(run, sizes[-1])
 
     try:
-        second = at_one_of([batch + 1, 2 * batch, batch], record)
-        recording = restored(record, batch)
+        # Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
+        fewer = batch - 1 if batch > 2 else batch + 1
+        other, second, there = at_one_of(
+            [fewer, 2 * batch, batch], lambda size: record(size, size != batch)
+        )
+        _, recording, here = restored(lambda size: record(size, other != batch), batch)
+        tracing.check_same(here, there)
         recording.generalize(second)
         at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
+        if here.asked_of_empty and restored(lambda n: tracing.works(layer, at(n), observer), 0):
+            restored(replay, 0)
     except BaseException:
         tracing.undo(journal, generator)
         raise
@@ -203,9 +223,9 @@ class TracedLayer:
         schedule: set the variable ``learning_rate_0``.
         """
         if self._program is None:
-            from static.program import Program
+            from dygraph import beside
 
-            self._program = Program(self._desc)
+            self._program = beside.load().Program(self._desc)
             self._program.hold(self._sources)
         return self._program
 

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 
-from dygraph import _core, unique_name
+from dygraph import _core, size_tracker, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
     DygraphError,
@@ -51,6 +51,10 @@ class Input:
             self.batch = len(self.lod[0]) - 1
         else:
             self.batch = self.array.shape[0] if self.array.ndim else None
+
+    def follows(self, batch):
+        """Whether the first axis follows the batch, and its least size."""
+        return self.batch == batch, 0 if self.lod else 1
 
     def at(self, batch, size):
         """A Variable of ``size`` rows (or sequences), repeating what was given for ``batch``."""
@@ -155,6 +159,7 @@ class Observer:
 
     def __init__(self):
         self.optimizers = []
+        self.played = True  # a backward pass was part of the first run
         self._first = True
         self._stepped = []
 
@@ -176,10 +181,14 @@ class Observer:
         before = modes.tracer
         modes.tracer, self._stepped = self, []
         rates = [_schedule_of(o) for o in self.optimizers]
+        if not self.played:  # what the tape would keep is most of what a run takes
+            _core.push_saved_value_hooks(_drop, _refuse)
         try:
             result = function(*inputs)
         finally:
             modes.tracer = before
+            if not self.played:
+                _core.pop_saved_value_hooks()
         for optimizer, rate in zip(self.optimizers, rates, strict=False):
             if _schedule_of(optimizer) != rate:
                 raise PreconditionNotMetError(
@@ -189,6 +198,17 @@ class Observer:
                 )
         self._first = False
         return result
+
+
+def _drop(variable):
+    """Hooks on what a tape keeps that nobody will play."""
+
+
+def _refuse(packed):
+    raise PreconditionNotMetError(
+        "trace: a traced function must compute gradients in every call or in none, but the first "
+        f"call did not and a later one does, at {user_line()}"
+    )
 
 
 def _schedule_of(optimizer):
@@ -227,7 +247,7 @@ def works(function, inputs, observer):
     """Whether the function can be called with inputs of these sizes at all."""
     try:
         observer.run(function, inputs)
-    except DygraphError:
+    except Exception:  # of the function's own, too: it may assert that there are rows
         return False
     return True
 
@@ -249,36 +269,73 @@ def names_of(state, written, leaves, optimizers):
     return named
 
 
-def record(function, inputs, named, observer):
-    """Runs the function once while recording: its outputs and the recording."""
+def record(function, inputs, follow, named, observer):
+    """Runs the function once while recording: the recording, and the `Tracker` of its sizes.
+
+    Parameters
+    ----------
+    inputs : list of (Variable, str)
+    follow : list of (bool, int)
+        For each input whether its first axis follows the batch, and its least size.
+    """
     recorder = _core.Recorder(user_line)
-    for variable, name in inputs:
-        recorder.add_feed(variable, name)
-    for variable, name in named:
-        if not _core.is_empty(variable):
-            recorder.add_parameter(variable, name)
-    recorder.start()
-    try:
-        outputs = observer.run(function, [variable for variable, _ in inputs])
-    finally:
-        recorder.stop()
-    return outputs, recorder.finish(flatten(outputs, []))
+    with size_tracker.following(recorder) as tracker:
+        for (variable, name), (follows, least) in zip(inputs, follow, strict=True):
+            name = recorder.add_feed(variable, name)
+            tracker.feed(variable, name, follows, least)
+        for variable, name in named:
+            if not _core.is_empty(variable):
+                recorder.add_parameter(variable, name)
+        recorder.start()
+        try:
+            outputs = observer.run(function, [variable for variable, _ in inputs])
+        finally:
+            recorder.stop()
+        tracker.note_calls()
+    return recorder.finish(flatten(outputs, [])), tracker
 
 
-def check_replay(recording, inputs, function, observer, runs):
+def check_same(one, two):
+    """A size that Python had as a number must be the same in both recordings.
+
+    So must the number of results of each operator, which Python has as the length of a list, also
+    where the program needs none of them.
+    """
+    for made, others in zip(one.calls, two.calls, strict=False):
+        if made[:1] != others[:1]:
+            break
+        if len(made) != len(others):
+            raise InvalidArgumentError(
+                "trace: what Python does must not depend on the batch size, but the operator that "
+                f"makes '{made[0]}' makes {len(made)} values at the first size and {len(others)} "
+                "at the second"
+            )
+    for (name, axis), (size, line) in one.closed.items():
+        other = two.closed.get((name, axis), (size, line))[0]
+        if other != size:
+            raise InvalidArgumentError(
+                f"trace: what Python does must not depend on the batch size, but the size of axis "
+                f"{axis} of '{name}' is {size} at the first size and {other} at the second, at "
+                f"{line}"
+            )
+
+
+def check_replay(recording, inputs, function, observer, runs, restore):
     """The program must give the bits of eager calls at a size it has not seen.
 
-    With `runs` of 2 or more also what it keeps from one to the next must be right.
+    With `runs` of 2 or more also in the next call, which finds what Python keeps. The eager calls
+    come first and leave only digests, and each run starts from the same variables, so that memory
+    holds them twice at most: as they were and as one run makes them.
     """
     scope = _core.Scope()
-    recording.fill_scope(scope)
     prepared = _core.PreparedProgram(
         recording.program, scope, recording.feeds, recording.fetches, None
     )
-    shapes = [list(v.shape) for v in inputs()]
-    for run in range(runs):
+    shapes, expected = [list(v.shape) for v in inputs()], []
+    for _ in range(runs):
+        restore()
         streams = _core.generator_state()
-        expected = flatten(observer.run(function, inputs()), [])
+        outputs = flatten(observer.run(function, inputs()), [])
         drawn = _core.generator_state()[1] - streams[1]
         if drawn != prepared.random_operators:
             raise PreconditionNotMetError(
@@ -286,28 +343,29 @@ def check_replay(recording, inputs, function, observer, runs):
                 f"ran for inputs of shapes {shapes} and the program has "
                 f"{prepared.random_operators}"
             )
+        kept = {name: _core.digest(variable) for name, variable in recording.sources.items()}
+        expected.append((streams, [_core.digest(v) for v in outputs], kept))
+        del outputs
+    restore()
+    for run, (streams, digests, kept) in enumerate(expected):
+        recording.fill_scope(scope)
         actual = prepared.run(inputs(), streams)
-        for i, (want, got) in enumerate(zip(expected, actual, strict=True)):
+        for i, (want, got) in enumerate(zip(digests, actual, strict=True)):
             _compare(f"output {i}", want, got, shapes, run)
-    for name, variable in recording.sources.items():
-        got = scope.find_var(name).get()
-        _compare(f"the variable '{name}', which is kept,", variable, got, shapes, runs - 1)
+        del actual
+        for name, want in kept.items():
+            got = scope.find_var(name).get()
+            _compare(f"the variable '{name}', which is kept,", want, got, shapes, run)
 
 
 def _compare(what, want, got, shapes, run):
-    if _core.is_selected_rows(want) and _core.is_selected_rows(got):
-        same = (want.rows(), want.height()) == (got.rows(), got.height())
-        lods = ([], [])
-        want, got = want.rows_value(), got.rows_value()
-    else:
-        same, lods = True, (_core.lod(want), _core.lod(got))
-    want, got = want.numpy(), got.numpy()
-    same = same and want.dtype == got.dtype and want.shape == got.shape and lods[0] == lods[1]
-    if not same or want.tobytes() != got.tobytes():
+    got = _core.digest(got)
+    if want != got:
+        told = [f"{digest[0]} {list(digest[1])}" for digest in (want, got)]
         raise PreconditionNotMetError(
             f"trace: the program must repeat the layer bit for bit, but {what} differs "
             f"{'in the second run ' if run else ''}for inputs of shapes {shapes}: "
-            f"{want.dtype} {list(want.shape)} eagerly, {got.dtype} {list(got.shape)} from the "
+            f"{told[0]} eagerly, {told[1]} from the "
             "program. The layer computes something that depends on the batch outside operators, "
             "or keeps something in Python from one call to the next"
         )

@@ -1,10 +1,11 @@
 // A weight in the form that a kernel likes, such as a filter in the order of a library, kept beside
-// a call that is repeated with the same weight.
+// a call that is repeated with the same weight, or in place of it.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
+#include "op/kernel.h"
 #include "tensor/tensor.h"
 
 namespace dygraph {
@@ -14,9 +15,24 @@ namespace dygraph {
 // write at any time, is never kept.
 class KeptForm {
  public:
-  struct Form {  // kernels derive theirs
-    virtual ~Form() = default;
+  class Form {  // kernels derive theirs
+   public:
+    // `bytes` count while it lives; `library`: of kernels that take it in place of the weight.
+    Form(size_t bytes, Library library);
+    virtual ~Form();
+    Form(const Form&) = delete;
+    Form& operator=(const Form&) = delete;
+    Library library() const { return library_; }
+    // The weight again, bit for bit, where the form says so.
+    virtual bool restores() const { return false; }
+    virtual Tensor Restore() const { return Tensor(); }
+
+   private:
+    size_t bytes_;
+    Library library_;
   };
+  // Whether another form of so many bytes may be kept: all of them have a bound.
+  static bool HasRoom(size_t bytes);
 
   // The one beside the call that this thread runs; nullptr: nobody repeats it.
   static KeptForm* Current();
@@ -41,6 +57,21 @@ class KeptForm {
     bool same =
         storage_ == weight.storage() && data_ == weight.raw_data() && dims_ == weight.dims();
     return same ? form_ : nullptr;
+  }
+
+  // Where nobody else holds the weight, it becomes a shape: the form, which is the result, is all
+  // there is from here on, and found for that shape.
+  std::shared_ptr<const Form> TakeOver(Tensor* weight) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!form_ || !form_->restores() || !storage_ || storage_ != weight->storage()) return nullptr;
+    storage_.reset();
+    if (!weight->OwnsStorage()) {
+      storage_ = weight->storage();
+      return nullptr;
+    }
+    *weight = weight->Meta();
+    data_ = nullptr;
+    return form_;
   }
 
   void Keep(const Tensor& weight, std::shared_ptr<const Form> form) {

@@ -6,7 +6,7 @@ namespace {
 constexpr int kX = 0, kScale = 1, kBias = 2, kOut = 0;
 
 struct AffineChannelAttrs {
-  std::string data_layout = "AnyLayout";
+  std::string data_layout = "AnyLayout";  // the channels second; Paddle's programs say NCHW
   bool channels_last() const { return data_layout == "NHWC"; }
 };
 

@@ -218,6 +218,10 @@ class Convolution {
     return packed->as<float>();
   }
 
+  // Whether what Pack() made can be made a plain filter again.
+  bool unpacks() const { return order_ != nullptr; }
+  void Unpack(const float* packed, float* filter) const { order_->Unpack(packed, filter); }
+
   void BackwardInput(const float* dy, const float* filter, float* dx) const {
     Scratch packed(CPUPlace(), packed_bytes_);
     primitive_->Run({{DNNL_ARG_DIFF_DST, y_.get(), dy},
@@ -432,13 +436,23 @@ void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
 // A filter in a convolution's order.
 struct PackedFilter : KeptForm::Form {
   std::shared_ptr<const Convolution> owner;
-  PackedFilter(std::shared_ptr<const Convolution> convolution, const float* filter)
-      : owner(std::move(convolution)), room_(CPUPlace(), owner->packed_bytes()) {
-    data_ = owner->Pack(filter, &room_);
+  PackedFilter(std::shared_ptr<const Convolution> convolution, const Tensor& filter)
+      : Form(convolution->packed_bytes(), Library::kOneDNN),
+        owner(std::move(convolution)),
+        dims_(filter.dims()),
+        room_(CPUPlace(), owner->packed_bytes()) {
+    data_ = owner->Pack(filter.data<float>(), &room_);
   }
   const float* data() const { return data_; }
+  bool restores() const override { return owner->unpacks(); }
+  Tensor Restore() const override {
+    Tensor plain(dims_, DType::kFloat32);
+    owner->Unpack(data_, plain.mutable_data<float>());
+    return plain;
+  }
 
  private:
+  Dims dims_;
   Scratch room_;
   const float* data_;
 };
@@ -446,13 +460,17 @@ struct PackedFilter : KeptForm::Form {
 void Forward(const Geometry& g, const float* x, const Tensor& filter, const float* bias, float* y) {
   std::shared_ptr<const Convolution> convolution = GetConvolution(kForward, g, bias != nullptr);
   KeptForm* kept = KeptForm::Current();
-  if (!kept || convolution->packed_bytes() == 0 || !KeptForm::MayKeep(filter))
-    return convolution->Forward(x, filter.data<float>(), bias, y);
+  if (!kept) return convolution->Forward(x, filter.data<float>(), bias, y);
   auto packed = std::dynamic_pointer_cast<const PackedFilter>(kept->Find(filter));
-  if (!packed || (packed->owner != convolution && !packed->owner->PacksAlike(*convolution))) {
-    packed = std::make_shared<const PackedFilter>(convolution, filter.data<float>());
-    kept->Keep(filter, packed);
-  }
+  if (packed && (packed->owner == convolution || packed->owner->PacksAlike(*convolution)))
+    return convolution->ForwardPacked(x, packed->data(), bias, y);
+  if (packed && !filter.has_data())  // in another order than this one, and there is no plain one
+    return convolution->Forward(x, packed->Restore().data<float>(), bias, y);
+  size_t bytes = convolution->packed_bytes();
+  if (bytes == 0 || !KeptForm::MayKeep(filter) || !KeptForm::HasRoom(bytes))
+    return convolution->Forward(x, filter.data<float>(), bias, y);
+  packed = std::make_shared<const PackedFilter>(convolution, filter);
+  kept->Keep(filter, packed);
   convolution->ForwardPacked(x, packed->data(), bias, y);
 }
 

@@ -139,6 +139,18 @@ void ForEachResult(const Dims& dims, const Axes& axes, const std::vector<int64_t
                         });
 }
 
+// The same, one result after the other.
+template <class F>
+void ForEachResultInOrder(const Dims& dims, const Axes& axes, F f) {
+  Strides strides(dims, axes);
+  kernels::Walk<2> kept;
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (!axes.reduced[i]) kept.Push(dims[i], {strides.x[i], strides.out[i]});
+  }
+  kernels::Odometer<2> at(kept, kept.rank, 0);
+  for (int64_t n = kept.Count(0, kept.rank); n > 0; --n, at.Next()) f(at.offset[1], at.offset[0]);
+}
+
 inline std::vector<int64_t> ElementOffsets(const Dims& dims, const Axes& axes) {
   Strides strides(dims, axes);
   kernels::Walk<1> walk;

@@ -85,9 +85,12 @@ void DefineSampleLogits(OpDef& op) {
       .Random()
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
+        // Given samples are read where they came from: as a part of a gradient the call makes none.
+        bool given = g.attrs<SampleLogitsAttrs>().use_customized_samples;
         g.Call("sample_logits_grad",
-               {g.InputShape(kLogits), g.Input(kLabels), g.Output(kSamples),
-                g.OutputGrad(kSampledLogits), g.Output(kProbabilities)},
+               {g.InputShape(kLogits), g.Input(kLabels),
+                given ? g.Input(kGivenSamples) : g.Output(kSamples), g.OutputGrad(kSampledLogits),
+                given ? g.Input(kGivenProbabilities) : g.Output(kProbabilities)},
                {g.InputGrad(kLogits)})
             .SameAttrs();
       });

@@ -87,6 +87,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   FindLastUses();
   FindSpentInputs();
   FindKeptWeights();
+  FindUpdates();
   slot_numbers_.clear();
 }
 
@@ -184,25 +185,6 @@ void PreparedProgram::CheckReads() const {
   }
 }
 
-void PreparedProgram::FindLastUses() {
-  std::vector<int> last(slots_.size(), -1);
-  auto use = [&](const Op& op, size_t i) {
-    for (const auto* list : {&op.in, &op.out}) {
-      for (int s : *list) {
-        if (s >= 0) last[s] = static_cast<int>(i);
-      }
-    }
-  };
-  for (size_t i = 0; i < ops_.size(); ++i) {
-    use(ops_[i], i);
-    for (const Op& part : ops_[i].parts) use(part, i);
-  }
-  for (int s : fetch_slots_) last[s] = -1;
-  for (size_t s = 0; s < slots_.size(); ++s) {
-    if (!slots_[s].persistable && last[s] >= 0) ops_[last[s]].done.push_back(static_cast<int>(s));
-  }
-}
-
 std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
   auto frame = std::make_unique<Frame>();
   frame->scope = Scope::Make();
@@ -210,14 +192,18 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
     if (slot.persistable) {
       ScopeVar* found = scope_->FindVar(slot.name);
       ScopeVar& var = found ? *found : scope_->Var(slot.name);
-      var.Bind();
-      frame->values.push_back(&var.value());
+      frame->values.push_back(var.Bind(plan_));
+      frame->vars.push_back(&var);
       if (var.shared()) frame->shared.emplace_back(var.shared());
     } else {
-      frame->values.push_back(&frame->scope->Var(slot.name).value());
+      frame->values.push_back(frame->scope->Var(slot.name).Bind(plan_));
+      frame->vars.push_back(nullptr);
       frame->temporaries.push_back(frame->values.back());
     }
   }
+  std::vector<const Value*> seen(frame->values.begin(), frame->values.end());
+  std::sort(seen.begin(), seen.end());
+  frame->aliased = std::adjacent_find(seen.begin(), seen.end()) != seen.end();
   size_t staged = 0;
   for (const Op& op : ops_) {
     staged = std::max(staged, op.staged.size());
@@ -233,6 +219,7 @@ void PreparedProgram::Bind(const Op& op, Frame* frame, Bound* bound) const {
   bound->call.op = op.info;
   bound->call.attrs = op.attrs->data();
   bound->call.reuse = op.reuse;
+  if (op.weight >= 0) bound->weight = frame->vars[op.in[op.weight]];
   auto value = [&](int slot) { return slot < 0 ? nullptr : frame->values[slot]; };
   size_t k = 0;
   for (uint32_t end : op.in_ends) {
@@ -293,17 +280,31 @@ void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
           ". Give a variable made with to_variable(array, lod=...)");
 }
 
+// What an operator was the last one to use.
+void PreparedProgram::Release(const Op& op, Frame& frame) const {
+  for (int s : op.read) {
+    Value* value = frame.values[s];
+    if (value->is_tensor()) *value = Value(value->tensor().Meta());
+  }
+  for (int s : op.done) *frame.values[s] = Value();
+}
+
 void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
   void (*check_signals)() = Interpreter().check_signals;
   for (size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = ops_[i];
+    if (__builtin_expect(op.updates > 0, 0) && RunTogether(i, frame, random)) {
+      for (size_t end = i + op.updates; i < end; ++i) Release(ops_[i], frame);
+      --i;
+      continue;
+    }
     if (__builtin_expect(op.parts.empty(), 1)) {
       RunOne(op, frame, frame.calls[i], random);
     } else if (!RunAtOnce(op, frame, frame.calls[i])) {
       for (size_t k = 0; k < op.parts.size(); ++k)
         RunOne(op.parts[k], frame, frame.calls[i].parts[k], random);
     }
-    for (int s : op.done) *frame.values[s] = Value();
+    Release(op, frame);
     if (check_signals) check_signals();
   }
 }
@@ -319,8 +320,7 @@ void PreparedProgram::RunOne(const Op& op, Frame& frame, Bound& bound, RandomStr
   CallNames told({op.in_names.data(), op.in_names.size()});
   try {
     if (__builtin_expect(op.kept != nullptr, 0)) {
-      KeptForm::Beside kept(op.kept.get());
-      RunKernel(call, place_);
+      RunKept(op, bound);
     } else {
       RunKernel(call, place_);
     }

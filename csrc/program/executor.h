@@ -56,12 +56,17 @@ class PreparedProgram {
   void FindLastUses();
   void FindSpentInputs();
   void FindKeptWeights();
+  bool IsUpdate(const Op& op) const;
+  void FindUpdates();
   void CheckReads() const;
   void CheckFeed(size_t i, const Value& value) const;
   std::unique_ptr<Frame> MakeFrame() const;
   void Bind(const Op& op, Frame* frame, Bound* bound) const;
   void RunOps(Frame& frame, RandomStreams random) const;
   void RunOne(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  bool RunTogether(size_t first, Frame& frame, RandomStreams random) const;
+  void Release(const Op& op, Frame& frame) const;
+  void RunKept(const Op& op, Bound& bound) const;
   bool RunAtOnce(const Op& op, Frame& frame, Bound& bound) const;
 
   std::shared_ptr<const ProgramDesc> program_;
@@ -77,6 +82,7 @@ class PreparedProgram {
   int random_ops_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;
+  std::shared_ptr<const void> plan_ = std::make_shared<int>();  // stands for this program
   uint64_t runs_ = 0;
   uint64_t seed_ = 0;
 };

@@ -134,22 +134,4 @@ void PreparedProgram::FindSpentInputs() {
   }
 }
 
-// A weight that only other programs may change is kept in the form its kernel likes.
-void PreparedProgram::FindKeptWeights() {
-  std::vector<bool> written(slots_.size());
-  for (const Op& op : ops_) {
-    for (int s : op.out) {
-      if (s >= 0) written[s] = true;
-    }
-  }
-  for (Op& op : ops_) {
-    for (size_t slot = 0; slot < op.info->inputs.size(); ++slot) {
-      uint32_t begin = slot ? op.in_ends[slot - 1] : 0;
-      if (!op.info->inputs[slot].weight() || op.in_ends[slot] != begin + 1) continue;
-      int s = op.in[begin];
-      if (s >= 0 && slots_[s].persistable && !written[s]) op.kept = std::make_unique<KeptForm>();
-    }
-  }
-}
-
 }  // namespace dygraph::program

@@ -25,8 +25,11 @@ struct PreparedProgram::Op {
   // Outputs that are also inputs (a running mean): made aside, then moved.
   SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;
+  int updates = 0;                 // from here on, whose loops run together
+  SmallVector<int, 4> read;        // slots of which only the sizes are asked after this operator
   SmallVector<int, 4> done;        // slots nobody uses after this operator
   std::unique_ptr<KeptForm> kept;  // of a weight that the program does not write
+  int weight = -1;                 // which input that is; -1: it is read elsewhere too
   // One operator in place of several, whose bits it has: these, which run instead while somebody
   // watches or where the one does not take their values.
   std::vector<Op> parts;
@@ -48,16 +51,20 @@ struct PreparedProgram::Bound {
   Call call;
   SmallVector<const Value*, 6> in;  // the door may put transformed inputs in their place
   std::vector<Bound> parts;         // as the operator's
+  ScopeVar* weight = nullptr;       // whose kept form may take its place
+  Dims suits;                       // of the first input, whose kernel takes that form
 };
 
 // What one run at a time uses: the scope of temporaries and the calls bound to its values.
 struct PreparedProgram::Frame {
   std::shared_ptr<Scope> scope;
   std::vector<Value*> values;  // by slot
+  std::vector<ScopeVar*> vars;  // of persistable ones, by slot
   std::vector<Bound> calls;    // by operator
   std::vector<Value> staging;
   std::vector<Value*> temporaries;
   std::vector<Ref<Variable>> shared;  // eager variables among them
+  bool aliased = false;               // two names stand for one variable
 };
 
 }  // namespace dygraph::program

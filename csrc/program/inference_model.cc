@@ -199,7 +199,7 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
   std::vector<Value> values;
   for (const VarDesc* var : vars) {
     const ScopeVar* held = scope.FindVar(var->name);
-    values.push_back(held ? held->value() : Value());
+    values.push_back(held ? held->Get() : Value());
     ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
             "' must hold a value to be saved, got nothing. Run the startup program first");
     ENFORCE(

@@ -61,10 +61,13 @@ void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
   }
 }
 
-// Whether the slot has variables. Some of them alone may not be absent, but for the function of a
-// user, which is given None for a gradient that nothing gave.
+// Whether the slot has variables. Some of them alone may not be absent, but for gradients that
+// nothing gave: the function of a user is given None, an operator's optional list keeps the places.
 bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const std::string& slot) {
-  bool holes = op.type == "py_func_grad";
+  auto declared = FindSlot(op.inputs, slot);
+  bool holes = op.type == "py_func_grad" ||
+               (declared != op.inputs.end() && declared->duplicable() && declared->dispensable() &&
+                slot.find("@GRAD") != std::string::npos);
   for (const OpDesc::Var& var : bound) {
     if (var.parameter != slot) continue;
     auto absent = [](const std::string& name) { return name.empty() || name == kEmptyName; };
@@ -109,7 +112,9 @@ AttrValue WireValue(const Attrs& attrs, int field) { return ToWireValue(attrs.Ge
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
   for (size_t i = 0; i < table.fields.size(); ++i) {
-    desc->attrs.push_back({table.fields[i].name, ToWireValue(attrs.Get(static_cast<int>(i))), {}});
+    AttrValue value = ToWireValue(attrs.Get(static_cast<int>(i)));
+    SpellForPaddle(desc->type, table.fields[i].name, &value);
+    desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 
 #include "imperative/tape.h"
 #include "imperative/thread_state.h"
+#include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/prune.h"
 
@@ -38,6 +40,18 @@ VarDesc DescribeValue(const std::string& name, const Value& value, bool persista
   return var;
 }
 
+void Makers::Add(const Tensor& made, const std::string& name) {
+  if (!made.storage()) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  names_.emplace(made.storage().get(), name);
+}
+
+std::string Makers::Find(const Tensor& value) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto known = names_.find(value.storage().get());
+  return known == names_.end() ? "" : known->second;
+}
+
 std::string Recorder::Unique(const std::string& name) {
   std::string unique = name;
   for (int i = 1; !taken_.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
@@ -59,10 +73,7 @@ std::string Recorder::AddFeed(Variable& var, const std::string& name) {
   Declare(var, unique, false);
   block_.vars.back().need_check_feed = true;
   recorded_.insert(var.value_number);
-  if (var.value().is_tensor()) {
-    made_.emplace(var.tensor().storage().get(), unique);
-    kept_.push_back(var.tensor().storage());
-  }
+  if (var.value().is_tensor()) made_.Add(var.tensor(), unique);
   result_.feeds.push_back(unique);
   return unique;
 }
@@ -93,12 +104,12 @@ const std::string& Recorder::NameOf(Variable& var) {
       AddWeight(var, known->second);
     return names_[var.value_number];
   }
-  if (var.value().is_tensor()) {
-    auto source = made_.find(var.tensor().storage().get());
+  if (var.value().is_tensor() && var.tensor().numel() > 0) {
+    std::string source = made_.Find(var.tensor());
     ENFORCE(
-        source == made_.end() || var.tensor().numel() == 0, PreconditionNotMet,
+        source.empty(), PreconditionNotMet,
         "a program can follow a value only through operators, but here one shares the data of '",
-        source->second, "' and no operator made it, at ", where_());
+        source, "' and no operator made it, at ", where_());
   }
   std::string name = Unique(var.persistable && !var.name().empty() ? var.name() : "constant_0");
   AddWeight(var, name);
@@ -139,19 +150,49 @@ void Recorder::OnCall(const CallRecord& call) {
       recorded_.insert(v->value_number);
       slot.arguments.push_back(name);
       if (!v->value().is_tensor()) continue;
-      const Ref<Storage>& storage = v->tensor().storage();
       bool shared = false;  // with an input, which is known or an outsider in its own right
       for (Variable* in : call.in.flat()) {
-        shared |= in && in->value().is_tensor() && in->tensor().storage() == storage;
+        shared |= in && in->value().is_tensor() && in->tensor().storage() == v->tensor().storage();
       }
-      if (storage && !shared && made_.emplace(storage.get(), name).second) kept_.push_back(storage);
+      if (!shared) made_.Add(v->tensor(), name);
     }
     op.outputs.push_back(std::move(slot));
   }
   WriteAttrs(*call.attrs, &op);
   op.SetAttr(kCallstackAttr, std::vector<std::string>{where_()});
+  if (revise_) revise_(op);
   block_.ops.push_back(std::move(op));
   played_.push_back(CurrentThread().playing > 0);
+}
+
+const std::string* Recorder::FindName(const Variable& var) const {
+  if (var.value_number == 0 || !recorded_.count(var.value_number)) return nullptr;
+  auto known = names_.find(var.value_number);
+  return known == names_.end() ? nullptr : &known->second;
+}
+
+std::map<std::string, std::vector<int64_t>> Recorder::InferOp(
+    size_t i, const std::map<std::string, std::vector<int64_t>>& dims) const {
+  for (size_t v = places_.size(); v < block_.vars.size(); ++v) places_[block_.vars[v].name] = v;
+  std::deque<VarDesc> replaced;  // addresses stay
+  std::map<std::string, std::vector<int64_t>> result;
+  InferShapes(
+      block_.ops[i],
+      [&](const std::string& name) -> const VarDesc* {
+        auto at = places_.find(name);
+        if (at == places_.end()) return nullptr;
+        const VarDesc& var = block_.vars[at->second];
+        auto other = dims.find(name);
+        if (other == dims.end()) return &var;
+        replaced.push_back(var);
+        if (auto* tensor = const_cast<VarType::TensorDesc*>(TensorOf(replaced.back())))
+          tensor->dims = other->second;
+        return &replaced.back();
+      },
+      [&](const std::string& name, const Value& value) {
+        if (!value.empty()) result[name].assign(value.dims().begin(), value.dims().end());
+      });
+  return result;
 }
 
 void Recorder::OnWrite(Variable& var) {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +15,7 @@
 
 #include "imperative/door.h"
 #include "program/desc.h"
+#include "tensor/storage_watch.h"
 
 namespace dygraph::program {
 
@@ -36,6 +38,7 @@ class Journal : public Listener {
   ~Journal() override { RemoveListener(this); }
   void OnCall(const CallRecord& call) override;
   void OnWrite(Variable& var) override;
+  void OnBackward(Variable& /*root*/) override { played_ = true; }
 
   struct Before {
     Ref<Variable> var;
@@ -43,10 +46,30 @@ class Journal : public Listener {
   };
   std::vector<Before> written() const;  // but for what nobody holds any more
   const std::vector<Before>& leaves() const { return leaves_; }
+  bool played() const { return played_; }  // a backward pass was
+  void Prune();                            // at the end, and now and then before
 
  private:
   std::vector<Before> written_, leaves_;
   std::unordered_set<const Variable*> seen_written_, seen_leaves_;
+  bool played_ = false;
+  size_t next_prune_ = 16;
+};
+
+// Whose values lie in which storage, while it lives: nothing is held, so that a recorded run takes
+// no more memory than another one.
+class Makers {
+ public:
+  void Add(const Tensor& made, const std::string& name);
+  std::string Find(const Tensor& value) const;  // empty: nobody known made it
+
+ private:
+  mutable std::mutex mutex_;  // storage may end on any thread
+  std::unordered_map<const Storage*, std::string> names_;
+  StorageWatch ends_{[this](const Storage* storage) {  // the last member: it ends first
+    std::lock_guard<std::mutex> lock(mutex_);
+    names_.erase(storage);
+  }};
 };
 
 class Recorder : public Listener {
@@ -58,6 +81,16 @@ class Recorder : public Listener {
   // Before the first call. Names are made unique; the one given is the result.
   std::string AddFeed(Variable& var, const std::string& name);
   void AddParameter(Variable& var, const std::string& name);
+  // Sees each operator before it is written down, and may write it in a form that fits any batch.
+  void SetReviser(std::function<void(OpDesc&)> revise) { revise_ = std::move(revise); }
+
+  // While it records: the name of a fed or computed value, null for others; what is written so far.
+  const std::string* FindName(const Variable& var) const;
+  const BlockDesc& block() const { return block_; }
+  // Sizes of what operator `i` writes, by its shape rule, where those of its inputs are replaced by
+  // `dims`. Throws what the rule throws.
+  std::map<std::string, std::vector<int64_t>> InferOp(
+      size_t i, const std::map<std::string, std::vector<int64_t>>& dims) const;
 
   void OnCall(const CallRecord& call) override;
   void OnRead(Variable& var, const char* how) override;
@@ -87,6 +120,7 @@ class Recorder : public Listener {
   void AddWeight(Variable& var, const std::string& name);
 
   std::function<std::string()> where_;
+  std::function<void(OpDesc&)> revise_;
   BlockDesc block_;
   Recording result_;
   std::vector<Parameter> parameters_;
@@ -95,12 +129,14 @@ class Recorder : public Listener {
   std::vector<std::string> roots_;                   // where backward passes began
   std::unordered_map<uint64_t, std::string> names_;  // of value numbers
   std::unordered_set<uint64_t> recorded_;            // numbers of feeds and of what operators made
-  std::unordered_map<const Storage*, std::string>
-      made_;                        // storage of these, to notice values made behind our back
-  std::vector<Ref<Storage>> kept_;  // keeps those addresses from being used again
+  Makers made_;
   std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, int> counters_;  // operators of a type so far
+  mutable std::unordered_map<std::string, size_t> places_;  // of variables in the block, by name
 };
+
+// Makes a fill_constant as long on its axis `at` as the variable `source` is on `axis`.
+void FillLike(OpDesc* op, const std::string& source, int axis, int at);
 
 // What two recordings of one function at two batch sizes have in common: sizes that differ become
 // -1 in `first`. InvalidArgument where an operator, an attribute or a constant differs, naming it

@@ -6,12 +6,52 @@
 
 namespace dygraph::program {
 
-void ScopeVar::Set(Value value) {
-  if (shared_) {
-    shared_->SetValue(std::move(value));
-  } else {
-    own_ = std::move(value);
+Value ScopeVar::Get() const {
+  if (shared_) return shared_->value();
+  std::shared_ptr<const KeptForm::Form> form;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!form_) return own_;
+    form = form_;
   }
+  return Value(form->Restore());
+}
+
+Value ScopeVar::Held() const {
+  if (shared_) return shared_->value();
+  std::lock_guard<std::mutex> lock(mutex_);
+  return own_;
+}
+
+bool ScopeVar::empty() const { return Held().empty(); }
+
+void ScopeVar::Set(Value value) {
+  if (shared_) return shared_->SetValue(std::move(value));
+  std::shared_ptr<const KeptForm::Form> form;  // ends outside the lock, as the value before does
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::swap(own_, value);
+  form_.swap(form);
+}
+
+Value* ScopeVar::Bind(const std::shared_ptr<const void>& plan) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<const void> before = plan_.lock();
+  by_several_ |= before && before != plan;
+  plan_ = plan;
+  bound_ = true;
+  if (shared_) return &shared_->fresh_value();
+  if (form_ && before != plan) {
+    own_ = Value(form_->Restore());
+    form_ = nullptr;
+  }
+  return &own_;
+}
+
+void ScopeVar::GiveUp(KeptForm* kept) {
+  if (shared_) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (by_several_ || form_ || !own_.is_tensor() || own_.tensor().lod()) return;
+  form_ = kept->TakeOver(&own_.MutableTensor());
 }
 
 void ScopeVar::Share(Ref<Variable> variable) {

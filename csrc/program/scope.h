@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "imperative/variable.h"
+#include "op/kept_form.h"
 #include "tensor/value.h"
 
 namespace dygraph::program {
@@ -16,20 +17,30 @@ namespace dygraph::program {
 // What a name stands for; its address does not change while its scope lives.
 class ScopeVar {
  public:
-  Value& value() { return shared_ ? shared_->fresh_value() : own_; }
-  const Value& value() const { return shared_ ? shared_->value() : own_; }
+  // The value, sharing its storage. A weight that a program keeps in another form alone is restored
+  // from it, for the caller.
+  Value Get() const;
+  bool empty() const;
   void Set(Value value);
   // From here on the name stands for the eager variable: what either side writes both see.
   // PreconditionNotMet once a prepared program knows the variable.
   void Share(Ref<Variable> variable);
   Variable* shared() const { return shared_.get(); }
-  // Its address goes into a prepared program.
-  void Bind() { bound_ = true; }
+  // For prepared programs, which read and write the variable by its address. Once a second one does
+  // so, the value is whole again and stays it. `plan` ends with the program.
+  Value* Bind(const std::shared_ptr<const void>& plan);
+  // The value, or a shape where the program's other form is all there is.
+  Value Held() const;
+  // Lets the form take the weight's place, if this program alone reads it and nobody holds it.
+  void GiveUp(KeptForm* kept);
 
  private:
+  mutable std::mutex mutex_;  // between GiveUp() and the others, which any thread may call
   Value own_;
+  std::shared_ptr<const KeptForm::Form> form_;  // in place of its data
   Ref<Variable> shared_;
-  bool bound_ = false;
+  bool bound_ = false, by_several_ = false;
+  std::weak_ptr<const void> plan_;
 };
 
 class Scope : public std::enable_shared_from_this<Scope> {

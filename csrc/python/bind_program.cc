@@ -2,6 +2,8 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <cstring>
+
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "program/executor.h"
@@ -13,9 +15,11 @@
 #include "program/wire.h"
 #include "python/bind.h"
 #include "python/bind_descriptions.h"
+#include "python/callable.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/sizes.h"
 
 namespace py = pybind11;
 
@@ -44,13 +48,14 @@ struct PyScopeVar {
   ScopeVar* var;
   std::string name;
 
-  const Value& value() const {
-    ENFORCE(!var->value().empty(), PreconditionNotMet, "the variable '", name,
+  Value value() const {
+    Value held = var->Get();
+    ENFORCE(!held.empty(), PreconditionNotMet, "the variable '", name,
             "' of the scope must hold a value, got none. Run the startup program, or set(array)");
-    return var->value();
+    return held;
   }
-  const Tensor& tensor() const {
-    const Value& held = value();
+  Tensor tensor() const {
+    Value held = value();
     ENFORCE(held.is_tensor(), Type, "the variable '", name,
             "' of the scope must hold a tensor, got SelectedRows");
     return held.tensor();
@@ -80,7 +85,55 @@ py::object ArrayOf(const PyScopeVar& v, const py::object& dtype, const py::objec
   return dtype.is_none() ? array : array.attr("astype")(dtype);
 }
 
+// Of bytes; that another array has the same is as good as impossible, unless somebody made it so.
+std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
+  uint64_t a = 0x9E3779B97F4A7C15u + bytes, b = 0xC2B2AE3D27D4EB4Fu ^ bytes;
+  auto mix = [&](uint64_t word) {
+    a = (a ^ word) * 0xFF51AFD7ED558CCDu;
+    a ^= a >> 32;
+    b = (b + word) * 0x9FB21C651E98DF25u;
+    b ^= b >> 29;
+  };
+  const char* at = static_cast<const char*>(data);
+  uint64_t word;
+  for (; bytes >= sizeof(word); at += sizeof(word), bytes -= sizeof(word)) {
+    std::memcpy(&word, at, sizeof(word));
+    mix(word);
+  }
+  word = 0;
+  if (bytes > 0) std::memcpy(&word, at, bytes);
+  mix(word);
+  return {a, b};
+}
+
+// What tells two values apart, for comparing one with another that is gone: type, shape, levels of
+// detail or rows, bits.
+py::tuple DigestOf(const VarRef& v) {
+  const Value& value = v->value();
+  const Tensor& held = value.is_rows() ? value.rows().value() : value.tensor();
+  Tensor t = CopyTo(held, CPUPlace());
+  if (t.layout() != Layout::kPlain) t = ToLayout(t, Layout::kPlain);
+  py::object rows = py::none();
+  if (value.is_rows()) rows = py::make_tuple(value.rows().rows(), value.rows().height());
+  std::pair<uint64_t, uint64_t> bits;
+  {
+    py::gil_scoped_release unlocked;
+    bits = Mixed(t.raw_data(), t.bytes());
+  }
+  return py::make_tuple(std::string(Name(t.dtype())), Steal(DimsToPython(t.dims())),
+                        Steal(LoDToPython(held.lod_levels())), rows, bits);
+}
+
 void BindRecorder(py::module_& m) {
+  // The object of dygraph.sizes that this thread asks for shapes, or None; gives the one before.
+  m.def("track_sizes", [](const py::object& tracker) {
+    PyObject* before = size_tracker;
+    size_tracker = tracker.is_none() ? nullptr : py::object(tracker).release().ptr();
+    DropSizeNotes();
+    return before ? py::reinterpret_steal<py::object>(before) : py::none();
+  });
+  // Plain sizes, whoever follows them.
+  m.def("dims", [](const VarRef& v) { return Steal(DimsToPython(v->value().dims())); });
   py::class_<Recording>(m, "Recording")
       .def_property_readonly("program",
                              [](const Recording& r) {
@@ -98,15 +151,16 @@ void BindRecorder(py::module_& m) {
              for (const auto& [name, value] : r.weights) {
                auto source = r.sources.find(name);
                if (source == r.sources.end()) {
-                 scope->Var(name).value() = value;
+                 scope->Var(name).Set(value);
                } else {
                  scope->Var(name).Share(source->second);
                }
              }
            })
       .def("fill_scope", [](const Recording& r, const ScopeRef& scope) {
-        for (const auto& [name, value] : r.weights) scope->Var(name).value() = value;
+        for (const auto& [name, value] : r.weights) scope->Var(name).Set(value);
       });
+  m.def("digest", &DigestOf);
   // Another Variable of the same value, unknown to recorders; and back again where the value
   // changed.
   m.def("snapshot", [](const VarRef& v) { return Variable::Make(v->value()); });
@@ -124,7 +178,12 @@ void BindRecorder(py::module_& m) {
   py::class_<program::Journal>(m, "Journal")
       .def(py::init<>())
       .def("start", [](program::Journal& j) { AddListener(&j); })
-      .def("stop", [](program::Journal& j) { RemoveListener(&j); })
+      .def("stop",
+           [](program::Journal& j) {
+             RemoveListener(&j);
+             j.Prune();
+           })
+      .def_property_readonly("played", &program::Journal::played)
       .def("written", [list](const program::Journal& j) { return list(j.written()); })
       .def("leaves", [list](const program::Journal& j) { return list(j.leaves()); });
   m.def("recording", [] {
@@ -141,6 +200,56 @@ void BindRecorder(py::module_& m) {
                           const std::string& name) { return r.AddFeed(*v, name); })
       .def("add_parameter",
            [](Recorder& r, const VarRef& v, const std::string& name) { r.AddParameter(*v, name); })
+      // revise(operator, {attribute: value with followed sizes}), for operators that have such.
+      .def("set_reviser",
+           [](Recorder& r, py::function revise) {
+             auto kept = std::make_shared<Kept>(std::move(revise));
+             r.SetReviser([kept](program::OpDesc& op) {
+               py::object notes = py::reinterpret_steal<py::object>(TakeSizeNotes());
+               if (!notes) return;
+               auto copy = std::make_shared<program::OpDesc>(op);
+               py::reinterpret_borrow<py::function>(kept->get())(copy, notes);
+               op = std::move(*copy);
+             });
+           })
+      .def("find_name",
+           [](const Recorder& r, const VarRef& v) -> py::object {
+             const std::string* name = r.FindName(*v);
+             return name ? py::object(py::str(*name)) : py::none();
+           })
+      .def_property_readonly("count", [](const Recorder& r) { return r.block().ops.size(); })
+      // (names of inputs, names of outputs) of an operator.
+      .def("arguments",
+           [](const Recorder& r, size_t i) {
+             const program::OpDesc& op = r.block().ops.at(i);
+             std::vector<std::string> in, out;
+             for (const auto& slot : op.inputs)
+               in.insert(in.end(), slot.arguments.begin(), slot.arguments.end());
+             for (const auto& slot : op.outputs)
+               out.insert(out.end(), slot.arguments.begin(), slot.arguments.end());
+             return std::make_pair(in, out);
+           })
+      // (name, sizes) of what was declared from number `first` on.
+      .def("declared",
+           [](const Recorder& r, size_t first) {
+             std::vector<std::pair<std::string, std::vector<int64_t>>> list;
+             for (size_t i = first; i < r.block().vars.size(); ++i) {
+               const auto* tensor = program::TensorOf(r.block().vars[i]);
+               list.emplace_back(r.block().vars[i].name,
+                                 tensor ? tensor->dims : std::vector<int64_t>());
+             }
+             return list;
+           })
+      .def("infer_op", &Recorder::InferOp)
+      // False where the variable has sequences: their number counts, not that of the rows.
+      .def("fill_like",
+           [](const Recorder& r, program::OpDesc& op, const std::string& name, int axis, int at) {
+             const program::VarDesc* var = r.block().FindVar(name);
+             if (!var || !var->type.lod_tensor || var->type.lod_tensor->lod_level.value_or(0) > 0)
+               return false;
+             program::FillLike(&op, name, axis, at);
+             return true;
+           })
       .def("start", [](Recorder& r) { AddListener(&r); })
       .def("stop", [](Recorder& r) { RemoveListener(&r); })
       .def("finish", [](Recorder& r, const std::vector<VarRef>& outputs) {
@@ -153,7 +262,7 @@ void BindRecorder(py::module_& m) {
 void BindScopeVariable(py::module_& m) {
   py::class_<PyScopeVar>(m, "ScopeVariable")
       .def(
-          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->value()); },
+          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->Get()); },
           "The value as a Variable: its own from here on.")
       .def(
           "get_tensor", [](const PyScopeVar& v) { return v; },
@@ -172,7 +281,7 @@ void BindScopeVariable(py::module_& m) {
           py::arg("variable"),
           "Stand for an eager Variable: what a program writes it sees, and the reverse.")
       .def(
-          "is_empty", [](const PyScopeVar& v) { return v.var->value().empty(); },
+          "is_empty", [](const PyScopeVar& v) { return v.var->empty(); },
           "Whether it holds no value.")
       .def_property_readonly("name", [](const PyScopeVar& v) { return v.name; })
       .def_property_readonly(
@@ -188,7 +297,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "lod",
           [](const PyScopeVar& v) {
-            return v.var->value().empty() ? py::object(py::list())
+            return v.var->empty() ? py::object(py::list())
                                           : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
@@ -202,7 +311,7 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "recursive_sequence_lengths",
           [](const PyScopeVar& v) {
-            return v.var->value().empty()
+            return v.var->empty()
                        ? py::object(py::list())
                        : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
           },
@@ -222,7 +331,7 @@ void BindScopeVariable(py::module_& m) {
           },
           "Whether the level of detail fits the rows: always, since no other can be set.")
       .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->value().empty())
+        if (v.var->empty())
           return "<variable '" + v.name + "' of a scope, without a value>";
         return "<variable '" + v.name + "' of a scope: " +
                py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";
@@ -266,7 +375,10 @@ void BindExecutor(py::module_& m) {
           "run",
           [](PreparedProgram& p, const py::list& feeds, py::object streams) {
             std::vector<Value> values;
-            for (py::handle feed : feeds) values.push_back(ValueFromPython(feed, DType::kUnset));
+            for (size_t i = 0; i < feeds.size(); ++i) {
+              py::object feed = feeds[i];  // its __array__ may take it out of the list
+              values.push_back(ValueFromPython(feed, DType::kUnset));
+            }
             std::vector<Value> results;
             if (streams.is_none()) {
               results = p.Run(values);

@@ -3,8 +3,7 @@
 
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
-#include "imperative/watch.h"
-#include "platform/loop_queue.h"
+#include "imperative/update_queue.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
@@ -14,46 +13,6 @@ namespace py = pybind11;
 namespace dygraph::python {
 
 namespace {
-
-// Loops of many updates that run together. What they read and write stays alive until then, also
-// where the results went to storage of their own or another thread drops a gradient meanwhile.
-class Together {
- public:
-  // nullptr where somebody looks at each call, and so at its results.
-  LoopQueue* queue() {
-    bool watched = watch::Switches() != 0 || !CurrentThread().listeners.empty();
-    return watched ? nullptr : &queue_;
-  }
-  // Before the call: not what the operator may write in place, which must have one owner.
-  void KeepInputs(const OpInfo& op, const SlotList<Variable>& in) {
-    for (int s = 0; s < in.slots(); ++s) {
-      Variable* v = in.at(s);
-      if (!v || !v->value().is_tensor()) continue;
-      bool written = false;
-      for (auto [from, to] : op.in_place) written |= from == s;
-      if (!written || !v->tensor().OwnsStorage()) alive_.push_back(v->tensor().storage());
-    }
-  }
-  // After it.
-  void KeepOutputs(const Outputs& out) {
-    for (const Ref<Variable>& v : out.owned) {
-      if (v && v->value().is_tensor()) alive_.push_back(v->tensor().storage());
-    }
-  }
-  void Run() {
-    constexpr int64_t kWorthUnlocking = 1 << 15;  // as the door's
-    const InterpreterHooks& hooks = Interpreter();
-    bool unlock = hooks.release_lock && queue_.work() >= kWorthUnlocking;
-    void* token = unlock ? hooks.release_lock() : nullptr;
-    queue_.Run();
-    if (token) hooks.acquire_lock(token);
-    alive_.clear();
-  }
-
- private:
-  LoopQueue queue_;
-  std::vector<Ref<Storage>> alive_;
-};
 
 class UpdateCall {
  public:
@@ -80,10 +39,14 @@ class UpdateCall {
   // came from. Gives the number of updates.
   int Run(const py::list& entries) const {
     GradSwitch off(false);
-    Together together;
+    UpdateQueue together;
     int updated = 0;
     try {
-      for (py::handle entry : entries) updated += RunOne(entry.ptr(), &together);
+      // other threads may change the list while an update runs without the lock
+      for (size_t i = 0; i < entries.size(); ++i) {
+        py::object entry = entries[i];
+        updated += RunOne(entry.ptr(), &together);
+      }
     } catch (...) {
       together.Run();  // the updates before it have been made
       throw;
@@ -93,7 +56,7 @@ class UpdateCall {
   }
 
  private:
-  bool RunOne(PyObject* entry, Together* together) const {
+  bool RunOne(PyObject* entry, UpdateQueue* together) const {
     ENFORCE(PyTuple_Check(entry) &&
                 PyTuple_GET_SIZE(entry) == static_cast<Py_ssize_t>(op_.inputs.size()),
             Type, op_.type, ": an update must be a tuple with an entry for each of the ",
@@ -117,13 +80,19 @@ class UpdateCall {
     options.targets = &targets;
     options.extras = true;  // powers of beta that Fluid's operators leave to a call of their own
     LoopQueue* queue = together->queue();
-    if (queue) together->KeepInputs(op_, in);
+    for (int s = 0; queue && s < in.slots(); ++s) {
+      if (Variable* v = in.at(s)) together->KeepInput(op_, s, v->value());
+    }
     Outputs out;
     {
       LoopQueue::Scope waiting(queue);
       RunOp(op_, attrs_, in, &out, options);
     }
-    if (queue) together->KeepOutputs(out);
+    if (queue) {
+      for (const Ref<Variable>& v : out.owned) {
+        if (v) together->KeepOutput(v->value());
+      }
+    }
     // A parameter is no result of its update: a later backward() from it has nothing to explain.
     for (Variable* v : targets.flat()) v->not_recorded = nullptr;
     return true;
@@ -146,13 +115,16 @@ void RunInPlace(const std::string& type, const py::list& inputs, const py::dict&
     attrs->Set(i, AttrFromPython(value.ptr(), op.attr_table.fields[i]));
   }
   SlotList<Variable> in, targets;
+  std::vector<Ref<Variable>> held;  // also where other threads change the lists meanwhile
+  auto push = [&](py::handle item) {
+    in.Push(held.emplace_back(&RequireVariable(item.ptr(), type.c_str())).get());
+  };
   for (py::handle item : inputs) {
-    if (!PyList_Check(item.ptr())) {
-      in.Add(&RequireVariable(item.ptr(), type.c_str()));
-      continue;
+    if (PyList_Check(item.ptr())) {
+      for (py::handle one : py::reinterpret_borrow<py::list>(item)) push(one);
+    } else {
+      push(item);
     }
-    for (py::handle one : py::reinterpret_borrow<py::list>(item))
-      in.Push(&RequireVariable(one.ptr(), type.c_str()));
     in.Close();
   }
   while (in.slots() < static_cast<int>(op.inputs.size())) in.Close();
@@ -175,7 +147,11 @@ void RunInPlace(const std::string& type, const py::list& inputs, const py::dict&
 
 void BindUpdate(py::module_& m) {
   m.def("clear_gradients", [](const py::list& variables) {
-    for (py::handle v : variables) RequireVariable(v.ptr(), "a parameter").ClearGrad();
+    // what a gradient held may run Python code as it dies
+    for (size_t i = 0; i < variables.size(); ++i) {
+      py::object v = variables[i];
+      RequireVariable(v.ptr(), "a parameter").ClearGrad();
+    }
   });
   m.def("run_in_place", &RunInPlace, py::arg("type"), py::arg("inputs"), py::arg("attrs"));
   py::class_<UpdateCall>(m, "UpdateCall",

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/standard_errors.h"
+#include "python/sizes.h"
 
 namespace dygraph::python {
 
@@ -87,6 +88,8 @@ void SetErrorFromException() {
     RethrowTyped();
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::Interrupted && PyErr_Occurred()) return;
+    if (e.kind() == ErrorKind::InvalidArgument || e.kind() == ErrorKind::OutOfRange)
+      TellSizesOfError(e.what());
     auto it = Classes().find(e.kind());
     SetError(it == Classes().end() ? PyExc_RuntimeError : it->second, e.what());
   } catch (pybind11::error_already_set& e) {

@@ -14,7 +14,10 @@
 #include "imperative/door.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/sizes.h"
 #include "python/wrapper.h"
+
+namespace py = pybind11;
 
 namespace dygraph::python {
 
@@ -66,7 +69,17 @@ int FindKeyword(const Function& f, PyObject* key) {
         DidYouMeanOrAll(text, names));
 }
 
-void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* in) {
+// The members of lists that were given, for the length of a call: reading an attribute runs Python
+// code, and long calls run without the lock, so that the lists may have changed before it ends.
+struct Members {
+  SmallVector<PyObject*, 8> held;
+  ~Members() {
+    for (PyObject* o : held) Py_DECREF(o);
+  }
+};
+
+void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* in,
+              Members* members) {
   const SlotInfo& info = f.op->inputs[slot];
   if (!value || value == Py_None) {
     ENFORCE(info.dispensable(), Type, f.name, ": the argument ", info.python_name,
@@ -86,6 +99,8 @@ void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* 
     ENFORCE(IsVariable(item), Type, f.name, ": ", info.python_name, "[", i,
             "] must be a Variable, got ", Py_TYPE(item)->tp_name,
             ". Convert arrays and numbers with dygraph.to_variable()");
+    Py_INCREF(item);
+    members->held.push_back(item);
     in->Push(&VarOf(item));
   }
   in->Close();
@@ -156,14 +171,21 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
       }
     }
     if (__builtin_expect(!f.twins.empty(), 0)) MoveToTwins(f, bound);
+    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();  // of a call that failed
     SlotList<Variable> in;
-    for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in);
+    Members members;
+    for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in, &members);
     const Ref<Attrs>* attrs = &f.op->default_attrs;
     Ref<Attrs> own;
     for (int i = 0; i < f.attrs; ++i) {
       PyObject* value = bound[f.inputs + i];
       if (!value) continue;
       if (!own) own = Attrs::Make(f.op->attr_table);
+      py::object plain;
+      if (__builtin_expect(size_tracker != nullptr, 0)) {
+        plain = py::reinterpret_steal<py::object>(WithoutSizes(value, f.names[f.inputs + i]));
+        if (plain) value = plain.ptr();
+      }
       try {
         own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
       } catch (Error& e) {
@@ -174,6 +196,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
     if (own) attrs = &own;
     Outputs out;
     RunOp(*f.op, *attrs, in, &out);
+    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
     if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
     return Results(*f.op, out);
   });

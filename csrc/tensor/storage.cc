@@ -1,9 +1,51 @@
 #include "tensor/storage.h"
 
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
 #include "base/pool.h"
 #include "memory/memory.h"
+#include "tensor/storage_watch.h"
 
 namespace dygraph {
+
+namespace {
+
+std::atomic<int> g_watches{0};
+
+struct Watches {
+  std::mutex mutex;
+  std::vector<StorageWatch*> list;
+};
+Watches& AllWatches() {
+  static Watches* watches = new Watches;  // storage ends on late threads too
+  return *watches;
+}
+
+__attribute__((noinline)) void TellEnd(const Storage* storage) {
+  Watches& all = AllWatches();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  for (StorageWatch* watch : all.list) watch->Tell(storage);
+}
+
+}  // namespace
+
+StorageWatch::StorageWatch(std::function<void(const Storage*)> on_end)
+    : on_end_(std::move(on_end)) {
+  Watches& all = AllWatches();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  all.list.push_back(this);
+  g_watches.fetch_add(1, std::memory_order_relaxed);
+}
+
+StorageWatch::~StorageWatch() {
+  Watches& all = AllWatches();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  all.list.erase(std::find(all.list.begin(), all.list.end(), this));
+  g_watches.fetch_sub(1, std::memory_order_relaxed);
+}
 
 Ref<Storage> Storage::Make(Place place, size_t bytes) {
   void* data = memory::Alloc(place, bytes);
@@ -25,6 +67,7 @@ Ref<Storage> Storage::Foreign(Place place, void* data, size_t bytes,
 }
 
 void Storage::Destroy(Storage* self) {
+  if (__builtin_expect(g_watches.load(std::memory_order_relaxed) != 0, 0)) TellEnd(self);
   if (self->release_) {
     if (*self->release_) (*self->release_)();
     delete self->release_;

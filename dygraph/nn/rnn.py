@@ -34,8 +34,9 @@ _ACTIVATIONS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 
 
 def _zeros(shape, like, batch_axis=None):
-    """Zeros of the type of `like`; axis 1 of a program's is as long as the axis of `like`."""
-    if batch_axis is not None and _core.is_symbol(like):
+    """Zeros of the type of `like`. In a program axis 1 is as long as the axis of `like`; axis 0, of
+    rows with LoD, stands for the number of sequences."""
+    if batch_axis == 0 or batch_axis is not None and _core.is_symbol(like):
         return ops.fill_constant_batch_size_like(
             like, shape=list(shape), value=0.0, dtype=like.dtype, input_dim_idx=batch_axis,
             output_dim_idx=1,
@@ -380,7 +381,9 @@ class _Stack(Layer):
     def forward(self, inputs, initial_states=None, sequence_length=None):
         name = type(self).__name__
         check.variable(inputs, f"{name}: inputs")
-        ragged = len(inputs.shape) == 2 and bool(inputs.lod())
+        symbol = _core.is_symbol(inputs)  # of a program: how many sequences there are shows a run
+        has_lod = inputs.lod_level > 0 if symbol else bool(inputs.lod())
+        ragged = len(inputs.shape) == 2 and has_lod
         right = ragged or len(inputs.shape) == 3
         if not right or inputs.shape[-1] != self.input_size:
             raise InvalidArgumentError(
@@ -389,10 +392,11 @@ class _Stack(Layer):
             )
         swap = not ragged and not self.time_major
         x = ops.transpose2(inputs, axis=[1, 0, 2]) if swap else inputs
-        batch = len(inputs.lod()[-1]) - 1 if ragged else x.shape[1]
         if initial_states is None:
+            batch = -1 if ragged else x.shape[1]
             shape = [self.num_layers * self.num_directions, batch, self.hidden_size]
-            states = [_zeros(shape, x, 1) for _ in range(self.state_components)]
+            axis = 0 if ragged else 1
+            states = [_zeros(shape, x, axis) for _ in range(self.state_components)]
         else:
             states = _states(initial_states, self.state_components, name)
         weights = [getattr(self, f"weight_{k}{s}") for s in self._suffixes for k in ("ih", "hh")]

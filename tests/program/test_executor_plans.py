@@ -281,3 +281,177 @@ def test_feeds_and_results_are_not_written_to():
             np.testing.assert_array_equal(value.numpy(), want[variable.name])
             np.testing.assert_array_equal(later, want[variable.name])
         np.testing.assert_array_equal(given.numpy(), values)
+
+
+# Weights that are kept once ------------------------------------------------------------------------
+
+
+class Deep(dygraph.Layer):
+    """Filters of 2.25 MB each on images of 36 KB."""
+
+    def __init__(self, count=4):
+        super().__init__()
+        self.parts = nn.LayerList(
+            [nn.Conv2D(256, 256, 3, padding=1, bias_attr=False) for _ in range(count)]
+        )
+
+    def forward(self, x):
+        for part in self.parts:
+            x = dygraph.relu(part(x))
+        return x
+
+
+FILTER = 256 * 256 * 9 * 4
+DEEP = (256, 6, 6)
+
+
+@pytest.fixture
+def deep(tmp_path):
+    """(layer, folder of its saved program)"""
+    dygraph.seed(6)
+    layer = Deep()
+    layer.eval()
+    _, traced = dygraph.jit.trace(layer, [dygraph.to_variable(numbers(2, *DEEP))])
+    traced.save(tmp_path / "deep")
+    return layer, tmp_path / "deep"
+
+
+def weight_names(traced):
+    held = (v for v in traced.program.list_vars() if v.persistable and v.type == "LOD_TENSOR")
+    return sorted(v.name for v in held)
+
+
+def test_a_loaded_program_keeps_each_filter_once(deep):
+    layer, folder = deep
+    x = dygraph.to_variable(numbers(2, *DEEP))
+    want = layer(x).numpy().tobytes()
+    before = dygraph.memory.used()
+    loaded = dygraph.jit.load(folder)
+    for _ in range(3):
+        assert loaded(x).numpy().tobytes() == want
+    assert dygraph.memory.used() - before < 4.5 * FILTER
+    dygraph.memory.reset_peak()
+    loaded(x)
+    assert dygraph.memory.peak() - before < 5 * FILTER
+    # What is asked of a variable is the filter as it was saved.
+    filters = [part.weight.numpy() for part in layer.parts]
+    got = [loaded.scope.find_var(n).get().numpy() for n in weight_names(loaded)]
+    assert sorted(f.tobytes() for f in filters) == sorted(f.tobytes() for f in got)
+    variable = loaded.scope.find_var(weight_names(loaded)[0])
+    assert variable.shape == (256, 256, 3, 3) and not variable.is_empty()
+    assert loaded(x).numpy().tobytes() == want
+
+
+def test_a_program_whose_filters_are_kept_once_is_saved_and_read_again(deep, tmp_path):
+    layer, folder = deep
+    x = dygraph.to_variable(numbers(2, *DEEP))
+    loaded = dygraph.jit.load(folder)
+    loaded(x)
+    loaded.save(tmp_path / "again")
+    for name in ("__model__", "__params__"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+@pytest.mark.parametrize("batches", [(2, 1, 5, 2), (1, 64, 1)])
+def test_a_filter_that_is_kept_once_serves_every_size(deep, batches):
+    layer, folder = deep
+    loaded = dygraph.jit.load(folder)
+    for batch in batches:
+        x = dygraph.to_variable(numbers(batch, *DEEP, seed=batch))
+        assert loaded(x).numpy().tobytes() == layer(x).numpy().tobytes()
+
+
+def test_another_library_reads_the_filter_that_was_kept(deep):
+    """A kernel that does not know the form gets the filter itself."""
+    layer, folder = deep
+    loaded, x = dygraph.jit.load(folder), dygraph.to_variable(numbers(2, *DEEP))
+    first = loaded(x).numpy().tobytes()
+    dygraph.set_flags({"FLAGS_kernel_library": "plain"})
+    try:
+        assert loaded(x).numpy().tobytes() == layer(x).numpy().tobytes()
+    finally:
+        dygraph.set_flags({"FLAGS_kernel_library": ""})
+    assert loaded(x).numpy().tobytes() == first
+
+
+def test_a_filter_set_anew_takes_the_place_of_the_kept_one(deep):
+    layer, folder = deep
+    loaded, x = dygraph.jit.load(folder), dygraph.to_variable(numbers(2, *DEEP))
+    loaded(x)
+    before = dygraph.memory.used()
+    names = weight_names(loaded)
+    for name in names:
+        loaded.scope.var(name).set(loaded.scope.find_var(name).get().numpy() * 2)
+    got = loaded(x).numpy()
+    assert dygraph.memory.used() - before < 0.5 * FILTER
+    for part in layer.parts:
+        part.weight.set_value(part.weight.numpy() * 2)
+    assert got.tobytes() == layer(x).numpy().tobytes()
+
+
+def test_two_programs_share_filters_that_one_had_kept(deep):
+    layer, folder = deep
+    x = numbers(2, *DEEP)
+    program, feeds, fetches = static.load_inference_model(folder, scope=(scope := static.Scope()))
+    want = bits(layer, x)
+    executor = static.Executor()
+    run = lambda fetch: executor.run(program, {feeds[0]: x}, fetch, scope=scope)  # noqa: E731
+    for _ in range(2):
+        assert run(fetches)[0].tobytes() == want
+    names = [op.output_arg_names[0] for op in program.global_block().ops if op.type == "conv2d"]
+    (middle,) = run([names[0]])  # another plan
+    direct = layer.parts[0](dygraph.to_variable(x)).numpy()
+    assert middle.tobytes() == direct.tobytes()
+    for _ in range(2):
+        assert run(fetches)[0].tobytes() == want
+        assert run([names[0]])[0].tobytes() == middle.tobytes()
+    executor.close()
+    assert static.Executor().run(program, {feeds[0]: x}, fetches, scope=scope)[0].tobytes() == want
+
+
+def test_threads_run_while_filters_are_given_up_and_asked_for(deep):
+    layer, folder = deep
+    inputs = [numbers(1 + n % 2, *DEEP, seed=n) for n in range(3)]
+    want = [bits(layer, x) for x in inputs]
+    filters = {part.weight.numpy().tobytes() for part in layer.parts}
+    failures = []
+    for _ in range(4):
+        loaded = dygraph.jit.load(folder)
+        names = weight_names(loaded)
+
+        def work(i, loaded=loaded, names=names):
+            try:
+                for _ in range(6):
+                    got = loaded(dygraph.to_variable(inputs[i])).numpy()
+                    if got.tobytes() != want[i]:
+                        failures.append(i)
+                    if loaded.scope.find_var(names[i]).get().numpy().tobytes() not in filters:
+                        failures.append(names[i])
+            except Exception as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+
+
+def test_what_is_kept_has_a_bound(deep):
+    layer, folder = deep
+    x = dygraph.to_variable(numbers(2, *DEEP))
+    want = layer(x).numpy().tobytes()
+    before = dygraph.get_flags(["FLAGS_kept_weights_mb"])
+    dygraph.set_flags({"FLAGS_kept_weights_mb": 0})
+    try:
+        used = dygraph.memory.used()
+        _, traced = dygraph.jit.trace(layer, [x])  # shares the layer's filters
+        for _ in range(2):
+            assert traced(x).numpy().tobytes() == want
+        assert dygraph.memory.used() - used < 0.5 * FILTER
+    finally:
+        dygraph.set_flags(before)
+    for _ in range(2):
+        assert traced(x).numpy().tobytes() == want
+    assert dygraph.memory.used() - used > 3.5 * FILTER  # beside the layer's own
