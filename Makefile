@@ -2,6 +2,7 @@
 #   make quickstart   install, self-check, train and export a network on real images
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
 #   make sanitize     under ASan and UBSan          make sanitize-threads   the core under TSan
+#   make fuzz         random calls of every operator under ASan and UBSan
 #   make test-big   more than 2^31 elements, 5 GB
 #   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
 #   make docs  make bench  make format  make clean
@@ -35,7 +36,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: docs interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: docs fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	$(PY) -m dygraph check
@@ -51,10 +52,17 @@ test-no-onednn: $(STAMPS)/plain $(STAMPS)/package-test
 
 # CPython's own memory is not ours to check: no leak report there, and its allocator steps aside.
 # A crash stays a crash (handle_segv=0): one test provokes one. Too large a block is a MemoryError.
+SANITIZED = PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1 \
+	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)"
 sanitize: $(STAMPS)/sanitize $(STAMPS)/package-test
 	$(call run_ctest,build/sanitize)
-	$(call run_pytest_in,build/sanitize,PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1 \
-	  UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)")
+	$(call run_pytest_in,build/sanitize,$(SANITIZED))
+
+# CALLS calls of every operator; some 20 minutes.
+CALLS ?= 300
+fuzz: $(STAMPS)/sanitize $(STAMPS)/package-test
+	cd build/sanitize && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/build/sanitize/site:$(CURDIR)/tests OMP_NUM_THREADS=1 \
+	  $(SANITIZED) $(CURDIR)/$(PY) $(CURDIR)/tests/test_fuzz_operators.py --all $(CALLS)
 
 # Threads of users and loaders, each with one compute thread: libgomp's own waiting is invisible to TSan.
 sanitize-threads: TESTS = tests/process/test_reliability.py tests/io tests/imperative tests/dygraph/test_watch.py

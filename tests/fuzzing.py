@@ -112,18 +112,19 @@ def some_number(r):
     return r.choice(WILD_INTS if r.random() < 0.25 else SMALL_INTS)
 
 
+def is_sanitized():
+    return "asan" in os.environ.get("LD_PRELOAD", "")
+
+
 def limit_memory():
     """From here on this process may take HEADROOM beyond what it has, and leaves no core file."""
     import resource
 
     with open("/proc/self/statm") as f:
         size = int(f.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + HEADROOM, resource.RLIM_INFINITY))
+    headroom = HEADROOM * (8 if is_sanitized() else 1)  # the sanitizers need memory themselves
+    resource.setrlimit(resource.RLIMIT_AS, (size + headroom, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def is_sanitized():
-    return "asan" in os.environ.get("LD_PRELOAD", "")
 
 
 def child(play, path, count, names):
@@ -168,7 +169,9 @@ def first_crash(script, describe, names, count, seconds):
             told = describe(name, int(number))
         except Exception as e:  # what the call is made of may itself be what falls
             told = f"{name}, which cannot be described: {e}"
-        return name, f"exit {ending} in call {number} of {told} {stderr[-STDERR:]}"
+        found = stderr.find("ERROR: AddressSanitizer")
+        last = stderr[-STDERR:] if found < 0 else stderr[found : found + STDERR]
+        return name, f"exit {ending} in call {number} of {told} {last}"
 
 
 def run_group(script, describe, names, count, seconds):

@@ -24,6 +24,11 @@ namespace {
 
 constexpr size_t kUnit = 64;  // the smallest block, and the alignment of all blocks
 constexpr size_t kPage = 4096;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kRedZone = 64;  // bytes behind each block that stay poisoned
+#else
+constexpr size_t kRedZone = 0;
+#endif
 constexpr size_t kMinArena = size_t{64} << 20;
 
 int FloorLog2(size_t n) { return 63 - __builtin_clzll(n); }
@@ -156,7 +161,7 @@ BuddyAllocator::~BuddyAllocator() {
 
 void* BuddyAllocator::Alloc(size_t bytes) {
   if (bytes > kMaxBytes) return nullptr;
-  size_t units = RoundSize(bytes) / kUnit;
+  size_t units = RoundSize(bytes + kRedZone) / kUnit;
   void* block = Take(units);
   if (!block && (AddArena(units * kUnit) || (ReleaseFree() && AddArena(units * kUnit)))) {
     block = Take(units);
@@ -185,7 +190,7 @@ void* BuddyAllocator::Take(size_t units) {
 }
 
 void BuddyAllocator::Free(void* block, size_t bytes) {
-  size_t units = RoundSize(bytes) / kUnit;
+  size_t units = RoundSize(bytes + kRedZone) / kUnit;
   for (auto& arena : arenas_) {
     if (!arena->Contains(block)) continue;
     ASAN_POISON_MEMORY_REGION(block, units * kUnit);
