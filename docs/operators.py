@@ -14,7 +14,7 @@ Written by `python docs/operators.py` from the registry; what an operator's file
 `dygraph.op_info("NAME")` say more.
 
 - **dtypes**: f and i with a width in bits, `bf16`, `bool`; u8 is unsigned.
-- **gradient**: how many times it can be differentiated: `no` where no gradient passes, 1, 2 or `all` (every order).
+- **gradient**: how many times it can be differentiated: `no` where no gradient passes, 1, 2, 3 or `all` (every order).
 - **LoD**: the input whose level of detail the output takes; `reads` where sequences are what it computes on.
 - **rows**: takes or gives SelectedRows, the gradients of sparse embeddings.
 - **libraries**: `own` kernels, and others that run where they fit.
@@ -50,36 +50,11 @@ def kernels(name):
     return dtypes, sorted(libraries, key=lambda lib: lib != "own")
 
 
-@cache
-def called(name):
-    """Operators of its gradient recipe; None where it has none."""
-    op = info(name)
-    if op.no_gradient:
-        return ()
-    if not op.has_gradient:
-        return None
-    return tuple(call[0] for call in op.recipe())
-
-
-def order(name, most=4):
-    """How many times an operator can be differentiated, up to `most`."""
-    level = {name}
-    for n in range(most):
-        below = set()
-        for op in level:
-            calls = called(op)
-            if calls is None:
-                return n
-            below.update(calls)
-        level = below
-    return most
-
-
 def gradient(name):
     if info(name).no_gradient:
         return "no"
-    n = order(name)
-    return {0: "no", 4: "all"}.get(n, str(n))
+    order = info(name).gradient_order
+    return {0: "no", None: "all"}.get(order, str(order))
 
 
 def forward_operators():

@@ -13,6 +13,7 @@ import sys as _sys
 
 from dygraph import (
     _core,
+    beside,
     clip,
     errors,
     functional,
@@ -86,6 +87,7 @@ from dygraph.watch import detect_anomaly
 __version__ = _core.__version__
 
 _flags.warn_about_environment()
+beside.install()
 
 # Second names for operators whose own is Fluid's inner one.
 matmul = functional.matmul_v2
@@ -127,7 +129,7 @@ def __getattr__(name):
     if name in _LAZY:
         import importlib
 
-        return importlib.import_module("static" if name == "static" else f"dygraph.{name}")
+        return beside.load() if name == "static" else importlib.import_module(f"dygraph.{name}")
     if name in _LAZY_NAMES:
         return getattr(__getattr__(_LAZY_NAMES[name]), name)
     for module in (nn, functional):
@@ -149,9 +151,9 @@ def unload_ipython_extension(shell):
 
 # Modules whose names stand here themselves, and what only IPython calls: noise for completion.
 _INNER = set(
-    "base check comparison compat creation custom exchange flags images in_place index_arrays "
-    "indexing lazily losses manipulation numpy_functions numpy_protocol param_attr printing "
-    "products promotion recording registry sparse variable watch load_ipython_extension "
+    "base beside check comparison compat creation custom exchange flags foreign images in_place "
+    "index_arrays indexing lazily losses manipulation numpy_functions numpy_protocol param_attr "
+    "printing products promotion recording registry sparse variable watch load_ipython_extension "
     "unload_ipython_extension".split()
 )
 __all__ = sorted(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, exchange
 from dygraph.compat import BackwardStrategy
 from dygraph.errors import (
     ArgumentTypeError,
@@ -159,9 +159,9 @@ def in_dygraph_mode():
 def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     """Make a Variable of an array, a number or a nested list.
 
-    The values are copied, so later writes to the array do not reach the Variable; ``zero_copy`` is
-    accepted for Fluid's sake and changes nothing. A Variable passes through as it is, unless `lod`
-    or `dtype` ask for another.
+    The values are copied, so later writes to the array do not reach the Variable, unless
+    `zero_copy` asks for that. A Variable passes through as it is, unless `lod` or `dtype` ask for
+    another.
 
     Parameters
     ----------
@@ -170,6 +170,8 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
         unless `dtype` or ``guard(dtype=...)`` says otherwise.
     name : str, optional
     zero_copy : bool, optional
+        True: share the memory of an array, as `from_dlpack` does: what is written into the array
+        shows in the Variable, a write to the Variable copies first.
     lod : list of list of int, optional
         Offsets of the sequences in a ragged batch: ``[[0, 2, 5]]`` are two sequences, of 2 and 3
         rows.
@@ -186,7 +188,8 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     ArgumentTypeError
         (a TypeError) for None, strings and arrays of objects.
     InvalidArgumentError
-        (a ValueError) for a LoD that does not fit the rows.
+        (a ValueError) for a LoD that does not fit the rows, and where the memory cannot be shared
+        although `zero_copy` is True.
 
     Examples
     --------
@@ -197,7 +200,9 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     >>> dygraph.to_variable(np.zeros((5, 1)), lod=[[0, 2, 5]]).lod()
     [[0, 2, 5]]
     """
-    if type(value) is np.ndarray and lod is None and name is None and dtype is None:
+    if zero_copy and not isinstance(value, Variable):
+        value = _shared(value, dtype)
+    elif type(value) is np.ndarray and lod is None and name is None and dtype is None:
         return _core.to_variable(value)
     if name is not None and not isinstance(name, str):
         raise ArgumentTypeError(f"to_variable: name must be a string, got {kind_of(name)}")
@@ -218,6 +223,26 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     if isinstance(value, (list, tuple)):
         value = _stack(value)
     return _core.to_variable(value, lod, dtype, name)
+
+
+def _shared(value, dtype):
+    """A Variable over the memory of an array. InvalidArgumentError where it would be a copy."""
+    rule = "to_variable: with zero_copy=True value must be a row-major array in host memory"
+    if not isinstance(value, np.ndarray):
+        raise InvalidArgumentError(f"{rule}, got {kind_of(value)}")
+    wanted = value.dtype if dtype is None else _core.dtype_of(dtype)
+    casts = _core.cast_floats_to()
+    if dtype is None and casts is not None and value.dtype.kind == "f":
+        wanted = casts
+    if str(wanted) != value.dtype.name or _core.current_place() != _core.CPUPlace():
+        raise InvalidArgumentError(
+            f"{rule} and of the type that is wanted, {wanted} on {_core.current_place()}, got "
+            f"{value.dtype}"
+        )
+    try:
+        return exchange.from_dlpack(value, copy=False)
+    except (BufferError, TypeError) as error:
+        raise InvalidArgumentError(f"{rule}, got one of shape {value.shape} ({error})") from None
 
 
 def _stack(value):
@@ -399,12 +424,13 @@ def grad(
     Returns
     -------
     list of Variable
-        One for each input, of its shape.
+        One for each input, of its shape. Zeros where the derivative is zero everywhere, as the
+        second one of relu.
 
     Raises
     ------
     ArgumentTypeError, InvalidArgumentError
-        For what is no Variable, lengths that differ, and an input that is not reached.
+        For what is no Variable, lengths that differ, and an input that no output depends on.
     PreconditionNotMetError
         Where nothing was recorded or it was freed by an earlier pass.
 

@@ -5,6 +5,7 @@ import os
 
 from dygraph import check, files
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
+from dygraph.metrics import name_of
 
 __all__ = [
     "Callback",
@@ -65,16 +66,46 @@ def _value(logs, name):
     return logs[name]
 
 
-class _Best:
-    """Remembers the best value: the smallest, or the largest where the name sounds like a score."""
+def _better(model, name):
+    """"min" or "max" for a value of the logs, as the loss and the metrics tell; None: unknown."""
+    metrics = {name_of(metric): metric for metric in model.metrics}
+    for known in (name, name.removeprefix("eval_")):
+        if known == "loss":
+            return "min"
+        if known in metrics:
+            return getattr(metrics[known], "better", None)
+    return None
 
-    def __init__(self, monitor, mode, min_delta):
-        check.choice(mode, ("auto", "min", "max"), "mode")
-        if mode == "auto":
-            mode = "max" if any(w in monitor for w in ("acc", "auc", "f1", "recall")) else "min"
-        self.sign = 1 if mode == "min" else -1
-        self.min_delta = check.number(min_delta, "min_delta", 0)
+
+class _Best:
+    """Remembers the best value; which of two is better, the metric says where `mode` is auto."""
+
+    def __init__(self, owner, monitor, mode, min_delta):
+        check.choice(mode, ("auto", "min", "max"), f"{owner}: mode")
+        self.owner, self.monitor, self.mode = owner, monitor, mode
+        self.min_delta = check.number(min_delta, f"{owner}: min_delta", 0)
+        self.sign = self.value = None
+        if mode != "auto":
+            self._set(mode)
+
+    def _set(self, better):
+        self.sign = 1 if better == "min" else -1
         self.value = math.inf * self.sign
+
+    def start(self, model):
+        """Ask the metric. InvalidArgumentError where nothing says which value is better."""
+        if self.sign is not None:
+            return
+        better = _better(model, self.monitor)
+        if better is None:
+            names = ["loss", *map(name_of, model.metrics)]
+            names += [f"eval_{name}" for name in names]
+            raise InvalidArgumentError(
+                f"{self.owner}: mode must be 'min' or 'max' for '{self.monitor}', of which neither "
+                "the loss nor a metric's `better` tells which value is the better one, got 'auto'."
+                f"{'' if self.monitor in names else did_you_mean(self.monitor, names)}"
+            )
+        self._set(check.choice(better, ("min", "max"), f"better of the metric '{self.monitor}'"))
 
     def improved(self, value):
         if not self.sign * (self.value - value) > self.min_delta:  # NaN is no improvement
@@ -89,9 +120,10 @@ class EarlyStopping(Callback):
     Parameters
     ----------
     monitor : str
-        A name of the logs: ``loss``, ``eval_loss``, ``eval_acc``, ...
+        A name of the logs: ``loss``, ``eval_loss``, ``eval_Accuracy``, ...
     mode : {"auto", "min", "max"}
-        auto: accuracy, auc, f1 and recall are to rise, all else is to fall.
+        auto: a loss is to fall, of a metric its attribute ``better`` tells. InvalidArgumentError
+        when training begins where it tells nothing.
     patience : int
         For how many epochs it may not improve.
     min_delta : float
@@ -101,7 +133,8 @@ class EarlyStopping(Callback):
 
     Attributes
     ----------
-    best : float
+    best : float or None
+        None before the first training, where `mode` is auto.
     best_epoch, stopped_epoch : int or None
 
     Examples
@@ -118,7 +151,7 @@ class EarlyStopping(Callback):
     """
 
     def __init__(self, monitor="loss", mode="auto", patience=0, min_delta=0.0, restore_best=False):
-        self.monitor, self._best = monitor, _Best(monitor, mode, min_delta)
+        self.monitor, self._best = monitor, _Best("EarlyStopping", monitor, mode, min_delta)
         self.patience = check.integer(patience, "EarlyStopping: patience", 0)
         self.restore_best = restore_best
         self.best_epoch = self.stopped_epoch = self._state = None
@@ -127,6 +160,9 @@ class EarlyStopping(Callback):
     @property
     def best(self):
         return self._best.value
+
+    def on_train_begin(self):
+        self._best.start(self.model)
 
     def on_epoch_end(self, epoch, logs):
         if self._best.improved(_value(logs, self.monitor)):
@@ -158,6 +194,7 @@ class ModelCheckpoint(Callback):
     monitor : str, optional
         Save ``best.ckpt`` where this value improved, and nothing else.
     mode : {"auto", "min", "max"}
+        As for `EarlyStopping`.
 
     Examples
     --------
@@ -177,7 +214,11 @@ class ModelCheckpoint(Callback):
         self.save_dir = files.path_of(save_dir, "ModelCheckpoint")
         self.save_freq = check.integer(save_freq, "ModelCheckpoint: save_freq", 1)
         self.monitor = monitor
-        self._best = None if monitor is None else _Best(monitor, mode, 0.0)
+        self._best = None if monitor is None else _Best("ModelCheckpoint", monitor, mode, 0.0)
+
+    def on_train_begin(self):
+        if self._best is not None:
+            self._best.start(self.model)
 
     def on_epoch_end(self, epoch, logs):
         if self._best is not None:
@@ -210,6 +251,15 @@ class LRScheduler(Callback):
 
     def _schedule(self):
         return getattr(self.model.optimizer, "_learning_rate", None)
+
+    def on_train_begin(self):
+        schedule = self._schedule()
+        mode, better = getattr(schedule, "mode", None), _better(self.model, self.monitor)
+        if _takes_loss(schedule) and mode in ("min", "max") and better not in (None, mode):
+            raise InvalidArgumentError(
+                f"LRScheduler: {type(schedule).__name__} must have mode='{better}' to watch "
+                f"'{self.monitor}', got mode='{mode}'"
+            )
 
     def on_batch_end(self, step, logs):
         schedule = self._schedule()

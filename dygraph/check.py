@@ -17,7 +17,8 @@ def integer(value, what, least=None, most=None):
     if type(value) is not int:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
-        value = value.__index__()
+        if not hasattr(type(value), "followed_value"):  # a size that a trace follows stays one
+            value = value.__index__()
     if least is not None and value < least:
         raise InvalidArgumentError(f"{what} must be at least {least}, got {value}")
     if most is not None and value > most:

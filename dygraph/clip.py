@@ -42,11 +42,21 @@ def _scaled(gradient, factor):
     return ops.scale(_merged(gradient), scale_tensor=ops.reshape2(factor, shape=[1]))
 
 
+def _limits(min, max, owner):
+    """(least, greatest) of two numbers in either order, or of max alone."""
+    max = check.number(max, f"{owner}: max")
+    if min is not None:
+        return tuple(sorted((check.number(min, f"{owner}: min"), max)))
+    if max < 0:
+        raise InvalidArgumentError(f"{owner}: max alone must be at least 0, got {max}")
+    return -max, max
+
+
 class GradientClipByValue:
     """Every element goes into [min, max].
 
-    Takes ``(min, max)`` by position and both by name, and ``max`` alone for [-max, max]. A sparse
-    gradient stays sparse where 0 lies in [min, max].
+    Takes two numbers in either order, since Fluid's versions differ in it: the smaller is `min`.
+    ``max`` alone stands for [-max, max]. A sparse gradient stays sparse where 0 lies in [min, max].
 
     >>> import dygraph
     >>> w = dygraph.Parameter([1.0, 1.0])
@@ -61,12 +71,7 @@ class GradientClipByValue:
     def __init__(self, min=None, max=None, need_clip=None):
         if max is None:
             min, max = None, min
-        self.max = check.number(max, "GradientClipByValue: max")
-        self.min = -self.max if min is None else check.number(min, "GradientClipByValue: min")
-        if self.min > self.max:
-            raise InvalidArgumentError(
-                f"GradientClipByValue: min must not exceed max {self.max}, got {self.min}"
-            )
+        self.min, self.max = _limits(min, max, "GradientClipByValue")
         self.need_clip = need_clip
 
     def clip(self, pairs):
@@ -92,7 +97,7 @@ class ErrorClipByValue:
     """Limits the gradient that passes through one variable to [min, max], on its way back.
 
     A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``. `min` is ``-max`` where it is not
-    given.
+    given; of two numbers the smaller is `min`.
 
     Examples
     --------
@@ -106,12 +111,7 @@ class ErrorClipByValue:
     """
 
     def __init__(self, max, min=None):
-        self.max = check.number(max, "ErrorClipByValue: max")
-        self.min = -self.max if min is None else check.number(min, "ErrorClipByValue: min")
-        if self.min > self.max:
-            raise InvalidArgumentError(
-                f"ErrorClipByValue: min must not exceed max {self.max}, got {self.min}"
-            )
+        self.min, self.max = _limits(min, max, "ErrorClipByValue")
 
     def __call__(self, gradient):
         return GradientClipByValue(self.min, self.max)._one(gradient)

@@ -7,6 +7,28 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean
 
 __all__ = ["get_flags", "set_flags"]
 
+# Flags whose kind of value says less than the code that reads them needs.
+_CHOICES = {
+    "FLAGS_kernel_library": ("", "plain", "onednn", "cudnn"),
+    "FLAGS_cpu_level": (0, 1, 3, 4),
+}
+_RANGES = {
+    "FLAGS_num_threads": (0, 1 << 20),
+    "FLAGS_fraction_of_cpu_memory_to_use": (0, 1),
+    "FLAGS_fraction_of_gpu_memory_to_use": (0, 1),
+}
+
+
+def _problem(name, value):
+    """What is wrong with a value of the right kind; None for nothing."""
+    if name in _CHOICES and value not in _CHOICES[name]:
+        allowed = ", ".join(map(repr, _CHOICES[name]))
+        near = did_you_mean(value.lower(), _CHOICES[name]) if isinstance(value, str) else ""
+        return f"{name} must be one of {allowed}, got {value!r}.{near}"
+    if name in _RANGES and not _RANGES[name][0] <= value <= _RANGES[name][1]:
+        return f"{name} must be in {list(_RANGES[name])}, got {value!r}"
+    return None
+
 
 def _known(name, all_flags):
     if not isinstance(name, str):
@@ -60,7 +82,8 @@ def set_flags(flags):
     Raises
     ------
     InvalidArgumentError
-        (a ValueError) for an unknown name, with the nearest one.
+        (a ValueError) for an unknown name, with the nearest one, and for a value that the flag
+        does not take.
     ArgumentTypeError
         (a TypeError) for a value of another kind.
 
@@ -83,8 +106,11 @@ def set_flags(flags):
     done = []
     try:
         for name, value in names.items():
-            _core.set_flag(name[len("FLAGS_") :], value)
+            _core.set_flag(name[len("FLAGS_") :], value)  # which checks the kind of value
             done.append(name)
+            problem = _problem(name, value)
+            if problem:
+                raise InvalidArgumentError(problem)
     except Exception:
         for name in done:
             _core.set_flag(name[len("FLAGS_") :], known[name][0])
@@ -98,3 +124,8 @@ def warn_about_environment():
         warnings.warn(f"the environment sets FLAGS_{name}, which is no flag.{hint}", stacklevel=3)
     for problem in _core.flag_problems():
         warnings.warn(problem, stacklevel=3)
+    for name, (value, default, _) in _core.all_flags().items():
+        problem = _problem(name, value)
+        if problem:
+            _core.set_flag(name[len("FLAGS_") :], default)
+            warnings.warn(f"{problem.rstrip('.')}. The default is kept.", stacklevel=3)

@@ -6,6 +6,7 @@ changes nothing: an eager call has no name.
 
 from dygraph import _core, check, images, nets
 from dygraph.errors import InvalidArgumentError, kind_of
+from dygraph.promotion import floating
 
 __all__ = [
     "adaptive_pool2d",
@@ -58,6 +59,8 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
     def function(input, dim=None, keep_dim=False, name=None):
         check.variable(input, f"{operator}: input")
         op = getattr(ops, operator)
+        if operator == "reduce_mean":
+            input = floating(input)
         if dim is None or (isinstance(dim, (list, tuple)) and not dim):
             return op(input, dim=[0], keep_dim=bool(keep_dim), reduce_all=True)
         dims = dim if isinstance(dim, (list, tuple)) else [dim]
@@ -67,6 +70,7 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
     function.__name__ = function.__qualname__ = operator
     function.__doc__ = (
         f"The {what} over `dim`: an axis or several; None or none: over all, giving shape ``()``."
+        f"{' Of integers it is a float32.' if what == 'mean' else ''}"
         "\n\n`keep_dim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too"
         " many.\n\n"
         f">>> import dygraph\n>>> x = dygraph.to_variable({rows})\n"
@@ -265,14 +269,16 @@ def fsp_matrix(x, y):
 # Images -------------------------------------------------------------------------------------------
 
 
-def _resized(input, out_shape, scale, mode, align_corners, align_mode, owner):
+def _resized(input, out_shape, scale, mode, align_corners, align_mode, data_format, owner):
     if out_shape is not None:  # as in Fluid, sizes win over a scale
         sizes = out_shape.tolist() if isinstance(out_shape, _core.Variable) else list(out_shape)
-        return images.interpolate(input, sizes, None, mode, align_corners, align_mode)
+        return images.interpolate(
+            input, sizes, None, mode, align_corners, align_mode, data_format
+        )
     if scale is None:
         raise InvalidArgumentError(f"{owner}: out_shape or scale must be given, got neither")
     scale = scale.item() if isinstance(scale, _core.Variable) else scale
-    return images.interpolate(input, None, scale, mode, align_corners, align_mode)
+    return images.interpolate(input, None, scale, mode, align_corners, align_mode, data_format)
 
 
 def image_resize(
@@ -299,7 +305,7 @@ def image_resize(
         Wins over `out_shape`.
     align_corners : bool
     align_mode : 0 or 1
-    data_format : 'NCHW', or 'NCDHW' for volumes
+    data_format : 'NCHW' or 'NHWC', for volumes 'NCDHW' or 'NDHWC'
 
     Examples
     --------
@@ -309,13 +315,12 @@ def image_resize(
     """
     names = {"BILINEAR": "bilinear", "NEAREST": "nearest", "TRILINEAR": "trilinear"}
     mode = names[check.choice(resample, tuple(names), "image_resize: resample")]
-    wanted = "NCDHW" if mode == "trilinear" else "NCHW"
-    if data_format != wanted:
-        raise InvalidArgumentError(
-            f"image_resize: data_format must be '{wanted}' for {resample}, got {data_format!r}"
-        )
+    formats = ("NCDHW", "NDHWC") if mode == "trilinear" else ("NCHW", "NHWC")
+    check.choice(data_format, formats, f"image_resize: data_format for {resample}")
     sizes = out_shape if actual_shape is None else actual_shape
-    return _resized(input, sizes, scale, mode, align_corners, align_mode, "image_resize")
+    return _resized(
+        input, sizes, scale, mode, align_corners, align_mode, data_format, "image_resize"
+    )
 
 
 def resize_bilinear(

@@ -96,8 +96,9 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 def conv1d_transpose(
-    input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, output_size=None
-):
+    input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, output_size=None,
+    output_padding=0,
+):  # fmt: skip
     """The transpose of `conv1d`: its gradient with respect to the input, as a function.
 
     Parameters
@@ -111,11 +112,15 @@ def conv1d_transpose(
     stride, padding, dilation, groups : int
     output_size : int, optional
         Length of the result, where a stride leaves several. None: the smallest.
+    output_padding : int
+        How much longer than the smallest the result is, less than `stride`; in place of
+        `output_size`.
 
     Returns
     -------
     Variable
-        ``[batch, filters, (length - 1) * stride - 2 * padding + dilation * (window - 1) + 1]``.
+        ``[batch, filters, (length - 1) * stride - 2 * padding + dilation * (window - 1) + 1]``,
+        longer by `output_padding`.
 
     Examples
     --------
@@ -126,8 +131,12 @@ def conv1d_transpose(
     """
     require_axes(input, 1, "conv1d_transpose")
     more = {}
+    longer = check.integers(output_padding, 1, "conv1d_transpose: output_padding", 0)
     if output_size is not None:
+        only_one_size(longer, "conv1d_transpose")
         more["output_size"] = [1, *check.integers(output_size, 1, "conv1d_transpose: output_size")]
+    elif any(longer):
+        more["output_padding"] = [0, *longer]
     out = ops.conv2d_transpose(
         _flat(input),
         _flat(require_weight(weight, "conv1d_transpose")),
@@ -139,6 +148,14 @@ def conv1d_transpose(
         **more,
     )
     return _line(out)
+
+
+def only_one_size(output_padding, owner):
+    """Raises where a result has an `output_size` and is to be longer than its smallest too."""
+    if any(output_padding):
+        raise InvalidArgumentError(
+            f"{owner}: one of output_size and output_padding may be given, got both"
+        )
 
 
 def require_weight(weight, owner):
@@ -450,17 +467,18 @@ def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, ou
     attrs = _windows(2, "max_unpool2d", pool_size, pool_stride, pool_padding)
     if output_size is not None:
         wanted = check.integers(output_size, 2, "max_unpool2d: output_size", 1)
-        attrs["ksize"] = [
-            out - (int(size) - 1) * stride + 2 * padding
-            for out, size, stride, padding in zip(
-                wanted, input.shape[2:], attrs["strides"], attrs["paddings"], strict=True
+        least = [
+            (int(size) - 1) * stride - 2 * padding + 1
+            for size, stride, padding in zip(
+                input.shape[2:], attrs["strides"], attrs["paddings"], strict=True
             )
         ]
-        if min(attrs["ksize"]) < 1:
+        if any(out < low for out, low in zip(wanted, least, strict=True)):
             raise InvalidArgumentError(
                 f"max_unpool2d: output_size must be reached by windows of input, got {wanted} for "
                 f"input of shape {list(input.shape)}"
             )
+        attrs["output_size"] = wanted
     return ops.unpool(input, indices, **attrs)
 
 
@@ -507,24 +525,29 @@ _RESIZE = {
 
 
 def interpolate(
-    input, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0
-):
+    input, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0,
+    data_format=None,
+):  # fmt: skip
     """Resize images or volumes.
 
     Parameters
     ----------
     input : Variable
-        ``[batch, channels, height, width]``, or with a depth for ``'trilinear'``.
+        ``[batch, channels, height, width]``, or with a depth for ``'trilinear'``; float32, float64
+        or uint8, whose means are cut off to whole numbers.
     size : list of int, optional
         Sizes of the result in space. This or `scale_factor` must be given.
-    scale_factor : float, optional
-        Sizes of the result over those of `input`, rounded down.
+    scale_factor : float or list of float, optional
+        Sizes of the result over those of `input`, rounded down; one for all axes or one for each.
     mode : 'nearest', 'bilinear' or 'trilinear'
     align_corners : bool
         True: first and last pixels lie on each other. False: pixels are cells.
     align_mode : 0 or 1
         Without `align_corners`, 0 compares the cells' middles, 1 their beginnings. ``'nearest'``
         compares beginnings.
+    data_format : str, optional
+        ``'NHWC'`` or ``'NDHWC'``: the channels of `input` and of the result stand last. None, or
+        ``'NCHW'`` or ``'NCDHW'``: second.
 
     Returns
     -------
@@ -536,6 +559,8 @@ def interpolate(
     >>> x = dygraph.to_variable(np.array([[[[1.0, 2.0]]]]))
     >>> dygraph.functional.interpolate(x, scale_factor=2).numpy().tolist()
     [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
+    >>> dygraph.functional.interpolate(x, scale_factor=[1, 2]).numpy().tolist()
+    [[[[1.0, 1.0, 2.0, 2.0]]]]
     """
     check.choice(mode, ("nearest", "bilinear", "trilinear"), "interpolate: mode")
     axes = 3 if mode == "trilinear" else 2
@@ -549,6 +574,15 @@ def interpolate(
         "align_corners": bool(align_corners),
         "align_mode": check.integer(align_mode, "interpolate: align_mode", 0),
     }
+    first = "NCDHW" if axes == 3 else "NCHW"
+    last = f"N{first[2:]}C"
+    if data_format is not None:
+        check.choice(data_format, (first, last), f"interpolate: data_format for mode {mode!r}")
+    if data_format == last:
+        attrs["data_layout"] = "NHWC"
+    if isinstance(scale_factor, (list, tuple)):
+        space = input.shape[1:-1] if data_format == last else input.shape[2:]
+        size = _scaled(space, scale_factor)
     if size is None:
         attrs["scale"] = check.number(scale_factor, "interpolate: scale_factor", 0)
     else:
@@ -556,3 +590,25 @@ def interpolate(
         sizes = check.integers(size, axes, "interpolate: size", 1)
         attrs.update(zip(names, sizes, strict=True))
     return getattr(ops, _RESIZE[mode, axes])(input, **attrs)
+
+
+def _scaled(space, factors):
+    """Sizes in space times a factor each, rounded down."""
+    if len(factors) != len(space):
+        raise InvalidArgumentError(
+            f"interpolate: scale_factor must be a number or {len(space)} numbers, one for each "
+            f"axis in space, got {len(factors)}"
+        )
+    factors = [check.number(f, "interpolate: scale_factor", 0) for f in factors]
+    if any(n < 0 for n in space):
+        raise InvalidArgumentError(
+            "interpolate: the sizes in space must be known where scale_factor is a list, got "
+            f"{list(space)}. Give one number, or size"
+        )
+    sizes = [int(n * f) for n, f in zip(space, factors, strict=True)]
+    if min(sizes) < 1:
+        raise InvalidArgumentError(
+            f"interpolate: scale_factor must give sizes of at least 1, got {factors} times "
+            f"{list(space)}"
+        )
+    return sizes

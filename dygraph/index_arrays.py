@@ -6,9 +6,11 @@ reading, index_put for writing, transpose2 and reshape2 around them), so gradien
 with them.
 """
 
+import math
+
 import numpy as np
 
-from dygraph import _core, indexing
+from dygraph import _core, indexing, sizes
 from dygraph.errors import InvalidArgumentError, OutOfRangeError, kind_of
 
 Variable = _core.Variable
@@ -101,14 +103,14 @@ class Plan:
         self._masks = []
         self.arrays.sort(key=lambda pair: pair[0])
         try:
-            self.common = np.broadcast_shapes(*(tuple(a.shape) for _, a in self.arrays))
+            self.common = sizes.broadcast(*(tuple(a.shape) for _, a in self.arrays))
         except ValueError:
             raise OutOfRangeError(
                 "the index arrays must broadcast together, got shapes "
                 + ", ".join(str(list(a.shape)) for _, a in self.arrays)
             ) from None
 
-        if 0 in self.common:  # nothing will be read, but as in NumPy single indices must be right
+        if any(type(n) is int and n == 0 for n in self.common):  # nothing will be read, but as in NumPy single indices must be right
             for axis, array in self.arrays:
                 if not array.ndim:
                     indexing.wrapped(int(array), axis, self.shape[axis])
@@ -213,6 +215,8 @@ def reshaped(x, shape):
     For reshape2 a 0 copies the size of the input's axis and a -1 is what is left.
     """
     old, shape = x.shape, list(shape)
+    if any(type(n) is not int for n in (*old, *shape)):  # which a trace follows
+        return ops.reshape2(x, shape=shape)
     same = 0
     while same < len(shape) and same < len(old) and shape[same] == old[same]:
         same += 1
@@ -280,7 +284,7 @@ def read(x, index):
         elif rank <= 1:
             x = ops.gather(x, variable(arrays[0]), axis=axes[0])
         else:
-            axis, flat = axes[0], reshaped(variable(arrays[0]), (int(np.prod(plan.common)),))
+            axis, flat = axes[0], reshaped(variable(arrays[0]), (math.prod(plan.common),))
             shape = (*x.shape[:axis], *plan.common, *x.shape[axis + 1 :])
             x = reshaped(ops.gather(x, flat, axis=axis), shape)
     added = plan.added(rank)

@@ -4,7 +4,7 @@ Ints, slices, Ellipsis and None are worked out here and become one slicing opera
 and masks, also mixed with these, go to `index_arrays`.
 """
 
-from dygraph import _core, index_arrays
+from dygraph import _core, index_arrays, sizes
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
 
 Variable = _core.Variable
@@ -118,7 +118,9 @@ class Selection:
 def wrapped(i, axis, size):
     """A position counted from the front. OutOfRangeError names axis and size."""
     if not -size <= i < size:
-        raise OutOfRangeError(f"index {i} is out of range for axis {axis} of size {size}")
+        text = f"index {i} is out of range for axis {axis} of size {size}"
+        sizes.failed(text)
+        raise OutOfRangeError(text)
     return i + size if i < 0 else i
 
 
@@ -148,7 +150,7 @@ def bound(item):
 
 def getitem(x, index):
     """``x[index]``: a value of its own (a gradient flows back into the part that was read)."""
-    shape = x.shape
+    shape = _core.dims(x)  # only to refuse what lies outside
     if type(index) is int and shape:
         wrapped(index, 0, shape[0])
         end = index + 1 if index != -1 else FAR
@@ -187,7 +189,7 @@ def setitem(x, index, value):
     """
     value = as_value(x, value)
     try:
-        chosen = Selection(index, x.shape)
+        chosen = Selection(index, _core.dims(x))
     except NotBasic:
         index_arrays.write(x, index, value)
     else:

@@ -89,9 +89,10 @@ def trace(layer, inputs):
         finally:
             after.restore()
 
-    def record(size):
-        names = [i.name for i in given]
-        return tracing.record(layer, list(zip(at(size), names, strict=True)), named, observer)[1]
+    def record(size, several):
+        inputs = [(v, i.name) for v, i in zip(at(size), given, strict=True)]
+        follow = [i.follows(batch if several else None) for i in given]
+        return size, *tracing.record(layer, inputs, follow, named, observer)
 
     def replay(size):
         runs = 2 if written or recording.trains else 1
@@ -110,9 +111,13 @@ def trace(layer, inputs):
         return restored(run, sizes[-1])
 
     try:
-        other = batch - 1 if batch > 2 else batch + 1  # fewer rows take less memory
-        second = at_one_of([other, 2 * batch, batch], record)
-        recording = restored(record, batch)
+        # Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
+        near = batch - 1 if batch > 2 else batch + 1
+        other, second, there = at_one_of(
+            [near, 2 * batch, batch], lambda size: record(size, size != batch)
+        )
+        _, recording, here = restored(lambda size: record(size, other != batch), batch)
+        tracing.check_closed(here, there)
         recording.generalize(second)
         at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
     except BaseException:
@@ -207,9 +212,9 @@ class TracedLayer:
         schedule: set the variable ``learning_rate_0``.
         """
         if self._program is None:
-            from static.program import Program
+            from dygraph import beside
 
-            self._program = Program(self._desc)
+            self._program = beside.load().Program(self._desc)
             self._program.hold(self._sources)
         return self._program
 

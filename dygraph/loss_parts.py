@@ -4,6 +4,7 @@ import numpy as np
 
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
+from dygraph.promotion import floating
 
 ops = _core.ops
 REDUCTIONS = ("mean", "sum", "none")
@@ -31,8 +32,9 @@ def reduced(loss, reduction, owner):
     check.choice(reduction, REDUCTIONS, f"{owner}: reduction")
     if reduction == "none":
         return loss
-    reduce = ops.reduce_mean if reduction == "mean" else ops.reduce_sum
-    return reduce(loss, reduce_all=True)
+    if reduction == "mean":
+        return ops.reduce_mean(floating(loss), reduce_all=True)
+    return ops.reduce_sum(loss, reduce_all=True)
 
 
 def like(x, value):

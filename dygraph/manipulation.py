@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, sizes
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [
@@ -295,7 +295,7 @@ def broadcast_tensors(inputs):
     """
     shapes = [check.variable(x, "broadcast_tensors: an input").shape for x in inputs]
     try:
-        common = list(np.broadcast_shapes(*shapes))
+        common = list(sizes.broadcast(*shapes))
     except ValueError:
         raise InvalidArgumentError(
             f"broadcast_tensors: the shapes must broadcast, got {[list(s) for s in shapes]}"

@@ -64,6 +64,13 @@ def binary(preds, labels, owner):
     return preds.reshape(-1), flat.astype(bool)
 
 
+def name_of(metric):
+    """What logs call a metric: its name, else its class in lower case."""
+    name = getattr(metric, "name", None) or getattr(metric, "_name", None)
+    name = name() if callable(name) else name
+    return name if isinstance(name, str) else type(metric).__name__.lower()
+
+
 class MetricBase:
     """What all metrics have; subclasses write `update`, `eval` and, where counts differ, `reset`.
 
@@ -71,6 +78,11 @@ class MetricBase:
     ----------
     name : str, optional
         None: the class's name.
+
+    Attributes
+    ----------
+    better : {"max", "min", None}
+        Which value is better; callbacks that keep the best one ask.
 
     Examples
     --------
@@ -94,6 +106,8 @@ class MetricBase:
     >>> metric.eval()
     0.0
     """
+
+    better: str | None = None  # "max" or "min", where one is better than the other
 
     def __init__(self, name=None):
         self._name = str(name) if name is not None else type(self).__name__
@@ -147,6 +161,11 @@ class CompositeMetric(MetricBase):
         super().__init__(name)
         self._metrics = []
 
+    @property
+    def better(self):
+        """That of the first metric, whose value `Model` logs."""
+        return getattr(self._metrics[0], "better", None) if self._metrics else None
+
     def add_metric(self, metric):
         """Add a MetricBase. ArgumentTypeError for anything else."""
         if not isinstance(metric, MetricBase):
@@ -184,6 +203,8 @@ class Precision(MetricBase):
     0.75
     """
 
+    better = "max"
+
     def __init__(self, name=None):
         super().__init__(name)
         self.tp = 0
@@ -210,6 +231,8 @@ class Recall(MetricBase):
     >>> metric.eval()  # one of two
     0.5
     """
+
+    better = "max"
 
     def __init__(self, name=None):
         super().__init__(name)
@@ -242,6 +265,8 @@ class Accuracy(MetricBase):
     0.875
     """
 
+    better = "max"
+
     def __init__(self, name=None):
         super().__init__(name)
         self.value = 0.0
@@ -267,6 +292,8 @@ class ChunkEvaluator(MetricBase):
     >>> metric.eval()
     (0.75, 0.75, 0.75)
     """
+
+    better = "max"
 
     def __init__(self, name=None):
         super().__init__(name)
@@ -304,6 +331,8 @@ class EditDistance(MetricBase):
     >>> metric.eval()
     (1.5, 0.5)
     """
+
+    better = "min"
 
     def __init__(self, name=None):
         super().__init__(name)
@@ -352,6 +381,8 @@ class Auc(MetricBase):
     >>> metric.eval()
     1.0
     """
+
+    better = "max"
 
     def __init__(self, name=None, curve="ROC", num_thresholds=4095):
         super().__init__(name)

@@ -12,6 +12,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.metrics import name_of
 from dygraph.nn import Layer
 from dygraph.recording import no_grad
 from dygraph.variable import Variable
@@ -72,7 +73,8 @@ class Model:
         metrics : metric or list of metrics, optional
             Of ``dygraph.metrics``, or anything with ``reset()``, ``eval()`` and
             ``update(outputs, labels)``, which gets arrays; with ``update(value, weight)`` a metric
-            gets the batch's accuracy and size.
+            gets the batch's accuracy and size. ``better``, "max" or "min", tells callbacks which
+            value is the better one.
         """
         if optimizer is not None and not hasattr(optimizer, "step"):
             raise ArgumentTypeError(
@@ -86,6 +88,13 @@ class Model:
                 raise ArgumentTypeError(
                     "Model.prepare: a metric must have reset(), update() and eval(), got "
                     f"{kind_of(metric)}"
+                )
+        names = ["loss", *(name_of(metric) for metric in metrics)]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise InvalidArgumentError(
+                    "Model.prepare: every metric must have a name of its own in the logs, got "
+                    f"'{name}' twice. Give one another name: Precision(name='{name}_2')"
                 )
         self.optimizer, self.loss, self.metrics = optimizer, loss, list(metrics)
 
@@ -300,7 +309,7 @@ class Model:
     def _logs(self, mean):
         logs = {} if mean.value is None else {"loss": mean.value}
         for metric in self.metrics:
-            logs[_name_of(metric)] = float(np.asarray(metric.eval()).reshape(-1)[0])
+            logs[name_of(metric)] = float(np.asarray(metric.eval()).reshape(-1)[0])
         return logs
 
     def _require(self, **parts):
@@ -344,12 +353,6 @@ class _Mean:
 def _tell(callbacks, event, *args):
     for c in callbacks:
         getattr(c, event)(*args)
-
-
-def _name_of(metric):
-    name = getattr(metric, "name", None) or getattr(metric, "_name", None)
-    name = name() if callable(name) else name
-    return name if isinstance(name, str) else type(metric).__name__.lower()
 
 
 def _rows(outputs):

@@ -1,12 +1,13 @@
-"""Reading NumPy's .npz archives, with memory bounded by the file."""
+"""NumPy's .npz archives: reading with memory bounded by the file, and writing."""
 
 import os
 import warnings
+import zipfile
 
 import numpy as np
 
 from dygraph import _core, files
-from dygraph.errors import DygraphError, FormatError
+from dygraph.errors import ArgumentTypeError, DygraphError, FormatError, kind_of
 
 __all__ = ["load"]
 
@@ -48,8 +49,6 @@ def load(path, max_bytes=None):
 
 
 def _read(file, path, max_bytes):
-    import zipfile
-
     size = os.fstat(file.fileno()).st_size
     _check_directory(file, size)
     file.seek(0)
@@ -135,3 +134,68 @@ def _read_array(stream, name, size):
         raise FormatError(f"{what} must hold bools of 0 and 1, got another byte")
     array = array.astype(dtype.newbyteorder("="), copy=False)
     return _core.to_variable(np.ascontiguousarray(array.T) if fortran else array)
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+class _Sink:
+    """A file that only grows, whose bytes are taken away as they come."""
+
+    def __init__(self):
+        self.parts, self.at = [], 0
+
+    def write(self, data):
+        self.parts.append(bytes(data))
+        self.at += len(self.parts[-1])
+        return len(self.parts[-1])
+
+    def tell(self):
+        return self.at
+
+    def flush(self):
+        pass
+
+    def take(self):
+        parts, self.parts = self.parts, []
+        return parts
+
+
+def chunks_of(arrays):
+    """The bytes of an archive of a dict of Variables and arrays, as ``numpy.savez`` writes it.
+
+    Everything is checked before the first. ArgumentTypeError for what such an archive cannot hold.
+    """
+    held = {}
+    if not hasattr(arrays, "items"):
+        raise ArgumentTypeError(
+            f"save: an .npz archive holds a dict of Variables and arrays, got {kind_of(arrays)}"
+        )
+    for name, value in arrays.items():
+        of_ours = isinstance(value, _core.Variable)
+        if not of_ours and not isinstance(value, np.ndarray):
+            got = kind_of(value)
+        elif str(value.dtype) == "bfloat16" or value.dtype == object:
+            got = f"one of {value.dtype}"
+        elif of_ours and _core.lod(value):
+            got = "a Variable with level of detail"
+        elif not isinstance(name, str):
+            got = f"{kind_of(name)} as a name"
+        else:
+            held[name] = value.detach() if of_ours else value
+            continue
+        raise ArgumentTypeError(
+            f"save: an .npz archive holds Variables and arrays by name, got {got} for '{name}'. "
+            "Save nested data under a name that ends in .safetensors"
+        )
+    return _written(held)
+
+
+def _written(held):
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w", allowZip64=True) as archive:
+        for name, value in held.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(value), allow_pickle=False)
+            yield from sink.take()
+    yield from sink.take()

@@ -1,9 +1,12 @@
 """What NumPy's functions of whole arrays become for Variables: one function each, in one table."""
 
+import math
+
 import numpy as np
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError
+from dygraph.promotion import floating
 
 Variable = _core.Variable
 ops = _core.ops
@@ -26,11 +29,6 @@ def op(name, what):
 def var(value):
     """A Variable as it is, an array or a number as a Variable."""
     return value if isinstance(value, Variable) else _core.to_variable(value)
-
-
-def floating(x):
-    """Integers and bools as float32, as true division makes them."""
-    return x if x.dtype.is_floating else x.astype("float32")
 
 
 def same_type(values):
@@ -120,9 +118,9 @@ def _var(a, axis=None, ddof=0, keepdims=False):
     away = a - a.mean(axis=axis, keepdim=True)
     count = a.size
     if axis is not None:
-        count = int(np.prod([a.shape[i] for i in axes_of(a, axis, "var")]))
+        count = math.prod(a.shape[i] for i in axes_of(a, axis, "var"))
     squares = (away * away).sum(axis=axis, keepdim=keepdims)
-    return squares / float(max(count - ddof, 0)) if count > ddof else squares * float("nan")
+    return squares / (count - ddof) if count > ddof else squares * float("nan")
 
 
 def _std(a, axis=None, ddof=0, keepdims=False):
@@ -320,7 +318,7 @@ def _tensordot(a, b, axes=2):
         )
     rows = [i for i in range(a.ndim) if i not in left]
     columns = [i for i in range(b.ndim) if i not in right]
-    inner = int(np.prod([a.shape[i] for i in left], dtype=int))
+    inner = math.prod(a.shape[i] for i in left)
     shape = [a.shape[i] for i in rows] + [b.shape[i] for i in columns]
     a = _reshape(_transpose(a, rows + left), [int(np.prod(shape[: len(rows)], dtype=int)), inner])
     b = _reshape(

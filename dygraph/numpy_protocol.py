@@ -24,12 +24,12 @@ from dygraph.numpy_functions import (
     FUNCTIONS,
     REDUCTIONS,
     call_function,
-    floating,
     op,
     refusal,
     same_type,
     var,
 )
+from dygraph.promotion import floating
 
 Variable = _core.Variable
 ops = _core.ops

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from dygraph import _core
+from dygraph import _core, sizes
 from dygraph.errors import DygraphError
 
 
 def facts(x):
     """Shape, type, place and the like, as texts."""
-    found = [f"shape={x.shape}", f"dtype={x.dtype}", f"place={x.place}"]
+    found = [f"shape={sizes.text(x)}", f"dtype={x.dtype}", f"place={x.place}"]
     found.append(f"stop_gradient={x.stop_gradient}")
     if x.name:
         found.append(f"name={x.name!r}")

@@ -6,6 +6,7 @@ operator, the function stands for it, with the arguments of Paddle 2 (``axis``).
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.promotion import floating
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "std", "trace", "var"]
 
@@ -172,7 +173,7 @@ def var(x, axis=None, unbiased=True, keepdim=False):
     Parameters
     ----------
     x : Variable
-        Of a float type.
+        Integers and truths count as float32.
     axis : int or list of int, optional
     unbiased : bool
         Divide by n - 1 in place of n (Bessel).
@@ -186,6 +187,7 @@ def var(x, axis=None, unbiased=True, keepdim=False):
     1.25
     """
     over = _over(x, axis, "var")
+    x = floating(x)
     mean = ops.reduce_mean(x, keep_dim=True, **over)
     square = ops.square(ops.elementwise_sub(x, mean))
     if not unbiased:
@@ -210,11 +212,14 @@ def std(x, axis=None, unbiased=True, keepdim=False):
 def median(x, axis=None, keepdim=False):
     """The middle of the elements in order, over an axis or all; of two middles their mean.
 
+    Of integers it is a float32.
+
     >>> import dygraph
     >>> dygraph.median(dygraph.to_variable([5.0, 1.0, 3.0, 2.0])).numpy().item()
     2.5
     """
     rank = check.variable(x, "median: x").ndim
+    x = floating(x) if str(x.dtype) == "bool" else x  # which no operator sorts
     shape = [1] * rank
     if axis is None:
         x, at = ops.reshape2(x, shape=[-1]), 0
@@ -225,5 +230,5 @@ def median(x, axis=None, keepdim=False):
         raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")
     ordered, _ = ops.argsort(x, axis=at)
     middle = ops.slice(ordered, axes=[at], starts=[(n - 1) // 2], ends=[n // 2 + 1])
-    out = ops.reduce_mean(middle, dim=[at], keep_dim=bool(keepdim))
+    out = ops.reduce_mean(floating(middle), dim=[at], keep_dim=bool(keepdim))
     return ops.reshape2(out, shape=shape) if keepdim and axis is None else out

@@ -11,6 +11,12 @@ Variable = _core.Variable
 _NUMBERS = ((bool, _core.bool_), (int, _core.int64), (float, _core.float32))
 
 
+def floating(x):
+    """A Variable for a mean or a root: integers and bools as float32, as true division has them."""
+    dtype = x.dtype
+    return x if dtype is None or dtype.is_floating else x.astype("float32")
+
+
 def promote_types(a, b):
     """The type of ``x + y`` for Variables of the types `a` and `b`.
 

@@ -17,6 +17,7 @@ class ThreadModes(_local):
     in_layer = False  # a layer's forward runs
     forced = False  # inside enable_grad(), which wins over eval mode
     tracer = None  # jit.trace runs a function, and wants to know of steps
+    sizes = None  # jit.trace records, and follows what Python reads of shapes
     reason = ""  # why recording is off, told by a later backward()
 
 

@@ -50,18 +50,34 @@ class OpDescription:
 
     @property
     def gradient_order(self):
-        level = {self.type}
+        level, late = {self.type}, self._calls_of_second_order()
         for order in range(4):
-            below = set()
+            below = set(late) if order == 1 else set()
             for name in level:
                 facts = _core.describe_op(name)
                 if facts["no_gradient"] and order:
                     continue  # zero from here on, however often
                 if not facts["has_gradient"]:
                     return order
-                below.update(call[0] for call in _core.describe_recipe(name, {}))
+                calls = {call[0] for call in _core.describe_recipe(name, {})}
+                calls -= late if order == 0 else set()
+                if "third_grad_limit" in calls:
+                    return order
+                below |= calls
             level = below
         return None
+
+    def _calls_of_second_order(self):
+        """Those of the recipe that read gradients of intermediate results alone."""
+        hidden = {s.name + "@GRAD" for s in self.outputs if s.intermediate}
+        if self.no_gradient or not self.has_gradient:
+            return set()
+        arriving = {s.name + "@GRAD" for s in self.outputs}
+        return {
+            kind
+            for kind, inputs, _ in self.recipe()
+            if (read := arriving.intersection(sum(inputs.values(), []))) and read <= hidden
+        }
 
     def __repr__(self):
         lines = [f"{self.type}: {self.comment}"]

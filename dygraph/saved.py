@@ -1,6 +1,7 @@
 """What backward will keep alive: a table of the values the tape holds."""
 
 from dygraph import _core, check
+from dygraph.recording import modes
 
 __all__ = ["SavedTable", "saved"]
 
@@ -74,4 +75,6 @@ def saved(loss):
     >>> dygraph.saved(x * x).total
     16
     """
+    if modes.sizes is not None:
+        raise modes.sizes.refuse("saved() must not tell a traced function of sizes", "Call it outside")
     return SavedTable(SavedEntry(*e) for e in _core.saved(check.variable(loss, "saved: loss")))

@@ -133,6 +133,8 @@ class _Decoder:
 def save(obj, path):
     """Write a state or other nested data to one safetensors file, at once or not at all.
 
+    A name that ends in ``.npz`` gets a NumPy archive, which holds arrays by name and nothing else.
+
     Parameters
     ----------
     obj : dict, list, Variable, ...
@@ -144,7 +146,8 @@ def save(obj, path):
     Raises
     ------
     ArgumentTypeError, InvalidArgumentError
-        For anything else, naming where it stands; nothing is written.
+        For anything else, naming where it stands, and for a name that promises another format
+        (``.npy``, ``.h5``, ``.pkl``); nothing is written.
 
     Notes
     -----
@@ -161,7 +164,14 @@ def save(obj, path):
     (4, (2, 3))
     """
     path = files.path_of(path, "save")
-    files.write_atomically(path, chunks_of(obj))
+    ending = os.path.splitext(path)[1].lower()
+    if ending in _FOREIGN:
+        raise InvalidArgumentError(
+            f"save: the name of the file must not promise another format, got '{path}'. What is "
+            f"written is no {_FOREIGN[ending]}: end it in .safetensors, or in .npz for a dict of "
+            "arrays"
+        )
+    files.write_atomically(path, npz.chunks_of(obj) if ending == ".npz" else chunks_of(obj))
 
 
 def chunks_of(obj):
@@ -175,6 +185,10 @@ def chunks_of(obj):
     return safetensors.chunks_of(encoder.tensors, metadata)
 
 
+_FOREIGN = {
+    ".npy": "NumPy array", ".h5": "HDF5 file", ".hdf5": "HDF5 file", ".keras": "Keras file",
+    ".pkl": "pickle", ".pickle": "pickle", ".json": "JSON", ".onnx": "ONNX model",
+}  # fmt: skip
 _OTHERS = (
     (b"\x89HDF", "HDF5", "Save its arrays with numpy.savez"),
     (b"\x93NUMPY", "one NumPy array", "Read it with numpy.load"),

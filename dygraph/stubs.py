@@ -39,6 +39,7 @@ class Variable:
     \"\"\"An eager variable: values, and a gradient where stop_gradient is False.\"\"\"
 
     stop_gradient: bool
+    requires_grad: bool
     persistable: bool
     name: str
     grad: Variable | None
@@ -274,6 +275,8 @@ def _variable():
         lines.append(
             f"    def __{start}divmod__(self, y: Any, /) -> tuple[Variable, Variable]: ...\n"
         )
+    # state is written in place, any other name gets a new variable
+    lines += [f"    def __i{name}__(self, y: Variable | _Array, /) -> Any: ...\n" for name in _BINARY]
     for name in _COMPARED:
         hint = "  # type: ignore[override]" if name in ("eq", "ne") else ""
         lines.append(f"    def __{name}__(self, y: Any, /) -> Variable: ...{hint}\n")

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 
-from dygraph import _core, unique_name
+from dygraph import _core, size_tracker, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
     DygraphError,
@@ -51,6 +51,10 @@ class Input:
             self.batch = len(self.lod[0]) - 1
         else:
             self.batch = self.array.shape[0] if self.array.ndim else None
+
+    def follows(self, batch):
+        """Whether the first axis follows the batch, and its least size."""
+        return self.batch == batch, 0 if self.lod else 1
 
     def at(self, batch, size):
         """A Variable of ``size`` rows (or sequences), repeating what was given for ``batch``."""
@@ -265,20 +269,41 @@ def names_of(state, written, leaves, optimizers):
     return named
 
 
-def record(function, inputs, named, observer):
-    """Runs the function once while recording: its outputs and the recording."""
+def record(function, inputs, follow, named, observer):
+    """Runs the function once while recording: the recording, and closed sizes that Python read.
+
+    Parameters
+    ----------
+    inputs : list of (Variable, str)
+    follow : list of (bool, int)
+        For each input whether its first axis follows the batch, and its least size.
+    """
     recorder = _core.Recorder(user_line)
-    for variable, name in inputs:
-        recorder.add_feed(variable, name)
-    for variable, name in named:
-        if not _core.is_empty(variable):
-            recorder.add_parameter(variable, name)
-    recorder.start()
-    try:
-        outputs = observer.run(function, [variable for variable, _ in inputs])
-    finally:
-        recorder.stop()
-    return outputs, recorder.finish(flatten(outputs, []))
+    with size_tracker.following(recorder) as tracker:
+        for (variable, name), (follows, least) in zip(inputs, follow, strict=True):
+            name = recorder.add_feed(variable, name)
+            tracker.feed(variable, name, follows, least)
+        for variable, name in named:
+            if not _core.is_empty(variable):
+                recorder.add_parameter(variable, name)
+        recorder.start()
+        try:
+            outputs = observer.run(function, [variable for variable, _ in inputs])
+        finally:
+            recorder.stop()
+    return recorder.finish(flatten(outputs, [])), tracker.closed
+
+
+def check_closed(one, two):
+    """A size that Python read as a number must be the same in both recordings."""
+    for (name, axis), (size, line) in one.items():
+        other = two.get((name, axis), (size, line))[0]
+        if other != size:
+            raise InvalidArgumentError(
+                f"trace: what Python does must not depend on the batch size, but the size of axis "
+                f"{axis} of '{name}' is {size} at the first size and {other} at the second, at "
+                f"{line}"
+            )
 
 
 def check_replay(recording, inputs, function, observer, runs, restore):

@@ -8,11 +8,13 @@ from dygraph import (
     comparison,
     creation,
     exchange,
+    foreign,
     in_place,
     indexing,
     manipulation,
     printing,
     products,
+    sizes,
 )
 from dygraph.compat import BackwardStrategy
 from dygraph.errors import (
@@ -21,6 +23,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.promotion import floating
 
 __all__ = ["Parameter", "Variable"]
 
@@ -157,12 +160,26 @@ def retain_grads(self):
     _core.retain_grad(self)
 
 
+def requires_grad(self):
+    """True: a gradient flows into it. The opposite of ``stop_gradient``, by torch's name."""
+    return not self.stop_gradient
+
+
+def set_requires_grad(self, value):
+    if not value and not self.is_leaf:
+        raise PreconditionNotMetError(
+            f"requires_grad: only a leaf can be frozen, got the result of {grad_fn(self).name}. "
+            "x.detach() gives its values without a past"
+        )
+    self.stop_gradient = not value
+
+
 # LoD ----------------------------------------------------------------------------------------------
 
 
 def lod(self):
     """Offsets of the sequences, a list for each level: ``[[0, 2, 5]]``. Empty for plain tensors."""
-    return _core.lod(self)
+    return sizes.offsets(self, _core.lod(self))
 
 
 def set_lod(self, offsets):
@@ -172,7 +189,7 @@ def set_lod(self, offsets):
 
 def recursive_sequence_lengths(self):
     """Lengths of the sequences, a list for each level: ``[[2, 3]]``."""
-    return _core.offsets_to_lengths(_core.lod(self))
+    return sizes.offsets(self, _core.offsets_to_lengths(_core.lod(self)))
 
 
 def set_recursive_sequence_lengths(self, lengths):
@@ -386,18 +403,24 @@ def length(self):
     """Size of the first axis. TypeError for a 0-d variable, as in NumPy."""
     if not self.shape:
         raise ArgumentTypeError("len() of a 0-d variable: it has no axis")
-    if self.shape[0] < 0:
+    size = self.shape[0]
+    if type(size) is not int:
+        raise size.refused("len() asks for the size", "Take x.shape[0], which goes on into shapes")
+    if size < 0:
         raise PreconditionNotMetError(
             f"the length of '{self.name}' is known when the program runs: compute with "
             "static.layers.shape(x), or declare the size"
         )
-    return self.shape[0]
+    return size
 
 
 def iterate(self):
     """The entries along the first axis."""
     if not self.shape:
         raise ArgumentTypeError("iteration over a 0-d variable: it has no axis")
+    size = self.shape[0]
+    if type(size) is not int:
+        raise size.refused("a loop over rows asks for the size", "Compute with whole batches")
     return (self[i] for i in range(length(self)))
 
 
@@ -505,6 +528,7 @@ _methods = {
     "register_hook": register_hook,
     "retain_grads": retain_grads,
     "grad_fn": property(grad_fn, doc=grad_fn.__doc__),
+    "requires_grad": property(requires_grad, set_requires_grad, doc=requires_grad.__doc__),
     "lod": lod,
     "set_lod": set_lod,
     "recursive_sequence_lengths": recursive_sequence_lengths,
@@ -516,7 +540,7 @@ _methods = {
     "matmul": matmul,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
     "sum": _reduce(lambda *a, **k: ops.reduce_sum(*a, **k), "sum"),
-    "mean": _reduce(lambda *a, **k: ops.reduce_mean(*a, **k), "mean"),
+    "mean": _reduce(lambda x, **k: ops.reduce_mean(floating(x), **k), "mean"),
     "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
     "min": _reduce(lambda *a, **k: ops.reduce_min(*a, **k), "min"),
     "prod": _reduce(lambda *a, **k: ops.reduce_prod(*a, **k), "prod"),
@@ -573,6 +597,7 @@ for _module, _names in _functions.items():
     _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
 _methods.update({_name: _method_of(_name) for _name in _PLAIN.split()})
 _methods.update(in_place.METHODS)
+_core.set_foreign_attributes(foreign.OF_VARIABLES)
 for _name, _method in _methods.items():
     _core.set_type_attribute(_name, _method)
 del _name, _method, _module, _names, _PLAIN

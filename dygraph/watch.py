@@ -41,14 +41,15 @@ def caller():
 
 
 @functools.lru_cache(1024)
-def _is_ours(file):
+def is_own_file(file):
+    """Whether a source file belongs to this library."""
     return file.startswith(_OWN)
 
 
 def user_line():
     """``/home/me/model.py:12 in forward``: the newest frame that is not of this library."""
     frame = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_code.co_filename):
+    while frame is not None and is_own_file(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
         return "an unknown line"

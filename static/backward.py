@@ -79,7 +79,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     grads = _differentiate(
         block, [loss], [seed], no_grad_set,
         [p.name for p in parameters] if parameter_list is not None else [],
-        callbacks, kept,
+        [p.name for p in parameters], True, callbacks, kept,
     )  # fmt: skip
     pairs = [(p, grads[p.name]) for p in parameters if p.name in grads]
     if not pairs:
@@ -104,7 +104,8 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
     Returns
     -------
     list of Variable or None
-        One for each input; None where no gradient reaches it.
+        One for each input; None where the targets do not depend on it. A derivative that is zero
+        everywhere, as the second one of relu, is zeros.
 
     Examples
     --------
@@ -143,7 +144,8 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
             )
         seeds.append(gradient)
     block = targets[0].block
-    grads = _differentiate(block, targets, seeds, no_grad_set, [v.name for v in inputs], None)
+    names = [v.name for v in inputs]
+    grads = _differentiate(block, targets, seeds, no_grad_set, names, names, False, None)
     return [grads.get(v.name) for v in inputs]
 
 
@@ -208,8 +210,13 @@ def _seed_of(target):
     return seed
 
 
-def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks, checkpoints=()):
-    """Append the gradient operators; gives variable name -> variable of its gradient."""
+def _differentiate(
+    block, targets, seeds, no_grad_set, inputs, with_zeros, only_flat, callbacks, checkpoints=()
+):
+    """Append the gradient operators; gives variable name -> variable of its gradient.
+
+    Of `with_zeros` a gradient that is zero everywhere is made as well.
+    """
     program = block.program
     stopped = set(names_of(no_grad_set, "no_grad_set"))
     visible = [v for b in program.visible_blocks(block) for v in b.vars.values()]
@@ -219,7 +226,7 @@ def _differentiate(block, targets, seeds, no_grad_set, inputs, callbacks, checkp
     forward = block.ops[: last + 1]
     made, names = _core.make_backward(
         [op.desc for op in forward], [t.name for t in targets], [s.name for s in seeds],
-        wants, taken, inputs,
+        wants, taken, inputs, with_zeros, only_flat,
     )  # fmt: skip
     if checkpoints:
         lasting = {v.name for v in visible if v.persistable or v.is_data}
@@ -255,10 +262,7 @@ def _append(block, desc, source, line):
     for name in outputs:
         found[name].refresh()
         found[name].stop_gradient = False
-    op = block.take(desc, source, line)
-    block.ops.append(op)
-    block.program.changed()
-    return op
+    return block.put_op(block.take(desc, source, line))
 
 
 def _line(op):

@@ -15,10 +15,14 @@ from dygraph.errors import (
 )
 from dygraph.watch import user_line
 from static import marks
+from static.listed import ShownDict, ShownList, refuse
 from static.operator import Operator
 from static.variable import Parameter, Variable, as_names, level_of, sizes_of
 
 __all__ = ["Block"]
+
+_EDIT_OPS = "block.append_op(...), block.insert_op(index, ...) or block.remove_op(index)"
+_EDIT_VARS = "block.create_var(...), block.rename_var(name, new) or block.remove_var(name)"
 
 
 @functools.cache
@@ -52,6 +56,9 @@ class Block:
         Its number, and that of the block around it; -1 for the global block.
     vars : dict of str to Variable
     ops : list of Operator
+        Both show the block: an edit of them raises UnimplementedError, which is a
+        NotImplementedError, and names the method to call (`append_op`, `insert_op`, `remove_op`,
+        `create_var`, `rename_var`, `remove_var`).
 
     Examples
     --------
@@ -67,9 +74,27 @@ class Block:
         self.parent_idx = parent_idx
         self.forward_block_idx = -1 if forward_idx is None else forward_idx
         self._told_forward = forward_idx is not None  # bytes may tell of none
-        self.vars = {}
-        self.ops = []
+        self._vars = ShownDict((), "block.vars", _EDIT_VARS)
+        self._ops = ShownList((), "block.ops", _EDIT_OPS)
         self._made_at = {}  # name -> line
+
+    @property
+    def vars(self):
+        """Its variables by name, to be read."""
+        return self._vars
+
+    @vars.setter
+    def vars(self, value):
+        refuse("block.vars", "assignment", _EDIT_VARS)
+
+    @property
+    def ops(self):
+        """Its operators in the order they run, to be read."""
+        return self._ops
+
+    @ops.setter
+    def ops(self, value):
+        refuse("block.ops", "assignment", _EDIT_OPS)
 
     @property
     def told_forward_idx(self):
@@ -188,7 +213,7 @@ class Block:
     def _adopt(self, variable, desc, line=None):
         variable._declare(self, desc)
         name = desc.name
-        self.vars[name] = variable
+        dict.__setitem__(self._vars, name, variable)
         self._made_at[name] = line or user_line()
 
     def create_parameter(
@@ -245,10 +270,9 @@ class Block:
         if program.random_seed and last.has_attr("seed") and not last.attr("seed"):
             last.set_attr("seed", program.random_seed)
         last.rename_output(made.name, variable.name)
-        del self.vars[made.name]
+        self.forget_var(made.name)
         if first:
-            self.ops[:] = self.ops[count:] + self.ops[:count]
-        program.changed()
+            self.set_ops(self.ops[count:] + self.ops[:count])
         return last
 
     def all_parameters(self):
@@ -266,7 +290,9 @@ class Block:
             raise AlreadyExistsError(
                 f"rename_var: block {self.idx} has a variable '{new_name}' already"
             )
-        self.vars = {new_name if name == old_name else name: v for name, v in self.vars.items()}
+        renamed = {new_name if name == old_name else name: v for name, v in self.vars.items()}
+        dict.clear(self._vars)
+        dict.update(self._vars, renamed)
         variable.desc.name = new_name
         variable.refresh()
         for op in self.ops:
@@ -277,7 +303,11 @@ class Block:
     def remove_var(self, name):
         """Forget a variable; KeyError if there is none."""
         self.var(name)
-        del self.vars[name]
+        self.forget_var(name)
+
+    def forget_var(self, name):
+        """Forget a variable that is there."""
+        dict.__delitem__(self._vars, name)
         self.program.changed()
 
     def created_at(self, name):
@@ -310,10 +340,7 @@ class Block:
         InvalidArgumentError, ArgumentTypeError
             What the operator's own rules say of shapes, types and attributes.
         """
-        op = self._make_op(type, inputs, outputs, attrs, stop_gradient)
-        self.ops.append(op)
-        self.program.changed()
-        return op
+        return self.put_op(self._make_op(type, inputs, outputs, attrs, stop_gradient))
 
     def prepend_op(self, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
         """The same before all others."""
@@ -322,14 +349,22 @@ class Block:
     def insert_op(self, index, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
         """The same before the operator of this number."""
         index = self._place(index, len(self.ops) + 1, "insert_op")
-        op = self._make_op(type, inputs, outputs, attrs, stop_gradient)
-        self.ops.insert(index, op)
-        self.program.changed()
-        return op
+        return self.put_op(self._make_op(type, inputs, outputs, attrs, stop_gradient), index)
 
     def remove_op(self, index):
         """Take the operator of this number out; IndexError if there is none."""
-        del self.ops[self._place(index, len(self.ops), "remove_op")]
+        list.__delitem__(self._ops, self._place(index, len(self.ops), "remove_op"))
+        self.program.changed()
+
+    def put_op(self, op, index=None):
+        """Take an Operator in, at the end or before the one of this number. Gives it."""
+        list.insert(self._ops, len(self._ops) if index is None else index, op)
+        self.program.changed()
+        return op
+
+    def set_ops(self, ops):
+        """Have these Operators and no others."""
+        list.__setitem__(self._ops, slice(None), ops)
         self.program.changed()
 
     def _place(self, index, end, what):
@@ -366,9 +401,7 @@ class Block:
             desc.set_output(slot, as_names(names, f"{type}: Output({slot})"))
         for name, (kind, value) in (attrs or {}).items():
             desc.set_attr(name, value, kind)
-        self.ops.append(Operator(self, desc))
-        self.program.changed()
-        return self.ops[-1]
+        return self.put_op(Operator(self, desc))
 
     def extend(self, other):
         """Append copies of all variables and operators of a block of another program."""
@@ -383,8 +416,7 @@ class Block:
             copy = Variable()
             self._adopt(copy, var.desc.copy())
             copy._like(var)
-        self.ops.extend(Operator(self, op.desc.copy()) for op in other.ops)
-        self.program.changed()
+        self.set_ops([*self.ops, *(Operator(self, op.desc.copy()) for op in other.ops)])
 
     def _make_op(self, type, inputs, outputs, attrs, stop_gradient):
         if not isinstance(type, str):
@@ -480,8 +512,7 @@ class Block:
             for variable in made.values():
                 if variable.type == "LOD_TENSOR":
                     variable.lod_level = getattr(inputs[source][0], "lod_level", 0)
-        self.ops.append(self.take(desc, line=line))
-        self.program.changed()
+        self.put_op(self.take(desc, line=line))
 
     def write(self, name, result):
         """Have the operator that makes `result` write the variable `name` instead.
@@ -494,7 +525,7 @@ class Block:
             readers = [o for o in self.ops if source in o.input_arg_names]
             made = self.vars.get(source)
             if readers == [op] and made is not None and made.op and not made.persistable:
-                self.ops.remove(op)
+                self.remove_op(op.idx)
                 self.remove_var(result.name)
                 result, op = made, made.op
         op.rename_output(result.name, name)

@@ -2,20 +2,29 @@
 
 from dygraph import _core
 from dygraph.errors import PreconditionNotMetError
+from static.listed import ShownList, shown
 from static.variable import as_names
 
 __all__ = ["Operator"]
 
 
+_SLOTS = "op.set_input(slot, names) or op.set_output(slot, names)"
+_ATTR = "op.set_attr(name, value)"
+
+
 def _shown(name):
-    return property(lambda self: getattr(self.desc, name), doc=getattr(_core.OpDesc, name).__doc__)
+    def get(self):
+        fix = _ATTR if name == "attrs" else _SLOTS
+        return shown(getattr(self.desc, name), f"op.{name}", fix)
+
+    return property(get, doc=getattr(_core.OpDesc, name).__doc__)
 
 
 class Operator:
     """An operator of a block: its type, the variables in its slots, its attributes.
 
     Made by `Block.append_op`. Attributes are set by `set_attr`, slots by `set_input` and
-    `set_output`.
+    `set_output`; an edit of the lists and dicts that are read raises.
 
     Examples
     --------
@@ -55,15 +64,15 @@ class Operator:
 
     def input(self, name):
         """Names of the variables in an input slot; KeyError for a slot it has not."""
-        return self.desc.input(name)
+        return ShownList(self.desc.input(name), "op.input(slot)", "op.set_input(slot, names)")
 
     def output(self, name):
         """Names of the variables in an output slot; KeyError for a slot it has not."""
-        return self.desc.output(name)
+        return ShownList(self.desc.output(name), "op.output(slot)", "op.set_output(slot, names)")
 
     def attr(self, name):
         """The value of an attribute; KeyError for one it has not."""
-        return self.desc.attr(name)
+        return shown(self.desc.attr(name), "op.attr(name)", _ATTR)
 
     def has_attr(self, name):
         """Whether it has the attribute."""

@@ -200,7 +200,7 @@ def _spell_attention_out(block, op):
     block.ops[-1].rename_output(made.name, name)
     block.remove_var(made.name)
     written = block.ops[count:]
-    block.ops[:] = block.ops[:at] + written + block.ops[at + 1 : count]
+    block.set_ops(block.ops[:at] + written + block.ops[at + 1 : count])
     for slot in ("LogTotal", "Drawn"):
         for unused in op.outputs.get(slot, []):
             if block.has_var(unused):

@@ -20,6 +20,7 @@ from dygraph.errors import (
 from dygraph.variable import Parameter as EagerParameter
 from dygraph.watch import user_line
 from static.block import Block
+from static.listed import ShownList
 from static.operator import Operator
 from static.variable import Parameter, Variable
 
@@ -91,7 +92,7 @@ class Program:
                 for var in variables:
                     kind = Parameter if var.is_parameter else Variable
                     block._adopt(kind(), var, self._made_at)
-                block.ops.extend(Operator(block, op) for op in ops)
+                block.set_ops([Operator(block, op) for op in ops])
                 blocks.append(block)
             self._told = [
                 v
@@ -173,8 +174,8 @@ class Program:
 
     @property
     def blocks(self):
-        """All blocks; block 0 is the global one."""
-        return list(self._blocks)
+        """All blocks, to be read; block 0 is the global one. `create_block` adds one."""
+        return ShownList(self._blocks, "program.blocks", "program.create_block()")
 
     def block(self, index):
         """The block of this number; IndexError if there is none."""
@@ -300,7 +301,7 @@ class Program:
                 block.vars[name]._like(variable)
             block._made_at = dict(original._made_at)
             if for_test:
-                block.ops[:] = [op for op in block.ops if _runs_in_test(op)]
+                block.set_ops([op for op in block.ops if _runs_in_test(op)])
                 for op in block.ops:
                     if op.has_attr("is_test"):
                         op.set_attr("is_test", True)

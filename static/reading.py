@@ -247,8 +247,7 @@ def declare_reader(capacity, fields, name, owner):
         "need_check_feed": [1] * len(fields),
     }.items():
         desc.set_attr(key, values, "INTS")
-    startup.ops.append(startup.take(desc))
-    startup.program.changed()
+    startup.put_op(startup.take(desc))
     block = default_main_program().current_block()
     return made if block is startup else _reader_in(block, name, source, fields)
 
@@ -268,8 +267,7 @@ def read(made, outputs):
     desc.set_output("Out", [v.name for v in outputs])
     desc.set_attr("throw_eof_exp", True, "BOOLEAN")
     desc.set_attr("drop_last", True, "BOOLEAN")
-    block.ops.append(block.take(desc))
-    block.program.changed()
+    block.put_op(block.take(desc))
 
 
 # Running ------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ instead of computed.
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from static.listed import refuse
 
 __all__ = ["Parameter", "Variable"]
 
@@ -62,6 +63,15 @@ class Variable(_core.Variable):
         """Take name, shape and type from the description, after an edit of it."""
         _core.make_symbol(self, self.desc)
         self.block.program.changed()
+
+    @property
+    def name(self):
+        """Its name in the block; ``block.rename_var(name, new)`` gives another."""
+        return self.desc.name
+
+    @name.setter
+    def name(self, new):
+        refuse("variable.name", "assignment", "block.rename_var(name, new)")
 
     @property
     def shape(self):

@@ -1,11 +1,13 @@
 """Random bad calls in child processes: what the fuzz tests share.
 
 A fuzz test is a script as well. ``SCRIPT --child PROGRESS COUNT NAME ...`` plays the first COUNT
-calls of each name, ``SCRIPT NAME NUMBER`` plays one. What a call does follows from name and number
+calls of each name, ``SCRIPT NAME NUMBER`` plays one, ``SCRIPT --all COUNT [NAME ...]`` plays COUNT
+of each name, or of every one, and tells what fell. What a call does follows from name and number
 alone.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,8 @@ import numpy as np
 from dygraph import _core
 
 HEADROOM = 256 << 20
+STDERR = 2500  # characters of what a child said last
+SECONDS = 10  # one call may take, or five times as many under the sanitizers
 ALLOWED = (
     _core.DygraphError,
     TypeError,
@@ -62,6 +66,8 @@ GARBAGE = [
 def some_shape(r):
     if r.random() < 0.04:
         return (0, r.choice(WILD_SIZES))
+    if r.random() < 0.03:  # as many numbers as no shape may have, and as many axes
+        return r.choice([(17,), (20,), (41,), (1,) * 17, (1,) * 20])
     return tuple(r.choice(SIZES) for _ in range(r.choice([0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6])))
 
 
@@ -113,13 +119,20 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def is_sanitized():
+    return "asan" in os.environ.get("LD_PRELOAD", "")
+
+
 def child(play, path, count, names):
     limit_memory()
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a call that takes too long ends the child
     progress = os.open(path, os.O_WRONLY)
     for name in names:
         for number in range(count):
             os.pwrite(progress, f"{name} {number}\n".ljust(80).encode(), 0)
+            signal.alarm(SECONDS * (5 if is_sanitized() else 1))
             play(name, number)
+    signal.alarm(0)
 
 
 def show(value):
@@ -148,8 +161,11 @@ def first_crash(script, describe, names, count, seconds):
         if ending == 0:
             return None
         name, number = (progress.read().decode().split() or [names[0], "0"])[:2]
-        told = describe(name, int(number))
-        return name, f"exit {ending} in call {number} of {told} {stderr[-1500:]}"
+        try:
+            told = describe(name, int(number))
+        except Exception as e:  # what the call is made of may itself be what falls
+            told = f"{name}, which cannot be described: {e}"
+        return name, f"exit {ending} in call {number} of {told} {stderr[-STDERR:]}"
 
 
 def run_group(script, describe, names, count, seconds):
@@ -161,9 +177,25 @@ def run_group(script, describe, names, count, seconds):
     assert not failures, "\n".join(failures)
 
 
-def main(play, describe):
+def run_all(script, describe, names, count, at_once=30):
+    """Plays `count` calls of each name, a child for some names each; tells what fell."""
+    failures = 0
+    for first in range(0, len(names), at_once):
+        part = names[first : first + at_once]
+        while part and (crash := first_crash(script, describe, part, count, 3600)):
+            failures += 1
+            print(f"FAILED {crash[1]}\n", flush=True)
+            part = part[part.index(crash[0]) + 1 :]
+        print(f"{min(first + at_once, len(names))} of {len(names)}", flush=True)
+    print(f"{failures} of {len(names)} failed, {count} calls each")
+    return 1 if failures else 0
+
+
+def main(play, describe, names=list):
     if sys.argv[1] == "--child":
         child(play, sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+    elif sys.argv[1] == "--all":
+        sys.exit(run_all(sys.argv[0], describe, sys.argv[3:] or names(), int(sys.argv[2])))
     else:
         print(describe(sys.argv[1], int(sys.argv[2])), flush=True)
         play(sys.argv[1], int(sys.argv[2]))

@@ -254,6 +254,14 @@ def second_order(case):
 
 
 @check
+def third_order(case):
+    """The third derivative along one direction of everything against differences, in float64."""
+    import third_order_case
+
+    third_order_case.third_order(case)
+
+
+@check
 def empty(case):
     """No rows at all: NumPy's shape, or a typed error."""
     arrays = arrays_of(case.inputs)

@@ -1,9 +1,13 @@
 """Random bad calls of every operator: errors must be Python's, nothing may crash the process.
 
-Each group of operators runs in a child process that may take little memory beyond the import's. A
-call follows from the operator's name and a number alone, and this makes it again::
+Half of the calls are made up, half are sound ones that were damaged (`fuzz_calls`), gradient
+operators of every order among them. Each group of operators runs in a child process that may take
+little memory beyond the import's. A call follows from the operator's name and a number alone::
 
-    python tests/test_fuzz_operators.py TYPE NUMBER
+    python tests/test_fuzz_operators.py TYPE NUMBER         this call again
+    python tests/test_fuzz_operators.py --all 300 [TYPE]    300 calls of every operator
+
+The second is what runs under the sanitizers.
 """
 
 import random
@@ -11,6 +15,7 @@ import random
 import numpy as np
 import pytest
 
+import fuzz_calls
 import fuzzing
 from dygraph import _core
 from fuzzing import (
@@ -19,13 +24,12 @@ from fuzzing import (
     FLOATS,
     GARBAGE,
     TEXTS,
-    show,
     some_number,
     some_shape,
     some_variable,
 )
 
-GROUPS = 6
+GROUPS = 3
 
 
 def some_attr(r, attr):
@@ -41,12 +45,17 @@ def some_attr(r, attr):
     }.get(kind.rstrip("s"), lambda: some_number(r))
     if not isinstance(attr["default"], list):
         return one()
-    return [one() for _ in range(r.choice([0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 12]))]
+    lengths = [0, 1, 1, 2, 2, 3, 4, 4, 5, 6, 12, r.choice(fuzz_calls.LONG)]
+    return [one() for _ in range(r.choice(lengths))]
 
 
 def make_call(op, number):
     """(inputs, attrs, outputs, rest of the randomness)."""
     r = random.Random(f"{op}:{number}")
+    if r.random() < 0.5:
+        call = fuzz_calls.damaged_call(r, op, some_attr)
+        if call is not None:
+            return *call, r
     info = _core.describe_op(op)
     dtype = r.choice(["float32", "float64", *DTYPES])
     shape = some_shape(r)
@@ -65,7 +74,7 @@ def make_call(op, number):
             continue
         if p < 0.06:
             inputs[slot["name"]] = r.choice(GARBAGE)
-        elif slot["duplicable"]:
+        elif slot["duplicable"] or r.random() < 0.05:
             inputs[slot["name"]] = [variable() for _ in range(r.choice([0, 1, 2, 3, 17]))]
         else:
             inputs[slot["name"]] = variable()
@@ -106,7 +115,7 @@ def play(op, number):
 
 def describe(op, number):
     inputs, attrs, outputs, _ = make_call(op, number)
-    given = {k: show(v) for k, v in inputs.items()}
+    given = {k: fuzzing.show(v) for k, v in inputs.items()}
     return f"{op}: inputs {given}, attributes {attrs}, outputs {outputs}"
 
 
@@ -127,4 +136,5 @@ def test_many_bad_calls(group):
 
 
 if __name__ == "__main__":
-    fuzzing.main(play, describe)
+    fuzz_calls.cases()  # before memory is limited
+    fuzzing.main(play, describe, _core.op_names)

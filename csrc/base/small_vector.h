@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -57,12 +58,18 @@ class SmallVector {
   T* end() { return data_ + size_; }
   const T* begin() const { return data_; }
   const T* end() const { return data_ + size_; }
-  T& operator[](size_t i) { return data_[i]; }
-  const T& operator[](size_t i) const { return data_[i]; }
-  T& front() { return data_[0]; }
-  const T& front() const { return data_[0]; }
-  T& back() { return data_[size_ - 1]; }
-  const T& back() const { return data_[size_ - 1]; }
+  T& operator[](size_t i) {
+    CheckIndex(i, size_);
+    return data_[i];
+  }
+  const T& operator[](size_t i) const {
+    CheckIndex(i, size_);
+    return data_[i];
+  }
+  T& front() { return (*this)[0]; }
+  const T& front() const { return (*this)[0]; }
+  T& back() { return (*this)[size_t{size_} - 1]; }
+  const T& back() const { return (*this)[size_t{size_} - 1]; }
   operator Span<const T>() const { return {data_, size_}; }
 
   void push_back(T value) { emplace_back(std::move(value)); }
@@ -71,7 +78,10 @@ class SmallVector {
     if (__builtin_expect(size_ == capacity_, 0)) Grow(size_ + 1);
     return *new (data_ + size_++) T(std::forward<Args>(args)...);
   }
-  void pop_back() { data_[--size_].~T(); }
+  void pop_back() {
+    back().~T();
+    --size_;
+  }
   void clear() {
     std::destroy_n(data_, size_);
     size_ = 0;
@@ -137,7 +147,10 @@ class SmallVector {
     other.clear();
   }
   __attribute__((noinline)) void Grow(size_t needed) {
-    size_t capacity = capacity_ * 2 > needed ? capacity_ * 2 : needed;
+    size_t capacity = size_t{capacity_} * 2 > needed ? size_t{capacity_} * 2 : needed;
+    constexpr size_t kMost = std::numeric_limits<uint32_t>::max();
+    if (capacity > kMost) capacity = needed;
+    if (capacity > kMost) FailCapacity(needed, kMost);
     T* bigger = static_cast<T*>(::operator new(capacity * sizeof(T)));
     std::uninitialized_move_n(data_, size_, bigger);
     std::destroy_n(data_, size_);

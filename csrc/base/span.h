@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <vector>
 
+#include "base/bounds.h"
+
 namespace dygraph {
 
 template <class T>
@@ -17,7 +19,10 @@ class Span {
   T* data() const { return data_; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T& operator[](size_t i) const { return data_[i]; }
+  T& operator[](size_t i) const {
+    CheckIndex(i, size_);
+    return data_[i];
+  }
   T* begin() const { return data_; }
   T* end() const { return data_ + size_; }
 

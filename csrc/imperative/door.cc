@@ -1,5 +1,6 @@
 #include "imperative/door.h"
 
+#include "base/standard_errors.h"
 #include "imperative/tape.h"
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
@@ -23,6 +24,16 @@ void RemoveListener(Listener* listener) {
 }
 
 namespace {
+
+// The exception in flight, with the operator's name in front. Call inside catch (...).
+[[noreturn]] void RethrowFor(const OpInfo& op) {
+  try {
+    RethrowTyped();
+  } catch (Error& e) {
+    e.AddOperator(op.type);
+    throw;
+  }
+}
 
 void RequireSlot(const SlotInfo& slot) {
   ENFORCE(slot.dispensable(), InvalidArgument, "Input(", slot.name, ") must be given, got nothing");
@@ -269,9 +280,8 @@ void InferOutputs(Call& call) {
     InferContext infer(call, false, dtype);
     if (op.var_type_rule) op.var_type_rule(infer);
     if (op.shape_rule) op.shape_rule(infer);
-  } catch (Error& e) {
-    e.AddOperator(op.type);
-    throw;
+  } catch (...) {
+    RethrowFor(op);
   }
 }
 
@@ -282,9 +292,8 @@ void RunKernel(Call& call, Place place) {
     } else {
       RunChosen(call, place);
     }
-  } catch (Error& e) {
-    e.AddOperator(call.op->type);
-    throw;
+  } catch (...) {
+    RethrowFor(*call.op);
   }
 }
 
@@ -406,9 +415,8 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   });
   try {
     MakeOutputs(op, call, options, out);
-  } catch (Error& e) {
-    e.AddOperator(op.type);
-    throw;
+  } catch (...) {
+    RethrowFor(op);
   }
   call.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
   if (__builtin_expect(symbolic, 0))

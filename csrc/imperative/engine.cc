@@ -113,16 +113,16 @@ class Run {
   uint32_t last_ = 0;
 };
 
-Ref<Variable> Ones(const Variable& like) {
+Ref<Variable> Filled(const Variable& like, bool with_ones) {
   static const OpInfo& op = GetOp("fill_any_like");
-  static const Ref<Attrs> attrs = [] {
+  static const Ref<Attrs> ones = [] {
     Ref<Attrs> a = Attrs::Make(op.attr_table);
     a->Set("value", 1.0f);
     return a;
   }();
   GradSwitch off(false);
   Ref<Variable> x = like.Detach();
-  return RunUnary(op, attrs, *x);
+  return RunUnary(op, with_ones ? ones : op.default_attrs, *x);
 }
 
 void CheckRoot(Variable& root, size_t i) {
@@ -134,14 +134,13 @@ void CheckRoot(Variable& root, size_t i) {
           ". Compute it under dygraph.enable_grad() to record gradients");
   THROW(PreconditionNotMet, "backward from ", which,
         " reaches nothing: no input of its computation has "
-        "stop_gradient = False, or its derivative is zero everywhere. Parameters have it by "
-        "default; set it on "
-        "inputs before the forward call");
+        "stop_gradient = False, or it passes an operator without a gradient. Parameters have it by "
+        "default; set it on inputs before the forward call");
 }
 
 Ref<Variable> RootGrad(Variable& root, Variable* given) {
   for (Listener* l : CurrentThread().listeners) l->OnBackward(root);
-  if (!given) return Ones(root);
+  if (!given) return Filled(root, true);
   ENFORCE(given->value().dims() == root.value().dims(), InvalidArgument,
           "the gradient given to backward must have the shape of its variable, ",
           root.value().dims(), ", got ", given->value().dims());
@@ -178,15 +177,22 @@ void AddForwardCall(Error& e, const Node& node) {
                        : ". Under dygraph.detect_anomaly() the line of its forward call is named");
 }
 
+bool IsFlat(const Node& node, size_t edge) {
+  auto* op = dynamic_cast<const OpNode*>(&node);
+  return op && op->IsFlat(edge);
+}
+
 bool Holds(const std::vector<Edge>& edges, const Edge& edge) {
   return !edges.empty() && std::any_of(edges.begin(), edges.end(), [&](const Edge& e) {
     return e.node == edge.node && e.index == edge.index;
   });
 }
 
-// Nothing is passed on over `closed` edges.
+// Nothing is passed on over `closed` edges. `zeros` takes the edges over which no gradient went
+// because it is zero: all of them in grad(), else those of calls that are flat in an input.
 void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
-          const std::unordered_set<Node*>* useful, const std::vector<Edge>& closed) {
+          const std::unordered_set<Node*>* useful, const std::vector<Edge>& closed,
+          std::vector<Edge>* zeros) {
   GradSwitch recording(options.create_graph);
   Ref<Node> node;
   GradList grads, input_grads;
@@ -216,7 +222,11 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
     grads.clear();
     for (size_t i = 0; i < input_grads.size(); ++i) {
       const Edge& edge = node->edges()[i];
-      if (!input_grads[i] || !edge || Holds(closed, edge)) continue;
+      if (!edge || Holds(closed, edge)) continue;
+      if (!input_grads[i]) {
+        if (captures ? node->GivesZero(i, true) : IsFlat(*node, i)) zeros->push_back(edge);
+        continue;
+      }
       if (useful && !useful->count(edge.node.get()) &&
           std::none_of(captures->begin(), captures->end(),
                        [&](const Capture& c) { return c.node == edge.node; })) {
@@ -228,6 +238,35 @@ void Play(Run& run, const PlayOptions& options, std::vector<Capture>* captures,
     node.reset();
   }
 }
+
+// All edges that zeros reach from these, themselves included; nothing passes `closed` ones.
+std::vector<Edge> ReachedByZeros(std::vector<Edge> from, const std::vector<Edge>& closed) {
+  std::vector<Edge> all = std::move(from);
+  std::unordered_set<Node*> seen;
+  for (size_t k = 0; k < all.size(); ++k) {
+    Ref<Node> node = all[k].node;
+    if (!seen.insert(node.get()).second) continue;
+    for (size_t i = 0; i < node->edges().size(); ++i) {
+      const Edge& edge = node->edges()[i];
+      if (edge && !Holds(closed, edge) && node->GivesZero(i, false)) all.push_back(edge);
+    }
+  }
+  return all;
+}
+
+// What a gradient of zeros depends on, with derivatives that are zero as well: so there is a next
+// order.
+class ZeroNode : public Node {
+ public:
+  explicit ZeroNode(Span<Variable* const> of) : Node(1) {
+    for (Variable* v : of) {
+      if (v) edges().push_back(v->GradEdge());
+    }
+  }
+  void Play(GradList&, GradList*, const PlayOptions&) override {}
+  bool GivesZero(size_t, bool) const override { return true; }
+  const char* name() const override { return "zeros"; }
+};
 
 // Every node reachable from the roots, without recursion; order is newest first.
 std::vector<Node*> Reachable(Span<Variable* const> roots) {
@@ -260,7 +299,13 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
   for (size_t i = 0; i < roots.size(); ++i) {
     run.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
   }
-  Play(run, options, nullptr, nullptr, {});
+  std::vector<Edge> zeros;
+  Play(run, options, nullptr, nullptr, {}, &zeros);
+  if (zeros.empty()) return;
+  for (const Edge& edge : ReachedByZeros(std::move(zeros), {})) {
+    auto* leaf = dynamic_cast<LeafNode*>(edge.node.get());
+    if (leaf && leaf->variable() && !leaf->grad) leaf->grad = Filled(*leaf->variable(), false);
+  }
 }
 
 std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* const> inputs,
@@ -303,7 +348,28 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
     if (edge && !Holds(closed, edge))
       run.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
   }
-  Play(run, options, &captures, &useful, closed);
+  std::vector<Edge> zeros;
+  Play(run, options, &captures, &useful, closed, &zeros);
+  bool missing =
+      std::any_of(captures.begin(), captures.end(), [](const Capture& c) { return !c.grad; });
+  if (missing && !zeros.empty()) {
+    std::unordered_map<Node*, std::vector<uint32_t>> reached;  // outputs of nodes
+    for (const Edge& e : ReachedByZeros(std::move(zeros), closed))
+      reached[e.node.get()].push_back(e.index);
+    for (size_t i = 0; i < captures.size(); ++i) {
+      Capture& c = captures[i];
+      auto at = reached.find(c.node.get());
+      if (c.grad || at == reached.end()) continue;
+      if (std::count(at->second.begin(), at->second.end(), c.index) == 0) continue;
+      c.grad = Filled(*inputs[i], false);
+      if (!create_graph) continue;
+      Ref<ZeroNode> node = MakeRef<ZeroNode>(outputs);
+      for (Variable* g : grad_outputs) {
+        if (g) node->edges().push_back(g->GradEdge());
+      }
+      c.grad->SetProducer(Ref<Node>(node.get()), 0);
+    }
+  }
   std::vector<Ref<Variable>> result;
   for (size_t i = 0; i < captures.size(); ++i) {
     ENFORCE(captures[i].grad || allow_unused, InvalidArgument, "inputs[", i,

@@ -6,6 +6,7 @@
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
 #include "imperative/watch.h"
+#include "op/zero_derivative.h"
 
 namespace dygraph {
 
@@ -132,7 +133,7 @@ void Node::ClearRetainedGrad(uint32_t output) {
 }
 
 void LeafNode::Play(GradList& output_grads, GradList*, const PlayOptions& options) {
-  if (!options.accumulate_leaves || abandoned_ || !output_grads[0]) return;
+  if (!options.accumulate_leaves || !variable_ || !output_grads[0]) return;
   if (grad) {
     Accumulate(&grad, output_grads[0]);
   } else if (options.create_graph) {
@@ -172,6 +173,23 @@ void OpNode::Unpack() {
             " and type ", kept_[i].dtype(), ", got ", v.dims(), " of ", v.dtype());
     kept_[i] = std::move(v);
   }
+}
+
+RecipeRef OpNode::InputAt(size_t edge) const {
+  size_t slot = 0;
+  while (in_ends[slot] <= edge) ++slot;
+  uint32_t begin = slot ? in_ends[slot - 1] : 0;
+  return {RecipeRef::kInputGrad, static_cast<uint8_t>(slot), static_cast<uint16_t>(edge - begin)};
+}
+
+bool OpNode::IsFlat(size_t edge) const {
+  RecipeRef r = InputAt(edge);
+  return !Serves(*recipe_, r.slot, r.index) && DerivativeIsZero(op_, r.slot);
+}
+
+bool OpNode::GivesZero(size_t edge, bool) const {
+  RecipeRef r = InputAt(edge);
+  return Serves(*recipe_, r.slot, r.index) || DerivativeIsZero(op_, r.slot);
 }
 
 Edge OpNode::ProducerOf(RecipeRef kept) {

@@ -64,6 +64,9 @@ class Node : public RefCounted<Node> {
   virtual void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) = 0;
   virtual const char* name() const = 0;
   virtual bool freed() const { return false; }
+  // Whether a gradient that did not come out at this edge is zero: always where the node was not
+  // `played`, because zeros arrived.
+  virtual bool GivesZero(size_t /*edge*/, bool played) const { return !played; }
   // Who made the forward call, where callers are noted (imperative/watch.h); else nullptr.
   const std::string* caller = nullptr;
 
@@ -106,19 +109,20 @@ class Node : public RefCounted<Node> {
 // Collects the gradient of a variable nobody computed: a parameter, an input.
 class LeafNode : public Node {
  public:
-  LeafNode() : Node(1) {}
+  explicit LeafNode(Variable* variable) : Node(1), variable_(variable) {}
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
   const char* name() const override { return "leaf"; }
   // Its variable died: nobody can ask for the gradient, which may itself depend on this leaf
   // (create_graph) and so keep it alive.
   void Abandon() {
-    abandoned_ = true;
+    variable_ = nullptr;
     grad.reset();
   }
+  Variable* variable() const { return variable_; }  // null once it died
   Ref<Variable> grad;
 
  private:
-  bool abandoned_ = false;
+  Variable* variable_;
 };
 
 // One recorded operator call: its recipe and what the recipe reads.
@@ -129,6 +133,9 @@ class OpNode : public Node {
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
   const char* name() const override;
   bool freed() const override { return freed_; }
+  bool GivesZero(size_t edge, bool played) const override;
+  // GivesZero, of an edge that the recipe has no call for.
+  bool IsFlat(size_t edge) const;
 
   const OpInfo& op() const { return op_; }
   const Recipe& recipe() const { return *recipe_; }
@@ -148,6 +155,7 @@ class OpNode : public Node {
 
  private:
   void Unpack();
+  RecipeRef InputAt(size_t edge) const;
   int FlatInput(RecipeRef r) const { return (r.slot ? in_ends[r.slot - 1] : 0) + r.index; }
   int FlatOutput(RecipeRef r) const { return (r.slot ? out_ends[r.slot - 1] : 0) + r.index; }
   // What a kept value was made by in the forward call.

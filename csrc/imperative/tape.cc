@@ -2,12 +2,24 @@
 
 #include "imperative/thread_state.h"
 #include "imperative/watch.h"
+#include "op/zero_derivative.h"
 
 namespace dygraph {
 
 namespace {
 bool IsForeign(const Value& v) {
   return v.is_tensor() && v.tensor().storage() && v.tensor().storage()->foreign();
+}
+
+// Whether the call depends on an input with a derivative that is zero everywhere.
+bool AnyFlat(const CallRecord& call, const WantedSet& wanted) {
+  int flat = 0;
+  for (size_t s = 0; s < call.op.inputs.size(); ++s) {
+    for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i, ++flat) {
+      if (wanted.Has(flat) && DerivativeIsZero(call.op, static_cast<int>(s))) return true;
+    }
+  }
+  return false;
 }
 }  // namespace
 
@@ -37,7 +49,7 @@ void RecordOnTape(const CallRecord& call) {
   }
   if (call.op.has_no_grad) return;
   const Recipe& recipe = GetRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
-  if (recipe.calls.empty()) return;
+  if (recipe.calls.empty() && !AnyFlat(call, wanted)) return;
   Span<Variable* const> out = call.out.flat();
   // Leaf nodes before this one: they must be older than all that read them, or they would play too
   // early.
@@ -61,7 +73,8 @@ void RecordOnTape(const CallRecord& call) {
   for (RecipeRef r : recipe.kept) {
     bool is_output = r.kind == RecipeRef::kOutput;
     Variable* from = is_output ? call.out.at(r.slot, r.index) : call.in.at(r.slot, r.index);
-    ENFORCE(from || !is_output, Unimplemented, call.op.type, ": its gradient reads Output(",
+    bool made = from && !from->value().empty();
+    ENFORCE(made || !is_output, Unimplemented, call.op.type, ": its gradient reads Output(",
             call.op.outputs[r.slot].name, "), which this call, part of a gradient, did not make");
     if (!from) {  // an element of a list that keeps its places
       kept.emplace_back();

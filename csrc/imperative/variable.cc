@@ -141,7 +141,7 @@ Edge Variable::GradEdge() {
 }
 
 void Variable::MakeLeaf() {
-  if (!leaf_ && !producer_.node && !stop_gradient_) leaf_ = MakeRef<LeafNode>();
+  if (!leaf_ && !producer_.node && !stop_gradient_) leaf_ = MakeRef<LeafNode>(this);
 }
 
 Ref<Variable> Variable::Detach() const {
@@ -159,7 +159,7 @@ void Variable::SetGrad(Ref<Variable> grad) {
   ENFORCE(IsLeaf(), PreconditionNotMet,
           "only a leaf has a gradient of its own to set; this variable was computed by ",
           producer_.node->name());
-  if (!leaf_) leaf_ = MakeRef<LeafNode>();
+  if (!leaf_) leaf_ = MakeRef<LeafNode>(this);
   leaf_->grad = std::move(grad);
 }
 

@@ -57,12 +57,14 @@ struct Attention {
   void BackwardAlong(const T* log_total, Heads<const T> d_out, const Direction& along,
                      const Gradients& to, Heads<T> out) const;
 
+  // What dropout multiplies the weights of some queries with.
+  void DropFactors(int64_t l, int64_t first, int64_t rows, T* to) const;
+
  private:
   int64_t BlockRows() const;
   void Scores(bool shared_out, int64_t l, int64_t first, int64_t rows, T* to) const;
   void Weights(bool shared_out, int64_t l, int64_t first, int64_t rows, const T* log_total,
                T* to) const;
-  void DropFactors(int64_t l, int64_t first, int64_t rows, T* to) const;
   void AddToMask(int64_t l, int64_t first, int64_t rows, const T* d_scores, T* to) const;
 };
 

@@ -16,7 +16,7 @@ void Repeat(Span<const int64_t> dims, const T* x, Span<const int64_t> strides, T
 template <class T>
 void SumTo(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, T* out,
            Span<const int64_t> out_strides) {
-  bool reduced[kMaxRank];
+  FixedArray<bool, kMaxRank> reduced;
   bool dense = true;
   int64_t stride = 1;
   for (int64_t i = static_cast<int64_t>(dims.size()) - 1; i >= 0; --i) {
@@ -25,7 +25,7 @@ void SumTo(Span<const int64_t> dims, const T* g, Span<const int64_t> g_strides, 
     stride *= dims[i];
   }
   if (dense) {
-    Reduce<SumOp<T>>(g, dims, Span<const bool>(reduced, dims.size()), out);
+    Reduce<SumOp<T>>(g, dims, Span<const bool>(reduced.data(), dims.size()), out);
     return;
   }
   Walk<2> kept;

@@ -60,9 +60,9 @@ class Contraction {
     CopyStrided(dims, x.value.data<T>(), from, dense.mutable_data<T>(), Strides(dims), sizeof(T));
     if (summed.empty()) return {kept, dense};
     Tensor sums(DimsOf(kept), x.value.dtype(), x.value.place());
-    bool reduced[kMaxRank] = {};
+    FixedArray<bool, kMaxRank> reduced{};
     for (size_t i = kept.size(); i < order.size(); ++i) reduced[i] = true;
-    Reduce<SumOp<T>>(dense.data<T>(), dims, Span<const bool>(reduced, order.size()),
+    Reduce<SumOp<T>>(dense.data<T>(), dims, Span<const bool>(reduced.data(), order.size()),
                      sums.mutable_data<T>());
     return {kept, sums};
   }

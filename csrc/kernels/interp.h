@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/parallel.h"
@@ -83,12 +84,23 @@ void ForInterpRows(const InterpShape& s, int64_t k, int64_t i, const F& f) {
   }
 }
 
+// Integer pixels are averaged in double and cut off, as Fluid does; a whole number that the sums
+// miss by a rounding is met.
+template <class T>
+using InterpSum = std::conditional_t<std::is_integral_v<T>, double, T>;
+template <class T>
+T InterpResult(InterpSum<T> v) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(v + 1e-9);
+  return static_cast<T>(v);
+}
+
 }  // namespace detail
 
 template <class T>
 void Interpolate(const T* x, const InterpShape& s, T* y) {
+  using C = detail::InterpSum<T>;
   ParallelRows(s.volumes, s.Out() * 6, [&](int64_t begin, int64_t end) {
-    std::vector<T> line(s.w.in);
+    std::vector<C> line(s.w.in);
     for (int64_t v = begin; v < end; ++v) {
       T* to = y + v * s.Out();
       for (int64_t k = 0; k < s.d.out(); ++k) {
@@ -96,14 +108,15 @@ void Interpolate(const T* x, const InterpShape& s, T* y) {
           bool first = true;
           detail::ForInterpRows(s, k, i, [&](int64_t at, double weight) {
             const T* from = x + v * s.In() + at;
-            T c = static_cast<T>(weight);
+            C c = static_cast<C>(weight);
             for (int64_t j = 0; j < s.w.in; ++j)
               line[j] = first ? c * from[j] : line[j] + c * from[j];
             first = false;
           });
           for (int64_t j = 0; j < s.w.out(); ++j) {
-            T c = static_cast<T>(s.w.weight[j]), low = line[s.w.low[j]];
-            to[j] = s.w.weight[j] == 0 ? low : (T(1) - c) * low + c * line[s.w.high[j]];
+            C c = static_cast<C>(s.w.weight[j]), low = line[s.w.low[j]];
+            to[j] = detail::InterpResult<T>(
+                s.w.weight[j] == 0 ? low : (C(1) - c) * low + c * line[s.w.high[j]]);
           }
         }
       }

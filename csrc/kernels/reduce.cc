@@ -3,7 +3,7 @@
 namespace dygraph::kernels::detail {
 
 ReducePlan MakeReducePlan(Span<const int64_t> dims, Span<const bool> reduced) {
-  int64_t x_strides[kMaxRank], y_strides[kMaxRank];
+  FixedArray<int64_t, kMaxRank> x_strides, y_strides;
   int rank = static_cast<int>(dims.size());
   ENFORCE(rank <= kMaxRank, InvalidArgument, "the rank must be at most ", kMaxRank, ", got ", rank);
   int64_t x_stride = 1, y_stride = 1;

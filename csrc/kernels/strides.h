@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
+#include "base/bounds.h"
 #include "base/enforce.h"
 #include "base/span.h"
+#include "tensor/dims.h"
 
 namespace dygraph::kernels {
-
-constexpr int kMaxRank = 16;
 
 // An iteration space and the element strides of `kArrays` arrays over it.
 template <int kArrays>
@@ -50,6 +50,7 @@ struct Odometer {
   int64_t offset[kArrays];
 
   Odometer(const Walk<kArrays>& w, int r, int64_t linear) : walk(w), rank(r) {
+    ENFORCE(r <= w.rank, OutOfRange, "a walk of ", w.rank, " dimensions has no ", r);
     for (int a = 0; a < kArrays; ++a) offset[a] = 0;
     for (int i = rank - 1; i >= 0; --i) {
       index[i] = 0;

@@ -141,7 +141,7 @@ inline void Permute(const void* x, Span<const int64_t> dims, Span<const int> per
                     size_t element_size) {
   int rank = static_cast<int>(dims.size());
   ENFORCE(rank <= kMaxRank, InvalidArgument, "the rank must be at most ", kMaxRank, ", got ", rank);
-  int64_t x_strides[kMaxRank], y_strides[kMaxRank];
+  FixedArray<int64_t, kMaxRank> x_strides, y_strides;
   int64_t x_stride = 1, y_stride = 1;
   for (int i = rank - 1; i >= 0; --i) {
     x_strides[i] = x_stride;

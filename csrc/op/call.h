@@ -16,7 +16,10 @@ template <class V>
 class SlotList {
  public:
   void Push(V* v) { flat_.push_back(v); }  // appends to the open slot
-  void Close() { ends_[slots_++] = static_cast<uint32_t>(flat_.size()); }
+  void Close() {
+    ends_[slots_] = static_cast<uint32_t>(flat_.size());
+    ++slots_;
+  }
   void Add(V* v) {
     if (v) Push(v);
     Close();
@@ -32,17 +35,17 @@ class SlotList {
   template <class U, class F>
   void Map(const SlotList<U>& other, F f) {
     Span<const uint32_t> ends = other.ends();
+    for (size_t i = 0; i < ends.size(); ++i) ends_[i] = ends[i];
     slots_ = static_cast<int>(ends.size());
-    for (int i = 0; i < slots_; ++i) ends_[i] = ends[i];
     for (U* v : other.flat()) flat_.push_back(f(v));
   }
-  Span<const uint32_t> ends() const { return {ends_, static_cast<size_t>(slots_)}; }
+  Span<const uint32_t> ends() const { return {ends_.data(), static_cast<size_t>(slots_)}; }
   V*& flat_at(int i) { return flat_[i]; }
 
  private:
   SmallVector<V*, 6> flat_;
   int slots_ = 0;
-  uint32_t ends_[kMaxSlots];
+  FixedArray<uint32_t, kMaxSlots> ends_;
 };
 
 struct Call {

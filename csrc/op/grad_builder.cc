@@ -23,7 +23,7 @@ bool GradBuilder::Wants(int slot, int i) const {
 
 RecipeRef GradBuilder::Make(RecipeRef::Kind kind, int slot, int i, uint32_t count) const {
   if (i >= static_cast<int>(count)) return {};
-  return {kind, static_cast<uint8_t>(slot), static_cast<uint16_t>(i)};
+  return {kind, static_cast<uint8_t>(slot), static_cast<uint32_t>(i)};
 }
 
 RecipeRef GradBuilder::Input(int slot, int i) const {
@@ -40,11 +40,11 @@ RecipeRef GradBuilder::OutputGrad(int slot, int i) const {
 }
 RecipeRef GradBuilder::InputGrad(int slot, int i) const {
   return Wants(slot, i) ? RecipeRef{RecipeRef::kInputGrad, static_cast<uint8_t>(slot),
-                                    static_cast<uint16_t>(i)}
+                                    static_cast<uint32_t>(i)}
                         : RecipeRef{};
 }
 RecipeRef GradBuilder::Temp() {
-  return {RecipeRef::kTemp, 0, static_cast<uint16_t>(recipe_.temps++)};
+  return {RecipeRef::kTemp, 0, static_cast<uint32_t>(recipe_.temps++)};
 }
 
 RecipeSlot GradBuilder::Inputs(int slot) const {

@@ -26,7 +26,7 @@ struct RecipeRef {
   enum Kind : uint8_t { kAbsent, kInput, kInputShape, kOutput, kOutputGrad, kInputGrad, kTemp };
   Kind kind = kAbsent;
   uint8_t slot = 0;
-  uint16_t index = 0;  // within the slot; the number of a temporary
+  uint32_t index = 0;  // within the slot; the number of a temporary
   bool operator==(const RecipeRef& o) const {
     return kind == o.kind && slot == o.slot && index == o.index;
   }

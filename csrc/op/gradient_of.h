@@ -1,6 +1,6 @@
-// What a gradient operator T_grad owes to its forward T: an incoming gradient Out@GRAD has the
-// shape of Out. The tape guarantees it; calls that come from elsewhere (by name from Python, from a
-// program file) are checked here, once for all operators.
+// What a gradient operator of any order owes to the forward call at its root: X@GRAD@GRAD is like
+// X, Out@GRAD like Out, in number, shape and type. The tape guarantees it; calls from elsewhere (by
+// name from Python, from a program) are checked here, before a kernel runs.
 #pragma once
 
 #include <vector>
@@ -13,15 +13,15 @@ class OpInfo;
 
 struct GradientOf {
   const OpInfo* forward = nullptr;
-  bool shape_follows = false;  // the forward's shape rule can be asked: all it reads is here
-  std::vector<int> inputs;     // by the forward's input slot: our input slot, or -1
-  std::vector<int> outputs;    // by the forward's output slot: our input slot with its value, or -1
-  std::vector<int> grads;      // the same for its gradient
+  bool shape_follows = false;  // the root's shape rule can be asked: all it reads is known
+  std::vector<int> inputs;     // by the root's input slot: our input slot with its value, or -1
+  std::vector<int> outputs;    // by the root's output slot: our input slot with its value, or -1
+  std::vector<int> grads;      // by our input slot: whose shape, inputs before outputs, or -1
 };
 
 // Finds the slots by name.
 GradientOf LinkGradient(const OpInfo& op, const OpInfo& forward);
-// InvalidArgument where a shape does not follow from the forward call.
+// InvalidArgument or Type where something does not follow from the forward call.
 void CheckGradientCall(const Call& call);
 
 }  // namespace dygraph

@@ -5,6 +5,7 @@
 
 #include "base/enforce.h"
 #include "base/nearest.h"
+#include "op/gradient_shapes.h"
 
 namespace dygraph {
 
@@ -97,6 +98,8 @@ void CopyShape(InferContext& ctx) {
   ctx.SetOutput(kOut, ctx.dims(kIn), ctx.dtype(kIn));
 }
 }  // namespace
+
+bool CopiesFirstShape(const OpInfo& op) { return op.shape_rule == CopyShape<0, 0>; }
 
 OpDef& OpDef::SameShape(int in, int out) {
   static constexpr ShapeRule kRules[4][2] = {{CopyShape<0, 0>, CopyShape<0, 1>},

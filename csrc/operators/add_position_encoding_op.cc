@@ -46,6 +46,7 @@ struct AddPositionEncodingKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& in = ctx.In(kX);
     const AddPositionEncodingAttrs& a = ctx.attrs<AddPositionEncodingAttrs>();
+    if (in.numel() == 0) return;
     int64_t width = in.dim(in.rank() - 1), half = width / 2;
     const T* x = in.data<T>();
     T *y = ctx.Out(kOut).mutable_data<T>(), alpha = a.alpha, beta = a.beta;

@@ -6,8 +6,9 @@ namespace {
 constexpr int kX = 0, kScale = 1, kBias = 2, kOut = 0;
 
 struct AffineChannelAttrs {
-  std::string data_layout = "AnyLayout";
-  bool channels_last() const { return data_layout == "NHWC"; }
+  std::string data_layout = "NCHW";
+  // Fluid reads all but NCHW as channels last, also the AnyLayout that its operator defaults to.
+  bool channels_last() const { return data_layout != "NCHW"; }
 };
 
 void InferShape(InferContext& ctx) {
@@ -34,7 +35,8 @@ void DefineAffineChannel(OpDef& op) {
       .Input(kScale, "Scale", "[C]")
       .Input(kBias, "Bias", "[C]")
       .Output(kOut, "Out", "shape of X")
-      .Attr(&AffineChannelAttrs::data_layout, "data_layout", "where the channels are",
+      .Attr(&AffineChannelAttrs::data_layout, "data_layout",
+            "where the channels are; AnyLayout, as Fluid's operator has it, means NHWC",
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {

@@ -7,19 +7,23 @@ constexpr int kTheta = 0, kOutputShape = 1, kOutput = 0;
 
 struct AffineGridAttrs {
   std::vector<int32_t> output_shape;
+  bool align_corners = true;
 };
 
-// The sizes [N, C, H, W] a call asks for; not known while a program is built where they are a
-// tensor.
-Dims Sizes(InferContext& ctx, int tensor_slot) {
+// The sizes [N, C, H, W] or [N, C, D, H, W] a call asks for; not known while a program is built
+// where they are a tensor.
+Dims Sizes(InferContext& ctx) {
   IntList list =
-      ReadIntList(ctx.call(), tensor_slot, -1, ctx.attrs<AffineGridAttrs>().output_shape);
-  ENFORCE(list.values.size() == 4, InvalidArgument,
-          "the shape of the images must be [N, C, H, W], got ", list.values.size(), " sizes");
-  if (!list.known) return {-1, -1, -1, -1};
-  for (int i : {0, 2, 3}) {
+      ReadIntList(ctx.call(), kOutputShape, -1, ctx.attrs<AffineGridAttrs>().output_shape);
+  size_t rank = list.values.size();
+  ENFORCE(rank == 4 || rank == 5, InvalidArgument,
+          "the shape of the images must be [N, C, H, W] or [N, C, D, H, W], got ", rank, " sizes");
+  if (!list.known) return Dims(rank, -1);
+  for (size_t i = 0; i < rank; ++i) {
+    if (i == 1) continue;
     ENFORCE(list.values[i] >= (i == 0 ? 0 : 1) || list.values[i] == -1, InvalidArgument,
-            "the shape of the images must be [N, C, H, W] with positive height and width, got ",
+            "the shape of the images must be [N, C, H, W] or [N, C, D, H, W] with positive sizes "
+            "in space, got ",
             Dims(list.values));
     ENFORCE(!ctx.runtime() || list.values[i] >= 0, InvalidArgument,
             "the shape of the images must be known when the operator runs, got ",
@@ -28,31 +32,44 @@ Dims Sizes(InferContext& ctx, int tensor_slot) {
   return Dims(list.values);
 }
 
+void InferShape(InferContext& ctx) {
+  const Dims& theta = ctx.dims(kTheta);
+  Dims sizes = Sizes(ctx);
+  int axes = sizes.rank() - 2;
+  ENFORCE(theta.rank() == 3 && (theta[1] == axes || theta[1] < 0) &&
+              (theta[2] == axes + 1 || theta[2] < 0),
+          InvalidArgument, "Theta must have shape [N, ", axes, ", ", axes + 1, "] for images of ",
+          axes + 2, " axes, got ", theta);
+  ENFORCE(sizes[0] == theta[0] || !BothKnown(sizes[0], theta[0]), InvalidArgument,
+          "the images must be as many as Theta ", theta, " has matrices, got ", sizes[0]);
+  Dims out = {sizes[0] < 0 ? theta[0] : sizes[0]};
+  out.Append(sizes.begin() + 2, sizes.end());
+  out.push_back(axes);
+  ctx.SetOutput(kOutput, out, ctx.dtype(kTheta));
+}
+
 void DefineAffineGrid(OpDef& op) {
   op.Comment(
         "Output[n, i, j] = Theta[n] * (x_j, y_i, 1), x_j from -1 to 1 in W even steps, y_i in H: "
         "the places at which grid_sampler reads an image turned, moved or stretched by Theta "
-        "(Jaderberg et al., 2015). With one step x or y is 0.")
+        "(Jaderberg et al., 2015). With one step x or y is 0. Without align_corners -1 and 1 are "
+        "the borders of the image, and the places the middles of W even parts, (2 j + 1) / W - 1. "
+        "For volumes Output[n, k, i, j] = Theta[n] * (x_j, y_i, z_k, 1).")
       .Example(
           ">>> mirror = to_variable([[[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])\n"
           ">>> F.affine_grid(mirror, output_shape=[1, 1, 2, 2]).tolist()\n"
-          "[[[[1.0, -1.0], [-1.0, -1.0]], [[1.0, 1.0], [-1.0, 1.0]]]]")
-      .Input(kTheta, "Theta", "[N, 2, 3]")
-      .Input(kOutputShape, "OutputShape", "[4], in place of output_shape", kDispensable)
-      .Output(kOutput, "Output", "[N, H, W, 2]")
-      .Attr(&AffineGridAttrs::output_shape, "output_shape", "[N, C, H, W] of the images")
+          "[[[[1.0, -1.0], [-1.0, -1.0]], [[1.0, 1.0], [-1.0, 1.0]]]]\n"
+          ">>> F.affine_grid(mirror, output_shape=[1, 1, 1, 2], align_corners=False).tolist()\n"
+          "[[[[0.5, 0.0], [-0.5, 0.0]]]]")
+      .Input(kTheta, "Theta", "[N, 2, 3], or [N, 3, 4] for volumes")
+      .Input(kOutputShape, "OutputShape", "[4] or [5], in place of output_shape", kDispensable)
+      .Output(kOutput, "Output", "[N, H, W, 2] or [N, D, H, W, 3]")
+      .Attr(&AffineGridAttrs::output_shape, "output_shape",
+            "[N, C, H, W] of the images or [N, C, D, H, W] of the volumes")
+      .Attr(&AffineGridAttrs::align_corners, "align_corners",
+            "-1 and 1 are the middles of the outermost pixels, not the borders")
       .MixedDTypes()
-      .Shape([](InferContext& ctx) {
-        const Dims& theta = ctx.dims(kTheta);
-        ENFORCE(
-            theta.rank() == 3 && (theta[1] == 2 || theta[1] < 0) && (theta[2] == 3 || theta[2] < 0),
-            InvalidArgument, "Theta must have shape [N, 2, 3], got ", theta);
-        Dims sizes = Sizes(ctx, kOutputShape);
-        ENFORCE(sizes[0] == theta[0] || !BothKnown(sizes[0], theta[0]), InvalidArgument,
-                "the images must be as many as Theta ", theta, " has matrices, got ", sizes[0]);
-        ctx.SetOutput(kOutput, {sizes[0] < 0 ? theta[0] : sizes[0], sizes[2], sizes[3], 2},
-                      ctx.dtype(kTheta));
-      })
+      .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("affine_grid_grad", {g.Input(kOutputShape), g.OutputGrad(kOutput)},
                {g.InputGrad(kTheta)})
@@ -60,25 +77,62 @@ void DefineAffineGrid(OpDef& op) {
       });
 }
 
-double At(int64_t i, int64_t n) {
-  return n == 1 ? 0.0 : -1.0 + 2.0 * static_cast<double>(i) / static_cast<double>(n - 1);
-}
+// The places of a grid along its axes: x, y and, in volumes, z.
+struct Places {
+  int axes;
+  int64_t points = 1;  // of an image
+  std::vector<double> at[3];
+
+  Places(const Dims& grid, bool corners) : axes(grid.rank() - 2) {
+    for (int k = 0; k < axes; ++k) {
+      int64_t n = grid[axes - k];
+      points *= n;
+      for (int64_t i = 0; i < n; ++i) {
+        double d = static_cast<double>(n);
+        double place = corners ? (n == 1 ? 0.0 : -1.0 + 2.0 * static_cast<double>(i) / (d - 1))
+                               : static_cast<double>(2 * i + 1) / d - 1;
+        at[k].push_back(place);
+      }
+    }
+    if (axes == 2) at[2].push_back(0);
+  }
+
+  // Calls f(base) for every point of an image, row by row; base ends with 1.
+  template <class F>
+  void ForEach(const F& f) const {
+    double base[4] = {0, 0, 0, 1};
+    double& one = base[axes];
+    for (double z : at[2]) {
+      for (double y : at[1]) {
+        for (double x : at[0]) {
+          base[0] = x;
+          base[1] = y;
+          base[2] = z;
+          one = 1;
+          f(base);
+        }
+      }
+    }
+  }
+};
 
 template <class T>
 struct AffineGridKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOutput);
-    const Dims& d = out.dims();
     const T* theta = ctx.In(kTheta).data<T>();
     T* to = out.mutable_data<T>();
-    for (int64_t n = 0; n < d[0]; ++n, theta += 6) {
-      for (int64_t i = 0; i < d[1]; ++i) {
-        for (int64_t j = 0; j < d[2]; ++j) {
-          T x = static_cast<T>(At(j, d[2])), y = static_cast<T>(At(i, d[1]));
-          *to++ = theta[0] * x + theta[1] * y + theta[2];
-          *to++ = theta[3] * x + theta[4] * y + theta[5];
+    Places places(out.dims(), ctx.attrs<AffineGridAttrs>().align_corners);
+    int axes = places.axes;
+    for (int64_t n = 0; n < out.dims()[0]; ++n, theta += axes * (axes + 1)) {
+      places.ForEach([&](const double* base) {
+        for (int i = 0; i < axes; ++i) {
+          T sum = theta[i * (axes + 1)] * static_cast<T>(base[0]);
+          for (int k = 1; k <= axes; ++k)
+            sum += theta[i * (axes + 1) + k] * static_cast<T>(base[k]);
+          *to++ = sum;
         }
-      }
+      });
     }
   }
 };
@@ -89,16 +143,17 @@ constexpr int kOutputShape = 0, kOutputGrad = 1, kThetaGrad = 0;
 void DefineAffineGridGrad(OpDef& op) {
   op.Comment("Theta@GRAD[n] = sum over i, j of Output@GRAD[n, i, j] times (x_j, y_i, 1).")
       .Input(kOutputShape, "OutputShape", "as of the forward call", kDispensable)
-      .Input(kOutputGrad, "Output@GRAD", "[N, H, W, 2]")
-      .Output(kThetaGrad, "Theta@GRAD", "[N, 2, 3]")
+      .Input(kOutputGrad, "Output@GRAD", "[N, H, W, 2] or [N, D, H, W, 3]")
+      .Output(kThetaGrad, "Theta@GRAD", "[N, 2, 3] or [N, 3, 4]")
       .AttrsOf("affine_grid")
       .KernelDTypeOf(kOutputGrad)
       .MixedDTypes()
       .Shape([](InferContext& ctx) {
         const Dims& g = ctx.dims(kOutputGrad);
-        ENFORCE(g.rank() == 4 && (g[3] == 2 || g[3] < 0), InvalidArgument,
-                "Output@GRAD must have shape [N, H, W, 2], got ", g);
-        ctx.SetOutput(kThetaGrad, {g[0], 2, 3});
+        int axes = g.rank() - 2;
+        ENFORCE((axes == 2 || axes == 3) && (g.back() == axes || g.back() < 0), InvalidArgument,
+                "Output@GRAD must have shape [N, H, W, 2] or [N, D, H, W, 3], got ", g);
+        ctx.SetOutput(kThetaGrad, {g[0], axes, axes + 1});
       })
       .Grad([](GradBuilder& g) {  // linear: the operator itself
         g.Call("affine_grid", {g.OutputGrad(kThetaGrad), g.Input(kOutputShape)},
@@ -111,22 +166,19 @@ template <class T>
 struct AffineGridGradKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& g = ctx.In(kOutputGrad);
-    const Dims& d = g.dims();
     const T* from = g.data<T>();
     T* to = ctx.Out(kThetaGrad).mutable_data<T>();
-    for (int64_t n = 0; n < d[0]; ++n) {
-      double sums[6] = {0, 0, 0, 0, 0, 0};
-      for (int64_t i = 0; i < d[1]; ++i) {
-        for (int64_t j = 0; j < d[2]; ++j, from += 2) {
-          for (int k = 0; k < 2; ++k) {
-            double v = static_cast<double>(from[k]);
-            sums[3 * k] += v * At(j, d[2]);
-            sums[3 * k + 1] += v * At(i, d[1]);
-            sums[3 * k + 2] += v;
-          }
+    Places places(g.dims(), ctx.attrs<AffineGridAttrs>().align_corners);
+    int axes = places.axes;
+    for (int64_t n = 0; n < g.dims()[0]; ++n) {
+      double sums[12] = {};
+      places.ForEach([&](const double* base) {
+        for (int i = 0; i < axes; ++i, ++from) {
+          for (int k = 0; k <= axes; ++k)
+            sums[i * (axes + 1) + k] += static_cast<double>(*from) * base[k];
         }
-      }
-      for (double sum : sums) *to++ = static_cast<T>(sum);
+      });
+      for (int i = 0; i < axes * (axes + 1); ++i) *to++ = static_cast<T>(sums[i]);
     }
   }
 };

@@ -83,7 +83,7 @@ inline OpDef& AllAttrs(OpDef& op) {
   return op.Attr(&BatchNormAttrs::momentum, "momentum", "share of the old running statistics")
       .Attr(&BatchNormAttrs::epsilon, "epsilon", "added to the variance", Between(0, 1))
       .Attr(&BatchNormAttrs::data_layout, "data_layout", "where the channels are",
-            OneOf({"NCHW", "NHWC", "AnyLayout"}))
+            OneOf({"NCHW", "NHWC"}))
       .Attr(&BatchNormAttrs::is_test, "is_test", "use the running statistics")
       .Attr(&BatchNormAttrs::use_global_stats, "use_global_stats", "use them in training too")
       .Attr(&BatchNormAttrs::trainable_statistics, "trainable_statistics",

@@ -1,4 +1,6 @@
+#include "op/gradient_shapes.h"
 #include "operators/batch_norm.h"
+#include "operators/row_norm.h"
 
 namespace dygraph {
 namespace {
@@ -122,12 +124,53 @@ void InferGradGradShape(InferContext& ctx) {
   ctx.SetOutput(kYGradResult, ctx.dims(kX));
 }
 
+void DefineBatchNormGradGrad(OpDef& op);
+
+struct BatchNormThird {
+  static constexpr const char* kSecond = "batch_norm_grad_grad";
+  static constexpr int kInputs = 8, kResults = 3;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kX, kScale, kYGrad, kVX, kVScale, kVBias);
+  static void Define(OpDef& op) { DefineBatchNormGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kX, kVX, kXResult}, {kScale, kVScale, kScaleResult}, {-1, kVBias, -1}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kYGrad, kYGradResult}};
+  }
+  template <class T>
+  static double At(const Tensor& t, int64_t i) {
+    return static_cast<double>(t.data<T>()[i]);
+  }
+  static void Run(higher::Problem& p) {
+    const BatchNormAttrs& a = p.ctx.attrs<BatchNormAttrs>();
+    const Tensor &x = p.ctx.In(kX), &mean = p.ctx.In(kSavedMean),
+                 &inverse = p.ctx.In(kSavedVariance);
+    kernels::ChannelShape s = ShapeOf(x, a);
+    auto at = x.dtype() == DType::kFloat64 ? At<double> : At<float>;
+    for (int64_t c = 0; c < s.channels && x.numel() > 0; ++c) {
+      auto place = [&](int64_t j) {
+        return (j / s.inner * s.channels + c) * s.inner + j % s.inner;
+      };
+      if (!a.global()) {
+        row_norm::grad_grad::RunRow(p, s.count(), true, static_cast<double>(a.epsilon), place,
+                                    [c](int64_t) { return c; });
+        continue;
+      }
+      for (int64_t j = 0; j < s.count(); ++j) {
+        higher::Scalar y = (p.Leaf(0, place(j)) - at(mean, c)) * at(inverse, c) * p.Leaf(1, c);
+        p.Set(0, place(j), p.Has(2) ? y + p.Leaf(2, c) : y);
+      }
+      p.Flush();
+    }
+  }
+};
+
 void DefineBatchNormGradGrad(OpDef& op) {
   op.Comment(
         "The gradients of sum(X@GRAD * V) + sum(Scale@GRAD * VScale) + sum(Bias@GRAD * VBias), the "
         "results of batch_norm_grad, "
-        "with respect to X, Scale and Y@GRAD. It has no gradient of its own: batch_norm can be "
-        "differentiated twice.")
+        "with respect to X, Scale and Y@GRAD.")
       .Input(kX, "X", "as of the forward call")
       .Input(kScale, "Scale", "[C]")
       .Input(kSavedMean, "SavedMean", "[C]")
@@ -141,7 +184,8 @@ void DefineBatchNormGradGrad(OpDef& op) {
       .Output(kYGradResult, "Y@GRAD@GRAD", "shape of X")
       .AttrsOf("batch_norm")
       .Shape(InferGradGradShape)
-      .KeepsLayout();
+      .KeepsLayout()
+      .Grad(higher::Recipe<BatchNormThird>);
 }
 
 template <class T>
@@ -204,13 +248,17 @@ struct BatchNormGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::BatchNormThird;
 
+REGISTER_GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Variance", "Scale"},
+                         {"MomentumTensor", ""});
 REGISTER_OPERATOR(batch_norm, DefineBatchNorm);
 REGISTER_CPU_KERNEL(batch_norm, BatchNormKernel, float, double);
 REGISTER_OPERATOR(batch_norm_grad, grad::DefineBatchNormGrad);
 REGISTER_CPU_KERNEL(batch_norm_grad, grad::BatchNormGradKernel, float, double);
 REGISTER_OPERATOR(batch_norm_grad_grad, grad_grad::DefineBatchNormGradGrad);
 REGISTER_CPU_KERNEL(batch_norm_grad_grad, grad_grad::BatchNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(batch_norm_grad_grad, BatchNormThird);
 
 }  // namespace
 }  // namespace dygraph

@@ -32,6 +32,10 @@ struct BceLoss {
       T curve = (product - (x - y) * (T(1) - 2 * x)) / (product * product);
       return product < kLeast ? T(1) / kLeast : curve;
     }
+    T Bend(T x, T y) const {
+      T z = T(1) - x, bend = 2 * (T(1) - y) / (z * z * z) - 2 * y / (x * x * x);
+      return x * z < kLeast ? T(0) : bend;
+    }
   };
 };
 
@@ -52,6 +56,8 @@ template <class T>
 using BceLossGradKernel = Loss<BceLoss>::GradKernel<T>;
 template <class T>
 using BceLossGradGradKernel = Loss<BceLoss>::GradGradKernel<T>;
+template <class T>
+using BceLossThirdKernel = Loss<BceLoss>::ThirdKernel<T>;
 
 REGISTER_OPERATOR(bce_loss, DefineBceLoss);
 REGISTER_CPU_KERNEL(bce_loss, BceLossKernel, float, double);
@@ -59,6 +65,8 @@ REGISTER_OPERATOR(bce_loss_grad, Loss<BceLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(bce_loss_grad, BceLossGradKernel, float, double);
 REGISTER_OPERATOR(bce_loss_grad_grad, Loss<BceLoss>::DefineGradGrad);
 REGISTER_CPU_KERNEL(bce_loss_grad_grad, BceLossGradGradKernel, float, double);
+REGISTER_OPERATOR(bce_loss_grad_grad_grad, Loss<BceLoss>::DefineThird);
+REGISTER_CPU_KERNEL(bce_loss_grad_grad_grad, BceLossThirdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

@@ -10,7 +10,8 @@ struct Bilinear {
 };
 
 void DefineBilinearInterp(OpDef& op) {
-  op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X.")
+  op.Comment("Out is X resized: each pixel a weighted mean of the four around its place in X, for "
+      "uint8 cut off to a whole number.")
       .Example(
           ">>> x = to_variable([[[[0.0, 2.0], [4.0, 6.0]]]])\n"
           ">>> F.bilinear_interp(x, out_h=2, out_w=3).tolist()\n"
@@ -24,7 +25,7 @@ template <class T>
 using BilinearInterpGradKernel = interp::grad::Backward<Bilinear>::Kernel<T>;
 
 REGISTER_OPERATOR(bilinear_interp, DefineBilinearInterp);
-REGISTER_CPU_KERNEL(bilinear_interp, BilinearInterpKernel, float, double);
+REGISTER_CPU_KERNEL(bilinear_interp, BilinearInterpKernel, uint8_t, float, double);
 REGISTER_OPERATOR(bilinear_interp_grad, interp::grad::Define<Bilinear>);
 REGISTER_CPU_KERNEL(bilinear_interp_grad, BilinearInterpGradKernel, float, double);
 

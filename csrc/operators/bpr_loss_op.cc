@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "operators/higher_gradient.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -109,10 +110,37 @@ struct BprGradKernel {
 namespace grad_grad {
 constexpr int kYGrad = 2, kV = 3, kXResult = 0, kYGradResult = 1;
 
+void DefineBprGradGrad(OpDef& op);
+
+struct BprThird {
+  static constexpr const char* kSecond = "bpr_loss_grad_grad";
+  static constexpr int kInputs = 4, kResults = 2;
+  static constexpr bool kHasAttrs = false;
+  static constexpr uint32_t kServes = higher::Slots(kX, kYGrad, kV);
+  static void Define(OpDef& op) { DefineBprGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) { return {{kX, kV, kXResult}}; }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kYGrad, kYGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    const Tensor& x = p.ctx.In(kX);
+    kernels::SoftmaxShape s = labels::ShapeOf(x.dims(), -1);
+    labels::ClassLabels classes(p.ctx.In(kLabel));
+    classes.CheckAll(s.n);
+    for (int64_t r = 0; r < s.outer; ++r) {
+      std::vector<higher::Scalar> row = p.Leaves(0, r * s.n, s.n);
+      higher::Scalar sum = kernels::Constant(0);
+      for (int64_t j = 0; j < s.n; ++j) {
+        if (j != classes[r]) sum = sum + Softplus(row[j] - row[classes[r]]);
+      }
+      p.Set(0, r, sum * Share<double>(x));
+      p.Flush();
+    }
+  }
+};
+
 void DefineBprGradGrad(OpDef& op) {
-  op.Comment(
-        "What bpr_loss_grad gives X and Y@GRAD for V. It has no gradient of its own: the loss can "
-        "be differentiated twice.")
+  op.Comment("What bpr_loss_grad gives X and Y@GRAD for V.")
       .Input(kX, "X", "as of the forward call")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kYGrad, "Y@GRAD", "shape of Y")
@@ -123,7 +151,8 @@ void DefineBprGradGrad(OpDef& op) {
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kXResult, ctx.dims(kX));
         ctx.SetOutput(kYGradResult, ctx.dims(kYGrad));
-      });
+      })
+      .Grad(higher::Recipe<BprThird>);
 }
 
 template <class T>
@@ -148,6 +177,7 @@ struct BprGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::BprThird;
 
 REGISTER_OPERATOR(bpr_loss, DefineBpr);
 REGISTER_CPU_KERNEL(bpr_loss, BprKernel, float, double);
@@ -155,6 +185,7 @@ REGISTER_OPERATOR(bpr_loss_grad, grad::DefineBprGrad);
 REGISTER_CPU_KERNEL(bpr_loss_grad, grad::BprGradKernel, float, double);
 REGISTER_OPERATOR(bpr_loss_grad_grad, grad_grad::DefineBprGradGrad);
 REGISTER_CPU_KERNEL(bpr_loss_grad_grad, grad_grad::BprGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(bpr_loss_grad_grad, BprThird);
 
 }  // namespace
 }  // namespace dygraph

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "op/op_registry.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph::chosen_rows {
 
@@ -124,6 +124,15 @@ void SecondGradients(const Data<T>& d, const Terms& terms, const T* g, const T* 
         dw[row * n + j] += bend * x[j] + (vx ? g[i] * slope * vx[i * n + j] : T(0));
     }
   }
+}
+
+// The score of row i against a row of the table, of inputs 0, 1 and 2 of a problem: X, W and Bias.
+inline higher::Scalar Score(higher::Problem& p, int64_t i, int64_t row, int64_t width) {
+  std::vector<higher::Scalar> x = p.Leaves(0, i * width, width),
+                              w = p.Leaves(1, row * width, width);
+  higher::Scalar start;
+  if (p.Has(2)) start = p.Leaf(2, row);
+  return kernels::ScalarTape::Current().Dot(start, x.data(), 1, w.data(), 1, width);
 }
 
 }  // namespace dygraph::chosen_rows

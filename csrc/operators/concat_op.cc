@@ -58,8 +58,28 @@ void ForEachPiece(const KernelContext& ctx, int x, int64_t rows, int axis, F f) 
 
 constexpr int kX = 0, kAxisTensor = 1, kOut = 0;
 
+// Along axis 0 the sequences of all X, one after the other; none where an X has none.
+LoDLevels JoinedLoD(const KernelContext& ctx) {
+  LoDLevels joined = ctx.In(kX).lod_levels();
+  for (int i = 1; i < ctx.InputCount(kX) && !joined.empty(); ++i) {
+    const LoDLevels& lod = ctx.In(kX, i).lod_levels();
+    if (lod.empty()) return {};
+    ENFORCE(lod.size() == joined.size(), InvalidArgument,
+            "all X must have as many levels of LoD where axis is 0, got ", joined.size(),
+            " for X[0] and ", lod.size(), " for X[", i, "]. Bring them together with lod_reset()");
+    for (size_t level = 0; level < lod.size(); ++level) {
+      int64_t before = joined[level].back();
+      for (size_t s = 1; s < lod[level].size(); ++s)
+        joined[level].push_back(before + lod[level][s]);
+    }
+  }
+  return joined;
+}
+
 void DefineConcat(OpDef& op) {
-  op.Comment("Out = X[0], X[1], ... one after the other along an axis.")
+  op.Comment(
+        "Out = X[0], X[1], ... one after the other along an axis. Along axis 0 their sequences "
+        "follow each other too, if all X have a level of detail; along others Out has X[0]'s.")
       .Input(kX, "X", "one shape but for the axis", kDuplicable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
       .Output(kOut, "Out", "their shape, the axis being as long as theirs together")
@@ -83,7 +103,11 @@ struct ConcatKernel {
               "all X must have one element type, got X[0] of ", out.dtype(), " and X[", i, "] of ",
               ctx.In(kX, i).dtype(), ". Convert with astype()");
     }
-    if (axis != 0) out.SetLoD(ctx.In(kX).lod_ref());  // rows stay rows, so do sequences
+    if (axis != 0 || ctx.InputCount(kX) == 1) {
+      out.SetLoD(ctx.In(kX).lod_ref());  // rows stay rows, so do sequences
+    } else if (ctx.In(kX).lod()) {
+      out.SetLoD(JoinedLoD(ctx));
+    }
     int64_t rows = Numel(out.dims(), 0, axis), step = Numel(out.dims(), axis, out.rank());
     kernels::JoinedPieces pieces;
     ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t, int64_t width) {

@@ -12,9 +12,10 @@ struct Attrs {
   std::string padding_algorithm = "EXPLICIT";
   int32_t groups = 1;
   std::vector<int32_t> dilations = std::vector<int32_t>(kAxes, 1);
-  std::vector<int32_t> output_size;  // of a transposed convolution; empty: the smallest
+  // Of a transposed convolution; both empty: the smallest.
+  std::vector<int32_t> output_size, output_padding;
   std::string data_format = kAxes == 2 ? "NCHW" : "NCDHW";
-  // "AnyLayout" of old programs is NCHW
+  // "AnyLayout" of old programs is NCHW; Fluid writes NCHW and NHWC for volumes too.
   bool channels_last() const { return data_format == "NHWC" || data_format == "NDHWC"; }
 };
 
@@ -100,6 +101,9 @@ Geometry DescribeTransposed(const Dims& input, const Dims& filter, const Attrs<k
   int given = static_cast<int>(a.output_size.size());
   ENFORCE(given == 0 || given == kAxes, InvalidArgument, "output_size must be [",
           window::AxisNames(kAxes), "] or empty, got ", given, " numbers");
+  int more = static_cast<int>(a.output_padding.size());
+  ENFORCE(more == 0 || more == kAxes, InvalidArgument, "output_padding must be [",
+          window::AxisNames(kAxes), "] or empty, got ", more, " numbers");
   window::Axis axes[kAxes];
   detail::SetAxes(input, filter, a, axes);
   for (int i = 0; i < kAxes; ++i) {
@@ -110,7 +114,15 @@ Geometry DescribeTransposed(const Dims& input, const Dims& filter, const Attrs<k
             window::AxisName(i, kAxes), ", got ", least, " from (", axis.size, " - 1) * ",
             axis.stride, " + ", axis.Reach(), " - ", axis.before, " - ", axis.after);
     axis.size = known ? least : -1;
-    if (given == 0) continue;
+    if (given == 0) {
+      if (more == 0) continue;
+      int64_t pixels = a.output_padding[i];
+      ENFORCE(pixels < axis.stride, InvalidArgument,
+              "output_padding must be less than the stride along the ", window::AxisName(i, kAxes),
+              ", ", axis.stride, ", got ", pixels);
+      if (known) axis.size += pixels;
+      continue;
+    }
     axis.size = a.output_size[i];
     ENFORCE(!known || (axis.size >= least && axis.size < least + axis.stride), InvalidArgument,
             "output_size must lie in [", least, ", ", least + axis.stride, ") along the ",

@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/conv_op.h"
 
 namespace dygraph {
@@ -25,6 +26,7 @@ using Conv2dKernel = conv::Forward<Conv2d>::Kernel<T>;
 template <class T>
 using Conv2dGradKernel = conv::grad::Backward<Conv2d>::Kernel<T>;
 
+REGISTER_GRADIENT_SHAPES(conv2d, {"ResidualData", ""});
 REGISTER_OPERATOR(conv2d, DefineConv2d);
 REGISTER_CPU_KERNEL(conv2d, Conv2dKernel, float, double);
 REGISTER_OPERATOR(conv2d_grad, conv::grad::Define<Conv2d>);

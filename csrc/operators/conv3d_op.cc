@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/conv_op.h"
 
 namespace dygraph {
@@ -25,6 +26,7 @@ using Conv3dKernel = conv::Forward<Conv3d>::Kernel<T>;
 template <class T>
 using Conv3dGradKernel = conv::grad::Backward<Conv3d>::Kernel<T>;
 
+REGISTER_GRADIENT_SHAPES(conv3d, {"ResidualData", ""});
 REGISTER_OPERATOR(conv3d, DefineConv3d);
 REGISTER_CPU_KERNEL(conv3d, Conv3dKernel, float, double);
 REGISTER_OPERATOR(conv3d_grad, conv::grad::Define<Conv3d>);

@@ -83,17 +83,23 @@ void Define(OpDef& op) {
             kImage ? "[height, width] or [top, bottom, left, right]"
                    : "[depth, height, width] or [front, back, top, bottom, left, right]",
             EachAtLeast(0))
-      .Attr(&A::padding_algorithm, "padding_algorithm", "SAME and VALID replace paddings",
+      .Attr(&A::padding_algorithm, "padding_algorithm",
+            "SAME and VALID replace paddings; with SAME dilations count as 1, as in Fluid",
             OneOf({"EXPLICIT", "SAME", "VALID"}))
       .Attr(&A::groups, "groups", "channels are split into so many independent convolutions",
             AtLeast(1))
       .Attr(&A::dilations, "dilations", "between the taps of the window", EachAtLeast(1))
       .Attr(&A::data_format, "data_format", "the order of Input's and Output's axes",
-            kImage ? OneOf({"NCHW", "NHWC", "AnyLayout"}) : OneOf({"NCDHW", "NDHWC", "AnyLayout"}));
+            kImage ? OneOf({"NCHW", "NHWC", "AnyLayout"})
+                   : OneOf({"NCDHW", "NDHWC", "NCHW", "NHWC", "AnyLayout"}));
   if (Op::kTransposed) {
     op.Attr(&A::output_size, "output_size",
             "of Output in space, where several give Input's size; empty: the smallest",
-            EachAtLeast(1));
+            EachAtLeast(1))
+        .Attr(&A::output_padding, "output_padding",
+              "pixels that Output has more than the smallest, fewer than strides; not read beside "
+              "output_size",
+              EachAtLeast(0));
   }
   op.Shape(InferShape<Op>).ShareLoD(kInput).Grad([](GradBuilder& g) {
     RecipeSlot x = g.Wants(kFilter) ? g.Input(kInput) : g.InputShape(kInput);

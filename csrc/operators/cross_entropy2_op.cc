@@ -12,12 +12,13 @@ struct CrossEntropy2Attrs {
 };
 
 void InferShape(InferContext& ctx) {
-  Dims loss = labels::InferLoss(ctx, kX, "X", kLabel, -1, false);
-  ctx.SetOutput(kY, loss);
+  ctx.SetOutput(kY, labels::InferLoss(ctx, kX, "X", kLabel, -1, false, true));
   Dims x_shape = {0};
   for (int64_t d : ctx.dims(kX)) x_shape.push_back(d);
   ctx.SetOutput(kXShape, x_shape);
-  ctx.SetOutput(kMatchX, loss);
+  Dims match = ctx.dims(kX);
+  match.back() = 1;
+  ctx.SetOutput(kMatchX, match);
 }
 
 void DefineCrossEntropy2(OpDef& op) {
@@ -31,7 +32,7 @@ void DefineCrossEntropy2(OpDef& op) {
           "[[1.6094], [0.6931]]")
       .Input(kX, "X", "probabilities [..., C]")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]")
-      .Output(kY, "Y", "[..., 1]")
+      .Output(kY, "Y", "[..., 1], or [...] where Label is")
       .Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate)
       .Output(kMatchX, "MatchX", "[..., 1]", kIntermediate)
       .Attr(&CrossEntropy2Attrs::ignore_index, "ignore_index", "a Label without loss or gradient")

@@ -14,7 +14,8 @@ struct CrossEntropyAttrs {
 
 void InferShape(InferContext& ctx) {
   ctx.SetOutput(
-      kY, labels::InferLoss(ctx, kX, "X", kLabel, -1, ctx.attrs<CrossEntropyAttrs>().soft_label));
+      kY, labels::InferLoss(ctx, kX, "X", kLabel, -1, ctx.attrs<CrossEntropyAttrs>().soft_label,
+                            true));
 }
 
 void DefineCrossEntropy(OpDef& op) {
@@ -28,7 +29,7 @@ void DefineCrossEntropy(OpDef& op) {
           "0.2877")
       .Input(kX, "X", "probabilities [..., C]")
       .Input(kLabel, "Label", "int64 or int32 classes [..., 1] or [...]; soft: shape of X")
-      .Output(kY, "Y", "[..., 1]")
+      .Output(kY, "Y", "[..., 1], or [...] where Label is")
       .Attr(&CrossEntropyAttrs::soft_label, "soft_label", "Label holds distributions")
       .Attr(&CrossEntropyAttrs::ignore_index, "ignore_index", "a Label without loss or gradient")
       .MixedDTypes()

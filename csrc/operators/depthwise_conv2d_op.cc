@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/conv_op.h"
 
 namespace dygraph {
@@ -26,6 +27,7 @@ using DepthwiseConv2dKernel = conv::Forward<DepthwiseConv2d>::Kernel<T>;
 template <class T>
 using DepthwiseConv2dGradKernel = conv::grad::Backward<DepthwiseConv2d>::Kernel<T>;
 
+REGISTER_GRADIENT_SHAPES(depthwise_conv2d, {"ResidualData", ""});
 REGISTER_OPERATOR(depthwise_conv2d, DefineDepthwiseConv2d);
 REGISTER_CPU_KERNEL(depthwise_conv2d, DepthwiseConv2dKernel, float, double);
 REGISTER_OPERATOR(depthwise_conv2d_grad, conv::grad::Define<DepthwiseConv2d>);

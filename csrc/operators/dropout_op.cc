@@ -1,6 +1,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/philox.h"
+#include "op/gradient_shapes.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -152,6 +153,7 @@ struct DropoutGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(dropout, {"X", "Out"}, {"Seed", ""});
 REGISTER_OPERATOR(dropout, DefineDropout);
 REGISTER_CPU_KERNEL(dropout, DropoutKernel, float, double);
 REGISTER_OPERATOR(dropout_grad, grad::DefineDropoutGrad);

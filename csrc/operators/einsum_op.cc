@@ -268,10 +268,59 @@ struct EinsumGradKernel {
 namespace grad_grad {
 constexpr int kOutGrad = 1, kGradGrads = 2, kOutGradGrad = 0, kOperandGrads = 1;
 
+// With E(x) the result, G_k(x, g) the gradient of operand k and x|i=d the operands with d in place
+// of the i-th: this operator gives sum_i E(x|i=d_i) and to operand k sum_{i != k} G_k(x|i=d_i, g).
+// What arrives there, w and w_k, gives
+//   d_k: sum_{i != k} G_k(x|i=w_i, g) + G_k(x, w)
+//   g:   sum_i sum_{j != i} E(x|i=d_i,j=w_j)
+//   x_k: sum_{i != k} (sum_{j != i, k} G_k(x|i=d_i,j=w_j, g) + G_k(x|i=d_i, w))
+// which are calls of this operator and of einsum_grad again.
+void ThirdOrder(GradBuilder& g) {
+  const int count = g.InputCount(kOperands);
+  RecipeRef seed = g.Input(kOutGrad), w = g.OutputGrad(kOutGradGrad);
+  RecipeSlot x = g.Inputs(kOperands), directions = g.Inputs(kGradGrads);
+  std::vector<RecipeSlot> to_x(count), to_d(count);
+  RecipeSlot to_seed;
+  // calls `type`; result k of its list joins lists[k], where somebody wants it
+  auto temps = [&](std::vector<RecipeSlot>* lists, int slot, int but) {
+    RecipeSlot made;
+    for (int k = 0; k < count; ++k) {
+      bool wanted = k != but && g.Wants(slot, k);
+      made.push_back(wanted ? g.Temp() : RecipeRef());
+      if (wanted) (*lists)[k].push_back(made.back());
+    }
+    return made;
+  };
+  RecipeSlot ws = g.OutputGrads(kOperandGrads);
+  while (static_cast<int>(ws.size()) < count) ws.push_back({});
+  if (!directions.empty()) {
+    g.Call("einsum_grad_grad", {x, seed, ws}, {{}, temps(&to_d, kGradGrads, -1)}).SameAttrs();
+    g.Call("einsum_grad", {x, w}, {temps(&to_d, kGradGrads, -1)}).SameAttrs();
+    g.Call("einsum_grad_grad", {x, w, directions}, {{}, temps(&to_x, kOperands, -1)}).SameAttrs();
+  }
+  for (int i = 0; count > 1 && i < static_cast<int>(directions.size()); ++i) {
+    // d_i, or zeros where it is absent: a list of operands must be complete
+    RecipeRef zeros = g.Apply("fill_any_like", {g.InputShape(kOperands, i)});
+    RecipeSlot changed = x, others = ws;
+    changed[i] = g.Apply("sum", {RecipeSlot({zeros, directions[i]})});
+    others[i] = {};
+    RecipeRef mixed = g.Wants(kOutGrad) ? g.Temp() : RecipeRef();
+    if (g.Wants(kOutGrad)) to_seed.push_back(mixed);
+    g.Call("einsum_grad_grad", {changed, seed, others}, {mixed, temps(&to_x, kOperands, i)})
+        .SameAttrs();
+  }
+  for (int k = 0; k < count; ++k) {
+    if (!to_x[k].empty()) g.Call("sum", {to_x[k]}, {g.InputGrad(kOperands, k)});
+    if (!to_d[k].empty()) g.Call("sum", {to_d[k]}, {g.InputGrad(kGradGrads, k)});
+  }
+  if (!to_seed.empty()) g.Call("sum", {to_seed}, {g.InputGrad(kOutGrad)});
+}
+
 void DefineEinsumGradGrad(OpDef& op) {
   op.Comment(
-        "The gradients of einsum_grad with respect to Out@GRAD and Operands. There is no third "
-        "order.")
+        "The gradients of einsum_grad with respect to Out@GRAD and Operands: with d what arrives "
+        "at gradient i, Out@GRAD@GRAD = the sum over i of einsum with d in place of operand i, and "
+        "each operand j other than i gets its gradient from that einsum.")
       .Input(kOperands, "Operands", "operands of einsum", kDuplicable)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Input(kGradGrads, "Operands@GRAD@GRAD", "shape of each, elements may be absent",
@@ -286,7 +335,7 @@ void DefineEinsumGradGrad(OpDef& op) {
           ctx.SetOutputAt(kOperandGrads, i, ctx.dims(kOperands, i), ctx.dtype(kOperands, i));
       })
       .KernelDTypeOf(kOutGrad)
-      .NoGrad();
+      .Grad(ThirdOrder);
 }
 
 template <class T>

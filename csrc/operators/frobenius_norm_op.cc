@@ -42,6 +42,7 @@ template <class T>
 using FrobeniusNormGradKernel = GradKernel<FrobeniusNorm, T>;
 template <class T>
 using FrobeniusNormGradGradKernel = GradGradKernel<FrobeniusNorm, T>;
+using FrobeniusNormThird = Third<FrobeniusNorm>;
 
 REGISTER_OPERATOR(frobenius_norm, DefineFrobeniusNorm);
 REGISTER_CPU_KERNEL(frobenius_norm, FrobeniusNormKernel, float, double);
@@ -49,6 +50,7 @@ REGISTER_OPERATOR(frobenius_norm_grad, DefineGrad<FrobeniusNorm>);
 REGISTER_CPU_KERNEL(frobenius_norm_grad, FrobeniusNormGradKernel, float, double);
 REGISTER_OPERATOR(frobenius_norm_grad_grad, DefineGradGrad<FrobeniusNorm>);
 REGISTER_CPU_KERNEL(frobenius_norm_grad_grad, FrobeniusNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(frobenius_norm_grad_grad, FrobeniusNormThird);
 
 }  // namespace
 }  // namespace dygraph::norms

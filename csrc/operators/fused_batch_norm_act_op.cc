@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/batch_norm.h"
 
 namespace dygraph {
@@ -54,6 +55,8 @@ struct FusedBatchNormActGradKernel {
   static void Compute(KernelContext& ctx) { batch_norm::fused_grad::Compute<T, false>(ctx); }
 };
 
+REGISTER_GRADIENT_SHAPES(fused_batch_norm_act, {"Bias", "Scale"}, {"Mean", "Scale"},
+                         {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_batch_norm_act, DefineFusedBatchNormAct);
 REGISTER_CPU_KERNEL(fused_batch_norm_act, FusedBatchNormActKernel, float, double);
 REGISTER_OPERATOR(fused_batch_norm_act_grad, DefineFusedBatchNormActGrad);

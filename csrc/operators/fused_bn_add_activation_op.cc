@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/batch_norm.h"
 
 namespace dygraph {
@@ -59,6 +60,8 @@ struct FusedBnAddActivationGradKernel {
   static void Compute(KernelContext& ctx) { batch_norm::fused_grad::Compute<T, true>(ctx); }
 };
 
+REGISTER_GRADIENT_SHAPES(fused_bn_add_activation, {"Z", "X"}, {"Bias", "Scale"}, {"Mean", "Scale"},
+                         {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_bn_add_activation, DefineFusedBnAddActivation);
 REGISTER_CPU_KERNEL(fused_bn_add_activation, FusedBnAddActivationKernel, float, double);
 REGISTER_OPERATOR(fused_bn_add_activation_grad, DefineFusedBnAddActivationGrad);

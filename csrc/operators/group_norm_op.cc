@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -49,7 +50,7 @@ void DefineGroupNorm(OpDef& op) {
   row_norm::DefineSlots<GroupNorm>(op)
       .Attr(&GroupNormAttrs::groups, "groups", "into which the channels are split", AtLeast(1))
       .Attr(&GroupNormAttrs::data_layout, "data_layout", "where the channels are",
-            OneOf({"NCHW", "NHWC", "AnyLayout"}));
+            OneOf({"NCHW", "NHWC"}));
 }
 
 template <class T>
@@ -58,13 +59,16 @@ template <class T>
 using GroupNormGradKernel = row_norm::grad::Backward<GroupNorm>::Kernel<T>;
 template <class T>
 using GroupNormGradGradKernel = row_norm::grad_grad::BackwardTwice<GroupNorm>::Kernel<T>;
+using GroupNormThird = row_norm::grad_grad::Third<GroupNorm>;
 
+REGISTER_GRADIENT_SHAPES(group_norm, {"Bias", ""});
 REGISTER_OPERATOR(group_norm, DefineGroupNorm);
 REGISTER_CPU_KERNEL(group_norm, GroupNormKernel, float, double);
 REGISTER_OPERATOR(group_norm_grad, row_norm::grad::Define<GroupNorm>);
 REGISTER_CPU_KERNEL(group_norm_grad, GroupNormGradKernel, float, double);
 REGISTER_OPERATOR(group_norm_grad_grad, row_norm::grad_grad::Define<GroupNorm>);
 REGISTER_CPU_KERNEL(group_norm_grad_grad, GroupNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(group_norm_grad_grad, GroupNormThird);
 
 }  // namespace
 }  // namespace dygraph

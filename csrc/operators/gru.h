@@ -2,7 +2,7 @@
 // attributes.
 #pragma once
 
-#include "operators/recurrent.h"
+#include "operators/recurrent_higher.h"
 
 namespace dygraph::recurrent {
 
@@ -222,6 +222,48 @@ struct GruOps {
         });
   }
 
+  struct Third {
+    static constexpr const char* kSecond = Spec::kGradGradType;
+    static constexpr int kInputs = 9, kResults = 5;
+    static constexpr bool kHasAttrs = true;
+    static constexpr uint32_t kServes = (1u << kInputs) - 1;
+    static void Define(OpDef& op) { DefineGradGrad(op); }
+    static std::vector<higher::Input> Inputs(const KernelContext&) {
+      std::vector<higher::Input> list;
+      for (int slot = 0; slot < 4; ++slot) list.push_back({slot, kAlong + slot, slot});
+      return list;
+    }
+    static std::vector<higher::Result> Results(const KernelContext&) {
+      return {{kAgainGrad, kAgainGrad}};
+    }
+    static void Run(higher::Problem& p) {
+      const GruForm form = Spec::Form(p.ctx.call().attrs);
+      const Packing packing = Spec::Pack(p.ctx.call());
+      const int64_t d = p.ctx.In(Spec::kWeight).dim(0);
+      // [D, 2 D] for u and r, then [D, D] for m
+      Matrix gates{p.Leaves(Spec::kWeight, 0, 2 * d * d), 2 * d},
+          last{p.Leaves(Spec::kWeight, 2 * d * d, d * d), d};
+      Row bias = RowOf(p, Spec::kBias, 0, 3 * d);
+      std::vector<Row> states;
+      for (int64_t s = 0; s < packing.steps.batch; ++s) states.push_back(RowOf(p, Spec::kH0, s, d));
+      ForEachStep(packing, [&](int64_t s, int64_t row) {
+        Row x = p.Leaves(Spec::kInput, row * 3 * d, 3 * d), reset, next;
+        const Row& h = states[s];
+        auto gate = [&](int64_t j) {
+          return Activate(form.gate, gates.Times(x[j] + bias[j], h, j));
+        };
+        for (int64_t j = 0; j < d; ++j) reset.push_back(gate(d + j) * h[j]);
+        for (int64_t j = 0; j < d; ++j) {
+          Scalar u = gate(j), start = x[2 * d + j] + bias[2 * d + j];
+          Scalar m = Activate(form.candidate, last.Times(start, reset, j));
+          next.push_back(form.original ? m + u * (h[j] - m) : h[j] + u * (m - h[j]));
+          p.Set(0, row * d + j, next[j]);
+        }
+        states[s] = next;
+      });
+    }
+  };
+
   static void DefineGradGrad(OpDef& op) {
     AddInputs(op.Comment("The gradients of the gradients, by dual numbers."), "", 0, kSingle)
         .Input(kAgainGrad, "Hidden@GRAD", "shape of Hidden");
@@ -233,7 +275,7 @@ struct GruOps {
           InferGrad(ctx);
           ctx.SetOutput(kAgainGrad, ctx.dims(kAgainGrad));
         })
-        .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 9, 5); });
+        .Grad(higher::Recipe<Third>);
   }
 
   static void RecipeOfForward(GradBuilder& g) {

@@ -236,9 +236,38 @@ namespace grad_grad {
 constexpr int kOutGrad = 6, kVx = 7, kVw = 8, kVb = 9, kXResult = 0, kWResult = 1, kBiasResult = 2,
               kOutGradResult = 3;
 
+void DefineHierarchicalSigmoidGradGrad(OpDef& op);
+
+struct HierarchicalSigmoidThird {
+  static constexpr const char* kSecond = "hierarchical_sigmoid_grad_grad";
+  static constexpr int kInputs = 10, kResults = 4;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kX, kW, kBias, kOutGrad, kVx, kVw, kVb);
+  static void Define(OpDef& op) { DefineHierarchicalSigmoidGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kX, kVx, kXResult}, {kW, kVw, kWResult}, {kBias, kVb, kBiasResult}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kOutGrad, kOutGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    const Dims& x = p.ctx.In(kX).dims();
+    Turns<double> turns(p.ctx);
+    for (int64_t i = 0; i < x[0]; ++i) {
+      higher::Scalar sum = kernels::Constant(0);
+      for (int64_t k = 0; k < turns.Count(i); ++k) {
+        higher::Scalar z = chosen_rows::Score(p, i, turns.Row(i, k), x[1]);
+        if (turns.Flat(ValueOf(z))) continue;
+        sum = sum + (turns.turns[i][k] ? Softplus(z * -1.0) : Softplus(z));
+      }
+      p.Set(0, i, sum);
+      p.Flush();
+    }
+  }
+};
+
 void DefineHierarchicalSigmoidGradGrad(OpDef& op) {
-  AddInputs(op.Comment("What hierarchical_sigmoid_grad gives its inputs. It has no gradient of its "
-                       "own: the loss can be differentiated twice."))
+  AddInputs(op.Comment("What hierarchical_sigmoid_grad gives its inputs."))
       .Input(kOutGrad, "Out@GRAD", "[N, 1]")
       .Input(kVx, "X@GRAD@GRAD", "shape of X", kDispensable)
       .Input(kVw, "W@GRAD@GRAD", "shape of W", kDispensable)
@@ -258,7 +287,8 @@ void DefineHierarchicalSigmoidGradGrad(OpDef& op) {
         ctx.SetOutput(kWResult, ctx.dims(kW));
         if (ctx.HasInput(kBias)) ctx.SetOutput(kBiasResult, ctx.dims(kBias));
         ctx.SetOutput(kOutGradResult, ctx.dims(kOutGrad));
-      });
+      })
+      .Grad(higher::Recipe<HierarchicalSigmoidThird>);
 }
 
 template <class T>
@@ -276,6 +306,7 @@ struct HierarchicalSigmoidGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::HierarchicalSigmoidThird;
 
 REGISTER_OPERATOR(hierarchical_sigmoid, DefineHierarchicalSigmoid);
 REGISTER_CPU_KERNEL(hierarchical_sigmoid, HierarchicalSigmoidKernel, float, double);
@@ -284,6 +315,7 @@ REGISTER_CPU_KERNEL(hierarchical_sigmoid_grad, grad::HierarchicalSigmoidGradKern
 REGISTER_OPERATOR(hierarchical_sigmoid_grad_grad, grad_grad::DefineHierarchicalSigmoidGradGrad);
 REGISTER_CPU_KERNEL(hierarchical_sigmoid_grad_grad, grad_grad::HierarchicalSigmoidGradGradKernel,
                     float, double);
+REGISTER_THIRD_GRADIENT(hierarchical_sigmoid_grad_grad, HierarchicalSigmoidThird);
 
 }  // namespace
 }  // namespace dygraph

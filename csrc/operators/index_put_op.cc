@@ -1,6 +1,7 @@
 // Assignment through index arrays, which Python's x[i, j] = v comes down to.
 #include "kernels/broadcast.h"
 #include "kernels/strided_copy.h"
+#include "op/gradient_shapes.h"
 #include "operators/indexing.h"
 
 namespace dygraph::indexing {
@@ -206,6 +207,7 @@ struct IndexPutGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(index_put, {"x", "out"});
 REGISTER_OPERATOR(index_put, DefineIndexPut);
 REGISTER_CPU_KERNEL(index_put, IndexPutKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

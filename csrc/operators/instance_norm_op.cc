@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -45,13 +46,16 @@ template <class T>
 using InstanceNormGradKernel = row_norm::grad::Backward<InstanceNorm>::Kernel<T>;
 template <class T>
 using InstanceNormGradGradKernel = row_norm::grad_grad::BackwardTwice<InstanceNorm>::Kernel<T>;
+using InstanceNormThird = row_norm::grad_grad::Third<InstanceNorm>;
 
+REGISTER_GRADIENT_SHAPES(instance_norm, {"Bias", ""});
 REGISTER_OPERATOR(instance_norm, DefineInstanceNorm);
 REGISTER_CPU_KERNEL(instance_norm, InstanceNormKernel, float, double);
 REGISTER_OPERATOR(instance_norm_grad, row_norm::grad::Define<InstanceNorm>);
 REGISTER_CPU_KERNEL(instance_norm_grad, InstanceNormGradKernel, float, double);
 REGISTER_OPERATOR(instance_norm_grad_grad, row_norm::grad_grad::Define<InstanceNorm>);
 REGISTER_CPU_KERNEL(instance_norm_grad_grad, InstanceNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(instance_norm_grad_grad, InstanceNormThird);
 
 }  // namespace
 }  // namespace dygraph

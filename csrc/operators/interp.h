@@ -117,7 +117,7 @@ void Define(OpDef& op) {
       .Input(kScale, "Scale", "[1], in place of scale", kDispensable)
       .Output(kOut, "Out", "X with other sizes in space")
       .Attr(&Attrs::data_layout, "data_layout", "the order of X's axes",
-            OneOf({"NCHW", "NHWC", "NCDHW", "NDHWC", "AnyLayout"}))
+            OneOf({"NCHW", "NHWC", "NCDHW", "NDHWC"}))
       .Attr(&Attrs::out_d, "out_d", "depth of Out", AtLeast(0))
       .Attr(&Attrs::out_h, "out_h", "height of Out", AtLeast(0))
       .Attr(&Attrs::out_w, "out_w", "width of Out", AtLeast(0))

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/gradient_shapes.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -122,6 +123,7 @@ struct KldivGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(kldiv_loss, {"X", "Target"});
 REGISTER_OPERATOR(kldiv_loss, DefineKldiv);
 REGISTER_CPU_KERNEL(kldiv_loss, KldivKernel, float, double);
 REGISTER_OPERATOR(kldiv_loss_grad, grad::DefineKldivGrad);

@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -89,6 +90,7 @@ struct LabelSmoothGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(label_smooth, {"X", "Out"}, {"PriorDist", ""});
 REGISTER_OPERATOR(label_smooth, DefineLabelSmooth);
 REGISTER_CPU_KERNEL(label_smooth, LabelSmoothKernel, float, double);
 REGISTER_OPERATOR(label_smooth_grad, grad::DefineLabelSmoothGrad);

@@ -28,9 +28,10 @@ inline void CheckSameShape(InferContext& ctx, int a, int b) {
           ". Bring them together with reshape()");
 }
 
-// Checks Label against the scores; gives the loss's shape, that of the scores with 1 class.
+// Checks Label against the scores; gives the loss's shape, that of the scores with 1 class. With
+// `as_label` a Label without the class axis gives a loss without it.
 inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scores_name,
-                      int label_slot, int axis, bool soft) {
+                      int label_slot, int axis, bool soft, bool as_label = false) {
   const Dims &scores = ctx.dims(scores_slot), &label = ctx.dims(label_slot);
   ENFORCE(!scores.empty(), InvalidArgument, scores_name, " must have a class axis, got shape ",
           scores);
@@ -54,6 +55,7 @@ inline Dims InferLoss(const InferContext& ctx, int scores_slot, const char* scor
     ENFORCE(type == DType::kInt64 || type == DType::kInt32, Type,
             "Label must hold int64 or int32 class numbers, got ", type,
             ". Distributions need soft_label=True");
+    if (as_label && label.rank() == bare.rank()) return bare;
   }
   return loss;
 }

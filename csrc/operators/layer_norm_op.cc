@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -52,13 +53,16 @@ template <class T>
 using LayerNormGradKernel = row_norm::grad::Backward<LayerNorm>::Kernel<T>;
 template <class T>
 using LayerNormGradGradKernel = row_norm::grad_grad::BackwardTwice<LayerNorm>::Kernel<T>;
+using LayerNormThird = row_norm::grad_grad::Third<LayerNorm>;
 
+REGISTER_GRADIENT_SHAPES(layer_norm, {"Bias", ""});
 REGISTER_OPERATOR(layer_norm, DefineLayerNorm);
 REGISTER_CPU_KERNEL(layer_norm, LayerNormKernel, float, double);
 REGISTER_OPERATOR(layer_norm_grad, row_norm::grad::Define<LayerNorm>);
 REGISTER_CPU_KERNEL(layer_norm_grad, LayerNormGradKernel, float, double);
 REGISTER_OPERATOR(layer_norm_grad_grad, row_norm::grad_grad::Define<LayerNorm>);
 REGISTER_CPU_KERNEL(layer_norm_grad_grad, LayerNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(layer_norm_grad_grad, LayerNormThird);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "operators/crf.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph::crf {
 namespace {
@@ -133,7 +134,7 @@ constexpr int kCostGrad = 4, kEmissionGrad = 0, kTransitionGrad = 1;
 
 void DefineCrfGrad(OpDef& op) {
   AddInputs(op.Comment("The probabilities of tags and of neighbouring pairs of tags, less what "
-                       "Label has, times LogLikelihood@GRAD. It has no gradient of its own."))
+                       "Label has, times LogLikelihood@GRAD."))
       .Input(kCostGrad, "LogLikelihood@GRAD", "[N, 1]")
       .Output(kEmissionGrad, "Emission@GRAD", "shape of Emission")
       .Output(kTransitionGrad, "Transition@GRAD", "shape of Transition")
@@ -143,6 +144,12 @@ void DefineCrfGrad(OpDef& op) {
         CheckInputs(ctx);
         ctx.SetOutput(kEmissionGrad, ctx.dims(kEmission));
         ctx.SetOutput(kTransitionGrad, ctx.dims(kTransition));
+      })
+      .Grad([](GradBuilder& g) {
+        g.Call("linear_chain_crf_grad_grad",
+               {g.Input(kEmission), g.Input(kTransition), g.Input(kLabel), g.Input(kLength),
+                g.Input(kCostGrad), g.OutputGrad(kEmissionGrad), g.OutputGrad(kTransitionGrad)},
+               {g.InputGrad(kEmission), g.InputGrad(kTransition), g.InputGrad(kCostGrad)});
       });
 }
 
@@ -204,10 +211,98 @@ struct CrfGradKernel {
 };
 }  // namespace grad
 
+// Both are made by the forward pass on single numbers.
+namespace grad_grad {
+constexpr int kCostGrad = 4, kAlongEmission = 5, kAlongTransition = 6;
+constexpr int kToEmission = 0, kToTransition = 1, kToCostGrad = 2;
+
+void DefineCrfGradGrad(OpDef& op);
+
+struct CrfHigher {
+  static constexpr const char* kSecond = "linear_chain_crf_grad_grad";
+  static constexpr int kInputs = 7, kResults = 3;
+  static constexpr bool kHasAttrs = false;
+  static constexpr uint32_t kServes =
+      higher::Slots(kEmission, kTransition, kCostGrad, kAlongEmission, kAlongTransition);
+  static void Define(OpDef& op) { DefineCrfGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kEmission, kAlongEmission, kToEmission},
+            {kTransition, kAlongTransition, kToTransition}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kCostGrad, kToCostGrad}};
+  }
+  static void Run(higher::Problem& p) {
+    const int64_t tags = p.ctx.In(kTransition).dim(1);
+    ragged::Batch b = Read(p.ctx);
+    ENFORCE(p.ctx.In(kCostGrad).numel() == b.size(), InvalidArgument,
+            "LogLikelihood@GRAD must hold one number for each of the ", b.size(),
+            " sequences, got shape ", p.ctx.In(kCostGrad).dims());
+    labels::ClassLabels label(p.ctx.In(kLabel));
+    CheckLabels(label, b, tags);
+    for (int64_t s = 0; s < b.size(); ++s) {
+      if (b.length[s] == 0) continue;
+      Sequence(p, tags, label, b, s);
+      p.Flush();
+    }
+  }
+  static void Sequence(higher::Problem& p, int64_t tags, const labels::ClassLabels& label,
+                       const ragged::Batch& b, int64_t s) {
+    using higher::Scalar;
+    const int64_t steps = b.length[s];
+    std::vector<Scalar> w = p.Leaves(1, 0, (tags + 2) * tags), alpha(tags), next(tags);
+    Scalar score, total;  // of Label, and of all chains
+    for (int64_t t = 0; t < steps; ++t) {
+      std::vector<Scalar> x = p.Leaves(0, b.Row(s, t) * tags, tags);
+      const int64_t here = label[b.Row(s, t)];
+      const int64_t from = t ? 2 + label[b.Row(s, t - 1)] : 0;
+      Scalar step = x[here] + w[from * tags + here];
+      score = t ? score + step : step;
+      for (int64_t k = 0; k < tags; ++k) {
+        Scalar sum;
+        for (int64_t i = 0; t && i < tags; ++i)
+          sum = AddLogs(sum, alpha[i] + w[(2 + i) * tags + k]);
+        next[k] = x[k] + (t ? sum : w[k]);
+      }
+      alpha.swap(next);
+    }
+    for (int64_t k = 0; k < tags; ++k) total = AddLogs(total, alpha[k] + w[tags + k]);
+    p.Set(0, s, total - (score + w[tags + label[b.Row(s, steps - 1)]]));
+  }
+};
+
+void DefineCrfGradGrad(OpDef& op) {
+  AddInputs(op.Comment("The gradients of linear_chain_crf_grad along what arrives at its results: "
+                       "the derivatives of those results and of LogLikelihood."))
+      .Input(kCostGrad, "LogLikelihood@GRAD", "[N, 1]")
+      .Input(kAlongEmission, "Emission@GRAD@GRAD", "shape of Emission", kDispensable)
+      .Input(kAlongTransition, "Transition@GRAD@GRAD", "shape of Transition", kDispensable)
+      .Output(kToEmission, "Emission@GRAD", "shape of Emission")
+      .Output(kToTransition, "Transition@GRAD", "shape of Transition")
+      .Output(kToCostGrad, "LogLikelihood@GRAD@GRAD", "[N, 1]")
+      .MixedDTypes()
+      .KernelDTypeOf(kEmission)
+      .Shape([](InferContext& ctx) {
+        CheckInputs(ctx);
+        ctx.SetOutput(kToEmission, ctx.dims(kEmission));
+        ctx.SetOutput(kToTransition, ctx.dims(kTransition));
+        ctx.SetOutput(kToCostGrad, ctx.dims(kCostGrad));
+      })
+      .Grad(higher::Recipe<CrfHigher>);
+}
+
+template <class T>
+struct CrfGradGradKernel : higher::SecondKernel<CrfHigher, T> {};
+}  // namespace grad_grad
+using grad_grad::CrfHigher;
+
 REGISTER_OPERATOR(linear_chain_crf, DefineCrf);
 REGISTER_CPU_KERNEL(linear_chain_crf, CrfKernel, float, double);
 REGISTER_OPERATOR(linear_chain_crf_grad, grad::DefineCrfGrad);
 REGISTER_CPU_KERNEL(linear_chain_crf_grad, grad::CrfGradKernel, float, double);
+REGISTER_OPERATOR(linear_chain_crf_grad_grad, grad_grad::DefineCrfGradGrad);
+REGISTER_CPU_KERNEL(linear_chain_crf_grad_grad, grad_grad::CrfGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(linear_chain_crf_grad_grad, CrfHigher);
 
 }  // namespace
 }  // namespace dygraph::crf

@@ -29,6 +29,10 @@ struct LogLoss {
       T a = p + e, b = T(1) - p + e;
       return y / (a * a) + (T(1) - y) / (b * b);
     }
+    T Bend(T p, T y) const {
+      T a = p + e, b = T(1) - p + e;
+      return 2 * (T(1) - y) / (b * b * b) - 2 * y / (a * a * a);
+    }
   };
 };
 
@@ -49,6 +53,8 @@ template <class T>
 using LogLossGradKernel = Loss<LogLoss>::GradKernel<T>;
 template <class T>
 using LogLossGradGradKernel = Loss<LogLoss>::GradGradKernel<T>;
+template <class T>
+using LogLossThirdKernel = Loss<LogLoss>::ThirdKernel<T>;
 
 REGISTER_OPERATOR(log_loss, DefineLogLoss);
 REGISTER_CPU_KERNEL(log_loss, LogLossKernel, float, double);
@@ -56,6 +62,8 @@ REGISTER_OPERATOR(log_loss_grad, Loss<LogLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(log_loss_grad, LogLossGradKernel, float, double);
 REGISTER_OPERATOR(log_loss_grad_grad, Loss<LogLoss>::DefineGradGrad);
 REGISTER_CPU_KERNEL(log_loss_grad_grad, LogLossGradGradKernel, float, double);
+REGISTER_OPERATOR(log_loss_grad_grad_grad, Loss<LogLoss>::DefineThird);
+REGISTER_CPU_KERNEL(log_loss_grad_grad_grad, LogLossThirdKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph::pointwise_loss

@@ -1,4 +1,5 @@
 #include "kernels/softmax.h"
+#include "op/gradient_shapes.h"
 #include "operators/row_sum.h"
 
 namespace dygraph {
@@ -80,6 +81,7 @@ struct LogSoftmaxGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(log_softmax, {"X", "Out"});
 REGISTER_OPERATOR(log_softmax, DefineLogSoftmax);
 REGISTER_CPU_KERNEL(log_softmax, LogSoftmaxKernel, float, double);
 REGISTER_OPERATOR(log_softmax_grad, grad::DefineLogSoftmaxGrad);

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "kernels/parallel.h"
-#include "op/op_registry.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph {
 namespace {
@@ -177,10 +177,45 @@ namespace grad_grad {
 constexpr int kX = 0, kOutGrad = 1, kMidGrad = 2, kV = 3;
 constexpr int kXResult = 0, kOutGradResult = 1, kMidGradResult = 2;
 
+void DefineLrnGradGrad(OpDef& op);
+
+struct LrnThird {
+  static constexpr const char* kSecond = "lrn_grad_grad";
+  static constexpr int kInputs = 4, kResults = 3;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kX, kOutGrad, kMidGrad, kV);
+  static void Define(OpDef& op) { DefineLrnGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) { return {{kX, kV, kXResult}}; }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kOutGrad, kOutGradResult}, {kMidGrad, kMidGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    const LrnAttrs& a = p.ctx.attrs<LrnAttrs>();
+    Lines l(p.ctx.In(kX).dims(), a.channels_last());
+    for (int64_t line = 0; line < l.outer * l.inner; ++line) {
+      const int64_t first = line / l.inner * l.channels * l.inner + line % l.inner;
+      std::vector<higher::Scalar> x;
+      for (int64_t c = 0; c < l.channels; ++c) x.push_back(p.Leaf(0, first + c * l.inner));
+      for (int64_t c = 0; c < l.channels; ++c) {
+        const int64_t begin = std::max<int64_t>(c - a.n / 2, 0),
+                      end = std::min<int64_t>(c + a.n / 2 + 1, l.channels);
+        const higher::Scalar* window = x.data() + begin;
+        higher::Scalar mid =
+            kernels::ScalarTape::Current().Dot({}, window, 1, window, 1, end - begin) *
+                static_cast<double>(a.alpha) +
+            static_cast<double>(a.k);
+        p.Set(0, first + c * l.inner, x[c] * Pow(mid, -static_cast<double>(a.beta)));
+        p.Set(1, first + c * l.inner, mid);
+      }
+      p.Flush();
+    }
+  }
+};
+
 void DefineLrnGradGrad(OpDef& op) {
   op.Comment(
         "The gradients of sum(X@GRAD * V), X@GRAD the result of lrn_grad, with respect to X, "
-        "Out@GRAD and MidOut@GRAD. It has no gradient of its own.")
+        "Out@GRAD and MidOut@GRAD.")
       .Input(kX, "X", "as of the forward call")
       .Input(kOutGrad, "Out@GRAD", "shape of X", kDispensable)
       .Input(kMidGrad, "MidOut@GRAD", "shape of X", kDispensable)
@@ -194,7 +229,8 @@ void DefineLrnGradGrad(OpDef& op) {
         ctx.SetOutput(kXResult, ctx.dims(kX));
         ctx.SetOutput(kOutGradResult, ctx.dims(kX));
         ctx.SetOutput(kMidGradResult, ctx.dims(kX));
-      });
+      })
+      .Grad(higher::Recipe<LrnThird>);
 }
 
 template <class T>
@@ -248,6 +284,7 @@ struct LrnGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::LrnThird;
 
 REGISTER_OPERATOR(lrn, DefineLrn);
 REGISTER_CPU_KERNEL(lrn, LrnKernel, float, double);
@@ -255,6 +292,7 @@ REGISTER_OPERATOR(lrn_grad, grad::DefineLrnGrad);
 REGISTER_CPU_KERNEL(lrn_grad, grad::LrnGradKernel, float, double);
 REGISTER_OPERATOR(lrn_grad_grad, grad_grad::DefineLrnGradGrad);
 REGISTER_CPU_KERNEL(lrn_grad_grad, grad_grad::LrnGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(lrn_grad_grad, LrnThird);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,4 +1,4 @@
-#include "operators/recurrent.h"
+#include "operators/recurrent_higher.h"
 
 namespace dygraph::recurrent {
 namespace {
@@ -264,6 +264,51 @@ void InferShape(InferContext& ctx) {
   }
 }
 
+void DefineLstmGradGrad(OpDef& op);
+
+struct LstmThird {
+  static constexpr const char* kSecond = "lstm_grad_grad";
+  static constexpr int kInputs = 12, kResults = 7;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = (1u << kInputs) - 1;
+  static void Define(OpDef& op) { DefineLstmGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    std::vector<higher::Input> list;
+    for (int slot = kInput; slot <= kBias; ++slot) list.push_back({slot, kAlong + slot, slot});
+    return list;
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kHiddenGrad, kHiddenGrad}, {kCellGrad, kCellGrad}};
+  }
+  static void Run(higher::Problem& p) {
+    const LstmAttrs& a = p.ctx.attrs<LstmAttrs>();
+    const Tensor& x = p.ctx.In(kInput);
+    const int64_t d = x.dim(1) / 4;
+    Packing packing = PackLoD(sequence::LastLevel(x, "Input"), a.is_reverse);
+    Matrix weight{p.Leaves(kWeight, 0, 4 * d * d), 4 * d};
+    Row bias = p.Leaves(kBias, 0, p.ctx.In(kBias).numel());
+    LstmCell cell{d,
+                  ActOf(a.gate_activation),
+                  ActOf(a.candidate_activation),
+                  ActOf(a.cell_activation),
+                  weight,
+                  bias,
+                  a.use_peepholes};
+    std::vector<Row> h, c;
+    for (int64_t s = 0; s < packing.steps.batch; ++s) {
+      h.push_back(RowOf(p, kH0, s, d));
+      c.push_back(RowOf(p, kC0, s, d));
+    }
+    ForEachStep(packing, [&](int64_t s, int64_t row) {
+      h[s] = cell.Step(p.Leaves(kInput, row * 4 * d, 4 * d), h[s], &c[s]);
+      for (int64_t j = 0; j < d; ++j) {
+        p.Set(0, row * d + j, h[s][j]);
+        p.Set(1, row * d + j, c[s][j]);
+      }
+    });
+  }
+};
+
 void DefineLstmGradGrad(OpDef& op) {
   AddInputs(op.Comment("The gradients of lstm_grad, by dual numbers."))
       .Input(kHiddenGrad, "Hidden@GRAD", "shape of Hidden", kDispensable)
@@ -278,7 +323,7 @@ void DefineLstmGradGrad(OpDef& op) {
       .Output(kCellGrad, "Cell@GRAD@GRAD", "shape of Cell")
       .AttrsOf("lstm")
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 12, 7); });
+      .Grad(higher::Recipe<LstmThird>);
 }
 
 template <class T>
@@ -305,6 +350,7 @@ struct LstmGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::LstmThird;
 
 REGISTER_OPERATOR(lstm, DefineLstm);
 REGISTER_CPU_KERNEL(lstm, LstmKernel, float, double);
@@ -312,6 +358,7 @@ REGISTER_OPERATOR(lstm_grad, grad::DefineLstmGrad);
 REGISTER_CPU_KERNEL(lstm_grad, grad::LstmGradKernel, float, double);
 REGISTER_OPERATOR(lstm_grad_grad, grad_grad::DefineLstmGradGrad);
 REGISTER_CPU_KERNEL(lstm_grad_grad, grad_grad::LstmGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(lstm_grad_grad, LstmThird);
 
 }  // namespace
 }  // namespace dygraph::recurrent

@@ -1,4 +1,4 @@
-#include "operators/recurrent.h"
+#include "operators/recurrent_higher.h"
 
 namespace dygraph::recurrent {
 namespace {
@@ -165,6 +165,34 @@ struct LstmUnitGradKernel {
 namespace grad_grad {
 constexpr int kCGrad = 2, kHGrad = 3, kAlongX = 4, kAlongC = 5;
 
+void DefineLstmUnitGradGrad(OpDef& op);
+
+struct LstmUnitThird {
+  static constexpr const char* kSecond = "lstm_unit_grad_grad";
+  static constexpr int kInputs = 6, kResults = 4;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = (1u << kInputs) - 1;
+  static void Define(OpDef& op) { DefineLstmUnitGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kX, kAlongX, kX}, {kCPrev, kAlongC, kCPrev}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kCGrad, kCGrad}, {kHGrad, kHGrad}};
+  }
+  static void Run(higher::Problem& p) {
+    const Dims& before = p.ctx.In(kCPrev).dims();
+    const double bias = static_cast<double>(p.ctx.attrs<LstmUnitAttrs>().forget_bias);
+    for (int64_t i = 0; i < Numel(before); ++i) {
+      const int64_t row = i / before[1] * 4 * before[1], j = i % before[1];
+      auto x = [&](int gate) { return p.Leaf(0, row + gate * before[1] + j); };
+      Scalar c = Sigmoid(x(1) + bias) * p.Leaf(1, i) + Sigmoid(x(0)) * Tanh(x(3));
+      p.Set(0, i, c);
+      p.Set(1, i, Sigmoid(x(2)) * Tanh(c));
+      p.Flush();
+    }
+  }
+};
+
 void DefineLstmUnitGradGrad(OpDef& op) {
   grad::AddInputs(op.Comment("The gradients of lstm_unit_grad, by dual numbers."))
       .Input(kAlongX, "X@GRAD@GRAD", "shape of X", kDispensable)
@@ -181,7 +209,7 @@ void DefineLstmUnitGradGrad(OpDef& op) {
         ctx.SetOutput(kCGrad, ctx.dims(kCPrev));
         ctx.SetOutput(kHGrad, ctx.dims(kCPrev));
       })
-      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 6, 4); });
+      .Grad(higher::Recipe<LstmUnitThird>);
 }
 
 template <class T>
@@ -217,6 +245,7 @@ struct LstmUnitGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::LstmUnitThird;
 
 REGISTER_OPERATOR(lstm_unit, DefineLstmUnit);
 REGISTER_CPU_KERNEL(lstm_unit, LstmUnitKernel, float, double);
@@ -224,6 +253,7 @@ REGISTER_OPERATOR(lstm_unit_grad, grad::DefineLstmUnitGrad);
 REGISTER_CPU_KERNEL(lstm_unit_grad, grad::LstmUnitGradKernel, float, double);
 REGISTER_OPERATOR(lstm_unit_grad_grad, grad_grad::DefineLstmUnitGradGrad);
 REGISTER_CPU_KERNEL(lstm_unit_grad_grad, grad_grad::LstmUnitGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(lstm_unit_grad_grad, LstmUnitThird);
 
 }  // namespace
 }  // namespace dygraph::recurrent

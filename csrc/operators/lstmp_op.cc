@@ -1,4 +1,4 @@
-#include "operators/recurrent.h"
+#include "operators/recurrent_higher.h"
 
 namespace dygraph::recurrent {
 namespace {
@@ -360,6 +360,55 @@ struct LstmpGradKernel {
 namespace grad_grad {
 constexpr int kAlong = 8;
 
+void DefineLstmpGradGrad(OpDef& op);
+
+struct LstmpThird {
+  static constexpr const char* kSecond = "lstmp_grad_grad";
+  static constexpr int kInputs = 14, kResults = 8;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = (1u << kInputs) - 1;
+  static void Define(OpDef& op) { DefineLstmpGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    std::vector<higher::Input> list;
+    for (int slot = kInput; slot <= kBias; ++slot) list.push_back({slot, kAlong + slot, slot});
+    return list;
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{grad::kProjectionGrad, grad::kProjectionGrad}, {grad::kCellGrad, grad::kCellGrad}};
+  }
+  static void Run(higher::Problem& p) {
+    const LstmpAttrs& a = p.ctx.attrs<LstmpAttrs>();
+    const Tensor& x = p.ctx.In(kInput);
+    const int64_t d = x.dim(1) / 4, width = p.ctx.In(kProjWeight).dim(1);
+    Packing packing = PackLoD(sequence::LastLevel(x, "Input"), a.is_reverse);
+    Matrix weight{p.Leaves(kWeight, 0, width * 4 * d), 4 * d},
+        proj{p.Leaves(kProjWeight, 0, d * width), width};
+    Row bias = p.Leaves(kBias, 0, p.ctx.In(kBias).numel());
+    LstmCell cell{d,
+                  ActOf(a.gate_activation),
+                  ActOf(a.candidate_activation),
+                  ActOf(a.cell_activation),
+                  weight,
+                  bias,
+                  a.use_peepholes,
+                  static_cast<double>(a.cell_clip)};
+    std::vector<Row> r, c;
+    for (int64_t s = 0; s < packing.steps.batch; ++s) {
+      r.push_back(RowOf(p, kH0, s, width));
+      c.push_back(RowOf(p, kC0, s, d));
+    }
+    ForEachStep(packing, [&](int64_t s, int64_t row) {
+      Row hidden = cell.Step(p.Leaves(kInput, row * 4 * d, 4 * d), r[s], &c[s]);
+      for (int64_t j = 0; j < width; ++j) {
+        Scalar v = Activate(ActOf(a.proj_activation), proj.Times({}, hidden, j));
+        r[s][j] = Clip(v, static_cast<double>(a.proj_clip));
+        p.Set(0, row * width + j, r[s][j]);
+      }
+      for (int64_t j = 0; j < d; ++j) p.Set(1, row * d + j, c[s][j]);
+    });
+  }
+};
+
 void DefineLstmpGradGrad(OpDef& op) {
   grad::AddGradients(AddInputs(op.Comment("The gradients of lstmp_grad, by dual numbers.")))
       .Input(kAlong + kInput, "Input@GRAD@GRAD", "shape of Input", kDispensable)
@@ -370,7 +419,7 @@ void DefineLstmpGradGrad(OpDef& op) {
       .Input(kAlong + kBias, "Bias@GRAD@GRAD", "shape of Bias", kDispensable)
       .Output(grad::kProjectionGrad, "Projection@GRAD@GRAD", "shape of Projection")
       .Output(grad::kCellGrad, "Cell@GRAD@GRAD", "shape of Cell")
-      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, kAlong + kBias + 1, kAlong); });
+      .Grad(higher::Recipe<LstmpThird>);
 }
 
 template <class T>
@@ -386,6 +435,7 @@ struct LstmpGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::LstmpThird;
 
 REGISTER_OPERATOR(lstmp, DefineLstmp);
 REGISTER_CPU_KERNEL(lstmp, LstmpKernel, float, double);
@@ -393,6 +443,7 @@ REGISTER_OPERATOR(lstmp_grad, grad::DefineLstmpGrad);
 REGISTER_CPU_KERNEL(lstmp_grad, grad::LstmpGradKernel, float, double);
 REGISTER_OPERATOR(lstmp_grad_grad, grad_grad::DefineLstmpGradGrad);
 REGISTER_CPU_KERNEL(lstmp_grad_grad, grad_grad::LstmpGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(lstmp_grad_grad, LstmpThird);
 
 }  // namespace
 }  // namespace dygraph::recurrent

@@ -8,13 +8,18 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 void DefineMean(OpDef& op) {
-  op.Comment("Out = the mean of all elements of X, a 0-d value. An empty X gives NaN.")
+  op.Comment(
+        "Out = the mean of all elements of X, a 0-d value; of integers and truths a float32. An "
+        "empty X gives NaN.")
       .Example(
           ">>> F.mean(to_variable([[1.0, 2.0], [3.0, 6.0]])).item()\n"
           "3.0")
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape []")
-      .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims()); })
+      .Shape([](InferContext& ctx) {
+        DType dtype = ctx.dtype(kX);
+        ctx.SetOutput(kOut, Dims(), IsFloating(dtype) ? dtype : DType::kFloat32);
+      })
       .Grad([](GradBuilder& g) {
         g.Call("mean_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
       });
@@ -25,9 +30,17 @@ struct MeanKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
     int64_t n = x.numel();
-    bool all = true;
-    kernels::Reduce<kernels::MeanOp<T>>(x.data<T>(), Span<const int64_t>(&n, 1),
-                                        Span<const bool>(&all, 1), ctx.Out(kOut).mutable_data<T>());
+    if constexpr (std::is_floating_point_v<T>) {
+      bool all = true;
+      kernels::Reduce<kernels::MeanOp<T>>(x.data<T>(), Span<const int64_t>(&n, 1),
+                                          Span<const bool>(&all, 1),
+                                          ctx.Out(kOut).mutable_data<T>());
+    } else {
+      double total = 0;
+      for (const T *at = x.data<T>(), *end = at + n; at < end; ++at)
+        total += static_cast<double>(*at);
+      *ctx.Out(kOut).mutable_data<float>() = static_cast<float>(total / static_cast<double>(n));
+    }
   }
 };
 
@@ -57,7 +70,8 @@ struct MeanGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(mean, DefineMean);
-REGISTER_CPU_KERNEL(mean, MeanKernel, float, double);
+REGISTER_CPU_KERNEL(mean, MeanKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+                    double);
 REGISTER_OPERATOR(mean_grad, grad::DefineMeanGrad);
 REGISTER_CPU_KERNEL(mean_grad, grad::MeanGradKernel, float, double);
 

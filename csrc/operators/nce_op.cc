@@ -296,9 +296,51 @@ struct NceGradKernel {
 namespace grad_grad {
 constexpr int kVx = 10, kVw = 11, kVb = 12, kCostResult = 3;
 
+void DefineNceGradGrad(OpDef& op);
+
+struct NceThird {
+  static constexpr const char* kSecond = "nce_grad_grad";
+  static constexpr int kInputs = 13, kResults = 4;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes =
+      higher::Slots(kInput, kWeight, kBias, grad::kCostGrad, kVx, kVw, kVb);
+  static void Define(OpDef& op) { DefineNceGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kInput, kVx, grad::kInputGrad},
+            {kWeight, kVw, grad::kWeightGrad},
+            {kBias, kVb, grad::kBiasGrad}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{grad::kCostGrad, kCostResult}};
+  }
+  static void Run(higher::Problem& p) {
+    if (p.ctx.In(kInput).dtype() == DType::kFloat64) {
+      RunWith(p, grad::Read<double>(p.ctx));
+    } else {
+      RunWith(p, grad::Read<float>(p.ctx));
+    }
+  }
+  template <class T>
+  static void RunWith(higher::Problem& p, const Samples<T>& samples) {
+    const Dims& x = p.ctx.In(kInput).dims();
+    for (int64_t i = 0; i < x[0]; ++i) {
+      higher::Scalar sum = kernels::Constant(0);
+      for (int64_t k = 0; k < samples.width; ++k) {
+        higher::Scalar z = chosen_rows::Score(p, i, samples.Row(i, k), x[1]), o = Sigmoid(z);
+        const double b = static_cast<double>(samples.noise[i * samples.width + k]);
+        // log(o + b), less log(o) = -softplus(-z) of a true class; log(b) is a constant
+        higher::Scalar cost = Log(o + b);
+        if (k < samples.true_classes) cost = cost + Softplus(z * -1.0);
+        sum = sum + cost * static_cast<double>(samples.Weight(i));
+      }
+      p.Set(0, i, sum);
+      p.Flush();
+    }
+  }
+};
+
 void DefineNceGradGrad(OpDef& op) {
-  grad::AddGradInputs(op.Comment("What nce_grad gives its inputs. It has no gradient of its own: "
-                                 "the cost can be differentiated twice."))
+  grad::AddGradInputs(op.Comment("What nce_grad gives its inputs."))
       .Input(kVx, "Input@GRAD@GRAD", "shape of Input", kDispensable)
       .Input(kVw, "Weight@GRAD@GRAD", "shape of Weight", kDispensable)
       .Input(kVb, "Bias@GRAD@GRAD", "shape of Bias", kDispensable)
@@ -317,7 +359,8 @@ void DefineNceGradGrad(OpDef& op) {
         ctx.SetOutput(grad::kWeightGrad, ctx.dims(kWeight));
         if (ctx.HasInput(kBias)) ctx.SetOutput(grad::kBiasGrad, ctx.dims(kBias));
         ctx.SetOutput(kCostResult, ctx.dims(grad::kCostGrad));
-      });
+      })
+      .Grad(higher::Recipe<NceThird>);
 }
 
 template <class T>
@@ -335,6 +378,7 @@ struct NceGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::NceThird;
 
 REGISTER_OPERATOR(nce, DefineNce);
 REGISTER_CPU_KERNEL(nce, NceKernel, float, double);
@@ -342,6 +386,7 @@ REGISTER_OPERATOR(nce_grad, grad::DefineNceGrad);
 REGISTER_CPU_KERNEL(nce_grad, grad::NceGradKernel, float, double);
 REGISTER_OPERATOR(nce_grad_grad, grad_grad::DefineNceGradGrad);
 REGISTER_CPU_KERNEL(nce_grad_grad, grad_grad::NceGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(nce_grad_grad, NceThird);
 
 }  // namespace
 }  // namespace dygraph

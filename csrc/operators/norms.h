@@ -4,9 +4,11 @@
 // first gets the gradient.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "operators/higher_gradient.h"
 #include "operators/reduce.h"
 
 namespace dygraph::norms {
@@ -84,7 +86,7 @@ void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
   ENFORCE(!std::isinf(p) || x.numel() > 0 || out->numel() == 0, InvalidArgument,
           "X must have elements for a norm of order ", p, ", got shape ", x.dims());
   reduce::Axes axes(x.rank(), norm.over);
-  Span<const bool> reduced(axes.reduced, x.dims().size());
+  Span<const bool> reduced(axes.reduced.data(), x.dims().size());
   if (p == 1) return kernels::Reduce<PowerSumOp<T, 1>>(from, x.dims(), reduced, to);
   if (p == 2) return kernels::Reduce<PowerSumOp<T, 2>>(from, x.dims(), reduced, to);
   if (p == 3) return kernels::Reduce<PowerSumOp<T, 3>>(from, x.dims(), reduced, to);
@@ -228,8 +230,51 @@ struct GradKernel {
 };
 
 template <class D>
+void DefineGradGrad(OpDef& op);
+
+template <class D>
+struct Third {
+  static constexpr const char* kSecond = D::kGradGradType;
+  static constexpr int kInputs = 4, kResults = 2;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(0, 2, 3);
+  static void Define(OpDef& op) { DefineGradGrad<D>(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) { return {{0, 3, 1}}; }
+  static std::vector<higher::Result> Results(const KernelContext&) { return {{2, 0}}; }
+  static void Run(higher::Problem& problem) {
+    using higher::Scalar;
+    const Dims& x = problem.ctx.In(0).dims();
+    Norm norm = D::Of(problem.ctx.call().attrs, x);
+    const double p = norm.p;
+    reduce::Axes axes(x.rank(), norm.over);
+    std::vector<int64_t> elements = reduce::ElementOffsets(x, axes);
+    if (p == 0 || Numel(x) == 0) return;
+    reduce::ForEachResultInOrder(x, axes, [&](int64_t place, int64_t first) {
+      std::vector<Scalar> sizes;  // |x|
+      for (int64_t e : elements) {
+        Scalar v = problem.Leaf(0, first + e);
+        const double sign = Sign(ValueOf(v));
+        if (sign != 0 || p == 2 || p < 0) sizes.push_back(v * (p == 2 && sign == 0 ? 1 : sign));
+      }
+      auto less = [](Scalar a, Scalar b) { return ValueOf(a) < ValueOf(b); };
+      auto most = std::max_element(sizes.begin(), sizes.end(), less);
+      if (most == sizes.end()) return;
+      if (std::isinf(p)) {
+        if (p < 0) most = std::min_element(sizes.begin(), sizes.end(), less);
+        problem.Set(0, place, *most);
+      } else if (ValueOf(*most) != 0) {
+        Scalar sum = kernels::Constant(0);
+        for (Scalar v : sizes) sum = sum + (p == 1 ? v : p == 2 ? v * v : Pow(v, p));
+        if (ValueOf(sum) > 0) problem.Set(0, place, p == 1 ? sum : Pow(sum, 1 / p));
+      }
+      problem.Flush();
+    });
+  }
+};
+
+template <class D>
 void DefineGradGrad(OpDef& op) {
-  op.Comment("The gradients of X@GRAD with respect to Out@GRAD and X. There is no third order.")
+  op.Comment("The gradients of X@GRAD with respect to Out@GRAD and X.")
       .Input(0, "X", "input of the norm")
       .Input(1, "Out", "the norm")
       .Input(2, "Out@GRAD", "shape of Out")
@@ -243,7 +288,7 @@ void DefineGradGrad(OpDef& op) {
         ENFORCE(ctx.dims(3) == ctx.dims(0) || !ctx.runtime(), InvalidArgument,
                 "X@GRAD@GRAD must have the shape of X, ", ctx.dims(0), ", got ", ctx.dims(3));
       })
-      .NoGrad();
+      .Grad(higher::Recipe<Third<D>>);
 }
 
 template <class D, class T>

@@ -66,6 +66,7 @@ template <class T>
 using PNormGradKernel = GradKernel<PNorm, T>;
 template <class T>
 using PNormGradGradKernel = GradGradKernel<PNorm, T>;
+using PNormThird = Third<PNorm>;
 
 REGISTER_OPERATOR(p_norm, DefinePNorm);
 REGISTER_CPU_KERNEL(p_norm, PNormKernel, float, double);
@@ -73,6 +74,7 @@ REGISTER_OPERATOR(p_norm_grad, DefineGrad<PNorm>);
 REGISTER_CPU_KERNEL(p_norm_grad, PNormGradKernel, float, double);
 REGISTER_OPERATOR(p_norm_grad_grad, DefineGradGrad<PNorm>);
 REGISTER_CPU_KERNEL(p_norm_grad_grad, PNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(p_norm_grad_grad, PNormThird);
 
 }  // namespace
 }  // namespace dygraph::norms

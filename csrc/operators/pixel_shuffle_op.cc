@@ -5,16 +5,25 @@ namespace {
 
 struct PixelShuffleAttrs {
   int32_t upscale_factor = 1;
+  std::string data_format = "NCHW";
 };
 
 struct PixelShuffle {
   static constexpr const char *kName = "pixel_shuffle", *kGrad = "pixel_shuffle_grad",
-                              *kHelp = "[N, C, H, W], C a multiple of upscale_factor^2";
+                              *kHelp = "[N, C, H, W], or [N, H, W, C] with data_format NHWC; C "
+                                      "a multiple of upscale_factor^2";
   using Attrs = PixelShuffleAttrs;
   static rearrange::Plan Describe(const Dims& x, const Attrs& a) {
     int64_t r = a.upscale_factor;
-    ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, NCHW, got shape ", x);
-    int64_t c = rearrange::Divide(x[1], r * r, "the number of channels");
+    bool last = a.data_format == "NHWC";
+    ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, ", a.data_format, ", got shape ",
+            x);
+    int64_t c = rearrange::Divide(x[last ? 3 : 1], r * r, "the number of channels");
+    if (last) {
+      return {{x[0], x[1], x[2], c, r, r},
+              {0, 1, 4, 2, 5, 3},
+              {x[0], MulSizes(x[1], r), MulSizes(x[2], r), c}};
+    }
     return {{x[0], c, r, r, x[2], x[3]},
             {0, 1, 4, 2, 5, 3},
             {x[0], c, MulSizes(x[2], r), MulSizes(x[3], r)}};
@@ -31,7 +40,9 @@ void DefinePixelShuffle(OpDef& op) {
           "[[[[1.0, 2.0], [3.0, 4.0]]]]");
   rearrange::Define<PixelShuffle>(op);
   op.Attr(&PixelShuffleAttrs::upscale_factor, "upscale_factor", "of height and width",
-          Between(1, 32768));
+          Between(1, 32768))
+      .Attr(&PixelShuffleAttrs::data_format, "data_format", "the order of X's and Out's axes",
+            OneOf({"NCHW", "NHWC"}));
 }
 
 template <class T>

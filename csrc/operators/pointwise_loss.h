@@ -3,7 +3,8 @@
 //   kStraight, kCurve              whether there is no curvature, and of which kind it is
 //   Attrs                          its attributes, added by AddAttrs; void where there are none
 //   Fn<T>                          made of the call and its data, which it checks; Value, Slope and
-//                                  Curve are the loss and its two derivatives in the score
+//                                  Curve are the loss and its two derivatives in the score, Bend
+//                                  the third, where kCurve says kOther
 // and gets the operator, its gradient and what that gradient gives the score. The label gets no
 // gradient.
 #pragma once
@@ -28,7 +29,8 @@ template <class L>
 constexpr bool kIsHot<L, std::void_t<decltype(L::kHot)>> = L::kHot;
 
 // What the curvature is, which says its slope: constant between kinks, so 0; a multiple of
-// s (1 - s) with s = Logistic(x), so (1 - 2 s) times itself; or something else: no third order.
+// s (1 - s) with s = Logistic(x), so (1 - 2 s) times itself; or something else, whose slope is
+// Bend.
 enum class Curve { kFlat, kLogistic, kOther };
 
 // given * v * (1 - 2 sigmoid(x)): what a logistic curvature at x is multiplied by in its gradient.
@@ -102,17 +104,34 @@ struct Loss {
     DefineLinear(op,
                  "The curvature of the loss in the score, times what is given: what the gradient "
                  "operator gives the score.");
-    if constexpr (L::kCurve != Curve::kOther) {
-      op.Grad([](GradBuilder& g) {
-        std::string type = std::string(L::kType) + "_grad_grad";
-        RecipeRef x = g.Input(kScore), v = g.OutputGrad(kOut);
-        Like(g.Call(type.c_str(), {x, g.Input(kLabel), v}, {g.InputGrad(kGiven)}));
-        if constexpr (L::kCurve == Curve::kLogistic) {
-          Like(g.Call(type.c_str(), {x, g.Input(kLabel), LogisticBend(g, x, g.Input(kGiven), v)},
-                      {g.InputGrad(kScore)}));
-        }
-      });
-    }
+    op.Grad([](GradBuilder& g) {
+      std::string type = std::string(L::kType) + "_grad_grad";
+      RecipeRef x = g.Input(kScore), v = g.OutputGrad(kOut);
+      Like(g.Call(type.c_str(), {x, g.Input(kLabel), v}, {g.InputGrad(kGiven)}));
+      if constexpr (L::kCurve == Curve::kLogistic) {
+        Like(g.Call(type.c_str(), {x, g.Input(kLabel), LogisticBend(g, x, g.Input(kGiven), v)},
+                    {g.InputGrad(kScore)}));
+      }
+      if constexpr (L::kCurve == Curve::kOther) {
+        type += "_grad";
+        RecipeRef product = g.Apply("elementwise_mul", {v, g.Input(kGiven)});
+        Like(g.Call(type.c_str(), {x, g.Input(kLabel), product}, {g.InputGrad(kScore)}));
+      }
+    });
+  }
+
+  // Where kCurve says kOther: linear in what is given, and the last in the score.
+  static void DefineThird(OpDef& op) {
+    DefineLinear(op,
+                 "The third derivative of the loss in the score, times what is given: what the "
+                 "second gradient operator gives the score.")
+        .Grad([](GradBuilder& g) {
+          std::string type = std::string(L::kType) + "_grad_grad_grad";
+          Like(g.Call(type.c_str(), {g.Input(kScore), g.Input(kLabel), g.OutputGrad(kOut)},
+                      {g.InputGrad(kGiven)}));
+          if (g.Wants(kScore))
+            g.Call("third_grad_limit", {g.OutputGrad(kOut)}, {g.InputGrad(kScore)});
+        });
   }
 
   template <class T>
@@ -156,6 +175,12 @@ struct Loss {
   struct GradGradKernel {
     static void Compute(KernelContext& ctx) {
       Times<T>(ctx, [](const auto& f, T x, T y) { return f.Curve(x, y); });
+    }
+  };
+  template <class T>
+  struct ThirdKernel {
+    static void Compute(KernelContext& ctx) {
+      Times<T>(ctx, [](const auto& f, T x, T y) { return f.Bend(x, y); });
     }
   };
 };

@@ -105,7 +105,7 @@ OpDef& AllAttrs(OpDef& op) {
       .Attr(&A::ceil_mode, "ceil_mode", "a last window may reach beyond the padding")
       .Attr(&A::data_format, "data_format", "the order of the axes",
             kAxes == 2 ? OneOf({"NCHW", "NHWC", "AnyLayout"})
-                       : OneOf({"NCDHW", "NDHWC", "AnyLayout"}))
+                       : OneOf({"NCDHW", "NDHWC", "NCHW", "NHWC", "AnyLayout"}))
       .Attr(&A::padding_algorithm, "padding_algorithm", "SAME and VALID replace paddings",
             OneOf({"EXPLICIT", "SAME", "VALID"}));
 }

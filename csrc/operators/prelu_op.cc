@@ -10,6 +10,8 @@ constexpr int kX = 0, kAlpha = 1, kOut = 0;
 
 struct PreluAttrs {
   std::string mode = "all";
+  std::string data_format = "NCHW";
+  bool last() const { return data_format == "NHWC"; }
 };
 
 // X as [outer, n, inner] with one slope for each of the n.
@@ -17,20 +19,25 @@ struct Slopes {
   int64_t outer, n, inner;
 };
 
-Slopes SlopesOf(const Dims& x, const std::string& mode) {
-  if (mode == "all") return {1, 1, Numel(x)};
-  if (mode == "channel") return {x[0], x[1], Numel(x, 2, x.rank())};
+Slopes SlopesOf(const Dims& x, const PreluAttrs& a) {
+  if (a.mode == "all") return {1, 1, Numel(x)};
+  if (a.mode == "channel" && a.last()) return {Numel(x, 0, x.rank() - 1), x.back(), 1};
+  if (a.mode == "channel") return {x[0], x[1], Numel(x, 2, x.rank())};
   return {x[0], Numel(x, 1, x.rank()), 1};
 }
 
 void InferShape(InferContext& ctx) {
   const Dims &x = ctx.dims(kX), &alpha = ctx.dims(kAlpha);
-  const std::string& mode = ctx.attrs<PreluAttrs>().mode;
+  const PreluAttrs& a = ctx.attrs<PreluAttrs>();
+  const std::string& mode = a.mode;
   int least = mode == "all" ? 0 : mode == "channel" ? 2 : 1;
   ENFORCE(x.rank() >= least, InvalidArgument, "X must have at least ", least,
           " axes where mode is '", mode, "', got shape ", x);
-  Dims counted(x.begin() + (mode == "all" ? x.rank() : 1),
-               mode == "channel" ? x.begin() + 2 : x.end());
+  int channels = a.last() ? x.rank() - 1 : 1;
+  Dims counted;  // the axes that slopes are for
+  for (int i = 1; i < x.rank(); ++i) {
+    if (mode == "element" || (mode == "channel" && i == channels)) counted.push_back(x[i]);
+  }
   if (!alpha.HasUnknown() && !counted.HasUnknown()) {
     ENFORCE(Numel(alpha) == Numel(counted), InvalidArgument,
             "Alpha must hold a slope for each element of ", counted, " where mode is '", mode,
@@ -42,14 +49,17 @@ void InferShape(InferContext& ctx) {
 void DefinePrelu(OpDef& op) {
   op.Comment(
         "Out = X where X > 0, else Alpha * X. Alpha holds one slope for all, one for each channel "
-        "(axis 1) or one for each element of a sample. He et al., 2015.")
+        "(axis 1, or the last with data_format NHWC) or one for each element of a sample. He et "
+        "al., 2015.")
       .Example(
           ">>> F.prelu(to_variable([[1.0, -2.0]]), to_variable([0.25])).tolist()\n"
           "[[1.0, -0.5]]")
-      .Input(kX, "X", "[N, ...], [N, C, ...] for mode 'channel'")
+      .Input(kX, "X", "[N, ...]; for mode 'channel' [N, C, ...] or [N, ..., C]")
       .Input(kAlpha, "Alpha", "the slopes: 1, C or as many elements as a sample has")
       .Output(kOut, "Out", "shape of X")
       .Attr(&PreluAttrs::mode, "mode", "what a slope is for", OneOf({"all", "channel", "element"}))
+      .Attr(&PreluAttrs::data_format, "data_format", "NHWC: the channels are last, at any rank",
+            OneOf({"NCHW", "NHWC"}))
       .Shape(InferShape)
       .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
@@ -78,7 +88,7 @@ struct PreluKernel {
     const Tensor& x = ctx.In(kX);
     const T *from = x.data<T>(), *alpha = ctx.In(kAlpha).data<T>();
     T* to = ctx.Out(kOut).mutable_data<T>();
-    ForRuns(SlopesOf(x.dims(), ctx.attrs<PreluAttrs>().mode),
+    ForRuns(SlopesOf(x.dims(), ctx.attrs<PreluAttrs>()),
             [=](int64_t first, int64_t last, int64_t k) {
               T a = alpha[k];
               for (int64_t i = first; i < last; ++i) to[i] = from[i] > T(0) ? from[i] : a * from[i];
@@ -131,7 +141,7 @@ struct PreluGradKernel {
     const Tensor& x = ctx.In(kX);
     const T *from = x.data<T>(), *alpha = ctx.In(kAlpha).data<T>();
     const T* g = ctx.In(kOutGrad).data<T>();
-    const Slopes s = SlopesOf(x.dims(), ctx.attrs<PreluAttrs>().mode);
+    const Slopes s = SlopesOf(x.dims(), ctx.attrs<PreluAttrs>());
     if (Tensor* out = ctx.OutOrNull(kXGrad)) {
       T* to = out->mutable_data<T>();
       ForRuns(s, [=](int64_t first, int64_t last, int64_t k) {

@@ -1,6 +1,6 @@
 #include "kernels/dual.h"
 #include "operators/along_axis.h"
-#include "operators/third_grad_limit.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph::indexing {
 namespace {
@@ -278,6 +278,37 @@ void InferGradGradShape(InferContext& ctx) {
   ctx.SetOutput(kToResultGrad, ctx.dims(kInput), ctx.dtype(kInput));
 }
 
+void DefinePutAlongAxisGradGrad(OpDef& op);
+
+struct PutAlongAxisThird {
+  static constexpr const char* kSecond = "put_along_axis_grad_grad";
+  static constexpr int kInputs = 6, kResults = 3;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes =
+      higher::Slots(kInput, kValue, kResultGrad, kAlongInput, kAlongValue);
+  static void Define(OpDef& op) { DefinePutAlongAxisGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kInput, kAlongInput, kToInput}, {kValue, kAlongValue, kToValue}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kResultGrad, kToResultGrad}};
+  }
+  static void Run(higher::Problem& p) {
+    const PutAlongAxisAttrs& a = p.ctx.attrs<PutAlongAxisAttrs>();
+    const Tensor &index = p.ctx.In(kIndex), &input = p.ctx.In(kInput);
+    ENFORCE(ReduceOf(a) == Reduce::kMultiply, InvalidArgument, "Reduce must be 'mul', got '",
+            a.reduce, "'. The other gradients are linear");
+    int axis = CheckShapes(a, input.dims(), index.dims(), p.ctx.In(kValue).dims());
+    std::vector<int64_t> at = PositionsOf(index, input.dims(), axis);
+    std::vector<higher::Scalar> x = p.Leaves(0, 0, input.numel());
+    for (int64_t position : at) {
+      if (!a.include_self) x[position] = kernels::Constant(1);
+    }
+    for (size_t i = 0; i < at.size(); ++i) x[at[i]] = x[at[i]] * p.Leaf(1, static_cast<int64_t>(i));
+    for (size_t i = 0; i < x.size(); ++i) p.Set(0, static_cast<int64_t>(i), x[i]);
+  }
+};
+
 void DefinePutAlongAxisGradGrad(OpDef& op) {
   op.Comment(
         "For 'mul', where f_0 = Input and f_i = Value are the factors of an element and d_i their "
@@ -296,7 +327,7 @@ void DefinePutAlongAxisGradGrad(OpDef& op) {
       .Shape(InferGradGradShape)
       .KernelDTypeOf(kResultGrad)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 6, 3); });
+      .Grad(higher::Recipe<PutAlongAxisThird>);
 }
 
 template <class T>
@@ -346,6 +377,7 @@ struct PutAlongAxisGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::PutAlongAxisThird;
 
 REGISTER_OPERATOR(put_along_axis, DefinePutAlongAxis);
 REGISTER_CPU_KERNEL(put_along_axis, PutAlongAxisKernel, int32_t, int64_t, float, double);
@@ -353,6 +385,7 @@ REGISTER_OPERATOR(put_along_axis_grad, grad::DefinePutAlongAxisGrad);
 REGISTER_CPU_KERNEL(put_along_axis_grad, grad::PutAlongAxisGradKernel, float, double);
 REGISTER_OPERATOR(put_along_axis_grad_grad, grad_grad::DefinePutAlongAxisGradGrad);
 REGISTER_CPU_KERNEL(put_along_axis_grad_grad, grad_grad::PutAlongAxisGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(put_along_axis_grad_grad, PutAlongAxisThird);
 
 }  // namespace
 }  // namespace dygraph::indexing

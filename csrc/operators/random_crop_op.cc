@@ -39,6 +39,8 @@ void DefineRandomCrop(OpDef& op) {
                   "the sizes in shape must be at most those of X ", x, ", got ", shape[i],
                   " for axis ", batch + i);
         }
+        ENFORCE(!ctx.HasInput(kSeed) || ctx.dims(kSeed).HasUnknown() || Numel(ctx.dims(kSeed)) == 1,
+                InvalidArgument, "Seed must hold one integer, got shape ", ctx.dims(kSeed));
         ctx.SetOutput(kCrop, out);
         ctx.SetOutput(kSeedOut, {1}, DType::kInt64);
       })
@@ -68,12 +70,13 @@ struct RandomCropKernel {
     for (int i = axes - 2; i >= 0; --i) strides[i] = strides[i + 1] * x.dim(batch + i + 1);
     kernels::Philox generator = Generator(ctx, a.startup_seed);
     if (const Tensor* seed = ctx.InOrNull(kSeed)) {
-      int64_t value = Integers(*seed, "Seed").at(0);
+      int64_t value = Integers(*seed, "Seed")[0];
       generator = kernels::Philox(static_cast<uint64_t>(value), 0);
       if (Tensor* next = ctx.OutOrNull(kSeedOut)) *next->mutable_data<int64_t>() = value + 1;
     } else if (Tensor* next = ctx.OutOrNull(kSeedOut)) {
       *next->mutable_data<int64_t>() = a.startup_seed;
     }
+    if (ctx.Out(kCrop).numel() == 0) return;
     std::vector<double> drawn(static_cast<size_t>(instances * axes));
     generator.Uniform(drawn.data(), instances * axes);
     T* to = ctx.Out(kCrop).mutable_data<T>();

@@ -10,7 +10,6 @@
 
 #include "kernels/recurrent.h"
 #include "operators/sequence.h"
-#include "operators/third_grad_limit.h"
 
 namespace dygraph::recurrent {
 

@@ -21,7 +21,7 @@ struct ReduceAttrs {
 
 // Which axes of X go.
 struct Axes {
-  bool reduced[kMaxRank] = {};
+  FixedArray<bool, kMaxRank> reduced{};
   Axes(int rank, const ReduceAttrs& a) {
     bool all = a.reduce_all || a.dim.empty();
     for (int i = 0; i < rank; ++i) reduced[i] = all;
@@ -77,7 +77,8 @@ inline Tensor CastTo(const Tensor& x, DType dtype) {
 
 template <template <class> class Op, class T>
 void Run(const Tensor& x, const Axes& axes, Tensor* out) {
-  kernels::Reduce<Op<T>>(x.data<T>(), x.dims(), Span<const bool>(axes.reduced, x.dims().size()),
+  kernels::Reduce<Op<T>>(x.data<T>(), x.dims(),
+                         Span<const bool>(axes.reduced.data(), x.dims().size()),
                          out->mutable_data<T>());
 }
 
@@ -136,6 +137,18 @@ void ForEachResult(const Dims& dims, const Axes& axes, const std::vector<int64_t
                           for (int64_t i = begin; i < end; ++i, at.Next())
                             f(at.offset[1], at.offset[0]);
                         });
+}
+
+// The same, one result after the other.
+template <class F>
+void ForEachResultInOrder(const Dims& dims, const Axes& axes, F f) {
+  Strides strides(dims, axes);
+  kernels::Walk<2> kept;
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (!axes.reduced[i]) kept.Push(dims[i], {strides.x[i], strides.out[i]});
+  }
+  kernels::Odometer<2> at(kept, kept.rank, 0);
+  for (int64_t n = kept.Count(0, kept.rank); n > 0; --n, at.Next()) f(at.offset[1], at.offset[0]);
 }
 
 inline std::vector<int64_t> ElementOffsets(const Dims& dims, const Axes& axes) {

@@ -1,3 +1,4 @@
+#include "operators/higher_gradient.h"
 #include "operators/reduce.h"
 
 namespace dygraph::reduce {
@@ -71,7 +72,34 @@ void InferGradGradShape(InferContext& ctx) {
   ctx.SetOutput(kOutGradGrad, ctx.dims(kOutGrad), ctx.dtype(kOutGrad));
 }
 
-void DefineProdGradGrad(OpDef& op) {  // no recipe: third order is refused
+void DefineProdGradGrad(OpDef& op);
+
+struct ProdThird {
+  static constexpr const char* kSecond = "reduce_prod_grad_grad";
+  static constexpr int kInputs = 3, kResults = 2;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kX, kOutGrad, kXGradGrad);
+  static void Define(OpDef& op) { DefineProdGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kX, kXGradGrad, kX2Grad}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kOutGrad, kOutGradGrad}};
+  }
+  static void Run(higher::Problem& p) {
+    const Dims& x = p.ctx.In(kX).dims();
+    Axes axes(x.rank(), p.ctx.attrs<ReduceAttrs>());
+    std::vector<int64_t> elements = ElementOffsets(x, axes);
+    ForEachResultInOrder(x, axes, [&](int64_t o, int64_t first) {
+      higher::Scalar product = kernels::Constant(1);
+      for (int64_t e : elements) product = product * p.Leaf(0, first + e);
+      p.Set(0, o, product);
+      p.Flush();
+    });
+  }
+};
+
+void DefineProdGradGrad(OpDef& op) {
   op.Comment(
         "The gradient of the product along X@GRAD@GRAD: Out@GRAD@GRAD = d prod(X + t V)/dt at t = "
         "0 with V = "
@@ -83,7 +111,8 @@ void DefineProdGradGrad(OpDef& op) {  // no recipe: third order is refused
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("reduce_prod")
       .Shape(InferGradGradShape)
-      .MixedDTypes();
+      .MixedDTypes()
+      .Grad(higher::Recipe<ProdThird>);
 }
 
 struct Dual {  // a value and its derivative along V
@@ -124,6 +153,7 @@ struct ProdGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::ProdThird;
 
 REGISTER_OPERATOR(reduce_prod, DefineProd);
 REGISTER_CPU_KERNEL(reduce_prod, ProdKernel, float, double, int32_t, int64_t);
@@ -131,6 +161,7 @@ REGISTER_OPERATOR(reduce_prod_grad, grad::DefineProdGrad);
 REGISTER_CPU_KERNEL(reduce_prod_grad, grad::ProdGradKernel, float, double);
 REGISTER_OPERATOR(reduce_prod_grad_grad, grad_grad::DefineProdGradGrad);
 REGISTER_CPU_KERNEL(reduce_prod_grad_grad, grad_grad::ProdGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(reduce_prod_grad_grad, ProdThird);
 
 }  // namespace
 }  // namespace dygraph::reduce

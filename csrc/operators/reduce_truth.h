@@ -19,7 +19,7 @@ struct TruthKernel {
     Tensor x = CastTo(ctx.In(kX), DType::kBool);
     Axes axes(x.rank(), ctx.attrs<ReduceAttrs>());
     kernels::Reduce<Op>(reinterpret_cast<const uint8_t*>(x.data<bool>()), x.dims(),
-                        Span<const bool>(axes.reduced, x.dims().size()),
+                        Span<const bool>(axes.reduced.data(), x.dims().size()),
                         reinterpret_cast<uint8_t*>(ctx.Out(kOut).mutable_data<bool>()));
   }
 };

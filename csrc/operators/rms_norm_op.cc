@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/elementwise.h"
+#include "op/gradient_shapes.h"
 #include "operators/row_norm.h"
 
 namespace dygraph {
@@ -241,10 +242,37 @@ void InferGradGradShape(InferContext& ctx) {
   ctx.SetOutput(kOutGradResult, ctx.dims(kX));
 }
 
+void DefineRmsNormGradGrad(OpDef& op);
+
+struct RmsNormThird {
+  static constexpr const char* kSecond = "rms_norm_grad_grad";
+  static constexpr int kInputs = 6, kResults = 3;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kX, kWeight, kOutGrad, kV, kVWeight, kVBias);
+  static void Define(OpDef& op) { DefineRmsNormGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kX, kV, kXResult}, {kWeight, kVWeight, kWeightResult}, {-1, kVBias, -1}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kOutGrad, kOutGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    const RmsNormAttrs& a = p.ctx.attrs<RmsNormAttrs>();
+    const Dims& d = p.ctx.In(kX).dims();
+    if (Numel(d) == 0) return;
+    kernels::RowNormShape s = Rows(d, a);
+    for (int64_t r = 0; r < s.rows; ++r) {
+      row_norm::grad_grad::RunRow(
+          p, s.n, false, static_cast<double>(a.epsilon), [&](int64_t j) { return r * s.n + j; },
+          [](int64_t j) { return j; });
+    }
+  }
+};
+
 void DefineRmsNormGradGrad(OpDef& op) {
   op.Comment(
         "The gradients of sum(x@GRAD * V) + sum(norm_weight@GRAD * VWeight) + sum(norm_bias@GRAD * "
-        "VBias), the results of rms_norm_grad. It has no gradient of its own.")
+        "VBias), the results of rms_norm_grad.")
       .Input(kX, "x", "what was normalised")
       .Input(kWeight, "norm_weight", "as of the forward call")
       .Input(kOutGrad, "out@GRAD", "shape of x")
@@ -255,7 +283,8 @@ void DefineRmsNormGradGrad(OpDef& op) {
       .Output(kWeightResult, "norm_weight@GRAD", "shape of norm_weight")
       .Output(kOutGradResult, "out@GRAD@GRAD", "shape of x")
       .AttrsOf("rms_norm")
-      .Shape(InferGradGradShape);
+      .Shape(InferGradGradShape)
+      .Grad(higher::Recipe<RmsNormThird>);
 }
 
 template <class T>
@@ -278,13 +307,16 @@ struct RmsNormGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::RmsNormThird;
 
+REGISTER_GRADIENT_SHAPES(rms_norm, {"bias", ""}, {"residual", ""}, {"norm_bias", ""});
 REGISTER_OPERATOR(rms_norm, DefineRmsNorm);
 REGISTER_CPU_KERNEL(rms_norm, RmsNormKernel, float, double);
 REGISTER_OPERATOR(rms_norm_grad, grad::DefineRmsNormGrad);
 REGISTER_CPU_KERNEL(rms_norm_grad, grad::RmsNormGradKernel, float, double);
 REGISTER_OPERATOR(rms_norm_grad_grad, grad_grad::DefineRmsNormGradGrad);
 REGISTER_CPU_KERNEL(rms_norm_grad_grad, grad_grad::RmsNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(rms_norm_grad_grad, RmsNormThird);
 
 }  // namespace
 }  // namespace dygraph

@@ -66,6 +66,22 @@ class Rnn {
     }
   }
 
+  // [rows, width] with LoD, or [time, batch, width] with or without lengths.
+  static Packing PackInput(const KernelContext& ctx, const Tensor& x, bool reversed) {
+    if (x.rank() == 2) return PackLoD(sequence::LastLevel(x, "Input"), reversed);
+    int64_t steps = x.dim(0), batch = x.dim(1);
+    std::vector<int64_t> lengths(batch, steps);
+    if (const Tensor* given = ctx.InOrNull(kRnnLengths)) {
+      lengths = Integers(*given, "SequenceLength");
+      for (size_t b = 0; b < lengths.size(); ++b) {
+        ENFORCE(lengths[b] >= 0 && lengths[b] <= steps, OutOfRange,
+                "each of SequenceLength must lie in [0, ", steps,
+                "], the number of time steps, got ", lengths[b], " at position ", b);
+      }
+    }
+    return Pack(lengths, reversed, [&](int64_t s, int64_t t) { return t * batch + s; });
+  }
+
   int64_t rows() const { return packing_.steps.rows(); }
   int64_t KeptNumbers() const { return attrs_.cells() * rows() * hidden_ * attrs_.kept(); }
 
@@ -165,22 +181,6 @@ class Rnn {
   }
 
  private:
-  // [rows, width] with LoD, or [time, batch, width] with or without lengths.
-  static Packing PackInput(const KernelContext& ctx, const Tensor& x, bool reversed) {
-    if (x.rank() == 2) return PackLoD(sequence::LastLevel(x, "Input"), reversed);
-    int64_t steps = x.dim(0), batch = x.dim(1);
-    std::vector<int64_t> lengths(batch, steps);
-    if (const Tensor* given = ctx.InOrNull(kRnnLengths)) {
-      lengths = Integers(*given, "SequenceLength");
-      for (size_t b = 0; b < lengths.size(); ++b) {
-        ENFORCE(lengths[b] >= 0 && lengths[b] <= steps, OutOfRange,
-                "each of SequenceLength must lie in [0, ", steps,
-                "], the number of time steps, got ", lengths[b], " at position ", b);
-      }
-    }
-    return Pack(lengths, reversed, [&](int64_t s, int64_t t) { return t * batch + s; });
-  }
-
   // Real numbers are read where they lie, if they may be.
   static const V* AsV(const T* x) {
     if constexpr (kReal) {

@@ -1,3 +1,4 @@
+#include "operators/recurrent_higher.h"
 #include "operators/rnn.h"
 
 namespace dygraph::recurrent {
@@ -90,6 +91,9 @@ OpDef& AddInputs(OpDef& op) {
 void InferShape(InferContext& ctx) {
   CheckInputs(ctx);
   const RnnAttrs& a = ctx.attrs<RnnAttrs>();
+  int states = ctx.OutputCount(kState);
+  ENFORCE(states == 0 || states == a.states(), InvalidArgument, "State must hold ", a.states(),
+          " tensors for mode ", a.mode, ", got a request for ", states);
   const Dims& x = ctx.dims(kInput);
   int64_t rows = RowsOf(x), width = int64_t{a.directions()} * a.hidden_size;
   ctx.SetOutput(kOut, OutShape(x, a));
@@ -258,6 +262,118 @@ namespace grad_grad {
 constexpr int kDropoutState = 4, kOutGrad = 5, kStateGrad = 6, kAlong = 7;
 constexpr int kToOut = 3, kToState = 4;
 
+void DefineRnnGradGrad(OpDef& op);
+
+struct RnnThird {
+  static constexpr const char* kSecond = "rnn_grad_grad";
+  static constexpr int kInputs = 10, kResults = 5;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes =
+      higher::Slots(kInput, kPreState, kWeights, kOutGrad, kStateGrad, kAlong + kInput,
+                    kAlong + kPreState, kAlong + kWeights);
+  static void Define(OpDef& op) { DefineRnnGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext& ctx) {
+    std::vector<higher::Input> list = {{kInput, kAlong + kInput, kInput}};
+    for (int slot : {kPreState, kWeights}) {
+      for (int i = 0; i < ctx.InputCount(slot); ++i)
+        list.push_back({{slot, i}, {kAlong + slot, i}, {slot, i}});
+    }
+    return list;
+  }
+  static std::vector<higher::Result> Results(const KernelContext& ctx) {
+    std::vector<higher::Result> list = {{kOutGrad, kToOut}};
+    for (int i = 0; i < ctx.InputCount(kPreState); ++i)
+      list.push_back({{kStateGrad, i}, {kToState, i}});
+    return list;
+  }
+
+  // One cell over all steps: a layer in one direction. `states` are h and c of each sequence.
+  struct Cell {
+    const RnnAttrs& a;
+    Matrix in, recurrent;  // [gates * hidden, width]
+    Row in_bias, bias;
+
+    Scalar FromInput(const Row& x, int64_t k) const { return in.TimesRow(in_bias[k], x, k); }
+    Scalar FromState(const Row& h, int64_t k) const { return recurrent.TimesRow(bias[k], h, k); }
+    void Step(const Row& x, std::vector<Row>* states) const {
+      const int64_t n = a.hidden_size;
+      const Row h = (*states)[0];
+      auto pre = [&](int64_t k) { return FromInput(x, k) + FromState(h, k); };
+      for (int64_t j = 0; j < n; ++j) {
+        Scalar& to = (*states)[0][j];
+        if (a.mode == "LSTM") {
+          Scalar& c = (*states)[1][j];
+          c = Sigmoid(pre(n + j)) * c + Sigmoid(pre(j)) * Tanh(pre(2 * n + j));
+          to = Sigmoid(pre(3 * n + j)) * Tanh(c);
+        } else if (a.mode == "GRU") {
+          Scalar r = Sigmoid(pre(j)), z = Sigmoid(pre(n + j));
+          Scalar m = Tanh(FromInput(x, 2 * n + j) + r * FromState(h, 2 * n + j));
+          to = m + z * (h[j] - m);
+        } else {
+          to = Activate(a.mode == "RNN_TANH" ? kernels::Act::kTanh : kernels::Act::kRelu, pre(j));
+        }
+      }
+    }
+  };
+
+  static void Run(higher::Problem& p) {
+    const RnnAttrs& a = p.ctx.attrs<RnnAttrs>();
+    const Tensor& input = p.ctx.In(kInput);
+    const int64_t width = input.dim(input.rank() - 1), n = a.hidden_size, dirs = a.directions(),
+                  rows = width ? input.numel() / width : 0;
+    const Packing forward = Rnn<double>::PackInput(p.ctx, input, false);
+    const uint8_t* mask = a.drops() ? p.ctx.In(kDropoutState).data<uint8_t>() : nullptr;
+    const double factor = a.dropout_prob < 1 ? 1 / (1 - static_cast<double>(a.dropout_prob)) : 0;
+    std::vector<Row> x(rows);
+    for (int64_t row : forward.source) x[row] = p.Leaves(0, row * width, width);
+    for (int layer = 0; layer < a.num_layers; ++layer) {
+      std::vector<Row> out(rows);
+      for (int64_t row : forward.source) out[row].resize(dirs * n);
+      for (int dir = 0; dir < dirs; ++dir) RunCell(p, a, layer * dirs + dir, dir, x, &out);
+      if (mask && layer + 1 < a.num_layers) {
+        for (int64_t row : forward.source) {
+          for (Scalar& v : out[row]) v = *mask++ ? v * factor : kernels::Constant(0);
+        }
+      }
+      x = std::move(out);
+    }
+    for (int64_t row : forward.source) {
+      for (int64_t j = 0; j < dirs * n; ++j) p.Set(0, row * dirs * n + j, x[row][j]);
+    }
+  }
+
+  static void RunCell(higher::Problem& p, const RnnAttrs& a, int64_t k, int dir,
+                      const std::vector<Row>& x, std::vector<Row>* out) {
+    const int states = a.states(), first = 1 + states;
+    const int64_t n = a.hidden_size, all = a.gates() * n, half = 2 * a.cells();
+    auto whole = [&](int64_t i) {
+      const int at = static_cast<int>(i);
+      return p.Leaves(first + at, 0, p.ctx.In(kWeights, at).numel());
+    };
+    const int64_t width = p.ctx.In(kWeights, static_cast<int>(2 * k)).numel() / all;
+    Cell cell{a,
+              {whole(2 * k), width},
+              {whole(2 * k + 1), n},
+              whole(half + 2 * k),
+              whole(half + 2 * k + 1)};
+    const Packing packing = Rnn<double>::PackInput(p.ctx, p.ctx.In(kInput), dir == 1);
+    const int64_t batch = packing.steps.batch;
+    std::vector<std::vector<Row>> now(batch, std::vector<Row>(states));
+    for (int64_t s = 0; s < batch; ++s) {
+      for (int i = 0; i < states; ++i) now[s][i] = p.Leaves(1 + i, (k * batch + s) * n, n);
+    }
+    ForEachStep(packing, [&](int64_t s, int64_t row) {
+      cell.Step(x[row], &now[s]);
+      std::copy(now[s][0].begin(), now[s][0].end(), (*out)[row].begin() + dir * n);
+    });
+    for (int64_t s = 0; s < batch; ++s) {
+      for (int i = 0; i < states; ++i) {
+        for (int64_t j = 0; j < n; ++j) p.Set(1 + i, (k * batch + s) * n + j, now[s][i][j]);
+      }
+    }
+  }
+};
+
 void DefineRnnGradGrad(OpDef& op) {
   AddInputs(op.Comment("The gradients of rnn_grad, by dual numbers."))
       .Input(kDropoutState, "DropoutState", "result of rnn")
@@ -281,7 +397,7 @@ void DefineRnnGradGrad(OpDef& op) {
           ctx.SetOutputAt(kToState, s, ctx.dims(kPreState, s), ctx.dtype(kInput));
       })
       .MixedDTypes()
-      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 10, 5); });
+      .Grad(higher::Recipe<RnnThird>);
 }
 
 template <class T>
@@ -301,6 +417,7 @@ struct RnnGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::RnnThird;
 
 REGISTER_OPERATOR(rnn, DefineRnn);
 REGISTER_CPU_KERNEL(rnn, RnnKernel, float, double);
@@ -308,6 +425,7 @@ REGISTER_OPERATOR(rnn_grad, grad::DefineRnnGrad);
 REGISTER_CPU_KERNEL(rnn_grad, grad::RnnGradKernel, float, double);
 REGISTER_OPERATOR(rnn_grad_grad, grad_grad::DefineRnnGradGrad);
 REGISTER_CPU_KERNEL(rnn_grad_grad, grad_grad::RnnGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(rnn_grad_grad, RnnThird);
 
 }  // namespace
 }  // namespace dygraph::recurrent

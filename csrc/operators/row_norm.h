@@ -17,6 +17,7 @@
 
 #include "kernels/row_norm.h"
 #include "operators/channels.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph::row_norm {
 
@@ -235,11 +236,13 @@ void InferGradGradShape(InferContext& ctx) {
 }
 
 template <class Norm>
+struct Third;
+
+template <class Norm>
 void Define(OpDef& op) {
   op.Comment(
         "The gradients of sum(X@GRAD * V) + sum(Scale@GRAD * VScale) + sum(Bias@GRAD * VBias), the "
-        "results of the gradient operator, with respect to X, Scale and Y@GRAD. It has no gradient "
-        "of its own.")
+        "results of the gradient operator, with respect to X, Scale and Y@GRAD.")
       .Input(kX, "X", "as of the forward call")
       .Input(kScale, "Scale", "as of the forward call", kDispensable)
       .Input(kMean, Norm::kMean, "as the forward call gave it")
@@ -252,8 +255,64 @@ void Define(OpDef& op) {
       .Output(kScaleResult, "Scale@GRAD", "shape of Scale")
       .Output(kYGradResult, "Y@GRAD@GRAD", "shape of X")
       .AttrsOf(Norm::kName)
-      .Shape(InferGradGradShape<Norm>);
+      .Shape(InferGradGradShape<Norm>)
+      .Grad(higher::Recipe<Third<Norm>>);
 }
+
+// A row: y = (x - mean) / deviation * scale + bias. `place(j)` is where element j lies.
+template <class PlaceOf, class ParamOf>
+void RunRow(higher::Problem& p, int64_t n, bool centered, double epsilon, const PlaceOf& place,
+            const ParamOf& param) {
+  std::vector<higher::Scalar> x;
+  for (int64_t j = 0; j < n; ++j) x.push_back(p.Leaf(0, place(j)));
+  kernels::ScalarTape& tape = kernels::ScalarTape::Current();
+  const double share = 1 / static_cast<double>(n);
+  if (centered) {
+    higher::Scalar mean = tape.Sum(x.data(), 1, n) * share;
+    for (higher::Scalar& v : x) v = v - mean;
+  }
+  higher::Scalar inverse = Pow(tape.Dot({}, x.data(), 1, x.data(), 1, n) * share + epsilon, -0.5);
+  for (int64_t j = 0; j < n; ++j) {
+    higher::Scalar y = x[j] * inverse;
+    if (p.Has(1)) y = y * p.Leaf(1, param(j));
+    if (p.Has(2)) y = y + p.Leaf(2, param(j));
+    p.Set(0, place(j), y);
+  }
+  p.Flush();
+}
+
+template <class Norm>
+struct Third {
+  static constexpr const char* kSecond = Norm::kGradGrad;
+  static constexpr int kInputs = 8, kResults = 3;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kX, kScale, kYGrad, kV, kVScale, kVBias);
+  static void Define(OpDef& op) { grad_grad::Define<Norm>(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kX, kV, kXResult}, {kScale, kVScale, kScaleResult}, {-1, kVBias, -1}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kYGrad, kYGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    const typename Norm::Attrs& a = p.ctx.attrs<typename Norm::Attrs>();
+    const Dims& d = p.ctx.In(kX).dims();
+    if (Numel(d) == 0) return;
+    kernels::RowNormShape s = Norm::Rows(d, a);
+    const bool last = Norm::ChannelsLast(a);
+    const int64_t channels = last ? d.back() : 1, pixels = last ? Numel(d, 1, d.rank() - 1) : 1;
+    for (int64_t r = 0; r < s.rows; ++r) {
+      auto place = [&](int64_t j) {
+        int64_t i = r * s.n + j;
+        if (!last) return i;
+        int64_t sample = i / (channels * pixels), rest = i % (channels * pixels);
+        return (sample * pixels + rest % pixels) * channels + rest / pixels;
+      };
+      RunRow(p, s.n, true, static_cast<double>(a.epsilon), place,
+             [&](int64_t j) { return r % s.groups * s.per_row() + j / s.inner; });
+    }
+  }
+};
 
 template <class Norm>
 struct BackwardTwice {

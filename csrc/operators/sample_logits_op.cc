@@ -1,6 +1,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "op/gradient_shapes.h"
 #include "operators/labels.h"
 #include "operators/random.h"
 
@@ -84,9 +85,12 @@ void DefineSampleLogits(OpDef& op) {
       .Random()
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
+        // Given samples are read where they came from: as a part of a gradient the call makes none.
+        bool given = g.attrs<SampleLogitsAttrs>().use_customized_samples;
         g.Call("sample_logits_grad",
-               {g.InputShape(kLogits), g.Input(kLabels), g.Output(kSamples),
-                g.OutputGrad(kSampledLogits), g.Output(kProbabilities)},
+               {g.InputShape(kLogits), g.Input(kLabels),
+                given ? g.Input(kGivenSamples) : g.Output(kSamples), g.OutputGrad(kSampledLogits),
+                given ? g.Input(kGivenProbabilities) : g.Output(kProbabilities)},
                {g.InputGrad(kLogits)})
             .SameAttrs();
       });
@@ -237,6 +241,8 @@ struct SampleLogitsGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(sample_logits, {"CustomizedSamples", "Samples"},
+                         {"CustomizedProbabilities", "Probabilities"});
 REGISTER_OPERATOR(sample_logits, DefineSampleLogits);
 REGISTER_CPU_KERNEL(sample_logits, SampleLogitsKernel, float, double);
 REGISTER_OPERATOR(sample_logits_grad, grad::DefineSampleLogitsGrad);

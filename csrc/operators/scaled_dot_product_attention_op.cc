@@ -2,7 +2,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
-#include "operators/third_grad_limit.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph {
 namespace {
@@ -299,6 +299,78 @@ using grad::kLogTotal;
 using grad::kOutGrad;
 constexpr int kAlong = 7, kToOut = 4;
 
+void DefineAttentionGradGrad(OpDef& op);
+
+struct AttentionThird {
+  static constexpr const char* kSecond = "scaled_dot_product_attention_grad_grad";
+  static constexpr int kInputs = 11, kResults = 5;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes =
+      higher::Slots(kQuery, kKey, kValue, kMask, kOutGrad, kAlong + kQuery, kAlong + kKey,
+                    kAlong + kValue, kAlong + kMask);
+  static void Define(OpDef& op) { DefineAttentionGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext& ctx) {
+    std::vector<higher::Input> list;
+    for (int slot : {kQuery, kKey, kValue}) list.push_back({slot, kAlong + slot, slot});
+    const Tensor* mask = ctx.InOrNull(kMask);
+    if (mask && mask->dtype() != DType::kBool) list.push_back({kMask, kAlong + kMask, kMask});
+    return list;
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) { return {{kOutGrad, kToOut}}; }
+  static void Run(higher::Problem& p) {
+    if (p.ctx.In(kQuery).dtype() == DType::kFloat64) {
+      RunWith<double>(p);
+    } else {
+      RunWith<float>(p);
+    }
+  }
+  template <class T>
+  static void RunWith(higher::Problem& p) {
+    Heads<T> call(p.ctx);
+    call.Drew(p.ctx.In(kDrawn).template data<int64_t>());
+    const kernels::Attention<T>& a = call.at;
+    const Tensor& given = p.ctx.In(kOutGrad);
+    kernels::Heads<const T> out = HeadsOf(given.data<T>(), given.dims(), call.attrs);
+    std::vector<T> factors(a.keys, T(1));
+    for (int64_t l = 0; l < a.heads; ++l) {
+      for (int64_t i = 0; i < a.queries; ++i) {
+        if (a.dropout > 0) a.DropFactors(l, i, 1, factors.data());
+        RunQuery(p, a, l, i, factors, out.at(l) + i * out.row - out.data);
+        p.Flush();
+      }
+    }
+  }
+  // Query i of head l, whose result begins at `to`.
+  template <class T>
+  static void RunQuery(higher::Problem& p, const kernels::Attention<T>& a, int64_t l, int64_t i,
+                       const std::vector<T>& factors, int64_t to) {
+    using higher::Scalar;
+    const kernels::AttentionMask<T>& mask = *a.mask;
+    std::vector<Scalar> q = p.Leaves(0, a.q.at(l) + i * a.q.row - a.q.data, a.width), scores;
+    std::vector<int64_t> seen;
+    for (int64_t j = 0; j < (mask.causal ? std::min(i + 1, a.keys) : a.keys); ++j) {
+      const int64_t m = mask.any() ? mask.offset[l] + i * mask.row + j * mask.column : 0;
+      if (mask.seen && !mask.seen[m]) continue;
+      if (mask.added && mask.added[m] <= static_cast<T>(kernels::kHidden)) continue;
+      std::vector<Scalar> k = p.Leaves(1, a.k.at(l) + j * a.k.row - a.k.data, a.width);
+      Scalar score = kernels::ScalarTape::Current().Dot({}, q.data(), 1, k.data(), 1, a.width) *
+                     static_cast<double>(a.scale);
+      scores.push_back(mask.added ? score + p.Leaf(3, m) : score);
+      seen.push_back(j);
+    }
+    if (seen.empty()) return;
+    Scalar total;
+    for (Scalar score : scores) total = AddLogs(total, score);
+    std::vector<Scalar> sums(a.value_width, kernels::Constant(0));
+    for (size_t n = 0; n < seen.size(); ++n) {
+      Scalar weight = Exp(scores[n] - total) * static_cast<double>(factors[seen[n]]);
+      std::vector<Scalar> v = p.Leaves(2, a.v.at(l) + seen[n] * a.v.row - a.v.data, a.value_width);
+      for (int64_t c = 0; c < a.value_width; ++c) sums[c] = sums[c] + weight * v[c];
+    }
+    for (int64_t c = 0; c < a.value_width; ++c) p.Set(0, to + c, sums[c]);
+  }
+};
+
 void DefineAttentionGradGrad(OpDef& op) {
   grad::AddSlots(
       op.Comment("The gradients of scaled_dot_product_attention_grad: the derivatives of "
@@ -317,7 +389,7 @@ void DefineAttentionGradGrad(OpDef& op) {
         }
         ctx.SetOutput(kToOut, ctx.dims(kOutGrad), ctx.dtype(kQuery));
       })
-      .Grad([](GradBuilder& g) { RefuseThirdOrder(g, 11, 5); });
+      .Grad(higher::Recipe<AttentionThird>);
 }
 
 template <class T>
@@ -336,6 +408,7 @@ struct AttentionGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::AttentionThird;
 
 REGISTER_OPERATOR(scaled_dot_product_attention, DefineAttention);
 REGISTER_CPU_KERNEL(scaled_dot_product_attention, AttentionKernel, float, double);
@@ -344,6 +417,7 @@ REGISTER_CPU_KERNEL(scaled_dot_product_attention_grad, grad::AttentionGradKernel
 REGISTER_OPERATOR(scaled_dot_product_attention_grad_grad, grad_grad::DefineAttentionGradGrad);
 REGISTER_CPU_KERNEL(scaled_dot_product_attention_grad_grad, grad_grad::AttentionGradGradKernel,
                     float, double);
+REGISTER_THIRD_GRADIENT(scaled_dot_product_attention_grad_grad, AttentionThird);
 
 }  // namespace
 }  // namespace dygraph

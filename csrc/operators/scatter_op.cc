@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/indexing.h"
 
 namespace dygraph::indexing {
@@ -125,6 +126,7 @@ struct ScatterGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(scatter, {"X", "Out"});
 REGISTER_OPERATOR(scatter, DefineScatter);
 REGISTER_CPU_KERNEL(scatter, ScatterKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(scatter_grad, grad::DefineScatterGrad);

@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/arguments.h"
 #include "operators/sequence.h"
 
@@ -105,6 +106,7 @@ struct SequenceScatterGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(sequence_scatter, {"X", "Out"});
 REGISTER_OPERATOR(sequence_scatter, DefineSequenceScatter);
 REGISTER_CPU_KERNEL(sequence_scatter, SequenceScatterKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(sequence_scatter_grad, grad::DefineSequenceScatterGrad);

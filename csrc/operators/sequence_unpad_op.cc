@@ -14,6 +14,7 @@ struct Spec {
   static RecipeSlot Other(GradBuilder& g, int slot) { return g.Input(slot); }
   static Dims Row(const Dims& x) {
     ENFORCE(x.rank() >= 2, InvalidArgument, "X must have shape [sequences, longest, ...], got ", x);
+    if (x.rank() == 2) return {1};  // as in Fluid: rows of one number, not numbers
     return Dims(Span<const int64_t>(x.begin() + 2, x.size() - 2));
   }
 
@@ -48,7 +49,7 @@ void DefineSequenceUnpad(OpDef& op) {
           "([[1.0], [2.0], [3.0]], [[0, 2, 3]])")
       .Input(kX, "X", "[sequences, longest, ...]")
       .Input(kLength, "Length", "[sequences], int64 or int32")
-      .Output(kOut, "Out", "[sum of Length, ...]")
+      .Output(kOut, "Out", "[sum of Length, ...], [sum of Length, 1] for X of two axes")
       .Shape([](InferContext& ctx) {
         Spec::Row(ctx.dims(kX));
         Ops::InferShape(ctx);

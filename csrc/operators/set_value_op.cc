@@ -2,6 +2,7 @@
 
 #include "kernels/broadcast.h"
 #include "kernels/elementwise.h"
+#include "op/gradient_shapes.h"
 #include "operators/slicing.h"
 
 namespace dygraph::slicing {
@@ -226,6 +227,7 @@ struct SetValueGradGradKernel {
 };
 }  // namespace grad_grad
 
+REGISTER_GRADIENT_SHAPES(set_value, {"Input", "Out"});
 REGISTER_OPERATOR(set_value, DefineSetValue);
 REGISTER_CPU_KERNEL(set_value, SetValueKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "operators/higher_gradient.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -150,10 +151,58 @@ struct SmoothL1GradKernel {
 namespace grad_grad {
 constexpr int kOutGrad = 4, kV = 5, kXResult = 0, kOutGradResult = 1;
 
+void DefineSmoothL1GradGrad(OpDef& op);
+
+struct SmoothL1Third {
+  static constexpr const char* kSecond = "smooth_l1_loss_grad_grad";
+  static constexpr int kInputs = 6, kResults = 2;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kX, kOutGrad, kV);
+  static void Define(OpDef& op) { DefineSmoothL1GradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) { return {{kX, kV, kXResult}}; }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kOutGrad, kOutGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    if (p.ctx.In(kX).dtype() == DType::kFloat64) {
+      RunWith<double>(p);
+    } else {
+      RunWith<float>(p);
+    }
+  }
+  template <class T>
+  static void RunWith(higher::Problem& p) {
+    using higher::Scalar;
+    const double s2 = static_cast<double>(Square<T>(p.ctx));
+    const T* y = p.ctx.In(kY).data<T>();
+    std::vector<Scalar> sums(p.ctx.In(kX).dim(0));
+    for (Scalar& sum : sums) sum = kernels::Constant(0);
+    ForEach<T>(p.ctx, [&](int64_t r, int64_t i, T inside, T outside, T) {
+      Scalar d = (p.Leaf(0, i) - static_cast<double>(y[i])) * static_cast<double>(inside);
+      const double size = ValueOf(d) < 0 ? -1 : 1;
+      Scalar loss = std::fabs(ValueOf(d)) * s2 < 1 ? d * d * (0.5 * s2) : d * size;
+      sums[r] = sums[r] + loss * static_cast<double>(outside);
+    });
+    for (size_t r = 0; r < sums.size(); ++r) p.Set(0, static_cast<int64_t>(r), sums[r]);
+  }
+};
+
+// What the third gradient gives X, Y gets with the other sign.
+void ThirdRecipe(GradBuilder& g) {
+  RecipeRef x = g.Temp();
+  g.Call("smooth_l1_loss_grad_grad_grad",
+         {g.Input(kX), g.Input(kY), g.Input(kInside), g.Input(kOutside), g.Input(kOutGrad),
+          g.Input(kV), g.OutputGrad(kXResult), g.OutputGrad(kOutGradResult)},
+         {x, {}, {}, {}, g.InputGrad(kOutGrad), g.InputGrad(kV)})
+      .SameAttrs();
+  g.Call("assign", {x}, {g.InputGrad(kX)});
+  g.Call("scale", {x}, {g.InputGrad(kY)}).Attr("scale", -1.0f);
+}
+
 void DefineSmoothL1GradGrad(OpDef& op) {
   AddInputs(op.Comment("What smooth_l1_loss_grad gives X, V * Out@GRAD * OutsideWeight * "
                        "InsideWeight^2 * f''(Diff), and Out@GRAD, the rows' sums of V * "
-                       "OutsideWeight * InsideWeight * f'(Diff). It has no gradient of its own."))
+                       "OutsideWeight * InsideWeight * f'(Diff)."))
       .Input(kOutGrad, "Out@GRAD", "[N, 1]")
       .Input(kV, "X@GRAD@GRAD", "V, shape of X")
       .Output(kXResult, "X@GRAD", "shape of X")
@@ -166,7 +215,8 @@ void DefineSmoothL1GradGrad(OpDef& op) {
         labels::CheckSameShape(ctx, kX, kV);
         ctx.SetOutput(kXResult, ctx.dims(kX));
         ctx.SetOutput(kOutGradResult, loss);
-      });
+      })
+      .Grad(ThirdRecipe);
 }
 
 template <class T>
@@ -187,6 +237,7 @@ struct SmoothL1GradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::SmoothL1Third;
 
 REGISTER_OPERATOR(smooth_l1_loss, DefineSmoothL1);
 REGISTER_CPU_KERNEL(smooth_l1_loss, SmoothL1Kernel, float, double);
@@ -194,6 +245,7 @@ REGISTER_OPERATOR(smooth_l1_loss_grad, grad::DefineSmoothL1Grad);
 REGISTER_CPU_KERNEL(smooth_l1_loss_grad, grad::SmoothL1GradKernel, float, double);
 REGISTER_OPERATOR(smooth_l1_loss_grad_grad, grad_grad::DefineSmoothL1GradGrad);
 REGISTER_CPU_KERNEL(smooth_l1_loss_grad_grad, grad_grad::SmoothL1GradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(smooth_l1_loss_grad_grad, SmoothL1Third);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,4 +1,5 @@
 #include "kernels/softmax.h"
+#include "op/gradient_shapes.h"
 #include "operators/row_sum.h"
 
 namespace dygraph {
@@ -127,6 +128,7 @@ struct SoftmaxGradGradKernel {
 };
 }  // namespace grad_grad
 
+REGISTER_GRADIENT_SHAPES(softmax, {"X", "Out"});
 REGISTER_OPERATOR(softmax, DefineSoftmax);
 REGISTER_CPU_KERNEL(softmax, SoftmaxKernel, float, double);
 REGISTER_OPERATOR(softmax_grad, grad::DefineSoftmaxGrad);

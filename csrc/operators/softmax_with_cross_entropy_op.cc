@@ -1,3 +1,4 @@
+#include "op/gradient_shapes.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -296,6 +297,7 @@ struct GradGradKernel {
 };
 }  // namespace grad_grad
 
+REGISTER_GRADIENT_SHAPES(softmax_with_cross_entropy, {"Logits", "Softmax"});
 REGISTER_OPERATOR(softmax_with_cross_entropy, DefineSoftmaxWithCrossEntropy);
 REGISTER_CPU_KERNEL(softmax_with_cross_entropy, SoftmaxWithCrossEntropyKernel, float, double);
 REGISTER_OPERATOR(softmax_with_cross_entropy_grad, grad::DefineGrad);

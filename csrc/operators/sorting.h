@@ -217,6 +217,7 @@ void ForEachPicked(const Tensor& indices, const Dims& x, int64_t axis, F f) {
     ENFORCE(list[i] >= 0 && list[i] < lines.n, OutOfRange, "Indices must lie in [0, ", lines.n,
             "), the size of X along the axis, got ", list[i], " at position ", i);
   }
+  if (k == 0) return;  // there may be any number of empty lines
   for (int64_t line = 0; line < lines.count(); ++line) {
     int64_t picked = lines.Begin(line, k), begin = lines.Begin(line, lines.n);
     for (int64_t i = 0; i < k; ++i) {

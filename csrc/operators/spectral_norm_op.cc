@@ -1,12 +1,15 @@
 #include <cmath>
 #include <vector>
 
-#include "op/op_registry.h"
+#include "operators/higher_gradient.h"
 
 namespace dygraph {
 namespace {
 
 constexpr int kWeight = 0, kU = 1, kV = 2, kOut = 0;
+
+// Far beyond what converges; without a bound a small call could run for hours.
+constexpr int kMostIterations = 100000;
 
 struct SpectralNormAttrs {
   int32_t dim = 0;
@@ -45,7 +48,8 @@ void DefineSpectralNorm(OpDef& op) {
       .Input(kV, "V", "[product of the other sizes]")
       .Output(kOut, "Out", "shape of Weight")
       .Attr(&SpectralNormAttrs::dim, "dim", "the axis that becomes the rows", AtLeast(0))
-      .Attr(&SpectralNormAttrs::power_iters, "power_iters", "steps of the power method", AtLeast(0))
+      .Attr(&SpectralNormAttrs::power_iters, "power_iters", "steps of the power method",
+            Between(0, kMostIterations))
       .Attr(&SpectralNormAttrs::eps, "eps", "added to lengths that are divided by", AtLeast(0))
       .Shape([](InferContext& ctx) {
         CheckInputs(ctx);
@@ -182,10 +186,37 @@ struct SpectralNormGradKernel {
 namespace grad_grad {
 constexpr int kOutGrad = 3, kIncoming = 4, kWeightResult = 0, kOutGradResult = 1;
 
+void DefineSpectralNormGradGrad(OpDef& op);
+
+struct SpectralNormThird {
+  static constexpr const char* kSecond = "spectral_norm_grad_grad";
+  static constexpr int kInputs = 5, kResults = 2;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kWeight, kOutGrad, kIncoming);
+  static void Define(OpDef& op) { DefineSpectralNormGradGrad(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kWeight, kIncoming, kWeightResult}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) {
+    return {{kOutGrad, kOutGradResult}};
+  }
+  static void Run(higher::Problem& p) {
+    const Tensor& weight = p.ctx.In(kWeight);
+    if (weight.numel() == 0) return;
+    Matrix m = weight.dtype() == DType::kFloat64 ? Matrix(p.ctx, double()) : Matrix(p.ctx, float());
+    std::vector<higher::Scalar> w = p.Leaves(0, 0, weight.numel()), along;
+    for (int64_t i = 0; i < weight.numel(); ++i)
+      along.push_back(kernels::Constant(m.Direction(m.Place(i))));
+    higher::Scalar sigma =
+        kernels::ScalarTape::Current().Dot({}, w.data(), 1, along.data(), 1, weight.numel());
+    for (int64_t i = 0; i < weight.numel(); ++i) p.Set(0, i, w[i] / sigma);
+  }
+};
+
 void DefineSpectralNormGradGrad(OpDef& op) {
   op.Comment(
         "The gradients of sum(Weight@GRAD * X), Weight@GRAD the result of spectral_norm_grad, with "
-        "respect to Weight and Out@GRAD. It has no gradient of its own.")
+        "respect to Weight and Out@GRAD.")
       .Input(kWeight, "Weight", "as of the forward call")
       .Input(kU, "U", "as of the forward call")
       .Input(kV, "V", "as of the forward call")
@@ -198,7 +229,8 @@ void DefineSpectralNormGradGrad(OpDef& op) {
         CheckInputs(ctx);
         ctx.SetOutput(kWeightResult, ctx.dims(kWeight));
         ctx.SetOutput(kOutGradResult, ctx.dims(kWeight));
-      });
+      })
+      .Grad(higher::Recipe<SpectralNormThird>);
 }
 
 template <class T>
@@ -223,6 +255,7 @@ struct SpectralNormGradGradKernel {
   }
 };
 }  // namespace grad_grad
+using grad_grad::SpectralNormThird;
 
 REGISTER_OPERATOR(spectral_norm, DefineSpectralNorm);
 REGISTER_CPU_KERNEL(spectral_norm, SpectralNormKernel, float, double);
@@ -230,6 +263,7 @@ REGISTER_OPERATOR(spectral_norm_grad, grad::DefineSpectralNormGrad);
 REGISTER_CPU_KERNEL(spectral_norm_grad, grad::SpectralNormGradKernel, float, double);
 REGISTER_OPERATOR(spectral_norm_grad_grad, grad_grad::DefineSpectralNormGradGrad);
 REGISTER_CPU_KERNEL(spectral_norm_grad_grad, grad_grad::SpectralNormGradGradKernel, float, double);
+REGISTER_THIRD_GRADIENT(spectral_norm_grad_grad, SpectralNormThird);
 
 }  // namespace
 }  // namespace dygraph

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "op/gradient_shapes.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -11,11 +12,13 @@ constexpr int kX = 0, kOut = 0;
 struct TemporalShiftAttrs {
   int32_t seg_num = 1;
   float shift_ratio = 0.25f;
+  std::string data_format = "NCHW";
+  bool last() const { return data_format == "NHWC"; }
 };
 
 void CheckX(const Dims& x, const TemporalShiftAttrs& a) {
-  ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, [N * seg_num, C, H, W], got shape ",
-          x);
+  ENFORCE(x.rank() == 4, InvalidArgument, "X must have 4 axes, [N * seg_num, ",
+          a.last() ? "H, W, C" : "C, H, W", "], got shape ", x);
   ENFORCE(x[0] < 0 || x[0] % a.seg_num == 0, InvalidArgument,
           "the first size of X must be a multiple of seg_num ", a.seg_num, ", got shape ", x);
 }
@@ -29,11 +32,13 @@ void DefineTemporalShift(OpDef& op) {
           ">>> x = to_variable(np.arange(1.0, 9.0).reshape(2, 4, 1, 1))  # two frames\n"
           ">>> F.temporal_shift(x, seg_num=2).numpy().reshape(2, 4).tolist()\n"
           "[[0.0, 6.0, 3.0, 4.0], [1.0, 0.0, 7.0, 8.0]]")
-      .Input(kX, "X", "[N * seg_num, C, H, W]")
+      .Input(kX, "X", "[N * seg_num, C, H, W], or [N * seg_num, H, W, C] with data_format NHWC")
       .Output(kOut, "Out", "shape of X")
       .Attr(&TemporalShiftAttrs::seg_num, "seg_num", "frames of a clip", AtLeast(1))
       .Attr(&TemporalShiftAttrs::shift_ratio, "shift_ratio", "share of channels moved each way",
             Between(0, 0.5))
+      .Attr(&TemporalShiftAttrs::data_format, "data_format", "the order of X's axes",
+            OneOf({"NCHW", "NHWC"}))
       .Shape([](InferContext& ctx) {
         CheckX(ctx.dims(kX), ctx.attrs<TemporalShiftAttrs>());
         ctx.SetOutput(kOut, ctx.dims(kX));
@@ -47,20 +52,27 @@ void DefineTemporalShift(OpDef& op) {
 template <class T>
 void Shift(const Tensor& x, const TemporalShiftAttrs& a, int way, Tensor* out) {
   const Dims& d = x.dims();
-  int64_t frames = a.seg_num, channels = d[1], size = d[2] * d[3];
+  int64_t frames = a.seg_num, channels = a.last() ? d[3] : d[1];
   int64_t first = static_cast<int64_t>(static_cast<float>(channels) * a.shift_ratio);
   int64_t second = static_cast<int64_t>(static_cast<float>(channels) * 2 * a.shift_ratio);
   const T* from = x.data<T>();
   T* to = out->mutable_data<T>();
-  kernels::ParallelRows(d[0] * channels, size, [=](int64_t begin, int64_t end) {
+  // A frame is `pieces` times the channels in three runs that move alike, each `size` long.
+  int64_t pieces = a.last() ? d[1] * d[2] : 1, size = a.last() ? 1 : d[2] * d[3];
+  int64_t step = channels * size, frame_size = pieces * step;
+  const int64_t ends[] = {first * size, second * size, step};
+  kernels::ParallelRows(d[0] * pieces, step, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      int64_t frame = r / channels % frames, c = r % channels;
-      int64_t move = (c < first ? -1 : c < second ? 1 : 0) * way;
-      bool outside = frame + move < 0 || frame + move >= frames;
-      if (outside) {
-        std::fill_n(to + r * size, size, T(0));
-      } else {
-        std::copy_n(from + (r + move * channels) * size, size, to + r * size);
+      int64_t frame = r / pieces % frames, at = 0;
+      for (int run = 0; run < 3; ++run) {
+        int64_t move = (run == 0 ? -1 : run == 1 ? 1 : 0) * way, length = ends[run] - at;
+        T* piece = to + r * step + at;
+        if (frame + move < 0 || frame + move >= frames) {
+          std::fill_n(piece, length, T(0));
+        } else {
+          std::copy_n(from + r * step + move * frame_size + at, length, piece);
+        }
+        at = ends[run];
       }
     }
   });
@@ -98,6 +110,7 @@ struct TemporalShiftGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(temporal_shift, {"X", "Out"});
 REGISTER_OPERATOR(temporal_shift, DefineTemporalShift);
 REGISTER_CPU_KERNEL(temporal_shift, TemporalShiftKernel, float, double);
 REGISTER_OPERATOR(temporal_shift_grad, grad::DefineTemporalShiftGrad);

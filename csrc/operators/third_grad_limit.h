@@ -1,12 +1,12 @@
-// What the recipe of a second gradient says that has no gradient of its own.
+// What the recipe of a third gradient says that has no gradient of its own.
 #pragma once
 
 #include "op/op_registry.h"
 
 namespace dygraph {
 
-// The recipe of an operator made by dual numbers, with `inputs` and `outputs` slots: an error.
-inline void RefuseThirdOrder(GradBuilder& g, int inputs, int outputs) {
+// For every input of an operator with `inputs` and `outputs` slots an error.
+inline void RefuseFourthOrder(GradBuilder& g, int inputs, int outputs) {
   RecipeSlot arriving;
   for (int slot = 0; slot < outputs; ++slot) {
     for (RecipeRef r : g.OutputGrads(slot)) arriving.push_back(r);

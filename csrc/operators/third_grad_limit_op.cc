@@ -7,14 +7,13 @@ constexpr int kX = 0, kOut = 0;
 
 // Stands in recipes where a gradient is not made, so that asking for it is an error and not a zero.
 void DefineThirdGradLimit(OpDef& op) {
-  op.Comment("Raises: operators whose second gradient is written out have no third.")
+  op.Comment("Raises: operators whose third gradient is the last that is made.")
       .Input(kX, "X", "what arrives", kDuplicable)
       .Output(kOut, "Out", "never made")
       .Shape([](InferContext&) {
         THROW(Unimplemented,
-              "the third derivative of lstm, gru, gru_unit, lstm_unit, rnn, "
-              "scaled_dot_product_attention and of put_along_axis with Reduce 'mul' is not made, "
-              "only the first two. Use ordinary operators for higher ones");
+              "the fourth derivative of this operator is not made, only the first three. Use "
+              "ordinary operators for higher ones");
       })
       .NoGrad();
 }

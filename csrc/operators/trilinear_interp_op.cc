@@ -10,7 +10,8 @@ struct Trilinear {
 };
 
 void DefineTrilinear(OpDef& op) {
-  op.Comment("Out is X resized: each element a weighted mean of the eight around its place in X.")
+  op.Comment("Out is X resized: each element a weighted mean of the eight around its place in X, for "
+      "uint8 cut off to a whole number.")
       .Example(
           ">>> x = to_variable([[[[[0.0, 1.0], [4.0, 5.0]]]]])\n"
           ">>> out = F.trilinear_interp(x, out_d=1, out_h=3, out_w=3)\n"
@@ -25,7 +26,7 @@ template <class T>
 using TrilinearGradKernel = interp::grad::Backward<Trilinear>::Kernel<T>;
 
 REGISTER_OPERATOR(trilinear_interp, DefineTrilinear);
-REGISTER_CPU_KERNEL(trilinear_interp, TrilinearKernel, float, double);
+REGISTER_CPU_KERNEL(trilinear_interp, TrilinearKernel, uint8_t, float, double);
 REGISTER_OPERATOR(trilinear_interp_grad, interp::grad::Define<Trilinear>);
 REGISTER_CPU_KERNEL(trilinear_interp_grad, TrilinearGradKernel, float, double);
 

@@ -12,6 +12,7 @@ struct UnpoolAttrs {
   std::vector<int32_t> strides = {1, 1};
   std::vector<int32_t> paddings = {0, 0};
   std::string unpooling_type = "max";
+  std::vector<int32_t> output_size;
 };
 
 Dims OutDims(const InferContext& ctx) {
@@ -25,9 +26,14 @@ Dims OutDims(const InferContext& ctx) {
   window::CheckCount("ksize", a.ksize, 2);
   window::CheckCount("strides", a.strides, 2);
   window::CheckCount("paddings", a.paddings, 2);
+  if (!a.output_size.empty()) window::CheckCount("output_size", a.output_size, 2);
   Dims out = x;
   for (int i = 0; i < 2; ++i) {
     int64_t size = x[2 + i];
+    if (!a.output_size.empty() && a.output_size[i] > 0) {
+      out[2 + i] = a.output_size[i];
+      continue;
+    }
     if (size < 0) continue;
     out[2 + i] = (size - 1) * a.strides[i] - 2 * int64_t{a.paddings[i]} + a.ksize[i];
     ENFORCE(out[2 + i] > 0, InvalidArgument, "Out must have a positive ", window::AxisName(i, 2),
@@ -40,8 +46,8 @@ Dims OutDims(const InferContext& ctx) {
 void DefineUnpool(OpDef& op) {
   op.Comment(
         "Out is zero but where Indices, the Mask of max_pool2d_with_index, says: there lies X. "
-        "Where several say the same place the last counts. Out's size is (size - 1) * stride - 2 "
-        "* padding + ksize.")
+        "Where several say the same place the last counts. Out's size is output_size or, where "
+        "that is empty or 0, (size - 1) * stride - 2 * padding + ksize.")
       .Example(
           ">>> x = to_variable([[[[5.0, 7.0]]]])\n"
           ">>> indices = to_variable([[[[1, 6]]]], dtype=\"int32\")\n"
@@ -54,6 +60,7 @@ void DefineUnpool(OpDef& op) {
       .Attr(&UnpoolAttrs::strides, "strides", "of the window", EachAtLeast(1))
       .Attr(&UnpoolAttrs::paddings, "paddings", "[height, width]", EachAtLeast(0))
       .Attr(&UnpoolAttrs::unpooling_type, "unpooling_type", "max", OneOf({"max"}))
+      .Attr(&UnpoolAttrs::output_size, "output_size", "of Out, [height, width]", EachAtLeast(0))
       .MixedDTypes()
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, OutDims(ctx)); })
       .Grad([](GradBuilder& g) {

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "kernels/parallel.h"
+#include "operators/higher_gradient.h"
 #include "operators/ragged.h"
 
 namespace dygraph {
@@ -15,7 +16,8 @@ struct WarpCtcAttrs {
   bool norm_by_times = false;
 };
 
-void InferShape(InferContext& ctx) {
+// Checks the inputs; gives the number of sequences, -1 where unknown.
+int64_t CheckInputs(InferContext& ctx) {
   const Dims &x = ctx.dims(kLogits), &label = ctx.dims(kLabel);
   bool padded = ctx.HasInput(kLogitsLength);
   ENFORCE(padded == ctx.HasInput(kLabelLength), InvalidArgument,
@@ -42,7 +44,12 @@ void InferShape(InferContext& ctx) {
   int32_t blank = ctx.attrs<WarpCtcAttrs>().blank;
   ENFORCE(blank >= 0 && (blank < classes || classes < 0), OutOfRange,
           "blank must be a class in [0, ", classes, "), got ", blank);
-  ctx.SetOutput(kCtcGrad, x);
+  return count;
+}
+
+void InferShape(InferContext& ctx) {
+  int64_t count = CheckInputs(ctx);
+  ctx.SetOutput(kCtcGrad, ctx.dims(kLogits));
   ctx.SetOutput(kLoss, {count, 1});
 }
 
@@ -71,11 +78,19 @@ void DefineWarpCtc(OpDef& op) {
       .KernelDTypeOf(kLogits)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
+        RecipeRef of_loss = g.Temp(), of_gradient = g.Temp();
         g.Call("warpctc_grad",
                {g.InputShape(kLogits), g.Output(kCtcGrad), g.Input(kLogitsLength),
                 g.OutputGrad(kLoss)},
-               {g.InputGrad(kLogits)})
+               {of_loss})
             .SameAttrs();
+        // WarpCTCGrad depends on Logits: something arrives there in second order.
+        g.Call("warpctc_grad_along",
+               {g.Input(kLogits), g.Input(kLabel), g.Input(kLogitsLength), g.Input(kLabelLength),
+                g.OutputGrad(kCtcGrad)},
+               {of_gradient})
+            .SameAttrs();
+        g.Call("sum", {RecipeSlot({of_loss, of_gradient})}, {g.InputGrad(kLogits)});
       });
 }
 
@@ -175,23 +190,29 @@ Batches Read(const KernelContext& ctx) {
   return b;
 }
 
+std::vector<int64_t> ReadLabels(const KernelContext& ctx, const Batches& b, int64_t classes) {
+  const int64_t blank = ctx.attrs<WarpCtcAttrs>().blank;
+  std::vector<int64_t> label = Integers(ctx.In(kLabel), "Label");
+  for (int64_t s = 0; s < b.labels.size(); ++s) {
+    for (int64_t i = 0; i < b.labels.length[s]; ++i) {
+      int64_t at = b.labels.Row(s, i);
+      ENFORCE(label[at] >= 0 && label[at] < classes, OutOfRange,
+              "every Label must be a class in [0, ", classes, "), got ", label[at], " at position ",
+              at);
+      ENFORCE(label[at] != blank, InvalidArgument, "Label must not hold blank, got ", blank,
+              " at position ", at, ". Blanks between labels are put in by the loss");
+    }
+  }
+  return label;
+}
+
 template <class T>
 struct WarpCtcKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kLogits);
     int64_t classes = x.dim(x.rank() - 1), blank = ctx.attrs<WarpCtcAttrs>().blank;
     Batches b = Read(ctx);
-    std::vector<int64_t> label = Integers(ctx.In(kLabel), "Label");
-    for (int64_t s = 0; s < b.labels.size(); ++s) {
-      for (int64_t i = 0; i < b.labels.length[s]; ++i) {
-        int64_t at = b.labels.Row(s, i);
-        ENFORCE(label[at] >= 0 && label[at] < classes, OutOfRange,
-                "every Label must be a class in [0, ", classes, "), got ", label[at],
-                " at position ", at);
-        ENFORCE(label[at] != blank, InvalidArgument, "Label must not hold blank, got ", blank,
-                " at position ", at, ". Blanks between labels are put in by the loss");
-      }
-    }
+    std::vector<int64_t> label = ReadLabels(ctx, b, classes);
     Tensor *grad = ctx.OutOrNull(kCtcGrad), *loss = ctx.OutOrNull(kLoss);
     const T* xd = x.data<T>();
     T* gd = grad ? grad->mutable_data<T>() : nullptr;
@@ -223,13 +244,18 @@ struct WarpCtcKernel {
   }
 };
 
+template <class T>
+T FactorOf(const WarpCtcAttrs& a, int64_t steps) {
+  return a.norm_by_times ? T(1) / static_cast<T>(std::max<int64_t>(steps, 1)) : T(1);
+}
+
 namespace grad {
 constexpr int kLogits = 0, kCtcGrad = 1, kLogitsLength = 2, kLossGrad = 3, kLogitsGrad = 0;
 
 void DefineWarpCtcGrad(OpDef& op) {
   op.Comment(
         "Logits@GRAD = WarpCTCGrad * Loss@GRAD of the sequence, with norm_by_times over its "
-        "number of steps. It has no gradient of its own.")
+        "number of steps.")
       .Input(kLogits, "Logits", "its shape and LoD")
       .Input(kCtcGrad, "WarpCTCGrad", "result of the forward call")
       .Input(kLogitsLength, "LogitsLength", "as of the forward call", kDispensable)
@@ -246,6 +272,17 @@ void DefineWarpCtcGrad(OpDef& op) {
         ENFORCE(ctx.rank(kLogits) == rank, InvalidArgument, "Logits must have ", rank,
                 " axes, got shape ", ctx.dims(kLogits));
         ctx.SetOutput(kLogitsGrad, ctx.dims(kLogits));
+      })
+      .Grad([](GradBuilder& g) {  // linear in WarpCTCGrad, and in Loss@GRAD
+        RecipeRef v = g.OutputGrad(kLogitsGrad);
+        g.Call("warpctc_grad",
+               {g.InputShape(kLogits), v, g.Input(kLogitsLength), g.Input(kLossGrad)},
+               {g.InputGrad(kCtcGrad)})
+            .SameAttrs();
+        g.Call("warpctc_grad_sum",
+               {g.InputShape(kLogits), g.Input(kCtcGrad), g.Input(kLogitsLength), v},
+               {g.InputGrad(kLossGrad)})
+            .SameAttrs();
       });
 }
 
@@ -257,13 +294,12 @@ struct WarpCtcGradKernel {
     ENFORCE(loss.numel() == b.size(), InvalidArgument,
             "Loss@GRAD must hold one number for each of the ", b.size(), " sequences, got shape ",
             loss.dims());
-    bool normalize = ctx.attrs<WarpCtcAttrs>().norm_by_times;
     int64_t classes = from.dim(from.rank() - 1);
     const T *x = from.data<T>(), *g = loss.data<T>();
     T* dx = ctx.Out(kLogitsGrad).mutable_data<T>();
     std::fill(dx, dx + from.numel(), T(0));
     for (int64_t s = 0; s < b.size(); ++s) {
-      T factor = normalize ? g[s] / static_cast<T>(std::max<int64_t>(b.length[s], 1)) : g[s];
+      T factor = g[s] * FactorOf<T>(ctx.attrs<WarpCtcAttrs>(), b.length[s]);
       for (int64_t t = 0; t < b.length[s]; ++t) {
         int64_t at = b.Row(s, t) * classes;
         for (int64_t c = at; c < at + classes; ++c) dx[c] = x[c] * factor;
@@ -273,10 +309,162 @@ struct WarpCtcGradKernel {
 };
 }  // namespace grad
 
+// What warpctc_grad gives Loss@GRAD.
+namespace grad_sum {
+constexpr int kLogits = 0, kCtcGrad = 1, kLogitsLength = 2, kV = 3, kSums = 0;
+
+void DefineWarpCtcGradSum(OpDef& op) {
+  op.Comment(
+        "Out = the sum of WarpCTCGrad * V over each sequence, with norm_by_times over its number "
+        "of steps.")
+      .Input(kLogits, "Logits", "its shape and LoD")
+      .Input(kCtcGrad, "WarpCTCGrad", "shape of Logits")
+      .Input(kLogitsLength, "LogitsLength", "as of warpctc", kDispensable)
+      .Input(kV, "V", "shape of Logits")
+      .Output(kSums, "Out", "[N, 1]")
+      .AttrsOf("warpctc")
+      .MixedDTypes()
+      .KernelDTypeOf(kCtcGrad)
+      .Shape([](InferContext& ctx) {
+        for (int slot : {kCtcGrad, kV}) {
+          ENFORCE(ctx.dims(slot) == ctx.dims(kLogits), InvalidArgument, "Input(",
+                  ctx.call().op->inputs[slot].name, ") must have the shape of Logits, ",
+                  ctx.dims(kLogits), ", got ", ctx.dims(slot));
+          ENFORCE(ctx.dtype(slot) == ctx.dtype(kCtcGrad), Type, "V must be of the type of ",
+                  "WarpCTCGrad, ", ctx.dtype(kCtcGrad), ", got ", ctx.dtype(slot));
+        }
+        bool padded = ctx.HasInput(kLogitsLength);
+        ENFORCE(ctx.rank(kLogits) == (padded ? 3 : 2), InvalidArgument, "Logits must have ",
+                padded ? 3 : 2, " axes, got shape ", ctx.dims(kLogits));
+        ctx.SetOutput(kSums, {padded ? ctx.dims(kLogits)[1] : ragged::CountOf(ctx, kLogits), 1});
+      })
+      .Grad([](GradBuilder& g) {
+        RecipeRef r = g.OutputGrad(kSums);
+        g.Call("warpctc_grad", {g.InputShape(kLogits), g.Input(kV), g.Input(kLogitsLength), r},
+               {g.InputGrad(kCtcGrad)})
+            .SameAttrs();
+        g.Call("warpctc_grad",
+               {g.InputShape(kLogits), g.Input(kCtcGrad), g.Input(kLogitsLength), r},
+               {g.InputGrad(kV)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct WarpCtcGradSumKernel {
+  static void Compute(KernelContext& ctx) {
+    ragged::Batch b = StepsOf(ctx, kLogits, kLogitsLength);
+    const Dims& dims = ctx.In(kLogits).dims();
+    const int64_t classes = dims[dims.rank() - 1];
+    const T *x = ctx.In(kCtcGrad).data<T>(), *v = ctx.In(kV).data<T>();
+    T* out = ctx.Out(kSums).mutable_data<T>();
+    for (int64_t s = 0; s < b.size(); ++s) {
+      double sum = 0;
+      for (int64_t t = 0; t < b.length[s]; ++t) {
+        for (int64_t c = 0; c < classes; ++c) {
+          const int64_t at = b.Row(s, t) * classes + c;
+          sum += static_cast<double>(x[at]) * static_cast<double>(v[at]);
+        }
+      }
+      out[s] = static_cast<T>(sum) * FactorOf<T>(ctx.attrs<WarpCtcAttrs>(), b.length[s]);
+    }
+  }
+};
+}  // namespace grad_sum
+
+// The derivative of WarpCTCGrad along a direction of Logits, by the forward pass on single numbers.
+namespace grad_along {
+constexpr int kAlong = 4, kOut = 0;
+
+void DefineWarpCtcGradAlong(OpDef& op);
+
+struct CtcHigher {
+  static constexpr const char* kSecond = "warpctc_grad_along";
+  static constexpr int kInputs = 5, kResults = 1;
+  static constexpr bool kHasAttrs = true;
+  static constexpr uint32_t kServes = higher::Slots(kLogits, kAlong);
+  static void Define(OpDef& op) { DefineWarpCtcGradAlong(op); }
+  static std::vector<higher::Input> Inputs(const KernelContext&) {
+    return {{kLogits, kAlong, kOut}};
+  }
+  static std::vector<higher::Result> Results(const KernelContext&) { return {{-1, -1, 1.0}}; }
+  static void Run(higher::Problem& p) {
+    using higher::Scalar;
+    const Tensor& x = p.ctx.In(kLogits);
+    const int64_t classes = x.dim(x.rank() - 1), blank = p.ctx.attrs<WarpCtcAttrs>().blank;
+    Batches b = Read(p.ctx);
+    std::vector<int64_t> label = ReadLabels(p.ctx, b, classes);
+    for (int64_t s = 0; s < b.steps.size(); ++s) {
+      std::vector<int64_t> states(2 * b.labels.length[s] + 1, blank);
+      for (int64_t i = 0; i < b.labels.length[s]; ++i)
+        states[2 * i + 1] = label[b.labels.Row(s, i)];
+      std::vector<Scalar> alpha(states.size());
+      for (int64_t t = 0; t < b.steps.length[s]; ++t)
+        alpha = Step(p.Leaves(0, b.steps.Row(s, t) * classes, classes), states, alpha, t == 0);
+      Scalar total = alpha.back();
+      if (alpha.size() > 1) total = AddLogs(total, alpha[alpha.size() - 2]);
+      if (!total.never()) p.Set(0, s, total * -1.0);
+      p.Flush();
+    }
+  }
+  // The logarithms of the states' probabilities after a step with scores x.
+  static std::vector<higher::Scalar> Step(const std::vector<higher::Scalar>& x,
+                                          const std::vector<int64_t>& states,
+                                          const std::vector<higher::Scalar>& before, bool first) {
+    using higher::Scalar;
+    Scalar total;
+    for (Scalar score : x) total = AddLogs(total, score);
+    std::vector<Scalar> after(states.size());
+    for (size_t k = 0; k < states.size(); ++k) {
+      Scalar p = x[states[k]] - total;
+      if (first) {
+        if (k < 2) after[k] = p;
+        continue;
+      }
+      Scalar sum = before[k];
+      if (k >= 1) sum = AddLogs(sum, before[k - 1]);
+      // the blank between two different labels may be left out
+      if (k >= 2 && k % 2 == 1 && states[k] != states[k - 2]) sum = AddLogs(sum, before[k - 2]);
+      if (!sum.never()) after[k] = sum + p;
+    }
+    return after;
+  }
+};
+
+void DefineWarpCtcGradAlong(OpDef& op) {
+  op.Comment(
+        "Out = d WarpCTCGrad(Logits + t V) / dt at t = 0, which is what the gradient V of "
+        "WarpCTCGrad gives Logits.")
+      .Input(kLogits, "Logits", "as of warpctc")
+      .Input(kLabel, "Label", "as of warpctc")
+      .Input(kLogitsLength, "LogitsLength", "as of warpctc", kDispensable)
+      .Input(kLabelLength, "LabelLength", "as of warpctc", kDispensable)
+      .Input(kAlong, "V", "shape of Logits")
+      .Output(kOut, "Out", "shape of Logits")
+      .AttrsOf("warpctc")
+      .MixedDTypes()
+      .KernelDTypeOf(kLogits)
+      .Shape([](InferContext& ctx) {
+        CheckInputs(ctx);
+        ctx.SetOutput(kOut, ctx.dims(kLogits));
+      })
+      .Grad(higher::Recipe<CtcHigher>);
+}
+
+template <class T>
+struct WarpCtcGradAlongKernel : higher::SecondKernel<CtcHigher, T> {};
+}  // namespace grad_along
+using grad_along::CtcHigher;
+
 REGISTER_OPERATOR(warpctc, DefineWarpCtc);
 REGISTER_CPU_KERNEL(warpctc, WarpCtcKernel, float, double);
 REGISTER_OPERATOR(warpctc_grad, grad::DefineWarpCtcGrad);
 REGISTER_CPU_KERNEL(warpctc_grad, grad::WarpCtcGradKernel, float, double);
+REGISTER_OPERATOR(warpctc_grad_sum, grad_sum::DefineWarpCtcGradSum);
+REGISTER_CPU_KERNEL(warpctc_grad_sum, grad_sum::WarpCtcGradSumKernel, float, double);
+REGISTER_OPERATOR(warpctc_grad_along, grad_along::DefineWarpCtcGradAlong);
+REGISTER_CPU_KERNEL(warpctc_grad_along, grad_along::WarpCtcGradAlongKernel, float, double);
+REGISTER_THIRD_GRADIENT(warpctc_grad_along, CtcHigher);
 
 }  // namespace
 }  // namespace dygraph

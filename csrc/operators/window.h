@@ -33,13 +33,15 @@ inline const char* AxisNames(int axes) {
 
 // Paddings as attributes give them: one for each axis, or two ([top, bottom, left, right]);
 // replaced where the algorithm is SAME (as many outputs as size / stride rounded up, the odd pixel
-// behind) or VALID (none).
+// behind; dilations are 1 then, whatever the attribute says, as in Fluid and Paddle) or VALID
+// (none).
 inline void SetPaddings(const std::vector<int32_t>& paddings, const std::string& algorithm,
                         Axis* axes, int count) {
   if (algorithm == "VALID") return;
   if (algorithm == "SAME") {
     for (int i = 0; i < count; ++i) {
       Axis* a = axes + i;
+      a->dilation = 1;
       if (a->size < 0) continue;
       int64_t outputs = (a->size + a->stride - 1) / a->stride;
       int64_t sum = std::max<int64_t>((outputs - 1) * a->stride + a->Reach() - a->size, 0);

@@ -80,7 +80,7 @@ bool IsAvailable(Place place) {
 void ThrowNoBackend(Place place) {
   if (place.kind == DeviceKind::kCUDA || place.kind == DeviceKind::kCUDAPinned) {
     THROW(Unimplemented, place, ": this build has no CUDA backend. ",
-          "Install the CUDA toolkit with nvcc and reinstall dygraph.");
+          "This version computes on the CPU only: use dygraph.CPUPlace().");
   }
   THROW(Unimplemented, place, ": no backend is registered for this kind of device. ",
         "Load the plug-in that provides it.");

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "op/op_registry.h"
+#include "op/zero_derivative.h"
 #include "program/op_binding.h"
 
 namespace dygraph::program {
@@ -56,6 +57,9 @@ class Pass {
       Play(static_cast<int>(i));
     }
     for (const std::string& name : order_) Complete(name);
+    for (const std::string& name : request_.with_zeros) {
+      if (zero_.count(name) && !result_.grads.count(name)) MakeZeros(name);
+    }
     return Finish();
   }
 
@@ -170,10 +174,15 @@ class Pass {
           out_grads.push_back(whole ? *whole : "");
         }
       }
+      bool any = false, zero = false;
+      for (const std::string& name : out_grads) any |= !name.empty();
       for (const OpDesc::Var& slot : desc.outputs) {
-        for (const std::string& name : slot.arguments) pending_.erase(name);
+        for (const std::string& name : slot.arguments) {
+          pending_.erase(name);
+          zero |= zero_.erase(name) > 0;
+        }
       }
-      if (f) PlayRecipe(*f, number, out_grads);
+      if (f && !f->op->has_no_grad && (any || zero)) PlayRecipe(*f, number, out_grads, any);
     } catch (Error& e) {
       e.AddOperator(desc.type);
       e.Append(PositionText(desc, number, 0));
@@ -181,18 +190,50 @@ class Pass {
     }
   }
 
-  void PlayRecipe(const Forward& f, int number, const std::vector<std::string>& out_grads) {
-    bool any = std::any_of(out_grads.begin(), out_grads.end(),
-                           [](const std::string& name) { return !name.empty(); });
-    if (f.op->has_no_grad || !any) return;
+  // What zeros go to: inputs whose gradient is zero where no call made it.
+  void NoteZeros(const Forward& f, const Recipe& recipe, const WantedSet& wanted,
+                 const std::vector<std::string>& in_grads, bool any) {
+    for (size_t i = 0, slot = 0; i < f.in.size(); ++i) {
+      while (f.in_ends[slot] <= i) ++slot;
+      int index = static_cast<int>(i - (slot ? f.in_ends[slot - 1] : 0));
+      if (!wanted.Has(static_cast<int>(i)) || !in_grads[i].empty()) continue;
+      bool flat = !Serves(recipe, static_cast<int>(slot), index);
+      if (flat ? DerivativeIsZero(*f.op, static_cast<int>(slot)) : !(any && request_.only_flat))
+        zero_.insert(f.in[i]);
+    }
+  }
+
+  // Operators whose result is zeros in the shape of `name` and which have derivatives, zeros too.
+  void MakeZeros(const std::string& name) {
+    OpDesc fill, pass;
+    fill.type = "fill_zeros_like";
+    std::string zeros = Free("zeros.tmp_" + std::to_string(temps_++));
+    fill.inputs.push_back({"X", {name}, {}});
+    fill.outputs.push_back({"Out", {zeros}, {}});
+    WriteAttrs(*GetOp(fill.type).default_attrs, &fill);
+    Append(std::move(fill), -1);
+    pass.type = "relu_grad";  // 0 where Out is not above 0, whatever Out@GRAD holds
+    pass.inputs.push_back({"Out", {zeros}, {}});
+    pass.inputs.push_back({"Out@GRAD", {name}, {}});
+    std::string made = Free(GradName(name));
+    pass.outputs.push_back({"X@GRAD", {made}, {}});
+    WriteAttrs(*GetOp(pass.type).default_attrs, &pass);
+    Append(std::move(pass), -1);
+    result_.grads[name] = made;
+  }
+
+  // `any`: whether there is a gradient; else zeros alone arrive.
+  void PlayRecipe(const Forward& f, int number, const std::vector<std::string>& out_grads,
+                  bool any) {
     WantedSet wanted;
     for (size_t i = 0; i < f.in.size(); ++i) {
       if (f.in[i] != kEmptyName && request_.wants(f.in[i])) wanted.Set(static_cast<int>(i));
     }
-    if (!wanted.any()) return;
+    if (!wanted.any() || (!any && !f.op->grad_maker)) return;
     const Recipe& recipe = GetRecipe(*f.op, *f.attrs, {f.in_ends.data(), f.in_ends.size()},
                                      {f.out_ends.data(), f.out_ends.size()}, wanted);
     std::vector<std::string> temps(recipe.temps), in_grads(f.in.size());
+    if (!any) return NoteZeros(f, recipe, wanted, in_grads, any);
     auto find = [&](RecipeRef r) -> std::string {
       switch (r.kind) {
         case RecipeRef::kInput: Keep(f.in[f.FlatIn(r)], number, true); return f.in[f.FlatIn(r)];
@@ -255,6 +296,7 @@ class Pass {
         }
       }
     }
+    NoteZeros(f, recipe, wanted, in_grads, any);
   }
 
   static Ref<Attrs> AttrsOfCall(const RecipeCall& call, const Forward& f) {
@@ -288,6 +330,7 @@ class Pass {
   std::vector<bool> useful_;
   std::unordered_map<std::string, std::vector<Term>> pending_;
   std::vector<std::string> order_;  // variables by their gradient's first term
+  std::unordered_set<std::string> zero_;  // whose gradient has a term that is zero everywhere
   std::unordered_set<std::string> used_;
   std::unordered_set<std::string> read_terms_;  // terms that later operators read by name
   std::vector<Step> steps_;

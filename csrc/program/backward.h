@@ -23,6 +23,11 @@ struct BackwardRequest {
   std::function<bool(const std::string&)> taken;  // is there a variable of this name?
   // Nothing but what leads to these is differentiated; empty: all that wants a gradient.
   std::unordered_set<std::string> inputs;
+  // Of these a gradient that is zero everywhere is made, as zeros; elsewhere nothing is.
+  std::vector<std::string> with_zeros;
+  // Zeros begin only at operators that are flat in an input, as in backward(); else also where an
+  // operator's result that leads to the input has no gradient, as in grad().
+  bool only_flat = false;
 };
 
 struct BackwardResult {

@@ -73,10 +73,6 @@ const std::unordered_map<std::string, dygraph::AttrValue>& Off() {
       {"table_class", std::string("none")},
       // what Paddle 2 lets one choose where Fluid had one way
       {"use_softmax", true},
-      {"align_corners", true},
-      {"mode", std::string("bilinear")},
-      {"padding_mode", std::string("zeros")},
-      {"output_padding", std::vector<int32_t>()},
   };
   return *values;
 }
@@ -135,6 +131,14 @@ const char* NameInFluid(const std::string& op, const std::string& attr) {
 }
 
 }  // namespace
+
+void SpellForPaddle(const std::string& op, std::string_view attr, AttrValue* value) {
+  std::string* order = std::get_if<std::string>(value);
+  if (!order || (*order != "NCDHW" && *order != "NDHWC")) return;
+  bool transpose = attr == "data_format" && op.rfind("conv3d_transpose", 0) == 0;
+  bool resize = attr == "data_layout" && op.find("_interp") != std::string::npos;
+  if (transpose || resize) *order = *order == "NCDHW" ? "NCHW" : "NHWC";
+}
 
 dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr) {
   return std::visit(

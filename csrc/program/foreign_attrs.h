@@ -2,6 +2,9 @@
 // own, and what later versions call otherwise than we do.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "op/op_registry.h"
 #include "program/desc.h"
 
@@ -14,6 +17,10 @@ dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr);
 // Whether an attribute that the operator does not declare changes nothing: bookkeeping, a hint for
 // a library, or a feature that is switched off.
 bool HasNoEffect(const OpDesc::Attr& attr);
+
+// Brings a value into the spelling that Paddle reads: its transposed convolutions and resizes of
+// volumes know NCHW and NHWC alone, and misread the names of five axes without a word.
+void SpellForPaddle(const std::string& op, std::string_view attr, AttrValue* value);
 
 // Sets what an attribute under a later version's name stands for; false if it stands for nothing.
 bool ReadForeignAttr(const OpInfo& op, const OpDesc& desc, const OpDesc::Attr& attr, Attrs* attrs);

@@ -32,13 +32,26 @@ std::string TextOf(const AttrValue& value) {
 
 using Sizes = std::vector<int64_t>;
 
-// Lists of sizes that differ between two recordings, written so that they follow the batch.
+bool Read(const OpDesc& op, Sizes* sizes) {
+  if (const auto* list = op.FindAttr<std::vector<int32_t>>("shape")) {
+    sizes->assign(list->begin(), list->end());
+    return true;
+  }
+  if (const auto* list = op.FindAttr<Sizes>("shape")) {
+    *sizes = *list;
+    return true;
+  }
+  return false;
+}
+
+// Lists of sizes that differ between two recordings, written so that they follow the batch. Only in
+// a backward pass, which takes over the attributes of forward calls: those were written so when
+// they were recorded, or refused (`dygraph/sizes.py`).
 class Opener {
  public:
   Opener(const Recording& first, const Recording& second)
       : a_(first.program.blocks[0]),
         b_(second.program.blocks[0]),
-        feeds_(first.feeds),
         places_a_(a_.VarPositions()),
         places_b_(b_.VarPositions()) {}
 
@@ -46,11 +59,11 @@ class Opener {
   bool Open(OpDesc* op, const OpDesc& other) const {
     Sizes one, two;
     if (!Read(*op, &one) || !Read(other, &two) || one.size() != two.size()) return false;
-    if (op->type == "fill_constant") return Fill(op, one, two);
+    const auto* role = op->FindAttr<int32_t>("op_role");
+    if (!role || !(*role & 1)) return false;
     bool reshapes = op->type == "reshape2" || op->type == "reshape";
-    bool gradient = op->type == "reshape2_grad" || op->type == "reshape_grad";
-    if (reshapes || gradient) {
-      if (!Reshape(*op, reshapes ? "X" : "Out@GRAD", reshapes, &one, two)) return false;
+    if (reshapes || op->type == "reshape2_grad" || op->type == "reshape_grad") {
+      if (!Reshape(*op, reshapes, &one, two)) return false;
     } else if (op->type == "expand_v2" || op->type == "expand_v2_grad") {
       if (!Expand(*op, &one, two)) return false;
     } else {
@@ -65,18 +78,6 @@ class Opener {
   }
 
  private:
-  static bool Read(const OpDesc& op, Sizes* sizes) {
-    if (const auto* list = op.FindAttr<std::vector<int32_t>>("shape")) {
-      sizes->assign(list->begin(), list->end());
-      return true;
-    }
-    if (const auto* list = op.FindAttr<Sizes>("shape")) {
-      *sizes = *list;
-      return true;
-    }
-    return false;
-  }
-
   bool DimsOf(const std::string& name, Sizes* one, Sizes* two) const {
     auto a = places_a_.find(name), b = places_b_.find(name);
     if (a == places_a_.end() || b == places_b_.end()) return false;
@@ -92,12 +93,11 @@ class Opener {
   }
 
   // 0 copies the size of X at this place, -1 is what is left over.
-  bool Reshape(const OpDesc& op, const char* like, bool forward, Sizes* one,
-               const Sizes& two) const {
+  bool Reshape(const OpDesc& op, bool forward, Sizes* one, const Sizes& two) const {
     Sizes in_one, in_two, out_one, out_two;
     const std::string* x = Sole(op.Input("X"));
     if (!x) x = Sole(op.Input("XShape"));
-    const std::string* out = forward ? Sole(op.Output("Out")) : Sole(op.Input(like));
+    const std::string* out = Sole(forward ? op.Output("Out") : op.Input("Out@GRAD"));
     bool known = x && DimsOf(*x, &in_one, &in_two);
     int left = -1;
     for (size_t i = 0; i < two.size(); ++i) {
@@ -136,56 +136,7 @@ class Opener {
     return true;
   }
 
-  // A filled tensor as long as something that is there already.
-  bool Fill(OpDesc* op, const Sizes& one, const Sizes& two) const {
-    for (const OpDesc::Var& slot : op->inputs) {
-      if (!slot.arguments.empty()) return false;
-    }
-    int at = -1;
-    for (size_t i = 0; i < two.size(); ++i) {
-      if (one[i] == two[i]) continue;
-      if (at >= 0) return false;
-      at = static_cast<int>(i);
-    }
-    if (at < 0) return false;
-    for (const std::string& name : feeds_) {
-      Sizes dims_one, dims_two;
-      if (!DimsOf(name, &dims_one, &dims_two)) continue;
-      const VarDesc& var = a_.vars[places_a_.at(name)];
-      if (!var.type.lod_tensor || var.type.lod_tensor->lod_level.value_or(0) > 0) continue;
-      for (size_t d = 0; d < dims_one.size(); ++d) {
-        if (dims_one[d] != one[at] || dims_two[d] != two[at]) continue;
-        FillLike(op, name, static_cast<int64_t>(d), at, one);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  static void FillLike(OpDesc* op, const std::string& source, int64_t axis, int at, Sizes shape) {
-    const OpInfo& info = GetOp("fill_constant_batch_size_like");
-    Ref<Attrs> attrs = Attrs::Make(info.attr_table), given = ReadAttrs(GetOp(op->type), *op);
-    for (const AttrField& field : given->table().fields) {
-      if (info.attr_table.Find(field.name) >= 0)
-        attrs->Set(field.name, given->Get(given->table().Find(field.name)));
-    }
-    shape[at] = -1;
-    attrs->Set("shape", shape);
-    attrs->Set("input_dim_idx", static_cast<int32_t>(axis));
-    attrs->Set("output_dim_idx", static_cast<int32_t>(at));
-    std::vector<OpDesc::Attr> bookkeeping;
-    for (const OpDesc::Attr& attr : op->attrs) {
-      if (given->table().Find(attr.name) < 0) bookkeeping.push_back(attr);
-    }
-    op->type = info.type;
-    op->inputs = {{"Input", {source}, {}}};
-    op->attrs.clear();
-    WriteAttrs(*attrs, op);
-    std::move(bookkeeping.begin(), bookkeeping.end(), std::back_inserter(op->attrs));
-  }
-
   const BlockDesc &a_, &b_;
-  const std::vector<std::string>& feeds_;
   std::unordered_map<std::string_view, size_t> places_a_, places_b_;
 };
 
@@ -274,6 +225,32 @@ void MergeVar(VarDesc* a, const VarDesc& b, const BlockDesc& block) {
 }
 
 }  // namespace
+
+void FillLike(OpDesc* op, const std::string& source, int axis, int at) {
+  const OpInfo& info = GetOp("fill_constant_batch_size_like");
+  Ref<Attrs> attrs = Attrs::Make(info.attr_table), given = ReadAttrs(GetOp(op->type), *op);
+  for (const AttrField& field : given->table().fields) {
+    if (info.attr_table.Find(field.name) >= 0)
+      attrs->Set(field.name, given->Get(given->table().Find(field.name)));
+  }
+  Sizes shape;
+  const bool has_shape = Read(*op, &shape);
+  ENFORCE(has_shape && at >= 0 && at < static_cast<int>(shape.size()), InvalidArgument,
+          "fill_constant: the axis must be one of its shape, got ", at);
+  shape[at] = -1;
+  attrs->Set("shape", shape);
+  attrs->Set("input_dim_idx", static_cast<int32_t>(axis));
+  attrs->Set("output_dim_idx", static_cast<int32_t>(at));
+  std::vector<OpDesc::Attr> bookkeeping;
+  for (const OpDesc::Attr& attr : op->attrs) {
+    if (given->table().Find(attr.name) < 0) bookkeeping.push_back(attr);
+  }
+  op->type = info.type;
+  op->inputs = {{"Input", {source}, {}}};
+  op->attrs.clear();
+  WriteAttrs(*attrs, op);
+  std::move(bookkeeping.begin(), bookkeeping.end(), std::back_inserter(op->attrs));
+}
 
 void Generalize(Recording* first, const Recording& second) {
   BlockDesc& a = first->program.blocks[0];

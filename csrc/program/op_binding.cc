@@ -1,6 +1,7 @@
 #include "program/op_binding.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/nearest.h"
 #include "program/foreign_attrs.h"
@@ -60,10 +61,13 @@ void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
   }
 }
 
-// Whether the slot has variables. Some of them alone may not be absent, but for the function of a
-// user, which is given None for a gradient that nothing gave.
+// Whether the slot has variables. Some of them alone may not be absent, but for gradients that
+// nothing gave: the function of a user is given None, an operator's optional list keeps the places.
 bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const std::string& slot) {
-  bool holes = op.type == "py_func_grad";
+  auto declared = FindSlot(op.inputs, slot);
+  bool holes = op.type == "py_func_grad" ||
+               (declared != op.inputs.end() && declared->duplicable() && declared->dispensable() &&
+                slot.find("@GRAD") != std::string::npos);
   for (const OpDesc::Var& var : bound) {
     if (var.parameter != slot) continue;
     auto absent = [](const std::string& name) { return name.empty() || name == kEmptyName; };
@@ -74,6 +78,22 @@ bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const std::s
     return all > count;
   }
   return false;
+}
+
+// Two results in one variable would be written with one shape into the memory of the other.
+void CheckResultsDiffer(const OpDesc& desc) {
+  std::vector<std::pair<std::string_view, std::string_view>> results;  // variable, slot
+  for (const OpDesc::Var& var : desc.outputs) {
+    for (const std::string& name : var.arguments) {
+      if (!name.empty() && name != kEmptyName) results.emplace_back(name, var.parameter);
+    }
+  }
+  std::sort(results.begin(), results.end());
+  for (size_t i = 1; i < results.size(); ++i) {
+    ENFORCE(results[i].first != results[i - 1].first, Format,
+            "each result must have a variable of its own, got '", results[i].first, "' for Output(",
+            results[i - 1].second, ") and Output(", results[i].second, ")");
+  }
 }
 
 void CheckFeedFetch(const OpDesc& op) {
@@ -92,7 +112,9 @@ AttrValue WireValue(const Attrs& attrs, int field) { return ToWireValue(attrs.Ge
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
   for (size_t i = 0; i < table.fields.size(); ++i) {
-    desc->attrs.push_back({table.fields[i].name, ToWireValue(attrs.Get(static_cast<int>(i))), {}});
+    AttrValue value = ToWireValue(attrs.Get(static_cast<int>(i)));
+    SpellForPaddle(desc->type, table.fields[i].name, &value);
+    desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }
 }
 
@@ -115,6 +137,7 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
 void CheckSlots(const OpInfo& op, const OpDesc& desc) {
   CheckSide(op, desc.inputs, op.inputs, "input");
   CheckSide(op, desc.outputs, op.outputs, "output");
+  CheckResultsDiffer(desc);
   for (const SlotInfo& slot : op.inputs) {
     bool given = Bound(op, desc.inputs, slot.name);
     ENFORCE(slot.dispensable() || given, Format, "Input(", slot.name,

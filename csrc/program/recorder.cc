@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 
 #include "imperative/tape.h"
 #include "imperative/thread_state.h"
+#include "program/infer.h"
 #include "program/op_binding.h"
 #include "program/prune.h"
 
@@ -158,8 +160,39 @@ void Recorder::OnCall(const CallRecord& call) {
   }
   WriteAttrs(*call.attrs, &op);
   op.SetAttr(kCallstackAttr, std::vector<std::string>{where_()});
+  if (revise_) revise_(op);
   block_.ops.push_back(std::move(op));
   played_.push_back(CurrentThread().playing > 0);
+}
+
+const std::string* Recorder::FindName(const Variable& var) const {
+  if (var.value_number == 0 || !recorded_.count(var.value_number)) return nullptr;
+  auto known = names_.find(var.value_number);
+  return known == names_.end() ? nullptr : &known->second;
+}
+
+std::map<std::string, std::vector<int64_t>> Recorder::InferOp(
+    size_t i, const std::map<std::string, std::vector<int64_t>>& dims) const {
+  for (size_t v = places_.size(); v < block_.vars.size(); ++v) places_[block_.vars[v].name] = v;
+  std::deque<VarDesc> replaced;  // addresses stay
+  std::map<std::string, std::vector<int64_t>> result;
+  InferShapes(
+      block_.ops[i],
+      [&](const std::string& name) -> const VarDesc* {
+        auto at = places_.find(name);
+        if (at == places_.end()) return nullptr;
+        const VarDesc& var = block_.vars[at->second];
+        auto other = dims.find(name);
+        if (other == dims.end()) return &var;
+        replaced.push_back(var);
+        if (auto* tensor = const_cast<VarType::TensorDesc*>(TensorOf(replaced.back())))
+          tensor->dims = other->second;
+        return &replaced.back();
+      },
+      [&](const std::string& name, const Value& value) {
+        if (!value.empty()) result[name].assign(value.dims().begin(), value.dims().end());
+      });
+  return result;
 }
 
 void Recorder::OnWrite(Variable& var) {

@@ -81,6 +81,16 @@ class Recorder : public Listener {
   // Before the first call. Names are made unique; the one given is the result.
   std::string AddFeed(Variable& var, const std::string& name);
   void AddParameter(Variable& var, const std::string& name);
+  // Sees each operator before it is written down, and may write it in a form that fits any batch.
+  void SetReviser(std::function<void(OpDesc&)> revise) { revise_ = std::move(revise); }
+
+  // While it records: the name of a fed or computed value, null for others; what is written so far.
+  const std::string* FindName(const Variable& var) const;
+  const BlockDesc& block() const { return block_; }
+  // Sizes of what operator `i` writes, by its shape rule, where those of its inputs are replaced by
+  // `dims`. Throws what the rule throws.
+  std::map<std::string, std::vector<int64_t>> InferOp(
+      size_t i, const std::map<std::string, std::vector<int64_t>>& dims) const;
 
   void OnCall(const CallRecord& call) override;
   void OnRead(Variable& var, const char* how) override;
@@ -110,6 +120,7 @@ class Recorder : public Listener {
   void AddWeight(Variable& var, const std::string& name);
 
   std::function<std::string()> where_;
+  std::function<void(OpDesc&)> revise_;
   BlockDesc block_;
   Recording result_;
   std::vector<Parameter> parameters_;
@@ -121,7 +132,11 @@ class Recorder : public Listener {
   Makers made_;
   std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, int> counters_;  // operators of a type so far
+  mutable std::unordered_map<std::string, size_t> places_;  // of variables in the block, by name
 };
+
+// Makes a fill_constant as long on its axis `at` as the variable `source` is on `axis`.
+void FillLike(OpDesc* op, const std::string& source, int axis, int at);
 
 // What two recordings of one function at two batch sizes have in common: sizes that differ become
 // -1 in `first`. InvalidArgument where an operator, an attribute or a constant differs, naming it

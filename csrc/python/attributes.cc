@@ -6,6 +6,7 @@
 #include <complex>
 #include <utility>
 
+#include "program/foreign_attrs.h"
 #include "program/op_binding.h"
 #include "program/utf8.h"
 #include "python/convert.h"
@@ -155,7 +156,9 @@ void SetAttr(OpDesc& op, const std::string& name, py::handle value, const py::ob
     if (field < 0) return op.SetAttr(name, AttrOfType(value, WireTypeOf(value)));
     Ref<Attrs> attrs = Attrs::Make(info->attr_table);
     attrs->Set(field, AttrFromPython(value.ptr(), info->attr_table.fields[field]));
-    op.SetAttr(name, program::WireValue(*attrs, field));
+    program::AttrValue wire = program::WireValue(*attrs, field);
+    program::SpellForPaddle(op.type, name, &wire);
+    op.SetAttr(name, std::move(wire));
   } catch (Error& e) {
     e.AddOperator(op.type);
     throw;

@@ -370,22 +370,24 @@ void BindPrograms(py::module_& m) {
     return PyProgram{
         std::make_shared<const ProgramDesc>(program::ParseProgram(std::string_view(bytes)))};
   });
-  m.def("make_backward",
-        [](const std::vector<OpHandle>& ops, const Names& targets, const Names& target_grads,
-           const py::set& wants, const py::set& taken, const Names& inputs) {
-          program::BackwardRequest request;
-          for (const OpHandle& op : ops) request.ops.push_back(op.get());
-          request.targets = targets;
-          request.target_grads = target_grads;
-          request.inputs.insert(inputs.begin(), inputs.end());
-          request.wants = [&](const std::string& name) { return wants.contains(name); };
-          request.taken = [&](const std::string& name) { return taken.contains(name); };
-          program::BackwardResult result = program::MakeBackward(request);
-          std::vector<std::pair<OpHandle, int>> made;
-          for (auto& [op, forward] : result.ops)
-            made.emplace_back(std::make_shared<OpDesc>(std::move(op)), forward);
-          return std::make_pair(std::move(made), std::move(result.grads));
-        });
+  m.def("make_backward", [](const std::vector<OpHandle>& ops, const Names& targets,
+                            const Names& target_grads, const py::set& wants, const py::set& taken,
+                            const Names& inputs, const Names& with_zeros, bool only_flat) {
+    program::BackwardRequest request;
+    for (const OpHandle& op : ops) request.ops.push_back(op.get());
+    request.targets = targets;
+    request.target_grads = target_grads;
+    request.inputs.insert(inputs.begin(), inputs.end());
+    request.with_zeros = with_zeros;
+    request.only_flat = only_flat;
+    request.wants = [&](const std::string& name) { return wants.contains(name); };
+    request.taken = [&](const std::string& name) { return taken.contains(name); };
+    program::BackwardResult result = program::MakeBackward(request);
+    std::vector<std::pair<OpHandle, int>> made;
+    for (auto& [op, forward] : result.ops)
+      made.emplace_back(std::make_shared<OpDesc>(std::move(op)), forward);
+    return std::make_pair(std::move(made), std::move(result.grads));
+  });
 }
 
 // Calls on symbolic variables ---------------------------------------------------------------------

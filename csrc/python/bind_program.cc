@@ -15,9 +15,11 @@
 #include "program/wire.h"
 #include "python/bind.h"
 #include "python/bind_descriptions.h"
+#include "python/callable.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/sizes.h"
 
 namespace py = pybind11;
 
@@ -123,6 +125,15 @@ py::tuple DigestOf(const VarRef& v) {
 }
 
 void BindRecorder(py::module_& m) {
+  // The object of dygraph.sizes that this thread asks for shapes, or None; gives the one before.
+  m.def("track_sizes", [](const py::object& tracker) {
+    PyObject* before = size_tracker;
+    size_tracker = tracker.is_none() ? nullptr : py::object(tracker).release().ptr();
+    DropSizeNotes();
+    return before ? py::reinterpret_steal<py::object>(before) : py::none();
+  });
+  // Plain sizes, whoever follows them.
+  m.def("dims", [](const VarRef& v) { return Steal(DimsToPython(v->value().dims())); });
   py::class_<Recording>(m, "Recording")
       .def_property_readonly("program",
                              [](const Recording& r) {
@@ -189,6 +200,56 @@ void BindRecorder(py::module_& m) {
                           const std::string& name) { return r.AddFeed(*v, name); })
       .def("add_parameter",
            [](Recorder& r, const VarRef& v, const std::string& name) { r.AddParameter(*v, name); })
+      // revise(operator, {attribute: value with followed sizes}), for operators that have such.
+      .def("set_reviser",
+           [](Recorder& r, py::function revise) {
+             auto kept = std::make_shared<Kept>(std::move(revise));
+             r.SetReviser([kept](program::OpDesc& op) {
+               py::object notes = py::reinterpret_steal<py::object>(TakeSizeNotes());
+               if (!notes) return;
+               auto copy = std::make_shared<program::OpDesc>(op);
+               py::reinterpret_borrow<py::function>(kept->get())(copy, notes);
+               op = std::move(*copy);
+             });
+           })
+      .def("find_name",
+           [](const Recorder& r, const VarRef& v) -> py::object {
+             const std::string* name = r.FindName(*v);
+             return name ? py::object(py::str(*name)) : py::none();
+           })
+      .def_property_readonly("count", [](const Recorder& r) { return r.block().ops.size(); })
+      // (names of inputs, names of outputs) of an operator.
+      .def("arguments",
+           [](const Recorder& r, size_t i) {
+             const program::OpDesc& op = r.block().ops.at(i);
+             std::vector<std::string> in, out;
+             for (const auto& slot : op.inputs)
+               in.insert(in.end(), slot.arguments.begin(), slot.arguments.end());
+             for (const auto& slot : op.outputs)
+               out.insert(out.end(), slot.arguments.begin(), slot.arguments.end());
+             return std::make_pair(in, out);
+           })
+      // (name, sizes) of what was declared from number `first` on.
+      .def("declared",
+           [](const Recorder& r, size_t first) {
+             std::vector<std::pair<std::string, std::vector<int64_t>>> list;
+             for (size_t i = first; i < r.block().vars.size(); ++i) {
+               const auto* tensor = program::TensorOf(r.block().vars[i]);
+               list.emplace_back(r.block().vars[i].name,
+                                 tensor ? tensor->dims : std::vector<int64_t>());
+             }
+             return list;
+           })
+      .def("infer_op", &Recorder::InferOp)
+      // False where the variable has sequences: their number counts, not that of the rows.
+      .def("fill_like",
+           [](const Recorder& r, program::OpDesc& op, const std::string& name, int axis, int at) {
+             const program::VarDesc* var = r.block().FindVar(name);
+             if (!var || !var->type.lod_tensor || var->type.lod_tensor->lod_level.value_or(0) > 0)
+               return false;
+             program::FillLike(&op, name, axis, at);
+             return true;
+           })
       .def("start", [](Recorder& r) { AddListener(&r); })
       .def("stop", [](Recorder& r) { RemoveListener(&r); })
       .def("finish", [](Recorder& r, const std::vector<VarRef>& outputs) {

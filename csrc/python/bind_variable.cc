@@ -131,6 +131,7 @@ void BindVariable(py::module_& m) {
   m.def("set_type_attribute", [](const std::string& name, py::object value) {
     SetTypeAttribute(name.c_str(), value.ptr());
   });
+  m.def("set_foreign_attributes", [](py::dict names) { SetForeignAttributes(names.ptr()); });
 }
 
 }  // namespace dygraph::python

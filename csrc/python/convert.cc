@@ -65,11 +65,11 @@ const py::detail::npy_api& Npy() { return py::detail::npy_api::get(); }
 
 // A new array over `data` (or its own memory when null), owned by `base` (stolen) if given.
 PyObject* NewArray(const Dims& dims, DType dtype, void* data, PyObject* base) {
-  Py_intptr_t shape[kMaxRank];
+  FixedArray<Py_intptr_t, kMaxRank> shape;
   for (int i = 0; i < dims.rank(); ++i) shape[i] = dims[i];
   PyObject* descr = Npy().PyArray_DescrFromType_(NumpyNumber(dtype));
-  PyObject* array = Npy().PyArray_NewFromDescr_(Npy().PyArray_Type_, descr, dims.rank(), shape,
-                                                nullptr, data, 0, nullptr);
+  PyObject* array = Npy().PyArray_NewFromDescr_(Npy().PyArray_Type_, descr, dims.rank(),
+                                                shape.data(), nullptr, data, 0, nullptr);
   if (!array) {
     Py_XDECREF(base);
     ThrowPythonError();

@@ -6,6 +6,9 @@
 #include <map>
 #include <string>
 
+#include "base/standard_errors.h"
+#include "python/sizes.h"
+
 namespace dygraph::python {
 
 namespace {
@@ -82,17 +85,17 @@ void SetError(PyObject* kind, const char* text) {
 
 void SetErrorFromException() {
   try {
-    throw;
+    RethrowTyped();
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::Interrupted && PyErr_Occurred()) return;
+    if (e.kind() == ErrorKind::InvalidArgument || e.kind() == ErrorKind::OutOfRange)
+      TellSizesOfError(e.what());
     auto it = Classes().find(e.kind());
     SetError(it == Classes().end() ? PyExc_RuntimeError : it->second, e.what());
   } catch (pybind11::error_already_set& e) {
     e.restore();
-  } catch (const std::bad_alloc&) {
-    PyErr_SetString(PyExc_MemoryError, "the system has no memory left");
   } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    SetError(Classes()[ErrorKind::PreconditionNotMet], e.what());
   }
 }
 

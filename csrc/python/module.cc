@@ -37,6 +37,10 @@ PYBIND11_MODULE(_core, m) {
       if (p) std::rethrow_exception(p);
     } catch (const Error&) {
       SetErrorFromException();
+    } catch (const std::bad_alloc&) {
+      SetErrorFromException();
+    } catch (const std::logic_error&) {  // the standard library's; pybind11's are runtime errors
+      SetErrorFromException();
     }
   });
   FreezeRegistry();

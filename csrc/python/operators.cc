@@ -14,11 +14,17 @@
 #include "imperative/door.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/sizes.h"
 #include "python/wrapper.h"
+
+namespace py = pybind11;
 
 namespace dygraph::python {
 
 namespace {
+
+// Slots and attributes together; more are refused when the operator is loaded.
+constexpr int kMostArguments = 64;
 
 // One operator as Python calls it.
 struct Function {
@@ -131,8 +137,7 @@ PyObject* Results(const OpInfo& op, Outputs& out) {
 PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const Function& f = *static_cast<const Function*>(PyCapsule_GetPointer(self, nullptr));
   return Guarded([&]() -> PyObject* {
-    constexpr int kMost = 64;
-    PyObject* bound[kMost];
+    PyObject* bound[kMostArguments];
     int total = f.inputs + f.attrs;
     ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ",
             nargs);
@@ -154,6 +159,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
       }
     }
     if (__builtin_expect(!f.twins.empty(), 0)) MoveToTwins(f, bound);
+    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();  // of a call that failed
     SlotList<Variable> in;
     for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in);
     const Ref<Attrs>* attrs = &f.op->default_attrs;
@@ -162,6 +168,11 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
       PyObject* value = bound[f.inputs + i];
       if (!value) continue;
       if (!own) own = Attrs::Make(f.op->attr_table);
+      py::object plain;
+      if (__builtin_expect(size_tracker != nullptr, 0)) {
+        plain = py::reinterpret_steal<py::object>(WithoutSizes(value, f.names[f.inputs + i]));
+        if (plain) value = plain.ptr();
+      }
       try {
         own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
       } catch (Error& e) {
@@ -172,6 +183,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
     if (own) attrs = &own;
     Outputs out;
     RunOp(*f.op, *attrs, in, &out);
+    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
     if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
     return Results(*f.op, out);
   });
@@ -292,6 +304,9 @@ void AddOperatorFunctions(PyObject* module) {
     f->name = op->type;
     f->inputs = static_cast<int>(op->inputs.size());
     f->attrs = static_cast<int>(op->attr_table.fields.size());
+    ENFORCE(f->inputs + f->attrs <= kMostArguments, PreconditionNotMet, f->name,
+            ": an operator has at most ", kMostArguments, " inputs and attributes together, got ",
+            f->inputs + f->attrs);
     for (const SlotInfo& s : op->inputs)
       f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
     for (const AttrField& a : op->attr_table.fields)

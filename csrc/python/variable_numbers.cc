@@ -1,8 +1,8 @@
-// Number slots of the Variable type: one operator each. There are none for `+=` and the like:
-// Python computes `x + y` and binds the name to the result, so that no value changes behind the
-// tape.
+// Number slots of the Variable type: one operator each. `+=` and the like write into state and
+// bind any other name to a new variable.
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
+#include "python/bind_descriptions.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/variable_slots.h"
@@ -275,6 +275,56 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
   return BinarySlow(*Operators().compare[how], a, b);
 }
 
+// State is what others hold by its role: a parameter, a buffer, a leaf that needs a gradient.
+bool IsState(const Variable& v) {
+  return !v.symbolic && (v.persistable || (v.IsLeaf() && !v.stop_gradient()));
+}
+
+// `p -= rate * p.grad` writes into state, or raises while recording; a new variable under the same
+// name would leave the layer as it was. For all others Python computes `x - y` and binds the name,
+// so that no value changes behind another name.
+template <PyObject* (*compute)(PyObject*, PyObject*)>
+PyObject* InPlace(PyObject* a, PyObject* b) {
+  if (!IsState(VarOf(a))) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* computed = compute(a, b);
+  if (!computed || !IsVariable(computed)) return computed;
+  PyObject* done = Guarded([&]() -> PyObject* {
+    Variable& v = VarOf(a);
+    Ref<Variable> result(&VarOf(computed));
+    if (result->symbolic) {
+      WriteInProgram(Ref<Variable>(&v), result);
+    } else {
+      DType kept = v.value().dtype();
+      if (IsFloating(kept) && IsFloating(result->value().dtype()) &&
+          result->value().dtype() != kept) {
+        result = CastTo(*result, kept);
+      }
+      ENFORCE(result->value().dtype() == kept, Type, "an operation in place must keep the type ",
+              kept, ", got ", result->value().dtype(), ". Compute a new variable: y = x / 2");
+      ENFORCE(result->value().dims() == v.value().dims(), InvalidArgument,
+              "an operation in place must keep the shape ", v.value().dims(), ", got ",
+              result->value().dims(), ". Compute a new variable: y = x + z");
+      v.Become(*result);
+    }
+    Py_INCREF(a);
+    return a;
+  });
+  Py_DECREF(computed);
+  return done;
+}
+
+// A class made in Python takes `__iadd__` for its sq_inplace_concat as well, whose result Python
+// does not look at: NotImplemented must not be one.
+PyObject* InPlaceAdd(PyObject* a, PyObject* b) {
+  PyObject* result = InPlace<NbAdd>(a, b);
+  if (result != Py_NotImplemented || Py_TYPE(a) == &VariableType) return result;
+  Py_DECREF(result);
+  return PyNumber_Add(a, b);
+}
+
+PyObject* PowerOf(PyObject* a, PyObject* b) { return NbPower(a, b, Py_None); }
+PyObject* InPlacePower(PyObject* a, PyObject* b, PyObject*) { return InPlace<PowerOf>(a, b); }
+
 PyNumberMethods number_methods;
 
 }  // namespace
@@ -309,6 +359,17 @@ void AddNumberSlots(PyTypeObject* type) {
   number_methods.nb_int = NbInt;
   number_methods.nb_index = NbIndex;
   number_methods.nb_bool = NbBool;
+  number_methods.nb_inplace_add = InPlaceAdd;
+  number_methods.nb_inplace_subtract = InPlace<NbSubtract>;
+  number_methods.nb_inplace_multiply = InPlace<NbMultiply>;
+  number_methods.nb_inplace_true_divide = InPlace<NbTrueDivide>;
+  number_methods.nb_inplace_floor_divide = InPlace<NbFloorDivide>;
+  number_methods.nb_inplace_remainder = InPlace<NbRemainder>;
+  number_methods.nb_inplace_matrix_multiply = InPlace<NbMatmul>;
+  number_methods.nb_inplace_power = InPlacePower;
+  number_methods.nb_inplace_and = InPlace<NbAnd>;
+  number_methods.nb_inplace_or = InPlace<NbOr>;
+  number_methods.nb_inplace_xor = InPlace<NbXor>;
   type->tp_as_number = &number_methods;
   type->tp_richcompare = RichCompare;
 }

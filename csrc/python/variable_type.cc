@@ -8,6 +8,7 @@
 #include "imperative/thread_state.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/sizes.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
 
@@ -149,7 +150,18 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   return done ? 0 : -1;
 }
 
+PyObject* foreign_attributes = nullptr;  // name -> what to write in its place
+
+// What assigns a value in another library must not become an attribute without effect.
+bool IsForeign(PyObject* self, PyObject* name) {
+  PyObject* fix = foreign_attributes ? PyDict_GetItem(foreign_attributes, name) : nullptr;
+  if (!fix || PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(self)), name)) return false;
+  PyErr_Format(PyExc_AttributeError, "a Variable has no attribute '%U' to assign. %U", name, fix);
+  return true;
+}
+
 int SetAttr(PyObject* self, PyObject* name, PyObject* value) {
+  if (value && IsForeign(self, name)) return -1;
   int result = PyObject_GenericSetAttr(self, name, value);
   if (AsPy(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
   return result;
@@ -162,7 +174,10 @@ Py_hash_t Hash(PyObject* self) {
 // Properties --------------------------------------------------------------------------------------
 
 PyObject* GetShape(PyObject* self, void*) {
-  return Guarded([&] { return DimsToPython(VarOf(self).value().dims()); });
+  return Guarded([&] {
+    if (__builtin_expect(size_tracker != nullptr, 0)) return TrackedDims(self);
+    return DimsToPython(VarOf(self).value().dims());
+  });
 }
 PyObject* GetDType(PyObject* self, void*) {
   return Guarded([&] { return DTypeToPython(VarOf(self).value().dtype()); });
@@ -171,7 +186,10 @@ PyObject* GetNdim(PyObject* self, void*) {
   return Guarded([&] { return PyLong_FromLong(VarOf(self).value().dims().rank()); });
 }
 PyObject* GetSize(PyObject* self, void*) {
-  return Guarded([&] { return PyLong_FromLongLong(Numel(VarOf(self).value().dims())); });
+  return Guarded([&] {
+    if (__builtin_expect(size_tracker != nullptr, 0)) return TrackedNumel(self);
+    return PyLong_FromLongLong(Numel(VarOf(self).value().dims()));
+  });
 }
 PyObject* GetPlace(PyObject* self, void*) {
   return Guarded([&] { return pybind11::cast(VarOf(self).value().place()).release().ptr(); });
@@ -343,6 +361,11 @@ void SetTypeAttribute(const char* name, PyObject* value) {
   SetSlotFunction(name, value);
   PyDict_SetItemString(VariableType.tp_dict, name, value);
   PyType_Modified(&VariableType);
+}
+
+void SetForeignAttributes(PyObject* names) {
+  Py_INCREF(names);
+  Py_XSETREF(foreign_attributes, names);
 }
 
 bool ReadyVariableType() {

@@ -30,6 +30,8 @@ PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type);
 
 // Adds methods written in Python to the type.
 void SetTypeAttribute(const char* name, PyObject* value);
+// A dict of names that cannot be attributes of a Variable, each with what to write in its place.
+void SetForeignAttributes(PyObject* names);
 bool ReadyVariableType();
 
 }  // namespace dygraph::python

@@ -24,9 +24,13 @@ int64_t Numel(const Dims& dims, int begin, int end) {
 
 int64_t Numel(const Dims& dims) { return Numel(dims, 0, dims.rank()); }
 
+void FailRank(const Dims& dims) {
+  THROW(InvalidArgument, "a tensor has at most ", kMaxRank, " axes, got ", dims.rank(),
+        ": shape ", dims);
+}
+
 size_t ByteSize(const Dims& dims, DType dtype) {
-  ENFORCE(dims.rank() <= kMaxRank, InvalidArgument, "a tensor has at most ", kMaxRank,
-          " axes, got shape ", dims);
+  CheckRank(dims);
   for (int64_t d : dims) {
     ENFORCE(d >= 0, InvalidArgument, "the sizes of a shape must not be negative, got shape ", dims);
   }

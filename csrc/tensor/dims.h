@@ -27,6 +27,12 @@ class Dims : public SmallVector<int64_t, 6> {
 
 std::ostream& operator<<(std::ostream& out, const Dims& dims);  // [2, 3]
 
+[[noreturn]] __attribute__((cold)) void FailRank(const Dims& dims);
+// InvalidArgument above kMaxRank. Every shape passes here before a tensor takes it.
+inline void CheckRank(const Dims& dims) {
+  if (__builtin_expect(dims.size() > static_cast<size_t>(kMaxRank), 0)) FailRank(dims);
+}
+
 // Product of the sizes. OutOfRange on overflow; only for known sizes.
 int64_t Numel(const Dims& dims);
 // Product of axes [begin, end).

@@ -30,6 +30,7 @@ void Tensor::SetMeta(Dims dims, DType dtype, Place place, Layout layout) {
   data_ = nullptr;
   storage_.reset();
   lod_.reset();
+  CheckRank(dims);
   int64_t numel = 1;
   for (int64_t d : dims) {
     if (__builtin_expect(d < 0 || __builtin_mul_overflow(numel, d, &numel), 0)) {
@@ -46,7 +47,7 @@ void Tensor::SetMeta(Dims dims, DType dtype, Place place, Layout layout) {
 
 void Tensor::AllocateData(Place place, Layout layout) {
   size_t bytes = static_cast<size_t>(numel_) * SizeOf(dtype_);
-  if (__builtin_expect(dims_.rank() > kMaxRank || numel_ > (int64_t{1} << 44), 0)) {
+  if (__builtin_expect(numel_ > (int64_t{1} << 44), 0)) {
     bytes = ByteSize(dims_, dtype_);
   }
   storage_ = Storage::Make(place, bytes);
@@ -85,6 +86,7 @@ Tensor Tensor::Meta() const {
 
 Tensor Tensor::Reshaped(Dims dims) const {
   if (layout_ != Layout::kPlain) return Plain().Reshaped(std::move(dims));
+  CheckRank(dims);
   Tensor t = *this;
   t.lod_.reset();
   t.dims_ = std::move(dims);

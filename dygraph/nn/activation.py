@@ -447,6 +447,8 @@ class PRelu(Layer):
         Of the slopes, which start at 0.25 where it says nothing else.
     dtype : str
         ``'float32'`` or ``'float64'``.
+    data_format : 'NCHW' or 'NHWC'
+        NHWC: the channels are the last axis.
 
     Examples
     --------
@@ -456,7 +458,10 @@ class PRelu(Layer):
     array([[-1.,  2.]], dtype=float32)
     """
 
-    def __init__(self, mode, channel=None, input_shape=None, param_attr=None, dtype="float32"):
+    def __init__(
+        self, mode, channel=None, input_shape=None, param_attr=None, dtype="float32",
+        data_format="NCHW",
+    ):  # fmt: skip
         super().__init__(dtype=dtype)
         if mode not in ("all", "channel", "element"):
             raise InvalidArgumentError(
@@ -468,13 +473,15 @@ class PRelu(Layer):
             shape = [1, *check.shape(input_shape, "PRelu: input_shape")[1:]]
         else:
             shape = [1]
+        name = type(self).__name__
+        self._format = check.choice(data_format, ("NCHW", "NHWC"), f"{name}: data_format")
         self._mode = mode
         self.weight = self.create_parameter(
             shape, param_attr, dtype, default_initializer=ConstantInitializer(0.25)
         )
 
     def forward(self, input):
-        return ops.prelu(input, self.weight, mode=self._mode)
+        return ops.prelu(input, self.weight, mode=self._mode, data_format=self._format)
 
     def extra_repr(self):
         return f"mode='{self._mode}', slopes={self.weight.size}"
@@ -493,6 +500,8 @@ class PReLU(PRelu):
         Of the slopes; its initializer goes before `init`.
     dtype : str
         ``'float32'`` or ``'float64'``.
+    data_format : 'NCHW' or 'NHWC'
+        NHWC: the channels are the last axis.
 
     Examples
     --------
@@ -502,13 +511,16 @@ class PReLU(PRelu):
     [[-2.0, 2.0]]
     """
 
-    def __init__(self, num_parameters=1, init=0.25, param_attr=None, dtype="float32"):
+    def __init__(
+        self, num_parameters=1, init=0.25, param_attr=None, dtype="float32", data_format="NCHW"
+    ):
         count = check.integer(num_parameters, "PReLU: num_parameters", 1)
         super().__init__(
             "all" if count == 1 else "channel",
             channel=count,
             param_attr=param_attr,
             dtype=dtype,
+            data_format=data_format,
         )
         if getattr(param_attr, "initializer", None) is None:
             self.weight.set_value(

@@ -40,6 +40,7 @@ class _Conv(Layer):
         act,
         dtype,
         output_size=None,
+        output_padding=0,
     ):
         super().__init__(dtype=dtype)
         name, axes = type(self).__name__, self._axes
@@ -58,9 +59,13 @@ class _Conv(Layer):
             "dilations": check.integers(dilation, axes, f"{name}: dilation", 1),
             "groups": groups,
         }
+        more = check.integers(output_padding, axes, f"{name}: output_padding", 0)
         if output_size is not None:
+            images.only_one_size(more, name)
             size = check.integers(output_size, axes, f"{name}: output_size", 1)
             self._attrs["output_size"] = size
+        elif any(more):
+            self._attrs["output_padding"] = more
         self._channels, self._filters = channels, filters
         self._act = activation(act, name)
         self._act_name = act
@@ -289,6 +294,8 @@ class Conv2DTranspose(_Conv):
     padding, stride, dilation : int or (int, int)
     groups, param_attr, bias_attr, use_cudnn, act, dtype
         As of `Conv2D`. Weights start as Xavier draws.
+    output_padding : int or (int, int)
+        Pixels more than the smallest output, fewer than `stride`; in place of `output_size`.
 
     Attributes
     ----------
@@ -322,10 +329,11 @@ class Conv2DTranspose(_Conv):
         use_cudnn=True,
         act=None,
         dtype="float32",
+        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
-            param_attr, bias_attr, act, dtype, output_size,
+            param_attr, bias_attr, act, dtype, output_size, output_padding,
         )  # fmt: skip
 
     def _convolve(self, input):
@@ -340,7 +348,7 @@ class Conv1DTranspose(_Conv):
     num_channels, num_filters, filter_size : int
     output_size : int, optional
     padding, stride, dilation : int
-    groups, param_attr, bias_attr, act, dtype
+    groups, param_attr, bias_attr, act, dtype, output_padding
         As of `Conv2DTranspose`.
 
     Attributes
@@ -376,10 +384,11 @@ class Conv1DTranspose(_Conv):
         bias_attr=None,
         act=None,
         dtype="float32",
+        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
-            param_attr, bias_attr, act, dtype, output_size,
+            param_attr, bias_attr, act, dtype, output_size, output_padding,
         )  # fmt: skip
 
     def _convolve(self, input):
@@ -393,6 +402,7 @@ class Conv1DTranspose(_Conv):
             a["dilations"][0],
             a["groups"],
             a.get("output_size"),
+            a.get("output_padding", 0),
         )
 
 
@@ -403,7 +413,7 @@ class Conv3DTranspose(_Conv):
     ----------
     num_channels, num_filters : int
     filter_size, padding, stride, dilation : int or (int, int, int)
-    groups, param_attr, bias_attr, use_cudnn, act, dtype
+    groups, param_attr, bias_attr, use_cudnn, act, dtype, output_size, output_padding
         As of `Conv2DTranspose`.
 
     Attributes
@@ -438,10 +448,12 @@ class Conv3DTranspose(_Conv):
         use_cudnn=True,
         act=None,
         dtype="float32",
+        output_size=None,
+        output_padding=0,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
-            param_attr, bias_attr, act, dtype,
+            param_attr, bias_attr, act, dtype, output_size, output_padding,
         )  # fmt: skip
 
     def _convolve(self, input):

@@ -2,7 +2,7 @@
 
 import warnings
 
-from dygraph import _core, check, unique_name
+from dygraph import _core, check, foreign, unique_name
 from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
@@ -14,6 +14,7 @@ from dygraph.errors import (
 )
 from dygraph.initializer import Constant, Xavier
 from dygraph.nn import loading
+from dygraph.nn.hooks import HookHandle
 from dygraph.nn.paths import add_layer, tell_path
 from dygraph.param_attr import ParamAttr
 from dygraph.recording import modes, switch
@@ -31,21 +32,6 @@ def needs_gradient(value):
     if isinstance(value, dict):
         return any(needs_gradient(v) for v in value.values())
     return False
-
-
-class HookHandle:
-    """Takes a hook of a layer away again: ``handle.remove()``."""
-
-    __slots__ = ("_layer", "_hooks", "_hook")
-
-    def __init__(self, layer, hooks, hook):
-        self._layer, self._hooks, self._hook = layer, hooks, hook
-
-    def remove(self):
-        """Take the hook away. A second call does nothing."""
-        hooks = getattr(self._layer, self._hooks)
-        rest = tuple(h for h in hooks if h is not self._hook)
-        object.__setattr__(self._layer, self._hooks, rest)
 
 
 class Layer(check.NamedArguments):
@@ -117,17 +103,23 @@ class Layer(check.NamedArguments):
             group = "_sub_layers"
         elif isinstance(value, Parameter):
             group = "_parameters"
-        elif "_buffers" in attributes and name in attributes["_buffers"]:
+        elif name in attributes.get("_parameters", ()):
+            foreign.require_none(self, name, value, "Parameter")
+            group = "_parameters"
+        elif name in attributes.get("_buffers", ()):
             if value is not None and not isinstance(value, Variable):
                 raise ArgumentTypeError(
                     f"{type(self).__name__}: the buffer '{name}' must be a Variable or None, got "
                     f"{kind_of(value)}. Convert with dygraph.to_variable()"
                 )
+            if value is not None:
+                value.persistable = name not in self._unsaved
             group = "_buffers"
         else:
-            if "_parameters" in attributes:
-                attributes["_parameters"].pop(name, None)
-                attributes["_sub_layers"].pop(name, None)
+            foreign.refuse(self, name, foreign.OF_LAYERS)
+            if name in attributes.get("_sub_layers", ()):
+                foreign.require_none(self, name, value, "Layer")
+                del attributes["_sub_layers"][name]
             object.__setattr__(self, name, value)
             return
         if group not in attributes:
@@ -144,6 +136,7 @@ class Layer(check.NamedArguments):
         object.__delattr__(self, name)
         for group in (self._parameters, self._sub_layers, self._buffers):
             group.pop(name, None)
+        self.__dict__["_unsaved"] = self._unsaved - {name}
 
     def add_parameter(self, name, parameter):
         """Register a parameter under a name that need not be an identifier. Gives it back.
@@ -157,7 +150,7 @@ class Layer(check.NamedArguments):
                 "dygraph.Parameter(value) makes one"
             )
         if parameter is None:
-            self.__dict__[name] = None
+            self._parameters[name] = self.__dict__[name] = None
         else:
             setattr(self, name, parameter)
         return parameter
@@ -188,8 +181,8 @@ class Layer(check.NamedArguments):
             variable.persistable = bool(persistable)
         self._buffers[name] = variable
         self.__dict__[name] = variable
-        if not persistable:
-            self.__dict__["_unsaved"] = self._unsaved | {name}
+        unsaved = self._unsaved - {name} if persistable else self._unsaved | {name}
+        self.__dict__["_unsaved"] = unsaved
         return variable
 
     def _require_free(self, name, group, what):

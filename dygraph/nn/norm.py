@@ -1,5 +1,7 @@
 """Normalisation layers."""
 
+import math
+
 from dygraph import _core, check, images
 from dygraph.errors import InvalidArgumentError
 from dygraph.initializer import Constant
@@ -123,8 +125,9 @@ class BatchNorm(Layer):
 
     def forward(self, input, residual=None):
         testing = self._is_test or not self.training
-        if not testing and isinstance(input, _core.Variable) and input.size == self.weight.size:
-            _warn_of_one_value(self, input)
+        if not testing and isinstance(input, _core.Variable):
+            if math.prod(_core.dims(input)) == self.weight.size:
+                _warn_of_one_value(self, input)
         state = self.weight, self.bias, self._mean, self._variance
         if not self._ends_in_relu:
             outputs = ops.batch_norm(input, *state, is_test=testing, **self._attrs)

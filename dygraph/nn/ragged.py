@@ -49,6 +49,10 @@ class Steps:
                 )
             first, second = inputs.shape[:2]
             batch, time = (second, first) if time_major else (first, second)
+            if self.whole:
+                empty = type(batch) is int and not batch
+                self.batch, self.alive = batch, [] if empty else [batch] * time
+                return
             lengths = self._checked(lengths, batch, time, owner)
             self.places = batch * time
         self.batch = len(lengths)
@@ -67,8 +71,6 @@ class Steps:
 
     @staticmethod
     def _checked(lengths, batch, time, owner):
-        if lengths is None:
-            return np.full(batch, time)
         values = lengths.numpy() if isinstance(lengths, _core.Variable) else np.asarray(lengths)
         if values.shape != (batch,) or values.dtype.kind not in "iu":
             raise InvalidArgumentError(

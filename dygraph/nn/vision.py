@@ -24,13 +24,15 @@ class Upsample(Layer):
     ----------
     size : list of int, optional
         Sizes of the result in space. This or `scale_factor` must be given.
-    scale_factor : float, optional
-        Sizes of the result over those of the input, rounded down.
+    scale_factor : float or list of float, optional
+        Sizes of the result over those of the input, rounded down; one for all axes or one for each.
     mode : 'nearest', 'bilinear' or 'trilinear'
     align_corners : bool
         True: first and last pixels lie on each other. False: pixels are cells.
     align_mode : 0 or 1
         Without `align_corners`, 0 compares the cells' middles, 1 their beginnings.
+    data_format : str, optional
+        ``'NHWC'`` or ``'NDHWC'``: the channels stand last.
 
     Examples
     --------
@@ -41,8 +43,9 @@ class Upsample(Layer):
     """
 
     def __init__(
-        self, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0
-    ):
+        self, size=None, scale_factor=None, mode="nearest", align_corners=False, align_mode=0,
+        data_format=None,
+    ):  # fmt: skip
         super().__init__()
         name = type(self).__name__
         if (size is None) == (scale_factor is None):
@@ -51,17 +54,22 @@ class Upsample(Layer):
                 + ("neither" if size is None else "both")
             )
         check.choice(mode, ("nearest", "bilinear", "trilinear"), f"{name}: mode")
+        axes = 3 if mode == "trilinear" else 2
+        formats = ("NCDHW", "NDHWC") if axes == 3 else ("NCHW", "NHWC")
+        check.choice(data_format, (None, *formats), f"{name}: data_format")
         if size is not None:
-            size = check.integers(size, 3 if mode == "trilinear" else 2, f"{name}: size", 1)
+            size = check.integers(size, axes, f"{name}: size", 1)
+        elif isinstance(scale_factor, (list, tuple)) and len(scale_factor) == axes:
+            scale_factor = [check.number(f, f"{name}: scale_factor", 0) for f in scale_factor]
         else:
             scale_factor = check.number(scale_factor, f"{name}: scale_factor", 0)
-        self._arguments = (size, scale_factor, mode, bool(align_corners), align_mode)
+        self._arguments = (size, scale_factor, mode, bool(align_corners), align_mode, data_format)
 
     def forward(self, input):
         return images.interpolate(input, *self._arguments)
 
     def extra_repr(self):
-        size, scale_factor, mode, corners, _ = self._arguments
+        size, scale_factor, mode, corners, *_ = self._arguments
         what = f"scale_factor={scale_factor}" if size is None else f"size={size}"
         return f"{what}, mode='{mode}', align_corners={corners}"
 
@@ -99,6 +107,7 @@ class PixelShuffle(Layer):
     ----------
     upscale_factor : int
         r (Shi et al., 2016).
+    data_format : 'NCHW' or 'NHWC'
 
     Examples
     --------
@@ -107,12 +116,13 @@ class PixelShuffle(Layer):
     [[[[0.0, 1.0], [2.0, 3.0]]]]
     """
 
-    def __init__(self, upscale_factor):
+    def __init__(self, upscale_factor, data_format="NCHW"):
         super().__init__()
         self._factor = check.integer(upscale_factor, "PixelShuffle: upscale_factor", 1)
+        self._format = check.choice(data_format, ("NCHW", "NHWC"), "PixelShuffle: data_format")
 
     def forward(self, input):
-        return ops.pixel_shuffle(input, upscale_factor=self._factor)
+        return ops.pixel_shuffle(input, upscale_factor=self._factor, data_format=self._format)
 
     def extra_repr(self):
         return f"{self._factor}"

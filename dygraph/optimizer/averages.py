@@ -139,7 +139,7 @@ class ExponentialMovingAverage(Average):
         if thres_steps is not None and not callable(thres_steps):
             check.number(thres_steps, f"{kind}: thres_steps", 0)
         self._thres_steps = thres_steps
-        parameters, names, *_ = parameters_of(parameter_list, kind)
+        parameters, names, *_ = parameters_of(parameter_list, kind, trains=False)
         self._set_up(parameters, names)
         self._ema = [Accumulator().make(p) for p in parameters]
         self._left = 1.0  # product of the decays: the weight the start at 0 still has
@@ -226,7 +226,7 @@ class ModelAverage(Average):
     ):
         kind = "ModelAverage"
         self._attributes = self.window(average_window_rate, min_average_window, max_average_window)
-        parameters, names, *_ = parameters_of(parameter_list, kind)
+        parameters, names, *_ = parameters_of(parameter_list, kind, trains=False)
         chosen = [p for p in parameters if getattr(p, "do_model_average", True)]
         self._set_up(chosen, names)
         self._states = [self._fresh(p) for p in chosen]

@@ -7,7 +7,12 @@ for a parameter, each with its start value. Nothing of it depends on the step be
 import typing
 
 from dygraph import _core, check
-from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
 from dygraph.nn import loading
 from dygraph.optimizer.parameters import Group, parameters_of
 from dygraph.recording import modes, no_grad
@@ -315,13 +320,12 @@ class Optimizer(check.NamedArguments):
                     f"{type(self).__name__}.minimize: {name} belongs to programs and must be None, "
                     f"got {kind_of(value)}"
                 )
+        chosen = None if parameter_list is None else self._chosen(parameter_list)
         own = all(p.grad is None for p in self._parameters)
         if own:
             loss.backward()
         kept = None
-        if parameter_list is not None:
-            checked = parameters_of(parameter_list, f"{type(self).__name__}.minimize")
-            chosen = {id(p) for p in checked.parameters}
+        if chosen is not None:
             kept = [(p, p.grad) for p in self._parameters if id(p) not in chosen]
             for p, _ in kept:
                 p.clear_gradient()
@@ -337,6 +341,18 @@ class Optimizer(check.NamedArguments):
         if own:
             self.clear_gradients()
         return [], used
+
+    def _chosen(self, parameter_list):
+        """Ids of the parameters to which `minimize` is limited, all of them the optimizer's."""
+        owner = f"{type(self).__name__}.minimize"
+        chosen, own = parameters_of(parameter_list, owner).parameters, {*map(id, self._parameters)}
+        for i, p in enumerate(chosen):
+            if id(p) not in own:
+                raise InvalidArgumentError(
+                    f"{owner}: parameter_list[{i}] must be a parameter of the optimizer, got "
+                    f"{p.name or 'another Variable'}. Give it to the constructor"
+                )
+        return {*map(id, chosen)}
 
     def clear_gradients(self):
         """Forget the gradients of all parameters of the optimizer."""
@@ -364,6 +380,15 @@ class Optimizer(check.NamedArguments):
         if hasattr(self._learning_rate, "get_lr"):
             return float(self._learning_rate.get_lr())
         return self.current_step_lr() if callable(self._learning_rate) else self._learning_rate
+
+    @property
+    def learning_rate(self):
+        """What `get_lr` gives; assigning a number is `set_lr`."""
+        return self.get_lr()
+
+    @learning_rate.setter
+    def learning_rate(self, value):
+        self.set_lr(value)
 
     def set_lr(self, value):
         """Go on with another learning rate. PreconditionNotMetError where a callable gives it."""

@@ -2,7 +2,7 @@
 
 import typing
 
-from dygraph import check
+from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.variable import Parameter, Variable
 
@@ -24,8 +24,11 @@ class Parameters(typing.NamedTuple):
 _GROUP_KEYS = ("params", "learning_rate", "weight_decay")
 
 
-def parameters_of(parameter_list, kind):
+def parameters_of(parameter_list, kind, trains=True):
     """The `Parameters` of a list of parameters, of (name, parameter) pairs, of groups, or a layer.
+
+    Parameters may be frozen, as some of a layer's are while it is fine-tuned: they are passed over.
+    Any other Variable must be a leaf that needs a gradient, unless `trains` is False.
 
     ArgumentTypeError, InvalidArgumentError: naming `kind`.
     """
@@ -46,9 +49,9 @@ def parameters_of(parameter_list, kind):
         if isinstance(item, dict):
             group = _group(item, kind)
             for p in item["params"]:
-                result.groups[id(_add(p, result, kind))] = group
+                result.groups[id(_add(p, result, kind, trains))] = group
         else:
-            _add(item, result, kind)
+            _add(item, result, kind, trains)
     if not result.parameters:
         raise InvalidArgumentError(
             f"{kind}: parameter_list must hold a parameter, got an empty {kind_name}. Layers are "
@@ -76,15 +79,27 @@ def _group(given, kind):
     return Group(check.number(factor, f"{kind}: learning_rate of a group", 0), decay)
 
 
-def _add(item, result, kind):
+def _add(item, result, kind, trains):
     """Take a parameter or (name, parameter) in; gives the parameter."""
     what = f"{kind}: parameter_list[{len(result.parameters)}]"
     name = None
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):
         name, item = item
     p = check.variable(item, what)
-    if not isinstance(p, Parameter) and not p.is_leaf:
-        raise InvalidArgumentError(f"{what} must be a leaf, got the result of an operator")
+    if _core.is_symbol(p):
+        raise ArgumentTypeError(
+            f"{what} must be an eager parameter, got '{p.name}' of a program. static.optimizer "
+            "trains programs"
+        )
+    if not isinstance(p, Parameter):
+        if not p.is_leaf:
+            raise InvalidArgumentError(f"{what} must be a leaf, got the result of an operator")
+        if trains and p.stop_gradient:
+            raise InvalidArgumentError(
+                f"{what} must be a Parameter or need a gradient, got a Variable of shape "
+                f"{list(p.shape)} with stop_gradient=True. Set stop_gradient = False, or make it "
+                "a dygraph.Parameter"
+            )
     if id(p) in result.seen:
         raise InvalidArgumentError(f"{what} {p.name} must be given once, got it twice")
     result.seen.add(id(p))

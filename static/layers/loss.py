@@ -54,7 +54,7 @@ def mse_loss(input, label):
 
 @layer
 def cross_entropy(input, label, soft_label=False, ignore_index=-100):
-    """``-log(input[label])`` of rows of probabilities, ``[..., 1]``.
+    """``-log(input[label])`` of rows of probabilities, in the shape of class numbers.
 
     `soft_label`: `label` holds probabilities as well. Rows labelled `ignore_index` give 0.
 

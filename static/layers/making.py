@@ -118,10 +118,9 @@ def _take_back(states):
     """Drop the operators and variables that a failed call left."""
     for block, ops, count in states:
         if len(block.ops) != len(ops) or len(block.vars) != count:
-            block.ops[:] = ops
+            block.set_ops(ops)
             for name in list(block.vars)[count:]:
-                del block.vars[name]
-            block.program.changed()
+                block.forget_var(name)
 
 
 def run(type, inputs, attrs=None, counts=None):
@@ -148,7 +147,7 @@ def into(out, result, owner):
         raise InvalidArgumentError(f"{owner}: the variable to write must be one of the program")
     stop = out.stop_gradient
     op.rename_output(result.name, out.name)
-    del block.vars[result.name]
+    block.forget_var(result.name)
     keeps = out.persistable
     _core.describe_value(out.desc, result)
     out.desc.persistable = keeps

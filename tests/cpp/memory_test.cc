@@ -540,7 +540,8 @@ void TestPlaces() {
   CHECK(&GetDeviceContext(CPUPlace()) == &GetDeviceContext(CPUPlace()));
   CHECK(IsAvailable(CPUPlace()) && !IsAvailable(CUDAPlace(0)) && !IsAvailable(CUDAPinnedPlace()));
   const char* no_cuda =
-      "this build has no CUDA backend. Install the CUDA toolkit with nvcc and reinstall dygraph.";
+      "this build has no CUDA backend. This version computes on the CPU only: use "
+      "dygraph.CPUPlace().";
   CHECK_THROWS(GetDeviceContext(CUDAPlace(1)), Unimplemented,
                std::string("CUDAPlace(1): ") + no_cuda);
   CHECK_THROWS(GetDeviceContext(CUDAPinnedPlace()), Unimplemented,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dygraph
+import static
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "promotion.md"
 NAMES = [
@@ -96,3 +97,58 @@ def test_writing_casts_to_the_target():
     assert x.dtype == dygraph.int32 and x.numpy().tolist() == [2, 0]
     with pytest.raises(TypeError):
         dygraph.functional.elementwise_add(x, x.astype("int64"))
+
+
+SPREAD = {
+    "mean": (lambda x: x.mean(), np.mean),
+    "median": (lambda x: x.median(), np.median),
+    "var": (lambda x: x.var(unbiased=False), np.var),
+    "std": (lambda x: x.std(unbiased=False), np.std),
+    "dygraph.mean": (lambda x: dygraph.mean(x), np.mean),
+    "dygraph.median": (lambda x: dygraph.median(x), np.median),
+    "dygraph.var": (lambda x: dygraph.var(x), lambda a: np.var(a, ddof=1)),
+    "dygraph.std": (lambda x: dygraph.std(x), lambda a: np.std(a, ddof=1)),
+    "mean of an axis": (lambda x: x.mean(axis=0), lambda a: a.mean(0)),
+    "median of an axis": (lambda x: x.median(axis=1), lambda a: np.median(a, axis=1)),
+    "var of an axis": (lambda x: x.var(axis=1, unbiased=False), lambda a: a.var(1)),
+    "reduce_mean": (lambda x: dygraph.functional.reduce_mean(x, dim=1), lambda a: a.mean(1)),
+    "layers.mean": (lambda x: static.layers.mean(x), np.mean),
+    "layers.reduce_mean": (lambda x: static.layers.reduce_mean(x, dim=[0]), lambda a: a.mean(0)),
+    "np.mean": (lambda x: np.mean(x), np.mean),
+    "np.average": (
+        lambda x: np.average(x, weights=np.arange(8).reshape(4, 2)),
+        lambda a: np.average(a, weights=np.arange(8).reshape(4, 2)),
+    ),
+    "l1_loss": (lambda x: dygraph.functional.l1_loss(x, 0 * x), lambda a: np.abs(a).mean()),
+}  # fmt: skip
+NUMBERS = np.array([[0, 1], [2, 5], [7, 3], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    "name, dtype",
+    [(n, d) for n in SPREAD for d in [*NAMES[:6]][4 * (n == "l1_loss") :]],
+)
+def test_means_of_integers_are_floats(name, dtype):
+    ours, theirs = SPREAD[name]
+    x = NUMBERS.astype(dtype)
+    expected = theirs(x.astype("float64"))
+    got = ours(dygraph.to_variable(x))
+    assert got.dtype == dygraph.float32
+    np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [n for n in SPREAD if not n.startswith(("np.", "l1"))])
+def test_means_of_integers_are_floats_in_programs(name):
+    ours, theirs = SPREAD[name]
+    program = static.Program()
+    with static.program_guard(program):
+        out = ours(static.data("x", [4, 2], "int64"))
+    assert out.dtype == dygraph.float32
+    (got,) = static.Executor().run(program, {"x": NUMBERS}, [out])
+    np.testing.assert_allclose(got, theirs(NUMBERS), rtol=1e-6)
+
+
+def test_the_operator_of_a_loaded_program_gives_integers():
+    """As Fluid's and Paddle's: programs that were written elsewhere keep their results."""
+    got = dygraph.run_op("reduce_mean", {"X": dygraph.to_variable(NUMBERS)}, {"reduce_all": True})
+    assert got["Out"].dtype == dygraph.int64 and got["Out"].item() == 2

@@ -81,11 +81,35 @@ class TestToVariable:
             assert v.shape == (2, 2)
             assert np.array_equal(v.numpy(), a)
 
-    def test_copies(self):
+    @pytest.mark.parametrize("zero_copy", [None, False])
+    def test_copies(self, zero_copy):
         a = np.zeros(3)
-        v = dygraph.to_variable(a, zero_copy=True)
+        v = dygraph.to_variable(a, zero_copy=zero_copy)
         a[0] = 5
         assert v.numpy()[0] == 0
+
+    @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "float64"])
+    def test_zero_copy_shares(self, dtype):
+        a = np.zeros((2, 3), dtype)
+        v = dygraph.to_variable(a, "mine", zero_copy=True, lod=[[0, 2]])
+        a[1, 2] = 1
+        assert v.numpy().tolist() == [[0, 0, 0], [0, 0, 1]] and str(v.dtype) == dtype
+        assert v.name == "mine" and v.lod() == [[0, 2]] and v.stop_gradient
+        v.fill_(1)
+        assert a.sum() == 1  # a write to the Variable is its own
+        again = dygraph.to_variable(v, zero_copy=True)
+        assert again is v
+
+    def test_zero_copy_where_it_would_be_a_copy(self):
+        a = np.zeros((2, 3))
+        for value, options in [
+            (a.T, {}), (a[:, ::2], {}), ([0.0, 1.0], {}), (2.0, {}), (a, {"dtype": "float32"}),
+            (np.zeros(3, ">f8"), {}), (np.zeros(3, "complex64"), {}),
+        ]:  # fmt: skip
+            with pytest.raises(ValueError, match="with zero_copy=True value must be a row-major"):
+                dygraph.to_variable(value, zero_copy=True, **options)
+        with dygraph.guard(dtype="float32"), pytest.raises(ValueError, match="float32 on CPUPlace"):
+            dygraph.to_variable(a, zero_copy=True)
 
     def test_variable_passes_through(self):
         v = dygraph.to_variable([1.0])

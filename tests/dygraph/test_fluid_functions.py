@@ -111,8 +111,10 @@ class TestImages:
             F.image_resize(x)
         with pytest.raises(ValueError, match="resample must be one of"):
             F.image_resize(x, [2, 2], resample="CUBIC")
-        with pytest.raises(ValueError, match="data_format must be 'NCHW'"):
-            F.image_resize(x, [2, 2], data_format="NHWC")
+        last = F.image_resize(dygraph.ones([1, 2, 3, 5]), [4, 6], data_format="NHWC")
+        assert last.shape == (1, 4, 6, 5)
+        with pytest.raises(ValueError, match="data_format for BILINEAR must be one of 'NCHW'"):
+            F.image_resize(x, [2, 2], data_format="NCDHW")
         with pytest.raises(ValueError, match="there must be pixels"):
             F.image_resize_short(dygraph.ones([1, 1, 0, 2]), 2)
 

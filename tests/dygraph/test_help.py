@@ -109,7 +109,8 @@ def test_an_argument_python_cannot_spell():
 
 
 @pytest.mark.parametrize(
-    "name, order", [("relu", None), ("matmul_v2", None), ("arg_max", 0), ("tanh", None)]
+    "name, order",
+    [("relu", None), ("matmul_v2", None), ("arg_max", 0), ("lstm", 3), ("warpctc", 3)],
 )
 def test_gradient_order(name, order):
     info = dygraph.op_info(name)

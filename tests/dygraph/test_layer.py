@@ -42,6 +42,108 @@ class Net(nn.Layer):
         return self.rest(self.first(x))
 
 
+class TestAssignment:
+    """What is assigned over a part stays a part, or raises with the spelling to use."""
+
+    def test_a_parameter_written_in_place_stays_one(self):
+        net = Net()
+        weight, state = net.first.weight, net.state_dict()
+        with dygraph.no_grad():
+            net.first.weight -= var([1.0, 0.5])
+            net.first.weight *= 2
+        assert net.first.weight is weight and net.parameters()[0] is weight
+        assert weight.numpy().tolist() == [4.0, 5.0]  # (3 - 1) * 2, (3 - 0.5) * 2
+        assert state["first.weight"].numpy().tolist() == [4.0, 5.0]
+        assert weight.trainable and isinstance(weight, dygraph.Parameter)
+
+    def test_a_step_by_hand(self):
+        net = Net()
+        (net(var([1.0, 2.0])) ** 2).sum().backward()
+        slopes = [p.numpy() - 0.5 * p.gradient() for p in net.parameters()]
+        with dygraph.no_grad():
+            for p in net.parameters():
+                p -= 0.5 * p.grad
+        for p, expected in zip(net.parameters(), slopes, strict=True):
+            np.testing.assert_allclose(p.numpy(), expected, rtol=1e-6)
+
+    def test_while_recording_it_raises(self):
+        net = Net()
+        with pytest.raises(RuntimeError, match="no_grad"):
+            net.first.weight -= 1.0
+        for p in net.parameters():
+            with pytest.raises(RuntimeError, match="no_grad"):
+                p += 1.0
+        assert net.first.weight.numpy().tolist() == [3.0, 3.0]
+
+    @pytest.mark.parametrize("value", [var([1.0, 2.0]), np.ones(2, "float32"), 3.0, [1.0, 2.0]])
+    def test_what_is_no_parameter(self, value):
+        net = Net()
+        weight = net.first.weight
+        with pytest.raises(TypeError, match=r"'weight' must be a Parameter.*set_value"):
+            net.first.weight = value
+        with pytest.raises(TypeError, match="Parameter"), dygraph.no_grad():
+            net.first.weight = weight - 1.0
+        assert net.first.weight is weight and net.parameters()[0] is weight
+
+    def test_another_parameter_none_and_a_freed_name(self):
+        net = Scale()
+        other = net.weight = dygraph.Parameter([1.0, 2.0])
+        assert net.parameters() == [other]
+        net.weight = None
+        assert net.weight is None and net.parameters() == [] and net.state_dict() == {}
+        with pytest.raises(TypeError, match="must be a Parameter"):
+            net.weight = var([1.0])
+        del net.weight
+        net.weight = "free"
+        assert net.weight == "free"
+
+    def test_a_parameter_that_was_added_as_none(self):
+        net = nn.Layer()
+        net.add_parameter("bias", None)
+        assert net.bias is None and net.parameters() == [] and "Layer" in net._repr_html_()
+        with pytest.raises(TypeError, match="'bias' must be a Parameter"):
+            net.bias = var([1.0])
+
+    def test_a_layer_is_replaced_by_a_layer_or_none(self):
+        net = Net()
+        for value in (3, "relu", var([1.0]), [Scale()], np.tanh):
+            with pytest.raises(TypeError, match="'first' must be a Layer or None"):
+                net.first = value
+        assert len(net.parameters()) == 3
+        net.first = nn.ReLU()
+        assert len(net.parameters()) == 2
+
+    def test_buffers(self):
+        net = Net()
+        steps = net.steps
+        for buffer in net.buffers():
+            buffer += 2.0
+        net.steps *= 3.0
+        assert net.steps is steps and net.state_dict()["steps"].item() == 6.0
+        net.steps = net.steps + 1.0
+        assert net.state_dict()["steps"].item() == 7.0 and net.steps.persistable
+        net.register_buffer("aside", var([1.0]), persistable=False)
+        net.aside = net.aside + 1.0
+        net.aside -= 0.5
+        assert net.aside.item() == 1.5 and "aside" not in net.state_dict()
+        del net.aside
+        net.register_buffer("aside", var([5.0]))
+        assert net.state_dict()["aside"].item() == 5.0
+
+    @pytest.mark.parametrize("name", ["requires_grad", "stop_gradient", "trainable"])
+    def test_freezing_by_other_names(self, name):
+        net = Net()
+        with pytest.raises(AttributeError, match=r"for p in layer\.parameters\(\)"):
+            setattr(net, name, False)
+
+        class Own(nn.Layer):
+            trainable = requires_grad = stop_gradient = None
+
+        own = Own()
+        setattr(own, name, True)
+        assert getattr(own, name) is True
+
+
 class TestRegistration:
     def test_names(self):
         net = Net()

@@ -204,10 +204,105 @@ def test_early_stopping_and_the_best_values():
     stop = callbacks.EarlyStopping("loss", mode="max", patience=0, min_delta=0.5)
     make().fit(DATA, epochs=5, verbose=0, batch_size=12, callbacks=[Force(), stop])
     assert (stop.best, stop.stopped_epoch) == (3.0, 3)
+    with pytest.raises(ValueError, match="'eval_los'.*Did you mean 'eval_loss'"):
+        make().fit(DATA, DATA, verbose=0, callbacks=callbacks.EarlyStopping("eval_los"))
     with pytest.raises(ValueError, match="watches 'eval_los', which must be among .* 'eval_loss'"):
-        stop = callbacks.EarlyStopping("eval_los")
+        stop = callbacks.EarlyStopping("eval_los", mode="min")
         make().fit(DATA, DATA, verbose=0, callbacks=stop)
-    assert callbacks.EarlyStopping("eval_acc").best == -np.inf
+    assert callbacks.EarlyStopping("eval_acc", mode="max").best == -np.inf
+    assert callbacks.EarlyStopping().best is None
+
+
+class Given(dygraph.metrics.MetricBase):
+    """A metric that gives one number after the other."""
+
+    values = ()
+
+    def reset(self):
+        pass
+
+    def update(self, preds, labels):
+        pass
+
+    def eval(self):
+        self.count = getattr(self, "count", -1) + 1
+        return self.values[self.count]
+
+
+SCORES = {
+    "Accuracy": "max", "Auc": "max", "Precision": "max", "Recall": "max", "ChunkEvaluator": "max",
+    "EditDistance": "min",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_which_value_is_better_the_metric_says(kind, tmp_path):
+    """Whatever it is called: the network keeps the weights of its best epoch."""
+
+    class Weights(callbacks.Callback):
+        def on_epoch_end(self, epoch, logs):
+            self.model.network.weight.set_value(np.full((1, 1), epoch, "float32"))
+
+    class Fixed(Given, getattr(dygraph.metrics, kind)):
+        values = [0.4, 0.9, 0.1, 0.5]
+
+    best = {"max": 1, "min": 2}[SCORES[kind]]
+    for name in ("eval", "loss_of_mine", None):
+        metric = Fixed(name)
+        watched = name or "Fixed"
+        stop = callbacks.EarlyStopping(watched, patience=5, restore_best=True)
+        keep = callbacks.ModelCheckpoint(tmp_path / watched, monitor=watched)
+        model = make(metrics=metric)
+        model.fit(DATA, epochs=4, verbose=0, batch_size=12, callbacks=[Weights(), stop, keep])
+        assert (stop.best_epoch, stop.best) == (best, metric.values[best])
+        assert model.network.weight.item() == best
+        assert model.load(tmp_path / watched / "best.ckpt").step == best
+
+
+def test_a_metric_that_does_not_say_which_value_is_better():
+    class Plain:
+        name, reset, update, eval = "acc", lambda s: None, lambda s, p, y: None, lambda s: 1.0
+
+    Watching = {
+        "EarlyStopping": callbacks.EarlyStopping,
+        "ModelCheckpoint": lambda monitor, **mode: callbacks.ModelCheckpoint("x", 1, monitor, **mode),
+    }
+    for owner, watching in Watching.items():
+        model = make(metrics=Plain())
+        with pytest.raises(ValueError, match=f"{owner}: mode must be 'min' or 'max' for 'eval_acc'"):
+            model.fit(DATA, DATA, verbose=0, callbacks=watching("eval_acc"))
+    stop = callbacks.EarlyStopping("eval_acc", mode="max")
+    model.fit(DATA, DATA, epochs=2, verbose=0, callbacks=stop)
+    assert stop.best == 1.0
+    Plain.better = "up"
+    with pytest.raises(ValueError, match="better of the metric 'acc'"):
+        make(metrics=Plain()).fit(DATA, verbose=0, callbacks=callbacks.EarlyStopping("acc"))
+    both = dygraph.metrics.CompositeMetric()
+    assert both.better is None
+    both.add_metric(dygraph.metrics.EditDistance())
+    both.add_metric(dygraph.metrics.Auc())
+    assert both.better == "min"
+
+
+def test_names_of_the_logs_are_never_given_twice():
+    twice = [dygraph.metrics.Precision(), dygraph.metrics.Precision()]
+    with pytest.raises(ValueError, match="'Precision' twice"):
+        make(metrics=twice)
+    with pytest.raises(ValueError, match="'loss' twice"):
+        make(metrics=dygraph.metrics.Recall("loss"))
+
+
+def test_a_plateau_of_a_score_needs_mode_max():
+    class Fixed(Given, dygraph.metrics.Accuracy):
+        values = [0.1, 0.2, 0.3, 0.4]
+
+    move = callbacks.LRScheduler(monitor="Fixed")
+    rate = dygraph.lr.ReduceLROnPlateau(0.5, patience=0)
+    with pytest.raises(ValueError, match="must have mode='max' to watch 'Fixed', got mode='min'"):
+        make(rate, metrics=Fixed()).fit(DATA, verbose=0, callbacks=move)
+    rate = dygraph.lr.ReduceLROnPlateau(0.5, mode="max", patience=0)
+    make(rate, metrics=Fixed()).fit(DATA, epochs=4, verbose=0, callbacks=move)
+    assert rate() == 0.5
 
 
 def test_checkpoints(tmp_path):

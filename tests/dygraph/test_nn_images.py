@@ -129,6 +129,24 @@ class TestConvolutions:
         with pytest.raises(ValueError, match="output_size must lie in"):
             nn.Conv2DTranspose(3, 2, 3, output_size=11, stride=2)(x)
 
+    @pytest.mark.parametrize("axes", [1, 2, 3])
+    def test_output_padding(self, axes):
+        x, make = draw(1, 3, *[4] * axes), TRANSPOSED[axes]
+        longer = make(3, 2, 3, stride=3, padding=1, output_padding=2)
+        sized = make(3, 2, 3, stride=3, padding=1, output_size=12)
+        sized.set_dict(longer.state_dict())
+        out = longer(var(x))
+        assert out.shape == (1, 2, *[12] * axes)
+        assert np.array_equal(out.numpy(), sized(var(x)).numpy())
+        # The last pixel along each axis is one that no window reaches.
+        assert (out.numpy() == 0)[..., -1].all() and "output_padding" in repr(longer)
+        with pytest.raises(ValueError, match="output_padding must be less than the stride"):
+            make(3, 2, 3, stride=2, output_padding=2)(var(x))
+        with pytest.raises(ValueError, match="one of output_size and output_padding may be given"):
+            make(3, 2, 3, stride=2, output_padding=1, output_size=10)
+        with pytest.raises(ValueError, match="output_padding"):
+            make(3, 2, 3, output_padding=-1)
+
     def test_groups(self):
         assert nn.Conv1D(4, 6, 3, groups=2).weight.shape == (6, 2, 3)
         assert nn.Conv3D(4, 6, (1, 2, 3), groups=2).weight.shape == (6, 2, 1, 2, 3)
@@ -246,6 +264,9 @@ class TestPooling:
                 getattr(nn, f"AdaptiveAvgPool{axes}D")(1.5)
         with pytest.raises(ValueError, match="return_mask"):
             F.max_pool2d(var(draw(1, 1, 4, 4)), 2, ceil_mode=True, return_mask=True)
+        back = F.max_unpool2d(var(draw(1, 1, 1, 1)), var(np.full((1, 1, 1, 1), 19), "int32"), 2,
+                              output_size=(4, 5))  # fmt: skip
+        assert back.shape == (1, 1, 4, 5) and back.numpy()[0, 0, 3, 4] != 0
         with pytest.raises(ValueError, match="output_size"):
             F.max_unpool2d(var(draw(1, 1, 4, 4)), var(np.zeros((1, 1, 4, 4)), "int32"), 2,
                            output_size=(2, 2))  # fmt: skip
@@ -434,8 +455,46 @@ class TestImages:
         got = nn.PixelShuffle(2)(var(x)).numpy()
         assert np.array_equal(got[0, 0, ::2, ::2], x[0, 0])
         assert np.array_equal(got[0, 0, 1::2, ::2], x[0, 2])
+        last = nn.PixelShuffle(2, data_format="NHWC")(var(x.transpose(0, 2, 3, 1))).numpy()
+        assert np.array_equal(last.transpose(0, 3, 1, 2), got)
         with pytest.raises(TypeError, match="upscale_factor"):
             nn.PixelShuffle(1.5)
+        with pytest.raises(ValueError, match="PixelShuffle: data_format must be one of 'NCHW'"):
+            nn.PixelShuffle(2, data_format="NCDHW")
+
+    def test_slopes_of_channels_that_stand_last(self):
+        x = draw(2, 3, 2, 4)
+        slopes = np.array([0.5, -1.0, 2.0, 0.0], "float32")
+        prelu = nn.PReLU(4, data_format="NHWC")
+        prelu.weight.set_value(slopes)
+        close(prelu(var(x)), np.where(x > 0, x, slopes * x))
+        with pytest.raises(ValueError, match="PReLU: data_format must be one of"):
+            nn.PReLU(4, data_format="NLC")
+
+    def test_resizing_with_channels_last_and_a_factor_for_each_axis(self):
+        x = draw(2, 3, 4, 5)
+        turned = var(x.transpose(0, 2, 3, 1))
+        wide = x.repeat(3, 2).repeat(2, 3)
+        close(F.interpolate(var(x), scale_factor=[3, 2]), wide)
+        close(F.interpolate(turned, scale_factor=[3, 2], data_format="NHWC"),
+              wide.transpose(0, 2, 3, 1))  # fmt: skip
+        close(nn.Upsample(scale_factor=[3, 2], data_format="NHWC")(turned),
+              wide.transpose(0, 2, 3, 1))  # fmt: skip
+        assert F.interpolate(var(x), scale_factor=[0.5, 1.9]).shape == (2, 3, 2, 9)
+        volume = var(draw(1, 2, 3, 2, 4))
+        assert F.interpolate(volume, [4, 3, 5], mode="trilinear", data_format="NDHWC").shape == (
+            1, 4, 3, 5, 4
+        )  # fmt: skip
+        bytes_ = dygraph.to_variable(np.array([[[[0, 255]]]], "uint8"))
+        assert F.interpolate(bytes_, [1, 3], mode="bilinear", align_corners=True).tolist() == [
+            [[[0, 127, 255]]]
+        ]
+        with pytest.raises(ValueError, match="scale_factor must be a number or 2 numbers.*got 3"):
+            F.interpolate(var(x), scale_factor=[1, 2, 3])
+        with pytest.raises(ValueError, match=r"must give sizes of at least 1, got \[0.1, 1"):
+            F.interpolate(var(x), scale_factor=[0.1, 1])
+        with pytest.raises(ValueError, match="data_format for mode 'nearest' must be one of"):
+            F.interpolate(var(x), [2, 2], data_format="NDHWC")
 
     def test_unfold(self):
         x = draw(2, 3, 4, 4)

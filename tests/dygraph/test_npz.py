@@ -124,3 +124,61 @@ def test_damage_gives_one_kind_of_error(path):
         except dygraph.errors.FormatError:
             refused += 1
     assert 250 < refused <= 800
+
+
+class TestWriting:
+    GIVEN = {
+        "w": np.arange(6, dtype="float32").reshape(2, 3),
+        "deep/er.b": np.array(True),
+        "empty": np.zeros((0, 4), "int64"),
+        "turned": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    }
+
+    def test_numpy_reads_what_save_writes(self, path):
+        dygraph.save({n: dygraph.to_variable(a) for n, a in self.GIVEN.items()}, path)
+        assert zipfile.is_zipfile(path) and zipfile.ZipFile(path).testzip() is None
+        with np.load(path, allow_pickle=False) as found:
+            assert sorted(found) == sorted(self.GIVEN)
+            for name, array in self.GIVEN.items():
+                assert found[name].dtype == array.dtype
+                np.testing.assert_array_equal(found[name], array)
+        again = dygraph.load(path)
+        for name, array in self.GIVEN.items():
+            np.testing.assert_array_equal(again[name].numpy(), array)
+
+    def test_arrays_and_a_state(self, path):
+        net = dygraph.nn.Linear(2, 3)
+        dygraph.save(net.state_dict(), str(path).upper())
+        with np.load(str(path).upper()) as found:
+            np.testing.assert_array_equal(found["weight"], net.weight.numpy())
+        dygraph.save(self.GIVEN, path)
+        with np.load(path) as found:
+            np.testing.assert_array_equal(found["turned"], self.GIVEN["turned"])
+
+    @pytest.mark.parametrize(
+        "data, match",
+        [
+            ({"net": {"w": np.zeros(2)}}, "got dict for 'net'"),
+            ({"w": np.zeros(2), "epoch": 4}, "got int 4 for 'epoch'"),
+            (np.zeros(2), "holds a dict of Variables and arrays, got ndarray"),
+            ([np.zeros(2)], "holds a dict.*got list"),
+            ({3: np.zeros(2)}, "got int 3 as a name"),
+            ({"w": dygraph.to_variable([1.0]).astype("bfloat16")}, "bfloat16"),
+            ({"w": dygraph.to_variable(np.zeros((2, 1)), lod=[[0, 1, 2]])}, "level of detail"),
+            ({"w": np.array([None])}, "got one of object"),
+        ],
+    )
+    def test_what_an_archive_cannot_hold(self, path, data, match):
+        with pytest.raises(TypeError, match=match):
+            dygraph.save(data, path)
+        assert not path.exists()
+
+    @pytest.mark.parametrize("name", ["a.npy", "a.h5", "a.HDF5", "a.pkl", "a.pickle", "a.onnx"])
+    def test_names_of_other_formats(self, tmp_path, name):
+        with pytest.raises(ValueError, match="must not promise another format.*safetensors"):
+            dygraph.save({"w": np.zeros(2)}, tmp_path / name)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_checkpoint_is_no_archive(self, path):
+        with pytest.raises(TypeError, match=".safetensors"):
+            dygraph.checkpoint.save(path, dygraph.nn.Linear(1, 1))

@@ -62,6 +62,50 @@ def test_in_place_forms_bind_the_name_anew(function):
     assert v.numpy().tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("function", IN_PLACE)
+def test_in_place_forms_write_into_state(function):
+    x, y = np.array([1.5, 2.5, 4.0]), np.array([2.0, 3.0, 0.5])
+    leaf, buffer, frozen = var(x), var(x), dygraph.Parameter(x)
+    leaf.stop_gradient, buffer.persistable, frozen.trainable = False, True, False
+    for v in (leaf, buffer, frozen):
+        alias = v
+        with dygraph.no_grad():
+            v = function(v, var(y))
+        assert v is alias
+        np.testing.assert_allclose(v.numpy(), function(x.copy(), y))
+    with pytest.raises(RuntimeError, match="no_grad"):
+        function(leaf, 2.0)
+
+
+def test_in_place_forms_keep_shape_and_type():
+    p = dygraph.Parameter(np.array([1.0, 2.0], "float32"), trainable=False)
+    with pytest.raises(ValueError, match="must keep the shape"):
+        p += var(np.ones((3, 2), "float32"))
+    p += var(np.array([0.5, 0.25]))  # float64 is cast, as by NumPy and in x[...] = value
+    assert p.dtype == dygraph.float32 and p.numpy().tolist() == [1.5, 2.25]
+    for function in IN_PLACE:
+        for bad in ("a", [1.0], None):
+            with pytest.raises(TypeError):
+                function(p, bad)
+    count = var(np.array([3]))
+    count.persistable = True
+    count //= 2
+    with pytest.raises(TypeError, match="must keep the type"):
+        count /= 2
+    count **= 2
+    assert count.numpy().tolist() == [1]
+    alias = p
+    alias @= var(np.eye(2, dtype="float32")) * 2
+    assert alias is p and p.numpy().tolist() == [3.0, 4.5]
+
+
+def test_a_gradient_that_is_scaled_in_place():
+    p = dygraph.Parameter([2.0])
+    (p * p).backward()
+    p.grad *= 0.5
+    assert p.gradient().tolist() == [2.0]
+
+
 @pytest.mark.parametrize("function", BITS)
 def test_bits_of_truths_and_integers(function):
     a, b = np.array([True, True, False, False]), np.array([True, False, True, False])

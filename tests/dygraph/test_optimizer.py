@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
+import static
 from dygraph import clip, optimizer, regularizer
 
 G = [np.array([1.0, -2.0, 3.0]), np.array([0.5, 0.5, -1.0]), np.array([-1.0, 4.0, 0.0])]
@@ -120,14 +121,23 @@ class TestPerParameter:
         assert np.allclose(p.numpy(), self.W - G[0] / norm, rtol=1e-6)
         assert np.allclose(q.numpy(), self.W - G[1] / norm, rtol=1e-6)
 
+    @pytest.mark.parametrize("limits", [(-1.0, 1.5), (1.5, -1.0)])
+    def test_limits_in_either_order(self, limits):
+        p = param()
+        opt = optimizer.SGD(1.0, [p], grad_clip=clip.GradientClipByValue(*limits))
+        assert np.allclose(run(opt, p, G[:1]), self.W - np.clip(G[0], -1.0, 1.5), rtol=1e-6)
+        limit = clip.ErrorClipByValue(*limits)(dygraph.to_variable(G[0]))
+        assert limit.numpy().tolist() == [1.0, -1.0, 1.5]
+
     def test_clip_bad_input(self):
         for bad in (None, "a"):
             with pytest.raises(TypeError):
                 clip.GradientClipByValue(bad)
             with pytest.raises(TypeError):
                 clip.GradientClipByNorm(bad)
-        with pytest.raises(ValueError):
-            clip.GradientClipByValue(2.0, 1.0)
+        for rule in (clip.GradientClipByValue, clip.ErrorClipByValue):
+            with pytest.raises(ValueError, match="max alone must be at least 0"):
+                rule(max=-1.0)
         assert clip.GradientClipByValue(max=2.0).min == -2.0
         for bad in (None, "a"):
             with pytest.raises(TypeError):
@@ -250,6 +260,60 @@ class TestState:
             opt.set_state_dict(None)
         assert opt.state_dict() == {}
         opt.set_state_dict({})
+
+
+class TestWhatIsTrained:
+    def test_a_leaf_that_needs_a_gradient(self):
+        leaf = dygraph.to_variable([2.0])
+        with pytest.raises(ValueError, match=r"parameter_list\[0\].*stop_gradient = False"):
+            optimizer.Adam(0.1, parameter_list=[leaf])
+        with pytest.raises(ValueError, match=r"parameter_list\[1\] must be a Parameter or need"):
+            optimizer.SGD(0.1, [{"params": [param()]}, {"params": [leaf]}])
+        leaf.stop_gradient = False
+        assert run(optimizer.SGD(0.5, [leaf]), leaf, [[1.0]]).tolist() == [1.5]
+
+    def test_frozen_parameters_are_passed_over(self):
+        net = dygraph.nn.Linear(2, 2)
+        net.weight.trainable = False
+        before = net.weight.numpy()
+        opt = optimizer.SGD(0.1, net.parameters())
+        net(dygraph.ones([1, 2])).sum().backward()
+        opt.step()
+        assert net.weight.numpy().tolist() == before.tolist()
+        np.testing.assert_allclose(net.bias.numpy(), [-0.1, -0.1], rtol=1e-6)
+        net.weight.trainable = True
+        net(dygraph.ones([1, 2])).sum().backward()
+        opt.step()
+        np.testing.assert_allclose(net.weight.numpy(), before - 0.1, rtol=1e-5)
+
+    def test_averages_take_what_is_not_trained(self):
+        buffer = dygraph.to_variable([2.0])
+        ema = optimizer.ExponentialMovingAverage(0.5, parameter_list=[buffer])
+        ema.update()
+        with ema.apply():
+            assert buffer.item() == 2.0
+
+    def test_a_variable_of_a_program(self):
+        with static.program_guard(static.Program(), static.Program()):
+            x = static.create_parameter([2], "float32")
+        with pytest.raises(TypeError, match=r"static\.optimizer"):
+            optimizer.SGD(0.1, [x])
+
+    def test_minimize_takes_parameters_of_the_optimizer_alone(self):
+        p, other = param(), param()
+        opt = optimizer.SGD(0.1, [p])
+        with pytest.raises(ValueError, match=r"minimize: parameter_list\[1\] must be a parameter"):
+            opt.minimize((p * other).sum(), parameter_list=[p, other])
+        assert p.grad is None and p.numpy().tolist() == [1.0, 2.0, 3.0]
+
+    def test_learning_rate_is_an_attribute(self):
+        p = param()
+        opt = optimizer.SGD(0.1, [p])
+        assert opt.learning_rate == 0.1
+        opt.learning_rate = 0.5
+        assert np.allclose(run(opt, p, G[:1]), sgd(np.array([1.0, 2.0, 3.0]), G[:1], 0.5))
+        with pytest.raises(RuntimeError, match="decides it"):
+            optimizer.SGD(dygraph.lr.StepDecay(0.1, 1), [p]).learning_rate = 0.5
 
 
 class TestBadInput:

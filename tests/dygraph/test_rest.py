@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import weakref
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import dygraph
+from dygraph import _core
 
 
 def var(values, dtype="float32", grad=False):
@@ -305,6 +307,55 @@ class TestMemory:
                 getattr(dygraph.memory, name)(bad)
 
 
+class TestFolderNamedStatic:
+    """Of any web project, in the working directory."""
+
+    # As an editable install has it: no entry of sys.path leads to ours.
+    START = "import sys; sys.path.insert(0, ROOT); import dygraph; sys.path.remove(ROOT)\n"
+
+    def run(self, code, folder, path):
+        root = os.path.dirname(os.path.dirname(dygraph.__file__))
+        code = f"ROOT = {root!r}\n{code}"
+        env = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True, text=True, env=env, timeout=120, cwd=folder,
+        )  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "static = dygraph.static\n",
+            "import static\n",
+            "from static import layers\nimport static\n",
+            "import static.optimizer\n",
+            "sys.meta_path.remove(dygraph.beside._Finder)\nimport static as folder\n"
+            "assert not hasattr(folder, 'Program')\ndygraph.beside.install()\n"
+            "static = dygraph.static\n",
+            "net = dygraph.nn.Linear(2, 2)\n"
+            "traced = dygraph.jit.trace(net, [dygraph.ones([2, 2])])\n"
+            "traced = traced[-1] if isinstance(traced, tuple) else traced\n"
+            "traced.program\nimport static\n",
+        ],
+    )
+    def test_a_folder_without_code_hides_nothing(self, tmp_path, code):
+        (tmp_path / "static").mkdir()
+        (tmp_path / "static" / "style.css").write_text("p {}")
+        code += "static.Program(); import static as again; assert again is dygraph.static is static"
+        done = self.run(self.START + code, tmp_path, "")
+        assert done.returncode == 0, done.stderr
+
+    def test_a_package_of_the_user_stays_his(self, tmp_path):
+        (tmp_path / "static").mkdir()
+        (tmp_path / "static" / "__init__.py").write_text("mine = 3")
+        for first in ("", "import static; assert static.mine == 3\n"):
+            code = self.START + first + "dygraph.static"
+            done = self.run(code, tmp_path, "")
+            assert "ImportError: dygraph.static: the module 'static' must be" in done.stderr
+            assert "Rename that package" in done.stderr
+        assert self.run(self.START + "import static; static.mine", tmp_path, "").returncode == 0
+
+
 class TestFlags:
     def test_set_and_get(self):
         old = dygraph.get_flags()
@@ -332,6 +383,27 @@ class TestFlags:
                 dygraph.get_flags(bad)
         with pytest.raises(TypeError):
             dygraph.set_flags({"FLAGS_kernel_library": None})
+
+    @pytest.mark.parametrize(
+        "name, value, match",
+        [
+            ("kernel_library", "foo", "must be one of '', 'plain', 'onednn', 'cudnn', got 'foo'"),
+            ("kernel_library", "oneDNN", "Did you mean 'onednn'"),
+            ("cpu_level", 2, "must be one of 0, 1, 3, 4, got 2"),
+            ("num_threads", -1, "must be in"),
+            ("fraction_of_cpu_memory_to_use", 1.5, "must be in"),
+        ],
+    )
+    def test_a_value_that_the_flag_does_not_take(self, name, value, match):
+        old = dygraph.get_flags()
+        with pytest.raises(ValueError, match=match):
+            dygraph.set_flags({"FLAGS_use_pinned_memory": True, name: value})
+        assert dygraph.get_flags() == old
+        code = f"import dygraph; print(dygraph.get_flags('{name}')['{name}'])"
+        done = python(code, **{f"FLAGS_{name}": str(value)})
+        assert re.search(match, done.stderr) and "The default is kept" in done.stderr
+        default = _core.all_flags()[f"FLAGS_{name}"][1]
+        assert done.stdout.strip() == str(default) and done.returncode == 0
 
     def test_environment(self):
         done = python("import dygraph", FLAGS_kernel_libary="plain")

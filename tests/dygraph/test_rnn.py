@@ -387,11 +387,12 @@ def test_what_does_not_fit(call, kind, message):
         call()
 
 
-def test_the_third_derivative_is_refused():
+def test_the_fourth_derivative_is_refused():
     net = nn.GRU(2, 2, dtype="float64")
     x = var(rand(1, 3, 2))
     x.stop_gradient = False
     (first,) = dygraph.grad([net(x)[0].sum()], [x], create_graph=True)
     (second,) = dygraph.grad([(first * first).sum()], [x], create_graph=True)
-    with pytest.raises(NotImplementedError, match="third derivative"):
-        dygraph.grad([(second * second).sum()], [x])
+    (third,) = dygraph.grad([(second * second).sum()], [x], create_graph=True)
+    with pytest.raises(NotImplementedError, match="fourth derivative"):
+        dygraph.grad([(third * third).sum()], [x])

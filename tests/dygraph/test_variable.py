@@ -374,6 +374,47 @@ class TestParameter:
             repr(p)
 
 
+class TestNamesOfOtherLibraries:
+    def test_requires_grad_is_the_opposite_of_stop_gradient(self):
+        w = var([1.0])
+        assert w.requires_grad is False
+        w.requires_grad = True
+        (w * 2).backward()
+        assert w.stop_gradient is False and w.gradient().tolist() == [2.0]
+        p = dygraph.Parameter([1.0])
+        p.requires_grad = False
+        assert p.stop_gradient and not p.trainable and (p * 2).stop_gradient
+        with pytest.raises(RuntimeError, match="detach"):
+            (w * 2).requires_grad = False
+        with pytest.raises(ValueError, match="float"):
+            var([1], "int64").requires_grad = True
+
+    @pytest.mark.parametrize(
+        "name, fix",
+        {
+            "data": "set_value", "array": "set_value", "value": "set_value", "flat": "set_value",
+            "device": r"to\(place\)", "trainable": "stop_gradient", "require_grad": "stop_gradient",
+            "requires_gradient": "stop_gradient", "stop_gradients": "stop_gradient",
+        }.items(),
+    )  # fmt: skip
+    def test_what_would_have_no_effect(self, name, fix):
+        for x in (var([1.0]), (var([1.0], grad=True) * 2)):
+            with pytest.raises(AttributeError, match=f"'{name}'.*{fix}"):
+                setattr(x, name, var([3.0]))
+            assert not hasattr(x, name) and name not in dir(x) and x.__dict__ == {}
+        x.mine = 3
+        assert x.mine == 3
+        dygraph.Parameter([1.0]).trainable = False
+
+        class Own(dygraph.Variable):
+            data = value = array = flat = device = trainable = None
+            require_grad = requires_gradient = stop_gradients = None
+
+        own = Own()
+        setattr(own, name, 3)
+        assert getattr(own, name) == 3
+
+
 @pytest.mark.parametrize("number", [2**70, 2**32 + 5, 99])
 def test_a_number_that_is_no_element_type(number):
     with pytest.raises(ValueError, match="element type"):

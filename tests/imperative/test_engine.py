@@ -332,10 +332,60 @@ def test_a_python_backward_must_fit():
             backward(y * x)
 
 
-def test_a_zero_derivative_is_unused_not_an_error():
-    """relu'' is zero everywhere: asked to allow it, grad gives None; else it says why."""
-    x = var([1.0, -2.0])
-    (first,) = _core.grad([_core.ops.relu(x)], [x], [], True, True, False)
-    assert _core.grad([first], [x], [], True, False, True) == [None]
-    with pytest.raises(RuntimeError, match="derivative is zero everywhere"):
-        _core.grad([first], [x], [], True, False, False)
+@pytest.mark.parametrize("allow_unused", [False, True])
+def test_a_derivative_that_is_zero_everywhere_gives_zeros(allow_unused):
+    """relu'' is zero, and so is every derivative of it; another variable stays unused."""
+    x, seed, other = var([1.0, -2.0]), var([3.0, 4.0]), var([1.0])
+    (first,) = _core.grad([_core.ops.relu(x)], [x], [seed], True, True, False)
+    np.testing.assert_array_equal(first.numpy(), [3.0, 0.0])
+    second, by_seed = _core.grad([first], [x, seed], [], True, True, allow_unused)
+    np.testing.assert_array_equal(second.numpy(), [0.0, 0.0])
+    np.testing.assert_array_equal(by_seed.numpy(), [1.0, 0.0])
+    for v in (x, seed):
+        (third,) = _core.grad([second], [v], [], True, True, allow_unused)
+        np.testing.assert_array_equal(third.numpy(), [0.0, 0.0])
+        (fourth,) = _core.grad([third], [x], [], True, False, allow_unused)
+        np.testing.assert_array_equal(fourth.numpy(), [0.0, 0.0])
+    if allow_unused:
+        assert _core.grad([first], [other], [], True, False, True) == [None]
+    else:
+        with pytest.raises(ValueError, match="does not influence"):
+            _core.grad([first], [other], [], True, False, False)
+    assert _core.grad([first], [x], [], False, False, allow_unused)[0].tolist() == [0.0, 0.0]
+
+
+def test_zeros_go_on_to_what_was_before():
+    """relu'(x x w) is flat in x and w; a constant on the way ends that."""
+    x, w = var([1.0, 2.0]), var([3.0, -1.0])
+    y = x * x * w
+    (first,) = _core.grad([_core.ops.relu(y)], [y], [], True, True, False)
+    for g in _core.grad([first], [x, w, y], [], True, False, False):
+        np.testing.assert_array_equal(g.numpy(), [0.0, 0.0])
+    with pytest.raises(ValueError, match="does not influence"):
+        _core.grad([first], [x], [], True, False, False, [y])
+    whole = first * x + _core.ops.relu(w)
+    gx, gw = _core.grad([whole], [x, w], [], False, False, False)
+    np.testing.assert_array_equal(gx.numpy(), [1.0, 0.0])
+    np.testing.assert_array_equal(gw.numpy(), [1.0, 0.0])
+
+
+def test_backward_fills_leaves_with_zeros():
+    """A penalty on relu' gives its input zeros, as it gives the rest of a net its gradient."""
+    x, w = var([1.0, -2.0]), var([3.0, 4.0])
+    (first,) = _core.grad([_core.ops.relu(x) * w], [x], [], True, True, False)
+    backward(first * first)
+    np.testing.assert_array_equal(x.grad.numpy(), [0.0, 0.0])
+    np.testing.assert_array_equal(w.grad.numpy(), [6.0, 0.0])
+
+
+def test_an_input_without_a_gradient_is_not_zero():
+    """A label influences the loss, but gets no gradient: nothing is said of its derivative."""
+    x, label = var([0.5, -1.0]), var([0.0, 1.0])
+    loss = _core.ops.sigmoid_cross_entropy_with_logits(x, label)
+    (first,) = _core.grad([loss], [x], [], True, True, False)
+    for top in (loss, first):
+        with pytest.raises(ValueError, match="does not influence"):
+            _core.grad([top], [label], [], True, False, False)
+    chosen = _core.ops.arg_max(var([1.0, 2.0]), 0)
+    with pytest.raises(RuntimeError, match="reaches nothing"):
+        backward(_core.ops.cast(chosen, 3, 6))

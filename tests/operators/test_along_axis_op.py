@@ -151,8 +151,10 @@ def test_second_gradients_of_a_product():
     assert xx.numpy().tolist() == [0.0] and xv.numpy().tolist() == [3.0, 0.0]
     vx, vv = _core.grad([dv], [x, v], [weights], True, True, False)
     assert vx.numpy().tolist() == [30.0] and vv.numpy().tolist() == [5.0, 50.0]
-    with pytest.raises(NotImplementedError, match="third derivative of .*put_along_axis"):
-        _core.grad([vv], [x], [], False, False, False)
+    (third,) = _core.grad([vv], [x], [], True, True, False)
+    assert third.numpy().tolist() == [11.0]
+    with pytest.raises(NotImplementedError, match="the fourth derivative .* is not made"):
+        _core.grad([third], [x], [], False, False, False)
 
 
 def test_second_gradient_by_hand_wants_a_product():

@@ -29,7 +29,7 @@ class TestConcat(OpTest):
 
 class TestConcatFirst(TestConcat):
     shapes, axis = [(2, 3), (1, 3), (0, 3)], 0
-    leave_out = {"lod_passes": "rows are not the first input's"}
+    leave_out = {"lod_passes": "rows are not the first input's alone"}
 
 
 class TestConcatLast(TestConcat):
@@ -57,7 +57,34 @@ class TestConcatAxisTensor(TestConcat):
 def test_lod_of_the_first_passes_beside_rows():
     x = _core.to_variable(np.zeros((3, 2)), lod=[[0, 1, 3]])
     assert _core.lod(_core.ops.concat([x, x], axis=1)) == [[0, 1, 3]]
-    assert _core.lod(_core.ops.concat([x, x], axis=0)) == []
+    assert _core.lod(_core.ops.concat([x], axis=0)) == [[0, 1, 3]]
+
+
+def ragged(rows, lod=None):
+    return _core.to_variable(np.zeros((rows, 2)), lod=lod)
+
+
+def test_sequences_follow_each_other_along_rows():
+    """As Fluid's concat has it since 1.7."""
+    x, y = ragged(3, [[0, 1, 3]]), ragged(4, [[0, 0, 4]])
+    assert _core.lod(_core.ops.concat([x, y, x], axis=0)) == [[0, 1, 3, 3, 7, 8, 10]]
+    assert _core.lod(_core.ops.concat([x, y], axis=-2)) == [[0, 1, 3, 3, 7]]
+    two = ragged(3, [[0, 2], [0, 1, 3]]), ragged(2, [[0, 1, 2], [0, 1, 2]])
+    assert _core.lod(_core.ops.concat(list(two), axis=0)) == [[0, 2, 3, 4], [0, 1, 3, 4, 5]]
+    assert _core.lod(_core.ops.concat([x, ragged(0, [[0]])], axis=0)) == [[0, 1, 3]]
+
+
+def test_rows_without_sequences_leave_none():
+    x = ragged(3, [[0, 1, 3]])
+    assert _core.lod(_core.ops.concat([x, ragged(2)], axis=0)) == []
+    assert _core.lod(_core.ops.concat([ragged(2), x], axis=0)) == []
+
+
+def test_levels_of_different_number_are_refused():
+    x, y = ragged(3, [[0, 2], [0, 1, 3]]), ragged(2, [[0, 1, 2]])
+    with pytest.raises(ValueError, match=r"as many levels of LoD where axis is 0, got 2 .* and 1"):
+        _core.ops.concat([x, y], axis=0)
+    assert _core.lod(_core.ops.concat([x, ragged(3, [[0, 3]])], axis=1)) == [[0, 2], [0, 1, 3]]
 
 
 def test_second_order_through_one_of_two():

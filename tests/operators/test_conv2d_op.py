@@ -28,6 +28,8 @@ def conv2d(x, w, attrs, bias=None, residual=None):
         x = x.transpose(0, 3, 1, 2)
     groups = attrs.get("groups", 1)
     (sh, sw), (dh, dw) = attrs.get("strides", [1, 1]), attrs.get("dilations", [1, 1])
+    if attrs.get("padding_algorithm") == "SAME":
+        dh = dw = 1  # as Fluid has it
     kernel = [dh * (w.shape[2] - 1) + 1, dw * (w.shape[3] - 1) + 1]
     x = np.pad(x, [(0, 0), (0, 0), *paddings_of(attrs, x.shape[2:], kernel)])
     oh, ow = (x.shape[2] - kernel[0]) // sh + 1, (x.shape[3] - kernel[1]) // sw + 1
@@ -102,6 +104,12 @@ class TestFourPaddings(TestConv2d):
 
 class TestSame(TestConv2d):
     attrs = {"padding_algorithm": "SAME", "strides": [2, 1]}
+
+
+class TestSameDilated(TestConv2d):
+    x_shape = (2, 3, 7, 6)
+    filter_shape = (4, 3, 3, 3)
+    attrs = {"padding_algorithm": "SAME", "strides": [2, 1], "dilations": [2, 3]}
 
 
 class TestValid(TestConv2d):

@@ -19,10 +19,9 @@ def windows(attrs, sizes, kernel):
     if algorithm == "VALID":
         pads = [(0, 0)] * n
     if algorithm == "SAME":
-        pads = []
+        pads, dilations = [], [1] * n  # as Fluid has it
         for i in range(n):
-            reach = dilations[i] * (kernel[i] - 1) + 1
-            total = max((-(-sizes[i] // strides[i]) - 1) * strides[i] + reach - sizes[i], 0)
+            total = max((-(-sizes[i] // strides[i]) - 1) * strides[i] + kernel[i] - sizes[i], 0)
             pads.append((total // 2, total - total // 2))
     return strides, dilations, pads
 
@@ -62,7 +61,9 @@ def conv_transpose(x, w, attrs):
         (i - 1) * s + d * (k - 1) + 1
         for i, s, d, k in zip(sizes, strides, dilations, kernel, strict=True)
     ]
-    wanted = attrs.get("output_size") or [f - sum(p) for f, p in zip(full, pads, strict=True)]
+    more = attrs.get("output_padding") or [0] * len(full)
+    least = [f - sum(p) + q for f, p, q in zip(full, pads, more, strict=True)]
+    wanted = attrs.get("output_size") or least
     room = [max(f, p[0] + o) for f, p, o in zip(full, pads, wanted, strict=True)]
     y = np.zeros((x.shape[0], w.shape[1] * groups, *room), x.dtype)
     ins, outs = x.shape[1] // groups, w.shape[1]
@@ -118,12 +119,30 @@ class TestOutputSize(TestConv2dTranspose):
     attrs = {"strides": [2, 3], "paddings": [1, 1], "output_size": [8, 8]}
 
 
+class TestOutputPadding(TestConv2dTranspose):
+    attrs = {"strides": [2, 3], "paddings": [1, 0], "output_padding": [1, 2]}
+    bias = True
+
+
+class TestOutputPaddingLast(TestConv2dTranspose):
+    x_shape = (2, 2, 4, 3)
+    attrs = {"strides": [3, 2], "output_padding": [2, 0], "data_format": "NHWC"}
+
+
+class TestOutputSizeBeforePadding(TestConv2dTranspose):
+    attrs = {"strides": [2, 2], "output_size": [9, 7], "output_padding": [1, 1]}
+
+
 class TestFourPaddings(TestConv2dTranspose):
     attrs = {"paddings": [0, 1, 1, 0], "strides": [2, 2]}
 
 
 class TestSame(TestConv2dTranspose):
     attrs = {"padding_algorithm": "SAME", "strides": [2, 1]}
+
+
+class TestSameDilated(TestConv2dTranspose):
+    attrs = {"padding_algorithm": "SAME", "strides": [2, 1], "dilations": [2, 3]}
 
 
 class TestValid(TestConv2dTranspose):
@@ -153,12 +172,24 @@ class TestDepthwiseTranspose(TestConv2dTranspose):
     attrs = {"groups": 3, "strides": [2, 2], "paddings": [1, 1]}
 
 
+class TestDepthwiseTransposeSameDilated(TestDepthwiseTranspose):
+    attrs = {"groups": 3, "padding_algorithm": "SAME", "dilations": [2, 2], "strides": [1, 2]}
+
+
+class TestDepthwiseTransposeOutputPadding(TestDepthwiseTranspose):
+    attrs = {"groups": 3, "strides": [2, 2], "paddings": [1, 1], "output_padding": [0, 1]}
+
+
 class TestDepthwise(TestConv2dTranspose):
     op_type = "depthwise_conv2d"
     x_shape = (2, 3, 6, 5)
     filter_shape = (6, 1, 3, 3)
     attrs = {"groups": 3, "paddings": [1, 1]}
     bias = residual = True
+
+
+class TestDepthwiseSameDilated(TestDepthwise):
+    attrs = {"groups": 3, "padding_algorithm": "SAME", "dilations": [2, 2]}
 
 
 class TestConv3d(TestConv2dTranspose):
@@ -183,6 +214,22 @@ class TestConv3dSixPaddings(TestConv3d):
 class TestConv3dSameLast(TestConv3d):
     x_shape = (2, 3, 3, 4, 2)
     attrs = {"data_format": "NDHWC", "padding_algorithm": "SAME", "strides": [2, 1, 2]}
+
+
+class TestConv3dSameDilated(TestConv3d):
+    attrs = {"padding_algorithm": "SAME", "dilations": [1, 2, 3], "strides": [1, 2, 1]}
+    residual = False
+
+
+class TestConv3dLastAsImages(TestConv3d):
+    """Fluid writes the order of volumes by the names of images too."""
+
+    x_shape = (2, 3, 3, 4, 2)
+    attrs = {"data_format": "NHWC"}
+
+
+class TestConv3dFirstAsImages(TestConv3d):
+    attrs = {"data_format": "NCHW"}
 
 
 class TestConv3dPointwise(TestConv3d):
@@ -212,10 +259,44 @@ class TestConv3dTransposeLast(TestConv3dTranspose):
     attrs = {"data_format": "NDHWC", "strides": [1, 2, 1]}
 
 
+class TestConv3dTransposeLastAsImages(TestConv3dTransposeLast):
+    attrs = {"data_format": "NHWC", "strides": [1, 2, 1]}
+
+
+class TestConv3dTransposeFirstAsImages(TestConv3dTranspose):
+    attrs = {"data_format": "NCHW", "strides": [1, 2, 2]}
+
+
+class TestConv3dTransposeOutputPadding(TestConv3dTranspose):
+    attrs = {"strides": [3, 2, 2], "paddings": [0, 1, 1], "output_padding": [2, 0, 1]}
+
+
+class TestConv3dTransposeSameDilated(TestConv3dTranspose):
+    attrs = {"padding_algorithm": "SAME", "dilations": [2, 2, 2], "strides": [2, 1, 1]}
+
+
 @pytest.mark.parametrize("library", ["", "plain"])
 @pytest.mark.parametrize(
     "op,x,w,attrs",
     [
+        (
+            "conv2d_transpose",
+            (2, 16, 9, 8),
+            (16, 12, 3, 3),
+            {"strides": [2, 3], "output_padding": [1, 2]},
+        ),
+        (
+            "depthwise_conv2d",
+            (2, 32, 24, 24),
+            (32, 1, 3, 3),
+            {"groups": 32, "padding_algorithm": "SAME", "dilations": [2, 2]},
+        ),
+        (
+            "conv3d",
+            (2, 8, 6, 9, 8),
+            (12, 8, 3, 3, 3),
+            {"padding_algorithm": "SAME", "dilations": [2, 2, 2]},
+        ),
         ("conv2d_transpose", (2, 16, 9, 8), (16, 12, 3, 3), {"strides": [2, 2]}),
         ("conv2d_transpose", (2, 16, 9, 9), (16, 3, 4, 4), {"strides": [2, 2], "paddings": [1, 1]}),
         ("depthwise_conv2d", (2, 32, 24, 24), (32, 1, 3, 3), {"groups": 32, "paddings": [1, 1]}),
@@ -291,6 +372,11 @@ def test_wrong_shapes():
         run_shapes(
             "conv2d_transpose", (1, 2, 3, 3), (2, 1, 3, 3), strides=[2, 2], output_size=[9, 7]
         )
+    with pytest.raises(ValueError, match="output_padding must be less than the stride along the w"):
+        run_shapes("conv2d_transpose", (1, 2, 3, 3), (2, 1, 3, 3), strides=[2, 1],
+                   output_padding=[1, 1])  # fmt: skip
+    with pytest.raises(ValueError, match=r"output_padding must be \[depth, height, width\] or empty"):
+        run_shapes("conv3d_transpose", (1, 2, 3, 3, 3), (2, 1, 3, 3, 3), output_padding=[1])
     with pytest.raises(ValueError, match="Output must have a positive height, got -1"):
         run_shapes("conv2d_transpose", (1, 2, 1, 4), (2, 1, 1, 1), paddings=[1, 1])
     with pytest.raises(ValueError, match="groups must divide the 3 channels"):

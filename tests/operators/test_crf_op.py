@@ -42,7 +42,6 @@ def make(case):
 class TestCrf(OpTest):
     is_padded, elementwise = False, False
     grad_inputs, grad_outputs = ["Emission", "Transition"], ["LogLikelihood"]
-    leave_out = {"second_order": "the cost is differentiated once; see test_second_order_says_so"}
 
     def setUp(self):
         self.op_type = "linear_chain_crf"
@@ -117,9 +116,28 @@ def test_wrong_inputs():
         crf(_core.to_variable(np.zeros((2, 3))), np.zeros((5, 3)), [[0], [1]])
 
 
-def test_second_order_says_so():
-    x = _core.to_variable(rand(2, 3), lod=[[0, 2]])
-    x.stop_gradient = False
-    cost = crf(x, rand(5, 3), [[0], [1]])
-    with pytest.raises(RuntimeError, match=r"linear_chain_crf_grad has no gradient"):
-        _core.grad([cost], [x], [], True, True, False)
+def test_the_hessian_is_a_covariance():
+    """Of how often chains, drawn by their probabilities, use each transition: chain by chain."""
+    x, w = rand(3, 2), rand(4, 2)
+    emission = _core.to_variable(x, lod=[[0, 3]])
+    transition = _core.to_variable(w)
+    transition.stop_gradient = False
+    label = _core.to_variable(np.array([[0], [1], [1]]))
+    cost = _core.ops.linear_chain_crf(emission, transition, label)
+    (first,) = _core.grad([cost], [transition], [], True, True, False)
+    counts, weights = [], []
+    for chain in chains(x):
+        used = np.zeros((4, 2))
+        used[0, chain[0]] += 1
+        used[1, chain[-1]] += 1
+        for a, b in itertools.pairwise(chain):
+            used[2 + a, b] += 1
+        counts.append(used.ravel())
+        weights.append(np.exp(score(x, w, chain)))
+    expected = np.cov(np.array(counts).T, aweights=np.array(weights), ddof=0)
+    for i in range(8):
+        seed = np.zeros(8)
+        seed[i] = 1
+        (row,) = _core.grad([first], [transition], [_core.to_variable(seed.reshape(4, 2))], True,
+                            False, False)  # fmt: skip
+        np.testing.assert_allclose(row.numpy().ravel(), expected[i], rtol=1e-10, atol=1e-12)

@@ -20,7 +20,7 @@ class TestCrossEntropy2(OpTest):
         kept = flat != self.ignored
         match = np.where(kept, x[np.arange(6), np.where(kept, flat, 0)], 1).reshape(6, 1)
         self.inputs, self.attrs = {"X": x, "Label": label}, {"ignore_index": self.ignored}
-        self.outputs = {"Y": -np.log(match), "MatchX": match}
+        self.outputs = {"Y": -np.log(match).reshape(self.label_shape), "MatchX": match}
 
     def test_check_output(self):
         self.check_output()

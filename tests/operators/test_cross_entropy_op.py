@@ -23,7 +23,7 @@ class TestHard(OpTest):
         kept = flat != self.attrs.get("ignore_index", -100)
         loss = np.where(kept, -np.log(x[np.arange(6), np.where(kept, flat, 0)]), 0)
         self.inputs = {"X": x, "Label": label}
-        self.outputs = {"Y": loss.reshape(6, 1)}
+        self.outputs = {"Y": loss.reshape(self.label_shape)}
 
     def test_check_output(self):
         self.check_output()
@@ -34,6 +34,14 @@ class TestHard(OpTest):
 
 class TestHardWithoutAxis(TestHard):
     label_shape = (6,)
+
+
+class TestHardOfSteps(TestHard):
+    def setUp(self):
+        super().setUp()
+        self.inputs["X"] = self.inputs["X"].reshape(2, 3, 5)
+        for slots, name in ((self.inputs, "Label"), (self.outputs, "Y")):
+            slots[name] = slots[name].reshape(2, 3)
 
 
 class TestHardIgnored(TestHard):

@@ -156,6 +156,42 @@ class TestTrilinearLast(TestTrilinear):
     sizes = (4, 3, 3)
 
 
+def exact(x, sizes, attrs):
+    """Rational means, cut off."""
+    x = x[0, 0].astype(int)
+    rows, columns = (
+        [[Fraction(v).limit_denominator(1000) for v in row] for row in matrix(n, out, False, *attrs)]
+        for n, out in zip(x.shape, sizes, strict=True)
+    )
+    return [
+        [int(sum(r[i] * c[j] * int(x[i, j]) for i, j in np.ndindex(*x.shape))) for c in columns]
+        for r in rows
+    ]
+
+
+@pytest.mark.parametrize("corners,mode", [(True, 1), (False, 0), (False, 1)])
+@pytest.mark.parametrize("sizes", [(3, 3), (7, 5), (9, 11), (2, 1)])
+def test_bytes_are_averaged_and_cut_off(corners, mode, sizes):
+    x = np.random.RandomState(3).randint(0, 256, (1, 1, 4, 6)).astype("uint8")
+    got = run("bilinear_interp", x, out_h=sizes[0], out_w=sizes[1], align_corners=corners,
+              align_mode=mode)  # fmt: skip
+    assert got.dtype == "uint8"
+    assert got.numpy()[0, 0].tolist() == exact(x, sizes, (corners, mode))
+
+
+def test_bytes_as_paddle_averages_them():
+    """What Paddle 2.6.2 gives."""
+    x = (np.arange(16).reshape(1, 1, 4, 4) * 15 + 1).astype("uint8")
+    got = run("bilinear_interp", x, out_h=3, out_w=3).numpy().ravel()
+    assert got.tolist() == [1, 23, 46, 91, 113, 136, 181, 203, 226]
+    got = run("bilinear_interp", x, out_h=3, out_w=3, align_corners=False, align_mode=0).numpy()
+    assert got.ravel().tolist() == [13, 33, 53, 93, 113, 133, 173, 193, 213]
+    got = run("nearest_interp", x, out_h=3, out_w=3).numpy().ravel()
+    assert got.tolist() == [1, 31, 46, 121, 151, 166, 181, 211, 226]
+    got = run("trilinear_interp", x[:, :, None], out_d=2, out_h=3, out_w=3).numpy()
+    assert got[0, 0, 1].ravel().tolist() == [1, 23, 46, 91, 113, 136, 181, 203, 226]
+
+
 def run(op, x, **attrs):
     return _core.run_op(op, {"X": _core.to_variable(x)}, attrs)["Out"]
 
@@ -182,4 +218,6 @@ def test_wrong_input():
         run("trilinear_interp", x, scale=2.0)
     with pytest.raises(ValueError, match="must not be empty in space"):
         run("bilinear_interp", x[:, :, :0], out_h=2, out_w=2)
+    with pytest.raises(ValueError, match="data_layout must be one of .*got 'AnyLayout'"):
+        run("bilinear_interp", x, out_h=3, out_w=3, data_layout="AnyLayout")
     assert run("bilinear_interp", x[:0], out_h=3, out_w=3).shape == (0, 1, 3, 3)

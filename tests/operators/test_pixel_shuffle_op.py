@@ -9,6 +9,17 @@ from op_cases import op_case
 from op_test import rand
 
 
+def channels_last(reference):
+    """The reference of data_format NHWC: that of NCHW between two turns."""
+
+    def turned(inputs, attrs):
+        first = {**attrs, "data_format": "NCHW"}
+        out = reference({"X": np.moveaxis(inputs["X"], -1, 1)}, first)["Out"]
+        return {"Out": np.moveaxis(out, 1, -1)}
+
+    return turned
+
+
 def pixel_shuffle(inputs, attrs):
     x, r = inputs["X"], attrs["upscale_factor"]
     n, c, h, w = x.shape
@@ -99,6 +110,10 @@ TestPixelShuffle = case(
 TestPixelShuffleThree = case(
     "TestPixelShuffleThree", "pixel_shuffle", (1, 9, 3, 2), {"upscale_factor": 3}, pixel_shuffle
 )
+TestPixelShuffleLast = case(
+    "TestPixelShuffleLast", "pixel_shuffle", (2, 2, 3, 8),
+    {"upscale_factor": 2, "data_format": "NHWC"}, channels_last(pixel_shuffle),
+)  # fmt: skip
 TestSpaceToDepth = case(
     "TestSpaceToDepth", "space_to_depth", (2, 8, 4, 2), {"blocksize": 2}, space_to_depth
 )
@@ -108,6 +123,10 @@ TestShuffleChannel = case(
 TestTemporalShift = case(
     "TestTemporalShift", "temporal_shift", (6, 4, 2, 2), {"seg_num": 3}, temporal_shift
 )
+TestTemporalShiftLast = case(
+    "TestTemporalShiftLast", "temporal_shift", (6, 2, 3, 5),
+    {"seg_num": 3, "shift_ratio": 0.4, "data_format": "NHWC"}, channels_last(temporal_shift),
+)  # fmt: skip
 TestTemporalShiftHalf = case(
     "TestTemporalShiftHalf",
     "temporal_shift",
@@ -159,6 +178,17 @@ def test_space_to_depth_as_programs_know_it():
     assert got.shape == (1, 16, 1, 1) and got.ravel().tolist() == expected
 
 
+def test_channels_last_as_paddle_shuffles_and_shifts():
+    """What Paddle 2.6.2 gives."""
+    x = np.arange(16.0).reshape(1, 2, 1, 8)
+    got = run("pixel_shuffle", x, upscale_factor=2, data_format="NHWC")["Out"].numpy()
+    assert got.shape == (1, 4, 2, 2)
+    assert got.ravel().tolist() == [0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15]
+    x = x.reshape(2, 2, 1, 4)
+    got = run("temporal_shift", x, seg_num=2, data_format="NHWC")["Out"].numpy().ravel()
+    assert got.tolist() == [0, 9, 2, 3, 0, 13, 6, 7, 0, 0, 10, 11, 4, 0, 14, 15]
+
+
 def test_integers():
     x = np.arange(8).reshape(1, 4, 1, 2)
     got = run("pixel_shuffle", x, upscale_factor=2)["Out"].numpy()
@@ -169,6 +199,10 @@ def test_wrong_input():
     x = np.ones((2, 6, 3, 3), "float32")
     with pytest.raises(ValueError, match="the number of channels must be a multiple of 4, got 6"):
         run("pixel_shuffle", x, upscale_factor=2)
+    with pytest.raises(ValueError, match="the number of channels must be a multiple of 4, got 3"):
+        run("pixel_shuffle", x, upscale_factor=2, data_format="NHWC")
+    with pytest.raises(ValueError, match=r"\[N \* seg_num, H, W, C\], got shape \[2, 6, 3\]"):
+        run("temporal_shift", x[..., 0], seg_num=2, data_format="NHWC")
     with pytest.raises(ValueError, match="the height must be a multiple of 2, got 3"):
         run("space_to_depth", np.ones((2, 4, 3, 4), "float32"), blocksize=2)
     with pytest.raises(ValueError, match="must be a multiple of 4, got 6"):

@@ -178,6 +178,32 @@ class TestUnpoolTwice(OpTest):
         self.check_output()
 
 
+class TestUnpoolOutputSize(OpTest):
+    grad_inputs = ["X"]
+    elementwise = False
+
+    def setUp(self):
+        self.op_type = "unpool"
+        x, where = rand(1, 2, 1, 2), np.array([0, 13, 5, 14], "int32").reshape(1, 2, 1, 2)
+        out = np.zeros((1, 2, 15))
+        out[0, [0, 0, 1, 1], where.ravel()] = x.ravel()
+        self.attrs = {"ksize": [2, 2], "strides": [2, 2], "output_size": [3, 5]}
+        self.inputs = {"X": x, "Indices": where}
+        self.outputs = {"Out": out.reshape(1, 2, 3, 5)}
+
+    def test_check_output(self):
+        self.check_output()
+
+    def test_check_grad(self):
+        self.check_grad(["X"], "Out")
+
+
+class TestUnpoolOutputSizeZero(TestUnpool):
+    """Paddle's default says nothing."""
+
+    attrs = {"ksize": [2, 2], "strides": [2, 2], "output_size": [0, 0]}
+
+
 def test_nan_wins():
     x = np.zeros((1, 1, 2, 2, 2), "float32")
     x[0, 0, 1, 0, 1] = np.nan

@@ -254,12 +254,13 @@ def test_wrong_masks():
         call(inputs[0], inputs[1], dygraph.to_variable(x.astype("float64")))
 
 
-def test_the_third_derivative_is_refused():
+def test_the_fourth_derivative_is_refused():
     (x,) = variables(np.ones((2, 3)))
     (first,) = dygraph.grad([F.square(call(x, x, x)).sum()], [x], create_graph=True)
     (second,) = dygraph.grad([F.square(first).sum()], [x], create_graph=True)
-    with pytest.raises(NotImplementedError, match="third derivative"):
-        dygraph.grad([second.sum()], [x])
+    (third,) = dygraph.grad([F.square(second).sum()], [x], create_graph=True)
+    with pytest.raises(NotImplementedError, match="fourth derivative"):
+        dygraph.grad([third.sum()], [x])
 
 
 def test_nothing_but_a_number_a_query_is_kept():

@@ -148,6 +148,23 @@ class TestSequenceUnpad(OpTest):
         self.check_grad(["X"], "Out")
 
 
+class TestSequenceUnpadOfNumbers(OpTest):
+    """Rows of one number, as Fluid has it: not numbers."""
+
+    def setUp(self):
+        self.op_type = "sequence_unpad"
+        x = rand(3, 4)
+        self.inputs = {"X": x, "Length": np.array([2, 0, 4])}
+        rows = np.concatenate([x[0, :2], x[2]]).reshape(6, 1)
+        self.outputs = {"Out": (rows, [offsets([2, 0, 4])])}
+
+    def test_check_output(self):
+        self.check_output()
+
+    def test_check_grad(self):
+        self.check_grad(["X"], "Out")
+
+
 class TestSequencePad(OpTest):
     lod = [[0, 2, 2, 5]]
     value_shape = (1,)

@@ -8,8 +8,6 @@ import pytest
 from dygraph import _core
 from op_test import OpTest, rand
 
-CTC = {"second_order": "the loss is differentiated once; see test_second_order_says_so"}
-
 
 def spell(path, blank):
     merged = [k for k, _ in itertools.groupby(path)]
@@ -32,7 +30,7 @@ def loss_by_all_paths(scores, label, blank):
 class TestWarpCtc(OpTest):
     blank, labels, steps = 0, [[1, 2], [2, 2], [1]], [4, 5, 3]
     classes, label_type = 3, "int32"
-    leave_out, elementwise = CTC, False
+    elementwise = False
     grad_inputs, grad_outputs = ["Logits"], ["Loss"]
 
     def setUp(self):
@@ -115,10 +113,33 @@ def test_norm_by_times_divides_the_gradient():
     np.testing.assert_allclose(gradient(other[1], other[0]).numpy(), expected)
 
 
-def test_second_order_says_so():
-    x, loss = padded(rand(3, 1, 3), [[1]], [3], [1])
-    with pytest.raises(RuntimeError, match=r"warpctc_grad has no gradient"):
-        gradient(loss, x, create_graph=True)
+def test_second_order_of_a_gradient_by_times_and_of_a_label_too_long():
+    """As without, over the number of steps; zeros where the loss is infinite."""
+    logits, v = rand(4, 2, 3), rand(4, 2, 3)
+    rows = []
+    for norm in (False, True):
+        x, loss = padded(logits, [[1], [2]], [4, 2], [1, 1], norm_by_times=norm)
+        first = gradient(loss, x, create_graph=True)
+        rows.append(_core.grad([first], [x], [_core.to_variable(v)], False, False, False)[0])
+    np.testing.assert_allclose(
+        rows[1].numpy(), rows[0].numpy() / np.array([4, 2])[None, :, None], rtol=1e-12
+    )
+    x, loss = padded(rand(2, 1, 3), [[1, 1]], [2], [2])
+    first = gradient(loss, x, create_graph=True)
+    (second,) = _core.grad([first], [x], [], False, False, False)
+    np.testing.assert_array_equal(second.numpy(), np.zeros((2, 1, 3)))
+
+
+def test_the_hessian_of_one_step():
+    """One step, label k: the loss is -log softmax(x)[k], with the Hessian diag(p) - p p^T."""
+    logits = rand(1, 1, 3)
+    x, loss = padded(logits, [[1]], [1], [1])
+    first = gradient(loss, x, create_graph=True)
+    p = np.exp(logits[0, 0]) / np.exp(logits[0, 0]).sum()
+    for i, expected in enumerate(np.diag(p) - np.outer(p, p)):
+        seed = _core.to_variable(np.eye(3)[i].reshape(1, 1, 3))
+        (row,) = _core.grad([first], [x], [seed], True, False, False)
+        np.testing.assert_allclose(row.numpy()[0, 0], expected, rtol=1e-12)
 
 
 def test_wrong_inputs():

@@ -301,3 +301,42 @@ def test_a_program_writes_a_parameter_where_its_layer_does():
     assert traced(zeros).numpy().tolist() == [[1, 1]]
     assert traced(zeros).numpy().tolist() == [[2, 2]]
     np.testing.assert_array_equal(total.numpy(), [1, 1])
+
+
+def two_results(first, second):
+    """A program whose one operator writes a big result and a small one, to the names given."""
+    program = static.Program()
+    block = program.global_block()
+    shapes = {"x": (1, 2, 40, 40), "f": (2, 2, 3, 3), "g": (1, 2, 38, 38)}
+    for name, shape in shapes.items():
+        block.create_var(name=name, shape=shape, dtype="float32")
+    for name in {first, second}:
+        block.create_var(name=name, dtype="float32", persistable=True)
+    slots = {"Input": ["x"], "Filter": ["f"], "Output@GRAD": ["g"]}
+    outputs = {"Input@GRAD": [first], "Filter@GRAD": [second]}
+    block.append_op("conv2d_grad", inputs=slots, outputs=outputs)
+    return program, {name: np.ones(shape, "float32") for name, shape in shapes.items()}
+
+
+def test_results_have_variables_of_their_own():
+    """Two results in one variable would be written into memory of one's size."""
+    with pytest.raises(ValueError, match=r"variable of its own, got 'a' for Output\(Filter@GRAD\)"):
+        two_results("a", "a")
+    program, feed = two_results("a", "b")
+    scope = static.Scope()
+    shared = dygraph.to_variable(np.zeros(1, "float32"))
+    for name in ("a", "b"):
+        scope.var(name).share(shared)
+    with pytest.raises(ValueError, match="must have a variable of its own, got one for two"):
+        static.Executor().run(program, feed, scope=scope, fetch_list=[])
+    scope = static.Scope()
+    scope.var("a").share(shared)
+    program.global_block().var("x").persistable = True
+    scope.var("x").share(shared)
+    with pytest.raises(ValueError, match="must be one name, got two names that share a variable"):
+        static.Executor().run(program, {n: feed[n] for n in "fg"}, scope=scope, fetch_list=[])
+    program, feed = two_results("a", "b")
+    sound = static.Scope()
+    static.Executor().run(program, feed, scope=sound, fetch_list=[])
+    assert sound.var("a").get_tensor().shape == (1, 2, 40, 40)
+    assert sound.var("b").get_tensor().shape == (2, 2, 3, 3)

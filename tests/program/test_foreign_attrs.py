@@ -84,6 +84,33 @@ def test_names_of_later_versions(pb):
     np.testing.assert_array_equal(turned, np.trace(X, 1, 1, 0))
 
 
+def test_what_paddle_lets_one_choose_in_images(pb):
+    """Attributes that Fluid's operators have not; the values are what the choice means."""
+    x = np.arange(1, 5, dtype="float32").reshape(1, 1, 2, 2)
+    grid = np.array([[[[-1, -1], [3, 0.5]]]], "float32")
+    attrs = [
+        ("align_corners", "BOOLEAN", "b", False), ("mode", "STRING", "s", "nearest"),
+        ("padding_mode", "STRING", "s", "border"), ("use_cudnn", "BOOLEAN", "b", True),
+    ]  # fmt: skip
+    feed = {"x": x, "grid": grid}
+    got = run(pb, "grid_sampler", {"X": ["x"], "Grid": ["grid"]}, "Output", attrs, feed)
+    assert got.tolist() == [[[[1, 4]]]]
+    theta = np.array([[[1, 0, 0], [0, 1, 0]]], "float32")
+    attrs = [
+        ("align_corners", "BOOLEAN", "b", False), ("output_shape", "INTS", "ints", [1, 1, 1, 2])
+    ]  # fmt: skip
+    got = run(pb, "affine_grid", {"Theta": ["t"]}, "Output", attrs, {"t": theta})
+    assert got.tolist() == [[[[-0.5, 0], [0.5, 0]]]]
+    attrs = [
+        ("output_padding", "INTS", "ints", [1, 0]), ("output_size", "INTS", "ints", []),
+        ("strides", "INTS", "ints", [2, 1]),
+    ]  # fmt: skip
+    slots = {"Input": ["x"], "Filter": ["w"]}
+    feed = {"x": x, "w": np.ones((1, 1, 1, 1), "float32")}
+    got = run(pb, "conv2d_transpose", slots, "Output", attrs, feed)
+    assert got.tolist() == [[[[1, 2], [0, 0], [3, 4], [0, 0]]]]
+
+
 def test_numbers_of_64_bits_and_numbers_that_carry_their_type(pb):
     def scaled(kind, field, value):
         return run(pb, "scale", {"X": ["x"]}, "Out", [("scale", kind, field, value)], {"x": X})

@@ -152,3 +152,58 @@ def test_sparse_gradients_of_a_table(program):
     rows = dygraph.functional.lookup_table_v2(table, ids, is_sparse=True)
     ((_, gradient),) = static.append_backward(static.layers.mean(rows))
     assert gradient.type == "SELECTED_ROWS" and gradient.shape == (10, 4)
+
+
+def test_one_of_several_results_is_used(program):
+    """A list of gradients that lacks one: the last cell of an LSTM, without the last h."""
+    r = np.random.RandomState(0)
+    arrays = [r.rand(*shape) for shape in [(4, 2, 2), (1, 2, 3), (1, 2, 3)]]
+    arrays += [r.rand(*shape) - 0.5 for shape in [(12, 2), (12, 3), (12,), (12,)]]
+
+    def loss(x, h, c, *weights):
+        sizes = {"input_size": 2, "hidden_size": 3, "num_layers": 1}
+        _, (_, cell) = dygraph.functional.rnn(x, [h, c], list(weights), mode="LSTM", **sizes)
+        return (cell * cell).sum()
+
+    fed = [static.data(f"v{i}", a.shape, "float64") for i, a in enumerate(arrays)]
+    fed[0].stop_gradient = False
+    (gradient,) = static.gradients(loss(*fed), fed[0])
+    feed = {f"v{i}": a for i, a in enumerate(arrays)}
+    (got,) = run(program, feed, [gradient])
+    eager = [dygraph.to_variable(a) for a in arrays]
+    eager[0].stop_gradient = False
+    (expected,) = dygraph.grad(loss(*eager), eager[0])
+    assert np.abs(got).max() > 1e-3
+    np.testing.assert_array_equal(got, expected.numpy())
+
+
+def test_derivatives_that_are_zero_everywhere(program):
+    """Zeros, but None for what does not lead to the target, and for a label."""
+    x, w, other = source("x", [3]), source("w", [3]), source("other", [3])
+    label = source("label", [3])
+    (first,) = static.gradients(static.layers.relu(x * w), x)
+    hidden = static.layers.sigmoid_cross_entropy_with_logits(first, label)
+    second = static.gradients(first, [x, w, other])
+    assert second[2] is None
+    assert static.gradients(hidden, label) == [None]
+    feed = {"x": np.array([1, -2, 3], "f"), "w": np.array([2, 3, -1], "f")}
+    feed["label"] = np.zeros(3, "f")
+    zeros, by_weight = run(program, feed, second[:2])
+    assert zeros.tolist() == [0, 0, 0]
+    assert by_weight.tolist() == [1, 0, 0]
+
+
+def test_a_parameter_whose_gradient_is_zero_everywhere(program):
+    """append_backward gives it zeros, as backward() does: the bias under relu of a penalty."""
+    x = source("x", [2, 2])
+    hidden = static.layers.relu(static.layers.fc(x, 3))
+    (g,) = static.gradients(hidden, x)
+    pairs = static.append_backward(static.layers.mean(g * g))
+    shapes = {p.shape: gradient for p, gradient in pairs}
+    assert set(shapes) == {(2, 3), (3,)}
+    scope = static.Scope()
+    executor = static.Executor()
+    executor.run(static.default_startup_program(), scope=scope)
+    feed = {"x": np.array([[1, -2], [3, 4]], "f")}
+    (got,) = executor.run(program, feed, [shapes[(3,)]], scope=scope)
+    assert got.tolist() == [0, 0, 0]

@@ -55,8 +55,11 @@ def test_a_parameter_s_own_decay_goes_before_the_common_one():
     np.testing.assert_array_equal(line.run(), START - 0.5 * (SLOPE + 0.5 * START))
 
 
-def test_clipping_comes_before_decay():
-    clip = static.clip.GradientClipByValue(max=2.0, min=-1.0)
+@pytest.mark.parametrize("limits", [{"max": 2.0, "min": -1.0}, (-1.0, 2.0), (2.0, -1.0)])
+def test_clipping_comes_before_decay(limits):
+    named = isinstance(limits, dict)
+    by_value = static.clip.GradientClipByValue
+    clip = by_value(**limits) if named else by_value(*limits)
     decay = static.regularizer.L2Decay(0.5)
     line = Line(SGD(1.0, regularization=decay, grad_clip=clip))
     np.testing.assert_array_equal(line.run(), START - (np.clip(SLOPE, -1, 2) + 0.5 * START))

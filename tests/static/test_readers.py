@@ -466,8 +466,7 @@ def test_reader_operators_written_by_hand(readers, outs, match):
     desc.set_input("Reader", readers)
     desc.set_output("Out", outs)
     block = static.default_main_program().global_block()
-    block.ops.append(static.Operator(block, desc))
-    block.program.changed()
+    block.put_op(static.Operator(block, desc))
     with pytest.raises((ValueError, RuntimeError), match=match):
         static.Executor().run(fetch_list=[x.name])
 

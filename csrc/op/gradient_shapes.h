@@ -1,0 +1,34 @@
+// What the gradients of an operator can know of an input that they are not given, in the file that
+// registers the operator:
+//
+//   REGISTER_GRADIENT_SHAPES(batch_norm, {"Mean", "Scale"}, {"MomentumTensor", ""});
+//
+// Mean has the shape and type of Scale; MomentumTensor bears on no shape. With that the shape rule
+// of the forward call can be asked what every gradient's shape must be (op/gradient_of.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dygraph {
+
+class OpInfo;
+
+struct ShapeTwin {
+  std::string missing;  // an input of the operator
+  std::string like;     // an input or output of it; empty: no shape follows from `missing`
+};
+
+class ShapeTwinRegistration {
+ public:
+  ShapeTwinRegistration(const char* type, std::vector<ShapeTwin> twins);
+};
+// Those of `op`, nullptr where nothing is said of `input`.
+const ShapeTwin* FindShapeTwin(const OpInfo& op, const std::string& input);
+// The first output has the shape of the first input, by OpDef::SameShape(0, 0).
+bool CopiesFirstShape(const OpInfo& op);
+
+}  // namespace dygraph
+
+#define REGISTER_GRADIENT_SHAPES(type, ...) \
+  static ::dygraph::ShapeTwinRegistration gradient_shapes_##type(#type, {__VA_ARGS__})

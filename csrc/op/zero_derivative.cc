@@ -1,0 +1,82 @@
+#include "op/zero_derivative.h"
+
+#include <array>
+#include <atomic>
+
+#include "op/op_registry.h"
+
+namespace dygraph {
+
+namespace {
+
+// Whether the operator gives an input of this slot a gradient at all: one argument in each slot.
+bool GivesGradient(const OpInfo& op, int slot) {
+  if (op.has_no_grad || !op.grad_maker) return false;
+  auto ends = [](size_t n) {
+    std::vector<uint32_t> list;
+    for (size_t i = 1; i <= n; ++i) list.push_back(static_cast<uint32_t>(i));
+    return list;
+  };
+  std::vector<uint32_t> in = ends(op.inputs.size()), out = ends(op.outputs.size());
+  WantedSet wanted;
+  wanted.Set(slot);
+  try {
+    return Serves(
+        GetRecipe(op, *op.default_attrs, {in.data(), in.size()}, {out.data(), out.size()}, wanted),
+        slot, 0);
+  } catch (const Error&) {  // a maker that refuses such a call
+    return false;
+  }
+}
+
+int Find(const std::vector<SlotInfo>& slots, const std::string& name) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool Judge(const OpInfo& op, int slot) {
+  if (!op.gradient_of) return false;
+  const OpInfo* forward = op.gradient_of->forward;
+  while (forward->gradient_of) forward = forward->gradient_of->forward;
+  int input = Find(forward->inputs, op.inputs[slot].name);
+  if (input >= 0) return GivesGradient(*forward, input);
+  if (Find(forward->outputs, op.inputs[slot].name) < 0) return true;  // a gradient
+  // A result of the forward call beside an input: what depends on it may be the input's.
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (Find(forward->inputs, op.inputs[i].name) >= 0 && GivesGradient(op, static_cast<int>(i)))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Serves(const Recipe& recipe, int slot, int index) {
+  const RecipeRef wanted{RecipeRef::kInputGrad, static_cast<uint8_t>(slot),
+                         static_cast<uint16_t>(index)};
+  for (const RecipeCall& call : recipe.calls) {
+    for (const RecipeSlot& made : call.out) {
+      for (const RecipeRef& ref : made) {
+        if (ref == wanted) return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool DerivativeIsZero(const OpInfo& op, int slot) {
+  // Two bits for a slot: whether it was judged, and how.
+  constexpr int kOps = 4096, kSlots = 32;
+  static std::array<std::atomic<uint64_t>, kOps> known;
+  if (op.id >= kOps || slot >= kSlots) return Judge(op, slot);
+  uint64_t bits = known[op.id].load(std::memory_order_relaxed) >> (2 * slot) & 3;
+  if (!bits) {
+    bits = Judge(op, slot) ? 3 : 1;
+    known[op.id].fetch_or(bits << (2 * slot), std::memory_order_relaxed);
+  }
+  return bits == 3;
+}
+
+}  // namespace dygraph

@@ -1,0 +1,24 @@
+// Sizes that remember where they come from: what Python reads of shapes while jit.trace records.
+#pragma once
+
+#include <Python.h>
+
+namespace dygraph::python {
+
+// What this thread asks instead of making plain ints, an object of `dygraph.sizes`; null: nobody
+// follows sizes.
+extern thread_local PyObject* size_tracker;
+
+PyObject* TrackedDims(PyObject* variable);   // its tuple of sizes
+PyObject* TrackedNumel(PyObject* variable);  // its number of elements
+
+// An attribute that may hold followed sizes: a new reference to the value with ints in their place,
+// or null where there are none. The recorder's next call learns of it.
+PyObject* WithoutSizes(PyObject* value, PyObject* name);
+PyObject* TakeSizeNotes();  // {attribute: value as it was given}, or null; a new reference
+void DropSizeNotes();
+
+// An operator refuses what it was given; a function that goes on would hide it.
+void TellSizesOfError(const char* text);
+
+}  // namespace dygraph::python

@@ -1,0 +1,329 @@
+"""What `dygraph.jit.trace` knows of sizes while it records: which are unknown, and of what they are
+made.
+
+Unknown are the batch, and sizes that data decide. What an operator makes of them its own shape rule
+tells: it is asked with large primes, and with ones, in the place of unknown sizes.
+"""
+
+import contextlib
+import weakref
+
+from dygraph import _core
+from dygraph.errors import InvalidArgumentError
+from dygraph.recording import modes
+from dygraph.sizes import ONE, Size, added, asking_line, evaluate, multiplied
+from dygraph.watch import user_line
+
+# Values that stand for unknown sizes while shape rules are asked: beyond the constants of programs,
+# and so small that products of two stay far below 64 bits.
+_PRIMES = (10000019, 10000079, 10000103, 10000121, 10000139, 10000141, 10000169, 10000189)
+
+
+def _key(terms):
+    return tuple(sorted(terms.items()))
+
+
+class Atom:
+    """An unknown size: axis `axis` of the value `name`, `value` in this run."""
+
+    __slots__ = ("axis", "fake", "least", "name", "number", "value")
+
+    def __init__(self, number, name, axis, value, least):
+        self.number, self.name, self.axis, self.value, self.least = number, name, axis, value, least
+        self.fake = _PRIMES[number % len(_PRIMES)] + 1000 * (number // len(_PRIMES))
+
+
+class Tracker:
+    """What the sizes of one recording are made of."""
+
+    def __init__(self, recorder):
+        self._recorder = recorder
+        self.atoms, self.closed = [], {}
+        self.refused = None  # the first refusal, which a function may have swallowed
+        self.live = True
+        self._failed = None  # the last error of an operator, and its line
+        self._asking = False
+        self._places = {}  # terms -> (Variable, axis) that has so many
+        self._sizes = {}  # name -> list of int or terms
+        self._done = self._declared = 0
+        me = weakref.ref(self)
+        recorder.set_reviser(lambda op, notes: me()._revise(op, notes))
+
+    def feed(self, variable, name, follows, least):
+        """A fed value; its first axis is unknown where it follows the batch."""
+        sizes = list(_core.dims(variable))
+        if follows and sizes:
+            same = [a for a in self.atoms if a.least and least]
+            sizes[0] = {(same[0].number,): 1} if same else self._new(name, 0, sizes[0], least)
+            self._places.setdefault(_key(sizes[0]), (variable, 0))
+        self._sizes[name] = sizes
+
+    def end(self):
+        """Sizes that live on are plain ints."""
+        self.live, self._recorder, self._sizes, self._places = False, None, {}, {}
+
+    # What Python asks ---------------------------------------------------------------------------
+
+    def dims(self, variable):
+        """The ``shape`` of a Variable."""
+        sizes = self._of(variable)
+        if sizes is None:
+            return _core.dims(variable)
+        for axis, n in enumerate(sizes):
+            if type(n) is dict:
+                self._places.setdefault(_key(n), (variable, axis))
+        return tuple(Size(self, n) if type(n) is dict else n for n in sizes)
+
+    def numel(self, variable):
+        """The ``size`` of a Variable."""
+        total = 1
+        for n in self.dims(variable):
+            total = n * total
+        return total
+
+    def knows(self, variable):
+        """Whether it was fed or computed in this recording."""
+        return self._recorder.find_name(variable) is not None
+
+    def _of(self, variable):
+        name = self._recorder.find_name(variable)
+        if name is None:
+            return None
+        self._catch_up()
+        sizes = self._sizes[name]
+        for axis, n in enumerate(sizes):
+            if type(n) is int and (name, axis) not in self.closed:
+                self.closed[name, axis] = n, user_line()
+        return sizes
+
+    def place(self, terms):
+        """(Variable, axis) that has so many, or None."""
+        return self._places.get(_key(terms))
+
+    # What shape rules say -----------------------------------------------------------------------
+
+    def _new(self, name, axis, value, least=0):
+        atom = Atom(len(self.atoms), name, axis, value, least)
+        self.atoms.append(atom)
+        return {(atom.number,): 1}
+
+    def _catch_up(self):
+        """Sizes of what was computed since the last question."""
+        recorder = self._recorder
+        for name, dims in recorder.declared(self._declared):
+            self._declared += 1
+            self._sizes.setdefault(name, dims)
+        for i in range(self._done, recorder.count):
+            self._done = i + 1
+            read, made = recorder.arguments(i)
+            known = {name: self._sizes[name] for name in read if name in self._sizes}
+            known = {k: v for k, v in known.items() if any(type(n) is dict for n in v)}
+            rules = [self._ask(i, known, values) for values in self._probes()]
+            if not known and rules[0] is not None:
+                rules = rules[:1]
+            for name in made:
+                dims = self._sizes.get(name)
+                if dims is not None:
+                    answers = [rule and rule.get(name) for rule in rules]
+                    self._sizes[name] = self._read(name, dims, answers, known.values())
+
+    def _probes(self):
+        return [a.fake for a in self.atoms], [1] * len(self.atoms)
+
+    def _ask(self, i, known, values):
+        """{name: sizes} by the rule of an operator for some sizes of its inputs, or None."""
+        dims = {
+            name: [n if type(n) is int else evaluate(n, values) for n in sizes]
+            for name, sizes in known.items()
+        }
+        self._asking = True
+        try:
+            return self._recorder.infer_op(i, dims)
+        except Exception:  # noqa: BLE001 - a rule may refuse sizes that no run has
+            return None
+        finally:
+            self._asking = False
+
+    def _read(self, name, dims, answers, inputs):
+        """Sizes of an output from what the rule made of some sizes of the inputs."""
+        far, near = (answers + [None])[:2]
+        if far is None or len(far) != len(dims):
+            # Unknown sizes that are equal without our knowing: nothing is sure but the rank.
+            return [self._new(name, axis, n) if inputs else n for axis, n in enumerate(dims)]
+        fakes, ones = self._probes()
+        actual = [a.value for a in self.atoms]
+        known = [n for sizes in inputs for n in sizes if type(n) is dict]
+        sizes = []
+        for axis, value in enumerate(dims):
+            small = near[axis] if near and len(near) == len(dims) else None
+            want = far[axis], value
+            found = value if far[axis] == value and small in (None, value) else None
+            for terms in known if found is None else ():
+                if (evaluate(terms, fakes), evaluate(terms, actual)) == want:
+                    if small is None or evaluate(terms, ones) == small:
+                        found = terms
+                        break
+            if found is None:
+                found = self._multiple(far[axis], value, small) or self._new(name, axis, value)
+            sizes.append(found)
+        return sizes
+
+    def _multiple(self, far, value, small):
+        """Unknown sizes times a number, which is what reshape and concat make of them."""
+        for atom in self.atoms:
+            factor, rest = divmod(far, atom.fake)
+            if rest == 0 and 0 < factor < 100000 and factor * atom.value == value:
+                if small in (None, factor):
+                    return {(atom.number,): factor}
+        return None
+
+    # What operators are given -------------------------------------------------------------------
+
+    def _revise(self, op, notes):
+        """Write an operator whose attributes hold sizes so that it follows them."""
+        self._catch_up()
+        for name, given in notes.items():
+            sizes = [given] if isinstance(given, Size) else list(given)
+            terms = [n.terms if type(n) is Size else n for n in sizes]
+            if name != "shape" or not self._follow(op, terms):
+                first = next(n for n in sizes if type(n) is Size)
+                raise self.refuse(
+                    f"{op.type}: the attribute {name} must not depend on the batch size, got "
+                    f"{first.describe()}",
+                    "Write -1, or use an operator that reads the shape when it runs",
+                )
+
+    def _follow(self, op, sizes):
+        if op.type in ("reshape2", "reshape"):
+            plain = self._follow_reshape(op, sizes)
+        elif op.type == "expand_v2":
+            plain = self._follow_expand(op, sizes)
+        elif op.type == "fill_constant":
+            return self._follow_fill(op, sizes)
+        else:
+            return False
+        if plain is None:
+            return False
+        op.set_attr("shape", plain)
+        return True
+
+    def _sole_input(self, op):
+        names = op.input("X")
+        return self._sizes.get(names[0]) if len(names) == 1 else None
+
+    def _follow_reshape(self, op, sizes):
+        """0 copies the size of X at this place, -1 is what is left over."""
+        x, plain, left = self._sole_input(op), [], None
+        for i, n in enumerate(sizes):
+            if type(n) is int:
+                plain.append(n)
+            elif x and i < len(x) and x[i] == n:
+                plain.append(0)
+            elif left is None:
+                left = i
+                plain.append(-1)
+            else:
+                return None
+        others = [i for i, n in enumerate(sizes) if type(n) is int and n == -1]
+        if left is None or not others:
+            return plain
+        # The -1 that was given must be a number, so that the other one may stand.
+        actual = [a.value for a in self.atoms]
+        whole = {ONE: 1}
+        for n in x or ():
+            whole = multiplied(whole, n if type(n) is dict else {ONE: n})
+        rest = {ONE: 1}
+        for i, n in enumerate(sizes):
+            if i not in others:
+                n = x[i] if n == 0 and type(n) is int else n
+                rest = multiplied(rest, n if type(n) is dict else {ONE: n})
+        divided = evaluate(rest, actual) and evaluate(whole, actual) // evaluate(rest, actual)
+        if not x or not divided or multiplied(rest, {ONE: divided}) != whole:
+            return None
+        plain[others[0]] = divided
+        return plain
+
+    def _follow_expand(self, op, sizes):
+        """-1 keeps the size of X; axes count from the last one."""
+        x = self._sole_input(op)
+        lead = len(sizes) - len(x or ())
+        plain = []
+        for i, n in enumerate(sizes):
+            if type(n) is dict and (not x or i < lead or x[i - lead] != n):
+                return None
+            plain.append(-1 if type(n) is dict else n)
+        return plain
+
+    def _follow_fill(self, op, sizes):
+        """A filled tensor as long as something that is there already."""
+        places = [i for i, n in enumerate(sizes) if type(n) is dict]
+        at = places[0]
+        for name, dims in self._sizes.items() if len(places) == 1 else ():
+            for axis, n in enumerate(dims):
+                if type(n) is dict and n == sizes[at] and self._recorder.fill_like(
+                    op, name, axis, at
+                ):
+                    return True
+        return False
+
+    # Refusals -----------------------------------------------------------------------------------
+
+    def refuse(self, what, fix):
+        """The error to raise, kept in case the function swallows it."""
+        error = InvalidArgumentError(f"trace: {what}, at {asking_line()}. {fix}")
+        self.refused = self.refused or error
+        return error
+
+    def failed(self, text):
+        """An operator raised: the function must not go on as if it would for every batch."""
+        if not self._asking:
+            self._failed = text, asking_line()
+
+    def check(self):
+        """Raise what the function swallowed."""
+        if self.refused is None and self._failed is not None:
+            raise InvalidArgumentError(
+                "trace: an error must not be caught while a program is recorded, since other "
+                "batches may not have it: '{}', at {}. Decide before the call".format(*self._failed)
+            )
+        if self.refused is not None:
+            raise self.refused
+
+    def bound(self, terms):
+        """(least, most) value of a polynomial for all batches; None: there is none."""
+        least = most = terms.get(ONE, 0)
+        for monomial, factor in terms.items():
+            if monomial:
+                low = factor
+                for number in monomial:
+                    low *= self.atoms[number].least
+                least = least + low if factor > 0 and least is not None else None
+                most = most + low if factor < 0 and most is not None else None
+        return least, most
+
+    def describe(self, terms):
+        """``3, axis 0 of 'x'``, for messages."""
+        value = evaluate(terms, [a.value for a in self.atoms])
+        atoms = sorted({number for monomial in terms for number in monomial})
+        where = ", ".join(f"axis {self.atoms[n].axis} of '{self.atoms[n].name}'" for n in atoms)
+        made = "" if list(terms) == [(atoms[0],)] and terms[(atoms[0],)] == 1 else "made of "
+        return f"{value} ({made}{where})"
+
+
+@contextlib.contextmanager
+def following(recorder):
+    """Follow the sizes of what `recorder` records: a `Tracker`, in use until the end."""
+    tracker = Tracker(recorder)
+    before, modes.sizes = modes.sizes, tracker
+    _core.track_sizes(tracker)
+    try:
+        yield tracker
+    except Exception as error:
+        if tracker.refused not in (None, error):  # which came out as something else
+            raise tracker.refused from error
+        raise
+    finally:
+        modes.sizes = before
+        _core.track_sizes(before)
+        tracker.end()
+    tracker.check()
