@@ -112,9 +112,9 @@ def trace(layer, inputs):
 
     try:
         # Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
-        near = batch - 1 if batch > 2 else batch + 1
+        fewer = batch - 1 if batch > 2 else batch + 1
         other, second, there = at_one_of(
-            [near, 2 * batch, batch], lambda size: record(size, size != batch)
+            [fewer, 2 * batch, batch], lambda size: record(size, size != batch)
         )
         _, recording, here = restored(lambda size: record(size, other != batch), batch)
         tracing.check_closed(here, there)
