@@ -293,6 +293,10 @@ def main(arguments):
         flat(table, arguments.steps)
         chains(table)
     program_rows(table)
+    if arguments.programs:  # the other rows stay as they are kept
+        measured = [row["what"] for row in table.rows]
+        kept = [row["what"] for row in report.kept_rows("memory")]
+        table.order = [what for what in kept if what not in measured] + measured
     table.finish()
 
 

@@ -14,6 +14,7 @@ _CHOICES = {
 }
 _RANGES = {
     "FLAGS_num_threads": (0, 1 << 20),
+    "FLAGS_kept_weights_mb": (0, 1 << 30),
     "FLAGS_fraction_of_cpu_memory_to_use": (0, 1),
     "FLAGS_fraction_of_gpu_memory_to_use": (0, 1),
 }

@@ -1,5 +1,6 @@
 // Convolutions by oneDNN: images and volumes channels-last, filters packed as each primitive likes
-// them. Ready primitives are kept by shape.
+// them. Ready primitives are kept by shape. Some 600 lines because images and volumes, both ways,
+// share one cache and one packing.
 #include <array>
 #include <memory>
 #include <mutex>
@@ -218,8 +219,7 @@ class Convolution {
     return packed->as<float>();
   }
 
-  // Whether what Pack() made can be made a plain filter again.
-  bool unpacks() const { return order_ != nullptr; }
+  bool unpacks() const { return order_ != nullptr; }  // Pack() can be undone
   void Unpack(const float* packed, float* filter) const { order_->Unpack(packed, filter); }
 
   void BackwardInput(const float* dy, const float* filter, float* dx) const {
@@ -450,7 +450,6 @@ struct PackedFilter : KeptForm::Form {
     owner->Unpack(data_, plain.mutable_data<float>());
     return plain;
   }
-
  private:
   Dims dims_;
   Scratch room_;
@@ -464,7 +463,7 @@ void Forward(const Geometry& g, const float* x, const Tensor& filter, const floa
   auto packed = std::dynamic_pointer_cast<const PackedFilter>(kept->Find(filter));
   if (packed && (packed->owner == convolution || packed->owner->PacksAlike(*convolution)))
     return convolution->ForwardPacked(x, packed->data(), bias, y);
-  if (packed && !filter.has_data())  // in another order than this one, and there is no plain one
+  if (packed && !filter.has_data())  // in another order, and there is no plain one
     return convolution->Forward(x, packed->Restore().data<float>(), bias, y);
   size_t bytes = convolution->packed_bytes();
   if (bytes == 0 || !KeptForm::MayKeep(filter) || !KeptForm::HasRoom(bytes))

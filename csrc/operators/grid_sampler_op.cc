@@ -292,7 +292,7 @@ void DefineGridSamplerGradGrad(OpDef& op);
 struct GridSamplerThird {
   static constexpr const char* kSecond = "grid_sampler_grad_grad";
   static constexpr int kInputs = 5, kResults = 3;
-  static constexpr bool kHasAttrs = false;
+  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kGrid, kOutputGrad, kV, kU);
   static void Define(OpDef& op) { DefineGridSamplerGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {
@@ -302,21 +302,32 @@ struct GridSamplerThird {
     return {{kOutputGrad, kOutputGradResult}};
   }
   static void Run(higher::Problem& p) {
+    return p.ctx.In(kX).rank() == 5 ? Points<3>(p) : Points<2>(p);
+  }
+  template <int kAxes>
+  static void Points(higher::Problem& p) {
     using higher::Scalar;
-    Sampler s(p.ctx.In(kX).dims(), p.ctx.In(kGrid).dims());
+    Sampler<kAxes> s(p.ctx.In(kX).dims(), p.ctx.In(kGrid).dims(),
+                     p.ctx.attrs<GridSamplerAttrs>());
     for (int64_t point = 0; point < s.n * s.points; ++point) {
       const int64_t image = point / s.points;
-      // the pixel at the upper left, and how far the place lies from it
-      Scalar x = (p.Leaf(1, 2 * point) + 1) * (static_cast<double>(s.w - 1) / 2),
-             y = (p.Leaf(1, 2 * point + 1) + 1) * (static_cast<double>(s.h - 1) / 2);
-      Spot spot = s.At(2 * ValueOf(x) / static_cast<double>(std::max<int64_t>(s.w - 1, 1)) - 1,
-                       2 * ValueOf(y) / static_cast<double>(std::max<int64_t>(s.h - 1, 1)) - 1);
-      Scalar fx = x - std::floor(ValueOf(x)), fy = y - std::floor(ValueOf(y));
+      double place[kAxes];
+      FixedArray<Scalar, kAxes> upper;  // weights of the pixels above, axis by axis
+      for (int k = 0; k < kAxes; ++k) {
+        Scalar g = p.Leaf(1, point * kAxes + k);
+        place[k] = ValueOf(g);
+        double at = 0, slope = 0;
+        if (s.places.At(place[k], s.sizes[k], &at, &slope))
+          upper[k] = (g - place[k]) * slope + (at - std::floor(at));
+      }
+      const Spot<kAxes> spot = s.At(place);
       for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
         Scalar sum = kernels::Constant(0);
-        for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < Spot<kAxes>::kCorners; ++k) {
           if (spot.corners[k].at < 0) continue;
-          Scalar weight = (k & 1 ? fx : 1.0 - fx) * (k >> 1 ? fy : 1.0 - fy);
+          Scalar weight = kernels::Constant(1);
+          for (int a = 0; a < kAxes && !s.places.nearest; ++a)
+            weight = weight * (k >> a & 1 ? upper[a] : 1.0 - upper[a]);
           sum = sum + weight * p.Leaf(0, c * s.size() + spot.corners[k].at);
         }
         p.Set(0, c * s.points + point % s.points, sum);

@@ -381,7 +381,7 @@ class _Stack(Layer):
     def forward(self, inputs, initial_states=None, sequence_length=None):
         name = type(self).__name__
         check.variable(inputs, f"{name}: inputs")
-        symbol = _core.is_symbol(inputs)  # of a program: how many sequences there are shows a run
+        symbol = _core.is_symbol(inputs)  # of a program: a run shows how many sequences
         has_lod = inputs.lod_level > 0 if symbol else bool(inputs.lod())
         ragged = len(inputs.shape) == 2 and has_lod
         right = ragged or len(inputs.shape) == 3
@@ -415,6 +415,8 @@ class _Stack(Layer):
         )
         if swap:
             out = ops.transpose2(out, axis=[1, 0, 2])
+        if symbol and ragged:
+            out.lod_level = inputs.lod_level
         return out, tuple(last) if self.mode == "LSTM" else last[0]
 
     def extra_repr(self):
@@ -478,8 +480,8 @@ class LSTM(_Stack):
     Notes
     -----
     `inputs` is padded, with the lengths in `sequence_length` (int32 or int64 ``[batch]``, a list
-    will do) where they differ, or ``[rows, input_size]`` with a level of detail. Outputs are as the
-    inputs, zeros in place of padding. States are ``[num_layers * directions, batch, hidden_size]``;
+    will do) where they differ, or ``[rows, input_size]`` with a level of detail, in a program too
+    (``static.data(..., lod_level=1)``). Outputs are as the inputs, zeros in place of padding. States are ``[num_layers * directions, batch, hidden_size]``;
     the last ones are those of each sequence's own last step, or first for the backward direction.
 
     Examples

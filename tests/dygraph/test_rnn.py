@@ -108,7 +108,7 @@ def test_ragged_batches_are_described(mode, direction):
         rows = static.data("rows", [None, 3], "float64", lod_level=1)
         out, last = net(rows)
     states = list(last) if mode == "LSTM" else [last]
-    assert out.shape == (-1, 2 * cells // 2) and out.lod_level == 1
+    assert out.shape == (-1, cells) and out.lod_level == 1
     assert [s.shape for s in states] == [(cells, -1, 2)] * len(states)
     executor, scope = static.Executor(), static.Scope()
     for lengths in (LENGTHS, [4], [1, 1, 6, 2, 0, 3]):
