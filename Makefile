@@ -77,6 +77,7 @@ interop: $(STAMPS)/package-test .venv-paddle/installed
 
 docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py
+	$(PY) docs/compare_operators.py
 
 bench: $(STAMPS)/package-examples
 	set -e; for script in overhead train operators memory startup report; do $(PY) benchmarks/$$script.py; done

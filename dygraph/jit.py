@@ -120,7 +120,7 @@ def trace(layer, inputs):
         return restored(run, sizes[-1])
 
     try:
-# Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
+        # Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
         fewer = batch - 1 if batch > 2 else batch + 1
         other, second, there = at_one_of(
             [fewer, 2 * batch, batch], lambda size: record(size, size != batch)

@@ -123,6 +123,9 @@ void AddRows(const RowShape& shape, T* x, const int64_t* rows, int64_t n, const 
 
 template void AddRows(const RowShape&, float*, const int64_t*, int64_t, const float*);
 template void AddRows(const RowShape&, double*, const int64_t*, int64_t, const double*);
+template void AddRows(const RowShape&, uint8_t*, const int64_t*, int64_t, const uint8_t*);
+template void AddRows(const RowShape&, int8_t*, const int64_t*, int64_t, const int8_t*);
+template void AddRows(const RowShape&, int16_t*, const int64_t*, int64_t, const int16_t*);
 template void AddRows(const RowShape&, int32_t*, const int64_t*, int64_t, const int32_t*);
 template void AddRows(const RowShape&, int64_t*, const int64_t*, int64_t, const int64_t*);
 

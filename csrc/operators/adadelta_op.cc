@@ -3,7 +3,7 @@
 namespace dygraph {
 namespace {
 
-constexpr int kParam = 0, kGrad = 1, kAvgSquaredGrad = 2, kAvgSquaredUpdate = 3;
+constexpr int kParam = 0, kGrad = 1, kAvgSquaredGrad = 2, kAvgSquaredUpdate = 3, kLearningRate = 4;
 constexpr int kParamOut = 0, kAvgSquaredGradOut = 1, kAvgSquaredUpdateOut = 2;
 
 struct AdadeltaAttrs {
@@ -16,7 +16,7 @@ void InferShape(InferContext& ctx) {
                        {{kParam, kParamOut},
                         {kAvgSquaredGrad, kAvgSquaredGradOut},
                         {kAvgSquaredUpdate, kAvgSquaredUpdateOut}},
-                       {});
+                       {kLearningRate});
 }
 
 void DefineAdadelta(OpDef& op) {
@@ -24,7 +24,7 @@ void DefineAdadelta(OpDef& op) {
         "AvgSquaredGradOut = rho * AvgSquaredGrad + (1 - rho) * Grad^2; update = "
         "-sqrt((AvgSquaredUpdate + epsilon) / (AvgSquaredGradOut + epsilon)) * Grad; "
         "AvgSquaredUpdateOut = rho * AvgSquaredUpdate + (1 - rho) * update^2; ParamOut = Param + "
-        "update (Zeiler, 2012). There is no learning rate.")
+        "update (Zeiler, 2012), or Param + LearningRate * update, as Paddle 2 has it.")
       .Example(
           ">>> param, grad = to_variable([3.0]), to_variable([2.0])\n"
           ">>> squares, updates = to_variable([2.0]), to_variable([0.0])\n"
@@ -35,6 +35,7 @@ void DefineAdadelta(OpDef& op) {
       .Input(kGrad, "Grad", "shape and type of Param")
       .Input(kAvgSquaredGrad, "AvgSquaredGrad", "shape and type of Param")
       .Input(kAvgSquaredUpdate, "AvgSquaredUpdate", "shape and type of Param")
+      .Input(kLearningRate, "LearningRate", "[1] or []; none: 1", kDispensable)
       .Output(kParamOut, "ParamOut", "shape of Param")
       .Output(kAvgSquaredGradOut, "AvgSquaredGradOut", "shape of Param")
       .Output(kAvgSquaredUpdateOut, "AvgSquaredUpdateOut", "shape of Param")
@@ -53,6 +54,8 @@ struct AdadeltaKernel {
   static void Compute(KernelContext& ctx) {
     const AdadeltaAttrs& a = ctx.attrs<AdadeltaAttrs>();
     T rho = a.rho, eps = a.epsilon;
+    const Tensor* given = ctx.InOrNull(kLearningRate);
+    const T rate = given ? static_cast<T>(Item(*given)) : T(1);
     const T* p = ctx.In(kParam).data<T>();
     const T* s = ctx.In(kAvgSquaredGrad).data<T>();
     const T* u = ctx.In(kAvgSquaredUpdate).data<T>();
@@ -64,7 +67,7 @@ struct AdadeltaKernel {
       T update = -std::sqrt((u[i] + eps) / (mean + eps)) * g;
       s_out[i] = mean;
       u_out[i] = rho * u[i] + (1 - rho) * update * update;
-      p_out[i] = p[i] + update;
+      p_out[i] = p[i] + rate * update;
     });
   }
 };

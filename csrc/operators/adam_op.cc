@@ -6,7 +6,7 @@ namespace dygraph {
 namespace {
 
 constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment1 = 3, kMoment2 = 4, kBeta1Pow = 5,
-              kBeta2Pow = 6, kBeta1Tensor = 7, kBeta2Tensor = 8;
+              kBeta2Pow = 6, kBeta1Tensor = 7, kBeta2Tensor = 8, kEpsilonTensor = 9;
 constexpr int kParamOut = 0, kMoment1Out = 1, kMoment2Out = 2, kBeta1PowOut = 3, kBeta2PowOut = 4;
 
 struct AdamAttrs {
@@ -17,9 +17,9 @@ struct AdamAttrs {
 };
 
 void InferShape(InferContext& ctx) {
-  optimizer::InferStep(ctx, kParam, kGrad,
-                       {{kParam, kParamOut}, {kMoment1, kMoment1Out}, {kMoment2, kMoment2Out}},
-                       {kLearningRate, kBeta1Pow, kBeta2Pow, kBeta1Tensor, kBeta2Tensor});
+  optimizer::InferStep(
+      ctx, kParam, kGrad, {{kParam, kParamOut}, {kMoment1, kMoment1Out}, {kMoment2, kMoment2Out}},
+      {kLearningRate, kBeta1Pow, kBeta2Pow, kBeta1Tensor, kBeta2Tensor, kEpsilonTensor});
   optimizer::InferNumber(ctx, kBeta1Pow, kBeta1PowOut);
   optimizer::InferNumber(ctx, kBeta2Pow, kBeta2PowOut);
 }
@@ -48,6 +48,7 @@ void DefineAdam(OpDef& op) {
       .Input(kBeta2Pow, "Beta2Pow", "[1]: beta2 to the number of this step")
       .Input(kBeta1Tensor, "Beta1Tensor", "[1], in place of beta1", kDispensable)
       .Input(kBeta2Tensor, "Beta2Tensor", "[1], in place of beta2", kDispensable)
+      .Input(kEpsilonTensor, "EpsilonTensor", "[1], in place of epsilon", kDispensable)
       .Output(kParamOut, "ParamOut", "shape of Param")
       .Output(kMoment1Out, "Moment1Out", "shape of Param")
       .Output(kMoment2Out, "Moment2Out", "shape of Param")
@@ -95,6 +96,7 @@ struct AdamKernel {
                  *beta2_tensor = ctx.InOrNull(kBeta2Tensor);
     double beta1 = beta1_tensor ? Item(*beta1_tensor) : a.beta1,
            beta2 = beta2_tensor ? Item(*beta2_tensor) : a.beta2;
+    const Tensor* epsilon = ctx.InOrNull(kEpsilonTensor);
     double rate = Item(ctx.In(kLearningRate)) * std::sqrt(1 - Item(ctx.In(kBeta2Pow))) /
                   (1 - Item(ctx.In(kBeta1Pow)));
     Tensor &p_out = ctx.Out(kParamOut), &m1_out = ctx.Out(kMoment1Out),
@@ -108,7 +110,7 @@ struct AdamKernel {
                     static_cast<T>(beta1),
                     static_cast<T>(beta2),
                     static_cast<T>(rate),
-                    static_cast<T>(a.epsilon)};
+                    static_cast<T>(epsilon ? Item(*epsilon) : a.epsilon)};
     optimizer::StoreNumber(&ctx.Out(kBeta1PowOut), Item(ctx.In(kBeta1Pow)) * beta1);
     optimizer::StoreNumber(&ctx.Out(kBeta2PowOut), Item(ctx.In(kBeta2Pow)) * beta2);
     if (!ctx.IsRows(kGrad)) {

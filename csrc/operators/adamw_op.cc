@@ -4,7 +4,7 @@ namespace dygraph {
 namespace {
 
 constexpr int kParam = 0, kGrad = 1, kLearningRate = 2, kMoment1 = 3, kMoment2 = 4, kBeta1Pow = 5,
-              kBeta2Pow = 6;
+              kBeta2Pow = 6, kBeta1Tensor = 7, kBeta2Tensor = 8, kEpsilonTensor = 9;
 constexpr int kParamOut = 0, kMoment1Out = 1, kMoment2Out = 2, kBeta1PowOut = 3, kBeta2PowOut = 4;
 
 struct AdamwAttrs {
@@ -18,9 +18,9 @@ struct AdamwAttrs {
 };
 
 void InferShape(InferContext& ctx) {
-  optimizer::InferStep(ctx, kParam, kGrad,
-                       {{kParam, kParamOut}, {kMoment1, kMoment1Out}, {kMoment2, kMoment2Out}},
-                       {kLearningRate, kBeta1Pow, kBeta2Pow});
+  optimizer::InferStep(
+      ctx, kParam, kGrad, {{kParam, kParamOut}, {kMoment1, kMoment1Out}, {kMoment2, kMoment2Out}},
+      {kLearningRate, kBeta1Pow, kBeta2Pow, kBeta1Tensor, kBeta2Tensor, kEpsilonTensor});
   optimizer::InferNumber(ctx, kBeta1Pow, kBeta1PowOut);
   optimizer::InferNumber(ctx, kBeta2Pow, kBeta2PowOut);
 }
@@ -46,6 +46,9 @@ void DefineAdamw(OpDef& op) {
       .Input(kMoment2, "Moment2", "shape and type of Param")
       .Input(kBeta1Pow, "Beta1Pow", "[1]: beta1 to the number of this step")
       .Input(kBeta2Pow, "Beta2Pow", "[1]: beta2 to the number of this step")
+      .Input(kBeta1Tensor, "Beta1Tensor", "[1], in place of beta1", kDispensable)
+      .Input(kBeta2Tensor, "Beta2Tensor", "[1], in place of beta2", kDispensable)
+      .Input(kEpsilonTensor, "EpsilonTensor", "[1], in place of epsilon", kDispensable)
       .Output(kParamOut, "ParamOut", "shape of Param")
       .Output(kMoment1Out, "Moment1Out", "shape of Param")
       .Output(kMoment2Out, "Moment2Out", "shape of Param")
@@ -76,7 +79,14 @@ struct AdamwKernel {
     double power1 = Item(ctx.In(kBeta1Pow)), power2 = Item(ctx.In(kBeta2Pow));
     double rate = Item(ctx.In(kLearningRate)) * a.lr_ratio;
     T keep = static_cast<T>(a.with_decay ? 1 - rate * a.coeff : 1);
-    T b1 = a.beta1, b2 = a.beta2, eps = a.epsilon, step = static_cast<T>(rate / (1 - power1));
+    auto number = [&](int slot, float attr) {
+      const Tensor* t = ctx.InOrNull(slot);
+      return t ? Item(*t) : attr;
+    };
+    const double beta1 = number(kBeta1Tensor, a.beta1), beta2 = number(kBeta2Tensor, a.beta2);
+    T b1 = static_cast<T>(beta1), b2 = static_cast<T>(beta2),
+      eps = static_cast<T>(number(kEpsilonTensor, a.epsilon)),
+      step = static_cast<T>(rate / (1 - power1));
     T correction = static_cast<T>(1 / std::sqrt(1 - power2));
     const T* p = ctx.In(kParam).data<T>();
     const T* m1 = ctx.In(kMoment1).data<T>();
@@ -84,8 +94,8 @@ struct AdamwKernel {
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* m1_out = ctx.Out(kMoment1Out).mutable_data<T>();
     T* m2_out = ctx.Out(kMoment2Out).mutable_data<T>();
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power1 * a.beta1);
-    optimizer::StoreNumber(ctx.OutOrNull(kBeta2PowOut), power2 * a.beta2);
+    optimizer::StoreNumber(ctx.OutOrNull(kBeta1PowOut), power1 * beta1);
+    optimizer::StoreNumber(ctx.OutOrNull(kBeta2PowOut), power2 * beta2);
     auto element = [=](int64_t i, T g) {
       T first = b1 * m1[i] + (1 - b1) * g, second = b2 * m2[i] + (1 - b2) * g * g;
       m1_out[i] = first;

@@ -8,8 +8,8 @@
 
 namespace dygraph::indexing {
 
-// The shape that `index` addresses: its size along the axis; along the others that of x, where an
-// index of 1 repeats.
+// The shape that `index` addresses: its size along the axis; along the others that of x where an
+// index of 1 repeats, or a smaller one, which stands for the leading part of x.
 inline Dims AlongDims(const Dims& x, const Dims& index, int axis, const char* x_name) {
   ENFORCE(index.rank() == x.rank(), InvalidArgument, "Index must have as many axes as ", x_name,
           " ", x, ", got ", index);
@@ -18,8 +18,8 @@ inline Dims AlongDims(const Dims& x, const Dims& index, int axis, const char* x_
     if (i == axis) continue;
     if (index[i] == 1) shape[i] = x[i];
     if (!BothKnown(x[i], index[i])) continue;
-    ENFORCE(shape[i] == x[i], InvalidArgument, "Index must have the sizes of ", x_name, " ", x,
-            ", or 1, but along axis ", axis, ", got ", index);
+    ENFORCE(shape[i] <= x[i], InvalidArgument, "Index must have the sizes of ", x_name, " ", x,
+            ", or smaller ones, but along axis ", axis, ", got ", index);
   }
   return shape;
 }
@@ -58,9 +58,45 @@ inline Tensor RepeatedIndex(const Tensor& index, const Dims& shape) {
   return full;
 }
 
+// Whether `shape`, what an index addresses, is a part of x but along the axis.
+inline bool IsPart(const Dims& shape, const Dims& x, int axis) {
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != axis && shape[i] != x[i]) return true;
+  }
+  return false;
+}
+
+// The positions in x that a full index, which RequireInside has passed, addresses.
+inline std::vector<int64_t> PositionsAlong(const Tensor& index, const Dims& x, int axis) {
+  const Dims strides = Strides(x), shape = index.dims();
+  std::vector<int64_t> at(index.numel());
+  VisitIndices(index, "Index", [&](auto* v) {
+    SmallVector<int64_t, 8> place(shape.size(), 0);
+    int64_t base = 0;  // of the place, without the axis
+    for (size_t i = 0; i < at.size(); ++i) {
+      const int64_t number = v[i] < 0 ? v[i] + x[axis] : v[i];
+      at[i] = base + number * strides[axis];
+      for (int a = shape.rank() - 1; a >= 0; --a) {
+        const int64_t stride = a == axis ? 0 : strides[a];
+        base += stride;
+        if (++place[a] < shape[a]) break;
+        base -= stride * shape[a];
+        place[a] = 0;
+      }
+    }
+  });
+  return at;
+}
+
 inline void TakeAlong(const Tensor& x, const Tensor& index, int axis, const char* x_name,
                       Tensor* out) {
   Tensor full = RepeatedIndex(index, AlongDims(x.dims(), index.dims(), axis, x_name));
+  if (IsPart(full.dims(), x.dims(), axis)) {
+    RequireInside(index, x.dims(), axis, x_name);
+    std::vector<int64_t> at = PositionsAlong(full, x.dims(), axis);
+    return kernels::TakeRows({1, x.numel(), 1}, x.raw_data(), at.data(), full.numel(),
+                             out->mutable_raw_data(), SizeOf(x.dtype()));
+  }
   bool inside = VisitIndices(full, "Index", [&](auto* v) {
     return kernels::TakeAlong(AlongShapeOf(x.dims(), full.dims(), axis), x.raw_data(), v,
                               out->mutable_raw_data(), SizeOf(x.dtype()));
@@ -76,6 +112,13 @@ void AddAlong(const Tensor& g, const Tensor& index, int axis, const char* x_name
   ENFORCE(g.dims() == shape, InvalidArgument, "the gradient must have the shape ", shape,
           " of the forward call's output, got ", g.dims());
   Tensor full = RepeatedIndex(index, shape);
+  if (IsPart(shape, x, axis)) {
+    RequireInside(index, x, axis, x_name);
+    std::vector<int64_t> at = PositionsAlong(full, x, axis);
+    Clear(out);
+    return kernels::AddRows({1, out->numel(), 1}, out->mutable_data<T>(), at.data(), g.numel(),
+                            g.data<T>());
+  }
   bool inside = VisitIndices(full, "Index", [&](auto* v) {
     return kernels::AddAlong<T>(AlongShapeOf(x, shape, axis), nullptr, v, g.data<T>(),
                                 out->mutable_data<T>());

@@ -20,6 +20,9 @@ template <class F>
 decltype(auto) VisitValues(const AssignValueAttrs& a, F&& f) {
   switch (a.dtype) {
     case DType::kBool: return f(a.bool_values);
+    case DType::kUInt8:
+    case DType::kInt8:
+    case DType::kInt16:
     case DType::kInt32: return f(a.int32_values);
     case DType::kInt64: return f(a.int64_values);
     default: return f(a.fp32_values);
@@ -43,10 +46,11 @@ void DefineAssignValue(OpDef& op) {
           "[[1.0, 2.0], [3.0, 4.0]]")
       .Output(kOut, "Out", "the shape asked for")
       .Attr(&AssignValueAttrs::shape, "shape", "the sizes")
-      .Attr(&AssignValueAttrs::dtype, "dtype", "bool, int32, int64, float32 or float64")
+      .Attr(&AssignValueAttrs::dtype, "dtype", "bool, an integer type, float32 or float64")
       .Attr(&AssignValueAttrs::bool_values, "bool_values", "elements for bool, 0 or 1")
       .Attr(&AssignValueAttrs::fp32_values, "fp32_values", "elements for float32 and float64")
-      .Attr(&AssignValueAttrs::int32_values, "int32_values", "elements for int32")
+      .Attr(&AssignValueAttrs::int32_values, "int32_values",
+            "elements for int32 and narrower integers")
       .Attr(&AssignValueAttrs::int64_values, "int64_values", "elements for int64")
       .Shape(InferShape)
       .KernelDType(
@@ -65,7 +69,8 @@ struct AssignValueKernel {
 };
 
 REGISTER_OPERATOR(assign_value, DefineAssignValue);
-REGISTER_CPU_KERNEL(assign_value, AssignValueKernel, bool, int32_t, int64_t, float, double);
+REGISTER_CPU_KERNEL(assign_value, AssignValueKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -9,20 +9,28 @@ constexpr int kX = 0, kY = 1, kOut = 0, kXNorm = 1, kYNorm = 2;
 
 void InferShape(InferContext& ctx) {
   const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
-  bool fits = x.rank() == 2 && y.rank() == 2 && (x[1] == y[1] || !BothKnown(x[1], y[1])) &&
+  bool fits = x.rank() >= 2 && y.rank() == x.rank() &&
               (x[0] == y[0] || y[0] == 1 || !BothKnown(x[0], y[0]));
+  for (int i = 1; fits && i < x.rank(); ++i) fits = x[i] == y[i] || !BothKnown(x[i], y[i]);
   ENFORCE(fits, InvalidArgument,
-          "X and Y must be matrices of equally long rows, Y of as many as X or of one, got X ", x,
-          " and Y ", y);
+          "X and Y must have at least two axes and rows of one shape, Y as many rows as X or one, "
+          "got X ",
+          x, " and Y ", y);
   ctx.SetOutput(kOut, {x[0], 1});
   ctx.SetOutput(kXNorm, {x[0], 1});
   ctx.SetOutput(kYNorm, {y[0], 1});
 }
 
 // X@GRAD = Out@GRAD (Y / (XNorm YNorm) - Out X / XNorm^2) + XNorm@GRAD X / XNorm, Y@GRAD likewise,
-// summed over the rows where Y has one.
+// summed over the rows where Y has one. X and Y go in as matrices.
 void Gradient(GradBuilder& g) {
-  RecipeRef x = g.Input(kX), y = g.Input(kY), xn = g.Output(kXNorm), yn = g.Output(kYNorm);
+  auto matrix = [&g](RecipeRef v) {
+    RecipeRef flat = g.Temp();
+    g.Call("flatten2", {v}, {flat, {}}).Attr("axis", 1);
+    return flat;
+  };
+  RecipeRef x = matrix(g.Input(kX)), y = matrix(g.Input(kY)), xn = g.Output(kXNorm),
+            yn = g.Output(kYNorm);
   auto times = [&g](RecipeRef a, RecipeRef b) { return g.Apply("elementwise_mul", {a, b}); };
   auto over = [&g](RecipeRef a, RecipeRef b) { return g.Apply("elementwise_div", {a, b}); };
   auto minus = [&g](RecipeRef a, RecipeRef b) { return g.Apply("elementwise_sub", {a, b}); };
@@ -30,21 +38,27 @@ void Gradient(GradBuilder& g) {
   RecipeRef turned = times(g.OutputGrad(kOut), g.Output(kOut));
   RecipeRef a = minus(times(factor, y), times(over(turned, times(xn, xn)), x));
   RecipeRef b = times(over(x, xn), g.OutputGrad(kXNorm));
-  g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kX)});
+  RecipeRef to_x = g.Temp(), to_y = g.Temp();
+  g.Call("sum", {RecipeSlot({a, b})}, {to_x});
+  g.Call("reshape2_grad", {g.InputShape(kX), to_x}, {g.InputGrad(kX)});
   RecipeRef negative = minus(times(over(turned, times(yn, yn)), y), times(factor, x));
   RecipeRef c = g.Temp(), d = times(over(y, yn), g.OutputGrad(kYNorm));
-  g.Call("elementwise_sub_grad", {g.InputShape(kX), g.InputShape(kY), negative}, {{}, c});
-  g.Call("sum", {RecipeSlot({c, d})}, {g.InputGrad(kY)});
+  g.Call("elementwise_sub_grad", {x, y, negative}, {{}, c});
+  g.Call("sum", {RecipeSlot({c, d})}, {to_y});
+  g.Call("reshape2_grad", {g.InputShape(kY), to_y}, {g.InputGrad(kY)});
 }
 
 void DefineCosSim(OpDef& op) {
-  op.Comment("Out = X Y / (|X| |Y|) for each row; a Y of one row goes with all rows of X.")
+  op.Comment(
+        "Out = X Y / (|X| |Y|) for each row; a Y of one row goes with all rows of X. Axes behind "
+        "the "
+        "second belong to the row.")
       .Example(
           ">>> x, y = to_variable([[2.0, 0.0], [1.0, 1.0]]), to_variable([[3.0, 0.0]])\n"
           ">>> np.round(F.cos_sim(x, y).numpy(), 4).tolist()\n"
           "[[1.0], [0.7071]]")
-      .Input(kX, "X", "[rows, n]")
-      .Input(kY, "Y", "[rows, n] or [1, n]")
+      .Input(kX, "X", "[rows, ...]")
+      .Input(kY, "Y", "[rows, ...] or [1, ...]")
       .Output(kOut, "Out", "[rows, 1]")
       .Output(kXNorm, "XNorm", "lengths of the rows of X", kIntermediate)
       .Output(kYNorm, "YNorm", "lengths of the rows of Y", kIntermediate)
@@ -55,7 +69,7 @@ void DefineCosSim(OpDef& op) {
 
 template <class T>
 void Lengths(const Tensor& x, T* to) {
-  int64_t n = x.dim(1);
+  int64_t n = Numel(x.dims(), 1, x.rank());
   const T* from = x.data<T>();
   for (int64_t r = 0; r < x.dim(0); ++r) {
     double sum = 0;
@@ -68,7 +82,7 @@ template <class T>
 struct CosSimKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
-    int64_t n = x.dim(1);
+    int64_t n = Numel(x.dims(), 1, x.rank());
     bool one = y.dim(0) == 1;
     T *xn = ctx.Out(kXNorm).mutable_data<T>(), *yn = ctx.Out(kYNorm).mutable_data<T>();
     Lengths(x, xn);

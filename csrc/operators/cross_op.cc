@@ -1,3 +1,4 @@
+#include "kernels/integer.h"
 #include "kernels/parallel.h"
 #include "op/op_registry.h"
 
@@ -42,6 +43,12 @@ void DefineCross(OpDef& op) {
       });
 }
 
+// a b - c d; integers wrap.
+template <class T>
+T Cut(T a, T b, T c, T d) {
+  return kernels::Minus(kernels::Times(a, b), kernels::Times(c, d));
+}
+
 template <class T>
 struct CrossKernel {
   static void Compute(KernelContext& ctx) {
@@ -55,9 +62,9 @@ struct CrossKernel {
         const T *u = a + r * 3 * n, *v = b + r * 3 * n;
         T* w = to + r * 3 * n;
         for (int64_t i = 0; i < n; ++i) {
-          w[i] = u[n + i] * v[2 * n + i] - u[2 * n + i] * v[n + i];
-          w[n + i] = u[2 * n + i] * v[i] - u[i] * v[2 * n + i];
-          w[2 * n + i] = u[i] * v[n + i] - u[n + i] * v[i];
+          w[i] = Cut(u[n + i], v[2 * n + i], u[2 * n + i], v[n + i]);
+          w[n + i] = Cut(u[2 * n + i], v[i], u[i], v[2 * n + i]);
+          w[2 * n + i] = Cut(u[i], v[n + i], u[n + i], v[i]);
         }
       }
     });
@@ -65,7 +72,7 @@ struct CrossKernel {
 };
 
 REGISTER_OPERATOR(cross, DefineCross);
-REGISTER_CPU_KERNEL(cross, CrossKernel, float, double);
+REGISTER_CPU_KERNEL(cross, CrossKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

@@ -123,7 +123,8 @@ struct CumsumKernel {
 };
 
 REGISTER_OPERATOR(cumsum, DefineCumsum);
-REGISTER_CPU_KERNEL(cumsum, CumsumKernel, int32_t, int64_t, float, double);
+REGISTER_CPU_KERNEL(cumsum, CumsumKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
+                    double);
 
 }  // namespace
 }  // namespace dygraph

@@ -22,8 +22,10 @@ void InferShape(InferContext& ctx) {
   const DataNormAttrs& a = ctx.attrs<DataNormAttrs>();
   const Dims& x = ctx.dims(kX);
   ENFORCE(x.rank() == 2, InvalidArgument, "X must have 2 axes, [N, C], got shape ", x);
-  ENFORCE(a.slot_dim <= 0, Unimplemented,
-          "rows are normalised whole: slot_dim must not be positive, got ", a.slot_dim);
+  ENFORCE(a.slot_dim <= 0 || !a.enable_scale_and_shift, Unimplemented,
+          "slot_dim must not be positive with enable_scale_and_shift, got ", a.slot_dim);
+  ENFORCE(a.slot_dim <= 0 || x[1] % a.slot_dim == 0 || x[1] < 0, InvalidArgument,
+          "the columns of X must be a multiple of slot_dim, got ", x[1], " and ", a.slot_dim);
   const char* names[] = {"scale_w", "bias", "X", "BatchSize", "BatchSum", "BatchSquareSum"};
   for (int slot : {kScaleW, kBias, kBatchSize, kBatchSum, kBatchSquareSum}) {
     bool given = ctx.HasInput(slot);
@@ -45,7 +47,8 @@ void DefineDataNorm(OpDef& op) {
   op.Comment(
         "Y = (X - Means) * Scales, per column, with Means = BatchSum / BatchSize and Scales = "
         "sqrt(BatchSize / BatchSquareSum), the statistics of all data seen so far; with "
-        "enable_scale_and_shift, Y = (X - Means) * Scales * scale_w + bias. The statistics count "
+        "enable_scale_and_shift, Y = (X - Means) * Scales * scale_w + bias. With slot_dim, of "
+        "each so many columns of a row Y is 0 where the first, a count, is 0. The statistics count "
         "as constants: they have no gradient.")
       .Example(
           ">>> size, total = to_variable([10.0, 10.0]), to_variable([10.0, 20.0])\n"
@@ -62,7 +65,8 @@ void DefineDataNorm(OpDef& op) {
       .Output(kMeans, "Means", "[C]", kIntermediate)
       .Output(kScales, "Scales", "[C]", kIntermediate)
       .Attr(&DataNormAttrs::epsilon, "epsilon", "of programs", Between(0, 1))
-      .Attr(&DataNormAttrs::slot_dim, "slot_dim", "of programs; must not be positive")
+      .Attr(&DataNormAttrs::slot_dim, "slot_dim",
+            "columns of a slot; 0 and -1: a row is normalised whole")
       .Attr(&DataNormAttrs::summary_decay_rate, "summary_decay_rate", "of programs")
       .Attr(&DataNormAttrs::enable_scale_and_shift, "enable_scale_and_shift",
             "use scale_w and bias")
@@ -73,6 +77,12 @@ void DefineDataNorm(OpDef& op) {
       .KernelDTypeOf(kX)
       .Grad([](GradBuilder& g) {
         if (!g.attrs<DataNormAttrs>().enable_scale_and_shift) {
+          if (g.attrs<DataNormAttrs>().slot_dim > 0) {
+            g.Call("data_norm_grad", {g.Input(kX), g.Output(kScales), g.OutputGrad(kY)},
+                   {g.InputGrad(kX)})
+                .SameAttrs();
+            return;
+          }
           g.Call("elementwise_mul", {g.OutputGrad(kY), g.Output(kScales)}, {g.InputGrad(kX)});
           return;
         }
@@ -86,6 +96,12 @@ void DefineDataNorm(OpDef& op) {
         g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kBias), g.OutputGrad(kY)},
                {{}, g.InputGrad(kBias)});
       });
+}
+
+// Whether a slot's first column, how often it was shown, says that it never was.
+template <class T>
+bool IsEmpty(T shown) {
+  return std::abs(shown) < T(1e-7);
 }
 
 template <class T>
@@ -110,16 +126,69 @@ struct DataNormKernel {
     const T *scale = affine ? in(kScaleW) : nullptr, *bias = affine ? in(kBias) : nullptr;
     const T* from = x.data<T>();
     T* to = ctx.Out(kY).mutable_data<T>();
+    const int64_t slot = ctx.attrs<DataNormAttrs>().slot_dim;
     for (int64_t i = 0; i < x.numel(); ++i) {
       int64_t c = i % columns;
+      if (slot > 0 && IsEmpty(from[i - c % slot])) {
+        to[i] = T(0);
+        continue;
+      }
       T normal = (from[i] - means[c]) * scales[c];
       to[i] = affine ? normal * scale[c] + bias[c] : normal;
     }
   }
 };
 
+namespace grad {
+constexpr int kX = 0, kScales = 1, kYGrad = 2, kXGrad = 0;
+
+void InferGradShape(InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &scales = ctx.dims(kScales), &g = ctx.dims(kYGrad);
+  const int64_t slot = ctx.attrs<DataNormAttrs>().slot_dim;
+  ENFORCE(slot > 0, InvalidArgument, "slot_dim must be positive, got ", slot);
+  bool fits = x.rank() == 2 && g.rank() == 2 && scales.rank() == 1 &&
+              (scales[0] == x[1] || !BothKnown(scales[0], x[1]));
+  for (int i = 0; fits && i < 2; ++i) fits = x[i] == g[i] || !BothKnown(x[i], g[i]);
+  ENFORCE(fits && (x[1] < 0 || x[1] % slot == 0), InvalidArgument,
+          "X and Y@GRAD must have one shape [N, C] and Scales [C], C a multiple of slot_dim, got ",
+          x, ", ", g, ", ", scales, " and ", slot);
+  ctx.SetOutput(kXGrad, x);
+}
+
+void DefineDataNormGrad(OpDef& op) {
+  op.Comment("X@GRAD = Y@GRAD * Scales, but 0 in the slots whose first column is 0.")
+      .Input(kX, "X", "as of the forward call, with slot_dim")
+      .Input(kScales, "Scales", "result of the forward call")
+      .Input(kYGrad, "Y@GRAD", "shape of X")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("data_norm")
+      .Shape(InferGradShape)
+      .Grad([](GradBuilder& g) {
+        g.Call("data_norm_grad", {g.Input(kX), g.Input(kScales), g.OutputGrad(kXGrad)},
+               {g.InputGrad(kYGrad)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct DataNormGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& x = ctx.In(kX);
+    const int64_t columns = x.dim(1), slot = ctx.attrs<DataNormAttrs>().slot_dim;
+    const T *from = x.data<T>(), *scales = ctx.In(kScales).data<T>(), *g = ctx.In(kYGrad).data<T>();
+    T* to = ctx.Out(kXGrad).mutable_data<T>();
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const int64_t c = i % columns;
+      to[i] = IsEmpty(from[i - c % slot]) ? T(0) : g[i] * scales[c];
+    }
+  }
+};
+}  // namespace grad
+
 REGISTER_OPERATOR(data_norm, DefineDataNorm);
 REGISTER_CPU_KERNEL(data_norm, DataNormKernel, float, double);
+REGISTER_OPERATOR(data_norm_grad, grad::DefineDataNormGrad);
+REGISTER_CPU_KERNEL(data_norm_grad, grad::DataNormGradKernel, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -3,6 +3,7 @@
 //   kType, kA, kB, kLabel, kLoss  names of the operator and its slots; kLabel nullptr without one
 //   kLabelFirst                   whether the label is declared before the scores
 //   kExtra                        an intermediate output, or nullptr; Fn::Extra computes it
+//   kColumns                      optional: the three may be [n] and [n, 1] in any mixture
 //   Attrs, AddAttrs, Fn<T>        as in pointwise_loss.h, of the difference and the label
 // Both scores have a gradient, the label has none.
 #pragma once
@@ -10,6 +11,22 @@
 #include "operators/pointwise_loss.h"
 
 namespace dygraph::difference_loss {
+
+template <class L, class = void>
+constexpr bool kHasColumns = false;
+template <class L>
+constexpr bool kHasColumns<L, std::void_t<decltype(L::kColumns)>> = L::kColumns;
+
+// InvalidArgument unless both slots have one shape, an axis of 1 at the end left out of account.
+inline void CheckSameColumn(InferContext& ctx, int a, int b) {
+  auto column = [&](int slot) {
+    Dims d = ctx.dims(slot);
+    if (d.rank() == 2 && (d[1] == 1 || d[1] < 0)) d.pop_back();
+    return d;
+  };
+  if (labels::Fits(column(a), column(b))) return;
+  labels::CheckSameShape(ctx, a, b);
+}
 
 template <class L>
 struct Loss {
@@ -27,8 +44,16 @@ struct Loss {
     if constexpr (kHasAttrs) call.SameAttrs();
   }
   static void CheckShapes(InferContext& ctx) {
-    labels::CheckSameShape(ctx, kA, kB);
-    if constexpr (kLabeled) labels::CheckSameShape(ctx, kA, kLabel);
+    Check(ctx, kA, kB);
+    if constexpr (kLabeled) Check(ctx, kA, kLabel);
+  }
+  static void Check(InferContext& ctx, int a, int b) {
+    (kHasColumns<L> ? CheckSameColumn : labels::CheckSameShape)(ctx, a, b);
+  }
+  // A value of another slot in the shape of `a`, which a recipe adds it to.
+  static RecipeRef Like(GradBuilder& g, int a, RecipeRef value) {
+    if constexpr (!kHasColumns<L>) return value;
+    return g.Apply("reshape2_grad", {g.InputShape(a), value});
   }
   static void AddInputs(OpDef& op, const char* score, const char* label) {
     if constexpr (kFirst) op.Input(kLabel, L::kLabel, label);
@@ -55,7 +80,7 @@ struct Loss {
         .Shape([](InferContext& ctx) {
           CheckShapes(ctx);
           if constexpr (L::kExtra != nullptr) ctx.SetOutput(kExtra, ctx.dims(kA));
-          ctx.SetOutput(kOut, ctx.dims(kA));
+          ctx.SetOutput(kOut, ctx.dims(kHasColumns<L> ? kLabel : kA));
         })
         .Grad([](GradBuilder& g) {
           Like(Call(g, std::string(L::kType) + "_grad", g.OutputGrad(kOut),
@@ -73,9 +98,9 @@ struct Loss {
         .Output(1, GradOf(L::kB).c_str(), "its shape")
         .Shape([](InferContext& ctx) {
           CheckShapes(ctx);
-          labels::CheckSameShape(ctx, kA, kGiven);
+          Check(ctx, kA, kGiven);
           ctx.SetOutput(0, ctx.dims(kA));
-          ctx.SetOutput(1, ctx.dims(kA));
+          ctx.SetOutput(1, ctx.dims(kB));
         });
     if constexpr (kHasAttrs) op.AttrsOf(L::kType);
     return op;
@@ -84,11 +109,14 @@ struct Loss {
     DefineLinear(op, "The slope of the loss times its gradient, with a minus for the second score.")
         .Grad([](GradBuilder& g) {
           std::string type = std::string(L::kType) + "_grad";
-          RecipeRef minus = g.ApplyScale(g.OutputGrad(1), -1.0f), v = g.Temp();
+          RecipeRef minus = Like(g, kA, g.ApplyScale(g.OutputGrad(1), -1.0f)), v = g.Temp();
           g.Call("sum", {RecipeSlot({g.OutputGrad(0), minus})}, {v});
-          Like(Call(g, type, v, {g.InputGrad(kGiven), {}}));
+          RecipeRef back = kHasColumns<L> ? g.Temp() : g.InputGrad(kGiven);
+          Like(Call(g, type, v, {back, {}}));
+          if constexpr (kHasColumns<L>)
+            g.Call("reshape2_grad", {g.InputShape(kGiven), back}, {g.InputGrad(kGiven)});
           if constexpr (!L::kStraight) {
-            RecipeRef product = g.Apply("elementwise_mul", {v, g.Input(kGiven)});
+            RecipeRef product = g.Apply("elementwise_mul", {v, Like(g, kA, g.Input(kGiven))});
             Like(Call(g, type + "_grad", product, {g.InputGrad(kA), g.InputGrad(kB)}));
           }
         });
@@ -101,12 +129,16 @@ struct Loss {
     if constexpr (L::kCurve != Curve::kOther) {
       op.Grad([](GradBuilder& g) {
         std::string type = std::string(L::kType) + "_grad_grad";
-        RecipeRef minus = g.ApplyScale(g.OutputGrad(1), -1.0f), v = g.Temp();
+        RecipeRef minus = Like(g, kA, g.ApplyScale(g.OutputGrad(1), -1.0f)), v = g.Temp();
         g.Call("sum", {RecipeSlot({g.OutputGrad(0), minus})}, {v});
-        Like(Call(g, type, v, {g.InputGrad(kGiven), {}}));
+        RecipeRef back = kHasColumns<L> ? g.Temp() : g.InputGrad(kGiven);
+        Like(Call(g, type, v, {back, {}}));
+        if constexpr (kHasColumns<L>)
+          g.Call("reshape2_grad", {g.InputShape(kGiven), back}, {g.InputGrad(kGiven)});
         if constexpr (L::kCurve == Curve::kLogistic) {
-          RecipeRef d = g.Apply("elementwise_sub", {g.Input(kA), g.Input(kB)});
-          Like(Call(g, type, pointwise_loss::LogisticBend(g, d, g.Input(kGiven), v),
+          RecipeRef d = g.Apply("elementwise_sub", {g.Input(kA), Like(g, kA, g.Input(kB))});
+          RecipeRef given = Like(g, kA, g.Input(kGiven));
+          Like(Call(g, type, pointwise_loss::LogisticBend(g, d, given, v),
                     {g.InputGrad(kA), g.InputGrad(kB)}));
         }
       });

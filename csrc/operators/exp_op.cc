@@ -1,6 +1,5 @@
-#include "kernels/elementwise.h"
 #include "kernels/math.h"
-#include "op/op_registry.h"
+#include "operators/float_of_integers.h"
 
 namespace dygraph {
 namespace {
@@ -13,8 +12,8 @@ void DefineExp(OpDef& op) {
           ">>> [round(v, 4) for v in F.exp(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
           "[0.3679, 1.0, 2.7183]")
       .Input(kX, "X", "any shape")
-      .Output(kOut, "Out", "shape of X")
-      .SameShape(kX, kOut)
+      .Output(kOut, "Out", "shape of X; float32 of integers")
+      .Shape(InferFloat)
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
@@ -26,10 +25,7 @@ void DefineExp(OpDef& op) {
 template <class T>
 struct ExpKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
-    kernels::Map(
-        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-        [](T v) { return kernels::Exp(v); }, 3);
+    MapFloat<T>(ctx, 3, [](FloatOf<T> v) { return kernels::Exp(v); });
   }
 };
 
@@ -62,7 +58,7 @@ struct ExpGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(exp, DefineExp);
-REGISTER_CPU_KERNEL(exp, ExpKernel, float, double);
+REGISTER_CPU_KERNEL(exp, ExpKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(exp_grad, grad::DefineExpGrad);
 REGISTER_CPU_KERNEL(exp_grad, grad::ExpGradKernel, float, double);
 

@@ -52,7 +52,7 @@ struct KronKernel {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     Pairs p(x.dims(), y.dims());
     kernels::Broadcast(p.dims, x.data<T>(), p.x, y.data<T>(), p.y, ctx.Out(kOut).mutable_data<T>(),
-                       [](T a, T b) { return a * b; });
+                       [](T a, T b) { return kernels::Times(a, b); });
   }
 };
 
@@ -97,7 +97,7 @@ struct KronGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(kron, DefineKron);
-REGISTER_CPU_KERNEL(kron, KronKernel, float, double);
+REGISTER_CPU_KERNEL(kron, KronKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(kron_grad, grad::DefineKronGrad);
 REGISTER_CPU_KERNEL(kron_grad, grad::KronGradKernel, float, double);
 

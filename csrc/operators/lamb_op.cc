@@ -12,6 +12,7 @@ struct LambAttrs {
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-6f;
+  bool always_adapt = true;
 };
 
 void InferShape(InferContext& ctx) {
@@ -27,7 +28,8 @@ void DefineLamb(OpDef& op) {
         "Moment1Out = beta1 * Moment1 + (1 - beta1) * Grad; Moment2Out = beta2 * Moment2 + (1 - "
         "beta2) * Grad^2; r = Moment1Out / (1 - Beta1Pow) / (sqrt(Moment2Out / (1 - Beta2Pow)) + "
         "epsilon) + weight_decay * Param; ParamOut = Param - LearningRate * (|Param| / |r|, or 1 "
-        "where a norm is 0) * r (You and others, 2020). Rows that a Grad of selected rows leaves "
+        "where a norm is 0, or without always_adapt where weight_decay is) * r (You and others, "
+        "2020). Rows that a Grad of selected rows leaves "
         "out have a gradient of 0.")
       .Example(
           ">>> param, grad, rate = (to_variable([v]) for v in (2.0, 3.0, 0.1))\n"
@@ -52,6 +54,8 @@ void DefineLamb(OpDef& op) {
       .Attr(&LambAttrs::beta1, "beta1", "how much of the first moment stays", Between(0, 1))
       .Attr(&LambAttrs::beta2, "beta2", "how much of the second moment stays", Between(0, 1))
       .Attr(&LambAttrs::epsilon, "epsilon", "keeps the quotient finite", AtLeast(0))
+      .Attr(&LambAttrs::always_adapt, "always_adapt",
+            "False, as Paddle 2's programs say: no quotient of norms where weight_decay is 0")
       .Shape(InferShape)
       .MixedDTypes()
       .InPlace(kParam, kParamOut)
@@ -89,7 +93,8 @@ struct LambKernel {
         true);
     double size = optimizer::Norm(p, param.numel()),
            length = optimizer::Norm(direction, param.numel());
-    double trust = size > 0 && length > 0 ? size / length : 1;
+    const bool adapt = a.always_adapt || a.weight_decay > 0;
+    double trust = adapt && size > 0 && length > 0 ? size / length : 1;
     T rate = static_cast<T>(Item(ctx.In(kLearningRate)) * trust);
     kernels::Zip(p, static_cast<const T*>(direction), p_out, param.numel(),
                  [rate](T v, T r) { return v - rate * r; });

@@ -10,6 +10,8 @@ struct LarsMomentumAttrs {
   float mu = 0.0f;
   float lars_coeff = 0.001f;
   float lars_weight_decay = 0.0005f;
+  float epsilon = 0.0f;
+  float rescale_grad = 1.0f;
 };
 
 void InferShape(InferContext& ctx) {
@@ -19,8 +21,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineLarsMomentum(OpDef& op) {
   op.Comment(
-        "rate = LearningRate * lars_coeff * |Param| / (|Grad| + lars_weight_decay * |Param|), or "
-        "LearningRate where a norm or lars_weight_decay is 0; VelocityOut = mu * Velocity + rate * "
+        "rate = LearningRate * lars_coeff * |Param| / (|Grad| + lars_weight_decay * |Param| + "
+        "epsilon), Grad having been multiplied by rescale_grad, or LearningRate where a norm or "
+        "lars_weight_decay is 0; VelocityOut = mu * Velocity + rate * "
         "(Grad + lars_weight_decay * Param); ParamOut = Param - VelocityOut (You and others, "
         "2017).")
       .Example(
@@ -40,6 +43,8 @@ void DefineLarsMomentum(OpDef& op) {
       .Attr(&LarsMomentumAttrs::lars_coeff, "lars_coeff", "trust in a layer's own rate", AtLeast(0))
       .Attr(&LarsMomentumAttrs::lars_weight_decay, "lars_weight_decay", "strength of the decay",
             AtLeast(0))
+      .Attr(&LarsMomentumAttrs::epsilon, "epsilon", "keeps the quotient finite", AtLeast(0))
+      .Attr(&LarsMomentumAttrs::rescale_grad, "rescale_grad", "factor on Grad")
       .Shape(InferShape)
       .MixedDTypes()
       .InPlace(kParam, kParamOut)
@@ -54,15 +59,16 @@ struct LarsMomentumKernel {
     int64_t n = ctx.In(kParam).numel();
     const T* p = ctx.In(kParam).data<T>();
     const T* v = ctx.In(kVelocity).data<T>();
-    double size = optimizer::Norm(p, n), slope = optimizer::Norm(ctx.In(kGrad).data<T>(), n);
+    double size = optimizer::Norm(p, n),
+           slope = std::abs(a.rescale_grad) * optimizer::Norm(ctx.In(kGrad).data<T>(), n);
     double own = Item(ctx.In(kLearningRate));
     if (a.lars_weight_decay > 0 && size > 0 && slope > 0)
-      own *= a.lars_coeff * size / (slope + a.lars_weight_decay * size);
-    T rate = static_cast<T>(own), mu = a.mu, decay = a.lars_weight_decay;
+      own *= a.lars_coeff * size / (slope + a.lars_weight_decay * size + a.epsilon);
+    T rate = static_cast<T>(own), mu = a.mu, decay = a.lars_weight_decay, scale = a.rescale_grad;
     T* p_out = ctx.Out(kParamOut).mutable_data<T>();
     T* v_out = ctx.Out(kVelocityOut).mutable_data<T>();
     optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
-      T velocity = mu * v[i] + rate * (g + decay * p[i]);
+      T velocity = mu * v[i] + rate * (scale * g + decay * p[i]);
       v_out[i] = velocity;
       p_out[i] = p[i] - velocity;
     });

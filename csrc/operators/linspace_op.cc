@@ -1,9 +1,19 @@
+#include "kernels/cast.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
 namespace {
 
 constexpr int kStart = 0, kStop = 1, kNum = 2, kOut = 0;
+
+struct LinspaceAttrs {
+  DType dtype = DType::kUnset;
+};
+
+DType TypeOf(const Call& call) {
+  DType asked = static_cast<const LinspaceAttrs*>(call.attrs)->dtype;
+  return asked == DType::kUnset ? call.in.at(kStart)->dtype() : asked;
+}
 
 void InferShape(InferContext& ctx) {
   for (int slot : {kStart, kStop, kNum}) {
@@ -16,25 +26,37 @@ void InferShape(InferContext& ctx) {
   ENFORCE(count > 0 || !num.has_data(), InvalidArgument, "Num must be at least 1, got ", count);
   ENFORCE(ctx.dtype(kStop) == ctx.dtype(kStart), Type, "Start and Stop must have one type, got ",
           ctx.dtype(kStart), " and ", ctx.dtype(kStop));
-  ctx.SetOutput(kOut, {count});
+  ctx.SetOutput(kOut, {count}, TypeOf(ctx.call()));
 }
 
 void DefineLinspace(OpDef& op) {
-  op.Comment("Out = Num numbers from Start to Stop, both of them included, at equal distances.")
+  op.Comment(
+        "Out = Num numbers from Start to Stop, both of them included, at equal distances. "
+        "Integers are cut towards 0; Start and Stop are cut first.")
       .Input(kStart, "Start", "one number")
       .Input(kStop, "Stop", "one number")
       .Input(kNum, "Num", "one integer, at least 1")
       .Output(kOut, "Out", "[Num]")
+      .Attr(&LinspaceAttrs::dtype, "dtype", "of Out; unset: of Start")
       .Shape(InferShape)
+      .KernelDType(TypeOf)
       .MixedDTypes()
       .NoGrad();
+}
+
+// The number, as the kernel's type holds it.
+template <class T>
+double NumberAs(const Tensor& t) {
+  T value;
+  kernels::Cast(t.dtype(), t.raw_data(), DTypeOf<T>::value, &value, 1);
+  return static_cast<double>(value);
 }
 
 template <class T>
 struct LinspaceKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kOut);
-    double start = ctx.In(kStart).data<T>()[0], stop = ctx.In(kStop).data<T>()[0];
+    double start = NumberAs<T>(ctx.In(kStart)), stop = NumberAs<T>(ctx.In(kStop));
     T* to = out.mutable_data<T>();
     int64_t n = out.numel();
     double step = n > 1 ? (stop - start) / static_cast<double>(n - 1) : 0;
@@ -44,7 +66,7 @@ struct LinspaceKernel {
 };
 
 REGISTER_OPERATOR(linspace, DefineLinspace);
-REGISTER_CPU_KERNEL(linspace, LinspaceKernel, float, double);
+REGISTER_CPU_KERNEL(linspace, LinspaceKernel, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph

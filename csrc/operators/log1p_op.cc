@@ -1,4 +1,5 @@
 #include "operators/activation.h"
+#include "operators/float_of_integers.h"
 
 namespace dygraph::activation {
 namespace {
@@ -24,13 +25,22 @@ struct Log1p : Plain {
     Finish(g, product, g.Apply("square", {d}), -1.0f, result);
   }
 };
+void DefineLog1p(OpDef& op) {
+  Define<Log1p>(op);
+  op.Shape(InferFloat);
+}
+
 template <class T>
-using Log1pKernel = Kernel<Log1p, T>;
+struct Log1pKernel {
+  static void Compute(KernelContext& ctx) {
+    MapFloat<T>(ctx, Log1p::kCost, [](FloatOf<T> v) { return kernels::Log1p(v); });
+  }
+};
 template <class T>
 using Log1pGradKernel = GradKernel<Log1p, T>;
 
-REGISTER_OPERATOR(log1p, Define<Log1p>);
-REGISTER_CPU_KERNEL(log1p, Log1pKernel, float, double);
+REGISTER_OPERATOR(log1p, DefineLog1p);
+REGISTER_CPU_KERNEL(log1p, Log1pKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(log1p_grad, DefineGrad<Log1p>);
 REGISTER_CPU_KERNEL(log1p_grad, Log1pGradKernel, float, double);
 

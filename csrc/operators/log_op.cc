@@ -1,6 +1,5 @@
-#include "kernels/elementwise.h"
 #include "kernels/math.h"
-#include "op/op_registry.h"
+#include "operators/float_of_integers.h"
 
 namespace dygraph {
 namespace {
@@ -13,8 +12,8 @@ void DefineLog(OpDef& op) {
           ">>> [round(v, 4) for v in F.log(to_variable([1.0, 2.0, np.e])).tolist()]\n"
           "[0.0, 0.6931, 1.0]")
       .Input(kX, "X", "any shape")
-      .Output(kOut, "Out", "shape of X")
-      .SameShape(kX, kOut)
+      .Output(kOut, "Out", "shape of X; float32 of integers")
+      .Shape(InferFloat)
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
@@ -26,10 +25,7 @@ void DefineLog(OpDef& op) {
 template <class T>
 struct LogKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor& x = ctx.In(kX);
-    kernels::Map(
-        x.data<T>(), ctx.Out(kOut).mutable_data<T>(), x.numel(),
-        [](T v) { return kernels::Log(v); }, 4);
+    MapFloat<T>(ctx, 4, [](FloatOf<T> v) { return kernels::Log(v); });
   }
 };
 
@@ -66,7 +62,7 @@ struct LogGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(log, DefineLog);
-REGISTER_CPU_KERNEL(log, LogKernel, float, double);
+REGISTER_CPU_KERNEL(log, LogKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(log_grad, grad::DefineLogGrad);
 REGISTER_CPU_KERNEL(log_grad, grad::LogGradKernel, float, double);
 

@@ -26,7 +26,8 @@ void DefineLookupTableGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(lookup_table, DefineLookupTable);
-REGISTER_CPU_KERNEL(lookup_table, LookupTableKernel, float, double);
+REGISTER_CPU_KERNEL(lookup_table, LookupTableKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float, double);
 REGISTER_OPERATOR(lookup_table_grad, DefineLookupTableGrad);
 REGISTER_CPU_KERNEL(lookup_table_grad, grad::LookupTableGradKernel, float, double);
 

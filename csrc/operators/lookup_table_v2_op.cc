@@ -26,7 +26,8 @@ void DefineLookupTableV2Grad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(lookup_table_v2, DefineLookupTableV2);
-REGISTER_CPU_KERNEL(lookup_table_v2, LookupTableKernel, float, double);
+REGISTER_CPU_KERNEL(lookup_table_v2, LookupTableKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float, double);
 REGISTER_OPERATOR(lookup_table_v2_grad, DefineLookupTableV2Grad);
 REGISTER_CPU_KERNEL(lookup_table_v2_grad, grad::LookupTableGradKernel, float, double);
 

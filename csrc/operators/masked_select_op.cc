@@ -1,3 +1,5 @@
+#include "kernels/broadcast.h"
+#include "kernels/strided_copy.h"
 #include "operators/indexing.h"
 
 namespace dygraph::indexing {
@@ -5,12 +7,10 @@ namespace {
 
 constexpr int kX = 0, kMask = 1, kY = 0;
 
-// Checks a mask of the shape of x; gives the number of its true elements, -1 while unknown.
+// Checks the mask; gives the number of its true elements once it is repeated, -1 while unknown.
 int64_t CountTrue(InferContext& ctx, int x_slot, int mask_slot) {
   const Dims &x = ctx.dims(x_slot), &mask = ctx.dims(mask_slot);
-  bool same = x.size() == mask.size();
-  for (size_t i = 0; same && i < x.size(); ++i) same = x[i] == mask[i] || !BothKnown(x[i], mask[i]);
-  ENFORCE(same, InvalidArgument, "Mask must have the shape of X ", x, ", got ", mask);
+  const Dims common = BroadcastDims(x, mask, "X", "Mask");
   ENFORCE(ctx.dtype(mask_slot) == DType::kBool, Type, "Mask must be of bool, got ",
           ctx.dtype(mask_slot), ". Compare, as in x > 0, or convert with astype('bool')");
   const Tensor& values = ctx.value(mask_slot).tensor();
@@ -18,7 +18,23 @@ int64_t CountTrue(InferContext& ctx, int x_slot, int mask_slot) {
   const bool* m = values.data<bool>();
   int64_t count = 0;
   for (int64_t i = 0; i < values.numel(); ++i) count += m[i];
-  return count;
+  return values.numel() ? count * (Numel(common) / values.numel()) : 0;
+}
+
+Dims RepeatedStrides(const Dims& dims, const Dims& shape) {
+  Dims strides(shape.size(), 0);
+  kernels::BroadcastStrides(dims, shape, shape.rank() - dims.rank(), strides.data());
+  return strides;
+}
+
+// The values repeated to `shape`; the tensor itself where it has that shape.
+Tensor Repeated(const Tensor& t, const Dims& shape) {
+  if (t.dims() == shape) return t;
+  Tensor full(shape, t.dtype(), t.place());
+  if (full.numel() > 0)
+    kernels::CopyStrided(shape, t.raw_data(), RepeatedStrides(t.dims(), shape),
+                         full.mutable_raw_data(), Strides(shape), SizeOf(t.dtype()));
+  return full;
 }
 
 std::vector<int64_t> TrueAt(const Tensor& mask) {
@@ -31,13 +47,14 @@ std::vector<int64_t> TrueAt(const Tensor& mask) {
 }
 
 void DefineMaskedSelect(OpDef& op) {
-  op.Comment("Y = the elements of X where Mask is true, in order, in one axis.")
+  op.Comment(
+        "Y = the elements of X where Mask is true, in order, in one axis. X and Mask broadcast.")
       .Example(
           ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
           ">>> F.masked_select(x, to_variable([[True, False], [False, True]])).tolist()\n"
           "[1.0, 4.0]")
       .Input(kX, "X", "any shape")
-      .Input(kMask, "Mask", "shape of X, bool")
+      .Input(kMask, "Mask", "broadcasts with X, bool")
       .Output(kY, "Y", "[number of true elements]")
       .Shape(
           [](InferContext& ctx) { ctx.SetOutput(kY, {CountTrue(ctx, kX, kMask)}, ctx.dtype(kX)); })
@@ -52,7 +69,8 @@ void DefineMaskedSelect(OpDef& op) {
 template <class T>
 struct MaskedSelectKernel {
   static void Compute(KernelContext& ctx) {
-    const Tensor &x = ctx.In(kX), &mask = ctx.In(kMask);
+    const Dims common = BroadcastDims(ctx.In(kX).dims(), ctx.In(kMask).dims());
+    const Tensor x = Repeated(ctx.In(kX), common), mask = Repeated(ctx.In(kMask), common);
     std::vector<int64_t> at = TrueAt(mask);
     kernels::TakeRows({1, x.numel(), 1}, x.raw_data(), at.data(), at.size(),
                       ctx.Out(kY).mutable_raw_data(), sizeof(T));
@@ -72,9 +90,12 @@ void InferGradShape(InferContext& ctx) {
 }
 
 void DefineMaskedSelectGrad(OpDef& op) {
-  op.Comment("X@GRAD = Y@GRAD, in order, where Mask is true, and 0 elsewhere.")
+  op.Comment(
+        "X@GRAD = Y@GRAD, in order, where Mask is true, and 0 elsewhere, summed over the axes "
+        "along "
+        "which X was broadcast.")
       .Input(kX, "X", "its shape")
-      .Input(kMask, "Mask", "shape of X, bool")
+      .Input(kMask, "Mask", "broadcasts with X, bool")
       .Input(kYGrad, "Y@GRAD", "shape of Y")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Shape(InferGradShape)
@@ -89,10 +110,19 @@ template <class T>
 struct MaskedSelectGradKernel {
   static void Compute(KernelContext& ctx) {
     Tensor& out = ctx.Out(kXGrad);
-    std::vector<int64_t> at = TrueAt(ctx.In(kMask));
-    Clear(&out);
-    kernels::PutRows({1, out.numel(), 1}, out.mutable_raw_data(), at.data(), at.size(),
+    const Dims common = BroadcastDims(out.dims(), ctx.In(kMask).dims());
+    std::vector<int64_t> at = TrueAt(Repeated(ctx.In(kMask), common));
+    const bool same = out.dims() == common;
+    Tensor repeated;
+    if (!same) repeated = Tensor(common, out.dtype(), out.place());
+    Tensor& full = same ? out : repeated;
+    Clear(&full);
+    kernels::PutRows({1, full.numel(), 1}, full.mutable_raw_data(), at.data(), at.size(),
                      ctx.In(kYGrad).raw_data(), sizeof(T));
+    if (same || out.numel() == 0) return;
+    if (full.numel() == 0) return Clear(&out);
+    kernels::SumTo(common, full.data<T>(), Strides(common), out.mutable_data<T>(),
+                   RepeatedStrides(out.dims(), common));
   }
 };
 }  // namespace grad

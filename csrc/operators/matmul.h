@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/elementwise.h"
+#include "kernels/integer.h"
 #include "kernels/matmul.h"
 #include "op/op_registry.h"
 
@@ -92,6 +93,30 @@ void Multiply(const Product& p, T alpha, const T* xd, const T* yd, T* od) {
   ForEachMatrix(p, true, [&](int64_t i, int64_t xi, int64_t yi) {
     kernels::MatMul<T>(p.trans_x, p.trans_y, p.m, p.n, p.k, alpha, xd + xi * p.m * p.k, p.ldx(),
                        yd + yi * p.k * p.n, p.ldy(), T(0), od + i * p.m * p.n, p.n);
+  });
+}
+
+// The product of integers, which wraps. No library has it and networks do not need it fast: rows of
+// the result are sums of rows of y, so that the inner loop is over neighbours where y is plain.
+template <class T>
+void MultiplyIntegers(const Product& p, const T* xd, const T* yd, T* od) {
+  Matrices(p, 0, Numel(p.batch), [&](int64_t i, int64_t xi, int64_t yi) {
+    const T *x = xd + xi * p.m * p.k, *y = yd + yi * p.k * p.n;
+    T* out = od + i * p.m * p.n;
+    const int64_t x_row = p.trans_x ? 1 : p.k, x_step = p.trans_x ? p.m : 1;
+    const int64_t y_row = p.trans_y ? 1 : p.n, y_step = p.trans_y ? p.k : 1;
+    kernels::ParallelRows(p.m, p.n * p.k, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        T* row = out + r * p.n;
+        std::fill_n(row, p.n, T(0));
+        for (int64_t k = 0; k < p.k; ++k) {
+          const T factor = x[r * x_row + k * x_step];
+          const T* from = y + k * y_row;
+          for (int64_t c = 0; c < p.n; ++c)
+            row[c] = kernels::Plus(row[c], kernels::Times(factor, from[c * y_step]));
+        }
+      }
+    });
   });
 }
 

@@ -25,7 +25,7 @@ void DefineMatmulV2(OpDef& op) {
         "Out = op(X) op(Y), the matrix product over the last two axes, op transposing where "
         "trans_x, trans_y. Leading axes "
         "broadcast; a 1-D operand is a row on the left and a column on the right, as in NumPy's "
-        "matmul.")
+        "matmul. Integers wrap.")
       .Example(
           ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
           ">>> F.matmul_v2(x, to_variable([[0.0, 1.0], [1.0, 0.0]])).tolist()\n"
@@ -47,8 +47,13 @@ struct MatmulV2Kernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     const MatmulV2Attrs& a = ctx.attrs<MatmulV2Attrs>();
-    Multiply<T>(Describe(x.dims(), y.dims(), a.trans_x, a.trans_y), T(1), x.data<T>(), y.data<T>(),
-                ctx.Out(kOut).mutable_data<T>());
+    Product p = Describe(x.dims(), y.dims(), a.trans_x, a.trans_y);
+    T* to = ctx.Out(kOut).mutable_data<T>();
+    if constexpr (std::is_integral_v<T>) {
+      MultiplyIntegers(p, x.data<T>(), y.data<T>(), to);
+    } else {
+      Multiply<T>(p, T(1), x.data<T>(), y.data<T>(), to);
+    }
   }
 };
 
@@ -83,7 +88,7 @@ struct MatmulV2GradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(matmul_v2, DefineMatmulV2);
-REGISTER_CPU_KERNEL(matmul_v2, MatmulV2Kernel, float, double);
+REGISTER_CPU_KERNEL(matmul_v2, MatmulV2Kernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(matmul_v2_grad, grad::DefineMatmulV2Grad);
 REGISTER_CPU_KERNEL(matmul_v2_grad, grad::MatmulV2GradKernel, float, double);
 

@@ -9,6 +9,9 @@ constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3, kParamOut
 struct MomentumAttrs {
   float mu = 0.0f;
   bool use_nesterov = false;
+  std::string regularization_method;
+  float regularization_coeff = 0.0f;
+  float rescale_grad = 1.0f;
 };
 
 void InferShape(InferContext& ctx) {
@@ -18,7 +21,9 @@ void InferShape(InferContext& ctx) {
 
 void DefineMomentum(OpDef& op) {
   op.Comment(
-        "VelocityOut = mu * Velocity + Grad; ParamOut = Param - LearningRate * VelocityOut, or "
+        "VelocityOut = mu * Velocity + Grad, where Grad was multiplied by rescale_grad and, with "
+        "'l2_decay', has had regularization_coeff * Param added; ParamOut = Param - LearningRate * "
+        "VelocityOut, or "
         "with use_nesterov Param - "
         "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out "
         "have a gradient of 0.")
@@ -35,6 +40,10 @@ void DefineMomentum(OpDef& op) {
       .Output(kVelocityOut, "VelocityOut", "shape of Param")
       .Attr(&MomentumAttrs::mu, "mu", "how much of the velocity stays")
       .Attr(&MomentumAttrs::use_nesterov, "use_nesterov", "look one step ahead")
+      .Attr(&MomentumAttrs::regularization_method, "regularization_method", "'' or 'l2_decay'",
+            OneOf({"", "l2_decay"}))
+      .Attr(&MomentumAttrs::regularization_coeff, "regularization_coeff", "strength of the decay")
+      .Attr(&MomentumAttrs::rescale_grad, "rescale_grad", "factor on Grad")
       .Shape(InferShape)
       .MixedDTypes()
       .InPlace(kParam, kParamOut)
@@ -82,9 +91,18 @@ struct MomentumKernel {
                         static_cast<T>(a.mu),
                         rate,
                         a.use_nesterov};
+    const T scale = a.rescale_grad,
+            decay = a.regularization_method.empty() ? T(0) : T(a.regularization_coeff);
+    const bool changed = scale != T(1) || decay != T(0);
+    const T* p = param.data<T>();
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
       return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
+        if (changed) {
+          return kernels::Simd([=] {
+            step.Step(begin, end, [=](int64_t i) { return scale * g[i] + decay * p[i]; });
+          });
+        }
         kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
       });
     }
@@ -94,9 +112,10 @@ struct MomentumKernel {
       int64_t begin = r * width;
       kernels::Simd([=] {
         if (g)
-          step.Step(begin, begin + width, [=](int64_t i) { return g[i - begin]; });
+          step.Step(begin, begin + width,
+                    [=](int64_t i) { return scale * g[i - begin] + decay * p[i]; });
         else
-          step.Step(begin, begin + width, [](int64_t) { return T(0); });
+          step.Step(begin, begin + width, [=](int64_t i) { return decay * p[i]; });
       });
     });
   }

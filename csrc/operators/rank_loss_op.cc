@@ -4,7 +4,7 @@ namespace dygraph::difference_loss {
 namespace {
 
 struct RankLoss {
-  static constexpr bool kLabelFirst = true, kStraight = false;
+  static constexpr bool kLabelFirst = true, kStraight = false, kColumns = true;
   static constexpr auto kCurve = pointwise_loss::Curve::kLogistic;
   static constexpr const char *kType = "rank_loss", *kA = "Left", *kB = "Right", *kLabel = "Label",
                               *kExtra = nullptr, *kLoss = "Out";
@@ -22,7 +22,8 @@ void DefineRankLoss(OpDef& op) {
   Loss<RankLoss>::Define(op,
                          "Out = log(1 + exp(Left - Right)) - Label * (Left - Right): RankNet "
                          "(Burges et al., 2005). Label gets no gradient.",
-                         "scores, any shape", "1 where Left ranks higher, 0 where Right does");
+                         "scores, any shape; [n] and [n, 1] may be mixed",
+                         "1 where Left ranks higher, 0 where Right does");
   op.Example(
       ">>> label, left, right = (to_variable([v]) for v in (1.0, 2.0, 1.0))\n"
       ">>> round(F.rank_loss(label, left, right).item(), 4)  # log(1 + e) - 1\n"

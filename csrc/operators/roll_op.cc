@@ -9,6 +9,12 @@ struct RollAttrs {
 
 struct Roll : Description {
   static constexpr const char *kType = "roll", *kGradType = "roll_grad";
+  static constexpr int kInputs = 2, kShiftsTensor = 1;
+  static void AddInputs(OpDef& op) {
+    op.Input(0, "X", "any shape")
+        .Input(kShiftsTensor, "ShiftsTensor", "[n] int32 or int64, in place of shifts",
+               kDispensable);
+  }
   static AxisMap Rolled(int64_t size, int64_t shift) {
     AxisMap m;
     m.in = m.out = size;
@@ -18,21 +24,23 @@ struct Roll : Description {
   }
   static Maps Of(const Call& call, const Dims& x) {
     const RollAttrs& a = *static_cast<const RollAttrs*>(call.attrs);
+    const IntList shifts_of = ReadIntList(call, kShiftsTensor, -1, a.shifts);
+    const std::vector<int64_t>& given = shifts_of.values;
     Maps maps;
     maps.out = x;
     if (a.dims.empty()) {  // as if X had one axis
-      ENFORCE(a.shifts.size() == 1, InvalidArgument,
-              "shifts must be one number where dims is empty, got ", a.shifts.size(), " numbers");
-      if (!x.HasUnknown()) maps.axes.push_back(Rolled(Numel(x), a.shifts[0]));
+      ENFORCE(given.size() == 1, InvalidArgument,
+              "shifts must be one number where dims is empty, got ", given.size(), " numbers");
+      if (!x.HasUnknown()) maps.axes.push_back(Rolled(Numel(x), given[0]));
       return maps;
     }
-    ENFORCE(a.shifts.size() == a.dims.size(), InvalidArgument,
-            "shifts and dims must be equally long, got ", a.shifts.size(), " and ", a.dims.size());
+    ENFORCE(given.size() == a.dims.size(), InvalidArgument,
+            "shifts and dims must be equally long, got ", given.size(), " and ", a.dims.size());
     ENFORCE(!x.empty(), InvalidArgument, "X must have axes to roll along, got shape []");
     Dims shifts(x.size(), 0);
     for (size_t i = 0; i < a.dims.size(); ++i) {
       int axis = NormalizeAxis(a.dims[i], x.rank(), "dims");
-      if (x[axis] > 0) shifts[axis] = (shifts[axis] + a.shifts[i] % x[axis]) % x[axis];
+      if (x[axis] > 0) shifts[axis] = (shifts[axis] + given[i] % x[axis]) % x[axis];
     }
     for (int i = 0; i < x.rank(); ++i) maps.axes.push_back(Rolled(x[i], shifts[i]));
     return maps;

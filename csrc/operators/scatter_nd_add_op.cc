@@ -46,7 +46,8 @@ struct ScatterNdAddKernel {
 };
 
 REGISTER_OPERATOR(scatter_nd_add, DefineScatterNdAdd);
-REGISTER_CPU_KERNEL(scatter_nd_add, ScatterNdAddKernel, int32_t, int64_t, float, double);
+REGISTER_CPU_KERNEL(scatter_nd_add, ScatterNdAddKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float, double);
 
 }  // namespace
 }  // namespace dygraph::gather_nd

@@ -16,7 +16,9 @@ struct Sign : Plain {
   template <class T>
   struct F {
     explicit F(const Attrs&) {}
-    DYGRAPH_INLINE T operator()(T x) const { return x > T(0) ? T(1) : x < T(0) ? T(-1) : x; }
+    DYGRAPH_INLINE T operator()(T x) const {
+      return x > T(0) ? T(1) : x == T(0) || x != x ? x : T(-1);
+    }
     DYGRAPH_INLINE T Slope(T x) const { return x == x ? T(0) : T(0); }
   };
 };
@@ -26,7 +28,7 @@ template <class T>
 using SignGradKernel = GradKernel<Sign, T>;
 
 REGISTER_OPERATOR(sign, Define<Sign>);
-REGISTER_CPU_KERNEL(sign, SignKernel, float, double, int32_t, int64_t);
+REGISTER_CPU_KERNEL(sign, SignKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
 REGISTER_OPERATOR(sign_grad, DefineGrad<Sign>);
 REGISTER_CPU_KERNEL(sign_grad, SignGradKernel, float, double);
 

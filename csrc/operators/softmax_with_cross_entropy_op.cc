@@ -1,3 +1,6 @@
+#include <cmath>
+#include <vector>
+
 #include "op/gradient_shapes.h"
 #include "operators/labels.h"
 
@@ -11,6 +14,7 @@ struct LossAttrs {
   bool numeric_stable_mode = true;
   int32_t ignore_index = -100;
   int32_t axis = -1;
+  bool use_softmax = true;
 };
 
 void InferShape(InferContext& ctx) {
@@ -24,7 +28,8 @@ void DefineSoftmaxWithCrossEntropy(OpDef& op) {
   op.Comment(
         "Softmax = softmax(Logits) along axis, and Loss = -log(Softmax[Label]), or -sum(Label * "
         "log(Softmax)) with "
-        "soft_label; 0 where Label is ignore_index. Label gets no gradient.")
+        "soft_label; 0 where Label is ignore_index. Label gets no gradient. Without use_softmax "
+        "Logits are probabilities already, and Softmax is Logits.")
       .Example(
           ">>> logits = to_variable([[0.0, 0.0], [0.0, 1.0]])\n"
           ">>> loss = F.softmax_with_cross_entropy(logits, to_variable([[0], [1]]))\n"
@@ -41,6 +46,7 @@ void DefineSoftmaxWithCrossEntropy(OpDef& op) {
             "of programs; the stable formula is always used")
       .Attr(&LossAttrs::ignore_index, "ignore_index", "a Label without loss or gradient")
       .Attr(&LossAttrs::axis, "axis", "the class axis")
+      .Attr(&LossAttrs::use_softmax, "use_softmax", "False: Logits are probabilities")
       .MixedDTypes()
       .Shape(InferShape)
       .ShareLoD(kLogits)
@@ -52,6 +58,37 @@ void DefineSoftmaxWithCrossEntropy(OpDef& op) {
       });
 }
 
+// The classes of each row that have a part in the loss: Visit calls f(position, part). Labels are
+// checked.
+template <class T>
+class Targets {
+ public:
+  Targets(const Tensor& label, const LossAttrs& a, const kernels::SoftmaxShape& s)
+      : label_(label), ignored_(a.ignore_index), soft_(a.soft_label), shape_(s) {
+    if (!soft_) labels::ClassLabels(label).Check(s.n, a.ignore_index);
+  }
+  template <class F>
+  void Visit(int64_t row, F f) const {
+    const int64_t first = row / shape_.inner * shape_.n * shape_.inner + row % shape_.inner;
+    if (!soft_) {
+      const int64_t c = labels::ClassLabels(label_)[row];
+      if (c != ignored_) f(first + c * shape_.inner, T(1));
+      return;
+    }
+    const T* part = label_.data<T>();
+    for (int64_t i = 0; i < shape_.n; ++i) {
+      const int64_t j = first + i * shape_.inner;
+      if (part[j] != T(0)) f(j, part[j]);  // 0 log 0 is 0
+    }
+  }
+
+ private:
+  const Tensor& label_;
+  int64_t ignored_;
+  bool soft_;
+  kernels::SoftmaxShape shape_;
+};
+
 template <class T>
 struct SoftmaxWithCrossEntropyKernel {
   static void Compute(KernelContext& ctx) {
@@ -60,6 +97,7 @@ struct SoftmaxWithCrossEntropyKernel {
     kernels::SoftmaxShape s = labels::ShapeOf(x.dims(), a.axis);
     T* loss = ctx.Out(kLoss).mutable_data<T>();
     const T* xd = x.data<T>();
+    if (!a.use_softmax) return OfProbabilities(x, label, a, s, &ctx.Out(kSoftmax), loss);
     if (a.soft_label) {
       kernels::Softmax(xd, s, ctx.Out(kSoftmax).mutable_data<T>(), loss);
       return Soft(xd, label.data<T>(), s, loss);
@@ -71,6 +109,17 @@ struct SoftmaxWithCrossEntropyKernel {
       int64_t c = classes[r];
       loss[r] = c == a.ignore_index ? T(0)
                                     : loss[r] - xd[(r / s.inner * s.n + c) * s.inner + r % s.inner];
+    }
+  }
+  static void OfProbabilities(const Tensor& x, const Tensor& label, const LossAttrs& a,
+                              const kernels::SoftmaxShape& s, Tensor* softmax, T* loss) {
+    std::copy_n(x.data<T>(), x.numel(), softmax->mutable_data<T>());
+    const Targets<T> targets(label, a, s);
+    const T* p = x.data<T>();
+    for (int64_t r = 0; r < s.rows(); ++r) {
+      T sum = 0;
+      targets.Visit(r, [&](int64_t j, T t) { sum -= t * std::log(p[j]); });
+      loss[r] = sum;
     }
   }
   // `loss` holds log(sum(exp(x))).
@@ -114,7 +163,9 @@ void DefineGrad(OpDef& op) {
   op.Comment(
         "Logits@GRAD = Loss@GRAD * (Softmax - onehot(Label)), 0 at ignore_index; with soft_label "
         "Loss@GRAD * (Softmax * "
-        "sum(Label) - Label). A gradient of Softmax itself is added as softmax_grad gives it.")
+        "sum(Label) - Label). A gradient of Softmax itself is added as softmax_grad gives it. "
+        "Without use_softmax "
+        "-Loss@GRAD * Label / Softmax + Softmax@GRAD.")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kSoftmax, "Softmax", "result of the forward call")
       .Input(kLossGrad, "Loss@GRAD", "shape of Loss", kDispensable)
@@ -131,7 +182,9 @@ void DefineGrad(OpDef& op) {
                {g.Input(kLabel), g.Input(kSoftmax), g.Input(kLossGrad), v},
                {g.InputGrad(kLossGrad), a})
             .SameAttrs();
-        if (g.HasInput(kSoftmaxGrad)) {
+        if (g.HasInput(kSoftmaxGrad) && !g.attrs<LossAttrs>().use_softmax) {
+          g.Call("assign", {v}, {g.InputGrad(kSoftmaxGrad)});
+        } else if (g.HasInput(kSoftmaxGrad)) {
           AttrValue axis = g.attrs<LossAttrs>().axis;
           g.Call("softmax_grad", {g.Input(kSoftmax), v}, {g.InputGrad(kSoftmaxGrad)})
               .Attr("axis", axis);
@@ -151,6 +204,7 @@ struct GradKernel {
     const LossAttrs& a = ctx.attrs<LossAttrs>();
     kernels::SoftmaxShape s = labels::ShapeOf(y.dims(), a.axis);
     T* dx = ctx.Out(kLogitsGrad).mutable_data<T>();
+    if (!a.use_softmax) return OfProbabilities(y, label, a, s, g, h, dx);
     if (h) {
       if (g && dx == y.data<T>()) {  // Softmax is read once more
         Tensor copy(y.dims(), y.dtype(), y.place());
@@ -204,6 +258,18 @@ struct GradKernel {
       }
     });
   }
+  // dx may be where y lies.
+  static void OfProbabilities(const Tensor& y, const Tensor& label, const LossAttrs& a,
+                              const kernels::SoftmaxShape& s, const Tensor* g, const Tensor* h,
+                              T* dx) {
+    std::vector<T> p(y.data<T>(), y.data<T>() + y.numel());
+    for (int64_t i = 0; i < y.numel(); ++i) dx[i] = h ? h->data<T>()[i] : T(0);
+    if (!g) return;
+    const Targets<T> targets(label, a, s);
+    const T* gd = g->data<T>();
+    for (int64_t r = 0; r < s.rows(); ++r)
+      targets.Visit(r, [&](int64_t j, T t) { dx[j] -= gd[r] * t / p[j]; });
+  }
   static DYGRAPH_INLINE void Scaled(const T* y, T f, int64_t n, T* to, bool add) {
     if (add) {
       DYGRAPH_IVDEP
@@ -225,11 +291,36 @@ void InferGradGradShape(InferContext& ctx) {
   ctx.SetOutput(kSoftmaxResult, ctx.dims(kSoftmax));
 }
 
+// With t the labels, y = Softmax and u, U for what arrives, the value is
+// -sum(u V t / y) + sum(U Loss@GRAD V t / y^2).
+void ThirdOrderWithoutSoftmax(GradBuilder& g) {
+  RecipeRef label = g.Input(kLabel), y = g.Input(kSoftmax), v = g.Input(kV);
+  RecipeRef to_loss = g.OutputGrad(kLossResult), to_y = g.OutputGrad(kSoftmaxResult);
+  const char* self = "softmax_with_cross_entropy_grad_grad";
+  RecipeRef v_first = g.Temp(), y_first = g.Temp();
+  RecipeSlot to_v(v_first), to_softmax(y_first);
+  g.Call("softmax_with_cross_entropy_grad", {label, y, to_loss, {}}, {v_first}).SameAttrs();
+  g.Call(self, {label, y, to_loss, v}, {{}, y_first}).SameAttrs();
+  if (g.HasInput(kLossGrad)) {
+    RecipeRef loss_grad = g.Input(kLossGrad), v_second = g.Temp(), y_second = g.Temp();
+    RecipeRef both = g.Apply("elementwise_mul", {to_y, v});
+    RecipeRef ratio = g.Apply("elementwise_div", {both, y});
+    g.Call(self, {label, y, loss_grad, to_y}, {{}, v_second}).SameAttrs();
+    g.Call(self, {label, y, {}, g.ApplyScale(ratio, -1.0f)}, {g.InputGrad(kLossGrad), {}}).SameAttrs();
+    g.Call(self, {label, y, loss_grad, g.ApplyScale(ratio, -2.0f)}, {{}, y_second}).SameAttrs();
+    to_v.push_back(v_second);
+    to_softmax.push_back(y_second);
+  }
+  g.Call("sum", {to_v}, {g.InputGrad(kV)});
+  g.Call("sum", {to_softmax}, {g.InputGrad(kSoftmax)});
+}
+
 void DefineGradGrad(OpDef& op) {
   op.Comment(
         "What softmax_with_cross_entropy_grad gives Loss@GRAD, sum(V * (Softmax - onehot(Label))) "
         "over the classes, and "
-        "Softmax, Loss@GRAD * V; with soft_label as there.")
+        "Softmax, Loss@GRAD * V; with soft_label as there. Without use_softmax "
+        "-sum(V * Label / Softmax) and Loss@GRAD * V * Label / Softmax^2.")
       .Input(kLabel, "Label", "as of the forward call")
       .Input(kSoftmax, "Softmax", "result of the forward call")
       .Input(kLossGrad, "Loss@GRAD", "shape of Loss", kDispensable)
@@ -241,6 +332,7 @@ void DefineGradGrad(OpDef& op) {
       .KernelDTypeOf(kSoftmax)
       .Shape(InferGradGradShape)
       .Grad([](GradBuilder& g) {
+        if (!g.attrs<LossAttrs>().use_softmax) return ThirdOrderWithoutSoftmax(g);
         // With u and U for what arrives, m the mass of a row's labels and t the labels, the value
         // is sum(u V (m Softmax - t)) + sum(U Loss@GRAD m V).
         RecipeRef label = g.Input(kLabel), y = g.Input(kSoftmax), v = g.Input(kV);
@@ -270,6 +362,7 @@ struct GradGradKernel {
     const T *yd = y.data<T>(), *v = ctx.In(kV).data<T>();
     const Tensor* g = ctx.InOrNull(kLossGrad);
     Tensor *to_loss = ctx.OutOrNull(kLossResult), *to_softmax = ctx.OutOrNull(kSoftmaxResult);
+    if (!a.use_softmax) return OfProbabilities(label, a, s, yd, v, g, to_loss, to_softmax);
     if (!a.soft_label) labels::ClassLabels(label).Check(s.n, a.ignore_index);
     for (int64_t r = 0; r < s.rows(); ++r) {
       int64_t at = r / s.inner * s.n * s.inner + r % s.inner;
@@ -292,6 +385,22 @@ struct GradGradKernel {
       T factor = g ? g->data<T>()[r] * mass : T(0);
       T* to = to_softmax->mutable_data<T>();
       for (int64_t i = 0; i < s.n; ++i) to[at + i * s.inner] = factor * v[at + i * s.inner];
+    }
+  }
+  static void OfProbabilities(const Tensor& label, const LossAttrs& a,
+                              const kernels::SoftmaxShape& s, const T* y, const T* v,
+                              const Tensor* g, Tensor* to_loss, Tensor* to_softmax) {
+    const Targets<T> targets(label, a, s);
+    T* dy = to_softmax ? to_softmax->mutable_data<T>() : nullptr;
+    if (dy) std::fill(dy, dy + s.rows() * s.n, T(0));
+    for (int64_t r = 0; r < s.rows(); ++r) {
+      const T factor = g ? g->data<T>()[r] : T(0);
+      T sum = 0;
+      targets.Visit(r, [&](int64_t j, T t) {
+        sum -= v[j] * t / y[j];
+        if (dy) dy[j] = factor * v[j] * t / (y[j] * y[j]);
+      });
+      if (to_loss) to_loss->mutable_data<T>()[r] = sum;
     }
   }
 };

@@ -30,10 +30,10 @@ void DefineTakeAlongAxis(OpDef& op) {
           ">>> F.take_along_axis(x, to_variable([[0, 2, 1], [1, 2, 0]]), Axis=1).tolist()\n"
           "[[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]]")
       .Input(kInput, "Input", "at least one axis")
-      .Input(
-          kIndex, "Index",
-          "axes of Input, each of its size or 1 but along Axis; negative ones count from the end")
-      .Output(kResult, "Result", "shape of Input with the size of Index along Axis")
+      .Input(kIndex, "Index",
+             "axes of Input, each of its size, 1, which repeats, or smaller, which takes from the "
+             "leading part, but along Axis; negative ones count from the end")
+      .Output(kResult, "Result", "shape of Index, repeated")
       .Attr(&TakeAlongAxisAttrs::axis, "Axis", "the axis to take along")
       .Shape(InferShape)
       .KernelDTypeOf(kInput)

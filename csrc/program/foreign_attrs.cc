@@ -38,6 +38,7 @@ bool IsBookkeeping(const std::string& name) {
                                                          "is_test",
                                                          "use_addto",
                                                          "place_type",
+                                                         "print_tensor_layout",
                                                          "trainer_id",
                                                          "slot",
                                                          "grad_inplace",
@@ -59,7 +60,6 @@ const std::unordered_map<std::string, dygraph::AttrValue>& Off() {
       // optimizers
       {"multi_precision", false},
       {"use_global_beta_pow", false},
-      {"always_adapt", false},
       {"regularization_method", std::string()},
       {"rescale_grad", 1.0f},
       // embeddings kept by other processes
@@ -71,8 +71,6 @@ const std::unordered_map<std::string, dygraph::AttrValue>& Off() {
       {"entry", std::string("none")},
       {"entry_config", std::string()},
       {"table_class", std::string("none")},
-      // what Paddle 2 lets one choose where Fluid had one way
-      {"use_softmax", true},
   };
   return *values;
 }
@@ -116,6 +114,9 @@ void ReadElements(const OpDesc& desc, const std::vector<Scalar>& elements, Attrs
   const AttrTable& table = attrs->table();
   switch (type) {
     case DType::kBool: attrs->Set(table.Require("bool_values"), small); break;
+    case DType::kUInt8:
+    case DType::kInt8:
+    case DType::kInt16:
     case DType::kInt32: attrs->Set(table.Require("int32_values"), small); break;
     case DType::kInt64: attrs->Set(table.Require("int64_values"), whole); break;
     default: attrs->Set(table.Require("fp32_values"), real);
@@ -134,7 +135,9 @@ const char* NameInFluid(const std::string& op, const std::string& attr) {
 
 void SpellForPaddle(const std::string& op, std::string_view attr, AttrValue* value) {
   std::string* order = std::get_if<std::string>(value);
-  if (!order || (*order != "NCDHW" && *order != "NDHWC")) return;
+  if (!order) return;
+  if (*order == "AnyLayout" && attr == "data_layout" && op == "affine_channel") *order = "NCHW";
+  if (*order != "NCDHW" && *order != "NDHWC") return;
   bool transpose = attr == "data_format" && op.rfind("conv3d_transpose", 0) == 0;
   bool resize = attr == "data_layout" && op.find("_interp") != std::string::npos;
   if (transpose || resize) *order = *order == "NCDHW" ? "NCHW" : "NHWC";

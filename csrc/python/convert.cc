@@ -8,6 +8,7 @@
 
 #include "imperative/transform.h"
 #include "python/errors.h"
+#include "python/wrapper.h"
 
 namespace py = pybind11;
 
@@ -345,6 +346,12 @@ template <class T, class F>
 std::vector<T> ListFrom(PyObject* o, const AttrField& field, F each) {
   ENFORCE(!PyUnicode_Check(o) && !PyBytes_Check(o), Type, "the attribute ", field.name, " must be ",
           Name(field.type), ", got ", Py_TYPE(o)->tp_name);
+  // a vector of numbers is read, as one number is
+  if (IsVariable(o) && VarOf(o).value().is_tensor() && VarOf(o).tensor().rank() == 1) {
+    py::object list = py::reinterpret_steal<py::object>(PyObject_CallMethod(o, "tolist", nullptr));
+    if (!list) ThrowPythonError();
+    return ListFrom<T>(list.ptr(), field, each);
+  }
   // one number stands for a list of it
   if (PyNumber_Check(o) && !PySequence_Check(o)) return {each(o, field)};
   PyObject* fast = PySequence_Fast(o, "");
@@ -357,7 +364,9 @@ std::vector<T> ListFrom(PyObject* o, const AttrField& field, F each) {
   std::vector<T> list;
   list.reserve(static_cast<size_t>(PySequence_Fast_GET_SIZE(fast)));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
-    list.push_back(each(PySequence_Fast_GET_ITEM(fast, i), field));
+    // its __index__ may take it out of the list
+    py::object item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(fast, i));
+    list.push_back(each(item.ptr(), field));
   }
   return list;
 }

@@ -60,6 +60,15 @@ class TestAdamBetaTensors(TestAdam):
         self.inputs["Beta2Tensor"] = np.array([0.25])
 
 
+class TestAdamEpsilonTensor(TestAdam):
+    def setUp(self):
+        super().setUp()
+        self.inputs["EpsilonTensor"] = np.array([0.25])
+
+    def reference(self, inputs, attrs):
+        return super().reference(inputs, {**attrs, "epsilon": 0.25})
+
+
 def test_sparse():
     case.check_sparse_like_dense("adam", some_arrays((6, 3)), ATTRS)
 

@@ -142,6 +142,23 @@ def test_range_errors(numbers, dtype, error, message):
         ops.range(*(variable([n], dtype) for n in numbers))
 
 
+LINES = [(0, 5, 3, [0, 2, 5]), (-5, 6, 4, [-5, -1, 2, 6]), (10, -3, 5, [10, 6, 3, 0, -3])]
+
+
+@pytest.mark.parametrize(("start", "stop", "num", "expected"), LINES)
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_linspace_of_integers_cuts_towards_zero(start, stop, num, expected, dtype):
+    ends = [variable([v], dtype) for v in (start, stop)]
+    got = ops.linspace(*ends, variable([num], "int32"))
+    assert got.numpy().tolist() == expected and got.dtype.name == dtype
+    ends = [variable([v + np.sign(v) * 0.5], "float32") for v in (start, stop)]
+    got = ops.linspace(*ends, variable([num], "int32"), dtype=dtype)
+    assert got.numpy().tolist() == expected and got.dtype.name == dtype
+    got = ops.linspace(variable([0], "int64"), variable([1], "int64"), variable([5], "int64"),
+                       dtype="float64")  # fmt: skip
+    assert got.numpy().tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
 @pytest.mark.parametrize(("start", "stop", "num"), [(0.0, 1.0, 5), (3.0, -1.0, 4), (2.0, 9.0, 1)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_linspace(start, stop, num, dtype):

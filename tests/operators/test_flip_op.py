@@ -47,6 +47,22 @@ for suffix, shape, shifts, dims in [
     )
 
 
+def shifted_by_tensor(inputs, attrs):
+    return {"Out": np.roll(inputs["X"], inputs["ShiftsTensor"], attrs.get("dims") or None)}
+
+
+TestRollShiftsTensor = op_case(
+    "TestRollShiftsTensor", "roll",
+    lambda: {"X": rand(3, 4), "ShiftsTensor": np.array([2, -1])}, {"dims": [1, 0], "shifts": [9]},
+    shifted_by_tensor, grad=["X"],
+)  # fmt: skip
+TestRollFlatShiftsTensor = op_case(
+    "TestRollFlatShiftsTensor", "roll",
+    lambda: {"X": rand(3, 4), "ShiftsTensor": np.array([5], "int32")}, {},
+    shifted_by_tensor, grad=["X"],
+)  # fmt: skip
+
+
 def test_integers():
     x = np.arange(12).reshape(3, 4)
     v = _core.to_variable(x)

@@ -34,6 +34,19 @@ class TestGatherLastAxis(TestGather):
     shape, index, axis = (2, 4), np.array([-1, 2]), -1
 
 
+class TestGatherAxisTensor(TestGather):
+    """A tensor gives the axis; the attribute, another one, is not read."""
+
+    shape, index = (2, 4, 3), np.array([3, 0, 3])
+
+    def setUp(self):
+        super().setUp()
+        self.inputs["Axis"] = np.array([1])
+
+    def reference(self, inputs, attrs):
+        return {"Out": np.take(inputs["X"], inputs["Index"], 1)}
+
+
 class TestGatherColumn(TestGather):
     index = np.array([[2], [2], [0]])
 

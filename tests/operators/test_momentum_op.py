@@ -31,6 +31,24 @@ class TestMomentumNesterov(TestMomentum):
     nesterov = True
 
 
+class TestMomentumDecay(TestMomentum):
+    """Paddle's regularization_method and rescale_grad: the gradient is 2 Grad + 0.25 Param."""
+
+    more = {"regularization_method": "l2_decay", "regularization_coeff": 0.25, "rescale_grad": 2.0}
+
+    def setUp(self):
+        super().setUp()
+        self.attrs = {**self.attrs, **self.more}
+
+    def reference(self, inputs, attrs):
+        g = 2 * inputs["Grad"] + 0.25 * inputs["Param"]
+        return super().reference({**inputs, "Grad": g}, attrs)
+
+
+class TestMomentumDecayNesterov(TestMomentumDecay):
+    nesterov = True
+
+
 class TestMomentumScalar(TestMomentum):
     shape = ()
 
@@ -47,6 +65,10 @@ def arrays():
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_sparse(nesterov):
     case.check_sparse_like_dense("momentum", arrays(), {"mu": 0.75, "use_nesterov": nesterov})
+
+
+def test_sparse_with_decay():
+    case.check_sparse_like_dense("momentum", arrays(), {"mu": 0.75, **TestMomentumDecay.more})
 
 
 def test_refusals():

@@ -69,6 +69,17 @@ class TestAdadelta(Step):
         return {"ParamOut": p + update, "AvgSquaredGradOut": s, "AvgSquaredUpdateOut": u}
 
 
+class TestAdadeltaRate(TestAdadelta):
+    """Paddle 2 multiplies the update, but not what is kept of it, by a learning rate."""
+
+    more = RATE
+
+    def reference(self, inputs, attrs):
+        out = super().reference(inputs, attrs)
+        update = out["ParamOut"] - inputs["Param"]
+        return {**out, "ParamOut": inputs["Param"] + inputs["LearningRate"].item() * update}
+
+
 class TestAdamax(Step):
     __test__ = True
     op_type, states, positive = "adamax", ("Moment",), ("InfNorm",)
@@ -171,6 +182,25 @@ class TestLamb(WithMoments):
         }
 
 
+class TestLambWithoutDecay(TestLamb):
+    """Paddle 2 leaves the quotient of norms out where nothing decays, unless always_adapt."""
+
+    attrs, trusted = {**BETAS, "always_adapt": False}, False
+
+    def reference(self, inputs, attrs):
+        m, v = self.moments(inputs)
+        p, p1, p2 = (inputs[n] for n in ("Param", "Beta1Pow", "Beta2Pow"))
+        r = m / (1 - p1.item()) / (np.sqrt(v / (1 - p2.item())) + 2.0**-10)
+        size, length = np.linalg.norm(p), np.linalg.norm(r)
+        trust = size / length if self.trusted and size > 0 and length > 0 else 1.0
+        step = inputs["LearningRate"].item() * trust * r
+        return {**super().reference(inputs, attrs), "ParamOut": p - step}
+
+
+class TestLambAlways(TestLambWithoutDecay):
+    attrs, trusted = BETAS, True
+
+
 class TestLambLarge(TestLamb):
     shape = (100, 401)
 
@@ -192,6 +222,16 @@ class TestAdamw(WithMoments):
             "Beta1PowOut": p1 * 0.75,
             "Beta2PowOut": p2 * 0.875,
         }
+
+
+class TestAdamwTensors(TestAdamw):
+    """What the tensors hold stands in place of the attributes, which are others here."""
+
+    attrs = {**TestAdamw.attrs, "beta1": 0.5, "beta2": 0.5, "epsilon": 1.0}
+    more = {
+        **WithMoments.more, **power("Beta1Tensor", 0.75), **power("Beta2Tensor", 0.875),
+        **power("EpsilonTensor", 2.0**-10),
+    }  # fmt: skip
 
 
 class TestAdamwWithoutDecay(TestAdamw):
@@ -278,6 +318,18 @@ class TestLarsMomentum(Step):
         rate, size, slope = inputs["LearningRate"].item(), np.linalg.norm(p), np.linalg.norm(g)
         if size > 0 and slope > 0:
             rate *= 0.25 * size / (slope + 0.125 * size)
+        v = 0.5 * v + rate * (g + 0.125 * p)
+        return {"ParamOut": p - v, "VelocityOut": v}
+
+
+class TestLarsMomentumScaled(TestLarsMomentum):
+    attrs = {**TestLarsMomentum.attrs, "epsilon": 0.5, "rescale_grad": 2.0}
+
+    def reference(self, inputs, attrs):
+        p, g, v = inputs["Param"], 2 * inputs["Grad"], inputs["Velocity"]
+        rate, size, slope = inputs["LearningRate"].item(), np.linalg.norm(p), np.linalg.norm(g)
+        if size > 0 and slope > 0:
+            rate *= 0.25 * size / (slope + 0.125 * size + 0.5)
         v = 0.5 * v + rate * (g + 0.125 * p)
         return {"ParamOut": p - v, "VelocityOut": v}
 

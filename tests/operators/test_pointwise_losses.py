@@ -162,6 +162,29 @@ class TestRankLoss(OpTest):
         self.check_grad(["Left", "Right"], "Out")
 
 
+class TestRankLossColumn(TestRankLoss):
+    """[n] goes with [n, 1]; the loss has the label's shape."""
+
+    elementwise = False
+
+    def setUp(self):
+        super().setUp()
+        self.inputs = {"Label": bits(6, 1), "Left": rand(6), "Right": rand(6, 1)}
+
+    def reference(self, inputs, attrs):
+        label, left, right = (inputs[n] for n in ("Label", "Left", "Right"))
+        if any(v.ndim > 2 or v.size != left.size for v in (label, left, right)):
+            raise ValueError("no columns of one length")
+        d = left.reshape(label.shape) - right.reshape(label.shape)
+        return {"Out": np.log(1 + np.exp(d)) - label * d}
+
+
+class TestRankLossFlatLabel(TestRankLossColumn):
+    def setUp(self):
+        super().setUp()
+        self.inputs = {"Label": bits(6), "Left": rand(6, 1), "Right": rand(6)}
+
+
 class TestMarginRankLoss(OpTest):
     elementwise, grad_inputs = True, ["X1", "X2"]
 
@@ -216,7 +239,7 @@ def test_no_gradient_beyond_the_bounds_of_teacher_student():
         ("bce_loss", "Out", ("X", "Label")),
         ("hinge_loss", "Loss", ("Logits", "Labels")),
         ("huber_loss", "Out", ("X", "Y")),
-        ("rank_loss", "Out", ("Left", "Right", "Label")),
+        ("margin_rank_loss", "Out", ("X1", "X2", "Label")),
     ],
 )
 def test_shapes_never_broadcast(op, out, slots):
@@ -225,6 +248,13 @@ def test_shapes_never_broadcast(op, out, slots):
     arrays.update({name: np.ones((3, 1)) for name in rest})
     with pytest.raises(ValueError, match=r"one shape, got \[3, 1\] and \[3\].*reshape"):
         run(op, out, **arrays)
+
+
+def test_rank_loss_takes_columns_alone():
+    column = {"Label": np.ones((3, 1)), "Left": np.ones((3, 1))}
+    for wrong in (np.ones((3, 2)), np.ones((1, 3)), np.ones(4), np.array(1.0)):
+        with pytest.raises(ValueError, match=r"one shape, got.*reshape"):
+            run("rank_loss", "Out", Right=wrong, **column)
 
 
 def test_wrong_values():

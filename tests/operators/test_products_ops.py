@@ -44,6 +44,7 @@ def cos_sim(inputs, attrs):
     x, y = inputs["X"], inputs["Y"]
     if y.shape[0] not in (1, x.shape[0]):
         raise ValueError("rows do not fit")
+    x, y = (a.reshape(len(a), -1) for a in (x, y))
     xn, yn = (np.linalg.norm(a, axis=1, keepdims=True) for a in (x, y))
     return {"Out": (x * y).sum(1, keepdims=True) / xn / yn, "XNorm": xn, "YNorm": yn}
 
@@ -65,6 +66,8 @@ CASES = [
     ("squared_l2_distance", "Deep", pair((3, 2, 2), (3, 2, 2)), {}, distance),
     ("cos_sim", "", pair((3, 4), (3, 4)), {}, cos_sim),
     ("cos_sim", "OneRow", pair((3, 4), (1, 4)), {}, cos_sim),
+    ("cos_sim", "Deep", pair((3, 2, 2), (3, 2, 2)), {}, cos_sim),
+    ("cos_sim", "DeepOneRow", pair((3, 2, 2), (1, 2, 2)), {}, cos_sim),
 ]
 for x, y, suffix in [((2, 3), (3, 2), ""), ((3,), (2, 2), "Lead"), ((2, 1, 2), (2,), "Tail")]:
     CASES.append(("kron", suffix, pair(x, y), {}, lambda i, a: {"Out": np.kron(i["X"], i["Y"])}))
@@ -123,7 +126,7 @@ def test_integers_wrap():
         (lambda: ops.trace(variable(3, 3), dim1=1, dim2=1), ValueError, "different axes"),
         (lambda: ops.kron(variable(*[1] * 9), variable(2)), ValueError, "at most 8"),
         (lambda: ops.squared_l2_distance(variable(3, 2), variable(2, 2)), ValueError, "rows"),
-        (lambda: ops.cos_sim(variable(3, 2), variable(2, 2)), ValueError, "as many as X"),
+        (lambda: ops.cos_sim(variable(3, 2), variable(2, 2)), ValueError, "as many rows as X"),
         (
             lambda: ops.bilinear_tensor_product(variable(2, 2), variable(2, 2), variable(1, 2, 3)),
             ValueError,
@@ -134,3 +137,13 @@ def test_integers_wrap():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_products_of_integers_wrap(dtype):
+    big = np.iinfo(dtype).max
+    x, y = np.array([[big, 2, -3], [1, 0, 5]], dtype), np.array([[2, 1, 4], [-1, 7, 2]], dtype)
+    a, b = _core.to_variable(x), _core.to_variable(y)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(_core.ops.kron(a, b).numpy(), np.kron(x, y))
+        assert np.array_equal(_core.ops.cross(a, b, dim=1).numpy(), np.cross(x, y))

@@ -44,6 +44,22 @@ class TestReduceAnyAxes(TestReduceAll):
     attrs = {"dim": [1]}
 
 
+class TestReduceAllAxisTensor(TestReduceAll):
+    axes = {"AxisTensor": np.array([-1, 0])}
+
+    def setUp(self):
+        super().setUp()
+        self.inputs.update(self.axes)
+
+    def reference(self, inputs, attrs):
+        return super().reference(inputs, {**attrs, "dim": [-1, 0]})
+
+
+class TestReduceAnyAxisTensorList(TestReduceAllAxisTensor):
+    op_type, attrs = "reduce_any", {"keep_dim": True}
+    axes = {"AxisTensorList": [("a", np.array([-1], "int32")), ("b", np.array([0], "int32"))]}
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32", "float64"])
 def test_numbers_are_true_where_they_are_not_zero(dtype):
     x = np.array([[0, 2], [3, 4]], dtype)

@@ -103,6 +103,45 @@ class TestSoftMiddleAxis(TestSoft):
     attrs = {"soft_label": True, "axis": 1}
 
 
+def probabilities(*shape, axis=-1):
+    p = rand(*shape, low=0.2, high=1.0)
+    return p / p.sum(axis=axis, keepdims=True)
+
+
+class TestProbabilities(TestHard):
+    """use_softmax=False: Logits are probabilities, Softmax is Logits."""
+
+    attrs = {"use_softmax": False}
+
+    def setUp(self):
+        super().setUp()
+        axis, label = self.attrs.get("axis", -1), self.inputs["Label"]
+        p = probabilities(*self.shape, axis=axis)
+        ignored = label == self.attrs.get("ignore_index", -100)
+        picked = np.take_along_axis(p, np.where(ignored, 0, label).astype("int64"), axis)
+        self.inputs["Logits"] = p
+        self.outputs = {"Softmax": p, "Loss": np.where(ignored, 0, -np.log(picked))}
+
+
+class TestProbabilitiesIgnored(TestProbabilities):
+    attrs = {"use_softmax": False, "ignore_index": 2}
+
+
+class TestProbabilitiesMiddleAxis(TestProbabilities):
+    shape, attrs = (3, 5, 2, 2), {"use_softmax": False, "axis": 1}
+
+
+class TestSoftProbabilities(TestSoft):
+    attrs = {"soft_label": True, "use_softmax": False, "axis": 1}
+    shape = (2, 5, 3)
+
+    def setUp(self):
+        super().setUp()
+        p, label = probabilities(*self.shape, axis=1), self.inputs["Label"]
+        self.inputs["Logits"] = p
+        self.outputs = {"Softmax": p, "Loss": -(label * np.log(p)).sum(axis=1, keepdims=True)}
+
+
 def run(logits, label, **attrs):
     slots = {"Logits": _core.to_variable(logits), "Label": _core.to_variable(label)}
     return _core.run_op("softmax_with_cross_entropy", slots, attrs)

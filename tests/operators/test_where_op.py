@@ -90,14 +90,38 @@ class TestMaskedSelectNone(TestMaskedSelect):
     mask = np.zeros((2, 3), "bool")
 
 
+class TestMaskedSelectRow(TestMaskedSelect):
+    """A mask of one row goes with all rows."""
+
+    mask, x_shape = np.array([True, False, True]), (2, 3)
+
+    def setUp(self):
+        super().setUp()
+        self.inputs["X"] = rand(*self.x_shape)
+
+    def reference(self, inputs, attrs):
+        x, mask = np.broadcast_arrays(inputs["X"], inputs["Mask"])
+        return {"Y": x[mask]}
+
+
+class TestMaskedSelectRepeated(TestMaskedSelectRow):
+    """Elements of X that are taken twice get both gradients."""
+
+    mask, x_shape = np.array([[True, False, True], [False, True, True]]), (1, 3)
+
+
+class TestMaskedSelectBoth(TestMaskedSelectRow):
+    mask, x_shape = np.array([[True, False, True]]), (2, 1)
+
+
 class TestMaskedSelect0d(TestMaskedSelect):
     mask = np.array(True)
 
 
 def test_errors():
     x, m = _core.to_variable(np.zeros((2, 3))), _core.to_variable(np.ones((2, 3), "bool"))
-    with pytest.raises(ValueError, match="Mask must have the shape of X"):
-        _core.ops.masked_select(x, m[0])
+    with pytest.raises(ValueError, match="X.*Mask"):
+        _core.ops.masked_select(x, m[:, :2])
     with pytest.raises(TypeError, match="Mask must be of bool"):
         _core.ops.masked_select(x, x)
     with pytest.raises(TypeError, match="Condition must be of bool"):
