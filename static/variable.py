@@ -4,6 +4,8 @@ They are Variables to every function of the library: a call on one is written in
 instead of computed.
 """
 
+import math
+
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from static.listed import refuse
@@ -77,6 +79,17 @@ class Variable(_core.Variable):
     def shape(self):
         """Sizes, -1 where unknown; None for what is no tensor."""
         return self.desc.shape
+
+    @property
+    def size(self):
+        """Number of elements. PreconditionNotMetError where a size is unknown."""
+        shape = self.desc.shape or ()
+        if any(n < 0 for n in shape):
+            raise PreconditionNotMetError(
+                f"the number of elements of '{self.name}', {list(shape)}, is known when the program "
+                "runs: compute with static.layers.size(x), or declare the sizes"
+            )
+        return math.prod(shape)
 
     @property
     def dtype(self):

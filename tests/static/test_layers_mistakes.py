@@ -12,6 +12,7 @@ from dygraph.errors import (
     InvalidArgumentError,
     NotFoundError,
     OutOfRangeError,
+    PreconditionNotMetError,
 )
 from static import layers
 
@@ -144,3 +145,26 @@ def test_variables_of_two_programs():
         b = x()
     with pytest.raises(InvalidArgumentError, match="elementwise_add: .*one program"):
         layers.elementwise_add(a, b)
+
+
+UNKNOWN = {
+    "size": lambda x: x.size,
+    "np.var": np.var,
+    "np.var of rows": lambda x: np.var(x, axis=0),
+    "np.std": np.std,
+    "unbind": dygraph.unbind,
+    "unstack": dygraph.unstack,
+    "chunk": lambda x: dygraph.chunk(x, 2),
+    "repeat_interleave": lambda x: dygraph.repeat_interleave(x, 2, axis=0),
+    "median": lambda x: dygraph.median(x, axis=0),
+    "len": len,
+    "a loop": list,
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_numbers_that_an_unknown_size_decides_raise(name):
+    with pytest.raises(PreconditionNotMetError, match="known when the program runs"):
+        UNKNOWN[name](x(-1, 3))
+    assert x(2, 3).size == 6 and len(dygraph.unbind(x(-1, 3), axis=1)) == 3
+    assert len(dygraph.chunk(x(-1, 4), 2, axis=1)) == 2
