@@ -3,11 +3,12 @@
     python benchmarks/executor.py [rounds]
 
 An operator on one number costs what the executor and the door cost: its kernel does next to
-nothing. Networks run on one sample beside ONNX Runtime, which gets the same weights as an ONNX
-model; one thread each.
+nothing. Networks run beside ONNX Runtime, which gets the same weights as an ONNX model: one sample
+on one thread each, then the batches of `TWO_THREADS` on two.
 """
 
 import dataclasses
+import functools
 import itertools
 import subprocess
 import sys
@@ -25,6 +26,7 @@ INFERENCE = {
     "ResNet-50": networks.resnet50,
     "BERT-base": networks.bert_base,
 }
+TWO_THREADS = {"MLP": (64,), "ResNet-50": (1, 8), "BERT-base": (1,)}  # batches by network
 
 
 # Our side -----------------------------------------------------------------------------------------
@@ -71,18 +73,27 @@ def describing(backward):
     return lambda: repeated(work)
 
 
-def one_sample(name):
+def of_batch(name, batch):
     network = INFERENCE[name]()
-    return dataclasses.replace(network, input=(1, *network.input[1:]))
+    return dataclasses.replace(network, input=(batch, *network.input[1:]))
 
 
-def inference(name):
+def inference_cases():
+    """(name of the case, network, batch, threads)"""
+    for name in INFERENCE:
+        yield f"{name}, one sample", name, 1, 1
+    for name, batches in TWO_THREADS.items():
+        for batch in batches:
+            yield f"{name}, batch {batch}, two threads", name, batch, 2
+
+
+def inference(name, batch):
     import static
 
     def setup():
         import ours as builder
 
-        network = one_sample(name)
+        network = of_batch(name, batch)
         layer = builder.starting(network)
         layer.eval()
         program = static.Program()
@@ -108,7 +119,7 @@ def ours():
         "chain 1x1": chain(1),
         "describe": describing(False),
         "describe and differentiate": describing(True),
-        **{f"{name}, one sample": inference(name) for name in INFERENCE},
+        **{case: inference(name, batch) for case, name, batch, _ in inference_cases()},
     }
 
 
@@ -116,9 +127,9 @@ def ours():
 
 
 def onnxruntimes():
-    def setup(name):
-        network = one_sample(name)
-        session = onnx_models.session(network)
+    def setup(name, batch, threads):
+        network = of_batch(name, batch)
+        session = onnx_models.session(network, threads)
         feed = {"x": networks.data(network)[0]}
 
         def run(n):
@@ -128,7 +139,7 @@ def onnxruntimes():
 
         return run
 
-    return {f"{name}, one sample": (lambda name=name: setup(name)) for name in INFERENCE}
+    return {case: functools.partial(setup, *rest) for case, *rest in inference_cases()}
 
 
 def main(rounds):
@@ -136,23 +147,31 @@ def main(rounds):
 
     subprocess.check_call([peer.peer_python(), "-m", "pip", "install", "-q", "onnxruntime", "onnx"])
     table = report.Report(
-        "executor", "Programs, 1 thread, beside ONNX Runtime", peer="ONNX Runtime"
+        "executor", "Programs beside ONNX Runtime, on one thread but where it says two",
+        peer="ONNX Runtime",
     )
-    with peer.Side(__file__, "ours", 1) as us, peer.Side(__file__, "torch", 1) as onnx:
+    with peer.Side(__file__, "ours", 1) as us:
         for name, most in (("chain 8x8", None), ("chain 1x1", PER_OPERATOR)):
             seconds = peer.interleave([us], name, rounds)[0]["ours"] / LINKS
             table.add(f"run, one operator of a {name}", seconds, most=most)
         for name in ("describe", "describe and differentiate"):
             seconds = peer.interleave([us], name, rounds)[0]["ours"]
             table.add(f"{name} {LINKS} operators", seconds)
-        for name in INFERENCE:
-            case = f"{name}, one sample"
-            np.testing.assert_allclose(us.value(case), onnx.value(case), rtol=1e-4, atol=1e-5)
-            medians, ratios = peer.interleave([us, onnx], case, rounds)
-            table.add(
-                case, medians["ours"], medians["torch"], ratios["torch"], share=1.0,
-                peer_name="ONNX Runtime",
-            )  # fmt: skip
+    for threads in (1, 2):
+        with peer.Side(__file__, "ours", threads) as us, peer.Side(
+            __file__, "torch", threads
+        ) as onnx:
+            for case, *_, wanted in inference_cases():
+                if wanted != threads:
+                    continue
+                np.testing.assert_allclose(us.value(case), onnx.value(case), rtol=1e-4, atol=1e-5)
+                medians, ratios = peer.interleave([us, onnx], case, rounds)
+                table.add(
+                    case, medians["ours"], medians["torch"], ratios["torch"], share=1.0,
+                    peer_name="ONNX Runtime",
+                )  # fmt: skip
+                us.forget(case)
+                onnx.forget(case)
     table.finish()
 
 

@@ -4,6 +4,8 @@ A layer is a tuple of its kind and its sizes; `ours.py` and `torchs.py` know how
 `starting_weights` how its weights begin and `work` what it has to compute.
 """
 
+import dataclasses
+import functools
 import math
 from dataclasses import dataclass, field
 
@@ -198,9 +200,40 @@ NETWORKS = {
 }
 
 
+def grown(make, batch, length=None):
+    """The network with another batch, and sequences of another length; at most 0.9 of torch."""
+    network = make()
+    words = (length or network.input[1],)
+    sequences = len(network.labels) > 1
+    return dataclasses.replace(
+        network,
+        input=(batch, *(words if sequences else network.input[1:2]), *network.input[2:]),
+        labels=(batch, *words) if sequences else (batch,),
+        share=0.9,
+        tuned_share=None,
+    )
+
+
+# How a step grows with its batch and the length of its sequences.
+GROWTH = {
+    **{f"MLP, batch {n}": functools.partial(grown, mlp, n) for n in (1, 16, 256, 4096)},
+    **{f"ResNet-18, batch {n}": functools.partial(grown, resnet18, n) for n in (1, 4, 64)},
+    **{f"Transformer, batch {n}": functools.partial(grown, transformer, n) for n in (1, 32, 64)},
+    **{
+        f"Transformer, length {n}": functools.partial(grown, transformer, 8, n)
+        for n in (64, 256, 512, 1024)
+    },
+}
+NETWORKS.update(GROWTH)
+
+
 def named(part):
-    """Names of networks that contain `part`, whatever its case."""
-    return [name for name in NETWORKS if part.lower() in name.lower()]
+    """Names of networks that contain `part`, whatever its case; without one, all but `GROWTH`."""
+    return [
+        name
+        for name in NETWORKS
+        if part.lower() in name.lower() and (part or name not in GROWTH)
+    ]
 
 
 # Data and weights ---------------------------------------------------------------------------------

@@ -111,13 +111,13 @@ def model(network, arrays):
     return helper.make_model(graph, opset_imports=opset, ir_version=9).SerializeToString()
 
 
-def session(network):
-    """An ONNX Runtime session on one thread, with the network's starting weights."""
+def session(network, threads=1):
+    """An ONNX Runtime session on `threads` threads, with the network's starting weights."""
     import onnxruntime
 
     arrays = [a for layer in networks.starting_weights(network.layers) for a in layer]
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     return onnxruntime.InferenceSession(
         model(network, arrays), options, providers=["CPUExecutionProvider"]
     )

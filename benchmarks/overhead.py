@@ -14,6 +14,7 @@ import report
 SIZE, LINKS = 8, 1000
 EAGER = 0.25  # of torch's time
 EXCHANGE = 0.5
+ITEM = 0.3
 
 
 def repeated(f, *arguments):
@@ -111,6 +112,7 @@ def ours():
         **operators(make, relu, True),
         **chains(make, backward),
         "float(x)": lambda: repeated(float, _core.to_variable(np.float32(1.5))),
+        "x.item()": lambda: repeated(_core.to_variable(np.float32(1.5)).item),
         "from NumPy": lambda: repeated(_core.to_variable, array),
         "to NumPy": lambda: repeated(make(False).numpy),
     }
@@ -135,6 +137,7 @@ def torchs():
         **operators(make, torch.relu, True),
         **chains(make, backward),
         "float(x)": lambda: repeated(float, torch.tensor(1.5)),
+        "x.item()": lambda: repeated(torch.tensor(1.5).item),
         "from NumPy": lambda: repeated(torch.tensor, array),
         "to NumPy": lambda: repeated(lambda t: t.numpy().copy(), make(False)),
     }
@@ -167,9 +170,9 @@ def main(rounds):
         table.add("chain of y*a + b: forward, per operator", o, t, ratio, EAGER)
         both_o, both_t, _, _ = row("chain forward and backward", EAGER, 2 * LINKS)
         table.add("chain of y*a + b: backward, per operator", both_o - o, both_t - t, None, EAGER)
-        for case in ("float(x)", "from NumPy", "to NumPy"):
-            o, t, ratio, share = row(case, EXCHANGE)
-            table.add(case if case == "float(x)" else f"8x8 {case}", o, t, ratio, share)
+        for case in ("float(x)", "x.item()", "from NumPy", "to NumPy"):
+            o, t, ratio, share = row(case, ITEM if case == "x.item()" else EXCHANGE)
+            table.add(case if "x" in case else f"8x8 {case}", o, t, ratio, share)
     table.note("from NumPy and to NumPy copy on both sides (torch.tensor(a), t.numpy().copy()).")
     table.finish()
 

@@ -1,12 +1,14 @@
 """Whole training steps: forward, loss, backward, update, from equal parameters on both sides.
 
     python benchmarks/train.py [rounds] [part of a row's name] [--quiet | --busy | --memory]
+    python benchmarks/train.py [rounds] --growth
 
 `networks.py` describes the rows, `ours.py` and `torchs.py` build them. The losses of the first
 steps are compared, so that both sides train the same thing. Each row is measured on a quiet
 machine, then with a process that computes without end on one core, then, in processes of their own,
 for the most memory it takes above what the import took; the options choose one of the three. Rows
-that are not asked for stay in benchmarks/results/ as they are.
+that are not asked for stay in benchmarks/results/ as they are. `--growth` takes batches and lengths
+from one to thousands in place of the usual rows.
 
 "Of limit" is the time no program could beat here, over ours: the greater of FLOPs by the measured
 peak and of bytes by the measured bandwidth (`machine.py`), both as `networks.work` counts them.
@@ -151,18 +153,18 @@ def memory(name, table):
 
 def main(arguments):
     wanted = {what for what in ("quiet", "busy", "memory") if getattr(arguments, what)}
-    wanted = wanted or {"quiet", "busy", "memory"}
+    wanted = wanted or ({"quiet"} if arguments.growth else {"quiet", "busy", "memory"})
     if "busy" in wanted and os.sched_getscheduler(0) != os.SCHED_OTHER:
         wanted.discard("busy")  # a neighbour would get nothing, or everything
         print("With real-time priority there is no busy neighbour: that half is left out.")
-    names = networks.named(arguments.part)
+    names = list(networks.GROWTH) if arguments.growth else networks.named(arguments.part)
     if not names:
         raise SystemExit(f"no row has {arguments.part!r} in its name: {list(networks.NETWORKS)}")
     order = [row_name(name, side) for name in networks.NETWORKS for side in ("torch", "tuned")]
     if "quiet" in wanted:
-        table = report.Report(
-            "train", f"A training step, threads: {peer.THREADS}", ["of limit", "work"], order
-        )
+        kept, title = ("growth", "as it grows, ") if arguments.growth else ("train", "")
+        title = f"A training step, {title}threads: {peer.THREADS}"
+        table = report.Report(kept, title, ["of limit", "work"], order)
         for name in names:
             times(name, arguments.rounds, table, busy=False)
         flops, moved = machine.limits()
@@ -189,6 +191,6 @@ if __name__ == "__main__":
         parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
         parser.add_argument("rounds", nargs="?", type=int, default=30)
         parser.add_argument("part", nargs="?", default="")
-        for what in ("quiet", "busy", "memory"):
+        for what in ("quiet", "busy", "memory", "growth"):
             parser.add_argument(f"--{what}", action="store_true")
         main(parser.parse_args())

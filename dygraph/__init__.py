@@ -9,8 +9,6 @@
 array([4.])
 """
 
-import sys as _sys
-
 from dygraph import (
     _core,
     beside,
@@ -141,7 +139,7 @@ def __getattr__(name):
 
 def load_ipython_extension(shell):
     """``%load_ext dygraph``: a failing cell lets go of its variables at once; see `notebook`."""
-    __getattr__("notebook").install(shell, at_once=True)
+    __getattr__("notebook").install(shell)
 
 
 def unload_ipython_extension(shell):
@@ -163,7 +161,3 @@ __all__ = sorted(
 
 def __dir__():
     return sorted({*__all__, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
-
-
-if "IPython" in _sys.modules:
-    __getattr__("notebook").install()

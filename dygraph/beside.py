@@ -1,8 +1,7 @@
 """The package `static`, which stands beside this one, whatever a folder of its name holds.
 
-Many projects have a folder ``static`` without Python in it, for pictures and style sheets. To Python
-such a folder is a package of its own, and where it stands before ours in the path, or ours is
-installed editable, it hides ours.
+Many projects have a folder ``static`` without Python in it, for pictures and style sheets. To
+Python such a folder is a package too, and it hides ours where ours is installed editable.
 """
 
 import importlib

@@ -8,7 +8,6 @@ from dygraph.errors import InvalidArgumentError, UnimplementedError, kind_of
 __all__ = ["from_dlpack"]
 
 Variable = _core.Variable
-_item = Variable.item  # of a variable of one element
 _HOST = (1, 0)  # DLPack's number of host memory
 
 
@@ -37,36 +36,19 @@ def array_function(self, func, types, args, kwargs):
     return numpy_protocol.call_array_function(func, args, kwargs)
 
 
-def item(self, *index):
-    """One element as a Python number: of the only one, by its number, or by one int an axis.
-
-    Raises
-    ------
-    InvalidArgumentError
-        Without an index, where there is more than one element.
-    OutOfRangeError
-        For an index outside.
-
-    Examples
-    --------
-    >>> import dygraph
-    >>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])
-    >>> x.item(2), x.item(0, 1)
-    (3.0, 2.0)
-    """
-    if not index:
-        return _item(self)
+def element(self, *index):
+    """The element at an index, for ``item(*index)``."""
     if len(index) == 1 and isinstance(index[0], tuple):
         index = index[0]
     index = [check.integer(i, "item: an index") for i in index]
     if len(index) == 1:
         number = check.axis(index[0], self.size, "item: the number of an element")
-        return _item(self.flatten()[number])
+        return self.flatten()[number].item()
     if len(index) != self.ndim:
         raise InvalidArgumentError(
             f"item: the index must have one int for each of the {self.ndim} axes, got {index}"
         )
-    return _item(self[tuple(index)])
+    return self[tuple(index)].item()
 
 
 def contains(self, value):

@@ -594,21 +594,11 @@ def interpolate(
 
 def _scaled(space, factors):
     """Sizes in space times a factor each, rounded down."""
-    if len(factors) != len(space):
-        raise InvalidArgumentError(
-            f"interpolate: scale_factor must be a number or {len(space)} numbers, one for each "
-            f"axis in space, got {len(factors)}"
-        )
     factors = [check.number(f, "interpolate: scale_factor", 0) for f in factors]
-    if any(n < 0 for n in space):
+    sizes = [int(n * f) for n, f in zip(space, factors, strict=False)]
+    if len(factors) != len(space) or min(sizes) < 1:
         raise InvalidArgumentError(
-            "interpolate: the sizes in space must be known where scale_factor is a list, got "
-            f"{list(space)}. Give one number, or size"
-        )
-    sizes = [int(n * f) for n, f in zip(space, factors, strict=True)]
-    if min(sizes) < 1:
-        raise InvalidArgumentError(
-            f"interpolate: scale_factor must give sizes of at least 1, got {factors} times "
-            f"{list(space)}"
+            f"interpolate: scale_factor must be a number, or one for each of the {len(space)} axes "
+            f"in space, whose sizes are known and stay at least 1, got {factors} for {list(space)}"
         )
     return sizes

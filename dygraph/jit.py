@@ -41,8 +41,11 @@ def trace(layer, inputs):
     Raises
     ------
     ValueError
-        An operator, attribute or constant depends on the batch size; the message has the Python
-        line.
+        An operator, attribute or constant depends on the batch size, or Python asks for a size
+        that does; the message has the Python line. While a function is recorded, ``x.shape[0]`` of
+        a value that follows the batch goes on into arithmetic with Variables and with ints, and
+        into the shapes of reshape, expand, zeros, ones and full. Comparing it, ``int()``, ``len()``,
+        ``range()``, NumPy and its text are refused, unless every batch has the same answer.
     RuntimeError
         A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat
         the function: it keeps something in Python from one call to the next.
@@ -54,6 +57,12 @@ def trace(layer, inputs):
     >>> out, traced = dygraph.jit.trace(net, [x])
     >>> traced(x).tolist() == out.tolist(), traced(dygraph.ones([9, 3])).shape
     (True, (9, 2))
+
+    A size may be computed with, not decided on:
+
+    >>> mean, traced = dygraph.jit.trace(lambda x: x.sum() / x.shape[0], [x])
+    >>> traced(dygraph.ones([9, 3])).item()
+    3.0
 
     A step of training. The schedule moves on when the traced step runs, as it does eagerly.
 
@@ -117,9 +126,11 @@ def trace(layer, inputs):
             [fewer, 2 * batch, batch], lambda size: record(size, size != batch)
         )
         _, recording, here = restored(lambda size: record(size, other != batch), batch)
-        tracing.check_closed(here, there)
+        tracing.check_same(here, there)
         recording.generalize(second)
         at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
+        if here.asked_of_empty and restored(lambda n: tracing.works(layer, at(n), observer), 0):
+            restored(replay, 0)
     except BaseException:
         tracing.undo(journal, generator)
         raise

@@ -10,7 +10,12 @@ import math
 import numpy as np
 
 from dygraph import _core, check, sizes
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
 
 __all__ = [
     "argsort",
@@ -183,6 +188,8 @@ def unstack(x, axis=0, num=None):
     >>> [column.tolist() for column in dygraph.unstack(dygraph.eye(2, 3), axis=1)]
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
+    if num is None:
+        _countable(x, axis, "unstack")
     return ops.unstack(
         x,
         axis=check.integer(axis, "unstack: axis"),
@@ -197,7 +204,22 @@ def unbind(x, axis=0):
     >>> [row.tolist() for row in dygraph.unbind(dygraph.eye(2))]
     [[1.0, 0.0], [0.0, 1.0]]
     """
+    _countable(x, axis, "unbind")
     return ops.unbind(x, axis=check.integer(axis, "unbind: axis"))
+
+
+def _countable(x, axis, owner):
+    """The size of an axis, which decides how many Variables there will be."""
+    axis = check.axis(axis, check.variable(x, f"{owner}: x").ndim, f"{owner}: axis")
+    n = x.shape[axis]
+    if type(n) is not int:
+        raise n.refused(f"the number of {owner}'s results is the size")
+    if n < 0:
+        raise PreconditionNotMetError(
+            f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
+            "program runs, and so is the number of results. Declare the size"
+        )
+    return n
 
 
 def split(x, num_or_sections, axis=0):
@@ -236,7 +258,7 @@ def chunk(x, chunks, axis=0):
     [3, 3, 1]
     """
     axis = check.axis(axis, check.variable(x, "chunk: x").ndim, "chunk: axis")
-    n = x.shape[axis]
+    n = _countable(x, axis, "chunk")
     size = max(math.ceil(n / check.integer(chunks, "chunk: chunks", 1)), 1)
     sizes = [min(size, n - begin) for begin in range(0, n, size)] or [0]
     return ops.split(x, sections=sizes, axis=axis)
@@ -323,7 +345,7 @@ def repeat_interleave(x, repeats, axis=None):
     if axis is None:
         x, axis = flatten(x), 0
     axis = check.axis(axis, x.ndim, "repeat_interleave: axis")
-    n = x.shape[axis]
+    n = _countable(x, axis, "repeat_interleave")
     counts = _numbers(repeats, "repeat_interleave: repeats")
     if min(counts, default=0) < 0 or len(counts) not in (1, n):
         raise InvalidArgumentError(

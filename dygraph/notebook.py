@@ -1,14 +1,15 @@
 """IPython and Jupyter: a cell that failed does not keep its tensors.
 
 After an error IPython keeps the traceback for ``%debug``, and with it the locals of every function
-on the way: variables, and the tape behind them. Where dygraph is imported inside IPython those
-locals are let go when the next cell starts, unless that cell is ``%debug``. With
-``%load_ext dygraph`` they go as soon as the cell has failed. Under ``%pdb on`` they stay.
+on the way: variables, and the tape behind them. With ``%load_ext dygraph`` those locals go as soon
+as the cell has failed, where a Variable is among them; the frames of other errors stay, and under
+``%pdb on`` all do. Importing dygraph changes nothing.
 """
 
 import gc
 import sys
 import traceback
+import types
 
 from dygraph import _core, memory
 
@@ -17,6 +18,8 @@ __all__ = ["release"]
 Variable = _core.Variable
 _LAST = ("last_exc", "last_value")
 _OPTIMIZED = 1  # code flag of functions: module code's locals are the user's own names
+_LEADING_FAR = type, types.ModuleType, types.FrameType, types.TracebackType, types.CodeType
+_MOST_LOOKED_AT = 100_000
 
 
 def release(history=True):
@@ -57,18 +60,23 @@ def release(history=True):
     return max(before - _core.live_variables(), 0)
 
 
-def clear_error(error):
-    """Empty the frames an exception passed through, and those of its causes and members."""
-    waiting, seen = [error], set()
+def _parts_of(error):
+    """An exception, its causes and its members, each once."""
+    waiting, seen = [error], {}
     while waiting:
         error = waiting.pop()
-        if not isinstance(error, BaseException) or id(error) in seen:
-            continue
-        seen.add(id(error))
-        clear_traceback(error.__traceback__)
-        if isinstance(getattr(error, "obj", None), Variable):  # AttributeError keeps whom it asked
-            error.obj = None
-        waiting += [error.__cause__, error.__context__, *getattr(error, "exceptions", ())]
+        if isinstance(error, BaseException) and id(error) not in seen:
+            seen[id(error)] = error
+            waiting += [error.__cause__, error.__context__, *getattr(error, "exceptions", ())]
+    return list(seen.values())
+
+
+def clear_error(error):
+    """Empty the frames an exception passed through, and those of its causes and members."""
+    for part in _parts_of(error):
+        clear_traceback(part.__traceback__)
+        if isinstance(getattr(part, "obj", None), Variable):  # AttributeError keeps whom it asked
+            part.obj = None
 
 
 def clear_traceback(tb):
@@ -78,6 +86,44 @@ def clear_traceback(tb):
         if tb.tb_frame.f_code.co_flags & _OPTIMIZED:
             tb.tb_frame.f_locals  # noqa: B018 - up to Python 3.12 reading renews the copy
         tb = tb.tb_next
+
+
+def holds_variables(error, shell=None):
+    """Whether a function that an exception passed through can reach a Variable.
+
+    Neither modules and globals count nor what belongs to the shell: those names are the user's.
+    """
+    left = {id(shell), id(getattr(shell, "user_ns", None))}
+    left.update(id(vars(module)) for module in list(sys.modules.values()) if module is not None)
+    waiting, seen = [], set()
+    for part in _parts_of(error):
+        waiting += [part.args, vars(part), getattr(part, "obj", None)]
+        tb = part.__traceback__
+        while tb is not None:
+            frame, tb = tb.tb_frame, tb.tb_next
+            module = str(frame.f_globals.get("__name__")).partition(".")[0]
+            left.add(id(frame.f_globals))
+            if frame.f_code.co_flags & _OPTIMIZED and module not in ("IPython", "ipykernel"):
+                waiting += frame.f_locals.values()
+    while waiting and len(seen) < _MOST_LOOKED_AT:
+        value = waiting.pop()
+        if issubclass(type(value), Variable):
+            return True
+        if id(value) not in seen and id(value) not in left:
+            seen.add(id(value))
+            waiting += _reached(value)
+    return False
+
+
+def _reached(value):
+    """What an object refers to, without the ways that lead to everything."""
+    if isinstance(value, types.FunctionType):
+        return [value.__closure__, value.__defaults__, value.__kwdefaults__]
+    if isinstance(value, types.GeneratorType):
+        return [] if value.gi_frame is None else list(value.gi_frame.f_locals.values())
+    if isinstance(value, _LEADING_FAR) or not gc.is_tracked(value):
+        return []
+    return [v for v in gc.get_referents(value) if issubclass(type(v), Variable) or gc.is_tracked(v)]
 
 
 def _holds_variable(value, depth=3):
@@ -114,40 +160,22 @@ def _clear_history(shell):
 
 
 class Hook:
-    """What one shell runs before and after its cells."""
+    """What one shell runs after its cells."""
 
-    def __init__(self, shell, at_once):
-        self.shell, self.at_once = shell, at_once
-        self.failed = None  # the error of the last cell that failed
-        shell.events.register("pre_run_cell", self.before)
+    def __init__(self, shell):
+        self.shell = shell
         shell.events.register("post_run_cell", self.after)
 
-    def before(self, info=None):
-        """A cell starts: the last failure is over, unless this is where it is looked at."""
-        text = (getattr(info, "raw_cell", None) or "").lstrip()
-        if not text.startswith(("%debug", "debug", "%tb", "%pdb", "import pdb")):
-            self.clear()
-
     def after(self, result=None):
-        """A cell has ended, perhaps with an error."""
+        """A cell has ended: empty the frames of its error; under %pdb they stay."""
         error = getattr(result, "error_in_exec", None)
-        if error is not None:
-            self.failed = error
-            if self.at_once:
-                self.clear()
-
-    def clear(self):
-        """Empty the frames of the last failure; under %pdb they stay."""
-        error, self.failed = self.failed, None
-        if error is not None and not self.shell.call_pdb:
+        if error is not None and not self.shell.call_pdb and holds_variables(error, self.shell):
             clear_error(error)
 
     def remove(self):
         """Take the hook away."""
-        self.failed = None
-        for event, function in (("pre_run_cell", self.before), ("post_run_cell", self.after)):
-            if function in self.shell.events.callbacks[event]:
-                self.shell.events.unregister(event, function)
+        if self.after in self.shell.events.callbacks["post_run_cell"]:
+            self.shell.events.unregister("post_run_cell", self.after)
 
 
 def _shell():
@@ -157,15 +185,13 @@ def _shell():
     return get() if get is not None else None
 
 
-def install(shell=None, at_once=False):
-    """Register the hook with a shell, once; gives it, or None outside IPython."""
-    shell = _shell() if shell is None else shell
-    if shell is None or not hasattr(shell, "events"):
+def install(shell):
+    """Register the hook with a shell, once; gives it, or None for what is no shell."""
+    if not hasattr(shell, "events"):
         return None
     hook = getattr(shell, "_dygraph_hook", None)
     if hook is None:
-        hook = shell._dygraph_hook = Hook(shell, at_once)
-    hook.at_once = hook.at_once or at_once
+        hook = shell._dygraph_hook = Hook(shell)
     return hook
 
 

@@ -5,7 +5,12 @@ import math
 import numpy as np
 
 from dygraph import _core, check
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, UnimplementedError
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    UnimplementedError,
+)
 from dygraph.promotion import floating
 
 Variable = _core.Variable
@@ -120,7 +125,14 @@ def _var(a, axis=None, ddof=0, keepdims=False):
     if axis is not None:
         count = math.prod(a.shape[i] for i in axes_of(a, axis, "var"))
     squares = (away * away).sum(axis=axis, keepdim=keepdims)
-    return squares / (count - ddof) if count > ddof else squares * float("nan")
+    if type(count) is int and -1 in a.shape:
+        raise PreconditionNotMetError(
+            f"numpy.var: the sizes of '{a.name}', {list(a.shape)}, are known when the program "
+            "runs. Use dygraph.var, which counts then"
+        )
+    if (ddof or type(count) is int) and not count > ddof:
+        return squares * float("nan")
+    return squares / (count - ddof)
 
 
 def _std(a, axis=None, ddof=0, keepdims=False):

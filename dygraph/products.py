@@ -5,7 +5,12 @@ operator, the function stands for it, with the arguments of Paddle 2 (``axis``).
 """
 
 from dygraph import _core, check
-from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
 from dygraph.promotion import floating
 
 __all__ = ["cross", "einsum", "median", "mm", "mv", "norm", "outer", "std", "trace", "var"]
@@ -226,6 +231,11 @@ def median(x, axis=None, keepdim=False):
     else:
         at = check.axis(axis, rank, "median: axis")
     n = x.shape[at]
+    if type(n) is int and n < 0:
+        raise PreconditionNotMetError(
+            f"median: the size of axis {at} of '{x.name}', {list(x.shape)}, is known when the "
+            "program runs, and so is the middle. Declare the size"
+        )
     if n == 0:
         raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")
     ordered, _ = ops.argsort(x, axis=at)

@@ -38,9 +38,10 @@ class Tracker:
 
     def __init__(self, recorder):
         self._recorder = recorder
-        self.atoms, self.closed = [], {}
+        self.atoms, self.closed, self.calls = [], {}, []
         self.refused = None  # the first refusal, which a function may have swallowed
         self.live = True
+        self.asked_of_empty = False  # a question whose answer holds for all but empty batches
         self._failed = None  # the last error of an operator, and its line
         self._asking = False
         self._places = {}  # terms -> (Variable, axis) that has so many
@@ -57,6 +58,10 @@ class Tracker:
             sizes[0] = {(same[0].number,): 1} if same else self._new(name, 0, sizes[0], least)
             self._places.setdefault(_key(sizes[0]), (variable, 0))
         self._sizes[name] = sizes
+
+    def note_calls(self):
+        """Keep what each call made, before the recorder is finished."""
+        self.calls = [self._recorder.arguments(i)[1] for i in range(self._recorder.count)]
 
     def end(self):
         """Sizes that live on are plain ints."""
@@ -289,14 +294,14 @@ class Tracker:
         if self.refused is not None:
             raise self.refused
 
-    def bound(self, terms):
+    def bound(self, terms, empty=False):
         """(least, most) value of a polynomial for all batches; None: there is none."""
         least = most = terms.get(ONE, 0)
         for monomial, factor in terms.items():
             if monomial:
                 low = factor
                 for number in monomial:
-                    low *= self.atoms[number].least
+                    low *= 0 if empty else self.atoms[number].least
                 least = least + low if factor > 0 and least is not None else None
                 most = most + low if factor < 0 and most is not None else None
         return least, most

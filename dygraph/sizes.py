@@ -71,8 +71,8 @@ class Size:
         self._tracker, self.terms = tracker, terms
         self.followed_value = evaluate(terms, [a.value for a in tracker.atoms])
 
-    @property
-    def __class__(self):
+    @property  # type: ignore[misc]
+    def __class__(self):  # which isinstance asks
         return int
 
     def describe(self):
@@ -142,21 +142,12 @@ class Size:
             difference, what = added(self.terms, {ONE: other}, -1), repr(other)
         else:
             return NotImplemented
-        least, most = self._tracker.bound(difference)
-        answers = set()
-        if least is not None and least == most:
-            answers = {function(least, 0)}
-        elif least is not None:
-            answers = {function(least, 0), function(math.inf, 0)}
-            if sign in ("==", "!=") and least <= 0:
-                answers = {True, False}
-        elif most is not None:
-            answers = {function(most, 0), function(-math.inf, 0)}
-            if sign in ("==", "!=") and most >= 0:
-                answers = {True, False}
-        if len(answers) == 1:
-            return answers.pop()
-        raise self.refused(f"`{sign} {what}` is a question to the size")
+        answer = _answer(function, *self._tracker.bound(difference))
+        if answer is None:
+            raise self.refused(f"`{sign} {what}` is a question to the size")
+        if _answer(function, *self._tracker.bound(difference, empty=True)) is None:
+            self._tracker.asked_of_empty = True
+        return answer
 
     def unary(self, name):
         """Everything else that Python may want of an int."""
@@ -230,7 +221,7 @@ def _is_library(file):
     )
 
 
-_NUMPY, _STANDARD = (os.path.dirname(module.__file__) + os.sep for module in (np, os))
+_NUMPY, _STANDARD = (os.path.dirname(str(module.__file__)) + os.sep for module in (np, os))
 
 
 def asking_line():
@@ -242,6 +233,20 @@ def asking_line():
             return f"{file}:{frame.f_lineno} in {frame.f_code.co_name}"
         frame = frame.f_back
     return user_line()
+
+
+def _answer(function, least, most):
+    """The one answer for numbers between `least` and `most`, compared with 0; None: it varies."""
+    if least is not None and least == most:
+        return function(least, 0)
+    if least is None and most is None:
+        return None
+    end = least if most is None else most
+    far = math.inf if most is None else -math.inf
+    crosses = end <= 0 if most is None else end >= 0
+    if crosses and function in (operator.eq, operator.ne):
+        return None
+    return function(end, 0) if function(end, 0) == function(far, 0) else None
 
 
 def _plain(value):
@@ -266,10 +271,10 @@ _RULES = {
     "__floordiv__": _divided,
     "__mod__": lambda a, b: None if _divided(a, b) is None else {},
 }
-_SIGNS = {}
+_SIGNS: dict[str, str] = {}
 _ASKS = {
     "__int__": "int()",
-    "__index__": "range(), a list, NumPy or C code",
+    "__index__": "what needs an int (range(), a list, NumPy)",
     "__float__": "float()",
     "__complex__": "complex()",
     "__hash__": "a set, or a key of a dict,",

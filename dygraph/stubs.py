@@ -90,6 +90,7 @@ class Variable:
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __float__(self) -> float: ...
     def __getitem__(self, index: Any) -> Variable: ...
+    def item(self, *index: int | tuple[int, ...]) -> Any: ...
     def __hash__(self) -> int: ...
     def __index__(self) -> int: ...
     def __int__(self) -> int: ...
@@ -111,7 +112,7 @@ _RETURNS = {
         "list[Variable]": "broadcast_tensors chunk meshgrid split unbind unstack",
         "tuple[Variable, Variable]": "topk",
         "Any": "register_hook unique max_pool1d max_pool2d max_pool3d adaptive_max_pool1d "
-        "adaptive_max_pool2d adaptive_max_pool3d ctc_greedy_decoder gradient item tolist",
+        "adaptive_max_pool2d adaptive_max_pool3d ctc_greedy_decoder gradient tolist",
         "None": "backward clear_gradient retain_grads set_lod set_recursive_sequence_lengths "
         "set_value save save_dygraph save_fluid_params set_flags set_rng_state",
         "bool": "grad_enabled in_dygraph_mode is_selected_rows",
@@ -276,7 +277,8 @@ def _variable():
             f"    def __{start}divmod__(self, y: Any, /) -> tuple[Variable, Variable]: ...\n"
         )
     # state is written in place, any other name gets a new variable
-    lines += [f"    def __i{name}__(self, y: Variable | _Array, /) -> Any: ...\n" for name in _BINARY]
+    given = "(self, y: Variable | _Array, /) -> Any: ...\n"
+    lines += [f"    def __i{name}__{given}" for name in _BINARY]
     for name in _COMPARED:
         hint = "  # type: ignore[override]" if name in ("eq", "ne") else ""
         lines.append(f"    def __{name}__(self, y: Any, /) -> Variable: ...{hint}\n")

@@ -247,7 +247,7 @@ def works(function, inputs, observer):
     """Whether the function can be called with inputs of these sizes at all."""
     try:
         observer.run(function, inputs)
-    except DygraphError:
+    except Exception:  # of the function's own, too: it may assert that there are rows
         return False
     return True
 
@@ -270,7 +270,7 @@ def names_of(state, written, leaves, optimizers):
 
 
 def record(function, inputs, follow, named, observer):
-    """Runs the function once while recording: the recording, and closed sizes that Python read.
+    """Runs the function once while recording: the recording, and the `Tracker` of its sizes.
 
     Parameters
     ----------
@@ -291,13 +291,27 @@ def record(function, inputs, follow, named, observer):
             outputs = observer.run(function, [variable for variable, _ in inputs])
         finally:
             recorder.stop()
-    return recorder.finish(flatten(outputs, [])), tracker.closed
+        tracker.note_calls()
+    return recorder.finish(flatten(outputs, [])), tracker
 
 
-def check_closed(one, two):
-    """A size that Python read as a number must be the same in both recordings."""
-    for (name, axis), (size, line) in one.items():
-        other = two.get((name, axis), (size, line))[0]
+def check_same(one, two):
+    """A size that Python had as a number must be the same in both recordings.
+
+    So must the number of results of each operator, which Python has as the length of a list, also
+    where the program needs none of them.
+    """
+    for made, others in zip(one.calls, two.calls, strict=False):
+        if made[:1] != others[:1]:
+            break
+        if len(made) != len(others):
+            raise InvalidArgumentError(
+                "trace: what Python does must not depend on the batch size, but the operator that "
+                f"makes '{made[0]}' makes {len(made)} values at the first size and {len(others)} "
+                "at the second"
+            )
+    for (name, axis), (size, line) in one.closed.items():
+        other = two.closed.get((name, axis), (size, line))[0]
         if other != size:
             raise InvalidArgumentError(
                 f"trace: what Python does must not depend on the batch size, but the size of axis "

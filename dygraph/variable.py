@@ -565,7 +565,7 @@ _methods = {
     "__contains__": exchange.contains,
     "__dlpack__": exchange.dlpack,
     "__dlpack_device__": exchange.dlpack_device,
-    "item": exchange.item,
+    "_element": exchange.element,
     "__len__": length,
     "__iter__": iterate,
     "__repr__": printing.text,

@@ -243,8 +243,8 @@ print(profile.table(rows=8))
 
 # %% [markdown]
 # A cell that fails does not keep your memory: `dygraph.release()` empties the frames of the last error and drops
-# variables from the history of outputs. Imported in a notebook, dygraph empties the frames by itself when the next cell
-# starts; `%load_ext dygraph` does it at once.
+# variables from the history of outputs. After `%load_ext dygraph` the frames of an error that hold variables are emptied
+# as soon as the cell has failed; errors of other libraries keep theirs for `%debug`.
 
 # %%
 seen.clear()

@@ -7,9 +7,34 @@
 #include "imperative/watch.h"
 #include "op/call_names.h"
 #include "op/rows_flag.h"
+#include "platform/interrupt.h"
 #include "platform/onednn.h"
 
 namespace dygraph {
+
+// The variables of a call, which other threads may drop while it runs without Python's lock. They
+// are held from the moment it is released to the end of the call: the tape reads them last.
+class CallInputs {
+ public:
+  CallInputs(ThreadState* thread, const SlotList<Variable>& in)
+      : thread_(thread), outer_(thread->inputs), in_(in) {
+    thread->inputs = this;
+  }
+  ~CallInputs() { thread_->inputs = outer_; }
+  CallInputs(const CallInputs&) = delete;
+  CallInputs& operator=(const CallInputs&) = delete;
+  void Hold() {
+    if (!held_.empty()) return;
+    held_.reserve(in_.flat().size());
+    for (Variable* v : in_.flat()) held_.emplace_back(v);
+  }
+
+ private:
+  ThreadState* thread_;
+  CallInputs* outer_;
+  const SlotList<Variable>& in_;
+  SmallVector<Ref<Variable>, 6> held_;
+};
 
 void AddListener(Listener* listener) { CurrentThread().listeners.push_back(listener); }
 
@@ -157,19 +182,27 @@ __attribute__((noinline)) const Kernel* Choose(const Call& call, Place place, DT
         KnownTypes(*call.op, place.kind), ". Convert the inputs with astype() or move them");
 }
 
-// Storage of inputs stays alive while the interpreter's lock is released.
+// Runs the kernel without the interpreter's lock where that pays. It reads copies of its inputs'
+// values, which share their storage: what other threads write to the variables meanwhile changes
+// nothing.
 class Unlocked {
  public:
-  explicit Unlocked(const Call& call) {
-    if (!Interpreter().release_lock || !WorthIt(call)) return;
-    for (const Value* v : call.in.flat()) {
-      if (v && v->is_tensor()) alive_.push_back(v->tensor().storage());
+  explicit Unlocked(Call* call) {
+    if (!Interpreter().release_lock || !WorthIt(*call)) return;
+    if (CallInputs* inputs = CurrentThread().inputs) inputs->Hold();
+    Span<const Value* const> flat = call->in.flat();
+    values_.reserve(flat.size());
+    for (size_t i = 0; i < flat.size(); ++i) {
+      if (flat[i]) call->in.flat_at(static_cast<int>(i)) = &values_.emplace_back(*flat[i]);
     }
+    interrupt::Postpone();
     token_ = Interpreter().release_lock();
   }
   ~Unlocked() {
     if (token_) Interpreter().acquire_lock(token_);
   }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
 
  private:
   static bool WorthIt(const Call& call) {
@@ -181,7 +214,7 @@ class Unlocked {
     return n >= kElements;
   }
   void* token_ = nullptr;
-  SmallVector<Ref<Storage>, 6> alive_;
+  SmallVector<Value, 6> values_;
 };
 
 Place PlaceOf(const Call& call, Place fallback) {
@@ -264,7 +297,9 @@ void RunChosen(Call& call, Place fallback) {
     call.random_seed = GeneratorSeed();
     call.random_stream = NextRandomCall();
   }
-  Unlocked unlocked(call);
+  Unlocked unlocked(&call);
+  if (__builtin_expect(call.reuse == 0 || call.from_tape, 1)) return kernel->run(ctx);
+  interrupt::Off written_in_place;
   kernel->run(ctx);
 }
 
@@ -425,6 +460,7 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   // Listeners see the old value beside the new one.
   if (options.targets && !thread.grad_enabled && thread.listeners.empty())
     call.reuse = ReusablePairs(op, in, *options.targets);
+  CallInputs inputs(&thread, in);
   RunKernel(call, thread.place);
   // Before the tape, which keeps the numbers that a recorder gives to values.
   if (__builtin_expect(!thread.listeners.empty(), 0)) {

@@ -10,6 +10,7 @@
 
 namespace dygraph {
 
+class CallInputs;
 class Listener;
 class SavedValueHooks;
 
@@ -23,6 +24,7 @@ struct ThreadState {
   DType cast_floats_to = DType::kUnset;  // guard(dtype='float32'): incoming float64 becomes this
   SmallVector<Listener*, 2> listeners;   // besides the tape
   SavedValueHooks* saved_value_hooks = nullptr;  // decide how the tape keeps values; innermost
+  CallInputs* inputs = nullptr;  // of the eager call that runs; innermost
   // A backward pass: how many play (a hook may start one in another), and who made the forward call
   // of the node that plays, where callers are noted.
   int playing = 0;

@@ -26,7 +26,12 @@ void UpdateQueue::Run() {
   const InterpreterHooks& hooks = Interpreter();
   bool unlock = hooks.release_lock && queue_.work() >= kWorthUnlocking;
   void* token = unlock ? hooks.release_lock() : nullptr;
-  queue_.Run();
+  try {
+    queue_.Run();
+  } catch (...) {
+    if (token) hooks.acquire_lock(token);
+    throw;
+  }
   if (token) hooks.acquire_lock(token);
   alive_.clear();
 }

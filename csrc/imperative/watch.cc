@@ -184,9 +184,11 @@ void Run(Call& call, Place place, void (*run)(Call&, Place)) {
   if (backward) caller = CurrentThread().playing_caller;
   std::string shapes = what & kShapes ? Describe(call.op->inputs, call.in) : "";
   size_t used = what & kEvents ? memory::Used(place) : 0;
+  SlotList<const Value> in = call.in;  // the door may put copies of its own in their place
   uint64_t start = profiler::Now();
   run(call, place);
   uint64_t duration = profiler::Now() - start;
+  call.in = std::move(in);
   if (what & kEvents) {
     profiler::Event event;
     event.name = call.op->type;

@@ -163,9 +163,10 @@ class ForwardCall {
       int n = 1;
       if (root_.outputs[o].duplicable()) {
         int given = Reference(static_cast<int>(root_.inputs.size() + o));
-        n = root_.output_count ? root_.output_count(static_cast<int>(o), asked_)
-            : given < 0        ? 0
-                               : call_.in.count(given);
+        bool follows = root_.output_count && !FindShapeTwin(root_, root_.outputs[o].name);
+        n = follows     ? root_.output_count(static_cast<int>(o), asked_)
+            : given < 0 ? 0
+                        : call_.in.count(given);
       }
       counts.push_back(n);
       total += static_cast<size_t>(n);

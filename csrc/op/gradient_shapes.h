@@ -4,7 +4,8 @@
 //   REGISTER_GRADIENT_SHAPES(batch_norm, {"Mean", "Scale"}, {"MomentumTensor", ""});
 //
 // Mean has the shape and type of Scale; MomentumTensor bears on no shape. With that the shape rule
-// of the forward call can be asked what every gradient's shape must be (op/gradient_of.h).
+// of the forward call can be asked what every gradient's shape must be (op/gradient_of.h). An
+// output with an empty string is a list whose length does not follow from the call.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace dygraph {
 class OpInfo;
 
 struct ShapeTwin {
-  std::string missing;  // an input of the operator
+  std::string missing;  // an input of the operator, or a list of outputs
   std::string like;     // an input or output of it; empty: no shape follows from `missing`
 };
 

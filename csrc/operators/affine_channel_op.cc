@@ -6,9 +6,8 @@ namespace {
 constexpr int kX = 0, kScale = 1, kBias = 2, kOut = 0;
 
 struct AffineChannelAttrs {
-  std::string data_layout = "NCHW";
-  // Fluid reads all but NCHW as channels last, also the AnyLayout that its operator defaults to.
-  bool channels_last() const { return data_layout != "NCHW"; }
+  std::string data_layout = "AnyLayout";  // the channels second; Paddle's programs say NCHW
+  bool channels_last() const { return data_layout == "NHWC"; }
 };
 
 void InferShape(InferContext& ctx) {
@@ -35,8 +34,7 @@ void DefineAffineChannel(OpDef& op) {
       .Input(kScale, "Scale", "[C]")
       .Input(kBias, "Bias", "[C]")
       .Output(kOut, "Out", "shape of X")
-      .Attr(&AffineChannelAttrs::data_layout, "data_layout",
-            "where the channels are; AnyLayout, as Fluid's operator has it, means NHWC",
+      .Attr(&AffineChannelAttrs::data_layout, "data_layout", "where the channels are",
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "op/gradient_shapes.h"
 #include "op/host_function.h"
 #include "op/op_registry.h"
 #include "op/rows_flag.h"
@@ -93,6 +94,7 @@ struct PyFuncGradKernel {
 };
 }  // namespace grad
 
+REGISTER_GRADIENT_SHAPES(py_func, {"Out", ""});
 REGISTER_OPERATOR(py_func, DefinePyFunc);
 REGISTER_CPU_KERNEL(py_func, PyFuncKernel, float);
 REGISTER_OPERATOR(py_func_grad, grad::DefinePyFuncGrad);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/interrupt.h"
 #include "platform/threads.h"
 
 namespace dygraph {
@@ -20,6 +21,7 @@ int64_t LoopQueue::work() const {
 }
 
 void LoopQueue::Run() {
+  interrupt::Off all_or_nothing;  // a step of an optimizer
   std::vector<Loop> loops = std::move(loops_);
   loops_.clear();
   int64_t total = 0;

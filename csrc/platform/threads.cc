@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 
 #include "base/enforce.h"
 #include "base/flags.h"
+#include "platform/interrupt.h"
 #include "platform/thread_count.h"
 
 namespace dygraph {
@@ -94,6 +96,34 @@ struct SerialScope {
   ~SerialScope() { --detail::t_serial; }
 };
 
+// Block `first` and every `step`th one after it.
+void RunBlocks(int64_t first, int64_t step, int64_t blocks, void (*body)(void*, int64_t),
+               void* state) {
+  for (int64_t i = first; i < blocks; i += step) {
+    CheckInterrupt();
+    body(state, i);
+  }
+}
+
+// The barrier at the end of a parallel region cannot look for Ctrl-C: the calling thread gets there
+// when all but `absent` others have. It spins as libgomp does, then naps, at most a sixteenth of the time
+// that it has waited.
+void AwaitOthers(const std::atomic<int>& busy, int absent) {
+  constexpr int kSpins = 20000;
+  for (int i = 0; i < kSpins; ++i) {
+    if (busy.load(std::memory_order_acquire) <= absent) return;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
+  timespec nap{0, 50000};
+  while (busy.load(std::memory_order_acquire) > absent) {
+    CheckInterrupt();
+    nanosleep(&nap, nullptr);
+    nap.tv_nsec = std::min(nap.tv_nsec + nap.tv_nsec / 16, 10000000L);
+  }
+}
+
 }  // namespace
 
 namespace detail {
@@ -113,35 +143,35 @@ int DefaultThreads() {
 
 void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state) {
   int wanted = static_cast<int>(std::min<int64_t>(NumThreads(), blocks));
-  if (wanted <= 1) {
-    for (int64_t i = 0; i < blocks; ++i) body(state, i);
-    return;
-  }
+  if (wanted <= 1) return RunBlocks(0, 1, blocks, body, state);
   Team team(wanted);
   int threads = team.threads();
   if (threads == 1) {
     SerialScope nested_calls_run_here;
-    for (int64_t i = 0; i < blocks; ++i) body(state, i);
-    return;
+    return RunBlocks(0, 1, blocks, body, state);
   }
   std::atomic<bool> failed{false};
+  std::atomic<int> busy{threads - 1};
   std::exception_ptr first;
 #ifdef _OPENMP
 #pragma omp parallel num_threads(threads)
 #endif
   {
     SerialScope nested_calls_run_here;
+    interrupt::Part of_this_loop(&failed);
 #ifdef _OPENMP
-#pragma omp for schedule(static, 1)
+    // fewer threads than were asked for, where the system has no more
+    const int number = omp_get_thread_num(), count = omp_get_num_threads();
+#else
+    const int number = 0, count = 1;
 #endif
-    for (int64_t i = 0; i < blocks; ++i) {
-      if (failed.load(std::memory_order_relaxed)) continue;
-      try {
-        body(state, i);
-      } catch (...) {  // an exception may not leave a parallel region
-        if (!failed.exchange(true)) first = std::current_exception();
-      }
+    try {
+      RunBlocks(number, count, blocks, body, state);
+      if (number == 0) AwaitOthers(busy, threads - count);
+    } catch (...) {  // an exception may not leave a parallel region
+      if (!failed.exchange(true)) first = std::current_exception();
     }
+    if (number > 0) busy.fetch_sub(1, std::memory_order_release);
   }
   if (first) std::rethrow_exception(first);
 }

@@ -28,8 +28,8 @@ void SetServiceThread();
 int AvailableCores();
 
 namespace detail {
-// Runs body(state, i) for i in [0, blocks). The first exception of a body is thrown again after the
-// loop.
+// Runs body(state, i) for i in [0, blocks) and looks for Ctrl-C between them. The first exception of
+// a body is thrown again after the loop.
 void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state);
 }  // namespace detail
 
@@ -38,8 +38,8 @@ void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state);
 // same bits for any thread count.
 template <class Body>
 void ParallelBlocks(int64_t blocks, const Body& body) {
-  if (blocks <= 1 || NumThreads() == 1) {
-    for (int64_t i = 0; i < blocks; ++i) body(i);
+  if (blocks <= 1) {
+    if (blocks == 1) body(int64_t{0});
     return;
   }
   detail::ParallelRun(
@@ -47,17 +47,21 @@ void ParallelBlocks(int64_t blocks, const Body& body) {
       const_cast<Body*>(&body));
 }
 
+// Grains of work that one piece has at most: 10 ms or so between two looks for Ctrl-C.
+constexpr int64_t kMostGrains = 512;
+
 // Splits [0, n) into pieces of at least `grain` and calls body(begin, end) on each, in parallel.
 // Pieces may differ with the thread count, so only for work whose elements are independent.
 template <class Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   int64_t threads = n < 2 * grain ? 1 : NumThreads();
-  if (threads <= 1) {
+  if (threads <= 1 && n / kMostGrains <= grain) {
     if (n > 0) body(int64_t{0}, n);
     return;
   }
   int64_t pieces = n / grain;
   if (pieces > threads) pieces = threads;
+  pieces *= n / (pieces * grain) / kMostGrains + 1;
   int64_t step = ((n + pieces - 1) / pieces + 15) / 16 * 16;  // whole cache lines of floats
   pieces = (n + step - 1) / step;
   ParallelBlocks(pieces, [&](int64_t i) {

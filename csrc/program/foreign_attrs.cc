@@ -135,7 +135,9 @@ const char* NameInFluid(const std::string& op, const std::string& attr) {
 
 void SpellForPaddle(const std::string& op, std::string_view attr, AttrValue* value) {
   std::string* order = std::get_if<std::string>(value);
-  if (!order || (*order != "NCDHW" && *order != "NDHWC")) return;
+  if (!order) return;
+  if (*order == "AnyLayout" && attr == "data_layout" && op == "affine_channel") *order = "NCHW";
+  if (*order != "NCDHW" && *order != "NDHWC") return;
   bool transpose = attr == "data_format" && op.rfind("conv3d_transpose", 0) == 0;
   bool resize = attr == "data_layout" && op.find("_interp") != std::string::npos;
   if (transpose || resize) *order = *order == "NCDHW" ? "NCHW" : "NHWC";

@@ -19,7 +19,8 @@ dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr);
 bool HasNoEffect(const OpDesc::Attr& attr);
 
 // Brings a value into the spelling that Paddle reads: its transposed convolutions and resizes of
-// volumes know NCHW and NHWC alone, and misread the names of five axes without a word.
+// volumes know NCHW and NHWC alone, and misread the names of five axes without a word; its
+// affine_channel takes AnyLayout for NHWC.
 void SpellForPaddle(const std::string& op, std::string_view attr, AttrValue* value);
 
 // Sets what an attribute under a later version's name stands for; false if it stands for nothing.

@@ -38,7 +38,8 @@ uint64_t AddPythonHook(const VarRef& var, py::object f) {
   uint64_t handle = var->AddHook(
       [callable](const VarRef& grad) -> VarRef {
         PyObject* wrapped = Wrap(grad);
-        PyObject* result = PyObject_CallOneArg(callable->get(), wrapped);
+        PyObject* result =
+            Surviving([&] { return PyObject_CallOneArg(callable->get(), wrapped); });
         Py_XDECREF(wrapped);
         if (!result) ThrowPythonError();
         py::object holder = py::reinterpret_steal<py::object>(result);
@@ -81,7 +82,8 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
     args[0] = saved;
     for (size_t i = 0; i < grads.size(); ++i)
       args[i + 1] = py::reinterpret_steal<py::object>(Wrap(grads[i]));
-    PyObject* result = PyObject_CallObject(callable->get(), args.ptr());
+    PyObject* result =
+        Surviving([&] { return PyObject_CallObject(callable->get(), args.ptr()); });
     if (!result) ThrowPythonError();
     py::object holder = py::reinterpret_steal<py::object>(result);
     py::tuple list =

@@ -107,10 +107,9 @@ py::object ToDLPack(const Given& v, bool versioned, bool copy) {
 // Runs a producer's deleter, which may be Python's: with the lock, and not in a dying interpreter.
 template <class Managed>
 void Return(Managed* managed) {
-  if (!managed->deleter || !Py_IsInitialized()) return;
-  PyGILState_STATE state = PyGILState_Ensure();
+  if (!managed->deleter || (!PyGILState_Check() && InterpreterEnds())) return;
+  Locked lock;
   managed->deleter(managed);
-  PyGILState_Release(state);
 }
 
 // Checks everything before the capsule is taken; a copy where the memory does not lie as ours does.

@@ -8,6 +8,7 @@
 #include "program/tensor_stream.h"
 #include "python/bind.h"
 #include "python/caster.h"
+#include "python/lock.h"
 
 namespace py = pybind11;
 
@@ -28,10 +29,16 @@ void CheckName(const std::string& name) {
           "'");
 }
 
-void CheckTensor(const VarRef& v) {
-  ENFORCE(v && v->value().is_tensor(), InvalidArgument,
-          "a file of tensors must be given tensors, got selected rows or a Variable that holds "
-          "nothing");
+// The values as they are now: other threads may write to the variables while the file is written.
+std::vector<Tensor> TensorsOf(const std::vector<VarRef>& variables) {
+  std::vector<Tensor> tensors;
+  for (const VarRef& v : variables) {
+    ENFORCE(v && v->value().is_tensor(), InvalidArgument,
+            "a file of tensors must be given tensors, got selected rows or a Variable that holds "
+            "nothing");
+    tensors.push_back(v->tensor());
+  }
+  return tensors;
 }
 
 // The target is replaced by one rename, or is left as it was if `fill` throws or the process dies.
@@ -39,7 +46,7 @@ template <class Fill>
 void Replace(const std::string& dirname, const std::string& name, Fill fill) {
   CheckName(name);
   std::string temporary = "." + name + ".tmp";
-  py::gil_scoped_release released;  // the directory is locked while another process saves
+  Released released;  // the directory is locked while another process saves
   Directory directory(dirname, Directory::kWrite);
   try {
     FileWriter file(directory, temporary.c_str());
@@ -55,13 +62,19 @@ void Replace(const std::string& dirname, const std::string& name, Fill fill) {
 
 // Buffers one after another.
 void WriteChunks(FileWriter* file, const py::iterable& chunks) {
-  py::gil_scoped_acquire held;
-  for (py::handle chunk : chunks) {
+  Locked held;
+  auto all = py::reinterpret_steal<py::object>(PyObject_GetIter(chunks.ptr()));
+  if (!all) throw py::error_already_set();
+  for (;;) {
+    auto chunk = py::reinterpret_steal<py::object>(
+        Surviving([&] { return PyIter_Next(all.ptr()); }));
+    if (!chunk && PyErr_Occurred()) throw py::error_already_set();
+    if (!chunk) return;
     Py_buffer view;
     if (PyObject_GetBuffer(chunk.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0)
       throw py::error_already_set();
     try {
-      py::gil_scoped_release released;
+      Released released;
       file->Write(view.buf, static_cast<uint64_t>(view.len));
     } catch (...) {
       PyBuffer_Release(&view);
@@ -81,7 +94,7 @@ void WriteFiles(const std::string& dirname, const py::dict& contents) {
   struct Part {
     std::string name;
     py::iterable chunks;
-    std::vector<VarRef> tensors;
+    std::vector<Tensor> tensors;
     bool is_tensors;
   };
   std::vector<Part> parts;
@@ -92,19 +105,18 @@ void WriteFiles(const std::string& dirname, const py::dict& contents) {
     if (py::isinstance<py::list>(content) && py::len(content) > 0 &&
         IsVariable(content[py::int_(0)].ptr())) {
       part.is_tensors = true;
-      part.tensors = py::cast<std::vector<VarRef>>(content);
-      for (const VarRef& v : part.tensors) CheckTensor(v);
+      part.tensors = TensorsOf(py::cast<std::vector<VarRef>>(content));
     }
     parts.push_back(std::move(part));
   }
-  py::gil_scoped_release released;  // the directory is locked while another process saves
+  Released released;  // the directory is locked while another process saves
   Directory directory(dirname, Directory::kWrite);
   if (parts.empty()) return;
   FileSet set(directory);
   for (const Part& part : parts) {
     set.Add(part.name, [&part](FileWriter* file) {
       if (!part.is_tensors) return WriteChunks(file, part.chunks);
-      for (const VarRef& v : part.tensors) WriteTensor(file, v->value().tensor());
+      for (const Tensor& t : part.tensors) WriteTensor(file, t);
     });
   }
   set.Commit();
@@ -112,9 +124,9 @@ void WriteFiles(const std::string& dirname, const py::dict& contents) {
 
 void WriteTensors(const std::string& dirname, const std::string& name,
                   const std::vector<VarRef>& variables) {
-  for (const VarRef& v : variables) CheckTensor(v);
-  Replace(dirname, name, [&variables](FileWriter* file) {
-    for (const VarRef& v : variables) WriteTensor(file, v->value().tensor());
+  std::vector<Tensor> tensors = TensorsOf(variables);
+  Replace(dirname, name, [&tensors](FileWriter* file) {
+    for (const Tensor& t : tensors) WriteTensor(file, t);
   });
 }
 
@@ -137,7 +149,7 @@ std::vector<VarRef> TensorsIn(const Directory& directory, const std::string& nam
 
 std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& name, size_t count) {
   CheckName(name);
-  py::gil_scoped_release released;
+  Released released;
   return TensorsIn(Directory(dirname, Directory::kRead), name, count);
 }
 
@@ -145,7 +157,7 @@ std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& n
 std::vector<VarRef> ReadTensorFiles(const std::string& dirname,
                                     const std::vector<std::string>& names) {
   for (const std::string& name : names) CheckName(name);
-  py::gil_scoped_release released;
+  Released released;
   Directory directory(dirname, Directory::kRead);
   std::vector<VarRef> result;
   for (const std::string& name : names) result.push_back(TensorsIn(directory, name, 1)[0]);

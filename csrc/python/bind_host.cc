@@ -29,20 +29,12 @@ class Interpreted {
 
  private:
   bool known_;
-  py::gil_scoped_acquire lock_;
+  Locked lock_;
 };
-
-bool Ending() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return !Py_IsInitialized() || Py_IsFinalizing();
-#else
-  return !Py_IsInitialized() || _Py_IsFinalizing();
-#endif
-}
 
 // To sys.stdout, whatever stands there: a notebook's cell, a test's capture.
 void WriteToPython(const std::string& text) {
-  if (Ending()) return WriteToStandardOutput(text);
+  if (InterpreterEnds()) return WriteToStandardOutput(text);
   Interpreted python;
   PyObject* out = PySys_GetObject("stdout");  // borrowed
   if (!out || out == Py_None) return;
@@ -50,7 +42,8 @@ void WriteToPython(const std::string& text) {
   PyObject* written = nullptr;
   PyObject* decoded =
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-  if (decoded) written = PyObject_CallMethod(out, "write", "O", decoded);
+  if (decoded)
+    written = Surviving([&] { return PyObject_CallMethod(out, "write", "O", decoded); });
   Py_XDECREF(decoded);
   if (!written) python.Fail();
   Py_DECREF(written);
@@ -81,7 +74,9 @@ HostFunction FromPython(py::object function) {
     Interpreted python;
     GradSwitch recording(false);
     CallNames none({});  // the names are this call's, not those of calls the function makes
-    PyObject* result = PyObject_CallObject(kept->get(), Arguments(ctx).ptr());
+    py::tuple arguments = Arguments(ctx);
+    PyObject* result =
+        Surviving([&] { return PyObject_CallObject(kept->get(), arguments.ptr()); });
     if (!result) python.Fail();
     py::object owner = py::reinterpret_steal<py::object>(result);
     PyObject* list = PySequence_Fast(result, "what a function of a program returns is a list");

@@ -375,7 +375,10 @@ void BindExecutor(py::module_& m) {
           "run",
           [](PreparedProgram& p, const py::list& feeds, py::object streams) {
             std::vector<Value> values;
-            for (py::handle feed : feeds) values.push_back(ValueFromPython(feed, DType::kUnset));
+            for (size_t i = 0; i < feeds.size(); ++i) {
+              py::object feed = feeds[i];  // its __array__ may take it out of the list
+              values.push_back(ValueFromPython(feed, DType::kUnset));
+            }
             std::vector<Value> results;
             if (streams.is_none()) {
               results = p.Run(values);

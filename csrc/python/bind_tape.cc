@@ -65,13 +65,14 @@ class PythonHooks : public SavedValueHooks {
   Unpack Pack(const Value& value) override {
     Quiet quiet;
     PyObject* variable = Wrap(Variable::Make(value));
-    PyObject* packed = PyObject_CallOneArg(pack_->get(), variable);
+    PyObject* packed = Surviving([&] { return PyObject_CallOneArg(pack_->get(), variable); });
     Py_XDECREF(variable);
     if (!packed) ThrowPythonError();
     auto kept = std::make_shared<Kept>(py::reinterpret_steal<py::object>(packed));
     return [kept, unpack = unpack_] {
       Quiet quiet;
-      PyObject* result = PyObject_CallOneArg(unpack->get(), kept->get());
+      PyObject* result =
+          Surviving([&] { return PyObject_CallOneArg(unpack->get(), kept->get()); });
       if (!result) ThrowPythonError();
       py::object holder = py::reinterpret_steal<py::object>(result);
       return RequireVariable(result, "what an unpack hook returns").value();

@@ -42,7 +42,11 @@ class UpdateCall {
     UpdateQueue together;
     int updated = 0;
     try {
-      for (py::handle entry : entries) updated += RunOne(entry.ptr(), &together);
+      // other threads may change the list while an update runs without the lock
+      for (size_t i = 0; i < entries.size(); ++i) {
+        py::object entry = entries[i];
+        updated += RunOne(entry.ptr(), &together);
+      }
     } catch (...) {
       together.Run();  // the updates before it have been made
       throw;
@@ -111,13 +115,16 @@ void RunInPlace(const std::string& type, const py::list& inputs, const py::dict&
     attrs->Set(i, AttrFromPython(value.ptr(), op.attr_table.fields[i]));
   }
   SlotList<Variable> in, targets;
+  std::vector<Ref<Variable>> held;  // also where other threads change the lists meanwhile
+  auto push = [&](py::handle item) {
+    in.Push(held.emplace_back(&RequireVariable(item.ptr(), type.c_str())).get());
+  };
   for (py::handle item : inputs) {
-    if (!PyList_Check(item.ptr())) {
-      in.Add(&RequireVariable(item.ptr(), type.c_str()));
-      continue;
+    if (PyList_Check(item.ptr())) {
+      for (py::handle one : py::reinterpret_borrow<py::list>(item)) push(one);
+    } else {
+      push(item);
     }
-    for (py::handle one : py::reinterpret_borrow<py::list>(item))
-      in.Push(&RequireVariable(one.ptr(), type.c_str()));
     in.Close();
   }
   while (in.slots() < static_cast<int>(op.inputs.size())) in.Close();
@@ -140,7 +147,11 @@ void RunInPlace(const std::string& type, const py::list& inputs, const py::dict&
 
 void BindUpdate(py::module_& m) {
   m.def("clear_gradients", [](const py::list& variables) {
-    for (py::handle v : variables) RequireVariable(v.ptr(), "a parameter").ClearGrad();
+    // what a gradient held may run Python code as it dies
+    for (size_t i = 0; i < variables.size(); ++i) {
+      py::object v = variables[i];
+      RequireVariable(v.ptr(), "a parameter").ClearGrad();
+    }
   });
   m.def("run_in_place", &RunInPlace, py::arg("type"), py::arg("inputs"), py::arg("attrs"));
   py::class_<UpdateCall>(m, "UpdateCall",

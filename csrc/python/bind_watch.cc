@@ -21,7 +21,7 @@ watch::CallerFunction FromPython(py::object function) {
   auto kept = std::make_shared<Kept>(std::move(function));
   return [kept]() -> std::string {
     if (!PyGILState_Check()) return "";
-    PyObject* text = PyObject_CallNoArgs(kept->get());
+    PyObject* text = Surviving([&] { return PyObject_CallNoArgs(kept->get()); });
     if (!text) ThrowPythonError();
     return py::cast<std::string>(py::reinterpret_steal<py::object>(text));
   };
@@ -42,8 +42,10 @@ class PythonListener : public Listener {
   void OnCall(const CallRecord& call) override {
     py::object in = Slots(call.op.inputs, call.in), out = Slots(call.op.outputs, call.out);
     py::object type = py::str(call.op.type);
-    PyObject* result =
-        PyObject_CallFunctionObjArgs(function_.get(), type.ptr(), in.ptr(), out.ptr(), nullptr);
+    PyObject* result = Surviving([&] {
+      return PyObject_CallFunctionObjArgs(function_.get(), type.ptr(), in.ptr(), out.ptr(),
+                                          nullptr);
+    });
     if (!result) ThrowPythonError();
     Py_DECREF(result);
   }

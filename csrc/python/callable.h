@@ -4,6 +4,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include "python/lock.h"
+
 namespace dygraph::python {
 
 class Kept {
@@ -12,8 +14,8 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
   ~Kept() {
-    if (!Py_IsInitialized()) return;
-    pybind11::gil_scoped_acquire lock;
+    if (!PyGILState_Check() && InterpreterEnds()) return;
+    Locked lock;
     Py_DECREF(o_);
   }
   PyObject* get() const { return o_; }

@@ -364,7 +364,9 @@ std::vector<T> ListFrom(PyObject* o, const AttrField& field, F each) {
   std::vector<T> list;
   list.reserve(static_cast<size_t>(PySequence_Fast_GET_SIZE(fast)));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
-    list.push_back(each(PySequence_Fast_GET_ITEM(fast, i), field));
+    // its __index__ may take it out of the list
+    py::object item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(fast, i));
+    list.push_back(each(item.ptr(), field));
   }
   return list;
 }

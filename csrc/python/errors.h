@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/enforce.h"
+#include "python/lock.h"
 
 namespace dygraph::python {
 
@@ -21,6 +22,8 @@ template <class F>
 PyObject* Guarded(F&& f) {
   try {
     return f();
+  } catch (abi::__forced_unwind&) {
+    StopForGood();
   } catch (...) {
     SetErrorFromException();
     return nullptr;

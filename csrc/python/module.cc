@@ -1,12 +1,15 @@
 // dygraph._core: what Python sees of the core. One file per subject; this one calls them.
 #include <pybind11/pybind11.h>
+#include <sys/syscall.h>
 
 #include "imperative/thread_state.h"
 #include "op/op_registry.h"
+#include "platform/interrupt.h"
 #include "python/bind.h"
 #include "python/bind_host.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/lock.h"
 #include "python/operators.h"
 #include "python/wrapper.h"
 
@@ -16,20 +19,56 @@ namespace dygraph::python {
 
 namespace {
 
+// What this thread released, while it computes without the lock.
+thread_local PyThreadState* released = nullptr;
+
+void* ReleaseLock() {
+  if (!PyGILState_Check()) return nullptr;
+  return released = PyEval_SaveThread();
+}
+
+void AcquireLock(void* state) {
+  released = nullptr;
+  Surviving([state] { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); });
+}
+
+// Signals are the main thread's; the others must not queue for the lock.
+bool IsMainThread() { return getpid() == static_cast<pid_t>(syscall(SYS_gettid)); }
+
+// With the lock or, in a long call, without it.
+void LookForSignals() {
+  if (!IsMainThread()) return;
+  if (PyGILState_Check()) {
+    if (PyErr_CheckSignals() != 0) ThrowPythonError();
+    return;
+  }
+  PyThreadState* state = released;
+  if (!state) return;
+  AcquireLock(state);
+  int raised = PyErr_CheckSignals();  // runs the handlers
+  released = PyEval_SaveThread();
+  if (raised) ThrowPythonError();
+}
+
 void LendInterpreter() {
   InterpreterHooks& hooks = Interpreter();
-  hooks.release_lock = []() -> void* { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; };
-  hooks.acquire_lock = [](void* state) {
-    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
-  };
+  hooks.release_lock = ReleaseLock;
+  hooks.acquire_lock = AcquireLock;
   hooks.check_signals = [] {
     if (PyGILState_Check() && PyErr_CheckSignals() != 0) ThrowPythonError();
   };
+  interrupt::SetLook(LookForSignals);
 }
 
 }  // namespace
 
 PYBIND11_MODULE(_core, m) {
+  // Types, hooks and the registry are the process's.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    throw py::import_error(
+        "dygraph works in the main interpreter of a process alone, got an import in a "
+        "subinterpreter. Use threads or processes");
+  }
   m.attr("__version__") = DYGRAPH_VERSION;
   AddErrorClasses(m.ptr());
   py::register_exception_translator([](std::exception_ptr p) {

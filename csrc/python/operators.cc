@@ -69,7 +69,17 @@ int FindKeyword(const Function& f, PyObject* key) {
         DidYouMeanOrAll(text, names));
 }
 
-void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* in) {
+// The members of lists that were given, for the length of a call: reading an attribute runs Python
+// code, and long calls run without the lock, so that the lists may have changed before it ends.
+struct Members {
+  SmallVector<PyObject*, 8> held;
+  ~Members() {
+    for (PyObject* o : held) Py_DECREF(o);
+  }
+};
+
+void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* in,
+              Members* members) {
   const SlotInfo& info = f.op->inputs[slot];
   if (!value || value == Py_None) {
     ENFORCE(info.dispensable(), Type, f.name, ": the argument ", info.python_name,
@@ -89,6 +99,8 @@ void AddInput(const Function& f, int slot, PyObject* value, SlotList<Variable>* 
     ENFORCE(IsVariable(item), Type, f.name, ": ", info.python_name, "[", i,
             "] must be a Variable, got ", Py_TYPE(item)->tp_name,
             ". Convert arrays and numbers with dygraph.to_variable()");
+    Py_INCREF(item);
+    members->held.push_back(item);
     in->Push(&VarOf(item));
   }
   in->Close();
@@ -161,7 +173,8 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
     if (__builtin_expect(!f.twins.empty(), 0)) MoveToTwins(f, bound);
     if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();  // of a call that failed
     SlotList<Variable> in;
-    for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in);
+    Members members;
+    for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in, &members);
     const Ref<Attrs>* attrs = &f.op->default_attrs;
     Ref<Attrs> own;
     for (int i = 0; i < f.attrs; ++i) {

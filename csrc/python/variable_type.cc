@@ -292,10 +292,14 @@ PyObject* MethodNumpy(PyObject* self, PyObject*) {
     return ArrayFromTensor(VarOf(self).value().ToDense());
   });
 }
-PyObject* MethodItem(PyObject* self, PyObject*) {
-  return Guarded([&] {
-    TellRead(self, "item()");
-    return ItemFromTensor(VarOf(self).tensor());
+PyObject* MethodItem(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return Guarded([&]() -> PyObject* {
+    if (count == 0) {
+      TellRead(self, "item()");
+      return ItemFromTensor(VarOf(self).tensor());
+    }
+    pybind11::object element = pybind11::reinterpret_borrow<pybind11::object>(self).attr("_element");
+    return PyObject_Vectorcall(element.ptr(), args, static_cast<size_t>(count), nullptr);
   });
 }
 PyObject* MethodDetach(PyObject* self, PyObject*) {
@@ -309,8 +313,15 @@ PyObject* MethodClearGradient(PyObject* self, PyObject*) {
 PyMethodDef methods[] = {
     {"numpy", MethodNumpy, METH_NOARGS,
      "numpy()\n--\n\nThe values as an independent, writable NumPy array."},
-    {"item", MethodItem, METH_NOARGS,
-     "item()\n--\n\nThe only element as a Python number. ValueError for more or fewer than one."},
+    {"item", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(MethodItem)), METH_FASTCALL,
+     "item($self, /, *index)\n--\n\n"
+     "One element as a Python number: of the only one, by its number, or by one int an axis.\n\n"
+     "Raises\n------\nInvalidArgumentError\n"
+     "    Without an index, where there is more than one element.\n"
+     "OutOfRangeError\n    For an index outside.\n\n"
+     "Examples\n--------\n>>> import dygraph\n"
+     ">>> x = dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+     ">>> x.item(2), x.item(0, 1)\n(3.0, 2.0)\n"},
     {"detach", MethodDetach, METH_NOARGS,
      "detach()\n--\n\nThe same values without a past; no gradient flows through."},
     {"clear_gradient", MethodClearGradient, METH_NOARGS,

@@ -43,7 +43,8 @@ class DataLoader(check.NamedArguments):
         0: the loop reads by itself.
     worker : {"thread", "process"}
         Threads share the data set and cost nothing to start; they read in parallel as far as
-        reading, decoding and NumPy release Python's lock. Processes are for data sets that compute
+        reading, decoding and NumPy release Python's lock. Where they turn out to take turns, the
+        loop reads by itself, which is faster. Processes are for data sets that compute
         in Python.
     prefetch : int
         How many batches each worker reads ahead.
@@ -124,6 +125,7 @@ class DataLoader(check.NamedArguments):
         self.is_stream = not hasattr(dataset, "__getitem__")
         self._set_order(shuffle, sampler, batch_sampler)
         self._epoch = self._done = 0
+        self._reads_alone = False  # threads gained nothing
         self._resume = None
 
     def _set_order(self, shuffle, sampler, batch_sampler):
@@ -238,7 +240,9 @@ class DataLoader(check.NamedArguments):
         if self.num_workers == 0:
             return Serial(job)
         if self.worker == "thread":
-            return Threads(job, self.num_workers, self.prefetch)
+            # Measured anew in epochs 1, 2, 4, 8, ...: the machine may have been busy.
+            alone = self._reads_alone and epoch & (epoch - 1) != 0
+            return Threads(job, self.num_workers, self.prefetch, alone)
         return Processes(job, self.num_workers, self.prefetch, self.start_method)
 
     def _loop(self, epoch, done):
@@ -253,6 +257,7 @@ class DataLoader(check.NamedArguments):
             if self._epoch == epoch:
                 self._epoch, self._done = epoch + 1, 0
         finally:
+            self._reads_alone = getattr(pool, "alone", False)
             pool.close()
 
 

@@ -21,7 +21,7 @@ import weakref
 from dygraph.errors import PreconditionNotMetError
 from dygraph.io.collate import to_arrays, to_variables
 from dygraph.io.memory_pipe import Receiver, Sender
-from dygraph.io.worker import Failure, Reader
+from dygraph.io.worker import Failure, Reader, reading_as
 
 # Seconds for threads to end the samples they read. Ctrl-C may not take longer than 0.2; who reads
 # longer ends by himself after the sample.
@@ -89,9 +89,46 @@ def patient_get(results, timeout=None):
                 ) from None
 
 
+class _Here:
+    """The loop reads in the workers' place, batch by batch, as each of them would."""
+
+    def __init__(self, job, count):
+        self._readers = [Reader(job, i, count, "") for i in range(count)]
+        self.tasks = []
+
+    def take(self):
+        number, task = self.tasks.pop(0)
+        reader = self._readers[number % len(self._readers)]
+        with reading_as(reader):
+            return number, reader.run(number, task)
+
+
 class Threads(_Pool):
-    def __init__(self, job, count, prefetch):
+    """Threads that read ahead, as long as that gains anything.
+
+    Data sets that compute in Python hold its lock: their threads take turns, and handing the lock
+    over makes them slower than one loop. So the pool adds up the processor time of its threads and
+    of the loop. Where it is no more than the time that passed, nothing ran in parallel, and where it
+    is no less, nobody waited for a file: from then on the loop reads by itself. `alone` says so to
+    the loader, for later epochs. Streams, and workers with a ``worker_init_fn``, keep their threads.
+    """
+
+    _BATCHES, _SECONDS = 4, 0.05  # for each thread, and in all, before it is decided
+    _TURNS = (0.85, 1.2)  # processor time by time passed that means taking turns
+
+    def __init__(self, job, count, prefetch, alone=False):
         super().__init__(count, prefetch)
+        can_read_here = job.stream is None and job.init_fn is None
+        self.alone = alone and can_read_here
+        self._here = _Here(job, count)
+        self._decided = self.alone or not can_read_here
+        self._sent = self._taken = 0
+        self._start = self._start_of_loop = None
+        self.readers, self.threads, self.tasks = [], [], []
+        if not self.alone:
+            self._start_threads(job, count)
+
+    def _start_threads(self, job, count):
         self.tasks = [queue.SimpleQueue() for _ in range(count)]
         self.readers = [Reader(job, i, count, "thread") for i in range(count)]
         self.threads = [
@@ -107,7 +144,30 @@ class Threads(_Pool):
             thread.start()
 
     def submit(self, number, task):
+        if self.alone:
+            self._here.tasks.append((number, task))
+            return
+        if self._start is None:
+            self._start, self._start_of_loop = time.perf_counter(), time.thread_time()
+        self._sent += 1
         self.tasks[number % self.count].put((number, task))
+
+    def take(self, timeout):
+        if self._taken == self._sent:
+            return self._here.take()
+        answer = super().take(timeout)
+        self._taken += 1
+        if not self._decided and self._taken >= self._BATCHES * self.count:
+            self._decide()
+        return answer
+
+    def _decide(self):
+        passed = time.perf_counter() - self._start
+        if passed < self._SECONDS:
+            return
+        spent = sum(r.spent for r in self.readers) + time.thread_time() - self._start_of_loop
+        low, high = self._TURNS
+        self._decided, self.alone = True, low * passed <= spent <= high * passed
 
     def _end(self):
         for reader, tasks in zip(self.readers, self.tasks, strict=True):
@@ -123,7 +183,10 @@ def _run_thread(reader, tasks, results):
         task = tasks.get()
         if task is None or reader.stopped:
             return
-        results.put((task[0], reader.run(*task)))
+        result = reader.run(*task)
+        reader.spent = time.thread_time()
+        results.put((task[0], result))
+        del result
 
 
 class _Children:

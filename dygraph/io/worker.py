@@ -1,5 +1,6 @@
 """What a worker does: reads samples, collates them, and reports errors whole."""
 
+import contextlib
 import itertools
 import random
 import threading
@@ -116,6 +117,7 @@ class Reader:
         self.job, self.worker, self.workers, self.kind = job, worker, workers, kind
         self.batches = self.sample = None
         self.started = self.stopped = False
+        self.spent = 0.0  # seconds of a processor that its thread took
 
     def run(self, number, task):
         try:
@@ -202,6 +204,17 @@ class Reader:
         if self.kind == "process":
             text += f"\n\nIn the worker:\n{traceback.format_exc()}"
         return text
+
+
+@contextlib.contextmanager
+def reading_as(reader):
+    """Within, the calling thread is this worker for `get_worker_info`."""
+    job, before = reader.job, getattr(_local, "info", None)
+    _local.info = WorkerInfo(reader.worker, reader.workers, job.seed, job.dataset)
+    try:
+        yield
+    finally:
+        _local.info = before
 
 
 def raise_failure(failure):

@@ -107,20 +107,68 @@ def test_pdb_keeps_the_frames(shell):
     assert alive(shell) == [False]
 
 
-def test_imported_inside_ipython_frames_last_until_the_next_cell(shell):
-    notebook.install(shell)
-    assert not run(shell, "fails()")
-    assert alive(shell) == [True]  # for %debug
-    hook = shell._dygraph_hook
-    hook.before(type("Info", (), {"raw_cell": "%debug"}))
-    assert alive(shell) == [True]
-    assert run(shell, "1 + 1")
-    assert alive(shell) == [False]
+OTHERS = """
+import collections, json, types
+def of_another_library(depth=3):
+    kept = {"depth": depth, "deep": [collections.OrderedDict(a=object()), json, types]}
+    kept["self"] = kept
+    if depth:
+        return of_another_library(depth - 1)
+    return json.loads("{")
+"""
+
+
+def locals_of(error):
+    """Names of the locals that the functions of a traceback still have."""
+    names, tb = set(), error.__traceback__
+    while tb is not None:
+        names |= set(tb.tb_frame.f_locals) if tb.tb_frame.f_code.co_flags & 1 else set()
+        tb = tb.tb_next
+    return names
+
+
+def test_errors_of_other_libraries_keep_their_frames(shell):
+    """Whatever Variables the user's own names hold."""
+    shell.run_line_magic("load_ext", "dygraph")
+    assert run(shell, OTHERS + "mine = dygraph.to_variable([5.0]); net = dygraph.nn.Linear(2, 2)")
+    result = shell.run_cell("of_another_library()")
+    assert {"depth", "kept"} <= locals_of(result.error_in_exec)
+    result = shell.run_cell("fails()")
+    assert not {"x", "y", "loss"} & locals_of(result.error_in_exec)
+
+
+WAYS = {
+    "a list in a dict": "held = {'a': [1, {'b': x}]}",
+    "a layer": "held = dygraph.nn.Linear(1, 1)",
+    "an object": "held = type('Own', (), {})(); held.x = x",
+    "a closure": "held = lambda: x",
+    "a default": "held = lambda a=x: a",
+    "a bound method": "held = x.numpy",
+    "a generator": "held = (a * i for i in range(3) for a in [x]); next(held)",
+    "an optimizer": "held = dygraph.optimizer.SGD(0.1, [dygraph.Parameter([1.0])])",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_however_a_function_holds_them(shell, way):
+    shell.run_line_magic("load_ext", "dygraph")
+    lines = "\n    ".join(WAYS[way].split("; "))
+    maker = f"def maker():\n    x = dygraph.to_variable([1.0])\n    {lines}\n    return held\n"
+    assert run(shell, maker + "def last(held):\n    1 / 0\n")
+    result = shell.run_cell("last(maker())")
+    assert "held" not in locals_of(result.error_in_exec)
+
+
+def test_what_an_error_itself_holds(shell):
+    shell.run_line_magic("load_ext", "dygraph")
+    text = "def last():\n    here = 3\n    raise ValueError('bad', dygraph.to_variable([1.0]))\n"
+    assert run(shell, text)
+    assert "here" not in locals_of(shell.run_cell("last()").error_in_exec)
 
 
 def test_install_twice_is_once(shell):
     first = notebook.install(shell)
-    assert notebook.install(shell, at_once=True) is first and first.at_once
+    assert notebook.install(shell) is first
     assert shell.events.callbacks["post_run_cell"].count(first.after) == 1
     notebook.uninstall(shell)
     assert first.after not in shell.events.callbacks["post_run_cell"]
@@ -144,15 +192,25 @@ def test_release_by_hand(shell, monkeypatch):
     assert dygraph.release() == 0
 
 
-def test_import_inside_ipython_registers_and_without_it_costs_nothing():
+def test_importing_changes_nothing_inside_ipython():
     code = (
         "import sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"
-        "shell = InteractiveShell.instance()\nimport dygraph\n"
-        "assert shell._dygraph_hook.at_once is False\n"
-        "assert shell.run_cell('%load_ext dygraph').success and shell._dygraph_hook.at_once\n"
+        "shell = InteractiveShell.instance()\nbefore = list(shell.events.callbacks.values())\n"
+        "before = [list(b) for b in before]\nimport dygraph\n"
+        "assert [list(b) for b in shell.events.callbacks.values()] == before\n"
+        "assert not hasattr(shell, '_dygraph_hook') and 'dygraph.notebook' not in sys.modules\n"
+        "shell.run_cell('def f():\\n    x = dygraph.ones([2])\\n    1 / 0')\n"
+        "error = shell.run_cell('f()').error_in_exec\nshell.run_cell('1 + 1')\n"
+        "tb = error.__traceback__\n"
+        "while tb.tb_next: tb = tb.tb_next\n"
+        "assert 'x' in tb.tb_frame.f_locals\n"
+        "shell.user_ns['dygraph'] = dygraph\n"
+        "assert shell.run_cell('%load_ext dygraph').success and shell._dygraph_hook\n"
         "assert shell.run_cell('%unload_ext dygraph').success and shell._dygraph_hook is None\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    code = code.replace("import dygraph\n", "import dygraph\nshell.user_ns['dygraph'] = dygraph\n", 1)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
     code = "import sys, dygraph; assert not {'IPython', 'dygraph.notebook'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 

@@ -293,7 +293,7 @@ def imports(tree):
 
 
 def python_imports_follow_the_order(files):
-    """static imports dygraph, dygraph static only lazily in __init__, beside and jit; both only numpy."""
+    """static imports dygraph, dygraph static lazily in __init__, beside and jit; both only numpy."""
     problems = []
     for path, tree in package(files):
         door = re.match(r"dygraph/(__init__\.py|beside\.py|jit\.py|jit/)", path)
@@ -301,7 +301,7 @@ def python_imports_follow_the_order(files):
             top = name.split(".")[0]
             if top == "static" and path.startswith("dygraph/") and not (door and lazy):
                 problems.append(
-                    f"{path}:{line}: dygraph imports static only in functions of __init__, beside and jit"
+                    f"{path}:{line}: dygraph imports static in functions of __init__, beside and jit"
                 )
             known = top in ("dygraph", "static", "numpy") or top in sys.stdlib_module_names
             if not known and not lazy:

@@ -14,7 +14,7 @@ class TestAffineChannel(OpTest):
 
     def setUp(self):
         self.op_type = "affine_channel"
-        last = self.attrs.get("data_layout", "NCHW") != "NCHW"
+        last = self.attrs.get("data_layout") == "NHWC"
         n = self.shape[-1 if last else 1]
         x, scale, bias = rand(*self.shape), rand(n), rand(n)
         wide = (n,) if last else (n, *[1] * (x.ndim - 2))
@@ -30,12 +30,6 @@ class TestAffineChannel(OpTest):
 
 class TestAffineChannelLast(TestAffineChannel):
     attrs = {"data_layout": "NHWC"}
-
-
-class TestAffineChannelAnyLayout(TestAffineChannel):
-    """Fluid's operator reads every layout but NCHW as channels last."""
-
-    attrs = {"data_layout": "AnyLayout"}
 
 
 class TestAffineChannelMatrix(TestAffineChannel):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import jit
+from dygraph import _core, jit
 from dygraph import functional as F
 from program.models import numbers
 
@@ -207,6 +207,9 @@ REFUSED = {
     "a value": lambda x: x * F.full([1], x.shape[0]),
     "to_variable": lambda x: x * dygraph.to_variable(x.shape[0]),
     "unbind": lambda x: F.unbind(x)[0] * 2,
+    "unbound": lambda x: x * 2 if len(F.unbind(x)) > 4 else x * 3,
+    "chunks": lambda x: x * 2 if len(F.chunk(x, 5)) > 4 else x * 3,
+    "repeated": lambda x: F.repeat_interleave(x, 2, axis=0),
     "unstack": lambda x: F.unstack(x)[0] * 2,
     "split": lambda x: F.split(x, x.shape[0])[0],
     "arange": lambda x: x * F.arange(x.shape[0], dtype="float32").reshape([-1, 1]),
@@ -353,6 +356,21 @@ def test_several_inputs_share_the_batch_and_others_do_not():
         jit.trace(lambda x, y: x * 2 if x.shape[0] == 5 else y, [var(3), table])
 
 
+def test_a_question_to_empty_batches_is_asked_of_one():
+    with pytest.raises(RuntimeError, match="differs for inputs of shapes"):
+        jit.trace(lambda x: x.sum() if x.shape[0] > 0 else x.sum() + 1.0, [var(3)])
+    with pytest.raises(RuntimeError, match="differs for inputs of shapes"):
+        jit.trace(lambda x: x.sum() if x.shape[0] else x.sum() + 1.0, [var(3)])
+
+    def guarded(x):
+        if not x.shape[0]:
+            raise LookupError("no rows")
+        return x * 2.0
+
+    _, traced = jit.trace(guarded, [var(3)])
+    np.testing.assert_array_equal(traced(var(1)).numpy(), numbers(1, 4) * 2)
+
+
 def test_lengths_of_sequences_are_refused():
     x = dygraph.to_variable(numbers(5, 3), lod=[[0, 2, 5]])
     for read in (
@@ -381,6 +399,21 @@ def test_sizes_that_live_on_are_ints():
         assert 10 // n == 10 // int(n) and n / 2 == int(n) / 2 and {n: 1}[int(n)] == 1
         assert list(range(n)) == list(range(int(n))) and -n < 0 and n**2 == int(n) ** 2
         assert type(pickle.loads(pickle.dumps(n))) is int and np.sqrt(n) == math.sqrt(int(n))
+
+
+def test_lists_of_results_are_counted():
+    def forward(x):
+        rows = _core.run_op("unstack", {"X": x}, {"axis": 0}, {"Y": x.shape[1]})["Y"]
+        return x * float(len(rows))
+
+    def dead(x):
+        rows = _core.run_op("unstack", {"X": x}, {"axis": 0}, {"Y": _core.dims(x)[0]})["Y"]
+        return x * 2 if len(rows) > 4 else x * 3
+
+    with pytest.raises(ValueError):
+        jit.trace(forward, [var(3)])
+    with pytest.raises(ValueError, match="makes 3 values at the first size and 4 at the second"):
+        jit.trace(dead, [var(3)])
 
 
 def test_a_function_of_one_size_reads_it_as_a_number():

@@ -424,3 +424,63 @@ def test_numbers_of_any_shape_get_an_axis_more():
     np.testing.assert_array_equal(rows, [[[0, 0]], [[6, 7]]])
     np.testing.assert_array_equal(hot, [[[0, 1, 0, 0]], [[0, 0, 0, 1]]])
     np.testing.assert_array_equal(loose, [[[0, 1, 0]], [[0, 0, 0]]])
+
+
+def test_volumes_are_written_as_paddle_reads_them():
+    """Paddle's transposed convolution and resize of volumes misread NCDHW and NDHWC."""
+    main = static.Program()
+    with static.program_guard(main, static.Program()):
+        x = static.data("x", [1, 4, 4, 4, 2])
+        out = layers.conv3d_transpose(x, 3, filter_size=2, stride=2, data_format="NDHWC")
+        assert out.shape == (1, 8, 8, 8, 3)
+        layers.conv3d_transpose(x, 3, filter_size=2)
+        layers.conv3d(x, 3, 2, data_format="NDHWC")
+        F.trilinear_interp(x, out_d=2, out_h=3, out_w=3, data_layout="NDHWC")
+        F.trilinear_interp(x, out_d=2, out_h=2, out_w=3, data_layout="NCDHW")
+    block = main.global_block()
+    by_hand = block.append_op(
+        type="conv3d_transpose",
+        inputs={"Input": ["x"], "Filter": block.ops[0].input("Filter")},
+        outputs={"Output": [block.create_var(name="by_hand").name]},
+        attrs={"data_format": "NDHWC"},
+    )  # fmt: skip
+    assert by_hand.attr("data_format") == "NHWC"
+    written = [
+        (op.type, op.attr("data_format" if op.has_attr("data_format") else "data_layout"))
+        for op in main.global_block().ops
+        if "conv3d" in op.type or "interp" in op.type
+    ]
+    assert written == [
+        ("conv3d_transpose", "NHWC"), ("conv3d_transpose", "NCHW"), ("conv3d", "NDHWC"),
+        ("trilinear_interp", "NHWC"), ("trilinear_interp", "NCHW"), ("conv3d_transpose", "NHWC"),
+    ]  # fmt: skip
+    again = static.Program.parse_from_string(main.serialize_to_string()).global_block().ops
+    assert [op.attr("data_format") for op in again if op.type == "conv3d_transpose"] == [
+        "NHWC", "NCHW", "NHWC"
+    ]  # fmt: skip
+
+
+def test_volumes_with_channels_last_compute_the_same():
+    x = signed(1, 3, 2, 4, 2)
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup):
+        v = static.data("x", list(x.shape))
+        out = layers.conv3d_transpose(
+            v, 3, filter_size=2, stride=2, data_format="NDHWC", param_attr="w", bias_attr=False
+        )
+    exe, scope = static.Executor(), static.Scope()
+    exe.run(startup, scope=scope)
+    got, w = exe.run(main, {"x": x}, [out, "w"], scope=scope)
+    first = F.conv3d_transpose(
+        dygraph.to_variable(np.moveaxis(x, -1, 1).copy()), dygraph.to_variable(w), strides=[2, 2, 2]
+    )
+    np.testing.assert_allclose(np.moveaxis(got, -1, 1), first.numpy(), atol=1e-6)
+
+
+def test_the_layout_of_affine_channel_is_written_as_paddle_reads_it():
+    """Paddle takes AnyLayout, the operator's default, for channels that stand last."""
+    main = static.Program()
+    with static.program_guard(main, static.Program()):
+        x, c = static.data("x", [2, 3, 4, 5]), static.data("c", [3])
+        F.affine_channel(x, c, c)
+    assert main.global_block().ops[-1].attr("data_layout") == "NCHW"

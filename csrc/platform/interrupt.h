@@ -1,0 +1,45 @@
+// Ctrl-C inside long calls: loops ask between pieces of bounded work.
+#pragma once
+
+#include <atomic>
+
+namespace dygraph {
+
+// Throws Interrupted where the calling thread, or the loop that it computes a part of, is to stop.
+// Cheap (a coarse clock): to be called after every 20 us to 50 ms of work. Where it throws, outputs
+// are dropped; it never does where values are replaced in place.
+void CheckInterrupt();
+
+namespace interrupt {
+
+// What looks for signals, on any thread, and throws Interrupted; the Python room lends it.
+void SetLook(void (*look)());
+// The next look of this thread comes only after a while: short calls need none.
+void Postpone();
+
+// No look while it lives.
+class Off {
+ public:
+  explicit Off(bool off = true);
+  ~Off();
+  Off(const Off&) = delete;
+  Off& operator=(const Off&) = delete;
+
+ private:
+  bool off_;
+};
+
+// Inside, CheckInterrupt() throws once `stop` is set.
+class Part {
+ public:
+  explicit Part(const std::atomic<bool>* stop);
+  ~Part();
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+ private:
+  const std::atomic<bool>* outer_;
+};
+
+}  // namespace interrupt
+}  // namespace dygraph
