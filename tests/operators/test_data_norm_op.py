@@ -42,6 +42,10 @@ class TestDataNormSlots(TestDataNorm):
     """Slots of two columns; where the first, a count, is 0, the slot was never shown."""
 
     attrs = {"slot_dim": 2}
+    leave_out = {
+        "gradient": "numeric differences fill an empty slot; test_check_grad works it out",
+        "second_order": "likewise",
+    }
 
     def setUp(self):
         self.op_type = "data_norm"
@@ -57,7 +61,6 @@ class TestDataNormSlots(TestDataNorm):
         self.inputs = {"X": x, "BatchSize": size, "BatchSum": total, "BatchSquareSum": squares}
         self.outputs = {"Y": y * self.mask, "Means": means, "Scales": scales}
 
-    # Numeric differences cannot leave an empty slot: a count a little above 0 is one.
     def test_check_grad(self):
         given = {name: _core.to_variable(v) for name, v in self.inputs.items()}
         given["X"].stop_gradient = False
