@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <unordered_map>
 
 #include "base/pool.h"
 #include "imperative/door.h"
@@ -185,12 +186,12 @@ RecipeRef OpNode::InputAt(size_t edge) const {
 
 bool OpNode::IsFlat(size_t edge) const {
   RecipeRef r = InputAt(edge);
-  return !Serves(*recipe_, r.slot, r.index) && DerivativeIsZero(op_, r.slot);
+  return DerivativeIsZero(op_, r.slot) && !Serves(*recipe_, r.slot, r.index);
 }
 
 bool OpNode::GivesZero(size_t edge, bool) const {
   RecipeRef r = InputAt(edge);
-  return Serves(*recipe_, r.slot, r.index) || DerivativeIsZero(op_, r.slot);
+  return DerivativeIsZero(op_, r.slot) || Serves(*recipe_, r.slot, r.index);
 }
 
 Edge OpNode::ProducerOf(RecipeRef kept) {
@@ -202,26 +203,48 @@ Edge OpNode::ProducerOf(RecipeRef kept) {
 
 namespace {
 
-int ReadersOf(RecipeRef value, const Recipe& recipe) {
-  int readers = 0;
-  for (const RecipeCall& call : recipe.calls) {
-    for (const RecipeSlot& slot : call.in) {
-      for (const RecipeRef& r : slot) readers += r == value;
+// A reference as one number, to look it up.
+uint64_t KeyOf(RecipeRef r) { return uint64_t{r.kind} << 40 | uint64_t{r.slot} << 32 | r.index; }
+
+// Which values a recipe reads once. Short ones are looked through; for long ones all are counted at
+// the first question.
+class SoleReaders {
+ public:
+  explicit SoleReaders(const Recipe& recipe) : recipe_(recipe) {}
+  bool Has(RecipeRef value) {
+    constexpr size_t kFew = 16;
+    int readers = 0;
+    if (recipe_.calls.size() <= kFew) {
+      ForEach([&](RecipeRef r) { readers += r == value; });
+      return readers == 1;
+    }
+    if (counts_.empty()) ForEach([&](RecipeRef r) { ++counts_[KeyOf(r)]; });
+    return counts_[KeyOf(value)] == 1;
+  }
+
+ private:
+  template <class F>
+  void ForEach(const F& f) const {
+    for (const RecipeCall& call : recipe_.calls) {
+      for (const RecipeSlot& slot : call.in) {
+        for (const RecipeRef& r : slot) f(r);
+      }
     }
   }
-  return readers;
-}
+  const Recipe& recipe_;
+  std::unordered_map<uint64_t, uint32_t> counts_;
+};
 
 // The in-place pairs of a call that may write into what it reads: `spent(ref)` says that nobody but
 // the recipe holds a value. The storage is looked at by the door.
 template <class Spent>
-__attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, const Recipe& recipe,
+__attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, SoleReaders* sole,
                                               const Spent& spent) {
   if (watch::Switches() || !CurrentThread().listeners.empty()) return 0;
   uint32_t pairs = 0;
   for (size_t i = 0; i < call.op->in_place.size(); ++i) {
     const RecipeSlot& from = call.in[call.op->in_place[i].first];
-    if (from.size() != 1 || ReadersOf(from[0], recipe) != 1) continue;
+    if (from.size() != 1 || !sole->Has(from[0])) continue;
     if (spent(from[0])) pairs |= 1u << i;
   }
   return pairs;
@@ -240,20 +263,17 @@ class KeptPlaces {
     order_.resize(kept.size());
     for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<uint32_t>(i);
     std::sort(order_.begin(), order_.end(),
-              [&](uint32_t a, uint32_t b) { return Key(kept[a]) < Key(kept[b]); });
+              [&](uint32_t a, uint32_t b) { return KeyOf(kept[a]) < KeyOf(kept[b]); });
   }
   // kept.size(): it is not kept.
   size_t Find(RecipeRef r) const {
     if (order_.empty()) return std::find(kept_.begin(), kept_.end(), r) - kept_.begin();
-    auto at = std::lower_bound(order_.begin(), order_.end(), Key(r),
-                               [&](uint32_t a, uint64_t key) { return Key(kept_[a]) < key; });
+    auto at = std::lower_bound(order_.begin(), order_.end(), KeyOf(r),
+                               [&](uint32_t a, uint64_t key) { return KeyOf(kept_[a]) < key; });
     return at != order_.end() && kept_[*at] == r ? *at : kept_.size();
   }
 
  private:
-  static uint64_t Key(RecipeRef r) {
-    return uint64_t{r.kind} << 40 | uint64_t{r.slot} << 32 | r.index;
-  }
   const std::vector<RecipeRef>& kept_;
   std::vector<uint32_t> order_;
 };
@@ -294,6 +314,7 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
   }
   SmallVector<Ref<Variable>, 2> temps(recipe.temps);
   KeptPlaces places(recipe.kept);
+  SoleReaders sole(recipe);
   auto find = [&](RecipeRef r) -> Variable* {
     switch (r.kind) {
       case RecipeRef::kOutputGrad: return output_grads[FlatOutput(r)].get();
@@ -344,7 +365,7 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     run.wanted = &call.out_wanted;
     run.from_tape = true;
     if (!options.retain_graph && !call.op->in_place.empty()) {
-      run.spent = SpentPairs(call, recipe, spent);
+      run.spent = SpentPairs(call, &sole, spent);
     }
     Outputs out;
     RunOp(*call.op, *attrs, in, &out, run);

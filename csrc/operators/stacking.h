@@ -59,7 +59,7 @@ void Part(const Tensor& whole, int axis, KernelContext& ctx, int slot) {
   }
 }
 
-constexpr int kMostPieces = 100000;
+constexpr int kMostPieces = 4000000;
 
 // unstack (out slot Y, with num) and unbind (out slot Out): D has kType, kGradType, kOut, Attrs and
 // Axis(const Attrs&), Num(const Attrs&).

@@ -107,20 +107,29 @@ def layer(function=None, *, parameters=False):
 
 
 def _states(block):
-    """What a call on `block` may add to: (block, its operators, how many variables it has)."""
+    """What a call on `block` may add to: (block, its operators' number and last, its variables')."""
     blocks = [block, default_startup_program().global_block()]
     if block.idx:
         blocks.append(block.program.global_block())
-    return [(b, list(b.ops), len(b.vars)) for b in blocks]
+    return [(b, len(b.ops), b.ops[-1] if b.ops else None, len(b.vars)) for b in blocks]
 
 
 def _take_back(states):
     """Drop the operators and variables that a failed call left."""
-    for block, ops, count in states:
-        if len(block.ops) != len(ops) or len(block.vars) != count:
-            block.set_ops(ops)
-            for name in list(block.vars)[count:]:
-                block.forget_var(name)
+    for block, number, last, count in states:
+        if len(block.ops) == number and len(block.vars) == count:
+            continue
+        ops = block.ops
+        ends = next((i for i in range(len(ops), 0, -1) if ops[i - 1] is last), None)
+        if last is None:
+            before = []
+        elif ends is None:  # it was taken out
+            before = [*ops[: number - 1], last]
+        else:  # what was added stands behind it, or before all others
+            before = ops[max(ends - number, 0) : ends]
+        block.set_ops(before)
+        for name in list(block.vars)[count:]:
+            block.forget_var(name)
 
 
 def run(type, inputs, attrs=None, counts=None):

@@ -116,4 +116,4 @@ def test_an_attribute_that_empties_the_list():
             [dygraph.to_variable(np.zeros(3, "float32")) for _ in range(300)]
             return 0
 
-    assert F.stack(xs, axis=Axis()).numpy()[:, 0].tolist() == [0, 1, 2, 3]
+    assert dygraph._core.ops.stack(xs, axis=Axis()).numpy()[:, 0].tolist() == [0, 1, 2, 3]
