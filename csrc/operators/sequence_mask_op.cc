@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -9,6 +11,14 @@ struct SequenceMaskAttrs {
   int32_t maxlen = -1;
   DType out_dtype = DType::kInt64;
 };
+
+// Calls f with the lengths of X as they are.
+template <class F>
+void VisitLengths(const Tensor& x, const F& f) {
+  if (x.dtype() == DType::kFloat32) return f(x.data<float>());
+  if (x.dtype() == DType::kFloat64) return f(x.data<double>());
+  VisitIndices(x, "X", f);
+}
 
 int64_t MaxLen(const Call& call) {
   int64_t maxlen = static_cast<const SequenceMaskAttrs*>(call.attrs)->maxlen;
@@ -23,11 +33,12 @@ int64_t MaxLen(const Call& call) {
   if (maxlen >= 0) return maxlen;
   const Tensor& x = call.in.at(kX)->tensor();
   if (!x.has_data()) return -1;
-  int64_t most = 0;
-  VisitIndices(x, "X", [&](auto* lengths) {
-    for (int64_t i = 0; i < x.numel(); ++i) most = std::max(most, static_cast<int64_t>(lengths[i]));
+  double most = 0;
+  VisitLengths(x, [&](auto* lengths) {
+    for (int64_t i = 0; i < x.numel(); ++i) most = std::max(most, static_cast<double>(lengths[i]));
   });
-  return most;
+  ENFORCE(most < 9e15, InvalidArgument, "the largest of X must be a length, got ", most);
+  return static_cast<int64_t>(most);  // a fraction is cut off, as in Fluid
 }
 
 void DefineSequenceMask(OpDef& op) {
@@ -35,7 +46,7 @@ void DefineSequenceMask(OpDef& op) {
       .Example(
           ">>> F.sequence_mask(to_variable([2, 0, 3])).tolist()\n"
           "[[1, 1, 0], [0, 0, 0], [1, 1, 1]]")
-      .Input(kX, "X", "lengths of sequences, int32 or int64, any shape")
+      .Input(kX, "X", "lengths of sequences, any shape; int32, int64 or floating")
       .Input(kMaxLenTensor, "MaxLenTensor", "one integer, in place of maxlen", kDispensable)
       .Output(kY, "Y", "shape of X + [maxlen]")
       .Attr(&SequenceMaskAttrs::maxlen, "maxlen", "-1: the largest of X", AtLeast(-1))
@@ -53,9 +64,10 @@ template <class T>
 void Fill(const Tensor& x, Tensor* out) {
   int64_t width = out->dim(out->rank() - 1);
   T* y = out->mutable_data<T>();
-  VisitIndices(x, "X", [&](auto* lengths) {
+  VisitLengths(x, [&](auto* lengths) {
     for (int64_t i = 0; i < x.numel(); ++i) {
-      int64_t length = std::min(std::max<int64_t>(lengths[i], 0), width);
+      double most = static_cast<double>(width), given = std::ceil(static_cast<double>(lengths[i]));
+      int64_t length = given > 0 ? static_cast<int64_t>(std::min(given, most)) : 0;
       std::fill_n(y + i * width, length, T(1));
       std::fill_n(y + i * width + length, width - length, T(0));
     }
@@ -81,7 +93,7 @@ struct SequenceMaskKernel {
 };
 
 REGISTER_OPERATOR(sequence_mask, DefineSequenceMask);
-REGISTER_CPU_KERNEL(sequence_mask, SequenceMaskKernel, int32_t, int64_t);
+REGISTER_CPU_KERNEL(sequence_mask, SequenceMaskKernel, int32_t, int64_t, float, double);
 
 }  // namespace
 }  // namespace dygraph

@@ -37,6 +37,17 @@ class TestSequenceMaskBool(TestSequenceMask):
     out_dtype = "bool"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_masks_of_lengths_with_fractions(dtype):
+    """Y[j] = 1 where j < X; the longest is cut off to a whole number, as in Fluid."""
+    x = _core.to_variable(np.array([1.7, -2.0, np.nan, 2.0, 3.2], dtype))
+    got = _core.run_op("sequence_mask", {"X": x}, {"maxlen": 5})["Y"].numpy()
+    assert got.sum(1).tolist() == [2, 0, 0, 2, 4] and got[0].tolist() == [1, 1, 0, 0, 0]
+    x = _core.to_variable(np.array([1.7, 3.2], dtype))
+    got = _core.run_op("sequence_mask", {"X": x}, {})["Y"].numpy()
+    assert got.tolist() == [[1, 1, 0], [1, 1, 1]]
+
+
 class TestSequenceErase(OpTest):
     lod = [[0, 4, 4, 7]]
 
