@@ -71,6 +71,7 @@ void DefineDataNorm(OpDef& op) {
       .Attr(&DataNormAttrs::sync_stats, "sync_stats", "of programs")
       .Shape(InferShape)
       .KernelDTypeOf(kX)
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         if (!g.attrs<DataNormAttrs>().enable_scale_and_shift) {
           g.Call("elementwise_mul", {g.OutputGrad(kY), g.Output(kScales)}, {g.InputGrad(kX)});
