@@ -557,8 +557,6 @@ def interpolate(
     --------
     >>> import dygraph, numpy as np
     >>> x = dygraph.to_variable(np.array([[[[1.0, 2.0]]]]))
-    >>> dygraph.functional.interpolate(x, scale_factor=2).numpy().tolist()
-    [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
     >>> dygraph.functional.interpolate(x, scale_factor=[1, 2]).numpy().tolist()
     [[[[1.0, 1.0, 2.0, 2.0]]]]
     """
@@ -574,15 +572,12 @@ def interpolate(
         "align_corners": bool(align_corners),
         "align_mode": check.integer(align_mode, "interpolate: align_mode", 0),
     }
-    first = "NCDHW" if axes == 3 else "NCHW"
-    last = f"N{first[2:]}C"
-    if data_format is not None:
-        check.choice(data_format, (first, last), f"interpolate: data_format for mode {mode!r}")
-    if data_format == last:
+    formats = (None, "NCDHW", "NDHWC") if axes == 3 else (None, "NCHW", "NHWC")
+    if check.choice(data_format, formats, f"interpolate: data_format for {mode}") == formats[2]:
         attrs["data_layout"] = "NHWC"
     if isinstance(scale_factor, (list, tuple)):
-        space = input.shape[1:-1] if data_format == last else input.shape[2:]
-        size = _scaled(space, scale_factor)
+        first = 1 if "data_layout" in attrs else 2
+        size = _scaled(input.shape[first : first + axes], scale_factor)
     if size is None:
         attrs["scale"] = check.number(scale_factor, "interpolate: scale_factor", 0)
     else:

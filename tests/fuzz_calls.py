@@ -132,7 +132,9 @@ def sound_calls(op):
 
 def results_of(op, call):
     """Variables by output slot, in lists, all that can be made; None where the call is refused."""
-    counts = {s["name"]: 1 for s in describe(op)["outputs"] if not s["duplicable"]}
+    counts = {}
+    if forward_of(op)[1] == 0:
+        counts = {s["name"]: 1 for s in describe(op)["outputs"] if not s["duplicable"]}
     counts.update(call.outputs or {})
     _core.set_generator_state(7, 0)
     for outputs in (counts, call.outputs):
@@ -176,9 +178,14 @@ def gradient_call(op, call, results):
             inputs.pop(name, None)
     names = {a["name"] for a in info["attrs"]}
     attrs = {k: v for k, v in call.attrs.items() if k in names}
-    outputs = {
-        s["name"]: len(inputs.get(s["name"][:-5], [])) for s in info["outputs"] if s["duplicable"]
-    }
+    slots = {s["name"] for s in info["inputs"]}
+    outputs = {}
+    for slot in info["outputs"]:
+        base = slot["name"].removesuffix("@GRAD")
+        if slot["duplicable"]:
+            outputs[slot["name"]] = len(inputs.get(base, []))
+        elif base in slots and base not in inputs:  # no Bias, no Bias@GRAD
+            outputs[slot["name"]] = 0
     return Call(inputs, attrs, outputs or None)
 
 

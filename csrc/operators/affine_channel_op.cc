@@ -37,6 +37,7 @@ void DefineAffineChannel(OpDef& op) {
       .Attr(&AffineChannelAttrs::data_layout, "data_layout", "where the channels are",
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         int32_t axis = g.attrs<AffineChannelAttrs>().channels_last() ? -1 : 1;
         g.Call("elementwise_mul_grad", {g.Input(kX), g.Input(kScale), g.OutputGrad(kOut)},

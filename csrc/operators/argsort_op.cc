@@ -25,6 +25,7 @@ void DefineArgsort(OpDef& op) {
         ctx.SetOutput(kOut, x);
         ctx.SetOutput(kIndices, x, DType::kInt64);
       })
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         g.Call("top_k_v2_grad", {g.InputShape(kX), g.Output(kIndices), g.OutputGrad(kOut)},
                {g.InputGrad(kX)})

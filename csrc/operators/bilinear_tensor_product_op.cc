@@ -36,6 +36,7 @@ void DefineBilinear(OpDef& op) {
       .Input(kBias, "Bias", "[1, k]", kDispensable)
       .Output(kOut, "Out", "[rows, k]")
       .Shape(InferShape)
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         RecipeRef x = g.Input(kX), y = g.Input(kY), w = g.Input(kWeight), out = g.OutputGrad(kOut);
         auto product = [&g](const char* equation, RecipeRef a, RecipeRef b, RecipeRef c, int slot) {

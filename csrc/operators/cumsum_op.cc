@@ -42,6 +42,7 @@ void DefineCumsum(OpDef& op) {
       .Attr(&CumsumAttrs::exclusive, "exclusive", "each sum without its own element")
       .Attr(&CumsumAttrs::reverse, "reverse", "from the end to the beginning")
       .Shape(InferShape)
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         if (!g.attrs<CumsumAttrs>().flatten) {
           g.Call("cumsum", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).AttrsFrom(Mirrored);

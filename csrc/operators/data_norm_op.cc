@@ -75,6 +75,7 @@ void DefineDataNorm(OpDef& op) {
       .Attr(&DataNormAttrs::sync_stats, "sync_stats", "of programs")
       .Shape(InferShape)
       .KernelDTypeOf(kX)
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         if (!g.attrs<DataNormAttrs>().enable_scale_and_shift) {
           if (g.attrs<DataNormAttrs>().slot_dim > 0) {

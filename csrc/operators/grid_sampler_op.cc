@@ -62,6 +62,7 @@ void DefineGridSampler(OpDef& op) {
             "-1 and 1 are the middles of the outermost pixels, not the borders")
       .Shape(
           [](InferContext& ctx) { ctx.SetOutput(kOutput, OutDims(ctx.dims(kX), ctx.dims(kGrid))); })
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         g.Call("grid_sampler_grad", {g.Input(kX), g.Input(kGrid), g.OutputGrad(kOutput)},
                {g.InputGrad(kX), g.InputGrad(kGrid)})

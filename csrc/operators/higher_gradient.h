@@ -20,6 +20,7 @@
 //   };
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -117,8 +118,15 @@ class Problem {
     uses_.clear();
     tape_.Clear();
   }
+  // Outputs that get no gradient are zeros where a call by hand asks for them.
   void Write() {
     bool third = second_ >= 0;
+    for (size_t s = 0; s < ctx.call().op->outputs.size(); ++s) {
+      for (int i = 0; i < ctx.OutputCount(static_cast<int>(s)); ++i) {
+        Tensor* out = ctx.OutOrNull(static_cast<int>(s), i);
+        if (out && out->has_data()) std::memset(out->mutable_raw_data(), 0, out->bytes());
+      }
+    }
     for (const In& in : inputs_) {
       WriteTo(third ? in.at.value : in.at.result, in.gradient, third ? &Jet::ab : &Jet::a);
       if (third) WriteTo(in.at.along, in.gradient, &Jet::b);
@@ -167,7 +175,7 @@ class Problem {
   }
   void WriteTo(Place place, const std::vector<Jet>& from, double Jet::* part) {
     Tensor* out = place.slot < 0 ? nullptr : ctx.OutOrNull(place.slot, place.index);
-    if (!out) return;
+    if (!out || !out->has_data()) return;
     auto fill = [&](auto* to) {
       using T = std::remove_pointer_t<decltype(to)>;
       for (int64_t i = 0; i < out->numel(); ++i)

@@ -50,6 +50,7 @@ void DefineLrn(OpDef& op) {
       .Attr(&LrnAttrs::data_format, "data_format", "the order of X's axes",
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         g.Call("lrn_grad", {g.Input(kX), g.OutputGrad(kOut), g.OutputGrad(kMidOut)},
                {g.InputGrad(kX)})

@@ -57,6 +57,7 @@ void DefineMatmul(OpDef& op) {
       .Attr(&MatmulAttrs::fused_transpose_Out, "fused_transpose_Out", "of fused programs; empty")
       .Attr(&MatmulAttrs::head_number, "head_number", "of fused programs; 1")
       .Shape(InferShape)
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) { BilinearGrad(g, "matmul_grad"); });
 }
 

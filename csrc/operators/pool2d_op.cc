@@ -45,7 +45,7 @@ void DefinePool2d(OpDef& op) {
           "[[[[3.25, 3.75]]]]")
       .Input(kX, "X", "[N, C, H, W], or [N, H, W, C] with data_format NHWC")
       .Output(kOut, "Out", "[N, C, H', W'], or [N, H', W', C]");
-  pool::AllAttrs<2>(op).Shape(InferShape).KeepsLayout().Grad([](GradBuilder& g) {
+  pool::AllAttrs<2>(op).Shape(InferShape).KeepsLayout().ShareLoD(kX).Grad([](GradBuilder& g) {
     bool max = g.attrs<PoolAttrs>().max();
     g.Call("pool2d_grad", {max ? g.Input(kX) : g.InputShape(kX), g.OutputGrad(kOut)},
            {g.InputGrad(kX)})

@@ -31,7 +31,7 @@ void DefinePool3d(OpDef& op) {
           "[[[[[3.5]]]]]")
       .Input(kX, "X", "[N, C, D, H, W], or [N, D, H, W, C] with data_format NDHWC")
       .Output(kOut, "Out", "[N, C, D', H', W'], or [N, D', H', W', C]");
-  pool::AllAttrs<3>(op).Shape(InferShape).Grad([](GradBuilder& g) {
+  pool::AllAttrs<3>(op).Shape(InferShape).ShareLoD(kX).Grad([](GradBuilder& g) {
     bool max = g.attrs<PoolAttrs>().max();
     g.Call("pool3d_grad", {max ? g.Input(kX) : g.InputShape(kX), g.OutputGrad(kOut)},
            {g.InputGrad(kX)})

@@ -12,9 +12,9 @@ struct SequenceMaskAttrs {
   DType out_dtype = DType::kInt64;
 };
 
-// Calls f with the lengths, which may be of a floating type: 1.5 is more than 1.
+// Calls f with the lengths of X as they are.
 template <class F>
-void VisitLengths(const Tensor& x, F&& f) {
+void VisitLengths(const Tensor& x, const F& f) {
   if (x.dtype() == DType::kFloat32) return f(x.data<float>());
   if (x.dtype() == DType::kFloat64) return f(x.data<double>());
   VisitIndices(x, "X", f);
@@ -33,11 +33,12 @@ int64_t MaxLen(const Call& call) {
   if (maxlen >= 0) return maxlen;
   const Tensor& x = call.in.at(kX)->tensor();
   if (!x.has_data()) return -1;
-  int64_t most = 0;
+  double most = 0;
   VisitLengths(x, [&](auto* lengths) {
-    for (int64_t i = 0; i < x.numel(); ++i) most = std::max(most, static_cast<int64_t>(lengths[i]));
+    for (int64_t i = 0; i < x.numel(); ++i) most = std::max(most, static_cast<double>(lengths[i]));
   });
-  return most;
+  ENFORCE(most < 9e15, InvalidArgument, "the largest of X must be a length, got ", most);
+  return static_cast<int64_t>(most);  // a fraction is cut off, as in Fluid
 }
 
 void DefineSequenceMask(OpDef& op) {
@@ -45,7 +46,7 @@ void DefineSequenceMask(OpDef& op) {
       .Example(
           ">>> F.sequence_mask(to_variable([2, 0, 3])).tolist()\n"
           "[[1, 1, 0], [0, 0, 0], [1, 1, 1]]")
-      .Input(kX, "X", "lengths of sequences, any shape")
+      .Input(kX, "X", "lengths of sequences, any shape; int32, int64 or floating")
       .Input(kMaxLenTensor, "MaxLenTensor", "one integer, in place of maxlen", kDispensable)
       .Output(kY, "Y", "shape of X + [maxlen]")
       .Attr(&SequenceMaskAttrs::maxlen, "maxlen", "-1: the largest of X", AtLeast(-1))
@@ -65,9 +66,8 @@ void Fill(const Tensor& x, Tensor* out) {
   T* y = out->mutable_data<T>();
   VisitLengths(x, [&](auto* lengths) {
     for (int64_t i = 0; i < x.numel(); ++i) {
-      const double most = static_cast<double>(width),
-                   at = std::ceil(static_cast<double>(lengths[i]));
-      int64_t length = at > 0 ? static_cast<int64_t>(std::min(at, most)) : 0;
+      double most = static_cast<double>(width), given = std::ceil(static_cast<double>(lengths[i]));
+      int64_t length = given > 0 ? static_cast<int64_t>(std::min(given, most)) : 0;
       std::fill_n(y + i * width, length, T(1));
       std::fill_n(y + i * width + length, width - length, T(0));
     }

@@ -64,6 +64,7 @@ void DefineStridedSlice(OpDef& op) {
         ctx.SetOutput(kOut, RegionOf(ctx.call(), ctx.dims(kInput)).kept);
       })
       .MixedDTypes()
+      .ShareLoD(kInput)
       .Grad([](GradBuilder& g) {
         g.Call("strided_slice_grad",
                {g.InputShape(kInput), g.Input(kStartsTensor), g.Input(kEndsTensor),

@@ -43,6 +43,7 @@ void DefineTemporalShift(OpDef& op) {
         CheckX(ctx.dims(kX), ctx.attrs<TemporalShiftAttrs>());
         ctx.SetOutput(kOut, ctx.dims(kX));
       })
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         g.Call("temporal_shift_grad", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
       });

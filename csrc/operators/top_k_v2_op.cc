@@ -48,6 +48,7 @@ void DefineTopKV2(OpDef& op) {
       .Attr(&TopKV2Attrs::sorted, "sorted", "false: any order will do (they are in order anyway)")
       .Shape(InferShape)
       .MixedDTypes()
+      .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
         g.Call("top_k_v2_grad", {g.InputShape(kX), g.Output(kIndices), g.OutputGrad(kOut)},
                {g.InputGrad(kX)})

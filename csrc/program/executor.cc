@@ -247,19 +247,6 @@ void PreparedProgram::Bind(const Op& op, Frame* frame, Bound* bound) const {
     }
     bound->call.out.Close();
   }
-  std::vector<const Value*> results;  // two names may share one variable of the eager world
-  for (const Value* v : bound->call.out.flat()) {
-    if (v) results.push_back(v);
-  }
-  std::sort(results.begin(), results.end());
-  ENFORCE(std::adjacent_find(results.begin(), results.end()) == results.end(), InvalidArgument,
-          "each result must have a variable of its own, got one for two results of ", op.info->type,
-          PositionText(*op.desc, op.position, 0));
-  for (const Value* v : bound->call.in.flat()) {
-    ENFORCE(!v || !std::binary_search(results.begin(), results.end(), v), InvalidArgument,
-            "what is read and written must be one name, got two names that share a variable for ",
-            op.info->type, PositionText(*op.desc, op.position, 0));
-  }
   bound->parts.resize(op.parts.size());
   for (size_t i = 0; i < op.parts.size(); ++i) Bind(op.parts[i], frame, &bound->parts[i]);
 }

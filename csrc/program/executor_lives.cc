@@ -36,15 +36,15 @@ class ShapeReads {
   template <class Op>
   void Read(const Op& op) {
     const OpInfo& forward = *op.info->gradient_of->forward;
-    const GradientOf& link = *op.info->gradient_of;
     bool same_attrs = AttrsOwner(*op.info) == AttrsOwner(forward);
     std::vector<uint32_t> in_ends, out_ends;
     WantedSet wanted;
     uint32_t flat = 0;
     for (size_t s = 0; s < forward.inputs.size(); ++s) {
       bool required = !forward.inputs[s].dispensable();
-      int grad = OutputSlot(*op.info, forward.inputs[s].name + "@GRAD");
-      uint32_t count = std::max<uint32_t>(Count(op.in_ends, link.inputs[s]), required);
+      const std::string& name = forward.inputs[s].name;
+      int given = Find(op.info->inputs, name), grad = Find(op.info->outputs, name + "@GRAD");
+      uint32_t count = std::max<uint32_t>(Count(op.in_ends, given), required);
       count = std::max(count, Count(op.out_ends, grad));
       for (uint32_t i = 0; i < Count(op.out_ends, grad); ++i) {
         if (op.out[(grad ? op.out_ends[grad - 1] : 0) + i] >= 0)
@@ -55,8 +55,10 @@ class ShapeReads {
     flat = 0;
     for (size_t s = 0; s < forward.outputs.size(); ++s) {
       uint32_t count = forward.outputs[s].extra() ? 0 : 1;
-      for (int slot : {link.outputs[s], link.grads[s]})
+      for (const char* suffix : {"", "@GRAD"}) {
+        int slot = Find(op.info->inputs, forward.outputs[s].name + suffix);
         count = std::max(count, Count(op.in_ends, slot));
+      }
       out_ends.push_back(flat += count);
     }
     const Recipe& recipe =
@@ -86,9 +88,9 @@ class ShapeReads {
     }
   }
 
-  static int OutputSlot(const OpInfo& op, const std::string& name) {
-    for (size_t i = 0; i < op.outputs.size(); ++i) {
-      if (op.outputs[i].name == name) return static_cast<int>(i);
+  static int Find(const std::vector<SlotInfo>& slots, const std::string& name) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].name == name) return static_cast<int>(i);
     }
     return -1;
   }

@@ -493,7 +493,7 @@ class TestImages:
             F.interpolate(var(x), scale_factor=[1, 2, 3])
         with pytest.raises(ValueError, match=r"stay at least 1, got \[0.1, 1.*\] for \[4, 5\]"):
             F.interpolate(var(x), scale_factor=[0.1, 1])
-        with pytest.raises(ValueError, match="data_format for mode 'nearest' must be one of"):
+        with pytest.raises(ValueError, match="data_format for nearest must be one of"):
             F.interpolate(var(x), [2, 2], data_format="NDHWC")
 
     def test_unfold(self):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dygraph import _core
+from op_test import rand
 
 
 def ones(*shape):
@@ -40,3 +41,15 @@ def test_maxout_with_another_result():
     inputs = {"X": ones(2, 4), "Out": ones(1, 1), "X@GRAD@GRAD": ones(2, 4)}
     with pytest.raises(ValueError, match=r"Input\(Out\) must have the shape"):
         _core.run_op("maxout_grad_grad", inputs, {"groups": 2}, None)
+
+
+def test_a_third_gradient_by_hand():
+    """What gets no gradient is zeros; what does not fit raises, whatever is left out."""
+    x, row, v = rand(2, 3), rand(2), _core.to_variable
+    slots = {"X": v(x), "Mean": v(row), "Variance": v(row), "Y@GRAD": v(x), "X@GRAD@GRAD": v(x)}
+    got = _core.run_op("layer_norm_grad_grad_grad", slots, {})
+    assert got["Mean@GRAD"].tolist() == got["Variance@GRAD"].tolist() == [0.0, 0.0]
+    assert np.isfinite(got["X@GRAD"].numpy()).all()
+    for name, wrong in {"X@GRAD@GRAD": rand(2, 2), "Y@GRAD": rand(3), "Mean": rand(1)}.items():
+        with pytest.raises(ValueError, match="must have"):
+            _core.run_op("layer_norm_grad_grad_grad", {**slots, name: v(wrong)}, {})

@@ -37,6 +37,17 @@ class TestSequenceMaskBool(TestSequenceMask):
     out_dtype = "bool"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_masks_of_lengths_with_fractions(dtype):
+    """Y[j] = 1 where j < X; the longest is cut off to a whole number, as in Fluid."""
+    x = _core.to_variable(np.array([1.7, -2.0, np.nan, 2.0, 3.2], dtype))
+    got = _core.run_op("sequence_mask", {"X": x}, {"maxlen": 5})["Y"].numpy()
+    assert got.sum(1).tolist() == [2, 0, 0, 2, 4] and got[0].tolist() == [1, 1, 0, 0, 0]
+    x = _core.to_variable(np.array([1.7, 3.2], dtype))
+    got = _core.run_op("sequence_mask", {"X": x}, {})["Y"].numpy()
+    assert got.tolist() == [[1, 1, 0], [1, 1, 1]]
+
+
 class TestSequenceErase(OpTest):
     lod = [[0, 4, 4, 7]]
 
@@ -118,3 +129,28 @@ def test_what_does_not_fit():
         _core.run_op("sequence_erase", {"X": _core.to_variable(np.zeros((2, 2), "int64"))}, {})
     with pytest.raises(TypeError, match="out_dtype"):
         _core.run_op("sequence_mask", {"X": ids}, {"out_dtype": "float16"})
+
+
+ROWS = np.arange(1.0, 21.0).reshape(5, 4)
+KEEPERS = [
+    ("cumsum", "X", {"axis": 1}), ("argsort", "X", {"axis": 1}),
+    ("top_k_v2", "X", {"k": 2}),
+    ("pad", "X", {"paddings": [0, 0, 1, 0]}),
+    ("strided_slice", "Input", {"axes": [1], "starts": [0], "ends": [3], "strides": [2]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op,slot,attrs", KEEPERS, ids=lambda v: v if isinstance(v, str) else "")
+def test_sequences_pass_where_rows_stay_rows(op, slot, attrs):
+    """As Paddle 2.6.2 passes them."""
+    x = _core.to_variable(ROWS, lod=[[0, 2, 5]])
+    first = next(iter(_core.run_op(op, {slot: x}, attrs).values()))
+    assert _core.lod(first) == [[0, 2, 5]]
+
+
+def test_sequences_do_not_pass_where_rows_change():
+    x = _core.to_variable(ROWS, lod=[[0, 2, 5]])
+    flat = _core.run_op("reshape2", {"X": x}, {"shape": [-1]})["Out"]
+    some = _core.run_op("slice", {"Input": x}, {"axes": [0], "starts": [1], "ends": [3]})["Out"]
+    more = _core.run_op("pad", {"X": x}, {"paddings": [1, 0, 0, 0]})["Out"]
+    assert [_core.lod(v) for v in (flat, some, more)] == [[], [], []]

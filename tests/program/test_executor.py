@@ -323,18 +323,17 @@ def test_results_have_variables_of_their_own():
     with pytest.raises(ValueError, match=r"variable of its own, got 'a' for Output\(Filter@GRAD\)"):
         two_results("a", "a")
     program, feed = two_results("a", "b")
-    scope = static.Scope()
-    shared = dygraph.to_variable(np.zeros(1, "float32"))
-    for name in ("a", "b"):
+    scope, shared = static.Scope(), dygraph.to_variable(np.zeros(1, "float32"))
+    for name in ("a", "b"):  # two names of one variable: it takes one result after the other
         scope.var(name).share(shared)
-    with pytest.raises(ValueError, match="must have a variable of its own, got one for two"):
-        static.Executor().run(program, feed, scope=scope, fetch_list=[])
-    scope = static.Scope()
-    scope.var("a").share(shared)
+    static.Executor().run(program, feed, scope=scope, fetch_list=[])
+    assert shared.shape == (2, 2, 3, 3) and (shared.numpy() == 38 * 38).all()
+    scope, shared = static.Scope(), dygraph.to_variable(feed.pop("x"))
     program.global_block().var("x").persistable = True
-    scope.var("x").share(shared)
-    with pytest.raises(ValueError, match="must be one name, got two names that share a variable"):
-        static.Executor().run(program, {n: feed[n] for n in "fg"}, scope=scope, fetch_list=[])
+    for name in ("a", "x"):  # read and written
+        scope.var(name).share(shared)
+    static.Executor().run(program, feed, scope=scope, fetch_list=[])
+    assert shared.shape == (1, 2, 40, 40) and shared.numpy()[0, 0, 20, 20] == 2 * 9
     program, feed = two_results("a", "b")
     sound = static.Scope()
     static.Executor().run(program, feed, scope=sound, fetch_list=[])
