@@ -322,9 +322,10 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
     run.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
   }
   std::vector<Edge> zeros;
-  Play(run, options, nullptr, nullptr, EdgeSet(), &zeros);
+  static const EdgeSet none;
+  Play(run, options, nullptr, nullptr, none, &zeros);
   if (zeros.empty()) return;
-  for (const Edge& edge : ReachedByZeros(std::move(zeros), EdgeSet())) {
+  for (const Edge& edge : ReachedByZeros(std::move(zeros), none)) {
     auto* leaf = dynamic_cast<LeafNode*>(edge.node.get());
     if (leaf && leaf->variable() && !leaf->grad) leaf->grad = Filled(*leaf->variable(), false);
   }

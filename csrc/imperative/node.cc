@@ -218,8 +218,11 @@ class SoleReaders {
       ForEach([&](RecipeRef r) { readers += r == value; });
       return readers == 1;
     }
-    if (counts_.empty()) ForEach([&](RecipeRef r) { ++counts_[KeyOf(r)]; });
-    return counts_[KeyOf(value)] == 1;
+    if (!counts_) {
+      counts_ = std::make_unique<std::unordered_map<uint64_t, uint32_t>>();
+      ForEach([&](RecipeRef r) { ++(*counts_)[KeyOf(r)]; });
+    }
+    return (*counts_)[KeyOf(value)] == 1;
   }
 
  private:
@@ -232,7 +235,7 @@ class SoleReaders {
     }
   }
   const Recipe& recipe_;
-  std::unordered_map<uint64_t, uint32_t> counts_;
+  std::unique_ptr<std::unordered_map<uint64_t, uint32_t>> counts_;
 };
 
 // The in-place pairs of a call that may write into what it reads: `spent(ref)` says that nobody but
