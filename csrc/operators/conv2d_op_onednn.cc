@@ -11,6 +11,7 @@
 #include "kernels/filter_order.h"
 #include "op/kept_form.h"
 #include "operators/conv_op.h"
+#include "platform/interrupt.h"
 #include "platform/onednn_api.h"
 #include "platform/threads.h"
 
@@ -421,6 +422,25 @@ bool HasShortLines(const Geometry& g) {
          g.out_c * g.h.kernel * line <= kMostTaps;
 }
 
+// part(g of some images, the first of them) for all; between parts of a long call Ctrl-C is looked
+// for. Images do not depend on each other, so the bits are the same.
+template <class F>
+void ByImages(const Geometry& g, const F& part) {
+  constexpr int64_t kMost = int64_t{1} << 31;  // multiplications of a thread
+  const int64_t image = g.out_c * (g.c / g.groups) * g.d.Out() * g.d.kernel * g.h.Out() *
+                        g.h.kernel * g.w.Out() * g.w.kernel;
+  const int64_t parts = std::min(g.n, image * g.n / (kMost * NumThreads()) + 1);
+  for (int64_t i = 0; i < parts; ++i) {
+    if (i > 0) CheckInterrupt();
+    Geometry some = g;
+    const int64_t first = g.n * i / parts;
+    some.n = g.n * (i + 1) / parts - first;
+    part(some, first);
+  }
+}
+int64_t InSize(const Geometry& g) { return g.c * g.d.size * g.h.size * g.w.size; }
+int64_t OutSize(const Geometry& g) { return g.out_c * g.d.Out() * g.h.Out() * g.w.Out(); }
+
 template <class T>
 void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
   if (HasShortLines(g)) {
@@ -430,7 +450,10 @@ void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
     return kernels::FewChannelsBackwardInput(dy, filter, s, dx);
   }
   if (HasFewChannels(g)) return BackwardFewChannels(dy, filter, g, dx);
-  GetConvolution(kBackwardInput, g, false)->BackwardInput(dy, filter, dx);
+  ByImages(g, [&](const Geometry& some, int64_t first) {
+    GetConvolution(kBackwardInput, some, false)
+        ->BackwardInput(dy + first * OutSize(g), filter, dx + first * InSize(g));
+  });
 }
 
 // A filter in a convolution's order.
@@ -456,7 +479,8 @@ struct PackedFilter : KeptForm::Form {
   const float* data_;
 };
 
-void Forward(const Geometry& g, const float* x, const Tensor& filter, const float* bias, float* y) {
+void ForwardImages(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
+                   float* y) {
   std::shared_ptr<const Convolution> convolution = GetConvolution(kForward, g, bias != nullptr);
   KeptForm* kept = KeptForm::Current();
   if (!kept) return convolution->Forward(x, filter.data<float>(), bias, y);
@@ -471,6 +495,12 @@ void Forward(const Geometry& g, const float* x, const Tensor& filter, const floa
   packed = std::make_shared<const PackedFilter>(convolution, filter);
   kept->Keep(filter, packed);
   convolution->ForwardPacked(x, packed->data(), bias, y);
+}
+
+void Forward(const Geometry& g, const float* x, const Tensor& filter, const float* bias, float* y) {
+  ByImages(g, [&](const Geometry& some, int64_t first) {
+    ForwardImages(some, x + first * InSize(g), filter, bias, y + first * OutSize(g));
+  });
 }
 
 constexpr int kBias = 2, kResidual = 3, kOutputGrad = 3;  // of the operators on images
@@ -542,8 +572,12 @@ struct Conv2dTransposeGradOneDnnKernel {
     const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter), &top = ctx.In(kOutputGrad);
     Geometry g = conv::DescribeTransposed(x.dims(), filter.dims(), ctx.attrs<Attrs>());
     if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
-      GetConvolution(kForward, g, false)
-          ->Forward(top.data<T>(), filter.data<T>(), nullptr, out->mutable_data<T>());
+      T* to = out->mutable_data<T>();
+      ByImages(g, [&](const Geometry& some, int64_t first) {
+        GetConvolution(kForward, some, false)
+            ->Forward(top.data<T>() + first * InSize(g), filter.data<T>(), nullptr,
+                      to + first * OutSize(g));
+      });
     }
     if (Tensor* out = ctx.OutOrNull(kFilterGrad)) {
       GetConvolution(kBackwardFilter, g, false)

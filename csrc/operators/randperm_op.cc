@@ -38,10 +38,13 @@ struct RandpermKernel {
     const RandpermAttrs& a = ctx.attrs<RandpermAttrs>();
     Tensor& out = ctx.Out(kPermOut);
     int64_t n = out.numel();
-    std::vector<uint64_t> bits(static_cast<size_t>(n));
-    Generator(ctx, a.seed).Raw(bits.data(), n);
+    Scratch drawn = ctx.Workspace(static_cast<size_t>(n) * sizeof(uint64_t));
+    uint64_t* bits = drawn.as<uint64_t>();
+    Generator(ctx, a.seed).Raw(bits, n);
     T* to = out.mutable_data<T>();
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(i);
+    InPieces(n, 1 << 18, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(i);
+    });
     for (int64_t i = n - 1; i > 0; --i) {  // Fisher and Yates
       if (i % (1 << 18) == 0) CheckInterrupt();
       __uint128_t scaled = static_cast<__uint128_t>(bits[i]) * static_cast<uint64_t>(i + 1);
