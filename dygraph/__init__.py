@@ -149,10 +149,10 @@ def unload_ipython_extension(shell):
 
 # Modules whose names stand here themselves, and what only IPython calls: noise for completion.
 _INNER = set(
-    "base beside check comparison compat creation custom exchange flags foreign images in_place "
-    "index_arrays indexing lazily losses manipulation numpy_functions numpy_protocol param_attr "
-    "printing products promotion recording registry sparse variable watch load_ipython_extension "
-    "unload_ipython_extension".split()
+    "base beside check comparison compat copies creation custom exchange flags foreign images "
+    "in_place index_arrays indexing lazily losses manipulation numpy_functions numpy_protocol "
+    "param_attr printing products promotion recording registry sparse variable watch "
+    "load_ipython_extension unload_ipython_extension".split()
 )
 __all__ = sorted(
     [*(n for n in globals() if not n.startswith("_") and n not in _INNER), *_LAZY_NAMES]

@@ -6,6 +6,7 @@ from dygraph import (
     _core,
     check,
     comparison,
+    copies,
     creation,
     exchange,
     foreign,
@@ -424,45 +425,6 @@ def iterate(self):
     return (self[i] for i in range(length(self)))
 
 
-def _rebuild(cls, values, dtype, offsets, flags, name, state):
-    made = cls.__new__(cls)
-    if values is not None:
-        Variable.__init__(made, values, lod=offsets or None, dtype=dtype)
-    made.stop_gradient, made.persistable = flags
-    if name:
-        made.name = name
-    if state:
-        made.__dict__.update(state)
-    return made
-
-
-def reduce(self, protocol=2):
-    """Pickled are values, LoD, flags, name and attributes; not gradient, hooks and history."""
-    flags = (self.stop_gradient, self.persistable)
-    state = dict(self.__dict__)
-    if _core.is_empty(self):
-        return _rebuild, (type(self), None, None, None, flags, self.name, state)
-    if _core.is_selected_rows(self):
-        raise ArgumentTypeError("selected rows cannot be copied or pickled. Pass to_dense() on")
-    values = self.numpy(), str(self.dtype), _core.lod(self)
-    return _rebuild, (type(self), *values, flags, self.name, state)
-
-
-def deepcopy(self, memo):
-    """Independent values with the same flags, without history, as pickle gives them."""
-    import copy
-
-    parts = list(reduce(self)[1])
-    parts[6] = copy.deepcopy(parts[6], memo)
-    made = memo[id(self)] = _rebuild(*parts)
-    return made
-
-
-def shallow_copy(self):
-    """As ``copy.deepcopy``, with shared attributes."""
-    return _rebuild(*reduce(self)[1])
-
-
 # Parameter ----------------------------------------------------------------------------------------
 
 
@@ -571,9 +533,9 @@ _methods = {
     "__repr__": printing.text,
     "__getitem__": indexing.getitem,
     "__setitem__": indexing.setitem,
-    "__reduce_ex__": reduce,
-    "__deepcopy__": deepcopy,
-    "__copy__": shallow_copy,
+    "__reduce_ex__": copies.reduce,
+    "__deepcopy__": copies.deepcopy,
+    "__copy__": copies.shallow_copy,
     "clip": in_place.clip,
     "pow": in_place.power,
     "round": _round,

@@ -181,7 +181,7 @@ RecipeRef OpNode::InputAt(size_t edge) const {
   size_t slot = 0;
   while (in_ends[slot] <= edge) ++slot;
   uint32_t begin = slot ? in_ends[slot - 1] : 0;
-  return {RecipeRef::kInputGrad, static_cast<uint8_t>(slot), static_cast<uint16_t>(edge - begin)};
+  return {RecipeRef::kInputGrad, static_cast<uint8_t>(slot), static_cast<uint32_t>(edge - begin)};
 }
 
 bool OpNode::IsFlat(size_t edge) const {

@@ -5,7 +5,6 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/math.h"
-#include "kernels/gemm.h"
 #include "kernels/matmul.h"
 #include "kernels/philox.h"
 #include "kernels/softmax.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 
+#include "op/call.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -51,15 +52,37 @@ bool Judge(const OpInfo& op, int slot) {
   return true;
 }
 
+// By slot, the inputs whose gradients a long recipe makes. Those of a list are asked for one after
+// another, so the last answer is kept; recipes live for good.
+const std::array<WantedSet, kMaxSlots>& ServedBy(const Recipe& recipe) {
+  static thread_local const Recipe* of = nullptr;
+  static thread_local std::array<WantedSet, kMaxSlots> served;
+  if (of == &recipe) return served;
+  of = nullptr;
+  served = {};
+  for (const RecipeCall& call : recipe.calls) {
+    for (const RecipeSlot& made : call.out) {
+      for (const RecipeRef& ref : made) {
+        if (ref.kind == RecipeRef::kInputGrad) served[ref.slot].Set(static_cast<int>(ref.index));
+      }
+    }
+  }
+  of = &recipe;
+  return served;
+}
+
 }  // namespace
 
 bool Serves(const Recipe& recipe, int slot, int index) {
+  constexpr int kFew = 64;  // references that are looked through
   const RecipeRef wanted{RecipeRef::kInputGrad, static_cast<uint8_t>(slot),
-                         static_cast<uint16_t>(index)};
+                         static_cast<uint32_t>(index)};
+  int seen = 0;
   for (const RecipeCall& call : recipe.calls) {
     for (const RecipeSlot& made : call.out) {
       for (const RecipeRef& ref : made) {
         if (ref == wanted) return true;
+        if (++seen > kFew) return ServedBy(recipe)[slot].Has(index);
       }
     }
   }
