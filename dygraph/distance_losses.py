@@ -176,7 +176,7 @@ def npair_loss(anchor, positive, labels, l2_reg=0.002):
     anchor, positive = same_shape("npair_loss", anchor=anchor, positive=positive)
     labels = check.variable(labels, "npair_loss: labels")
     n = anchor.shape[0]
-    if labels.size != n:
+    if -1 not in (n, *labels.shape) and labels.size != n:
         raise InvalidArgumentError(
             f"npair_loss: labels must hold one label for each row of anchor "
             f"{list(anchor.shape)}, got shape {list(labels.shape)}"

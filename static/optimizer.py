@@ -159,6 +159,8 @@ class InPrograms:
             if factor != 1.0:
                 rate = dygraph.functional.scale(rate, scale=float(factor))
             inputs = {"Param": p, "Grad": g, "LearningRate": rate, **self._state_in(program, p)}
+            if not self.has_rate:
+                del inputs["LearningRate"]
             outputs = {
                 out: inputs[slot]
                 for slot, out in dygraph.op_info(self.operator).in_place

@@ -50,6 +50,7 @@ void JoinRows(const JoinedPieces& pieces, int64_t rows, int64_t row, U* to) {
 // of 1, 2, 4 or 8 bytes.
 inline void JoinRows(const JoinedPieces& pieces, int64_t rows, int64_t row, void* to,
                      size_t element_size) {
+  if (rows == 0 || row == 0) return;
   switch (element_size) {
     case 1: return detail::JoinRows(pieces, rows, row, static_cast<uint8_t*>(to));
     case 2: return detail::JoinRows(pieces, rows, row, static_cast<uint16_t*>(to));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 
 #include "op/call.h"
 #include "op/op_registry.h"
@@ -56,10 +57,12 @@ bool Judge(const OpInfo& op, int slot) {
 // another, so the last answer is kept; recipes live for good.
 const std::array<WantedSet, kMaxSlots>& ServedBy(const Recipe& recipe) {
   static thread_local const Recipe* of = nullptr;
-  static thread_local std::array<WantedSet, kMaxSlots> served;
-  if (of == &recipe) return served;
+  // On the heap: the room for what threads have of their own is small, and other libraries need it.
+  static thread_local std::unique_ptr<std::array<WantedSet, kMaxSlots>> place;
+  if (of == &recipe) return *place;
   of = nullptr;
-  served = {};
+  place = std::make_unique<std::array<WantedSet, kMaxSlots>>();
+  std::array<WantedSet, kMaxSlots>& served = *place;
   for (const RecipeCall& call : recipe.calls) {
     for (const RecipeSlot& made : call.out) {
       for (const RecipeRef& ref : made) {

@@ -105,6 +105,7 @@ class Adadelta(Optimizer):
     """
 
     operator = "adadelta"
+    has_rate = False
 
     def __init__(
         self,

@@ -91,6 +91,7 @@ class Optimizer(check.NamedArguments):
     """
 
     operator = ""
+    has_rate = True  # the operator reads a learning rate
     attributes: dict = {}
     decay_attribute: str | None = None
 
@@ -258,7 +259,9 @@ class Optimizer(check.NamedArguments):
         return key, self._updates[key]
 
     def _entry(self, p, gradient):
-        values = {"Param": p, "Grad": gradient, "LearningRate": self._rate_of(p)}
+        values = {"Param": p, "Grad": gradient}
+        if self.has_rate:
+            values["LearningRate"] = self._rate_of(p)
         values.update(self._state_of(p))
         return tuple(values.get(slot) for slot in self._slots)
 

@@ -68,8 +68,8 @@ CALLS = {
         call = lambda: F.acos(F.tan(F.tan(F.tan(a))))
     """,
     "a small call that takes long": """
-        a = to_variable(np.ones((64, 64), 'float32'))
-        u, v = to_variable(np.ones(64, 'float32')), to_variable(np.ones(64, 'float32'))
+        a = to_variable(np.ones((256, 256), 'float32'))
+        u, v = to_variable(np.ones(256, 'float32')), to_variable(np.ones(256, 'float32'))
         call = lambda: F.spectral_norm(a, u, v, power_iters=100_000)
     """,
 }

@@ -43,7 +43,7 @@ def test_hints_and_features_that_are_off_change_nothing(pb):
     result = relu(
         pb, ("use_mkldnn", "BOOLEAN", "b", True), ("op_role", "INT", "i", 1),
         ("fuse_with_relu", "BOOLEAN", "b", False), ("epmap", "STRINGS", "strings", []),
-        ("rescale_grad", "FLOAT", "f", 1.0), ("use_softmax", "BOOLEAN", "b", True),
+        ("rescale_grad", "FLOAT", "f", 1.0),
         ("data_format", "STRING", "s", "AnyLayout"), ("Scale_x", "FLOAT", "f", 3.0),
     )  # fmt: skip
     np.testing.assert_array_equal(result, np.maximum(X - 2, 0))
@@ -53,7 +53,7 @@ def test_hints_and_features_that_are_off_change_nothing(pb):
     "attr",
     [
         ("fuse_with_relu", "BOOLEAN", "b", True), ("epmap", "STRINGS", "strings", ["host:1"]),
-        ("rescale_grad", "FLOAT", "f", 0.5), ("use_softmax", "BOOLEAN", "b", False),
+        ("rescale_grad", "FLOAT", "f", 0.5),
         ("data_format", "STRING", "s", "NHWC"), ("alpha", "FLOAT", "f", 1.0),
         ("multi_precision", "INT", "i", 0),
     ],
