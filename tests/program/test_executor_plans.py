@@ -8,7 +8,7 @@ import pytest
 
 import dygraph
 import static
-from dygraph import nn
+from dygraph import _core, nn
 from program.models import numbers
 
 PIXELS = 16  # with 32 channels enough work for a filter in another order
