@@ -1,6 +1,6 @@
 // A tape of single numbers: a function written with Scalar gives its gradient, both as Jets. So the
 // gradient comes with its derivatives along two directions. Meant for derivatives of high order,
-// where a formula would be long and nobody waits: it takes some 150 bytes for an operation.
+// where a formula would be long and speed matters less: it takes some 150 bytes for an operation.
 #pragma once
 
 #include <cstdint>

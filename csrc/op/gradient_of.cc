@@ -58,7 +58,7 @@ TwinTable& Twins() {
   return *table;
 }
 
-// The forward call that a gradient call tells of. What is not given is stood for by something of
+// The forward call that a gradient call belongs to. What is not given is stood for by something of
 // the same shape.
 class ForwardCall {
  public:

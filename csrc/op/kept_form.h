@@ -59,7 +59,7 @@ class KeptForm {
     return same ? form_ : nullptr;
   }
 
-  // Where nobody else holds the weight, it becomes a shape: the form, which is the result, is all
+  // Where the weight has no other holder, it becomes a shape: the form, which is the result, is all
   // there is from here on, and found for that shape.
   std::shared_ptr<const Form> TakeOver(Tensor* weight) {
     std::lock_guard<std::mutex> lock(mutex_);

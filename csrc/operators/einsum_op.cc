@@ -281,7 +281,7 @@ void ThirdOrder(GradBuilder& g) {
   RecipeSlot x = g.Inputs(kOperands), directions = g.Inputs(kGradGrads);
   std::vector<RecipeSlot> to_x(count), to_d(count);
   RecipeSlot to_seed;
-  // calls `type`; result k of its list joins lists[k], where somebody wants it
+  // calls `type`; result k of its list joins lists[k], where it is wanted
   auto temps = [&](std::vector<RecipeSlot>* lists, int slot, int but) {
     RecipeSlot made;
     for (int k = 0; k < count; ++k) {

@@ -68,7 +68,7 @@ class ShapeReads {
     const RecipeCall* found = nullptr;
     for (const RecipeCall& call : recipe.calls) {
       if (call.op != op.info) continue;
-      if (found) return;  // which of them it is nobody knows
+      if (found) return;  // it cannot be known which of them it is
       found = &call;
     }
     if (!found) return;
@@ -125,7 +125,7 @@ void PreparedProgram::FindLastUses() {
   for (size_t s = 0; s < slots_.size(); ++s) {
     if (slots_[s].persistable || last[s] < 0) continue;
     ops_[last[s]].done.push_back(static_cast<int>(s));
-    // What is fed may be read by nobody but for its shape; the caller holds it anyway.
+    // Of what is fed the shape alone may be read; the caller holds it anyway.
     if (last_read[s] >= 0 && last_read[s] < last[s])
       ops_[last_read[s]].read.push_back(static_cast<int>(s));
   }

@@ -46,7 +46,7 @@ void PreparedProgram::FindUpdates() {
   }
 }
 
-// False, with nothing done, where the updates are to run one by one: somebody watches, or two names
+// False, with nothing done, where the updates are to run one by one: a watcher looks, or two names
 // stand for one variable.
 bool PreparedProgram::RunTogether(size_t first, Frame& frame, RandomStreams random) const {
   UpdateQueue together;

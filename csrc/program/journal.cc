@@ -26,7 +26,7 @@ Value Zeros(const Value& like) {
 
 }  // namespace
 
-// Lets go of what nobody else holds, such as sums of gradients that were written in place.
+// Lets go of what has no other holder, such as sums of gradients that were written in place.
 void Journal::Prune() {
   auto prune = [](std::vector<Before>* list, std::unordered_set<const Variable*>* seen) {
     auto gone = [&](const Before& before) {

@@ -61,7 +61,7 @@ class Journal : public Listener {
 class Makers {
  public:
   void Add(const Tensor& made, const std::string& name);
-  std::string Find(const Tensor& value) const;  // empty: nobody known made it
+  std::string Find(const Tensor& value) const;  // empty: its maker is unknown
 
  private:
   mutable std::mutex mutex_;  // storage may end on any thread

@@ -85,7 +85,7 @@ py::object ArrayOf(const PyScopeVar& v, const py::object& dtype, const py::objec
   return dtype.is_none() ? array : array.attr("astype")(dtype);
 }
 
-// Of bytes; that another array has the same is as good as impossible, unless somebody made it so.
+// Of bytes; that another array has the same is as good as impossible, unless it was made so on purpose.
 std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
   uint64_t a = 0x9E3779B97F4A7C15u + bytes, b = 0xC2B2AE3D27D4EB4Fu ^ bytes;
   auto mix = [&](uint64_t word) {
@@ -132,7 +132,7 @@ void BindRecorder(py::module_& m) {
     DropSizeNotes();
     return before ? py::reinterpret_steal<py::object>(before) : py::none();
   });
-  // Plain sizes, whoever follows them.
+  // Plain sizes, whatever follows them.
   m.def("dims", [](const VarRef& v) { return Steal(DimsToPython(v->value().dims())); });
   py::class_<Recording>(m, "Recording")
       .def_property_readonly("program",
