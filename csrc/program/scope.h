@@ -31,7 +31,7 @@ class ScopeVar {
   Value* Bind(const std::shared_ptr<const void>& plan);
   // The value, or a shape where the program's other form is all there is.
   Value Held() const;
-  // Lets the form take the weight's place, if this program alone reads it and it has no other holder.
+  // Lets the form take the weight's place, if this program alone reads and holds it.
   void GiveUp(KeptForm* kept);
 
  private:

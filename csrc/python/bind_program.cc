@@ -85,7 +85,7 @@ py::object ArrayOf(const PyScopeVar& v, const py::object& dtype, const py::objec
   return dtype.is_none() ? array : array.attr("astype")(dtype);
 }
 
-// Of bytes; that another array has the same is as good as impossible, unless it was made so on purpose.
+// Of bytes; that another array has the same happens only where it was made so on purpose.
 std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
   uint64_t a = 0x9E3779B97F4A7C15u + bytes, b = 0xC2B2AE3D27D4EB4Fu ^ bytes;
   auto mix = [&](uint64_t word) {
