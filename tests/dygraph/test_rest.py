@@ -317,6 +317,7 @@ class TestFolderNamedStatic:
         root = os.path.dirname(os.path.dirname(dygraph.__file__))
         code = f"ROOT = {root!r}\n{code}"
         env = {**os.environ, "PYTHONPATH": path}
+        env.pop("PYTHONSAFEPATH", None)  # the working directory is what this is about
         return subprocess.run(
             [sys.executable, "-c", code],
             capture_output=True, text=True, env=env, timeout=120, cwd=folder,
