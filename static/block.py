@@ -479,6 +479,10 @@ class Block:
         )  # fmt: skip
         return Operator(self, desc)
 
+    def _desc_of(self, name):
+        variable = self.find_var_recursive(name)
+        return None if variable is None else variable.desc
+
     def describe(self, desc, inputs, outputs):
         """Write a call on symbolic variables down: the outputs get names and join this block."""
         for slot in _slots(desc.type):
@@ -508,10 +512,8 @@ class Block:
                 made[name] = variable
             desc.set_output(slot, arguments)
         source = _lod_source(desc.type)
-        if source in inputs:
-            for variable in made.values():
-                if variable.type == "LOD_TENSOR":
-                    variable.lod_level = getattr(inputs[source][0], "lod_level", 0)
+        if made and any(getattr(v, "lod_level", 0) for v in inputs.get(source, ())[:1]):
+            _core.infer_shapes(desc, self._desc_of)  # says which outputs have the sequences
         self.put_op(self.take(desc, line=line))
 
     def write(self, name, result):

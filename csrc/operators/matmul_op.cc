@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/matmul.h"
 
 namespace dygraph::matmul {
@@ -100,7 +101,14 @@ struct MatmulGradKernel {
 };
 }  // namespace grad
 
+// Rows of a matrix that is not transposed, or matrices of a batch; not those of a vector.
+bool KeepsRows(const LoDCall& c) {
+  int rank = c.from.rank();
+  return c.out.rank() <= rank && (rank > 2 || (rank == 2 && !c.attrs<MatmulAttrs>().transpose_X));
+}
+
 REGISTER_OPERATOR(matmul, DefineMatmul);
+REGISTER_LOD_RULE(matmul, KeepsRows);
 REGISTER_CPU_KERNEL(matmul, MatmulKernel, float, double);
 REGISTER_OPERATOR(matmul_grad, grad::DefineMatmulGrad);
 REGISTER_CPU_KERNEL(matmul_grad, grad::MatmulGradKernel, float, double);
