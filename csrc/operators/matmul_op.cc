@@ -101,10 +101,12 @@ struct MatmulGradKernel {
 };
 }  // namespace grad
 
-// Rows of a matrix that is not transposed, or matrices of a batch; not those of a vector.
+// Rows of a matrix that is not transposed, or matrices of a batch; a transposed vector is a matrix.
 bool KeepsRows(const LoDCall& c) {
+  bool transposed = c.attrs<MatmulAttrs>().transpose_X;
   int rank = c.from.rank();
-  return c.out.rank() <= rank && (rank > 2 || (rank == 2 && !c.attrs<MatmulAttrs>().transpose_X));
+  if (rank == 1) return transposed && c.out.rank() == 2;
+  return c.out.rank() <= rank && (rank > 2 || !transposed);
 }
 
 REGISTER_OPERATOR(matmul, DefineMatmul);
