@@ -41,7 +41,9 @@ bool LoDCall::SameLoD(int slot) const {
       if (levels[begin + i] != levels[begin]) return false;
       continue;
     }
-    const Tensor &a = call.in.at(slot)->tensor(), &b = call.in.at(slot, i)->tensor();
+    const Value* other = call.in.at(slot, i);
+    if (!other || !other->is_tensor()) return false;
+    const Tensor &a = call.in.at(slot)->tensor(), &b = other->tensor();
     if (a.lod() != b.lod() && a.lod_levels() != b.lod_levels()) return false;
   }
   return true;
