@@ -27,11 +27,11 @@ _EDIT_VARS = "block.create_var(...), block.rename_var(name, new) or block.remove
 
 # A level of 0 is not written down for them: Fluid writes it where the attributes keep the rows.
 _ATTRS_DECIDE = frozenset(
-    """arg_max arg_min concat crop crop_tensor cross expand expand_as expand_v2 flatten flatten2
-    flatten_contiguous_range flip frobenius_norm index_select logsumexp p_norm reduce_all reduce_any
-    reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape reshape2 reverse roll slice split
-    squeeze squeeze2 stack take_along_axis tile transpose transpose2 unbind unsqueeze unsqueeze2
-    unstack""".split()
+    """arg_max arg_min concat crop crop_tensor cross expand expand_as expand_v2 flatten
+    flatten2 flatten_contiguous_range flip frobenius_norm index_select logsumexp p_norm
+    reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape
+    reshape2 reverse roll slice split squeeze squeeze2 stack take_along_axis tile transpose
+    transpose2 unbind unsqueeze unsqueeze2 unstack""".split()
 )
 
 
