@@ -286,7 +286,8 @@ def test_only_outputs_with_the_rows_take_it():
     out = _core.run_op("batch_norm", given, {})
     ragged = {slot for slot, v in out.items() if v is not None and _core.lod(v)}
     assert ragged == {"Y"}
-    given = {"X": X44, "Label": ints(0, 1, 2, 3), "Centers": some(4, 4), "CenterUpdateRate": some(1)}
+    given = {"X": X44, "Label": ints(0, 1, 2, 3), "Centers": some(4, 4)}
+    given["CenterUpdateRate"] = some(1)
     out = _core.run_op("center_loss", of_each(given, eager), {"need_update": True})
     ragged = {slot for slot, v in out.items() if v is not None and _core.lod(v)}
     assert ragged == {"SampleCenterDiff", "Loss"}
