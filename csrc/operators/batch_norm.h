@@ -1,5 +1,6 @@
 // What batch_norm and its fused forms share: attributes, shape rules, and kernels that may end in
-// relu, after the addition of another array.
+// relu, after the addition of another array. Files that include this are compiled without fused
+// multiply-add: a library's convolution that ends in the same steps has the same bits.
 #pragma once
 
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "kernels/batch_norm.h"
 #include "kernels/elementwise.h"
+#include "op/epilogue.h"
 #include "op/op_registry.h"
 
 namespace dygraph::batch_norm {
@@ -113,6 +115,48 @@ void UpdateRunning(const T* old, const std::vector<double>& batch, double moment
   }
 }
 
+// to = the mean, the factor and the summand of each channel, one list after the other.
+template <class T>
+void FillVectors(const double* mean, const double* variance, const T* scale, const T* bias,
+                 double epsilon, int64_t n, T* to) {
+  for (int64_t c = 0; c < n; ++c) {
+    double inverse = 1 / std::sqrt(variance[c] + epsilon);
+    to[c] = static_cast<T>(mean[c]);
+    to[n + c] = static_cast<T>(static_cast<double>(scale[c]) * inverse);
+    // What the mean loses in T goes into the summand.
+    double lost = (mean[c] - static_cast<double>(to[c])) * static_cast<double>(to[n + c]);
+    to[2 * n + c] = static_cast<T>(static_cast<double>(bias[c]) - lost);
+  }
+}
+
+// What a call with running statistics does to the X that another call makes.
+inline bool MakeEpilogue(const Call& call, const Slots& slots, bool relu, Epilogue* to) {
+  const auto& a = *static_cast<const BatchNormAttrs*>(call.attrs);
+  if (!a.global() || a.channels_last()) return false;
+  const Value* scale = call.in.at(slots.scale);
+  if (!scale || !scale->is_tensor()) return false;
+  const int64_t n = scale->tensor().numel();
+  const float* lists[4];
+  for (int i = 0; i < 4; ++i) {
+    const Value* value = call.in.at(slots.scale + i);
+    if (!value || !value->is_tensor()) return false;
+    const Tensor& t = value->tensor();
+    if (t.dtype() != DType::kFloat32 || t.dims() != Dims{n} || !t.has_data()) return false;
+    lists[i] = t.data<float>();
+  }
+  if (slots.z >= 0) {
+    const Value* z = call.in.at(slots.z);
+    if (!z || !z->is_tensor() || z->dtype() != DType::kFloat32) return false;
+    to->added = &z->tensor();
+  }
+  to->relu = relu;
+  to->vectors.resize(3 * n);
+  const std::vector<double> mean(lists[2], lists[2] + n), variance(lists[3], lists[3] + n);
+  FillVectors(mean.data(), variance.data(), lists[0], lists[1], static_cast<double>(a.epsilon), n,
+              to->vectors.data());
+  return true;
+}
+
 // Y = relu(normalised X + Z), without relu unless asked, without Z unless there is one.
 template <class T>
 void Normalize(KernelContext& ctx, const Slots& slots, bool relu, double momentum) {
@@ -132,15 +176,13 @@ void Normalize(KernelContext& ctx, const Slots& slots, bool relu, double momentu
   const T* bias = ctx.In(slots.bias).template data<T>();
   Tensor *saved_mean = ctx.OutOrNull(kSavedMean), *saved_variance = ctx.OutOrNull(kSavedVariance);
   std::vector<T> vectors(4 * n);
+  FillVectors(m.data(), v.data(), scale, bias, static_cast<double>(a.epsilon), n, vectors.data());
   for (int64_t c = 0; c < n; ++c) {
-    double inverse = 1 / std::sqrt(v[c] + static_cast<double>(a.epsilon));
     if (saved_mean) saved_mean->mutable_data<T>()[c] = static_cast<T>(m[c]);
-    if (saved_variance) saved_variance->mutable_data<T>()[c] = static_cast<T>(inverse);
-    vectors[c] = static_cast<T>(m[c]);
-    vectors[n + c] = static_cast<T>(static_cast<double>(scale[c]) * inverse);
-    // What the mean loses in T goes into the summand.
-    double lost = (m[c] - static_cast<double>(vectors[c])) * static_cast<double>(vectors[n + c]);
-    vectors[2 * n + c] = static_cast<T>(static_cast<double>(bias[c]) - lost);
+    if (saved_variance) {
+      saved_variance->mutable_data<T>()[c] =
+          static_cast<T>(1 / std::sqrt(v[c] + static_cast<double>(a.epsilon)));
+    }
   }
   T* y = ctx.Out(kY).template mutable_data<T>();
   if (slots.z >= 0) {

@@ -251,6 +251,10 @@ struct BatchNormGradGradKernel {
 }  // namespace grad_grad
 using grad_grad::BatchNormThird;
 
+bool MakeEpilogue(const Call& call, Epilogue* to) {
+  return batch_norm::MakeEpilogue(call, kSlots, false, to);
+}
+REGISTER_EPILOGUE(batch_norm, MakeEpilogue);
 REGISTER_GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Variance", "Scale"},
                          {"MomentumTensor", ""});
 REGISTER_OPERATOR(batch_norm, DefineBatchNorm);

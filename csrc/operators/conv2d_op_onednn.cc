@@ -1,5 +1,5 @@
 // Convolutions by oneDNN: images and volumes channels-last, filters packed as each primitive likes
-// them. Ready primitives are kept by shape. Some 600 lines because images and volumes, both ways,
+// them. Ready primitives are kept by shape. Some 700 lines because images and volumes, both ways,
 // share one cache and one packing.
 #include <array>
 #include <memory>
@@ -9,8 +9,10 @@
 
 #include "kernels/conv_few_channels.h"
 #include "kernels/filter_order.h"
+#include "op/epilogue.h"
 #include "op/kept_form.h"
 #include "operators/conv_op.h"
+#include "platform/float_status.h"
 #include "platform/interrupt.h"
 #include "platform/onednn_api.h"
 #include "platform/threads.h"
@@ -24,11 +26,17 @@ using conv::Geometry;
 enum Kind { kForward, kBackwardInput, kBackwardFilter };
 constexpr size_t kMostPrimitives = 1024;  // a primitive takes some 20 KB
 
+// What a forward primitive does to its sums: nothing, or the steps of an Epilogue.
+enum Ending { kPlain = 0, kNormalized = 1, kAdded = 2, kRelu = 4 };
+int EndingOf(const Epilogue& e) {
+  return kNormalized | (e.added ? kAdded : 0) | (e.relu ? kRelu : 0);
+}
+
 // All a primitive depends on.
-using Key = std::array<int64_t, 26>;
-Key MakeKey(Kind kind, const Geometry& g, bool bias) {
-  Key key{kind, bias, NumThreads(), g.n, g.c, g.out_c, g.groups};
-  size_t i = 7;
+using Key = std::array<int64_t, 27>;
+Key MakeKey(Kind kind, const Geometry& g, bool bias, int ending) {
+  Key key{kind, bias, NumThreads(), g.n, g.c, g.out_c, g.groups, ending};
+  size_t i = 8;
   for (const window::Axis* a : {&g.d, &g.h, &g.w}) {
     for (int64_t v : {a->size, a->kernel, a->stride, a->dilation, a->before, a->after})
       key[i++] = v;
@@ -93,7 +101,7 @@ class Primitive {
   // May run on several threads at once: memory objects and scratch belong to the call.
   void Run(std::initializer_list<Argument> arguments) const {
     Scratch scratch(CPUPlace(), scratch_bytes_);
-    dnnl_exec_arg_t list[8];
+    dnnl_exec_arg_t list[12];
     int n = 0;
     auto add = [&](int index, const_dnnl_memory_desc_t md, void* data) {
       list[n].arg = index;
@@ -134,11 +142,12 @@ class Primitive {
 // differ.
 class Convolution {
  public:
-  Convolution(const OneDnnApi& api, Kind kind, const Geometry& g, bool bias)
+  Convolution(const OneDnnApi& api, Kind kind, const Geometry& g, bool bias, int ending)
       : api_(api),
         x_(api, Sizes(g, g.n, g.c, [](const window::Axis& a) { return a.size; }), Order(g)),
         y_(api, Sizes(g, g.n, g.out_c, [](const window::Axis& a) { return a.Out(); }), Order(g)),
         bias_(api, {g.out_c}, dnnl_a),
+        vector_(api, Sizes(g, 1, g.out_c, [](const window::Axis&) { return 1; }), Order(g)),
         plain_(Filter(api, g, false)) {
     std::unique_ptr<MemoryDesc> any = Filter(api, g, true);
     dnnl_dims_t strides, dilations, before, after;
@@ -156,6 +165,7 @@ class Convolution {
         attr, api.dnnl_primitive_attr_destroy);
     CheckOneDnn(api.dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
                 "attributes");
+    if (ending != kPlain) AppendEnding(attr, ending);
     const_dnnl_memory_desc_t b = bias ? bias_.get() : nullptr;
     dnnl_primitive_desc_t forward = nullptr, pd = nullptr;
     CheckOneDnn(api.dnnl_convolution_forward_primitive_desc_create(
@@ -193,15 +203,26 @@ class Convolution {
     reorder_ = std::make_unique<Primitive>(api, reorder);
   }
 
-  void Forward(const float* x, const float* filter, const float* bias, float* y) const {
+  // What the steps of an epilogue read; all null without one.
+  struct Steps {
+    const float *mean = nullptr, *factor = nullptr, *summand = nullptr, *added = nullptr;
+  };
+  void Forward(const float* x, const float* filter, const float* bias, const Steps& steps,
+               float* y) const {
     Scratch packed(CPUPlace(), packed_bytes_);
-    ForwardPacked(x, Pack(filter, &packed), bias, y);
+    ForwardPacked(x, Pack(filter, &packed), bias, steps, y);
   }
-  void ForwardPacked(const float* x, const float* packed, const float* bias, float* y) const {
+  void ForwardPacked(const float* x, const float* packed, const float* bias, const Steps& steps,
+                     float* y) const {
+    auto step = [](int i) { return DNNL_ARG_ATTR_MULTIPLE_POST_OP(i) | DNNL_ARG_SRC_1; };
     primitive_->Run({{DNNL_ARG_SRC, x_.get(), x},
                      {DNNL_ARG_WEIGHTS, packed_, packed},
                      {DNNL_ARG_BIAS, bias_.get(), bias},
-                     {DNNL_ARG_DST, y_.get(), y}});
+                     {DNNL_ARG_DST, y_.get(), y},
+                     {step(0), vector_.get(), steps.mean},
+                     {step(1), vector_.get(), steps.factor},
+                     {step(2), vector_.get(), steps.summand},
+                     {step(3), y_.get(), steps.added}});
   }
 
   // 0: the primitive reads a filter as it is.
@@ -244,6 +265,20 @@ class Convolution {
   }
 
  private:
+  void AppendEnding(dnnl_primitive_attr_t attr, int ending) {
+    constexpr const char* kWhat = "the end of a convolution";
+    dnnl_post_ops_t steps = nullptr;
+    CheckOneDnn(api_.dnnl_post_ops_create(&steps), kWhat);
+    std::unique_ptr<dnnl_post_ops, decltype(api_.dnnl_post_ops_destroy)> owner(
+        steps, api_.dnnl_post_ops_destroy);
+    for (dnnl_alg_kind_t step : {dnnl_binary_sub, dnnl_binary_mul, dnnl_binary_add})
+      CheckOneDnn(api_.dnnl_post_ops_append_binary(steps, step, vector_.get()), kWhat);
+    if (ending & kAdded)
+      CheckOneDnn(api_.dnnl_post_ops_append_binary(steps, dnnl_binary_add, y_.get()), kWhat);
+    if (ending & kRelu)
+      CheckOneDnn(api_.dnnl_post_ops_append_eltwise(steps, dnnl_eltwise_relu, 0, 0), kWhat);
+    CheckOneDnn(api_.dnnl_primitive_attr_set_post_ops(attr, steps), kWhat);
+  }
   // A volume of one plane, with a filter of one, is an image: the same memory, the same numbers.
   static bool IsVolume(const Geometry& g) { return g.d.Padded() > 1; }
   static dnnl_format_tag_t Order(const Geometry& g) { return IsVolume(g) ? dnnl_ndhwc : dnnl_nhwc; }
@@ -306,7 +341,7 @@ class Convolution {
   }
 
   const OneDnnApi& api_;
-  MemoryDesc x_, y_, bias_;
+  MemoryDesc x_, y_, bias_, vector_;
   std::unique_ptr<MemoryDesc> plain_;
   std::unique_ptr<Primitive> primitive_, reorder_;
   std::unique_ptr<kernels::FilterOrder> order_;  // in place of reorder_
@@ -315,11 +350,12 @@ class Convolution {
 };
 
 // Emptied when full: simple, and a net has far fewer shapes.
-std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, bool bias) {
+std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, bool bias,
+                                                  int ending = kPlain) {
   static std::mutex mutex;
   static auto& cache = *new std::unordered_map<Key, std::shared_ptr<const Convolution>,
                                                KeyHash>;  // outlives all threads
-  Key key = MakeKey(kind, g, bias);
+  Key key = MakeKey(kind, g, bias, ending);
   {
     std::lock_guard<std::mutex> lock(mutex);
     auto it = cache.find(key);
@@ -327,7 +363,7 @@ std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, 
   }
   const OneDnnApi* api = OneDnn();
   ENFORCE(api, PreconditionNotMet, "oneDNN must be available");
-  auto made = std::make_shared<const Convolution>(*api, kind, g, bias);
+  auto made = std::make_shared<const Convolution>(*api, kind, g, bias, ending);
   std::lock_guard<std::mutex> lock(mutex);
   if (cache.size() >= kMostPrimitives) cache.clear();
   cache.emplace(key, made);
@@ -480,27 +516,58 @@ struct PackedFilter : KeptForm::Form {
 };
 
 void ForwardImages(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
-                   float* y) {
-  std::shared_ptr<const Convolution> convolution = GetConvolution(kForward, g, bias != nullptr);
+                   int ending, const Convolution::Steps& steps, float* y) {
+  std::shared_ptr<const Convolution> convolution =
+      GetConvolution(kForward, g, bias != nullptr, ending);
+  auto with = [&](const Tensor& plain) {
+    convolution->Forward(x, plain.data<float>(), bias, steps, y);
+  };
   KeptForm* kept = KeptForm::Current();
-  if (!kept) return convolution->Forward(x, filter.data<float>(), bias, y);
+  if (!kept) return with(filter);
   auto packed = std::dynamic_pointer_cast<const PackedFilter>(kept->Find(filter));
   if (packed && (packed->owner == convolution || packed->owner->PacksAlike(*convolution)))
-    return convolution->ForwardPacked(x, packed->data(), bias, y);
+    return convolution->ForwardPacked(x, packed->data(), bias, steps, y);
   if (packed && !filter.has_data())  // in another order, and there is no plain one
-    return convolution->Forward(x, packed->Restore().data<float>(), bias, y);
+    return with(packed->Restore());
   size_t bytes = convolution->packed_bytes();
-  if (bytes == 0 || !KeptForm::MayKeep(filter) || !KeptForm::HasRoom(bytes))
-    return convolution->Forward(x, filter.data<float>(), bias, y);
+  if (bytes == 0 || !KeptForm::MayKeep(filter) || !KeptForm::HasRoom(bytes)) return with(filter);
   packed = std::make_shared<const PackedFilter>(convolution, filter);
   kept->Keep(filter, packed);
-  convolution->ForwardPacked(x, packed->data(), bias, y);
+  convolution->ForwardPacked(x, packed->data(), bias, steps, y);
 }
 
-void Forward(const Geometry& g, const float* x, const Tensor& filter, const float* bias, float* y) {
+// With `end`, its steps too.
+void Forward(const Geometry& g, const float* x, const Tensor& filter, const float* bias, float* y,
+             const Epilogue* end = nullptr) {
+  const int ending = end ? EndingOf(*end) : kPlain;
+  Convolution::Steps all;
+  if (end) {
+    const float* vectors = end->vectors.data();
+    all = {vectors, vectors + g.out_c, vectors + 2 * g.out_c, nullptr};
+  }
   ByImages(g, [&](const Geometry& some, int64_t first) {
-    ForwardImages(some, x + first * InSize(g), filter, bias, y + first * OutSize(g));
+    Convolution::Steps steps = all;
+    if (end && end->added) steps.added = end->added->data<float>() + first * OutSize(g);
+    ForwardImages(some, x + first * InSize(g), filter, bias, ending, steps,
+                  y + first * OutSize(g));
   });
+}
+
+// Whether the primitive can do its steps to y. oneDNN's relu makes 0 of NaN, which the processor
+// has to notice.
+bool Suits(const Epilogue& end, const Tensor& y, int64_t channels) {
+  if (end.channels() != channels || (end.relu && !kSeesInvalid)) return false;
+  return !end.added || (end.added->dims() == y.dims() && end.added->layout() == y.layout() &&
+                        end.added->has_data());
+}
+
+// False where the steps met NaN: y is to be computed without them.
+bool ForwardToEnd(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
+                  float* y, const Epilogue& end) {
+  Forward(g, x, filter, bias, y, &end);
+  if (!end.relu || !TakeInvalid()) return true;
+  Forward(g, x, filter, bias, y, &end);  // the flag may have been there before
+  return !TakeInvalid();
 }
 
 constexpr int kBias = 2, kResidual = 3, kOutputGrad = 3;  // of the operators on images
@@ -511,9 +578,18 @@ struct Conv2dOneDnnKernel {
     const Tensor &x = ctx.In(conv::kInput), &filter = ctx.In(conv::kFilter);
     const Tensor* bias = ctx.InOrNull(kBias);
     Geometry g = conv::Describe(x.dims(), filter.dims(), ctx.attrs<Attrs>());
-    T* y = ctx.Out(conv::kOutput).template mutable_data<T>();
-    Forward(g, x.data<T>(), filter, bias ? bias->data<T>() : nullptr, y);
-    if (const Tensor* r = ctx.InOrNull(kResidual)) {
+    Tensor& out = ctx.Out(conv::kOutput);
+    T* y = out.template mutable_data<T>();
+    const T* b = bias ? bias->data<T>() : nullptr;
+    const Tensor* r = ctx.InOrNull(kResidual);
+    Epilogue* end = Epilogue::Current();
+    if (end && !r && Suits(*end, out, g.out_c)) {
+      bool done = ForwardToEnd(g, x.data<T>(), filter, b, y, *end);
+      end->state = done ? Epilogue::State::kDone : Epilogue::State::kUnusual;
+      if (done) return;
+    }
+    Forward(g, x.data<T>(), filter, b, y);
+    if (r) {
       kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(),
                    [](T a, T b) { return a + b; });
     }
@@ -575,7 +651,7 @@ struct Conv2dTransposeGradOneDnnKernel {
       T* to = out->mutable_data<T>();
       ByImages(g, [&](const Geometry& some, int64_t first) {
         GetConvolution(kForward, some, false)
-            ->Forward(top.data<T>() + first * InSize(g), filter.data<T>(), nullptr,
+            ->Forward(top.data<T>() + first * InSize(g), filter.data<T>(), nullptr, {},
                       to + first * OutSize(g));
       });
     }

@@ -56,6 +56,10 @@ struct FusedBatchNormActGradKernel {
   static void Compute(KernelContext& ctx) { batch_norm::fused_grad::Compute<T, false>(ctx); }
 };
 
+bool MakeEpilogue(const Call& call, Epilogue* to) {
+  return batch_norm::MakeEpilogue(call, kSlots, true, to);
+}
+REGISTER_EPILOGUE(fused_batch_norm_act, MakeEpilogue);
 REGISTER_GRADIENT_SHAPES(fused_batch_norm_act, {"Bias", "Scale"}, {"Mean", "Scale"},
                          {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_batch_norm_act, DefineFusedBatchNormAct);

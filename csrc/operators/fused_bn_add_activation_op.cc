@@ -61,6 +61,10 @@ struct FusedBnAddActivationGradKernel {
   static void Compute(KernelContext& ctx) { batch_norm::fused_grad::Compute<T, true>(ctx); }
 };
 
+bool MakeEpilogue(const Call& call, Epilogue* to) {
+  return batch_norm::MakeEpilogue(call, kSlots, true, to);
+}
+REGISTER_EPILOGUE(fused_bn_add_activation, MakeEpilogue);
 REGISTER_GRADIENT_SHAPES(fused_bn_add_activation, {"Z", "X"}, {"Bias", "Scale"}, {"Mean", "Scale"},
                          {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_bn_add_activation, DefineFusedBnAddActivation);

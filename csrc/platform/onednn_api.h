@@ -39,6 +39,11 @@ struct OneDnnApi {
   decltype(&::dnnl_primitive_execute) dnnl_primitive_execute = nullptr;
   decltype(&::dnnl_primitive_destroy) dnnl_primitive_destroy = nullptr;
   decltype(&::dnnl_set_primitive_cache_capacity) dnnl_set_primitive_cache_capacity = nullptr;
+  decltype(&::dnnl_post_ops_create) dnnl_post_ops_create = nullptr;
+  decltype(&::dnnl_post_ops_destroy) dnnl_post_ops_destroy = nullptr;
+  decltype(&::dnnl_post_ops_append_binary) dnnl_post_ops_append_binary = nullptr;
+  decltype(&::dnnl_post_ops_append_eltwise) dnnl_post_ops_append_eltwise = nullptr;
+  decltype(&::dnnl_primitive_attr_set_post_ops) dnnl_primitive_attr_set_post_ops = nullptr;
   dnnl_engine_t engine = nullptr;  // the CPU
 
   // Calls f(name, pointer) for every function.
@@ -73,6 +78,11 @@ struct OneDnnApi {
     f("dnnl_primitive_execute", &dnnl_primitive_execute);
     f("dnnl_primitive_destroy", &dnnl_primitive_destroy);
     f("dnnl_set_primitive_cache_capacity", &dnnl_set_primitive_cache_capacity);
+    f("dnnl_post_ops_create", &dnnl_post_ops_create);
+    f("dnnl_post_ops_destroy", &dnnl_post_ops_destroy);
+    f("dnnl_post_ops_append_binary", &dnnl_post_ops_append_binary);
+    f("dnnl_post_ops_append_eltwise", &dnnl_post_ops_append_eltwise);
+    f("dnnl_primitive_attr_set_post_ops", &dnnl_primitive_attr_set_post_ops);
   }
 };
 

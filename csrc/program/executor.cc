@@ -294,13 +294,14 @@ void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
       --i;
       continue;
     }
-    if (__builtin_expect(op.parts.empty(), 1)) {
-      RunOne(op, frame, frame.calls[i], random);
-    } else if (!RunAtOnce(op, frame, frame.calls[i])) {
-      for (size_t k = 0; k < op.parts.size(); ++k)
-        RunOne(op.parts[k], frame, frame.calls[i].parts[k], random);
+    if (i + 1 < ops_.size() && __builtin_expect(ops_[i + 1].as_end != nullptr, 0)) {
+      bool both = RunToEnd(i, frame, random);
+      Release(op, frame);
+      if (both) Release(ops_[++i], frame);
+    } else {
+      RunFused(op, frame, frame.calls[i], random);
+      Release(op, frame);
     }
-    Release(op, frame);
     if (check_signals) check_signals();
   }
 }
@@ -328,29 +329,6 @@ void PreparedProgram::RunOne(const Op& op, Frame& frame, Bound& bound, RandomStr
     *frame.values[op.out[op.staged[k]]] = std::move(frame.staging[k]);
     frame.staging[k] = Value();
   }
-}
-
-// False, with nothing done, where the parts are to run: who watches wants to see each of them, and
-// so does the reader of an error. The one operator adds arrays of one shape only.
-bool PreparedProgram::RunAtOnce(const Op& op, Frame& frame, Bound& bound) const {
-  if (watch::Switches() != 0) return false;
-  const Value &x = *frame.values[op.Input("X")], &out = *frame.values[op.Output("Y")];
-  if (!x.is_tensor()) return false;
-  if (op.parts.size() == 3) {  // batch_norm, elementwise_add, relu
-    const Value& z = *frame.values[op.Input("Z")];
-    if (!z.is_tensor() || z.dims() != x.dims()) return false;
-  }
-  for (size_t k = 0; k < bound.in.size(); ++k)
-    bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
-  try {
-    RunKernel(bound.call, place_);
-  } catch (Error& e) {
-    bool unwritten = !out.is_tensor() || !out.tensor().has_data();  // X may be overwritten
-    if (unwritten && e.kind() != ErrorKind::Interrupted) return false;
-    e.Append(PositionText(*op.desc, op.position, 0));
-    throw;
-  }
-  return true;
 }
 
 // The child scope is there while the run lasts, whichever way it ends.

@@ -51,7 +51,9 @@ class PreparedProgram {
   class Running;
   int SlotOf(const std::string& name);
   void BindOperators();
+  bool HasFixedStatistics(const Op& norm, const std::vector<int>& readers) const;
   bool FuseBatchNorm(size_t first, const std::vector<int>& readers);
+  void FindEnds(const std::vector<int>& readers);
   void FuseOperators();
   void FindLastUses();
   void FindSpentInputs();
@@ -64,6 +66,8 @@ class PreparedProgram {
   void Bind(const Op& op, Frame* frame, Bound* bound) const;
   void RunOps(Frame& frame, RandomStreams random) const;
   void RunOne(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunFused(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  bool RunToEnd(size_t i, Frame& frame, RandomStreams random) const;
   bool RunTogether(size_t first, Frame& frame, RandomStreams random) const;
   void Release(const Op& op, Frame& frame) const;
   void RunKept(const Op& op, Bound& bound) const;

@@ -1,8 +1,12 @@
-// Operators of a prepared program that become one: only where every element goes through the same
-// arithmetic in the same order.
+// Operators of a prepared program that become one, or end in each other's kernels: only where every
+// element goes through the same arithmetic in the same order.
 #include <algorithm>
+#include <cstring>
 
+#include "imperative/door.h"
+#include "imperative/watch.h"
 #include "program/executor_plan.h"
+#include "program/op_binding.h"
 
 namespace dygraph::program {
 
@@ -29,26 +33,31 @@ Ref<Attrs> SameAttrs(const OpInfo& info, const Attrs& from) {
 
 }  // namespace
 
-// Batch normalisation by running statistics, perhaps the addition of an array of its shape, and
+// Batch normalisation that only maps X to Y, by running statistics.
+bool PreparedProgram::HasFixedStatistics(const Op& norm, const std::vector<int>& readers) const {
+  if (!norm.parts.empty() || norm.info->type != "batch_norm" || norm.Input("MomentumTensor") >= 0)
+    return false;
+  bool own = Flag(*norm.attrs, "trainable_statistics");
+  if (!Flag(*norm.attrs, "use_global_stats") && (own || !Flag(*norm.attrs, "is_test")))
+    return false;
+  // No operator reads the other results. Running statistics may be written back as they are.
+  auto unused = [&](const char* name) {
+    int slot = norm.Output(name);
+    return slot < 0 || (readers[slot] == 0 && !slots_[slot].persistable);
+  };
+  auto unused_or = [&](const char* name, const char* same) {
+    return unused(name) || norm.Output(name) == norm.Input(same);
+  };
+  return unused("SavedMean") && unused("SavedVariance") && unused("ReserveSpace") &&
+         unused_or("MeanOut", "Mean") && unused_or("VarianceOut", "Variance");
+}
+
+// It, perhaps the addition of an array of its shape, and
 // relu: one pass over the memory.
 bool PreparedProgram::FuseBatchNorm(size_t first, const std::vector<int>& readers) {
   constexpr size_t kFarthest = 8;  // operators that may lie between two of them
   Op& norm = ops_[first];
-  if (!norm.parts.empty() || norm.info->type != "batch_norm" || norm.Input("MomentumTensor") >= 0) {
-    return false;
-  }
-  bool own = Flag(*norm.attrs, "trainable_statistics");
-  if (!Flag(*norm.attrs, "use_global_stats") && (own || !Flag(*norm.attrs, "is_test")))
-    return false;
-  // Running statistics are written back as they are; other results must interest nobody.
-  for (const char* name : {"SavedMean", "SavedVariance", "ReserveSpace"}) {
-    int slot = norm.Output(name);
-    if (slot >= 0 && (readers[slot] > 0 || slots_[slot].persistable)) return false;
-  }
-  for (const char* name : {"Mean", "Variance"}) {
-    int slot = norm.Output((std::string(name) + "Out").c_str());
-    if (slot >= 0 && slot != norm.Input(name)) return false;
-  }
+  if (!HasFixedStatistics(norm, readers)) return false;
   // The only operator that reads `slot`, where nothing before it writes what the parts read.
   std::vector<size_t> parts = {first};
   auto only_reader = [&](int slot) -> Op* {
@@ -112,9 +121,42 @@ void PreparedProgram::FuseOperators() {
   for (size_t i = 0; i < ops_.size(); ++i) {
     if (ops_[i].info) any |= FuseBatchNorm(i, readers);
   }
-  if (!any) return;
-  auto gone = [](const Op& op) { return op.info == nullptr; };
-  ops_.erase(std::remove_if(ops_.begin(), ops_.end(), gone), ops_.end());
+  if (any) {
+    auto gone = [](const Op& op) { return op.info == nullptr; };
+    ops_.erase(std::remove_if(ops_.begin(), ops_.end(), gone), ops_.end());
+  }
+  FindEnds(readers);
+}
+
+// Operators whose steps the kernel of a convolution can do before it writes its result. The
+// convolution moves down to the operator that follows it.
+void PreparedProgram::FindEnds(const std::vector<int>& readers) {
+  constexpr size_t kFarthest = 8;  // operators that may lie between the two
+  for (size_t end = 1; end < ops_.size(); ++end) {
+    Op& last = ops_[end];
+    MakeEpilogue make = FindEpilogue(last.info->type);
+    if (!make || (last.parts.empty() && !HasFixedStatistics(last, readers))) continue;
+    const int x = last.Input("X"), y = last.Output("Y");
+    if (x < 0 || y < 0 || x == y || slots_[y].persistable || slots_[x].persistable ||
+        readers[x] != 1 || !last.staged.empty()) {
+      continue;
+    }
+    // The last operator that writes x; nothing from there on may write what it reads.
+    size_t first = end;
+    const size_t earliest = end > kFarthest ? end - kFarthest : 0;
+    while (first > earliest && !Has(ops_[first - 1].out, x)) --first;
+    if (first == earliest) continue;
+    --first;
+    const Op& conv = ops_[first];
+    if (conv.info->type != "conv2d" && conv.info->type != "depthwise_conv2d") continue;
+    bool free = conv.as_end == nullptr && conv.staged.empty() && conv.Output("Output") == x;
+    for (size_t i = first + 1; free && i < end; ++i) {
+      for (int s : ops_[i].out) free &= s < 0 || !Has(conv.in, s);
+    }
+    if (!free) continue;
+    std::rotate(ops_.begin() + first, ops_.begin() + first + 1, ops_.begin() + end);
+    last.as_end = make;
+  }
 }
 
 // The door puts a result where an input was, if the operator can and nobody else holds that memory.
@@ -132,6 +174,86 @@ void PreparedProgram::FindSpentInputs() {
       }
     }
   }
+}
+
+// False, with nothing done, where the parts are to run: who watches wants to see each of them, and
+// so does the reader of an error. The one operator adds arrays of one shape only.
+bool PreparedProgram::RunAtOnce(const Op& op, Frame& frame, Bound& bound) const {
+  if (watch::Switches() != 0) return false;
+  const Value &x = *frame.values[op.Input("X")], &out = *frame.values[op.Output("Y")];
+  if (!x.is_tensor()) return false;
+  if (op.parts.size() == 3) {  // batch_norm, elementwise_add, relu
+    const Value& z = *frame.values[op.Input("Z")];
+    if (!z.is_tensor() || z.dims() != x.dims()) return false;
+  }
+  for (size_t k = 0; k < bound.in.size(); ++k)
+    bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+  try {
+    RunKernel(bound.call, place_);
+  } catch (Error& e) {
+    bool unwritten = !out.is_tensor() || !out.tensor().has_data();  // X may be overwritten
+    if (unwritten && e.kind() != ErrorKind::Interrupted) return false;
+    e.Append(PositionText(*op.desc, op.position, 0));
+    throw;
+  }
+  return true;
+}
+
+void PreparedProgram::RunFused(const Op& op, Frame& frame, Bound& bound,
+                               RandomStreams random) const {
+  if (__builtin_expect(op.parts.empty(), 1)) return RunOne(op, frame, bound, random);
+  if (RunAtOnce(op, frame, bound)) return;
+  for (size_t k = 0; k < op.parts.size(); ++k) RunOne(op.parts[k], frame, bound.parts[k], random);
+}
+
+namespace {
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.dims() == b.dims() && a.dtype() == b.dtype() && a.layout() == b.layout() &&
+         std::memcmp(a.raw_data(), b.raw_data(), a.bytes()) == 0;
+}
+
+}  // namespace
+
+// Operator i, and the next one with it where the kernel can. The first run of each size does both
+// ways and compares. False: the next one is still to run.
+bool PreparedProgram::RunToEnd(size_t i, Frame& frame, RandomStreams random) const {
+  const Op &op = ops_[i], &next = ops_[i + 1];
+  Bound &bound = frame.calls[i], &after = frame.calls[i + 1];
+  Value &x = *frame.values[next.Input("X")], &y = *frame.values[next.Output("Y")];
+  const Value* first = bound.in[0];
+  const bool sized = first && first->is_tensor();
+  if (sized && bound.joint_for != first->dims()) {
+    bound.joint_for = first->dims();
+    bound.joint = Bound::Joint::kUnknown;
+  }
+  Epilogue epilogue;
+  for (size_t k = 0; k < after.in.size(); ++k)
+    after.call.in.flat_at(static_cast<int>(k)) = after.in[k];
+  if (!sized || bound.joint == Bound::Joint::kApart || watch::Switches() != 0 ||
+      !next.as_end(after.call, &epilogue)) {
+    RunOne(op, frame, bound, random);
+    return false;
+  }
+  {
+    Epilogue::Beside beside(&epilogue);
+    RunOne(op, frame, bound, random);
+  }
+  if (epilogue.state == Epilogue::State::kUnusual) return false;
+  if (epilogue.state == Epilogue::State::kLeft) {
+    bound.joint = Bound::Joint::kApart;
+    return false;
+  }
+  if (bound.joint == Bound::Joint::kEqual) {
+    y = std::exchange(x, Value());
+    return true;
+  }
+  const Value joined = std::exchange(x, Value());
+  RunOne(op, frame, bound, random);
+  RunFused(next, frame, after, random);
+  const bool same = y.is_tensor() && SameBits(joined.tensor(), y.tensor());
+  bound.joint = same ? Bound::Joint::kEqual : Bound::Joint::kApart;
+  return true;
 }
 
 }  // namespace dygraph::program

@@ -1,6 +1,7 @@
 // What a prepared program consists of; for the files of the executor alone.
 #pragma once
 
+#include "op/epilogue.h"
 #include "op/kept_form.h"
 #include "op/op_registry.h"
 #include "program/executor.h"
@@ -35,6 +36,10 @@ struct PreparedProgram::Op {
   // watches or where the one does not take their values.
   std::vector<Op> parts;
 
+  // Not null: an operator whose call may end the kernel of the one before it, which alone makes its
+  // input.
+  MakeEpilogue as_end = nullptr;
+
   // The first variable of an input or output; -1 where there is none.
   int Input(const char* name) const { return First(info->InputSlot(name), in, in_ends); }
   int Output(const char* name) const { return First(info->OutputSlot(name), out, out_ends); }
@@ -54,6 +59,11 @@ struct PreparedProgram::Bound {
   std::vector<Bound> parts;         // as the operator's
   ScopeVar* weight = nullptr;       // whose kept form may take its place
   Dims suits;                       // of the first input, whose kernel takes that form
+  // Whether, for a first input of these sizes, the kernel that does the next operator's steps too
+  // gives the bits of both one after the other; found out in the first run.
+  enum class Joint { kUnknown, kEqual, kApart };
+  Joint joint = Joint::kUnknown;
+  Dims joint_for;
 };
 
 // What one run at a time uses: the scope of temporaries and the calls bound to its values.
