@@ -17,7 +17,8 @@ def integer(value, what, least=None, most=None):
     if type(value) is not int:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
-        if not hasattr(type(value), "followed_value"):  # a size that a trace follows stays one
+        kind = type(value)  # a size that a trace follows stays one; those of programs refuse
+        if not hasattr(kind, "followed_value") or hasattr(kind, "as_attribute"):
             value = value.__index__()
     if least is not None and value < least:
         raise InvalidArgumentError(f"{what} must be at least {least}, got {value}")

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, size_lists, sizes
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [
@@ -41,6 +41,8 @@ def _sizes(shape, owner):
         shape = shape.tolist()
     if hasattr(type(shape), "__index__"):
         shape = [shape]
+    if size_lists.followed(shape) and size_lists.described(shape):
+        return [n if isinstance(n, sizes.Size) else check.integer(n, owner, 0) for n in shape]
     return check.shape(shape, f"{owner}: shape")
 
 
@@ -85,11 +87,12 @@ def full(shape, fill_value, dtype=None):
     """
     if isinstance(fill_value, Variable):
         fill_value = fill_value.item()
-    return ops.fill_constant(
-        shape=_sizes(shape, "full"),
-        dtype=_float(dtype),
-        str_value=_text(fill_value, "full: fill_value"),
-    )
+    shape, text = _sizes(shape, "full"), _text(fill_value, "full: fill_value")
+    if size_lists.described(shape):
+        parts = {"ShapeTensorList": size_lists.variables(shape)}
+        attrs = {"dtype": _float(dtype), "str_value": text}
+        return size_lists.declare(_core.run_op("fill_constant", parts, attrs)["Out"], shape)
+    return ops.fill_constant(shape=shape, dtype=_float(dtype), str_value=text)
 
 
 def zeros(shape, dtype=None):

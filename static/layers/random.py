@@ -3,7 +3,7 @@
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
 from static.layers.making import into, layer, run, table
-from static.layers.tensor import sizes_of
+from static.layers.tensor import sized, sizes_of
 
 _FUNCTIONS = table([
     ("sampling_id(x, min=0.0, max=1.0, seed=0, dtype='float32')",
@@ -15,7 +15,7 @@ globals().update(_FUNCTIONS)
 def _drawn(op, shape, attrs, owner):
     sizes, tensor, parts = sizes_of(shape, owner)
     inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
-    return run(op, inputs, {"shape": sizes, **attrs})["Out"]
+    return sized(run(op, inputs, {"shape": sizes, **attrs})["Out"], parts and shape)
 
 
 @layer

@@ -1,0 +1,32 @@
+"""Lists of sizes, some of which the run decides, as operators take and make them."""
+
+from dygraph import _core
+from dygraph.recording import modes
+from dygraph.sizes import Size
+
+
+def followed(values):
+    """Whether a list holds a size that a trace or a program follows."""
+    return isinstance(values, (list, tuple)) and any(isinstance(n, Size) for n in values)
+
+
+def described(values):
+    """Whether it holds a size of a program."""
+    return any(hasattr(type(n), "as_attribute") for n in values)
+
+
+def variables(values):
+    """An int32 Variable of one element for each number of a list, sizes and ints."""
+    return [
+        n.tensor() if isinstance(n, Size) else _core.literal([int(n)], "int32") for n in values
+    ]
+
+
+def declare(result, sizes):
+    """`result`, which has the sizes given: the shape rule knows only that Variables hold them."""
+    if modes.sizes is not None:
+        modes.sizes.declare(result, sizes)
+    elif hasattr(result, "desc") and len(sizes) == len(result.shape):
+        result.desc.shape = [-1 if isinstance(n, (Size, _core.Variable)) else n for n in sizes]
+        result.refresh()
+    return result
