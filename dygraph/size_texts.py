@@ -1,4 +1,4 @@
-"""Whether text of a size decides nothing: what `print` and `logging` write, and messages of errors.
+"""Whether text of a size decides nothing: what `print` and `logging` write.
 
 Any other text may be compared or parsed, which would hide the size from a trace.
 """
@@ -9,23 +9,38 @@ import linecache
 import logging
 
 _LOGGING = logging.__file__
+_TEXTS = "str", "repr", "format", "list", "tuple"  # what an argument of print() may call
+
+
+def _only_writes(node):
+    """Whether a statement is ``print(...)``, whose text nothing else gets."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "print":
+        return False
+    if any(keyword.arg not in ("sep", "end", "flush") for keyword in call.keywords):
+        return False
+    for part in ast.walk(call):
+        name = getattr(part, "func", None)
+        if isinstance(part, (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield)):
+            return False
+        if name is not None and part is not call:
+            if getattr(name, "id", getattr(name, "attr", "")) not in _TEXTS:
+                return False
+    return True
 
 
 @functools.lru_cache(64)
-def _written(file, lines):
-    """Where the lines of a file write text: (line, column, last line, its column) of each place."""
-    del file
+def _places(lines):
+    """(line, column, last line, last column) of each statement of a source that only writes."""
     try:
-        tree = ast.parse("".join(lines))
+        nodes = list(ast.walk(ast.parse("".join(lines))))
     except (SyntaxError, ValueError):
         return ()
-    places = []
-    for node in ast.walk(tree):
-        writes = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-        name = node.value.func if writes else None
-        if isinstance(node, ast.Raise) or (isinstance(name, ast.Name) and name.id == "print"):
-            places.append((node.lineno, node.col_offset, node.end_lineno, node.end_col_offset))
-    return tuple(places)
+    return tuple(
+        (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+        for node in nodes
+        if _only_writes(node)
+    )
 
 
 def is_written(frame):
@@ -42,5 +57,5 @@ def is_written(frame):
     lines = tuple(linecache.getlines(code.co_filename, frame.f_globals))
     return any(
         (a, b) <= (line, column) and (last, end) <= (c, d)
-        for a, b, c, d in _written(code.co_filename, lines)
+        for a, b, c, d in _places(lines)
     )
