@@ -31,31 +31,25 @@ def _only_writes(node):
 
 @functools.lru_cache(64)
 def _places(lines):
-    """(line, column, last line, last column) of each statement of a source that only writes."""
+    """(first, last) line of each statement of a source that only writes and has its lines alone."""
     try:
         nodes = list(ast.walk(ast.parse("".join(lines))))
     except (SyntaxError, ValueError):
         return ()
+    begins = sorted(node.lineno for node in nodes if isinstance(node, ast.stmt))
     return tuple(
-        (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+        (node.lineno, node.end_lineno)
         for node in nodes
-        if _only_writes(node)
+        if _only_writes(node) and sum(node.lineno <= n <= node.end_lineno for n in begins) == 1
     )
 
 
 def is_written(frame):
     """Whether `frame`, which asks for text, is at a statement that writes it."""
-    code = frame.f_code
-    if code.co_filename == _LOGGING:
+    file = frame.f_code.co_filename
+    if file == _LOGGING:
         return True
     if "print" in frame.f_locals or "print" in frame.f_globals:
         return False
-    positions = list(code.co_positions())[frame.f_lasti // 2]
-    if None in positions:
-        return False
-    line, last, column, end = positions
-    lines = tuple(linecache.getlines(code.co_filename, frame.f_globals))
-    return any(
-        (a, b) <= (line, column) and (last, end) <= (c, d)
-        for a, b, c, d in _places(lines)
-    )
+    lines = tuple(linecache.getlines(file, frame.f_globals))
+    return any(first <= frame.f_lineno <= last for first, last in _places(lines))

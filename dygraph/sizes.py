@@ -123,7 +123,7 @@ class Size:
             if other._tracker is not self._tracker:
                 raise self.refused(f"`{_SIGNS[name]}` meets a size of another program beside the size")
             terms = other.terms
-        elif type(other) is int or type(other) is bool:
+        elif type(other) in (int, bool) or isinstance(other, np.integer):
             terms = {ONE: int(other)} if other else {}
         elif isinstance(other, _NUMBERS):
             raise self.refused(f"`{_SIGNS[name]}` computes a number with the size")

@@ -64,6 +64,14 @@ class Unknown(Size):
             return NotImplemented
         raise self.refused(f"`{sign} {what}` is a question to the size")
 
+    def __array__(self, dtype=None, copy=None):
+        if dtype not in (None, object):
+            raise self.refused("NumPy asks for the size")
+        return _boxed(self)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return getattr(ufunc, method)(*map(_boxed, inputs), **kwargs)
+
     def __abs__(self):
         return self
 
@@ -82,6 +90,15 @@ class Unknown(Size):
         if not self.bare:
             raise self.refused("pickle asks for the size")
         return int, (-1,)
+
+
+def _boxed(value):
+    """A size as an array of one object, on which NumPy asks the size; anything else as it is."""
+    if not isinstance(value, Unknown):
+        return value
+    array = np.empty(1, object)
+    array[0] = value
+    return array.reshape(())
 
 
 def numbers(values):

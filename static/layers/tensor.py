@@ -6,7 +6,7 @@ from dygraph import _core, check, functional, size_lists, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static.layers.making import into, layer, run, table
 from static.program import Variable, default_main_program
-from static.unknown_sizes import Unknown, variables
+from static.unknown_sizes import Unknown, numbers, variables
 
 _FUNCTIONS = table([
     ("shape(input)", "The sizes of the variable while the program runs, int32."),
@@ -100,7 +100,7 @@ def fill_constant_batch_size_like(
     [[7], [7], [7], [7]]
     """
     attrs = {
-        "shape": list(shape), "dtype": dtype, "input_dim_idx": input_dim_idx,
+        "shape": numbers(list(shape)), "dtype": dtype, "input_dim_idx": input_dim_idx,
         "output_dim_idx": output_dim_idx, "value": float(value),
         "str_value": _text(value, dtype, "fill_constant_batch_size_like"),
     }  # fmt: skip

@@ -116,6 +116,11 @@ def printed_and_kept(x):
     return x * 2 if kept == "7" else x * 3
 
 
+def printed_beside(x):
+    print("shape"); kept = str(x.shape[0])  # noqa: E702
+    return x * 2 if kept == "7" else x * 3
+
+
 def raised_and_caught(x):
     try:
         raise LookupError(f"{x.shape[0]}")
@@ -210,6 +215,7 @@ REFUSED = {
     "printed elsewhere": printed_elsewhere,
     "printed and kept": printed_and_kept,
     "raised and caught": raised_and_caught,
+    "printed beside": printed_beside,
     "repr": lambda x: x * 2 if repr(x.shape) == "(7, 4)" else x * 3,
     "pickled": lambda x: x * 2 if pickle.loads(pickle.dumps(x.shape[0])) > 4 else x * 3,
     "hash": lambda x: x * 2 if hash(x.shape[0]) > 4 else x * 3,
@@ -365,6 +371,7 @@ RIGHT = {
     "as long as every second": lambda x: F.full([x[::2].shape[0], 4], 2.0) + x[::2],
     "a part of its length": lambda x: F.reshape(x[:5], shape=[x[:5].shape[0], 2, 2]),
     "flat": lambda x: F.reshape(x, shape=[x.size]),
+    "flat by NumPy": lambda x: F.reshape(x, shape=[x.shape[0] * np.prod(x.shape[1:])]),
     "flat by product": lambda x: F.reshape(x, shape=[math.prod(x.shape)]),
     "like": lambda x: F.zeros_like(x) + F.ones(list(x.shape)),
     "expanded": lambda x: F.expand(x[:, None], [x.shape[0], 3, 4]),

@@ -117,6 +117,17 @@ FOLLOWED = {
     "prod of NumPy": (
         lambda a: layers.reshape(a, [-1, int(np.prod(a.shape[1:]))]), lambda x: x, (-1, 3),
     ),
+    "elements by NumPy": (
+        lambda a: layers.reshape(a, [a.shape[0] * np.prod(a.shape[1:])]), lambda x: x.ravel(),
+        (-1,),
+    ),
+    "all elements by NumPy": (
+        lambda a: layers.reduce_sum(a) / np.prod(a.shape), lambda x: np.mean(x), (),
+    ),
+    "like the batch": (
+        lambda a: layers.fill_constant_batch_size_like(a, [a.shape[0], 2], "float32", 1.5),
+        lambda x: np.full((len(x), 2), 1.5, "float32"), (-1, 2),
+    ),
     "known": (lambda a: a * (a.shape[1] * 2), lambda x: x * 6, (-1, 3)),
 }  # fmt: skip
 
@@ -158,8 +169,11 @@ REFUSED = {
     "bits": lambda a: a.shape[0] & 1,
     "power": lambda a: a ** a.shape[0],
     "np.zeros": lambda a: np.zeros(a.shape),
-    "np.array": lambda a: np.array(a.shape),
-    "np.prod": lambda a: np.prod(a.shape),
+    "np.array": lambda a: np.array(a.shape, "int64"),
+    "np.array of objects": lambda a: np.array(a.shape) > 2,
+    "np.prod": lambda a: np.prod(a.shape) > 12,
+    "np.full": lambda a: np.full(2, a.shape[0], "int64"),
+    "np.maximum": lambda a: np.maximum(a.shape[0], 1),
     "np.arange": lambda a: np.arange(a.shape[0]),
     "np.float32": lambda a: np.float32(2) * a.shape[0],
     "row": lambda a: a[a.shape[0] - 1],
@@ -223,6 +237,13 @@ def test_what_scripts_ask_is_answered_as_in_fluid():
         assert type(a.shape[1]) is int and a.shape[1] * 2 == 6 and np.prod(a.shape[1:]) == 3
         assert n - b.shape[0] != "x" and n - n == 0 and n == b.shape[0] and n * 2 == 2 * n
         assert a.desc.shape == (-1, 3) and json.dumps(a.desc.shape) == "[-1, 3]"
+        assert np.array_equal(a.shape, (-1, 3)) and (np.array(a.shape) < 0).tolist() == [True, False]
+        assert np.int64(-1) == n and not np.int64(0) == n
+        assert layers.gaussian_random_batch_size_like(a, a.shape).shape == (-1, 3)
+        feeder = static.DataFeeder([{"name": "a", "shape": a.shape, "dtype": "float32"}])
+        assert feeder.feed([([1.0, 2.0, 3.0],)])["a"].shape == (1, 3)
+        reader = layers.py_reader(2, [a.shape], ["float32"])
+        assert layers.read_file(reader).shape == (-1, 3)
         assert static.data("d", a.shape).shape == (-1, 3)
         block = static.default_main_program().global_block()
         assert block.create_var(name="e", shape=a.shape, dtype="float32").shape == (-1, 3)
