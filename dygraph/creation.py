@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, size_lists, sizes
+from dygraph import _core, check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [
@@ -41,8 +41,6 @@ def _sizes(shape, owner):
         shape = shape.tolist()
     if hasattr(type(shape), "__index__"):
         shape = [shape]
-    if size_lists.followed(shape) and size_lists.described(shape):
-        return [n if isinstance(n, sizes.Size) else check.integer(n, owner, 0) for n in shape]
     return check.shape(shape, f"{owner}: shape")
 
 
@@ -87,12 +85,15 @@ def full(shape, fill_value, dtype=None):
     """
     if isinstance(fill_value, Variable):
         fill_value = fill_value.item()
-    shape, text = _sizes(shape, "full"), _text(fill_value, "full: fill_value")
+    return _filled(shape, _text(fill_value, "full: fill_value"), dtype, "full")
+
+
+def _filled(shape, text, dtype, owner):
     if size_lists.described(shape):
         parts = {"ShapeTensorList": size_lists.variables(shape)}
         attrs = {"dtype": _float(dtype), "str_value": text}
         return size_lists.declare(_core.run_op("fill_constant", parts, attrs)["Out"], shape)
-    return ops.fill_constant(shape=shape, dtype=_float(dtype), str_value=text)
+    return ops.fill_constant(shape=_sizes(shape, owner), dtype=_float(dtype), str_value=text)
 
 
 def zeros(shape, dtype=None):
@@ -102,7 +103,7 @@ def zeros(shape, dtype=None):
     >>> dygraph.zeros([2, 3]).shape
     (2, 3)
     """
-    return full(_sizes(shape, "zeros"), 0, dtype)
+    return _filled(shape, "0", dtype, "zeros")
 
 
 def ones(shape, dtype=None):
@@ -112,7 +113,7 @@ def ones(shape, dtype=None):
     >>> dygraph.ones([2], "int32").numpy().tolist()
     [1, 1]
     """
-    return full(_sizes(shape, "ones"), 1, dtype)
+    return _filled(shape, "1", dtype, "ones")
 
 
 def full_like(x, fill_value, dtype=None):

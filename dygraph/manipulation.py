@@ -61,7 +61,12 @@ def _axes(axis, what):
     return [check.integer(axis, what)]
 
 
+_LISTS, _INT = (list, tuple), {int}
+
+
 def _numbers(values, what):
+    if type(values) in _LISTS and _INT.issuperset(map(type, values)):
+        return values
     if isinstance(values, (Variable, np.ndarray)):
         values = values.tolist()
     if hasattr(type(values), "__index__"):

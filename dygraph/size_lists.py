@@ -1,24 +1,31 @@
 """Lists of sizes, some of which the run decides, as operators take and make them."""
 
-from dygraph import _core
+from dygraph import _core, check
 from dygraph.recording import modes
 from dygraph.sizes import Size
+
+_LISTS, _INT = (list, tuple), {int}
 
 
 def followed(values):
     """Whether a list holds a size that a trace or a program follows."""
-    return isinstance(values, (list, tuple)) and any(isinstance(n, Size) for n in values)
+    if type(values) not in _LISTS or _INT.issuperset(map(type, values)):
+        return False
+    return any(isinstance(n, Size) for n in values)
 
 
 def described(values):
     """Whether it holds a size of a program."""
-    return any(hasattr(type(n), "as_attribute") for n in values)
+    return followed(values) and any(hasattr(type(n), "as_attribute") for n in values)
 
 
 def variables(values):
     """An int32 Variable of one element for each number of a list, sizes and ints."""
     return [
-        n.tensor() if isinstance(n, Size) else _core.literal([int(n)], "int32") for n in values
+        n.tensor()
+        if isinstance(n, Size)
+        else _core.literal([check.integer(n, "a size in shape", -1)], "int32")
+        for n in values
     ]
 
 

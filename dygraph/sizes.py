@@ -57,8 +57,8 @@ def multiplied(a, b):
 
 _NUMBERS = _core.Variable, int, float, complex, list, tuple, str, bytes, np.generic
 _FIX = (
-    "Sizes go on into arithmetic with Variables and into the shapes of reshape, expand, zeros, "
-    "ones and full; decide on them outside the traced function"
+    "Sizes go on into arithmetic with Variables and into the shapes of reshape, expand, tile, "
+    "zeros, ones and full; decide on them outside the traced function"
 )
 
 
