@@ -17,7 +17,6 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.recording import modes
-from dygraph.size_texts import is_written
 from dygraph.watch import is_own_file, user_line
 
 ops = _core.ops
@@ -87,7 +86,7 @@ class Size:
             fix,
         )
 
-    def variable(self, like):
+    def variable(self, like=None):
         """The size as a 0-d Variable of the program, of the type of the Variable beside it."""
         place, total = self._tracker.place(self.terms), 0
         for monomial, factor in self.terms.items() if place is None else ():
@@ -97,12 +96,13 @@ class Size:
             total = part + total
         if place is not None:
             total = self._measured(self.terms)
-        dtype = "int64" if str(like.dtype) == "bool" else like.dtype
+        dtype = "int32" if like is None else like.dtype
+        dtype = "int64" if str(dtype) == "bool" else dtype
         return total if str(total.dtype) == str(dtype) else total.astype(dtype)
 
     def tensor(self):
         """The size as an int32 Variable of one element, as lists of sizes for operators have it."""
-        return self.variable(_INT32).reshape([1])
+        return self.variable().reshape([1])
 
     def _measured(self, terms):
         """What an axis has, as a 0-d Variable."""
@@ -198,8 +198,11 @@ class Size:
 
     def _check_text(self, frame):
         """Our own frames and `print` write text; other text may be compared."""
-        own = not self._tracker.live or is_own_file(frame.f_code.co_filename)
-        if not own and not is_written(frame):
+        if not self._tracker.live or is_own_file(frame.f_code.co_filename):
+            return
+        from dygraph.size_texts import is_written  # parses Python, which few programs need
+
+        if not is_written(frame):
             raise self.refused("text that is not printed asks for the size")
 
     def __copy__(self):
@@ -222,15 +225,6 @@ class Size:
         if self._tracker.live:
             raise self.refused("NumPy asks for the size")
         return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
-
-
-class _Like:
-    """What `Size.variable` takes a type from."""
-
-    dtype = "int32"
-
-
-_INT32 = _Like()
 
 
 def _is_library(file):
