@@ -5,6 +5,7 @@ from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     OutOfRangeError,
+    PreconditionNotMetError,
     did_you_mean_or_all,
     kind_of,
 )
@@ -80,6 +81,17 @@ def axis(value, rank, what="axis"):
             else f"{what} must be left out for a 0-d variable, got {value}"
         )
     return value % rank
+
+
+def known_size(x, axis, owner):
+    """The size of an axis that Python computes with. PreconditionNotMetError: the run decides it."""
+    n = x.shape[axis]
+    if type(n) is int and n < 0:
+        raise PreconditionNotMetError(
+            f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
+            "program runs. Declare the size"
+        )
+    return n
 
 
 def choice(value, allowed, what):

@@ -259,7 +259,7 @@ def diag(x, offset=0):
     offset = check.integer(offset, "diag: offset")
     below, above = max(-offset, 0), max(offset, 0)
     if x.ndim == 1:
-        n = x.shape[0]
+        n = check.known_size(x, 0, "diag")
         # rows of n + 1, laid out anew as rows of n, move each first element one place on
         rows = ops.pad(ops.unsqueeze2(x, axes=[1]), paddings=[0, 0, 0, n])
         flat = ops.slice(
@@ -269,7 +269,8 @@ def diag(x, offset=0):
         return ops.pad(square, paddings=[below, above, above, below]) if offset else square
     if x.ndim != 2:
         raise InvalidArgumentError(f"diag: x must have one axis or two, got shape {list(x.shape)}")
-    n = max(min(x.shape[0] - below, x.shape[1] - above), 0)
+    rows, columns = (check.known_size(x, axis, "diag") for axis in (0, 1))
+    n = max(min(rows - below, columns - above), 0)
     square = ops.slice(x, axes=[0, 1], starts=[below, above], ends=[below + n, above + n])
     flat = ops.pad(ops.reshape2(square, shape=[n * n]), paddings=[0, n])
     rows = ops.reshape2(flat, shape=[n, n + 1])

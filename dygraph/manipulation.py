@@ -327,12 +327,6 @@ def _expanded(x, shape):
     return size_lists.declare(out, made)
 
 
-def _followed(x):
-    """The sizes of `x`, those of a program's variable as sizes that a run decides."""
-    of = getattr(x, "followed_shape", None)
-    return x.shape if of is None else of()
-
-
 def broadcast_to(x, shape):
     """The same as `expand`.
 
@@ -350,7 +344,7 @@ def expand_as(x, y):
     >>> dygraph.expand_as(dygraph.to_variable([1.0, 2.0]), dygraph.zeros([2, 2])).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
-    return expand(x, list(_followed(check.variable(y, "expand_as: y"))))
+    return expand(x, list(size_lists.sizes_of(check.variable(y, "expand_as: y"))))
 
 
 def broadcast_tensors(inputs):

@@ -19,6 +19,12 @@ def described(values):
     return followed(values) and any(hasattr(type(n), "as_attribute") for n in values)
 
 
+def sizes_of(x):
+    """The sizes of `x`, those of a program's variable as sizes that the run decides."""
+    of = getattr(x, "followed_shape", None)
+    return x.shape if of is None else of()
+
+
 def variables(values):
     """An int32 Variable of one element for each number of a list, sizes and ints."""
     return [

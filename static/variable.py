@@ -92,6 +92,8 @@ class Variable(_core.Variable):
 
     def followed_shape(self):
         """The ``shape``, with sizes that beside Variables are those of the run in place of -1."""
+        if -1 not in self.desc.shape:
+            return self.desc.shape
         return self.block.program.sizes.of(self)
 
     @property

@@ -251,6 +251,30 @@ def test_what_scripts_ask_is_answered_as_in_fluid():
         assert all(type(size) is int for size in known.shape) and known.shape[0] > 3
 
 
+def test_functions_of_the_library_compute_with_no_unknown_size():
+    with static.program_guard(static.Program()):
+        square, row = static.data("square", [3, -1]), static.data("row", [-1])
+        label = static.data("label", [3], "int64")
+        for describe in (
+            lambda: F.diag(square),
+            lambda: F.diag(row),
+            lambda: F.softmax_cross_entropy(square, label, label_smoothing=0.1),
+        ):
+            with pytest.raises(RuntimeError, match="is known when the program runs. Declare"):
+                describe()
+
+
+def test_fsp_matrix_divides_by_the_pixels_of_the_run():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, 3, 4, 5)), rng.standard_normal((2, 6, 4, 5))
+    x, y = x.astype("float32"), y.astype("float32")
+    with static.program_guard(static.Program()):
+        one, two = static.data("x", [-1, 3, -1, 5]), static.data("y", [-1, 6, -1, 5])
+        made = layers.fsp_matrix(one, two)
+        (got,) = static.Executor().run(feed={"x": x, "y": y}, fetch_list=[made])
+    np.testing.assert_allclose(got, np.einsum("bchw,bdhw->bcd", x, y) / 20, rtol=1e-5, atol=1e-6)
+
+
 def test_sizes_of_two_programs_do_not_meet():
     with static.program_guard(static.Program()):
         a = static.data("a", [None, 3])
