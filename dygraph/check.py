@@ -5,6 +5,7 @@ from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     OutOfRangeError,
+    PreconditionNotMetError,
     did_you_mean_or_all,
     kind_of,
 )
@@ -17,7 +18,8 @@ def integer(value, what, least=None, most=None):
     if type(value) is not int:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
-        if not hasattr(type(value), "followed_value"):  # a size that a trace follows stays one
+        kind = type(value)  # a size that a trace follows stays one; those of programs refuse
+        if not hasattr(kind, "followed_value") or hasattr(kind, "as_attribute"):
             value = value.__index__()
     if least is not None and value < least:
         raise InvalidArgumentError(f"{what} must be at least {least}, got {value}")
@@ -79,6 +81,17 @@ def axis(value, rank, what="axis"):
             else f"{what} must be left out for a 0-d variable, got {value}"
         )
     return value % rank
+
+
+def known_size(x, axis, owner):
+    """The size of an axis that Python computes with. PreconditionNotMetError: the run decides it."""
+    n = x.shape[axis]
+    if type(n) is int and n < 0:
+        raise PreconditionNotMetError(
+            f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
+            "program runs. Declare the size"
+        )
+    return n
 
 
 def choice(value, allowed, what):

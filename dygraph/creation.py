@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 __all__ = [
@@ -85,11 +85,15 @@ def full(shape, fill_value, dtype=None):
     """
     if isinstance(fill_value, Variable):
         fill_value = fill_value.item()
-    return ops.fill_constant(
-        shape=_sizes(shape, "full"),
-        dtype=_float(dtype),
-        str_value=_text(fill_value, "full: fill_value"),
-    )
+    return _filled(shape, _text(fill_value, "full: fill_value"), dtype, "full")
+
+
+def _filled(shape, text, dtype, owner):
+    if size_lists.described(shape):
+        parts = {"ShapeTensorList": size_lists.variables(shape)}
+        attrs = {"dtype": _float(dtype), "str_value": text}
+        return size_lists.declare(_core.run_op("fill_constant", parts, attrs)["Out"], shape)
+    return ops.fill_constant(shape=_sizes(shape, owner), dtype=_float(dtype), str_value=text)
 
 
 def zeros(shape, dtype=None):
@@ -99,7 +103,7 @@ def zeros(shape, dtype=None):
     >>> dygraph.zeros([2, 3]).shape
     (2, 3)
     """
-    return full(_sizes(shape, "zeros"), 0, dtype)
+    return _filled(shape, "0", dtype, "zeros")
 
 
 def ones(shape, dtype=None):
@@ -109,7 +113,7 @@ def ones(shape, dtype=None):
     >>> dygraph.ones([2], "int32").numpy().tolist()
     [1, 1]
     """
-    return full(_sizes(shape, "ones"), 1, dtype)
+    return _filled(shape, "1", dtype, "ones")
 
 
 def full_like(x, fill_value, dtype=None):
@@ -255,7 +259,7 @@ def diag(x, offset=0):
     offset = check.integer(offset, "diag: offset")
     below, above = max(-offset, 0), max(offset, 0)
     if x.ndim == 1:
-        n = x.shape[0]
+        n = check.known_size(x, 0, "diag")
         # rows of n + 1, laid out anew as rows of n, move each first element one place on
         rows = ops.pad(ops.unsqueeze2(x, axes=[1]), paddings=[0, 0, 0, n])
         flat = ops.slice(
@@ -265,7 +269,8 @@ def diag(x, offset=0):
         return ops.pad(square, paddings=[below, above, above, below]) if offset else square
     if x.ndim != 2:
         raise InvalidArgumentError(f"diag: x must have one axis or two, got shape {list(x.shape)}")
-    n = max(min(x.shape[0] - below, x.shape[1] - above), 0)
+    rows, columns = (check.known_size(x, axis, "diag") for axis in (0, 1))
+    n = max(min(rows - below, columns - above), 0)
     square = ops.slice(x, axes=[0, 1], starts=[below, above], ends=[below + n, above + n])
     flat = ops.pad(ops.reshape2(square, shape=[n * n]), paddings=[0, n])
     rows = ops.reshape2(flat, shape=[n, n + 1])

@@ -39,7 +39,7 @@ class _Field:
         if self.dtype is not None:
             self.dtype = str(_core.dtype_of(self.dtype))
         if self.shape is not None:
-            self.shape = [-1 if n is None else int(n) for n in self.shape]
+            self.shape = [-1 if n is None or n == -1 else int(n) for n in self.shape]
         self.lod_level = check.integer(self.lod_level, "DataFeeder: lod_level", 0)
 
     def make(self, values):

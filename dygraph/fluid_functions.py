@@ -7,6 +7,7 @@ changes nothing: an eager call has no name.
 from dygraph import _core, check, images, nets
 from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.promotion import floating
+from dygraph.size_lists import sizes_of
 
 __all__ = [
     "adaptive_pool2d",
@@ -263,7 +264,11 @@ def fsp_matrix(x, y):
             "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
             f"alone, got {list(one)} and {list(two)}"
         )
-    return ops.einsum([x, y], equation="bchw,bdhw->bcd") / float(max(one[2] * one[3], 1))
+    whole = ops.einsum([x, y], equation="bchw,bdhw->bcd")
+    height, width = sizes_of(x)[2:]
+    if type(height * width) is int:
+        return whole / float(max(height * width, 1))
+    return whole / (height * width)
 
 
 # Images -------------------------------------------------------------------------------------------

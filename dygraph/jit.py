@@ -44,8 +44,9 @@ def trace(layer, inputs):
         An operator, attribute or constant depends on the batch size, or Python asks for a size
         that does; the message has the Python line. While a function is recorded, ``x.shape[0]`` of
         a value that follows the batch goes on into arithmetic with Variables and with ints, and
-        into the shapes of reshape, expand, zeros, ones and full. Comparing it, ``int()``, ``len()``,
-        ``range()``, NumPy and its text are refused, unless every batch has the same answer.
+        into reshape, expand, tile, zeros, ones and full; ``print`` and ``logging`` write the number
+        of the run. Comparing it, ``int()``, ``len()``, ``range()``, NumPy and its text anywhere
+        else are refused, unless every batch has the same answer.
     RuntimeError
         A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat
         the function: it keeps something in Python from one call to the next.

@@ -211,7 +211,7 @@ def softmax_cross_entropy(
     axis = check.axis(axis, input.ndim, f"{owner}: axis")
     smoothing = check.number(label_smoothing, f"{owner}: label_smoothing", 0, 1)
     check.choice(reduction, REDUCTIONS, f"{owner}: reduction")
-    classes = input.shape[axis]
+    classes = check.known_size(input, axis, owner) if smoothing else input.shape[axis]
     shape = [n for i, n in enumerate(input.shape) if i != axis]
     spread = [classes if i == axis else 1 for i in range(input.ndim)]
     if weight is not None:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check, sizes
+from dygraph import _core, check, size_lists, sizes
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -61,7 +61,12 @@ def _axes(axis, what):
     return [check.integer(axis, what)]
 
 
+_LISTS, _INT = (list, tuple), {int}
+
+
 def _numbers(values, what):
+    if type(values) in _LISTS and _INT.issuperset(map(type, values)):
+        return values
     if isinstance(values, (Variable, np.ndarray)):
         values = values.tolist()
     if hasattr(type(values), "__index__"):
@@ -274,7 +279,22 @@ def tile(x, repeat_times):
     >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
     [[0, 1, 0, 1], [0, 1, 0, 1]]
     """
+    if size_lists.followed(repeat_times):
+        return _tiled(check.variable(x, "tile: x"), list(repeat_times))
     return ops.tile(x, repeat_times=_numbers(repeat_times, "tile: repeat_times"))
+
+
+def _tiled(x, times):
+    """`tile` where the run decides on some of the numbers."""
+    parts = {"repeat_times_tensor": size_lists.variables(times)}
+    out = _core.run_op("tile", {"X": x, **parts}, {})["Out"]
+    shape = [1] * (len(times) - x.ndim) + list(x.shape)
+    times = [1] * (x.ndim - len(times)) + times
+    made = [
+        n if same_one else -1 if n == -1 else n * t
+        for n, t, same_one in ((n, t, sizes.same(t, 1)) for n, t in zip(shape, times, strict=True))
+    ]
+    return size_lists.declare(out, made)
 
 
 def expand(x, shape):
@@ -284,7 +304,27 @@ def expand(x, shape):
     >>> dygraph.expand(dygraph.zeros([3, 1]), [2, -1, 4]).shape
     (2, 3, 4)
     """
+    if size_lists.followed(shape):
+        return _expanded(check.variable(x, "expand: x"), list(shape))
     return ops.expand_v2(x, shape=_numbers(shape, "expand: shape"))
+
+
+def _expanded(x, shape):
+    """`expand` where the run decides on some of the sizes."""
+    lead = len(shape) - x.ndim
+    kept = lead >= 0 and all(
+        not isinstance(n, sizes.Size) or (i >= lead and sizes.same(x.shape[i - lead], n))
+        for i, n in enumerate(shape)
+    )
+    if kept:  # no size but those that are there
+        return ops.expand_v2(x, shape=shape)
+    parts = {"expand_shapes_tensor": size_lists.variables(shape)}
+    out = _core.run_op("expand_v2", {"X": x, **parts}, {})["Out"]
+    made = [
+        x.shape[i - lead] if i >= lead and type(n) is int and n == -1 else n
+        for i, n in enumerate(shape)
+    ]
+    return size_lists.declare(out, made)
 
 
 def broadcast_to(x, shape):
@@ -304,7 +344,7 @@ def expand_as(x, y):
     >>> dygraph.expand_as(dygraph.to_variable([1.0, 2.0]), dygraph.zeros([2, 2])).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
-    return ops.expand_v2(x, shape=list(check.variable(y, "expand_as: y").shape))
+    return expand(x, list(size_lists.sizes_of(check.variable(y, "expand_as: y"))))
 
 
 def broadcast_tensors(inputs):

@@ -86,6 +86,13 @@ class Tracker:
             total = n * total
         return total
 
+    def declare(self, variable, sizes):
+        """Note the sizes of a result whose shape rule knows no more than its rank."""
+        name = self._recorder.find_name(variable)
+        if name is not None:
+            self._catch_up()
+            self._sizes[name] = [n.terms if type(n) is Size else n for n in sizes]
+
     def knows(self, variable):
         """Whether it was fed or computed in this recording."""
         return self._recorder.find_name(variable) is not None

@@ -56,8 +56,8 @@ def multiplied(a, b):
 
 _NUMBERS = _core.Variable, int, float, complex, list, tuple, str, bytes, np.generic
 _FIX = (
-    "Sizes go on into arithmetic with Variables and into the shapes of reshape, expand, zeros, "
-    "ones and full; decide on them outside the traced function"
+    "Sizes go on into arithmetic with Variables and into the shapes of reshape, expand, tile, "
+    "zeros, ones and full; decide on them outside the traced function"
 )
 
 
@@ -86,7 +86,7 @@ class Size:
             fix,
         )
 
-    def variable(self, like):
+    def variable(self, like=None):
         """The size as a 0-d Variable of the program, of the type of the Variable beside it."""
         place, total = self._tracker.place(self.terms), 0
         for monomial, factor in self.terms.items() if place is None else ():
@@ -96,8 +96,13 @@ class Size:
             total = part + total
         if place is not None:
             total = self._measured(self.terms)
-        dtype = "int64" if str(like.dtype) == "bool" else like.dtype
-        return total if total.dtype == dtype else total.astype(dtype)
+        dtype = "int32" if like is None else like.dtype
+        dtype = "int64" if str(dtype) == "bool" else dtype
+        return total if str(total.dtype) == str(dtype) else total.astype(dtype)
+
+    def tensor(self):
+        """The size as an int32 Variable of one element, as lists of sizes for operators have it."""
+        return self.variable().reshape([1])
 
     def _measured(self, terms):
         """What an axis has, as a 0-d Variable."""
@@ -114,9 +119,11 @@ class Size:
             return function(self.followed_value, _plain(other))
         if isinstance(other, _core.Variable) and name != "__rpow__":  # a power is another operator
             return function(self.variable(other), other)
-        if type(other) is Size:
+        if isinstance(other, Size):
+            if other._tracker is not self._tracker:
+                raise self.refused(f"`{_SIGNS[name]}` meets a size of another program beside the size")
             terms = other.terms
-        elif type(other) is int or type(other) is bool:
+        elif type(other) in (int, bool) or isinstance(other, np.integer):
             terms = {ONE: int(other)} if other else {}
         elif isinstance(other, _NUMBERS):
             raise self.refused(f"`{_SIGNS[name]}` computes a number with the size")
@@ -128,7 +135,7 @@ class Size:
             raise self.refused(f"`{_SIGNS[name]}` computes a number with the size")
         if not terms or list(terms) == [ONE]:
             return terms.get(ONE, 0)
-        return Size(self._tracker, terms)
+        return type(self)(self._tracker, terms)
 
     def compare(self, function, sign, other):
         """``self < other`` and its like: only what is so for every batch."""
@@ -136,7 +143,7 @@ class Size:
             return function(self.followed_value, _plain(other))
         if isinstance(other, _core.Variable):
             return function(self.variable(other), other)
-        if type(other) is Size:
+        if isinstance(other, Size):
             difference, what = added(self.terms, other.terms, -1), other.describe()
         elif isinstance(other, (int, float, np.generic)):
             difference, what = added(self.terms, {ONE: other}, -1), repr(other)
@@ -180,17 +187,23 @@ class Size:
         return self if other == 1 else self * self ** (other - 1)
 
     def __repr__(self):
-        # Our own frames write messages; the user's could read the text again.
-        if self._tracker.live and not is_own_file(sys._getframe(1).f_code.co_filename):
-            raise self.refused("text asks for the size")
+        self._check_text(sys._getframe(1))
         return repr(self.followed_value)
 
     __str__ = __repr__
 
     def __format__(self, spec):
-        if self._tracker.live and not is_own_file(sys._getframe(1).f_code.co_filename):
-            raise self.refused("text asks for the size")
+        self._check_text(sys._getframe(1))
         return format(self.followed_value, spec)
+
+    def _check_text(self, frame):
+        """Our own frames and `print` write text; other text may be compared."""
+        if not self._tracker.live or is_own_file(frame.f_code.co_filename):
+            return
+        from dygraph.size_texts import is_written  # parses Python, which few programs need
+
+        if not is_written(frame):
+            raise self.refused("text that is not printed asks for the size")
 
     def __copy__(self):
         return self
@@ -250,7 +263,7 @@ def _answer(function, least, most):
 
 
 def _plain(value):
-    return value.followed_value if type(value) is Size else value
+    return value.followed_value if isinstance(value, Size) else value
 
 
 def _divided(a, b):
@@ -327,12 +340,12 @@ _add_methods()
 
 def same(a, b):
     """Whether two sizes are equal at every batch; False also where they may be."""
-    return type(a) is type(b) and (a.terms == b.terms if type(a) is Size else a == b)
+    return type(a) is type(b) and (a.terms == b.terms if isinstance(a, Size) else a == b)
 
 
 def broadcast(*shapes):
     """What shapes make together by NumPy's rule, as a tuple. ValueError where they do not."""
-    if all(type(n) is not Size for shape in shapes for n in shape):
+    if not any(isinstance(n, Size) for shape in shapes for n in shape):
         return np.broadcast_shapes(*shapes)
     rank = max(map(len, shapes))
     common = [1] * rank
@@ -341,7 +354,7 @@ def broadcast(*shapes):
             if same(n, 1) or same(n, common[i]):
                 continue
             if not same(common[i], 1):
-                size, other = (n, common[i]) if type(n) is Size else (common[i], n)
+                size, other = (n, common[i]) if isinstance(n, Size) else (common[i], n)
                 raise size.refused(f"broadcasting to {other} asks for the size")
             common[i] = n
     return tuple(common)
@@ -367,7 +380,7 @@ def text(variable):
     """The shape as text that may lead to no decision: ``(?, 4)`` where it is followed."""
     if modes.sizes is None:
         return str(_core.dims(variable))
-    shape = ", ".join("?" if type(n) is Size else str(n) for n in variable.shape)
+    shape = ", ".join("?" if isinstance(n, Size) else str(n) for n in variable.shape)
     return f"({shape},)" if variable.ndim == 1 else f"({shape})"
 
 

@@ -22,6 +22,7 @@ from dygraph.watch import user_line
 from static.block import Block
 from static.listed import ShownList
 from static.operator import Operator
+from static.unknown_sizes import Sizes
 from static.variable import Parameter, Variable
 
 __all__ = [
@@ -102,6 +103,11 @@ class Program:
             ]
             self._desc, self.edits, self._blocks = desc, edits, blocks
             return blocks
+
+    @functools.cached_property
+    def sizes(self):
+        """The unknown sizes that Python has read of its variables."""
+        return Sizes()
 
     @staticmethod
     def global_seed(seed=0):

@@ -5,10 +5,13 @@ instead of computed.
 """
 
 import math
+import sys
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.watch import is_own_file
 from static.listed import refuse
+from static.unknown_sizes import Unknown
 
 __all__ = ["Parameter", "Variable"]
 
@@ -77,8 +80,21 @@ class Variable(_core.Variable):
 
     @property
     def shape(self):
-        """Sizes, -1 where unknown; None for what is no tensor."""
-        return self.desc.shape
+        """Sizes, -1 where unknown; None for what is no tensor.
+
+        A size of -1 beside a Variable, or in a shape, is the size that the run has. What Python
+        alone would compute with it (``range``, ``> 4``, NumPy) raises InvalidArgumentError.
+        """
+        shape = self.desc.shape
+        if shape is None or -1 not in shape or is_own_file(sys._getframe(1).f_code.co_filename):
+            return shape  # to the library -1 is a number
+        return self.followed_shape()
+
+    def followed_shape(self):
+        """The ``shape``, with sizes that beside Variables are those of the run in place of -1."""
+        if -1 not in self.desc.shape:
+            return self.desc.shape
+        return self.block.program.sizes.of(self)
 
     @property
     def size(self):
@@ -211,6 +227,8 @@ def sizes_of(shape, what):
         raise ArgumentTypeError(f"{what}: shape must be a list of sizes, got {kind_of(shape)}")
     sizes = []
     for size in shape:
+        if isinstance(size, Unknown):
+            size = None
         if size is not None and (isinstance(size, bool) or not hasattr(size, "__index__")):
             raise ArgumentTypeError(
                 f"{what}: shape must hold integers, or None for any size, got {kind_of(size)}"

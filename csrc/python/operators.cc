@@ -189,8 +189,13 @@ PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
       try {
         own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
       } catch (Error& e) {
-        e.AddOperator(f.name);
-        throw;
+        PyObject* described = WithDescribedSizes(value, f.name.c_str(), f.names[f.inputs + i]);
+        if (!described) {
+          e.AddOperator(f.name);
+          throw;
+        }
+        plain = py::reinterpret_steal<py::object>(described);
+        own->Set(i, AttrFromPython(described, f.op->attr_table.fields[i]));
       }
     }
     if (own) attrs = &own;

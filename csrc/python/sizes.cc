@@ -76,6 +76,38 @@ void TellSizesOfError(const char* text) {
   Py_XDECREF(message);
 }
 
+PyObject* WithDescribedSizes(PyObject* value, const char* op, PyObject* name) {
+  static PyObject* method = Name("as_attribute");
+  if (!PyErr_Occurred() || (!PyList_Check(value) && !PyTuple_Check(value))) return nullptr;
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyObject* plain = nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(value, i);
+    if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(item)), method)) continue;
+    if (!plain) plain = PySequence_List(value);
+    PyObject* owner = plain ? PyUnicode_FromString(op) : nullptr;
+    PyObject* said =
+        owner ? PyObject_CallMethodObjArgs(item, method, owner, name, nullptr) : nullptr;
+    Py_XDECREF(owner);
+    if (!said || PyList_SetItem(plain, i, said) != 0) {
+      Py_XDECREF(plain);
+      Py_XDECREF(type);
+      Py_XDECREF(error);
+      Py_XDECREF(trace);
+      ThrowPythonError();
+    }
+  }
+  if (!plain) {
+    PyErr_Restore(type, error, trace);
+    return nullptr;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
+  return plain;
+}
+
 void DropSizeNotes() { Py_CLEAR(size_notes); }
 
 }  // namespace dygraph::python

@@ -18,6 +18,11 @@ PyObject* WithoutSizes(PyObject* value, PyObject* name);
 PyObject* TakeSizeNotes();  // {attribute: value as it was given}, or null; a new reference
 void DropSizeNotes();
 
+// Where reading the attribute `name` of the operator `op` raised in Python: a new reference to the
+// value with the numbers that sizes of programs give this attribute, and no error; null, with the
+// error, where it holds no such sizes.
+PyObject* WithDescribedSizes(PyObject* value, const char* op, PyObject* name);
+
 // An operator refuses what it was given; a function that goes on would hide it.
 void TellSizesOfError(const char* text);
 

@@ -11,7 +11,8 @@ Examples
 from dygraph import _core, check, functional
 from dygraph.errors import InvalidArgumentError
 from static.layers.making import activated, layer, run, table
-from static.layers.tensor import assign, filled
+from static.layers.tensor import assign, filled, sized
+from static.unknown_sizes import numbers, variables
 
 _FUNCTIONS = table([
     ("transpose(x, perm, name=None)", "The axes in another order.", "transpose2", "perm=axis"),
@@ -113,9 +114,16 @@ def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
     if isinstance(shape, _core.Variable):
         inputs["Shape"] = shape if actual_shape is None else actual_shape
     else:
+        plain = numbers(shape)
+        if sum(type(n) is int and n == -1 for n in plain) < 2:
+            shape = plain
+        shape = variables(shape)
         attrs["shape"] = _numbers(shape, "reshape: shape")
         inputs["ShapeTensor"] = _tensors(shape)
-    return activated(run("reshape2", inputs, attrs)["Out"], act, "reshape")
+    made = run("reshape2", inputs, attrs)["Out"]
+    if inputs.get("ShapeTensor") is not None:
+        sized(made, [x.shape[i] if type(n) is int and n == 0 else n for i, n in enumerate(shape)])
+    return activated(made, act, "reshape")
 
 
 def _numbers(values, what):
@@ -206,6 +214,7 @@ def slice(input, axes, starts, ends):
         if isinstance(values, _core.Variable):
             inputs[f"{slot}Tensor"], unknown = values, True
         else:
+            values = variables(values)
             inputs[f"{slot}TensorList"] = _tensors(values)
             unknown = unknown or inputs[f"{slot}TensorList"] is not None
             attrs[key] = _numbers(values, f"slice: {key}")
@@ -275,8 +284,13 @@ def expand(x, expand_times, name=None):
     """
     if isinstance(expand_times, _core.Variable):
         return run("expand", {"X": x, "ExpandTimes": expand_times})["Out"]
+    expand_times = variables(expand_times)
     inputs = {"X": x, "expand_times_tensor": _tensors(expand_times)}
-    return run("expand", inputs, {"expand_times": _numbers(expand_times, "expand: times")})["Out"]
+    times = _numbers(expand_times, "expand: times")
+    made = run("expand", inputs, {"expand_times": times})["Out"]
+    if inputs["expand_times_tensor"] is None:
+        return made
+    return sized(made, [n * t if n >= 0 <= t else -1 for n, t in zip(x.shape, times, strict=True)])
 
 
 @layer

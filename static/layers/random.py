@@ -3,7 +3,8 @@
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
 from static.layers.making import into, layer, run, table
-from static.layers.tensor import sizes_of
+from static.layers.tensor import sized, sizes_of
+from static.unknown_sizes import numbers
 
 _FUNCTIONS = table([
     ("sampling_id(x, min=0.0, max=1.0, seed=0, dtype='float32')",
@@ -15,7 +16,7 @@ globals().update(_FUNCTIONS)
 def _drawn(op, shape, attrs, owner):
     sizes, tensor, parts = sizes_of(shape, owner)
     inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
-    return run(op, inputs, {"shape": sizes, **attrs})["Out"]
+    return sized(run(op, inputs, {"shape": sizes, **attrs})["Out"], parts and shape)
 
 
 @layer
@@ -97,7 +98,7 @@ def randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0
 def _like(op, input, shape, input_dim_idx, output_dim_idx, attrs):
     """Draws whose batch size is that of `input`, known or not."""
     check.variable(input, f"{op}: input")
-    sizes = list(shape)
+    sizes = numbers(list(shape))
     at = check.axis(input_dim_idx, len(input.shape), f"{op}: input_dim_idx")
     to = check.axis(output_dim_idx, len(sizes), f"{op}: output_dim_idx")
     sizes[to] = input.shape[at]

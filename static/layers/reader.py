@@ -62,7 +62,9 @@ def py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_b
     fields = [
         {
             "name": f"{prefix}_slot_{i}", "dtype": str(dtype),
-            "shape": [-1 if n is None else check.integer(n, "py_reader: a size") for n in shape],
+            "shape": [
+                -1 if n is None or n == -1 else check.integer(n, "py_reader: a size") for n in shape
+            ],
             "lod_level": check.integer(level, "py_reader: lod_level", 0),
         }
         for i, (shape, dtype, level) in enumerate(zip(shapes, dtypes, levels, strict=True))

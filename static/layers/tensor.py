@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from dygraph import _core, check, functional, unique_name
+from dygraph import _core, check, functional, size_lists, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static.layers.making import into, layer, run, table
 from static.program import Variable, default_main_program
+from static.unknown_sizes import Unknown, numbers, variables
 
 _FUNCTIONS = table([
     ("shape(input)", "The sizes of the variable while the program runs, int32."),
@@ -32,6 +33,13 @@ def _text(value, dtype, owner):
     return repr(check.number(value, f"{owner}: value"))
 
 
+def sized(result, shape):
+    """`result` of an operator that was given `shape`, with the sizes that are numbers there."""
+    if isinstance(shape, (list, tuple)):
+        size_lists.declare(result, list(shape))
+    return result
+
+
 def sizes_of(shape, owner):
     """(attribute, tensor, list of tensors) of a shape: numbers, a Variable, or both mixed."""
     if isinstance(shape, _core.Variable):
@@ -40,7 +48,7 @@ def sizes_of(shape, owner):
         raise ArgumentTypeError(
             f"{owner}: shape must be a list of integers or a Variable, got {kind_of(shape)}"
         )
-    shape = list(shape)
+    shape = variables(shape)
     if not any(isinstance(size, _core.Variable) for size in shape):
         return [check.integer(size, f"{owner}: a size in shape") for size in shape], None, None
     parts = [
@@ -56,12 +64,14 @@ def filled(shape, dtype, value, owner):
     sizes, tensor, parts = sizes_of(shape, owner)
     inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
     attrs = {"shape": sizes, "dtype": dtype}
+    if isinstance(value, Unknown):
+        value = value.tensor().astype(dtype)
     if isinstance(value, _core.Variable):
         inputs["ValueTensor"] = value
     else:
         attrs["str_value"] = _text(value, dtype, owner)
         attrs["value"] = float(value)
-    return run("fill_constant", inputs, attrs)["Out"]
+    return sized(run("fill_constant", inputs, attrs)["Out"], parts and shape)
 
 
 @layer
@@ -90,7 +100,7 @@ def fill_constant_batch_size_like(
     [[7], [7], [7], [7]]
     """
     attrs = {
-        "shape": list(shape), "dtype": dtype, "input_dim_idx": input_dim_idx,
+        "shape": numbers(list(shape)), "dtype": dtype, "input_dim_idx": input_dim_idx,
         "output_dim_idx": output_dim_idx, "value": float(value),
         "str_value": _text(value, dtype, "fill_constant_batch_size_like"),
     }  # fmt: skip
@@ -192,6 +202,8 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32"):
 
 def _scalar(value, dtype):
     """A Variable of one element that holds `value`, of type `dtype`."""
+    if isinstance(value, Unknown):
+        value = value.tensor()
     if isinstance(value, _core.Variable):
         return value if str(value.dtype) == str(dtype) else functional.cast(value, dtype)
     return filled([1], dtype, value, "range")

@@ -3,6 +3,7 @@
 import numpy as np
 
 import dygraph
+import static
 from dygraph import nn
 from mistakes.common import floats
 
@@ -39,6 +40,12 @@ def trace_of_a_branch():
 
 def trace_of_a_loop_over_the_batch():
     dygraph.jit.trace(Loops(), [floats(2, 3)])
+
+
+def loop_over_the_batch_of_a_program():
+    with static.program_guard(static.Program()):
+        rows = static.data("rows", [None, 3])
+        return [rows[i] for i in range(rows.shape[0])]
 
 
 def trace_through_numpy():

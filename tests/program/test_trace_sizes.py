@@ -3,7 +3,9 @@
 import copy
 import functools
 import inspect
+import io
 import itertools
+import logging
 import math
 import operator
 import pickle
@@ -89,6 +91,43 @@ def saved(x):
     return x * 2 if dygraph.saved(x * x)[0].bytes > 100 else x * 3
 
 
+def printed_before(x):
+    print(x.shape)
+    return x * 2 if str(x.shape) == "(7, 4)" else x * 3
+
+
+def shadowed_print(x):
+    def print(text):
+        kept.append(text)
+
+    kept = []
+    print(f"{x.shape[0]}")
+    return x * 2 if kept[0] == "7" else x * 3
+
+
+def printed_elsewhere(x):
+    text = io.StringIO()
+    print(x.shape[0], file=text)
+    return x * 2 if text.getvalue() == "7\n" else x * 3
+
+
+def printed_and_kept(x):
+    print(kept := str(x.shape[0]))
+    return x * 2 if kept == "7" else x * 3
+
+
+def printed_beside(x):
+    print("shape"); kept = str(x.shape[0])  # noqa: E702
+    return x * 2 if kept == "7" else x * 3
+
+
+def raised_and_caught(x):
+    try:
+        raise LookupError(f"{x.shape[0]}")
+    except LookupError as error:
+        return x * 2 if str(error) == "7" else x * 3
+
+
 # What only this batch could answer. Each must be refused with its line, also where the answers for
 # the sizes that are tried are the same.
 REFUSED = {
@@ -171,6 +210,12 @@ REFUSED = {
     "%d": lambda x: x * 2 if "%d" % x.shape[0] == "7" else x * 3,
     "%s": lambda x: x * 2 if "%s" % x.shape[0] == "7" else x * 3,
     "format": lambda x: x * 2 if "{}".format(x.shape[0]) == "7" else x * 3,
+    "printed before": printed_before,
+    "shadowed print": shadowed_print,
+    "printed elsewhere": printed_elsewhere,
+    "printed and kept": printed_and_kept,
+    "raised and caught": raised_and_caught,
+    "printed beside": printed_beside,
     "repr": lambda x: x * 2 if repr(x.shape) == "(7, 4)" else x * 3,
     "pickled": lambda x: x * 2 if pickle.loads(pickle.dumps(x.shape[0])) > 4 else x * 3,
     "hash": lambda x: x * 2 if hash(x.shape[0]) > 4 else x * 3,
@@ -201,8 +246,6 @@ REFUSED = {
     "caught index": caught_index,
     "saved": saved,
     "attribute": lambda x: F.topk(x.T, x.shape[0] - 1)[0] if x.ndim == 2 else x,
-    "tiles": lambda x: F.tile(x, [x.shape[0], 1]),
-    "one row as often": lambda x: F.expand(x[:1], [x.shape[0], 4]),
     "two places": lambda x: F.ones([x.shape[0], x.shape[0]]) @ x,
     "a value": lambda x: x * F.full([1], x.shape[0]),
     "to_variable": lambda x: x * dygraph.to_variable(x.shape[0]),
@@ -268,6 +311,28 @@ def remainder_of_pairs(x):
     return y * 2 if y.shape[0] % 2 == 0 else y
 
 
+def expanded(x):
+    y = F.expand(x[:1], [2, x.shape[0], -1])
+    assert y.shape == (2, x.shape[0], 4) and y.shape[2] > 3
+    return F.reshape(y, shape=[2 * x.shape[0], 2, y.shape[2] // 2]) / y.shape[1]
+
+
+def gradient_of_an_expansion(x):
+    row = x[:1] * 1.0
+    row.stop_gradient = False
+    (g,) = dygraph.grad((F.expand(row, [x.shape[0], 4]) * x).sum(), row)
+    return g
+
+
+def printed(x):
+    print(x.shape, x.shape[0], f"{x.shape[0]:>4}", "%s" % (x.shape,), sep="; ")
+    print(
+        "rows", "{}".format(x.shape[0])
+    )
+    logging.getLogger("sizes").warning("rows: %s, %s", x.shape[0], x.shape)
+    return x * 2.0
+
+
 def mean_loss(x):
     x = x * 1.0
     x.stop_gradient = False
@@ -306,11 +371,22 @@ RIGHT = {
     "as long as every second": lambda x: F.full([x[::2].shape[0], 4], 2.0) + x[::2],
     "a part of its length": lambda x: F.reshape(x[:5], shape=[x[:5].shape[0], 2, 2]),
     "flat": lambda x: F.reshape(x, shape=[x.size]),
+    "flat by NumPy": lambda x: F.reshape(x, shape=[x.shape[0] * np.prod(x.shape[1:])]),
     "flat by product": lambda x: F.reshape(x, shape=[math.prod(x.shape)]),
     "like": lambda x: F.zeros_like(x) + F.ones(list(x.shape)),
     "expanded": lambda x: F.expand(x[:, None], [x.shape[0], 3, 4]),
     "broadcast": lambda x: F.broadcast_to(x, [2, *x.shape]),
     "minus one": lambda x: F.reshape(x, shape=[x.shape[0], -1, 2]),
+    "tiles": lambda x: F.tile(x[:1], [x.shape[0], 1]) + x,
+    "tiles of the batch": lambda x: [y := F.tile(x, [2, x.shape[0]]), y / y.shape[0] + y.shape[1]],
+    "tiles with an axis more": lambda x: F.tile(x, [x.shape[0], 1, 1]),
+    "one row as often": lambda x: F.expand(x[:1], [x.shape[0], 4]) * x,
+    "a column for each row": lambda x: F.expand(x[:, :1], [x.shape[0], x.shape[0]]) @ x,
+    "a number for each row": lambda x: F.broadcast_to(x.sum(), [x.shape[0], 2]),
+    "its sizes go on": expanded,
+    "one row as": lambda x: F.expand_as(x[:1], x) - x,
+    "a gradient through": gradient_of_an_expansion,
+    "printed": printed,
 }  # fmt: skip
 
 
@@ -341,6 +417,19 @@ def test_the_message_says_what_and_what_to_do():
         "size of 2 (axis 0 of 'x'), at "
     )
     assert "in forward. Sizes go on into arithmetic with Variables" in text
+
+
+def test_printed_sizes_are_those_of_the_run(capsys, caplog):
+    jit.trace(printed, [var(3)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["(3, 4); 3;    3; (3, 4)", "rows 3"]
+    assert "(2, 4); 2;    2; (2, 4)" in lines  # one of the sizes that are tried
+    assert "rows: 3, (3, 4)" in caplog.messages and "rows: 2, (2, 4)" in caplog.messages
+
+
+def test_the_refusal_of_len_says_what_follows():
+    with pytest.raises(ValueError, match=r"Take x\.shape\[0\], which goes on into shapes"):
+        jit.trace(lambda x: F.reshape(x, shape=[len(x) * 4]), [var(3)])
 
 
 def test_several_inputs_share_the_batch_and_others_do_not():

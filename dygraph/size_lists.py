@@ -1,0 +1,45 @@
+"""Lists of sizes, some of which the run decides, as operators take and make them."""
+
+from dygraph import _core, check
+from dygraph.recording import modes
+from dygraph.sizes import Size
+
+_LISTS, _INT = (list, tuple), {int}
+
+
+def followed(values):
+    """Whether a list holds a size that a trace or a program follows."""
+    if type(values) not in _LISTS or _INT.issuperset(map(type, values)):
+        return False
+    return any(isinstance(n, Size) for n in values)
+
+
+def described(values):
+    """Whether it holds a size of a program."""
+    return followed(values) and any(hasattr(type(n), "as_attribute") for n in values)
+
+
+def sizes_of(x):
+    """The sizes of `x`, those of a program's variable as sizes that the run decides."""
+    of = getattr(x, "followed_shape", None)
+    return x.shape if of is None else of()
+
+
+def variables(values):
+    """An int32 Variable of one element for each number of a list, sizes and ints."""
+    return [
+        n.tensor()
+        if isinstance(n, Size)
+        else _core.literal([check.integer(n, "a size in shape", -1)], "int32")
+        for n in values
+    ]
+
+
+def declare(result, sizes):
+    """`result`, which has the sizes given: the shape rule knows only that Variables hold them."""
+    if modes.sizes is not None:
+        modes.sizes.declare(result, sizes)
+    elif hasattr(result, "desc") and len(sizes) == len(result.shape):
+        result.desc.shape = [-1 if isinstance(n, (Size, _core.Variable)) else n for n in sizes]
+        result.refresh()
+    return result
