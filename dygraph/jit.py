@@ -249,8 +249,10 @@ class TracedLayer:
         if as_list:
             inputs = inputs[0]
         if self._prepared is None:
+            # Without `static`, whose modules take 8 MB, where nobody asked for the program.
+            desc = self._desc if self._program is None else self._program.desc
             self._prepared = _core.PreparedProgram(
-                self.program.desc, self.scope, self.feed_names, self.fetch_names, None
+                desc, self.scope, self.feed_names, self.fetch_names, None
             )
         for optimizer in self._optimizers:
             optimizer.ask_rate()

@@ -5,6 +5,7 @@
 
 #include "base/enforce.h"
 #include "base/flags.h"
+#include "memory/system_allocators.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -243,6 +244,17 @@ size_t BuddyAllocator::ReleaseFree() {
   };
   arenas_.erase(std::remove_if(arenas_.begin(), arenas_.end(), given_back), arenas_.end());
   return before - reserved_;
+}
+
+void BuddyAllocator::DropFreePages() {
+  if (place_.kind != DeviceKind::kCPU) return;
+  for (auto& arena : arenas_) {
+    for (size_t k = FloorLog2(kHugePage / kUnit); k < arena->free.size(); ++k) {
+      arena->free[k].ForEach((arena->units >> k) + 2, [&](size_t i) {
+        DropPages(arena->base + (i << k) * kUnit, kUnit << k);
+      });
+    }
+  }
 }
 
 size_t BuddyAllocator::largest_free() const {

@@ -7,6 +7,7 @@
 
 #include "op/op_info.h"
 #include "op/op_registry.h"
+#include "op/recipes.h"
 
 namespace dygraph {
 
@@ -212,21 +213,13 @@ std::vector<uint32_t> Counts(Span<const uint32_t> ends, size_t slots) {
 }
 }  // namespace
 
-const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
-                        Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  OpInfo::RecipeCache& cache = *op.recipes;
-  OpInfo::RecipeCache::Entry* latest = cache.latest.load(std::memory_order_acquire);
-  if (latest && Fits(*latest, attrs, in_ends, out_ends, wanted)) return latest->recipe;
+namespace {
+
+Recipe Describe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                Span<const uint32_t> out_ends, const WantedSet& wanted) {
   ENFORCE(op.grad_maker, PreconditionNotMet, "the operator ", op.type,
           " has no gradient, so backward cannot pass through "
           "it. Detach its inputs or set their stop_gradient to True");
-  std::lock_guard<std::mutex> lock(cache.mutex);
-  for (auto& e : cache.entries) {
-    if (Fits(*e, attrs, in_ends, out_ends, wanted)) {
-      cache.latest.store(e.get(), std::memory_order_release);
-      return e->recipe;
-    }
-  }
   GradBuilder::Situation situation;
   situation.op = &op;
   situation.attrs = attrs.data();
@@ -235,15 +228,75 @@ const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_
   situation.wanted = wanted;
   GradBuilder builder(situation);
   op.grad_maker(builder);
+  return builder.Finish();
+}
+
+// `bounded`: nullptr where one more would be too many.
+__attribute__((noinline)) const Recipe* SearchRecipe(const OpInfo& op, const Attrs& attrs,
+                                                     Span<const uint32_t> in_ends,
+                                                     Span<const uint32_t> out_ends,
+                                                     const WantedSet& wanted, bool bounded) {
+  OpInfo::RecipeCache& cache = *op.recipes;
+  std::lock_guard<std::mutex> lock(cache.mutex);
+  for (auto& e : cache.entries) {
+    if (Fits(*e, attrs, in_ends, out_ends, wanted)) {
+      cache.latest.store(e.get(), std::memory_order_release);
+      return &e->recipe;
+    }
+  }
+  if (bounded && cache.entries.size() >= kMostKeptRecipes) return nullptr;
   auto entry = std::make_unique<OpInfo::RecipeCache::Entry>();
   entry->in_ends.assign(in_ends.begin(), in_ends.end());
   entry->out_ends.assign(out_ends.begin(), out_ends.end());
   entry->wanted = wanted.words();
-  entry->recipe = builder.Finish();
+  entry->recipe = Describe(op, attrs, in_ends, out_ends, wanted);
   if (entry->recipe.depends_on_attrs) entry->attrs = Attrs::Copy(attrs);
   cache.entries.push_back(std::move(entry));
   cache.latest.store(cache.entries.back().get(), std::memory_order_release);
-  return cache.entries.back()->recipe;
+  return &cache.entries.back()->recipe;
+}
+
+const Recipe* Latest(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                     Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  OpInfo::RecipeCache::Entry* latest = op.recipes->latest.load(std::memory_order_acquire);
+  return latest && Fits(*latest, attrs, in_ends, out_ends, wanted) ? &latest->recipe : nullptr;
+}
+
+}  // namespace
+
+const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                        Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  const Recipe* latest = Latest(op, attrs, in_ends, out_ends, wanted);
+  return latest ? *latest : *SearchRecipe(op, attrs, in_ends, out_ends, wanted, false);
+}
+
+const Recipe* FindRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                         Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  if (const Recipe* latest = Latest(op, attrs, in_ends, out_ends, wanted)) return latest;
+  auto count = [](Span<const uint32_t> ends) -> size_t {
+    return ends.size() ? ends[ends.size() - 1] : 0;
+  };
+  if (count(in_ends) + count(out_ends) > kMostKeptValues) return nullptr;
+  return SearchRecipe(op, attrs, in_ends, out_ends, wanted, true);
+}
+
+std::shared_ptr<const Recipe> MakeRecipe(const OpInfo& op, const Attrs& attrs,
+                                         Span<const uint32_t> in_ends,
+                                         Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  return std::make_shared<const Recipe>(Describe(op, attrs, in_ends, out_ends, wanted));
+}
+
+std::shared_ptr<const Recipe> HoldRecipe(const OpInfo& op, const Attrs& attrs,
+                                         Span<const uint32_t> in_ends,
+                                         Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  const Recipe* kept = FindRecipe(op, attrs, in_ends, out_ends, wanted);
+  if (kept) return std::shared_ptr<const Recipe>(std::shared_ptr<const Recipe>(), kept);
+  return MakeRecipe(op, attrs, in_ends, out_ends, wanted);
+}
+
+size_t KeptRecipes(const OpInfo& op) {
+  std::lock_guard<std::mutex> lock(op.recipes->mutex);
+  return op.recipes->entries.size();
 }
 
 std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache() {
