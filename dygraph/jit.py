@@ -147,6 +147,8 @@ def trace(layer, inputs):
     traced = TracedLayer(recording.program, scope, single, observer.optimizers)
     if recording.trains:
         traced._sources = recording.sources
+    # The runs at other sizes left arenas and pages that the program does not need.
+    _core.memory.release_free(_core.current_place())
     return outputs, traced
 
 

@@ -31,6 +31,9 @@ constexpr size_t kRedZone = 64;  // bytes behind each block that stay poisoned
 constexpr size_t kRedZone = 0;
 #endif
 constexpr size_t kMinArena = size_t{64} << 20;
+// From here on a block lies in the first arena that has room, so that later arenas stay untouched
+// or become free as a whole. Smaller ones fit best.
+constexpr size_t kLarge = (size_t{1} << 20) / kUnit;
 
 int FloorLog2(size_t n) { return 63 - __builtin_clzll(n); }
 int CeilLog2(size_t n) { return n <= 1 ? 0 : FloorLog2(n - 1) + 1; }
@@ -180,6 +183,7 @@ void* BuddyAllocator::Take(size_t units) {
     if (!enough || __builtin_ctzll(enough) >= best_order) continue;
     best = arena.get();
     best_order = __builtin_ctzll(enough);
+    if (units >= kLarge) break;
   }
   if (best) return best->base + best->TakeFrom(best_order, units) * kUnit;
   for (auto& arena : arenas_) {
