@@ -186,6 +186,8 @@ struct OpInfo::RecipeCache {
   };
   std::mutex mutex;
   std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<std::shared_ptr<const Entry>> passing;  // the newest last
+  size_t passing_values = 0;
   std::atomic<Entry*> latest{nullptr};  // the answer to nearly every question
 };
 
@@ -231,6 +233,24 @@ Recipe Describe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_en
   return builder.Finish();
 }
 
+template <class Ends>
+size_t Total(const Ends& ends) {
+  return ends.size() ? ends[ends.size() - 1] : 0;
+}
+
+std::unique_ptr<OpInfo::RecipeCache::Entry> MakeEntry(const OpInfo& op, const Attrs& attrs,
+                                                      Span<const uint32_t> in_ends,
+                                                      Span<const uint32_t> out_ends,
+                                                      const WantedSet& wanted) {
+  auto entry = std::make_unique<OpInfo::RecipeCache::Entry>();
+  entry->in_ends.assign(in_ends.begin(), in_ends.end());
+  entry->out_ends.assign(out_ends.begin(), out_ends.end());
+  entry->wanted = wanted.words();
+  entry->recipe = Describe(op, attrs, in_ends, out_ends, wanted);
+  if (entry->recipe.depends_on_attrs) entry->attrs = Attrs::Copy(attrs);
+  return entry;
+}
+
 // `bounded`: nullptr where one more would be too many.
 __attribute__((noinline)) const Recipe* SearchRecipe(const OpInfo& op, const Attrs& attrs,
                                                      Span<const uint32_t> in_ends,
@@ -245,13 +265,7 @@ __attribute__((noinline)) const Recipe* SearchRecipe(const OpInfo& op, const Att
     }
   }
   if (bounded && cache.entries.size() >= kMostKeptRecipes) return nullptr;
-  auto entry = std::make_unique<OpInfo::RecipeCache::Entry>();
-  entry->in_ends.assign(in_ends.begin(), in_ends.end());
-  entry->out_ends.assign(out_ends.begin(), out_ends.end());
-  entry->wanted = wanted.words();
-  entry->recipe = Describe(op, attrs, in_ends, out_ends, wanted);
-  if (entry->recipe.depends_on_attrs) entry->attrs = Attrs::Copy(attrs);
-  cache.entries.push_back(std::move(entry));
+  cache.entries.push_back(MakeEntry(op, attrs, in_ends, out_ends, wanted));
   cache.latest.store(cache.entries.back().get(), std::memory_order_release);
   return &cache.entries.back()->recipe;
 }
@@ -273,17 +287,31 @@ const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_
 const Recipe* FindRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
                          Span<const uint32_t> out_ends, const WantedSet& wanted) {
   if (const Recipe* latest = Latest(op, attrs, in_ends, out_ends, wanted)) return latest;
-  auto count = [](Span<const uint32_t> ends) -> size_t {
-    return ends.size() ? ends[ends.size() - 1] : 0;
-  };
-  if (count(in_ends) + count(out_ends) > kMostKeptValues) return nullptr;
+  if (Total(in_ends) + Total(out_ends) > kMostKeptValues) return nullptr;
   return SearchRecipe(op, attrs, in_ends, out_ends, wanted, true);
 }
 
 std::shared_ptr<const Recipe> MakeRecipe(const OpInfo& op, const Attrs& attrs,
                                          Span<const uint32_t> in_ends,
                                          Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  return std::make_shared<const Recipe>(Describe(op, attrs, in_ends, out_ends, wanted));
+  using Entry = OpInfo::RecipeCache::Entry;
+  OpInfo::RecipeCache& cache = *op.recipes;
+  auto size = [](const Entry& e) { return Total(e.in_ends) + Total(e.out_ends); };
+  std::lock_guard<std::mutex> lock(cache.mutex);
+  for (auto e = cache.passing.rbegin(); e != cache.passing.rend(); ++e) {
+    if (Fits(**e, attrs, in_ends, out_ends, wanted))
+      return std::shared_ptr<const Recipe>(*e, &(*e)->recipe);
+  }
+  std::shared_ptr<const Entry> made = MakeEntry(op, attrs, in_ends, out_ends, wanted);
+  if (size(*made) <= kMostPassingValues) {
+    cache.passing.push_back(made);
+    cache.passing_values += size(*made);
+    while (cache.passing_values > kMostPassingValues) {
+      cache.passing_values -= size(*cache.passing.front());
+      cache.passing.erase(cache.passing.begin());
+    }
+  }
+  return std::shared_ptr<const Recipe>(made, &made->recipe);
 }
 
 std::shared_ptr<const Recipe> HoldRecipe(const OpInfo& op, const Attrs& attrs,
@@ -296,7 +324,7 @@ std::shared_ptr<const Recipe> HoldRecipe(const OpInfo& op, const Attrs& attrs,
 
 size_t KeptRecipes(const OpInfo& op) {
   std::lock_guard<std::mutex> lock(op.recipes->mutex);
-  return op.recipes->entries.size();
+  return op.recipes->entries.size() + op.recipes->passing.size();
 }
 
 std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache() {

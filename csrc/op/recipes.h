@@ -1,5 +1,5 @@
-// Who keeps a gradient recipe: the operator for the calls that come again, the call's own node for
-// long lists, of which every length would need another.
+// Who keeps a gradient recipe: the operator, for good, where lists are short; of long lists, of
+// which every length needs another, the call's own node, and the operator the latest.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace dygraph {
 
-// What an operator keeps has a bound: 512 recipes of at most 64 inputs and outputs, some 20 MB.
-constexpr size_t kMostKeptValues = 64, kMostKeptRecipes = 512;
+// What an operator keeps has bounds: for good 512 recipes of at most 64 inputs and outputs; beside
+// them the latest others, of so many inputs and outputs together. An input takes up to 1 KB.
+constexpr size_t kMostKeptValues = 64, kMostKeptRecipes = 512, kMostPassingValues = 4096;
 
-// GetRecipe's where the operator keeps it, otherwise nullptr.
+// GetRecipe's where the operator keeps it for good, otherwise nullptr.
 const Recipe* FindRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
                          Span<const uint32_t> out_ends, const WantedSet& wanted);
-// Made for the caller.
+// Where it does not: made, or one of the latest.
 std::shared_ptr<const Recipe> MakeRecipe(const OpInfo& op, const Attrs& attrs,
                                          Span<const uint32_t> in_ends,
                                          Span<const uint32_t> out_ends, const WantedSet& wanted);
