@@ -157,7 +157,9 @@ def main(arguments):
     if "busy" in wanted and os.sched_getscheduler(0) != os.SCHED_OTHER:
         wanted.discard("busy")  # a neighbour would get nothing, or everything
         print("With real-time priority there is no busy neighbour: that half is left out.")
-    names = list(networks.GROWTH) if arguments.growth else networks.named(arguments.part)
+    names = networks.named(arguments.part)
+    if arguments.growth:
+        names = [n for n in networks.GROWTH if arguments.part.lower() in n.lower()]
     if not names:
         raise SystemExit(f"no row has {arguments.part!r} in its name: {list(networks.NETWORKS)}")
     order = [row_name(name, side) for name in networks.NETWORKS for side in ("torch", "tuned")]

@@ -15,7 +15,7 @@ Written by `python docs/operators.py` from the registry; what an operator's file
 
 - **dtypes**: f and i with a width in bits, `bf16`, `bool`; u8 is unsigned.
 - **gradient**: how many times it can be differentiated: `no` where no gradient passes, 1, 2, 3 or `all` (every order).
-- **LoD**: the input whose level of detail the output takes; `reads` where sequences are what it computes on.
+- **LoD**: the input whose level of detail an output takes where its rows are that input's rows in their order; `reads` where sequences are what it computes on.
 - **rows**: takes or gives SelectedRows, the gradients of sparse embeddings.
 - **libraries**: `own` kernels, and others that run where they fit.
 """

@@ -11,6 +11,7 @@ __all__ = ["get_flags", "set_flags"]
 _CHOICES = {
     "FLAGS_kernel_library": ("", "plain", "onednn", "cudnn"),
     "FLAGS_cpu_level": (0, 1, 3, 4),
+    "FLAGS_matrix_product": ("", "own", "panels", "onednn"),
 }
 _RANGES = {
     "FLAGS_num_threads": (0, 1 << 20),

@@ -4,6 +4,7 @@ A decorator takes readers and gives a reader. Errors of a reader or mapper, also
 process, arrive where the samples are used. Leaving the loop ends what runs.
 """
 
+import contextlib
 import itertools
 import queue
 import random
@@ -225,11 +226,11 @@ class _Threads:
         return False
 
     def results(self):
-        """What the threads put, until all have ended."""
+        """What the threads put, until all have ended or these are closed."""
         from dygraph.io.pools import patient_get
 
         running = len(self.threads)
-        while running:
+        while running and not self.stopped:
             item = patient_get(self.queue)
             if item is _END:
                 running -= 1
@@ -240,8 +241,14 @@ class _Threads:
 
     def close(self):
         self.stopped = True
-        if self.queue.empty():
-            self.queue.put(_END)  # for another thread that waits for results
+        waking = False  # another thread may wait for results
+        while not waking:
+            try:
+                self.queue.put_nowait(_END)
+                waking = True
+            except queue.Full:
+                with contextlib.suppress(queue.Empty):
+                    self.queue.get_nowait()
         end = time.monotonic() + _PATIENCE
         for thread in self.threads:
             thread.join(max(0.0, end - time.monotonic()))

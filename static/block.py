@@ -25,6 +25,16 @@ _EDIT_OPS = "block.append_op(...), block.insert_op(index, ...) or block.remove_o
 _EDIT_VARS = "block.create_var(...), block.rename_var(name, new) or block.remove_var(name)"
 
 
+# A level of 0 is not written down for them: Fluid writes it where the attributes keep the rows.
+_ATTRS_DECIDE = frozenset(
+    """arg_max arg_min concat crop crop_tensor cross expand expand_as expand_v2 flatten
+    flatten2 flatten_contiguous_range flip frobenius_norm index_select logsumexp p_norm
+    reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape
+    reshape2 reverse roll slice split squeeze squeeze2 stack take_along_axis tile transpose
+    transpose2 unbind unsqueeze unsqueeze2 unstack""".split()
+)
+
+
 @functools.cache
 def _lod_source(type):
     return dygraph.op_info(type).shares_lod_of
@@ -479,6 +489,10 @@ class Block:
         )  # fmt: skip
         return Operator(self, desc)
 
+    def _desc_of(self, name):
+        variable = self.find_var_recursive(name)
+        return None if variable is None else variable.desc
+
     def describe(self, desc, inputs, outputs):
         """Write a call on symbolic variables down: the outputs get names and join this block."""
         for slot in _slots(desc.type):
@@ -510,8 +524,10 @@ class Block:
         source = _lod_source(desc.type)
         if source in inputs:
             for variable in made.values():
-                if variable.type == "LOD_TENSOR":
-                    variable.lod_level = getattr(inputs[source][0], "lod_level", 0)
+                if variable.type == "LOD_TENSOR" and desc.type not in _ATTRS_DECIDE:
+                    variable.lod_level = 0  # written down, as Fluid does
+            if any(getattr(v, "lod_level", 0) for v in inputs[source][:1]):
+                _core.infer_shapes(desc, self._desc_of)  # which outputs have the sequences
         self.put_op(self.take(desc, line=line))
 
     def write(self, name, result):

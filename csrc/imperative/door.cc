@@ -6,6 +6,7 @@
 #include "imperative/transform.h"
 #include "imperative/watch.h"
 #include "op/call_names.h"
+#include "op/lod_rule.h"
 #include "op/rows_flag.h"
 #include "platform/interrupt.h"
 #include "platform/onednn.h"
@@ -232,18 +233,16 @@ void AllocateOutputs(Call& call, Place place, Layout layout) {
     while (call.out.begin_of(slot) + call.out.count(slot) <= static_cast<int>(i)) ++slot;
     if (!out[i] || !out[i]->is_tensor()) continue;
     Tensor& t = out[i]->MutableTensor();
-    if (op.lod_from >= 0 && call.in.count(op.lod_from) > 0) {
-      const Value* from = call.in.at(op.lod_from);
-      // unless broadcasting changed the rows
-      if (__builtin_expect(from && from->is_tensor() && from->tensor().lod(), 0)) {
-        if (t.rank() > 0 && t.dim(0) == from->tensor().dim(0)) t.SetLoD(from->tensor().lod_ref());
-      }
-    }
     if (t.has_data() || t.dtype() == DType::kUnset) continue;
     Layout order =
         (t.rank() == 4 || t.rank() == 5) && !op.outputs[slot].weight() ? layout : Layout::kPlain;
     t.AllocateData(place, order);
   }
+}
+
+bool IsRagged(const Call& call) {
+  const Value* from = call.in.at(call.op->lod_from);
+  return from && from->is_tensor() && from->tensor().lod();
 }
 
 // An optimizer step writes into the parameter it read, unless somebody else shares the storage.
@@ -291,6 +290,7 @@ void RunChosen(Call& call, Place fallback) {
   if (op.var_type_rule) op.var_type_rule(infer);
   if (op.shape_rule) op.shape_rule(infer);
   if (call.reuse) ReuseStorage(call);
+  if (op.lod_from >= 0 && __builtin_expect(IsRagged(call), 0)) PassLoD(call);
   if (op.allocates) AllocateOutputs(call, place, layout);
   KernelContext ctx(call, ContextOf(place));
   if (op.random && !call.random_given) {

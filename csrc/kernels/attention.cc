@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/elementwise.h"
+#include "kernels/gemm.h"
 #include "kernels/math.h"
 #include "kernels/matmul.h"
 #include "kernels/philox.h"

@@ -37,6 +37,7 @@ void DefineAddmm(OpDef& op) {
       .Output(kOut, "Out", "[m, n]")
       .Attr(&AddmmAttrs::Alpha, "Alpha", "factor on the product")
       .Attr(&AddmmAttrs::Beta, "Beta", "factor on Input")
+      .ShareLoD(kInput)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         const AddmmAttrs& a = g.attrs<AddmmAttrs>();

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -69,6 +70,7 @@ void DefineAffineGrid(OpDef& op) {
       .Attr(&AffineGridAttrs::align_corners, "align_corners",
             "-1 and 1 are the middles of the outermost pixels, not the borders")
       .MixedDTypes()
+      .ShareLoD(kTheta)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("affine_grid_grad", {g.Input(kOutputShape), g.OutputGrad(kOutput)},
@@ -185,6 +187,7 @@ struct AffineGridGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(affine_grid, DefineAffineGrid);
+REGISTER_LOD_RULE(affine_grid, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(affine_grid, AffineGridKernel, float, double);
 REGISTER_OPERATOR(affine_grid_grad, grad::DefineAffineGridGrad);
 REGISTER_CPU_KERNEL(affine_grid_grad, grad::AffineGridGradKernel, float, double);

@@ -5,6 +5,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph::arg_extremum {
@@ -38,6 +39,12 @@ inline void InferShape(InferContext& ctx) {
   ctx.SetOutput(kOut, out, dtype);
 }
 
+// Rows stay where the axis to search is another one.
+inline bool KeepsRows(const LoDCall& c) {
+  const ArgExtremumAttrs& a = c.attrs<ArgExtremumAttrs>();
+  return !a.flatten && c.IsBehindFirst(a.axis);
+}
+
 inline void Define(OpDef& op, const char* comment, const char* example) {
   op.Comment(comment)
       .Example(example)
@@ -47,6 +54,7 @@ inline void Define(OpDef& op, const char* comment, const char* example) {
       .Attr(&ArgExtremumAttrs::keepdims, "keepdims", "keep the axis, with one element")
       .Attr(&ArgExtremumAttrs::flatten, "flatten", "search all of X as if it had one axis")
       .Attr(&ArgExtremumAttrs::dtype, "dtype", "int32 or int64; unset: int64")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .NoGrad();
 }

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/arg_extremum.h"
 
 namespace dygraph::arg_extremum {
@@ -19,6 +20,7 @@ struct ArgMaxKernel {
 };
 
 REGISTER_OPERATOR(arg_max, DefineArgMax);
+REGISTER_LOD_RULE(arg_max, KeepsRows);
 REGISTER_CPU_KERNEL(arg_max, ArgMaxKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);
 

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/sorting.h"
 
 namespace dygraph::sorting {
@@ -44,6 +45,9 @@ struct ArgsortKernel {
 };
 
 REGISTER_OPERATOR(argsort, DefineArgsort);
+REGISTER_LOD_RULE(argsort, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<ArgsortAttrs>().axis);
+});
 REGISTER_CPU_KERNEL(argsort, ArgsortKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);
 

@@ -7,6 +7,7 @@
 
 #include "kernels/axis_map.h"
 #include "kernels/cast.h"
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 namespace dygraph::axis_maps {
@@ -128,10 +129,28 @@ void SecondGradient(GradBuilder& g, std::integer_sequence<int, kSlots...>) {
 }  // namespace detail
 
 // After the comment; attributes follow.
+// Rows stay where the map of the first axis moves nothing. While a program is described, a size
+// that only a call will know is asked for with a number in its place.
+template <class D>
+bool RowsStay(const LoDCall& c) {
+  Dims x = c.from.dims();
+  if (c.out.rank() != x.rank()) return false;
+  constexpr int64_t kSomeSize = 1009;
+  if (x[0] < 0) x[0] = kSomeSize;
+  try {
+    Maps maps = D::Of(c.call, x);
+    return maps.axes.size() == x.size() && maps.axes[0].IsIdentity();
+  } catch (const Error&) {  // not with so many rows
+    return false;
+  }
+}
+
 template <class D>
 OpDef& Define(OpDef& op) {
   D::AddInputs(op);
-  return op.Output(0, "Out", "the chosen elements")
+  LoDRuleRegistration(D::kType, &RowsStay<D>);
+  return op.ShareLoD(D::kData)
+      .Output(0, "Out", "the chosen elements")
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(0, D::Of(ctx.call(), ctx.dims(D::kData)).out, ctx.dtype(D::kData));
       })

@@ -1,4 +1,5 @@
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/batch_norm.h"
 #include "operators/row_norm.h"
 
@@ -253,6 +254,7 @@ using grad_grad::BatchNormThird;
 REGISTER_GRADIENT_SHAPES(batch_norm, {"Bias", "Scale"}, {"Mean", "Scale"}, {"Variance", "Scale"},
                          {"MomentumTensor", ""});
 REGISTER_OPERATOR(batch_norm, DefineBatchNorm);
+REGISTER_LOD_RULE(batch_norm, RowsOfFirstOutput);
 REGISTER_CPU_KERNEL(batch_norm, BatchNormKernel, float, double);
 REGISTER_OPERATOR(batch_norm_grad, grad::DefineBatchNormGrad);
 REGISTER_CPU_KERNEL(batch_norm_grad, grad::BatchNormGradKernel, float, double);

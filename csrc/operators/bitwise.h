@@ -28,6 +28,7 @@ inline void Define(OpDef& op, const char* comment, const char* example) {
       .Input(kX, "X", "any shape, of integers or bool")
       .Input(kY, "Y", "broadcasts with X")
       .Output(kOut, "Out", "the common shape, the type of X")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .KeepsLayout()
       .NoGrad();

@@ -11,6 +11,7 @@ void DefineNot(OpDef& op) {
       .Input(kX, "X", "any shape, of integers or bool")
       .Output(kOut, "Out", "shape of X")
       .SameShape(kX, kOut)
+      .ShareLoD(kX)
       .KeepsLayout()
       .NoGrad();
 }

@@ -24,6 +24,7 @@ void DefineBmm(OpDef& op) {
       .Input(kX, "X", "[b, m, k]")
       .Input(kY, "Y", "[b, k, n]")
       .Output(kOut, "Out", "[b, m, n]")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("matmul_v2_grad",

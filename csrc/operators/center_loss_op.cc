@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -58,6 +59,7 @@ void DefineCenterLoss(OpDef& op) {
             AtLeast(0))
       .Attr(&CenterLossAttrs::need_update, "need_update", "move the centers")
       .MixedDTypes()
+      .ShareLoD(kX)
       .Shape(InferShape)
       .InPlace(kCenters, kCentersOut)
       .Grad([](GradBuilder& g) {
@@ -107,6 +109,7 @@ struct CenterLossKernel {
 };
 
 REGISTER_OPERATOR(center_loss, DefineCenterLoss);
+REGISTER_LOD_RULE(center_loss, [](const LoDCall& c) { return c.out_slot != kCentersOut; });
 REGISTER_CPU_KERNEL(center_loss, CenterLossKernel, float, double);
 
 }  // namespace

@@ -22,6 +22,7 @@ void DefineClipByNorm(OpDef& op) {
       .Output(kOut, "Out", "shape of X")
       .Attr(&ClipByNormAttrs::max_norm, "max_norm", "the largest norm", AtLeast(0))
       .VarType(selected_rows::VarTypeOf<kX, kOut>)
+      .ShareLoD(kX)
       .Shape(selected_rows::ShapeOf<kX, kOut>)
       .KeepsLayout()
       .InPlace(kX, kOut)

@@ -1,5 +1,6 @@
 #include "kernels/join.h"
 #include "kernels/strided_copy.h"
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -76,6 +77,13 @@ LoDLevels JoinedLoD(const KernelContext& ctx) {
   return joined;
 }
 
+// Along axis 0 the kernel joins them; a description knows how many levels all have.
+bool KeepsRows(const LoDCall& c) {
+  int axis = AxisOf(c.call, kAxisTensor, c.from.rank());
+  if (axis != 0 || c.call.in.count(kX) == 1) return axis >= 0;
+  return c.described() && c.SameLoD(kX);
+}
+
 void DefineConcat(OpDef& op) {
   op.Comment(
         "Out = X[0], X[1], ... one after the other along an axis. Along axis 0 their sequences "
@@ -84,6 +92,7 @@ void DefineConcat(OpDef& op) {
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
       .Output(kOut, "Out", "their shape, the axis being as long as theirs together")
       .Attr(&ConcatAttrs::axis, "axis", "the axis to lie along; negative ones count from the end")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, JoinedShape(ctx, kX, kAxisTensor)); })
       .MixedDTypes()
       .Grad([](GradBuilder& g) {
@@ -103,11 +112,7 @@ struct ConcatKernel {
               "all X must have one element type, got X[0] of ", out.dtype(), " and X[", i, "] of ",
               ctx.In(kX, i).dtype(), ". Convert with astype()");
     }
-    if (axis != 0 || ctx.InputCount(kX) == 1) {
-      out.SetLoD(ctx.In(kX).lod_ref());  // rows stay rows, so do sequences
-    } else if (ctx.In(kX).lod()) {
-      out.SetLoD(JoinedLoD(ctx));
-    }
+    if (axis == 0 && ctx.InputCount(kX) > 1 && ctx.In(kX).lod()) out.SetLoD(JoinedLoD(ctx));
     int64_t rows = Numel(out.dims(), 0, axis), step = Numel(out.dims(), axis, out.rank());
     kernels::JoinedPieces pieces;
     ForEachPiece(ctx, kX, rows, axis, [&](int i, int64_t, int64_t width) {
@@ -205,6 +210,7 @@ struct ConcatGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(concat, DefineConcat);
+REGISTER_LOD_RULE(concat, KeepsRows);
 REGISTER_CPU_KERNEL(concat, ConcatKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(concat_grad, grad::DefineConcatGrad);

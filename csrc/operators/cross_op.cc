@@ -1,5 +1,6 @@
 #include "kernels/integer.h"
 #include "kernels/parallel.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -30,6 +31,7 @@ void DefineCross(OpDef& op) {
       .Input(kY, "Y", "shape of X")
       .Output(kOut, "Out", "shape of X")
       .Attr(&CrossAttrs::dim, "dim", "the axis; 9: the first one of three elements")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
         ENFORCE(x == y || x.HasUnknown() || y.HasUnknown(), InvalidArgument,
@@ -72,6 +74,9 @@ struct CrossKernel {
 };
 
 REGISTER_OPERATOR(cross, DefineCross);
+REGISTER_LOD_RULE(cross, [](const LoDCall& c) {
+  return AxisOf(c.from.dims(), c.attrs<CrossAttrs>().dim) != 0;
+});
 REGISTER_CPU_KERNEL(cross, CrossKernel, float, double, int32_t, int64_t);
 
 }  // namespace

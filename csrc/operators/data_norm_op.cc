@@ -1,6 +1,7 @@
 #include <cmath>
 #include <vector>
 
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -187,6 +188,7 @@ struct DataNormGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(data_norm, DefineDataNorm);
+REGISTER_LOD_RULE(data_norm, RowsOfFirstOutput);
 REGISTER_CPU_KERNEL(data_norm, DataNormKernel, float, double);
 REGISTER_OPERATOR(data_norm_grad, grad::DefineDataNormGrad);
 REGISTER_CPU_KERNEL(data_norm_grad, grad::DataNormGradKernel, float, double);

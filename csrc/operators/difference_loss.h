@@ -77,6 +77,7 @@ struct Loss {
       op.Output(kExtra, L::kExtra, "shape of the scores", kIntermediate);
     }
     op.Output(kOut, L::kLoss, "shape of the scores")
+        .ShareLoD(kA)
         .Shape([](InferContext& ctx) {
           CheckShapes(ctx);
           if constexpr (L::kExtra != nullptr) ctx.SetOutput(kExtra, ctx.dims(kA));

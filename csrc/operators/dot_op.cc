@@ -1,5 +1,6 @@
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -23,6 +24,7 @@ void DefineDot(OpDef& op) {
       .Input(kX, "X", "[n] or [rows, n]")
       .Input(kY, "Y", "shape of X")
       .Output(kOut, "Out", "[] or [rows]")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         RecipeRef each = g.Temp();
@@ -60,6 +62,7 @@ struct DotKernel {
 };
 
 REGISTER_OPERATOR(dot, DefineDot);
+REGISTER_LOD_RULE(dot, [](const LoDCall& c) { return c.from.rank() > 1; });
 REGISTER_CPU_KERNEL(dot, DotKernel, int32_t, int64_t, float, double);
 
 }  // namespace

@@ -54,6 +54,7 @@ inline void DefineEach(OpDef& op, const char* comment, const char* example) {
       .Example(example)
       .Input(kX, "X", "any shape")
       .Output(kOut, "Out", "shape of X, bool")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, ctx.dims(kX), DType::kBool); })
       .KeepsLayout()
       .NoGrad();

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/norms.h"
 
 namespace dygraph::norms {
@@ -45,6 +46,7 @@ using FrobeniusNormGradGradKernel = GradGradKernel<FrobeniusNorm, T>;
 using FrobeniusNormThird = Third<FrobeniusNorm>;
 
 REGISTER_OPERATOR(frobenius_norm, DefineFrobeniusNorm);
+REGISTER_LOD_RULE(frobenius_norm, reduce::KeepsRows);
 REGISTER_CPU_KERNEL(frobenius_norm, FrobeniusNormKernel, float, double);
 REGISTER_OPERATOR(frobenius_norm_grad, DefineGrad<FrobeniusNorm>);
 REGISTER_CPU_KERNEL(frobenius_norm_grad, FrobeniusNormGradKernel, float, double);

@@ -1,4 +1,5 @@
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/batch_norm.h"
 
 namespace dygraph {
@@ -58,6 +59,7 @@ struct FusedBatchNormActGradKernel {
 REGISTER_GRADIENT_SHAPES(fused_batch_norm_act, {"Bias", "Scale"}, {"Mean", "Scale"},
                          {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_batch_norm_act, DefineFusedBatchNormAct);
+REGISTER_LOD_RULE(fused_batch_norm_act, RowsOfFirstOutput);
 REGISTER_CPU_KERNEL(fused_batch_norm_act, FusedBatchNormActKernel, float, double);
 REGISTER_OPERATOR(fused_batch_norm_act_grad, DefineFusedBatchNormActGrad);
 REGISTER_CPU_KERNEL(fused_batch_norm_act_grad, FusedBatchNormActGradKernel, float, double);

@@ -1,4 +1,5 @@
 #include "op/gradient_shapes.h"
+#include "op/lod_rule.h"
 #include "operators/batch_norm.h"
 
 namespace dygraph {
@@ -63,6 +64,7 @@ struct FusedBnAddActivationGradKernel {
 REGISTER_GRADIENT_SHAPES(fused_bn_add_activation, {"Z", "X"}, {"Bias", "Scale"}, {"Mean", "Scale"},
                          {"Variance", "Scale"});
 REGISTER_OPERATOR(fused_bn_add_activation, DefineFusedBnAddActivation);
+REGISTER_LOD_RULE(fused_bn_add_activation, RowsOfFirstOutput);
 REGISTER_CPU_KERNEL(fused_bn_add_activation, FusedBnAddActivationKernel, float, double);
 REGISTER_OPERATOR(fused_bn_add_activation_grad, DefineFusedBnAddActivationGrad);
 REGISTER_CPU_KERNEL(fused_bn_add_activation_grad, FusedBnAddActivationGradKernel, float, double);

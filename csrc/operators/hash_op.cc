@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "kernels/parallel.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -100,6 +101,7 @@ struct HashRowsKernel {
 };
 
 REGISTER_OPERATOR(hash, DefineHash);
+REGISTER_LOD_RULE(hash, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(hash, HashRowsKernel, int32_t, int64_t);
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 #include "operators/chosen_rows.h"
 #include "operators/labels.h"
@@ -85,6 +86,7 @@ void DefineHierarchicalSigmoid(OpDef& op) {
       .Attr(&HierarchicalSigmoidAttrs::epmap, "epmap", "of programs; not read")
       .Attr(&HierarchicalSigmoidAttrs::table_names, "table_names", "of programs; not read")
       .MixedDTypes()
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         CheckInputs(ctx);
         int64_t n = ctx.dims(kX)[0];
@@ -309,6 +311,7 @@ struct HierarchicalSigmoidGradGradKernel {
 using grad_grad::HierarchicalSigmoidThird;
 
 REGISTER_OPERATOR(hierarchical_sigmoid, DefineHierarchicalSigmoid);
+REGISTER_LOD_RULE(hierarchical_sigmoid, [](const LoDCall& c) { return c.out_slot != kWOut; });
 REGISTER_CPU_KERNEL(hierarchical_sigmoid, HierarchicalSigmoidKernel, float, double);
 REGISTER_OPERATOR(hierarchical_sigmoid_grad, grad::DefineHierarchicalSigmoidGrad);
 REGISTER_CPU_KERNEL(hierarchical_sigmoid_grad, grad::HierarchicalSigmoidGradKernel, float, double);

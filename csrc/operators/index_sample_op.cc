@@ -25,6 +25,7 @@ void DefineIndexSample(OpDef& op) {
       .Input(kX, "X", "[rows, n]")
       .Input(kIndex, "Index", "[rows, m], int32 or int64; negative ones count from the end")
       .Output(kOut, "Out", "shape of Index")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/gather.h"
 
 namespace dygraph::gather {
@@ -14,6 +15,7 @@ void DefineIndexSelect(OpDef& op) {
                            ">>> F.index_select(x, to_variable([2, 0]), dim=1).tolist()\n"
                            "[[3, 1], [6, 4]]"))
       .Attr(&IndexSelectAttrs::dim, "dim", "the axis to take along")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) { InferShape(ctx, ctx.attrs<IndexSelectAttrs>().dim); })
       .Grad([](GradBuilder& g) {
         g.Call("index_select_grad", {g.InputShape(kX), g.Input(kIndex), g.OutputGrad(kOut)},
@@ -41,6 +43,9 @@ struct IndexSelectGradKernel {
 };
 
 REGISTER_OPERATOR(index_select, DefineIndexSelect);
+REGISTER_LOD_RULE(index_select, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<IndexSelectAttrs>().dim);
+});
 REGISTER_CPU_KERNEL(index_select, IndexSelectKernel, bool, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, float16, bfloat16, float, double);
 REGISTER_OPERATOR(index_select_grad, DefineIndexSelectGrad);

@@ -37,7 +37,7 @@ void DefineInstanceNorm(OpDef& op) {
       ">>> x = to_variable([[[1.0, 3.0], [10.0, 30.0]]])\n"
       ">>> np.round(F.instance_norm(x).numpy(), 3).tolist()\n"
       "[[[-1.0, 1.0], [-1.0, 1.0]]]");
-  row_norm::DefineSlots<InstanceNorm>(op);
+  row_norm::DefineSlots<InstanceNorm>(op).ShareLoD(row_norm::kX);
 }
 
 template <class T>

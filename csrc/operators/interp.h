@@ -128,6 +128,7 @@ void Define(OpDef& op) {
       .Attr(&Attrs::align_mode, "align_mode",
             "without align_corners: 0 compares middles, 1 beginnings of pixels", Between(0, 1))
       .MixedDTypes()
+      .ShareLoD(kX)
       .Shape(InferShape<Op>)
       .Grad([](GradBuilder& g) {
         g.Call(Op::kGrad,

@@ -42,6 +42,7 @@ void DefineKldiv(OpDef& op) {
       .Output(kLoss, "Loss", "shape of X, or [] when reduced")
       .Attr(&KldivAttrs::reduction, "reduction", "none, batchmean, mean or sum",
             OneOf({"none", "batchmean", "mean", "sum"}))
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         labels::CheckSameShape(ctx, kX, kTarget);
         ctx.SetOutput(kLoss, LossDims(ctx, kX));

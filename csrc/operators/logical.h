@@ -28,6 +28,7 @@ inline void Define(OpDef& op, const char* comment, const char* example) {
       .Input(kX, "X", "any shape and type; numbers are true where they are not 0")
       .Input(kY, "Y", "broadcasts with X")
       .Output(kOut, "Out", "the common shape, bool")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .KeepsLayout()
       .NoGrad();

@@ -10,6 +10,7 @@ void DefineNot(OpDef& op) {
           "[False, True]")
       .Input(kX, "X", "any shape and type; numbers are true where they are not 0")
       .Output(kOut, "Out", "shape of X, bool")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, ctx.dims(kX), DType::kBool); })
       .KeepsLayout()
       .NoGrad();

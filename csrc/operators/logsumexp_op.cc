@@ -1,5 +1,6 @@
 #include "kernels/math.h"
 #include "kernels/softmax.h"
+#include "op/lod_rule.h"
 #include "operators/reduce.h"
 
 namespace dygraph::reduce {
@@ -31,6 +32,7 @@ void DefineLogsumexp(OpDef& op) {
       .Attr(&LogsumexpAttrs::axis, "axis", "axes to reduce; an empty list means all")
       .Attr(&LogsumexpAttrs::keepdim, "keepdim", "keep reduced axes as ones")
       .Attr(&LogsumexpAttrs::reduce_all, "reduce_all", "reduce all axes, whatever axis says")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, ReducedDims(ctx.dims(kX), AsReduce(ctx.attrs<LogsumexpAttrs>())));
       })
@@ -139,6 +141,9 @@ struct LogsumexpGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(logsumexp, DefineLogsumexp);
+REGISTER_LOD_RULE(logsumexp, [](const LoDCall& c) {
+  return !Axes(c.from.rank(), AsReduce(c.attrs<LogsumexpAttrs>())).reduced[0];
+});
 REGISTER_CPU_KERNEL(logsumexp, LogsumexpKernel, float, double);
 REGISTER_OPERATOR(logsumexp_grad, grad::DefineLogsumexpGrad);
 REGISTER_CPU_KERNEL(logsumexp_grad, grad::LogsumexpGradKernel, float, double);

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/matmul.h"
 
 namespace dygraph::matmul {
@@ -100,7 +101,16 @@ struct MatmulGradKernel {
 };
 }  // namespace grad
 
+// Rows of a matrix that is not transposed, or matrices of a batch; a transposed vector is a matrix.
+bool KeepsRows(const LoDCall& c) {
+  bool transposed = c.attrs<MatmulAttrs>().transpose_X;
+  int rank = c.from.rank();
+  if (rank == 1) return transposed && c.out.rank() == 2;
+  return c.out.rank() <= rank && (rank > 2 || !transposed);
+}
+
 REGISTER_OPERATOR(matmul, DefineMatmul);
+REGISTER_LOD_RULE(matmul, KeepsRows);
 REGISTER_CPU_KERNEL(matmul, MatmulKernel, float, double);
 REGISTER_OPERATOR(matmul_grad, grad::DefineMatmulGrad);
 REGISTER_CPU_KERNEL(matmul_grad, grad::MatmulGradKernel, float, double);

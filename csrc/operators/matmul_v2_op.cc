@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/matmul.h"
 
 namespace dygraph::matmul {
@@ -87,7 +88,14 @@ struct MatmulV2GradKernel {
 };
 }  // namespace grad
 
+// Rows of a matrix that is not transposed, or matrices of a batch; not those of a vector.
+bool KeepsRows(const LoDCall& c) {
+  int rank = c.from.rank();
+  return c.out.rank() <= rank && (rank > 2 || (rank == 2 && !c.attrs<MatmulV2Attrs>().trans_x));
+}
+
 REGISTER_OPERATOR(matmul_v2, DefineMatmulV2);
+REGISTER_LOD_RULE(matmul_v2, KeepsRows);
 REGISTER_CPU_KERNEL(matmul_v2, MatmulV2Kernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(matmul_v2_grad, grad::DefineMatmulV2Grad);
 REGISTER_CPU_KERNEL(matmul_v2_grad, grad::MatmulV2GradKernel, float, double);

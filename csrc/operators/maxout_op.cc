@@ -38,6 +38,7 @@ void DefineMaxout(OpDef& op) {
       .Output(kOut, "Out", "X with C / groups channels")
       .Attr(&MaxoutAttrs::groups, "groups", "how many channels make one")
       .Attr(&MaxoutAttrs::axis, "axis", "the axis of the channels")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("maxout_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)})

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -41,6 +42,7 @@ void DefineMultiplex(OpDef& op) {
       .Input(kIds, "Ids", "[rows, 1] or [rows], int32 or int64 numbers of X")
       .Input(kX, "X", "candidates of one shape [rows, ...]", kDuplicable)
       .Output(kOut, "Out", "their shape")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         CheckShapes(ctx);
         ctx.SetOutput(kOut, ctx.dims(kX));
@@ -154,6 +156,7 @@ struct MultiplexGradGradKernel {
 };
 
 REGISTER_OPERATOR(multiplex, DefineMultiplex);
+REGISTER_LOD_RULE(multiplex, [](const LoDCall& c) { return c.SameLoD(kX); });
 REGISTER_CPU_KERNEL(multiplex, MultiplexKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 REGISTER_OPERATOR(multiplex_grad, DefineMultiplexGrad);

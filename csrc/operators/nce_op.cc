@@ -100,6 +100,7 @@ void DefineNce(OpDef& op) {
             "the samples of every row, for tests")
       .MixedDTypes()
       .Random()
+      .ShareLoD(kInput)
       .Shape([](InferContext& ctx) {
         Dims samples = CheckInputs(ctx);
         ctx.SetOutput(kCost, {samples[0], 1});

@@ -59,6 +59,7 @@ void DefineNll(OpDef& op) {
       .Attr(&NllAttrs::ignore_index, "ignore_index", "a Label without loss or gradient")
       .Attr(&NllAttrs::reduction, "reduction", "none, mean or sum", OneOf({"none", "mean", "sum"}))
       .MixedDTypes()
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, LossDims(ctx));
         ctx.SetOutput(kTotalWeight, Dims());

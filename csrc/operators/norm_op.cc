@@ -20,6 +20,7 @@ void DefineNorm(OpDef& op) {
       .Output(kOut, "Out", "shape of X")
       .Attr(&NormAttrs::axis, "axis", "the axis; negative ones count from the end")
       .Attr(&NormAttrs::epsilon, "epsilon", "keeps the root from 0", AtLeast(0))
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         Dims norm = ctx.dims(kX);
         int axis = NormalizeAxis(ctx.attrs<NormAttrs>().axis, norm.rank());

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 // one_hot, whose X ends in an axis of 1, and one_hot_v2, which adds the axis of the classes.
@@ -95,6 +96,7 @@ struct OneHotKernel {
 REGISTER_OPERATOR(one_hot, DefineOneHot);
 REGISTER_CPU_KERNEL(one_hot, OneHotKernel, int32_t, int64_t);
 REGISTER_OPERATOR(one_hot_v2, DefineOneHotV2);
+REGISTER_LOD_RULE(one_hot_v2, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(one_hot_v2, OneHotKernel, int32_t, int64_t);
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/norms.h"
 
 namespace dygraph::norms {
@@ -45,6 +46,7 @@ void DefinePNorm(OpDef& op) {
       .Attr(&PNormAttrs::epsilon, "epsilon", "not read: the gradient is 0 where the norm is")
       .Attr(&PNormAttrs::keepdim, "keepdim", "keep the axis with one element")
       .Attr(&PNormAttrs::asvector, "asvector", "over all axes")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         const Dims& x = ctx.dims(kX);
         ctx.SetOutput(kOut, reduce::ReducedDims(x, PNorm::Of(ctx.call().attrs, x).over));
@@ -69,6 +71,9 @@ using PNormGradGradKernel = GradGradKernel<PNorm, T>;
 using PNormThird = Third<PNorm>;
 
 REGISTER_OPERATOR(p_norm, DefinePNorm);
+REGISTER_LOD_RULE(p_norm, [](const LoDCall& c) {
+  return !c.attrs<PNormAttrs>().asvector && c.IsBehindFirst(c.attrs<PNormAttrs>().axis);
+});
 REGISTER_CPU_KERNEL(p_norm, PNormKernel, float, double);
 REGISTER_OPERATOR(p_norm_grad, DefineGrad<PNorm>);
 REGISTER_CPU_KERNEL(p_norm_grad, PNormGradKernel, float, double);

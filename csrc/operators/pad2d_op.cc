@@ -74,7 +74,6 @@ void DefinePad2D(OpDef& op) {
           ">>> F.pad2d(x, paddings=[0, 0, 1, 2], mode=\"reflect\").tolist()\n"
           "[[[[2.0, 1.0, 2.0, 3.0, 2.0, 1.0]]]]");
   Define<Pad2d>(op)
-      .ShareLoD(0)
       .Attr(&Pad2dAttrs::paddings, "paddings", "top, bottom, left, right")
       .Attr(&Pad2dAttrs::pad_value, "pad_value", "what stands there with mode constant")
       .Attr(&Pad2dAttrs::mode, "mode", "constant, reflect or edge",

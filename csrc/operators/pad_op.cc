@@ -35,7 +35,6 @@ void DefinePad(OpDef& op) {
   op.Comment(
       "Out = X with paddings[2 i] places before and paddings[2 i + 1] after it along axis i.");
   Define<Pad>(op)
-      .ShareLoD(0)
       .Attr(&PadAttrs::paddings, "paddings", "before and after, for each axis")
       .Attr(&PadAttrs::pad_value, "pad_value", "what stands there");
 }

@@ -37,7 +37,8 @@ void Define(OpDef& op) {
       .Example(Op::kExample)
       .Input(kX, "X", Op::kAxes == 2 ? "[N, C, H, W]" : "[N, C, D, H, W]")
       .Output(kOut, "Out", Op::kAxes == 2 ? "[N, C, H', W']" : "[N, C, D', H', W']")
-      .Output(kMask, "Mask", "shape of Out, int32");
+      .Output(kMask, "Mask", "shape of Out, int32")
+      .ShareLoD(kX);
   pool::WindowAttrs<Op::kAxes>(op).Shape(InferShape<Op>).Grad([](GradBuilder& g) {
     g.Call(Op::kGrad, {g.InputShape(kX), g.Output(kMask), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
         .SameAttrs();

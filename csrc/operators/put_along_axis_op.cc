@@ -90,6 +90,7 @@ void DefinePutAlongAxis(OpDef& op) {
             "'assign', 'add', 'mul' or 'multiply', 'mean', 'amin', 'amax'")
       .Attr(&PutAlongAxisAttrs::include_self, "Include_self",
             "False: what was there has no part in the sum, product, mean, least or greatest")
+      .ShareLoD(kInput)
       .Shape(InferShape)
       .KernelDTypeOf(kInput)
       .MixedDTypes()

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "op/lod_rule.h"
 #include "operators/random.h"
 #include "platform/interrupt.h"
 
@@ -27,6 +28,7 @@ void DefineRandomCrop(OpDef& op) {
       .Attr(&RandomCropAttrs::shape, "shape", "the sizes of a part", EachAtLeast(0))
       .Attr(&RandomCropAttrs::startup_seed, "startup_seed",
             "0: the generator's; others give the same places at each call")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         const Dims& x = ctx.dims(kX);
         const auto& shape = ctx.attrs<RandomCropAttrs>().shape;
@@ -94,6 +96,7 @@ struct RandomCropKernel {
 };
 
 REGISTER_OPERATOR(random_crop, DefineRandomCrop);
+REGISTER_LOD_RULE(random_crop, RowsOfFirstOutput);
 REGISTER_CPU_KERNEL(random_crop, RandomCropKernel, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float, double);
 

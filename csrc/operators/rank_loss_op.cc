@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/difference_loss.h"
 
 namespace dygraph::difference_loss {
@@ -38,6 +39,7 @@ template <class T>
 using RankLossGradGradKernel = Loss<RankLoss>::GradGradKernel<T>;
 
 REGISTER_OPERATOR(rank_loss, DefineRankLoss);
+REGISTER_LOD_RULE(rank_loss, RowsOfFirstAxis);
 REGISTER_CPU_KERNEL(rank_loss, RankLossKernel, float, double);
 REGISTER_OPERATOR(rank_loss_grad, Loss<RankLoss>::DefineGrad);
 REGISTER_CPU_KERNEL(rank_loss_grad, RankLossGradKernel, float, double);

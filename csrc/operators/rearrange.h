@@ -34,6 +34,7 @@ template <class Op>
 void Define(OpDef& op) {
   op.Input(kX, "X", Op::kHelp)
       .Output(kOut, "Out", "the elements of X")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, Op::Describe(ctx.dims(kX), ctx.attrs<typename Op::Attrs>()).out);
       })

@@ -5,6 +5,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/cast.h"
 #include "kernels/reduce.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph::reduce {
@@ -55,6 +56,11 @@ inline void InferShape(InferContext& ctx) {
   ctx.SetOutput(kOut, ReducedDims(ctx.dims(kX), a), a.out_dtype);
 }
 
+// Rows stay where the first axis does.
+inline bool KeepsRows(const LoDCall& c) {
+  return !Axes(c.from.rank(), c.attrs<ReduceAttrs>()).reduced[0];
+}
+
 // What all reduce_* operators declare.
 inline OpDef& DefineReduce(OpDef& op, const char* comment) {
   return op.Comment(comment)
@@ -65,6 +71,7 @@ inline OpDef& DefineReduce(OpDef& op, const char* comment) {
       .Attr(&ReduceAttrs::reduce_all, "reduce_all", "reduce all axes, whatever dim says")
       .Attr(&ReduceAttrs::in_dtype, "in_dtype", "element type of X, for programs; may be left out")
       .Attr(&ReduceAttrs::out_dtype, "out_dtype", "element type to reduce in; unset: X's")
+      .ShareLoD(kX)
       .Shape(InferShape);
 }
 

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/reduce_extreme.h"
 
 namespace dygraph::reduce {
@@ -39,6 +40,7 @@ void DefineMaxGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(reduce_max, DefineMax);
+REGISTER_LOD_RULE(reduce_max, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_max, ReduceMaxKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_max_grad, DefineMaxGrad);
 REGISTER_CPU_KERNEL(reduce_max_grad, extreme_grad::Kernel, float, double);

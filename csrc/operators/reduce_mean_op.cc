@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/reduce.h"
 
 namespace dygraph::reduce {
@@ -48,6 +49,7 @@ struct ReduceMeanGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reduce_mean, DefineMean);
+REGISTER_LOD_RULE(reduce_mean, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_mean_grad, grad::DefineMeanGrad);
 REGISTER_CPU_KERNEL(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double);

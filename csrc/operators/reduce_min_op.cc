@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/reduce_extreme.h"
 
 namespace dygraph::reduce {
@@ -39,6 +40,7 @@ void DefineMinGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(reduce_min, DefineMin);
+REGISTER_LOD_RULE(reduce_min, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_min, ReduceMinKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_min_grad, DefineMinGrad);
 REGISTER_CPU_KERNEL(reduce_min_grad, extreme_grad::Kernel, float, double);

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
 #include "operators/reduce.h"
 
@@ -156,6 +157,7 @@ struct ProdGradGradKernel {
 using grad_grad::ProdThird;
 
 REGISTER_OPERATOR(reduce_prod, DefineProd);
+REGISTER_LOD_RULE(reduce_prod, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_prod, ProdKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_prod_grad, grad::DefineProdGrad);
 REGISTER_CPU_KERNEL(reduce_prod_grad, grad::ProdGradKernel, float, double);

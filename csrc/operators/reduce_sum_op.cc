@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/reduce.h"
 
 namespace dygraph::reduce {
@@ -53,6 +54,7 @@ struct SumGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reduce_sum, DefineSum);
+REGISTER_LOD_RULE(reduce_sum, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_sum, SumKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 REGISTER_OPERATOR(reduce_sum_grad, grad::DefineSumGrad);

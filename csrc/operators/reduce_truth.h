@@ -38,6 +38,12 @@ inline void InferTruth(InferContext& ctx) {
   ctx.SetOutput(kOut, out, DType::kBool);
 }
 
+inline bool TruthKeepsRows(const LoDCall& c) {
+  bool known;
+  ReduceAttrs a = TruthAttrs(c.call, &known);
+  return known && !Axes(c.from.rank(), a).reduced[0];
+}
+
 inline void DefineTruth(OpDef& op, const char* comment) {
   DefineReduce(op, comment)
       .Input(kAxisTensor, "AxisTensor", "[n] int32 or int64, in place of dim", kDispensable)

@@ -55,6 +55,14 @@ void InferShape(InferContext& ctx) {
   SetOutputs(ctx, TargetShape(ctx.dims(kX), shape));
 }
 
+// A 0 in front says it whatever the sizes.
+bool KeepsReshapedRows(const LoDCall& c) {
+  const std::vector<int32_t>& shape = c.attrs<Reshape2Attrs>().shape;
+  bool copies = c.call.in.count(kShape) + c.call.in.count(kShapeTensor) == 0 && !shape.empty() &&
+                shape[0] == 0;
+  return c.out_slot == kOut && (copies || KeepsRows(c));
+}
+
 void Define(OpDef& op, bool x_shape) {
   op.Comment(
         "Out has the elements of X, in row-major order, in another shape. A 0 in shape copies the "
@@ -120,9 +128,11 @@ struct Reshape2GradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reshape2, DefineReshape2);
+REGISTER_LOD_RULE(reshape2, KeepsReshapedRows);
 REGISTER_CPU_KERNEL(reshape2, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(reshape, DefineReshape);
+REGISTER_LOD_RULE(reshape, KeepsReshapedRows);
 REGISTER_CPU_KERNEL(reshape, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(reshape2_grad, grad::DefineReshape2Grad);

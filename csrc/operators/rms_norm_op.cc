@@ -101,6 +101,7 @@ void DefineRmsNorm(OpDef& op) {
       .Attr(&RmsNormAttrs::quant_round_type, "quant_round_type", "of programs")
       .Attr(&RmsNormAttrs::quant_max_bound, "quant_max_bound", "of programs")
       .Attr(&RmsNormAttrs::quant_min_bound, "quant_min_bound", "of programs")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         bool more = g.HasInput(kBias) || g.HasInput(kResidual);

@@ -83,6 +83,7 @@ void DefineSampleLogits(OpDef& op) {
       .MixedDTypes()
       .KernelDTypeOf(kLogits)
       .Random()
+      .ShareLoD(kLogits)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         // Given samples are read where they came from: as a part of a gradient the call makes none.

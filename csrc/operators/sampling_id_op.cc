@@ -23,6 +23,7 @@ void DefineSamplingId(OpDef& op) {
       .Attr(&SamplingIdAttrs::max, "max", "greatest of them")
       .Attr(&SamplingIdAttrs::seed, "seed",
             "0: the generator's; others give the same numbers at each call")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         const Dims& x = ctx.dims(kX);
         ENFORCE(x.rank() == 2 && x[1] != 0, InvalidArgument,

@@ -24,6 +24,7 @@ void DefineScatterNdAdd(OpDef& op) {
       .Input(kIndex, "Index", "[..., k], int32 or int64; negative ones count from the end")
       .Input(kUpdates, "Updates", "the leading axes of Index and the axes of X after the first k")
       .Output(kOut, "Out", "shape of X")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()

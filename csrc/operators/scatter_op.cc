@@ -51,6 +51,7 @@ void DefineScatter(OpDef& op) {
       .Input(kUpdates, "Updates", "[n, ...]: a row of X for each id")
       .Output(kOut, "Out", "shape of X")
       .Attr(&ScatterAttrs::overwrite, "overwrite", "write, or add to 0")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()

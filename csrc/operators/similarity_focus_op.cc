@@ -30,6 +30,7 @@ void DefineSimilarityFocus(OpDef& op) {
       .Attr(&SimilarityFocusAttrs::axis, "axis", "1, 2 or 3: what is left of it makes matrices",
             Between(1, 3))
       .Attr(&SimilarityFocusAttrs::indexes, "indexes", "which matrices", EachAtLeast(0))
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         const Dims& x = ctx.dims(kX);
         const auto& a = ctx.attrs<SimilarityFocusAttrs>();

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/lod_rule.h"
 #include "operators/slicing.h"
 
 namespace dygraph::slicing {
@@ -52,6 +53,7 @@ void DefineSlice(OpDef& op) {
       .Attr(&SliceAttrs::infer_flags, "infer_flags",
             "for programs of other tools: -1 where a size is known only at run time")
       .Attr(&SliceAttrs::decrease_axis, "decrease_axis", "axes to take away")
+      .ShareLoD(kInput)
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, RegionOf(ctx.call(), ctx.dims(kInput)).kept);
       })
@@ -115,6 +117,7 @@ struct SliceGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(slice, DefineSlice);
+REGISTER_LOD_RULE(slice, [](const LoDCall& c) { return KeepsRows<SliceAttrs>(c, RegionOf); });
 REGISTER_CPU_KERNEL(slice, SliceKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(slice_grad, grad::DefineSliceGrad);

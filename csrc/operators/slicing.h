@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/strided_copy.h"
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 namespace dygraph::slicing {
@@ -67,6 +68,19 @@ Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& star
             i, " of Input ", x);
   }
   return r;
+}
+
+// Rows stay where the box has all of them; while a program is described, whatever their number.
+template <class Attrs>
+bool KeepsRows(const LoDCall& c, Region (*region_of)(const Call&, const Dims&)) {
+  Dims x = c.from.dims();
+  for (int64_t a : c.attrs<Attrs>().decrease_axis) {
+    if (!c.IsBehindFirst(a)) return false;
+  }
+  constexpr int64_t kSomeSize = 1009;
+  if (x[0] < 0) x[0] = kSomeSize;
+  Region r = region_of(c.call, x);
+  return r.dims[0] == x[0] && r.start[0] == 0 && r.step[0] == 1;
 }
 
 // Where the box begins in a dense array of shape `x`, and its strides there, in elements.

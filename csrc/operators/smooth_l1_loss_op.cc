@@ -51,6 +51,7 @@ void DefineSmoothL1(OpDef& op) {
       .Output(kDiff, "Diff", "shape of X", kIntermediate)
       .Output(kOut, "Out", "[N, 1]")
       .Attr(&SmoothL1Attrs::sigma, "sigma", "how narrow the square is; 0: no square")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("smooth_l1_loss_grad",

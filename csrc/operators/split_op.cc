@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "kernels/strided_copy.h"
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -88,6 +89,11 @@ void InferShape(InferContext& ctx) {
   for (int i = 0; i < parts.sizes.rank(); ++i) ctx.SetOutputAt(kOut, i, PartDims(x, parts, i));
 }
 
+bool KeepsRows(const LoDCall& c) {
+  Parts parts = PartsOf(c.call, c.from.dims(), kAxisTensor);
+  return parts.axis > 0 || (parts.axis == 0 && (c.from.dim(0) >= 0 || parts.sizes.size() == 1));
+}
+
 void DefineSplit(OpDef& op) {
   op.Comment(
         "Out[0], Out[1], ... are consecutive parts of X along an axis: num equal ones, or ones of "
@@ -102,6 +108,7 @@ void DefineSplit(OpDef& op) {
       .Attr(&SplitAttrs::num, "num", "how many equal parts; 0: by sections", AtLeast(0))
       .Attr(&SplitAttrs::axis, "axis", "the axis to split; negative ones count from the end")
       .OutputCount([](int, const Call& call) { return CountOf(call, kSectionsTensorList); })
+      .ShareLoD(kX)
       .Shape(InferShape)
       .MixedDTypes()
       .KernelAllocates()
@@ -189,6 +196,7 @@ struct SplitGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(split, DefineSplit);
+REGISTER_LOD_RULE(split, KeepsRows);
 REGISTER_CPU_KERNEL(split, SplitKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(split_grad, grad::DefineSplitGrad);

@@ -26,6 +26,7 @@ void DefineSquaredL2Distance(OpDef& op) {
       .Input(kY, "Y", "[rows, ...] or [1, ...]")
       .Output(kSubResult, "sub_result", "X - Y", kIntermediate)
       .Output(kOut, "Out", "[rows, 1]")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         RecipeRef each = g.Temp(), total = g.Temp();

@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/stacking.h"
 
 namespace dygraph::stacking {
@@ -33,6 +34,7 @@ void DefineStack(OpDef& op) {
       .Input(kX, "X", "one shape", kDuplicable)
       .Output(kY, "Y", "their shape with the new axis, as long as there are X")
       .Attr(&StackAttrs::axis, "axis", "place of the new axis; negative ones count from the end")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("unstack", {g.OutputGrad(kY)}, {g.InputGrads(kX)})
@@ -50,6 +52,9 @@ struct StackKernel {
 };
 
 REGISTER_OPERATOR(stack, DefineStack);
+REGISTER_LOD_RULE(stack, [](const LoDCall& c) {
+  return NormalizeAxis(c.attrs<StackAttrs>().axis, c.out.rank()) != 0 && c.SameLoD(kX);
+});
 REGISTER_CPU_KERNEL(stack, StackKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 

@@ -3,6 +3,7 @@
 
 #include "kernels/join.h"
 #include "kernels/strided_copy.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph::stacking {
@@ -79,9 +80,13 @@ int CountOf(int, const Call& call) {
 
 template <class D>
 OpDef& DefineParting(OpDef& op) {
+  LoDRuleRegistration(D::kType, [](const LoDCall& c) {
+    return c.IsBehindFirst(D::Axis(c.attrs<typename D::Attrs>()));
+  });
   return op.Input(0, "X", "at least one axis")
       .Output(0, D::kOut, "the pieces, of X's shape without the axis", kDuplicable)
       .OutputCount(CountOf<D>)
+      .ShareLoD(0)
       .Shape([](InferContext& ctx) {
         const Dims& x = ctx.dims(0);
         int axis = NormalizeAxis(D::Axis(ctx.attrs<typename D::Attrs>()), x.rank());

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/lod_rule.h"
 #include "operators/slicing.h"
 
 namespace dygraph::slicing {
@@ -118,6 +119,9 @@ struct StridedSliceGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(strided_slice, DefineStridedSlice);
+REGISTER_LOD_RULE(strided_slice, [](const LoDCall& c) {
+  return KeepsRows<StridedSliceAttrs>(c, RegionOf);
+});
 REGISTER_CPU_KERNEL(strided_slice, StridedSliceKernel, bool, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, float16, bfloat16, float, double);
 REGISTER_OPERATOR(strided_slice_grad, grad::DefineStridedSliceGrad);

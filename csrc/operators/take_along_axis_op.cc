@@ -1,3 +1,4 @@
+#include "op/lod_rule.h"
 #include "operators/along_axis.h"
 
 namespace dygraph::indexing {
@@ -35,6 +36,7 @@ void DefineTakeAlongAxis(OpDef& op) {
              "leading part, but along Axis; negative ones count from the end")
       .Output(kResult, "Result", "shape of Index, repeated")
       .Attr(&TakeAlongAxisAttrs::axis, "Axis", "the axis to take along")
+      .ShareLoD(kInput)
       .Shape(InferShape)
       .KernelDTypeOf(kInput)
       .MixedDTypes()
@@ -86,6 +88,9 @@ struct TakeAlongAxisGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(take_along_axis, DefineTakeAlongAxis);
+REGISTER_LOD_RULE(take_along_axis, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<TakeAlongAxisAttrs>().axis);
+});
 REGISTER_CPU_KERNEL(take_along_axis, TakeAlongAxisKernel, bool, uint8_t, int8_t, int16_t, int32_t,
                     int64_t, float16, bfloat16, float, double);
 REGISTER_OPERATOR(take_along_axis_grad, grad::DefineTakeAlongAxisGrad);

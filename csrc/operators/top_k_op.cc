@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 #include "operators/sorting.h"
 
@@ -142,6 +143,7 @@ struct TopKGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(top_k, DefineTopK);
+REGISTER_LOD_RULE(top_k, [](const LoDCall& c) { return c.from.rank() > 1; });
 REGISTER_CPU_KERNEL(top_k, TopKKernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(top_k_grad, grad::DefineTopKGrad);
 REGISTER_CPU_KERNEL(top_k_grad, grad::TopKGradKernel, float, double);

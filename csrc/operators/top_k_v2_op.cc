@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/lod_rule.h"
 #include "operators/arguments.h"
 #include "operators/sorting.h"
 
@@ -137,6 +138,9 @@ struct TopKV2GradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(top_k_v2, DefineTopKV2);
+REGISTER_LOD_RULE(top_k_v2, [](const LoDCall& c) {
+  return c.IsBehindFirst(c.attrs<TopKV2Attrs>().axis);
+});
 REGISTER_CPU_KERNEL(top_k_v2, TopKV2Kernel, int32_t, int64_t, float, double);
 REGISTER_OPERATOR(top_k_v2_grad, grad::DefineTopKV2Grad);
 REGISTER_CPU_KERNEL(top_k_v2_grad, grad::TopKV2GradKernel, float, double);

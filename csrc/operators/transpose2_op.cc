@@ -1,4 +1,5 @@
 #include "kernels/transpose.h"
+#include "op/lod_rule.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -54,6 +55,7 @@ void Define(OpDef& op, bool x_shape) {
   if (x_shape) op.Output(kXShape, "XShape", "no elements, shape [0] + X's", kIntermediate | kExtra);
   op.Attr(&Transpose2Attrs::axis, "axis",
           "a permutation of X's axes; negative ones count from the end")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("transpose2", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).AttrsFrom(InverseAttrs);
@@ -121,12 +123,18 @@ struct Transpose2GradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(transpose2, DefineTranspose2);
+REGISTER_LOD_RULE(transpose2, [](const LoDCall& c) {
+  return c.out_slot == kOut && Permutation(c.attrs<Transpose2Attrs>().axis, c.from.rank())[0] == 0;
+});
 REGISTER_CPU_KERNEL(transpose2, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 REGISTER_OPERATOR(transpose2_grad, grad::DefineTranspose2Grad);
 REGISTER_CPU_KERNEL(transpose2_grad, grad::Transpose2GradKernel, float, double);
 
 REGISTER_OPERATOR(transpose, DefineTranspose);
+REGISTER_LOD_RULE(transpose, [](const LoDCall& c) {
+  return c.out_slot == kOut && Permutation(c.attrs<Transpose2Attrs>().axis, c.from.rank())[0] == 0;
+});
 REGISTER_CPU_KERNEL(transpose, Transpose2Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 

@@ -25,6 +25,7 @@ void DefineTrilTriu(OpDef& op) {
       .Output(kOut, "Out", "shape of X")
       .Attr(&TrilTriuAttrs::diagonal, "diagonal", "0: the main one; above it positive")
       .Attr(&TrilTriuAttrs::lower, "lower", "keep the lower triangle; false: the upper one")
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         ENFORCE(ctx.rank(kX) >= 2, InvalidArgument, "X must have at least two axes, got shape ",
                 ctx.dims(kX));

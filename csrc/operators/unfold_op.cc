@@ -38,6 +38,7 @@ void DefineUnfold(OpDef& op) {
       .Attr(&UnfoldAttrs::strides, "strides", "[height, width]", EachAtLeast(1))
       .Attr(&UnfoldAttrs::paddings, "paddings", "[top, left, bottom, right]", EachAtLeast(0))
       .Attr(&UnfoldAttrs::dilations, "dilations", "[height, width]", EachAtLeast(1))
+      .ShareLoD(kX)
       .Shape(InferShape)
       .Grad([](GradBuilder& g) {
         g.Call("unfold_grad", {g.InputShape(kX), g.OutputGrad(kY)}, {g.InputGrad(kX)}).SameAttrs();

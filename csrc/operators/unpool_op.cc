@@ -62,6 +62,7 @@ void DefineUnpool(OpDef& op) {
       .Attr(&UnpoolAttrs::unpooling_type, "unpooling_type", "max", OneOf({"max"}))
       .Attr(&UnpoolAttrs::output_size, "output_size", "of Out, [height, width]", EachAtLeast(0))
       .MixedDTypes()
+      .ShareLoD(kX)
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, OutDims(ctx)); })
       .Grad([](GradBuilder& g) {
         g.Call("unpool_grad", {g.InputShape(kX), g.Input(kIndices), g.OutputGrad(kOut)},

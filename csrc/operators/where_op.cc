@@ -52,6 +52,7 @@ void DefineWhere(OpDef& op) {
       .Input(kX, "X", "broadcasts with the others")
       .Input(kY, "Y", "broadcasts with the others; type of X")
       .Output(kOut, "Out", "the common shape")
+      .ShareLoD(kX)
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()

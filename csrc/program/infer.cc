@@ -4,6 +4,7 @@
 
 #include "imperative/door.h"
 #include "op/call_names.h"
+#include "op/lod_rule.h"
 #include "program/op_binding.h"
 
 namespace dygraph::program {
@@ -42,7 +43,7 @@ void Describe(const Value& value, VarDesc* var) {
 }
 
 void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const std::string&)>& find,
-                 const std::function<void(const std::string&, const Value&)>& set) {
+                 const std::function<void(const std::string&, const Value&, int levels)>& set) {
   const OpInfo& op = GetOp(desc.type);
   try {
     CheckSlots(op, desc);
@@ -52,6 +53,7 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
     call.attrs = attrs->data();
     std::deque<Value> values;  // addresses stay
     std::vector<const std::string*> names_in;
+    std::vector<int> levels;  // of each input
     for (const SlotInfo& slot : op.inputs) {
       if (const auto* names = desc.Input(slot.name)) {
         for (const std::string& name : *names) {
@@ -62,18 +64,26 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
             if (slot.duplicable()) {
               call.in.Push(nullptr);
               names_in.push_back(nullptr);
+              levels.push_back(0);
             }
             continue;
           }
           values.push_back(ValueOf(*var));
           call.in.Push(&values.back());
           names_in.push_back(&name);
+          levels.push_back(var->type.lod_tensor ? var->type.lod_tensor->lod_level.value_or(0) : 0);
         }
       }
       call.in.Close();
     }
-    std::vector<std::pair<const std::string*, Value*>> results;
-    for (const SlotInfo& slot : op.outputs) {
+    struct Result {
+      const std::string* name;
+      Value* value;
+      int slot;
+    };
+    std::vector<Result> results;
+    for (size_t s = 0; s < op.outputs.size(); ++s) {
+      const SlotInfo& slot = op.outputs[s];
       const auto* names = desc.Output(slot.name);
       if (!names && !slot.extra() && !slot.duplicable()) call.out.Push(nullptr);
       for (size_t i = 0; names && i < names->size(); ++i) {
@@ -84,13 +94,19 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
         }
         values.emplace_back();
         call.out.Push(&values.back());
-        results.emplace_back(&name, &values.back());
+        results.push_back({&name, &values.back(), static_cast<int>(s)});
       }
       call.out.Close();
     }
     CallNames told({names_in.data(), names_in.size()});
     InferOutputs(call);
-    for (auto [name, value] : results) set(*name, *value);
+    const Value* from = op.lod_from < 0 ? nullptr : call.in.at(op.lod_from);
+    int passed = from && from->is_tensor() ? levels[call.in.begin_of(op.lod_from)] : 0;
+    for (const Result& r : results) {
+      bool takes = passed > 0 && r.value->is_tensor() &&
+                   TakesLoD(call, r.slot, r.value->tensor(), levels.data());
+      set(*r.name, *r.value, takes ? passed : 0);
+    }
   } catch (Error& e) {
     e.AddOperator(op.type);
     throw;

@@ -16,9 +16,9 @@ Value ValueOf(const VarDesc& var);
 void Describe(const Value& value, VarDesc* var);
 
 // Runs the operator's rules on described variables: `find` gives the variable of a name (null:
-// none), `set` is told what each output holds. Throws what the operator's checks throw, with the
-// operator's name.
+// none), `set` is given what each output holds, and the levels of detail it takes from an input, 0
+// where it takes none. Throws what the operator's checks throw, with the operator's name.
 void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const std::string&)>& find,
-                 const std::function<void(const std::string&, const Value&)>& set);
+                 const std::function<void(const std::string&, const Value&, int levels)>& set);
 
 }  // namespace dygraph::program

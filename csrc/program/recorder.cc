@@ -189,7 +189,7 @@ std::map<std::string, std::vector<int64_t>> Recorder::InferOp(
           tensor->dims = other->second;
         return &replaced.back();
       },
-      [&](const std::string& name, const Value& value) {
+      [&](const std::string& name, const Value& value, int) {
         if (!value.empty()) result[name].assign(value.dims().begin(), value.dims().end());
       });
   return result;

@@ -295,8 +295,11 @@ void BindOperators(py::module_& m) {
       found.push_back(py::cast<VarHandle>(var));
       return found.back().get();
     };
-    program::InferShapes(op, look, [&](const std::string& name, const Value& value) {
-      if (VarDesc* var = look(name)) program::Describe(value, var);
+    program::InferShapes(op, look, [&](const std::string& name, const Value& value, int levels) {
+      VarDesc* var = look(name);
+      if (!var) return;
+      program::Describe(value, var);
+      if (levels > 0) var->type.lod_tensor->lod_level = levels;
     });
   });
 }

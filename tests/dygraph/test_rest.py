@@ -412,6 +412,7 @@ class TestFlags:
             ("kernel_library", "foo", "must be one of '', 'plain', 'onednn', 'cudnn', got 'foo'"),
             ("kernel_library", "oneDNN", "Did you mean 'onednn'"),
             ("cpu_level", 2, "must be one of 0, 1, 3, 4, got 2"),
+            ("matrix_product", "mkl", "must be one of '', 'own', 'panels', 'onednn', got 'mkl'"),
             ("num_threads", -1, "must be in"),
             ("fraction_of_cpu_memory_to_use", 1.5, "must be in"),
         ],

@@ -145,6 +145,26 @@ def test_leaving_early_ends_threads_and_processes():
         assert not left()
 
 
+def test_results_end_once_they_are_closed():
+    threads, go_on, got = reader._Threads(3), threading.Event(), []
+
+    def source():
+        yield 1
+        yield 2
+        go_on.wait()
+
+    threads.start(source)
+    while threads.queue.qsize() < 2:
+        time.sleep(0.001)
+    consumer = threading.Thread(target=lambda: got.extend(threads.results()), daemon=True)
+    threads.close()
+    go_on.set()
+    consumer.start()
+    consumer.join(5)
+    assert not consumer.is_alive() and got == []
+    assert not left()
+
+
 def test_multiprocess_reader():
     merged = reader.multiprocess_reader([numbers(5), lambda: iter("ab"), numbers(0)])
     got = list(merged())

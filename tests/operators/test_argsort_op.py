@@ -43,6 +43,7 @@ for suffix, shape, attrs in [
         argsort,
         grad=["X"],
         fixed_dtypes={"Indices": "int64"},
+        rows_move=attrs.get("axis") == 0,
     )
 
 for suffix, shape, attrs in [

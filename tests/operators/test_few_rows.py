@@ -14,10 +14,11 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 @contextlib.contextmanager
-def settings(threads=2, level=0, library=""):
-    before = dygraph.num_threads(), dygraph.get_flags(["cpu_level", "kernel_library"])
+def settings(threads=2, level=0, library="", product=""):
+    flags = {"cpu_level": level, "kernel_library": library, "matrix_product": product}
+    before = dygraph.num_threads(), dygraph.get_flags(list(flags))
     dygraph.set_num_threads(threads)
-    dygraph.set_flags({"cpu_level": level, "kernel_library": library})
+    dygraph.set_flags(flags)
     try:
         yield
     finally:
@@ -40,6 +41,23 @@ def test_products_with_a_transposed_matrix(rows, library, level):
             out = product(x, y)
         tolerance = 1e-4 if dtype == "float32" else 1e-12
         np.testing.assert_allclose(out, x.astype("float64") @ y.T.astype("float64"), atol=tolerance)
+
+
+@pytest.mark.parametrize("level", [0, 1, 3])
+@pytest.mark.parametrize("kernel", ["", "own", "panels", "onednn"])
+def test_every_kernel_gives_the_product(kernel, level):
+    """Sizes of every class of the table, in every orientation."""
+    rng = np.random.default_rng(1)
+    sizes = [(8, 24, 3000), (20, 600, 8), (64, 9, 1000), (200, 50, 64), (600, 70, 130)]
+    sizes += [(1000, 12, 30), (3000, 8, 8), (13, 1200, 40), (5, 2600, 30)]
+    for m, n, k in sizes:
+        x, y = (rng.normal(size=s).astype("float32") for s in ((m, k), (k, n)))
+        want = x.astype("float64") @ y.astype("float64")
+        for trans_x, trans_y in ((False, False), (False, True), (True, False), (True, True)):
+            a, b = x.T.copy() if trans_x else x, y.T.copy() if trans_y else y
+            with settings(level=level, product=kernel):
+                out = F.matmul_v2(*map(dygraph.to_variable, (a, b)), trans_x=trans_x, trans_y=trans_y)
+            np.testing.assert_allclose(out.numpy(), want, rtol=1e-5, atol=2e-4)
 
 
 @pytest.mark.parametrize("level", [0, 1, 3])

@@ -27,6 +27,7 @@ for op, key in (("flip", "dims"), ("reverse", "axis")):
             {key: axes},
             lambda inputs, attrs, key=key: {"Out": np.flip(inputs["X"], tuple(attrs[key]))},
             grad=["X"],
+            rows_move=0 in axes,
         )
 
 for suffix, shape, shifts, dims in [
@@ -44,6 +45,7 @@ for suffix, shape, shifts, dims in [
         {"shifts": shifts, "dims": dims},
         roll,
         grad=["X"],
+        rows_move=0 in (dims or [0]),
     )
 
 
@@ -54,12 +56,12 @@ def shifted_by_tensor(inputs, attrs):
 TestRollShiftsTensor = op_case(
     "TestRollShiftsTensor", "roll",
     lambda: {"X": rand(3, 4), "ShiftsTensor": np.array([2, -1])}, {"dims": [1, 0], "shifts": [9]},
-    shifted_by_tensor, grad=["X"],
+    shifted_by_tensor, grad=["X"], rows_move=True,
 )  # fmt: skip
 TestRollFlatShiftsTensor = op_case(
     "TestRollFlatShiftsTensor", "roll",
     lambda: {"X": rand(3, 4), "ShiftsTensor": np.array([5], "int32")}, {},
-    shifted_by_tensor, grad=["X"],
+    shifted_by_tensor, grad=["X"], rows_move=True,
 )  # fmt: skip
 
 

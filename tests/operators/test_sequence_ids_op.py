@@ -129,28 +129,3 @@ def test_what_does_not_fit():
         _core.run_op("sequence_erase", {"X": _core.to_variable(np.zeros((2, 2), "int64"))}, {})
     with pytest.raises(TypeError, match="out_dtype"):
         _core.run_op("sequence_mask", {"X": ids}, {"out_dtype": "float16"})
-
-
-ROWS = np.arange(1.0, 21.0).reshape(5, 4)
-KEEPERS = [
-    ("cumsum", "X", {"axis": 1}), ("argsort", "X", {"axis": 1}),
-    ("top_k_v2", "X", {"k": 2}),
-    ("pad", "X", {"paddings": [0, 0, 1, 0]}),
-    ("strided_slice", "Input", {"axes": [1], "starts": [0], "ends": [3], "strides": [2]}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("op,slot,attrs", KEEPERS, ids=lambda v: v if isinstance(v, str) else "")
-def test_sequences_pass_where_rows_stay_rows(op, slot, attrs):
-    """As Paddle 2.6.2 passes them."""
-    x = _core.to_variable(ROWS, lod=[[0, 2, 5]])
-    first = next(iter(_core.run_op(op, {slot: x}, attrs).values()))
-    assert _core.lod(first) == [[0, 2, 5]]
-
-
-def test_sequences_do_not_pass_where_rows_change():
-    x = _core.to_variable(ROWS, lod=[[0, 2, 5]])
-    flat = _core.run_op("reshape2", {"X": x}, {"shape": [-1]})["Out"]
-    some = _core.run_op("slice", {"Input": x}, {"axes": [0], "starts": [1], "ends": [3]})["Out"]
-    more = _core.run_op("pad", {"X": x}, {"paddings": [1, 0, 0, 0]})["Out"]
-    assert [_core.lod(v) for v in (flat, some, more)] == [[], [], []]
