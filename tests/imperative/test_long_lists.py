@@ -45,7 +45,7 @@ def test_gradients_of_many_inputs_at_once():
 
 
 def test_operators_keep_no_recipes_of_long_lists():
-    """Each length would be another one, for good: 250 MB of a list of 300,000."""
+    """Each length would be another one, for good: 93 MB of a list of 300,000."""
 
     def play(count):
         xs = variables(count)
