@@ -35,6 +35,10 @@ class LongOpNode : public OpNode {
  private:
   std::shared_ptr<const Recipe> recipe_;
 };
+
+void RecordLong(const CallRecord& call, const WantedSet& wanted);
+void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recipe,
+            const std::shared_ptr<const Recipe>* own);
 }  // namespace
 
 Value Lasting(const Value& v) {
@@ -62,12 +66,22 @@ void RecordOnTape(const CallRecord& call) {
     return;
   }
   if (call.op.has_no_grad) return;
-  const Recipe* kept_recipe =
-      FindRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
-  std::shared_ptr<const Recipe> own;
-  if (__builtin_expect(!kept_recipe, 0))
-    own = MakeRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
-  const Recipe& recipe = own ? *own : *kept_recipe;
+  const Recipe* kept = FindRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
+  if (__builtin_expect(!kept, 0)) return RecordLong(call, wanted);
+  Record(call, wanted, *kept, nullptr);
+}
+
+namespace {
+void RecordLong(const CallRecord& call, const WantedSet& wanted) {
+  std::shared_ptr<const Recipe> own =
+      MakeRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
+  Record(call, wanted, *own, &own);
+}
+
+// `own`: the recipe, where the node has to hold it.
+void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recipe,
+            const std::shared_ptr<const Recipe>* own) {
+  Span<Variable* const> in = call.in.flat();
   if (recipe.calls.empty() && !AnyFlat(call, wanted)) return;
   Span<Variable* const> out = call.out.flat();
   // Leaf nodes before this one: they must be older than all that read them, or they would play too
@@ -76,7 +90,7 @@ void RecordOnTape(const CallRecord& call) {
     if (v && v->IsLeaf()) v->MakeLeaf();
   }
   auto outputs = static_cast<uint32_t>(out.size());
-  Ref<OpNode> node(own ? new LongOpNode(call.op, own, call.attrs, outputs)
+  Ref<OpNode> node(own ? new LongOpNode(call.op, *own, call.attrs, outputs)
                        : new OpNode(call.op, recipe, call.attrs, outputs));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
   node->in_ends.Append(in_ends.begin(), in_ends.end());
@@ -132,5 +146,6 @@ void RecordOnTape(const CallRecord& call) {
   }
   if (has_producer(0)) out[0]->SetProducer(Ref<Node>::Adopt(node.Detach()), 0);
 }
+}  // namespace
 
 }  // namespace dygraph
