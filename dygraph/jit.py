@@ -148,6 +148,8 @@ def trace(layer, inputs):
     traced = TracedLayer(recording.program, scope, single, observer.optimizers)
     if recording.trains:
         traced._sources = recording.sources
+    # The runs at other sizes left arenas and pages that the program does not need.
+    _core.memory.release_free(_core.current_place())
     return outputs, traced
 
 
@@ -250,8 +252,10 @@ class TracedLayer:
         if as_list:
             inputs = inputs[0]
         if self._prepared is None:
+            # Without `static`, whose modules take 8 MB, where nobody asked for the program.
+            desc = self._desc if self._program is None else self._program.desc
             self._prepared = _core.PreparedProgram(
-                self.program.desc, self.scope, self.feed_names, self.fetch_names, None
+                desc, self.scope, self.feed_names, self.fetch_names, None
             )
         for optimizer in self._optimizers:
             optimizer.ask_rate()

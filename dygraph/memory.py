@@ -76,6 +76,9 @@ def reset_peak(place=None):
 def release_free(place=None):
     """Give arenas that hold nothing back to the system; how many bytes that was.
 
+    Of the host's other arenas the pages that hold nothing go back, uncounted: the arenas stay
+    reserved, and the resident memory of the process falls.
+
     >>> import dygraph
     >>> x = dygraph.zeros([1 << 22])
     >>> del x

@@ -2,6 +2,7 @@
 
 #include "imperative/thread_state.h"
 #include "imperative/watch.h"
+#include "op/recipes.h"
 #include "op/zero_derivative.h"
 
 namespace dygraph {
@@ -21,6 +22,23 @@ bool AnyFlat(const CallRecord& call, const WantedSet& wanted) {
   }
   return false;
 }
+
+// A node whose operator does not keep its recipe: of long lists.
+class LongOpNode : public OpNode {
+ public:
+  LongOpNode(const OpInfo& op, std::shared_ptr<const Recipe> recipe, Ref<Attrs> attrs,
+             uint32_t outputs)
+      : OpNode(op, *recipe, std::move(attrs), outputs), recipe_(std::move(recipe)) {}
+  static void* operator new(size_t size) { return ::operator new(size); }
+  static void operator delete(void* p) { ::operator delete(p); }
+
+ private:
+  std::shared_ptr<const Recipe> recipe_;
+};
+
+void RecordLong(const CallRecord& call, const WantedSet& wanted);
+void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recipe,
+            const std::shared_ptr<const Recipe>* own);
 }  // namespace
 
 Value Lasting(const Value& v) {
@@ -48,7 +66,22 @@ void RecordOnTape(const CallRecord& call) {
     return;
   }
   if (call.op.has_no_grad) return;
-  const Recipe& recipe = GetRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
+  const Recipe* kept = FindRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
+  if (__builtin_expect(!kept, 0)) return RecordLong(call, wanted);
+  Record(call, wanted, *kept, nullptr);
+}
+
+namespace {
+void RecordLong(const CallRecord& call, const WantedSet& wanted) {
+  std::shared_ptr<const Recipe> own =
+      MakeRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
+  Record(call, wanted, *own, &own);
+}
+
+// `own`: the recipe, where the node has to hold it.
+void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recipe,
+            const std::shared_ptr<const Recipe>* own) {
+  Span<Variable* const> in = call.in.flat();
   if (recipe.calls.empty() && !AnyFlat(call, wanted)) return;
   Span<Variable* const> out = call.out.flat();
   // Leaf nodes before this one: they must be older than all that read them, or they would play too
@@ -56,8 +89,9 @@ void RecordOnTape(const CallRecord& call) {
   for (Variable* v : in) {
     if (v && v->IsLeaf()) v->MakeLeaf();
   }
-  Ref<OpNode> node =
-      MakeRef<OpNode>(call.op, recipe, call.attrs, static_cast<uint32_t>(out.size()));
+  auto outputs = static_cast<uint32_t>(out.size());
+  Ref<OpNode> node(own ? new LongOpNode(call.op, *own, call.attrs, outputs)
+                       : new OpNode(call.op, recipe, call.attrs, outputs));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
   node->in_ends.Append(in_ends.begin(), in_ends.end());
   node->out_ends.Append(out_ends.begin(), out_ends.end());
@@ -112,5 +146,6 @@ void RecordOnTape(const CallRecord& call) {
   }
   if (has_producer(0)) out[0]->SetProducer(Ref<Node>::Adopt(node.Detach()), 0);
 }
+}  // namespace
 
 }  // namespace dygraph

@@ -5,6 +5,7 @@
 
 #include "base/enforce.h"
 #include "base/flags.h"
+#include "memory/system_allocators.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -30,6 +31,9 @@ constexpr size_t kRedZone = 64;  // bytes behind each block that stay poisoned
 constexpr size_t kRedZone = 0;
 #endif
 constexpr size_t kMinArena = size_t{64} << 20;
+// From here on a block lies in the first arena that has room, so that later arenas stay untouched
+// or become free as a whole. Smaller ones fit best.
+constexpr size_t kLarge = (size_t{1} << 20) / kUnit;
 
 int FloorLog2(size_t n) { return 63 - __builtin_clzll(n); }
 int CeilLog2(size_t n) { return n <= 1 ? 0 : FloorLog2(n - 1) + 1; }
@@ -179,6 +183,7 @@ void* BuddyAllocator::Take(size_t units) {
     if (!enough || __builtin_ctzll(enough) >= best_order) continue;
     best = arena.get();
     best_order = __builtin_ctzll(enough);
+    if (units >= kLarge) break;
   }
   if (best) return best->base + best->TakeFrom(best_order, units) * kUnit;
   for (auto& arena : arenas_) {
@@ -243,6 +248,17 @@ size_t BuddyAllocator::ReleaseFree() {
   };
   arenas_.erase(std::remove_if(arenas_.begin(), arenas_.end(), given_back), arenas_.end());
   return before - reserved_;
+}
+
+void BuddyAllocator::DropFreePages() {
+  if (place_.kind != DeviceKind::kCPU) return;
+  for (auto& arena : arenas_) {
+    for (size_t k = FloorLog2(kHugePage / kUnit); k < arena->free.size(); ++k) {
+      arena->free[k].ForEach((arena->units >> k) + 2, [&](size_t i) {
+        DropPages(arena->base + (i << k) * kUnit, kUnit << k);
+      });
+    }
+  }
 }
 
 size_t BuddyAllocator::largest_free() const {

@@ -51,6 +51,13 @@ class FreeSet {
     }
   }
   bool empty() const { return !level_[levels_ - 1][0]; }
+  template <class Visit>
+  void ForEach(size_t bits, const Visit& visit) const {
+    for (size_t word = 0; word * 64 < bits; ++word) {
+      for (uint64_t rest = level_[0][word]; rest; rest &= rest - 1)
+        visit(word * 64 + __builtin_ctzll(rest));
+    }
+  }
   size_t First() const {
     size_t i = 0;
     for (int k = levels_ - 1; k >= 0; --k) i = i * 64 + __builtin_ctzll(level_[k][i]);
@@ -73,6 +80,7 @@ class BuddyAllocator {
   void* Alloc(size_t bytes);
   void Free(void* block, size_t bytes);
   size_t ReleaseFree();  // gives wholly free arenas back
+  void DropFreePages();  // of the other arenas, where the place is the host
 
   size_t reserved() const { return reserved_; }
   size_t arenas() const { return arenas_.size(); }

@@ -379,8 +379,11 @@ void ResetPeak(Place place) {
 
 size_t ReleaseFree(Place place) {
   Pool& pool = PoolOf(place);
+  if (place == CPUPlace()) TrimHeap();
   std::lock_guard<std::mutex> lock(pool.mutex);
-  return ReleaseLocked(pool);
+  size_t released = ReleaseLocked(pool);
+  pool.buddy.DropFreePages();
+  return released;
 }
 
 void RegisterSystemAllocator(DeviceKind kind, SystemAllocatorFactory factory) {

@@ -1,4 +1,5 @@
 // Host memory from the system: address space reserved at once, pages given at first touch.
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +19,6 @@ FLAG(bool, use_pinned_memory, false, "lock the pages of host arenas in physical 
 namespace memory {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
 // MLOCK_ONFAULT: lock pages as they are touched, not the whole arena at once.
 constexpr unsigned kLockOnFault = 1;
 
@@ -79,6 +79,18 @@ class HostAllocator : public SystemAllocator {
 
 std::unique_ptr<SystemAllocator> MakeHostAllocator(Place) {
   return std::make_unique<HostAllocator>();
+}
+
+void DropPages(void* begin, size_t bytes) {
+  uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + kHugePage - 1) / kHugePage * kHugePage;
+  uintptr_t end = (reinterpret_cast<uintptr_t>(begin) + bytes) / kHugePage * kHugePage;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+void TrimHeap() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace memory

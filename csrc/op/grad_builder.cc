@@ -7,6 +7,7 @@
 
 #include "op/op_info.h"
 #include "op/op_registry.h"
+#include "op/recipes.h"
 
 namespace dygraph {
 
@@ -185,6 +186,8 @@ struct OpInfo::RecipeCache {
   };
   std::mutex mutex;
   std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<std::shared_ptr<const Entry>> passing;  // the newest last
+  size_t passing_values = 0;
   std::atomic<Entry*> latest{nullptr};  // the answer to nearly every question
 };
 
@@ -212,21 +215,13 @@ std::vector<uint32_t> Counts(Span<const uint32_t> ends, size_t slots) {
 }
 }  // namespace
 
-const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
-                        Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  OpInfo::RecipeCache& cache = *op.recipes;
-  OpInfo::RecipeCache::Entry* latest = cache.latest.load(std::memory_order_acquire);
-  if (latest && Fits(*latest, attrs, in_ends, out_ends, wanted)) return latest->recipe;
+namespace {
+
+Recipe Describe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                Span<const uint32_t> out_ends, const WantedSet& wanted) {
   ENFORCE(op.grad_maker, PreconditionNotMet, "the operator ", op.type,
           " has no gradient, so backward cannot pass through "
           "it. Detach its inputs or set their stop_gradient to True");
-  std::lock_guard<std::mutex> lock(cache.mutex);
-  for (auto& e : cache.entries) {
-    if (Fits(*e, attrs, in_ends, out_ends, wanted)) {
-      cache.latest.store(e.get(), std::memory_order_release);
-      return e->recipe;
-    }
-  }
   GradBuilder::Situation situation;
   situation.op = &op;
   situation.attrs = attrs.data();
@@ -235,15 +230,101 @@ const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_
   situation.wanted = wanted;
   GradBuilder builder(situation);
   op.grad_maker(builder);
+  return builder.Finish();
+}
+
+template <class Ends>
+size_t Total(const Ends& ends) {
+  return ends.size() ? ends[ends.size() - 1] : 0;
+}
+
+std::unique_ptr<OpInfo::RecipeCache::Entry> MakeEntry(const OpInfo& op, const Attrs& attrs,
+                                                      Span<const uint32_t> in_ends,
+                                                      Span<const uint32_t> out_ends,
+                                                      const WantedSet& wanted) {
   auto entry = std::make_unique<OpInfo::RecipeCache::Entry>();
   entry->in_ends.assign(in_ends.begin(), in_ends.end());
   entry->out_ends.assign(out_ends.begin(), out_ends.end());
   entry->wanted = wanted.words();
-  entry->recipe = builder.Finish();
+  entry->recipe = Describe(op, attrs, in_ends, out_ends, wanted);
   if (entry->recipe.depends_on_attrs) entry->attrs = Attrs::Copy(attrs);
-  cache.entries.push_back(std::move(entry));
+  return entry;
+}
+
+// `bounded`: nullptr where one more would be too many.
+__attribute__((noinline)) const Recipe* SearchRecipe(const OpInfo& op, const Attrs& attrs,
+                                                     Span<const uint32_t> in_ends,
+                                                     Span<const uint32_t> out_ends,
+                                                     const WantedSet& wanted, bool bounded) {
+  OpInfo::RecipeCache& cache = *op.recipes;
+  std::lock_guard<std::mutex> lock(cache.mutex);
+  for (auto& e : cache.entries) {
+    if (Fits(*e, attrs, in_ends, out_ends, wanted)) {
+      cache.latest.store(e.get(), std::memory_order_release);
+      return &e->recipe;
+    }
+  }
+  if (bounded && cache.entries.size() >= kMostKeptRecipes) return nullptr;
+  cache.entries.push_back(MakeEntry(op, attrs, in_ends, out_ends, wanted));
   cache.latest.store(cache.entries.back().get(), std::memory_order_release);
-  return cache.entries.back()->recipe;
+  return &cache.entries.back()->recipe;
+}
+
+const Recipe* Latest(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                     Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  OpInfo::RecipeCache::Entry* latest = op.recipes->latest.load(std::memory_order_acquire);
+  return latest && Fits(*latest, attrs, in_ends, out_ends, wanted) ? &latest->recipe : nullptr;
+}
+
+}  // namespace
+
+const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                        Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  const Recipe* latest = Latest(op, attrs, in_ends, out_ends, wanted);
+  return latest ? *latest : *SearchRecipe(op, attrs, in_ends, out_ends, wanted, false);
+}
+
+const Recipe* FindRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
+                         Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  if (const Recipe* latest = Latest(op, attrs, in_ends, out_ends, wanted)) return latest;
+  if (Total(in_ends) + Total(out_ends) > kMostKeptValues) return nullptr;
+  return SearchRecipe(op, attrs, in_ends, out_ends, wanted, true);
+}
+
+std::shared_ptr<const Recipe> MakeRecipe(const OpInfo& op, const Attrs& attrs,
+                                         Span<const uint32_t> in_ends,
+                                         Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  using Entry = OpInfo::RecipeCache::Entry;
+  OpInfo::RecipeCache& cache = *op.recipes;
+  auto size = [](const Entry& e) { return Total(e.in_ends) + Total(e.out_ends); };
+  std::lock_guard<std::mutex> lock(cache.mutex);
+  for (auto e = cache.passing.rbegin(); e != cache.passing.rend(); ++e) {
+    if (Fits(**e, attrs, in_ends, out_ends, wanted))
+      return std::shared_ptr<const Recipe>(*e, &(*e)->recipe);
+  }
+  std::shared_ptr<const Entry> made = MakeEntry(op, attrs, in_ends, out_ends, wanted);
+  if (size(*made) <= kMostPassingValues) {
+    cache.passing.push_back(made);
+    cache.passing_values += size(*made);
+    while (cache.passing_values > kMostPassingValues) {
+      cache.passing_values -= size(*cache.passing.front());
+      cache.passing.erase(cache.passing.begin());
+    }
+  }
+  return std::shared_ptr<const Recipe>(made, &made->recipe);
+}
+
+std::shared_ptr<const Recipe> HoldRecipe(const OpInfo& op, const Attrs& attrs,
+                                         Span<const uint32_t> in_ends,
+                                         Span<const uint32_t> out_ends, const WantedSet& wanted) {
+  const Recipe* kept = FindRecipe(op, attrs, in_ends, out_ends, wanted);
+  if (kept) return std::shared_ptr<const Recipe>(std::shared_ptr<const Recipe>(), kept);
+  return MakeRecipe(op, attrs, in_ends, out_ends, wanted);
+}
+
+size_t KeptRecipes(const OpInfo& op) {
+  std::lock_guard<std::mutex> lock(op.recipes->mutex);
+  return op.recipes->entries.size() + op.recipes->passing.size();
 }
 
 std::shared_ptr<OpInfo::RecipeCache> MakeRecipeCache() {

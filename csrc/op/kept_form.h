@@ -26,6 +26,9 @@ class KeptForm {
     // The weight again, bit for bit, where the form says so.
     virtual bool restores() const { return false; }
     virtual Tensor Restore() const { return Tensor(); }
+    // The form in the memory of the weight itself, which is overwritten; nullptr where it does not
+    // fit. What others still use of the form before stays.
+    virtual std::shared_ptr<const Form> MovedInto(Tensor*) const { return nullptr; }
 
    private:
     size_t bytes_;
@@ -60,7 +63,8 @@ class KeptForm {
   }
 
   // Where the weight has no other holder, it becomes a shape: the form, which is the result, is all
-  // there is from here on, and found for that shape.
+  // there is from here on, and found for that shape. It moves into the weight's memory, so that the
+  // allocator is left with no holes of the sizes of weights.
   std::shared_ptr<const Form> TakeOver(Tensor* weight) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!form_ || !form_->restores() || !storage_ || storage_ != weight->storage()) return nullptr;
@@ -69,6 +73,7 @@ class KeptForm {
       storage_ = weight->storage();
       return nullptr;
     }
+    if (std::shared_ptr<const Form> moved = form_->MovedInto(weight)) form_ = std::move(moved);
     *weight = weight->Meta();
     data_ = nullptr;
     return form_;

@@ -2,6 +2,7 @@
 // them. Ready primitives are kept by shape. Some 700 lines because images and volumes, both ways,
 // share one cache and one packing.
 #include <array>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -161,8 +162,7 @@ class Convolution {
     }
     dnnl_primitive_attr_t attr = nullptr;
     CheckOneDnn(api.dnnl_primitive_attr_create(&attr), "attributes");
-    std::unique_ptr<dnnl_primitive_attr, decltype(api.dnnl_primitive_attr_destroy)> attr_owner(
-        attr, api.dnnl_primitive_attr_destroy);
+    AttrOwner attr_owner(attr, api.dnnl_primitive_attr_destroy);
     CheckOneDnn(api.dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
                 "attributes");
     if (ending != kPlain) AppendEnding(attr, ending);
@@ -195,12 +195,7 @@ class Convolution {
     order_ = OrderOf(api, g);
     if (order_) return;
     bool unpack = kind == kBackwardFilter;
-    dnnl_primitive_desc_t reorder = nullptr;
-    CheckOneDnn(api.dnnl_reorder_primitive_desc_create(&reorder, unpack ? packed_ : plain_->get(),
-                                                       api.engine, unpack ? plain_->get() : packed_,
-                                                       api.engine, attr),
-                "the packing of a filter");
-    reorder_ = std::make_unique<Primitive>(api, reorder);
+    reorder_ = unpack ? Reorder(packed_, plain_->get()) : Reorder(plain_->get(), packed_);
   }
 
   // What the steps of an epilogue read; all null without one.
@@ -210,7 +205,7 @@ class Convolution {
   void Forward(const float* x, const float* filter, const float* bias, const Steps& steps,
                float* y) const {
     Scratch packed(CPUPlace(), packed_bytes_);
-    ForwardPacked(x, Pack(filter, &packed), bias, steps, y);
+    ForwardPacked(x, Pack(filter, packed.as<float>()), bias, steps, y);
   }
   void ForwardPacked(const float* x, const float* packed, const float* bias, const Steps& steps,
                      float* y) const {
@@ -230,24 +225,32 @@ class Convolution {
   bool PacksAlike(const Convolution& other) const {
     return api_.dnnl_memory_desc_equal(packed_, other.packed_);
   }
-  const float* Pack(const float* filter, Scratch* packed) const {
+  const float* Pack(const float* filter, float* packed) const {
     if (order_) {
-      order_->Pack(filter, packed->as<float>());
-      return packed->as<float>();
+      order_->Pack(filter, packed);
+      return packed;
     }
     if (!reorder_) return filter;
-    reorder_->Run(
-        {{DNNL_ARG_FROM, plain_->get(), filter}, {DNNL_ARG_TO, packed_, packed->as<float>()}});
-    return packed->as<float>();
+    reorder_->Run({{DNNL_ARG_FROM, plain_->get(), filter}, {DNNL_ARG_TO, packed_, packed}});
+    return packed;
   }
 
-  bool unpacks() const { return order_ != nullptr; }  // Pack() can be undone
-  void Unpack(const float* packed, float* filter) const { order_->Unpack(packed, filter); }
+  bool unpacks() const {  // Pack() can be undone
+    dnnl_format_kind_t kind;
+    return order_ || (reorder_ && api_.dnnl_memory_desc_query(packed_, dnnl_query_format_kind,
+                                                              &kind) == dnnl_success &&
+                      kind == dnnl_blocked);
+  }
+  void Unpack(const float* packed, float* filter) const {
+    if (order_) return order_->Unpack(packed, filter);
+    Reorder(packed_, plain_->get())
+        ->Run({{DNNL_ARG_FROM, packed_, packed}, {DNNL_ARG_TO, plain_->get(), filter}});
+  }
 
   void BackwardInput(const float* dy, const float* filter, float* dx) const {
     Scratch packed(CPUPlace(), packed_bytes_);
     primitive_->Run({{DNNL_ARG_DIFF_DST, y_.get(), dy},
-                     {DNNL_ARG_WEIGHTS, packed_, Pack(filter, &packed)},
+                     {DNNL_ARG_WEIGHTS, packed_, Pack(filter, packed.as<float>())},
                      {DNNL_ARG_DIFF_SRC, x_.get(), dx}});
   }
   void BackwardFilter(const float* x, const float* dy, float* filter, float* bias) const {
@@ -278,6 +281,21 @@ class Convolution {
     if (ending & kRelu)
       CheckOneDnn(api_.dnnl_post_ops_append_eltwise(steps, dnnl_eltwise_relu, 0, 0), kWhat);
     CheckOneDnn(api_.dnnl_primitive_attr_set_post_ops(attr, steps), kWhat);
+  }
+  using AttrOwner =
+      std::unique_ptr<dnnl_primitive_attr, decltype(OneDnnApi::dnnl_primitive_attr_destroy)>;
+  std::unique_ptr<Primitive> Reorder(const_dnnl_memory_desc_t from,
+                                     const_dnnl_memory_desc_t to) const {
+    dnnl_primitive_attr_t attr = nullptr;
+    CheckOneDnn(api_.dnnl_primitive_attr_create(&attr), "attributes");
+    AttrOwner owner(attr, api_.dnnl_primitive_attr_destroy);
+    CheckOneDnn(api_.dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
+                "attributes");
+    dnnl_primitive_desc_t reorder = nullptr;
+    CheckOneDnn(api_.dnnl_reorder_primitive_desc_create(&reorder, from, api_.engine, to,
+                                                        api_.engine, attr),
+                "the packing of a filter");
+    return std::make_unique<Primitive>(api_, reorder);
   }
   // A volume of one plane, with a filter of one, is an image: the same memory, the same numbers.
   static bool IsVolume(const Geometry& g) { return g.d.Padded() > 1; }
@@ -499,20 +517,34 @@ struct PackedFilter : KeptForm::Form {
       : Form(convolution->packed_bytes(), Library::kOneDNN),
         owner(std::move(convolution)),
         dims_(filter.dims()),
-        room_(CPUPlace(), owner->packed_bytes()) {
-    data_ = owner->Pack(filter.data<float>(), &room_);
+        room_(Storage::Make(CPUPlace(), owner->packed_bytes())) {
+    owner->Pack(filter.data<float>(), static_cast<float*>(room_->data()));
   }
-  const float* data() const { return data_; }
+  // A copy in another place.
+  PackedFilter(const PackedFilter& other, Ref<Storage> room)
+      : Form(other.owner->packed_bytes(), Library::kOneDNN),
+        owner(other.owner),
+        dims_(other.dims_),
+        room_(std::move(room)) {
+    std::memcpy(room_->data(), other.data(), owner->packed_bytes());
+  }
+  const float* data() const { return static_cast<const float*>(room_->data()); }
   bool restores() const override { return owner->unpacks(); }
   Tensor Restore() const override {
     Tensor plain(dims_, DType::kFloat32);
-    owner->Unpack(data_, plain.mutable_data<float>());
+    owner->Unpack(data(), plain.mutable_data<float>());
     return plain;
   }
+  std::shared_ptr<const Form> MovedInto(Tensor* filter) const override {
+    const Ref<Storage>& room = filter->storage();
+    if (room->place() != CPUPlace() || room->bytes() != owner->packed_bytes()) return nullptr;
+    room->set_plain_twin(Ref<Storage>());
+    return std::make_shared<const PackedFilter>(*this, room);
+  }
+
  private:
   Dims dims_;
-  Scratch room_;
-  const float* data_;
+  Ref<Storage> room_;
 };
 
 void ForwardImages(const Geometry& g, const float* x, const Tensor& filter, const float* bias,

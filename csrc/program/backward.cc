@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "op/op_registry.h"
+#include "op/recipes.h"
 #include "op/zero_derivative.h"
 #include "program/op_binding.h"
 
@@ -236,8 +237,10 @@ class Pass {
       if (f.in[i] != kEmptyName && request_.wants(f.in[i])) wanted.Set(static_cast<int>(i));
     }
     if (!wanted.any() || (!any && !f.op->grad_maker)) return;
-    const Recipe& recipe = GetRecipe(*f.op, *f.attrs, {f.in_ends.data(), f.in_ends.size()},
-                                     {f.out_ends.data(), f.out_ends.size()}, wanted);
+    std::shared_ptr<const Recipe> held =
+        HoldRecipe(*f.op, *f.attrs, {f.in_ends.data(), f.in_ends.size()},
+                   {f.out_ends.data(), f.out_ends.size()}, wanted);
+    const Recipe& recipe = *held;
     std::vector<std::string> temps(recipe.temps), in_grads(f.in.size());
     if (!any) return NoteZeros(f, recipe, wanted, in_grads, any);
     auto find = [&](RecipeRef r) -> std::string {

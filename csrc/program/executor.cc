@@ -376,15 +376,18 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomS
   ENFORCE(feeds.size() == feeds_.size(), InvalidArgument, "there must be a value for each of the ",
           feeds_.size(), " feeds, got ", feeds.size());
   for (size_t i = 0; i < feeds.size(); ++i) CheckFeed(i, feeds[i]);
-  Running running(this);
-  Frame& frame = running.frame();
-  for (size_t i = 0; i < feeds.size(); ++i) {
-    *frame.values[feed_slots_[i]] =
-        feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
-  }
-  RunOps(frame, random);
   std::vector<Value> results;
-  for (int s : fetch_slots_) results.push_back(*frame.values[s]);
+  {
+    Running running(this);
+    Frame& frame = running.frame();
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      *frame.values[feed_slots_[i]] =
+          feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
+    }
+    RunOps(frame, random);
+    for (int s : fetch_slots_) results.push_back(*frame.values[s]);
+  }
+  ReleasePages();
   return results;
 }
 

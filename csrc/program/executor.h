@@ -2,6 +2,7 @@
 // that running it again meets no string and no map.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -71,6 +72,7 @@ class PreparedProgram {
   bool RunTogether(size_t first, Frame& frame, RandomStreams random) const;
   void Release(const Op& op, Frame& frame) const;
   void RunKept(const Op& op, Bound& bound) const;
+  void ReleasePages();
   bool RunAtOnce(const Op& op, Frame& frame, Bound& bound) const;
 
   std::shared_ptr<const ProgramDesc> program_;
@@ -87,6 +89,8 @@ class PreparedProgram {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;
   std::shared_ptr<const void> plan_ = std::make_shared<int>();  // stands for this program
+  mutable std::atomic<size_t> given_up_{0};  // bytes of weights, in all runs
+  std::atomic<bool> released_{false};
   uint64_t runs_ = 0;
   uint64_t seed_ = 0;
 };

@@ -2,6 +2,7 @@
 // their values, as a shape until the last one that asks for that alone.
 #include <algorithm>
 
+#include "op/recipes.h"
 #include "program/executor_plan.h"
 
 namespace dygraph::program {
@@ -61,9 +62,10 @@ class ShapeReads {
       }
       out_ends.push_back(flat += count);
     }
-    const Recipe& recipe =
-        GetRecipe(forward, same_attrs ? *op.attrs : *forward.default_attrs,
-                  {in_ends.data(), in_ends.size()}, {out_ends.data(), out_ends.size()}, wanted);
+    std::shared_ptr<const Recipe> held =
+        HoldRecipe(forward, same_attrs ? *op.attrs : *forward.default_attrs,
+                   {in_ends.data(), in_ends.size()}, {out_ends.data(), out_ends.size()}, wanted);
+    const Recipe& recipe = *held;
     if (recipe.depends_on_attrs && !same_attrs) return;
     const RecipeCall* found = nullptr;
     for (const RecipeCall& call : recipe.calls) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "imperative/door.h"
+#include "memory/memory.h"
 #include "platform/onednn.h"
 #include "program/executor_plan.h"
 
@@ -58,7 +59,14 @@ void PreparedProgram::RunKept(const Op& op, Bound& bound) const {
     }
     RunKernel(call, place_);
   }
-  bound.weight->GiveUp(op.kept.get());
+  if (size_t bytes = bound.weight->GiveUp(op.kept.get())) given_up_ += bytes;
+}
+
+// A run that gave weights up, the first one as a rule, left the places of those that could not be
+// packed where they lay, and temporaries around them: once the pages go back to the system.
+void PreparedProgram::ReleasePages() {
+  constexpr size_t kWorthwhile = size_t{16} << 20;
+  if (given_up_ >= kWorthwhile && !released_.exchange(true)) memory::ReleaseFree(place_);
 }
 
 }  // namespace dygraph::program

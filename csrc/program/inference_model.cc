@@ -114,7 +114,7 @@ std::vector<const VarDesc*> WeightVars(const ProgramDesc& program) {
 }
 
 // A weight as its program declares it.
-Tensor ReadWeight(FileReader* file, const VarDesc& var) {
+Tensor ReadWeight(FileReader* file, const VarDesc& var, Tensor room) {
   std::string what = "the weight '" + var.name + "' in '" + file->path() + "'";
   TensorHead head = ReadTensorHead(file, what);
   ENFORCE(head.dtype == ElementType(var), Format, "damaged inference model: ", what, " must be ",
@@ -124,19 +124,49 @@ Tensor ReadWeight(FileReader* file, const VarDesc& var) {
           "damaged inference model: ", what, " must have the shape ",
           Dims(Span<const int64_t>(want.data(), want.size())), " as its program says, got ",
           head.dims);
-  return ReadTensorData(file, std::move(head), what);
+  return ReadTensorData(file, std::move(head), what, std::move(room));
+}
+
+// Memory for the weights, the largest first: what those leave of their blocks the others fill.
+// Nothing where they cannot all be in the file, which is found out while it is read.
+std::vector<Tensor> RoomFor(const std::vector<const VarDesc*>& vars, uint64_t file_bytes) {
+  std::vector<Tensor> rooms(vars.size());
+  std::vector<std::pair<uint64_t, size_t>> order;
+  auto dims = [&](size_t i) {
+    const std::vector<int64_t>& d = TensorOf(*vars[i])->dims;
+    return Dims(Span<const int64_t>(d.data(), d.size()));
+  };
+  try {
+    uint64_t left = file_bytes;
+    for (size_t i = 0; i < vars.size(); ++i) {
+      if (!TensorOf(*vars[i]) || ElementType(*vars[i]) == DType::kUnset) return rooms;
+      uint64_t bytes = ByteSize(dims(i), ElementType(*vars[i]));
+      if (bytes > left) return rooms;
+      left -= bytes;
+      order.push_back({bytes, i});
+    }
+  } catch (const Error&) {  // sizes that are none
+    return rooms;
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  for (auto [bytes, i] : order) rooms[i] = Tensor(dims(i), ElementType(*vars[i]));
+  return rooms;
 }
 
 std::vector<Value> ReadWeights(FileReader* file, const std::vector<const VarDesc*>& vars) {
+  std::vector<Tensor> rooms = RoomFor(vars, file->left());
   std::vector<Value> values;
-  for (const VarDesc* var : vars) {
+  for (size_t i = 0; i < vars.size(); ++i) {
+    const VarDesc* var = vars[i];
     ENFORCE(TensorOf(*var) && ElementType(*var) != DType::kUnset, Format,
             "damaged inference model: the weight '", var->name,
             "' must be a tensor of an element type of ours");
     ENFORCE(file->left() > 0, Format, "damaged inference model: the file '", file->path(),
             "' must hold ", vars.size(), " weights, got its end before '", var->name,
             "', which is missing");
-    values.push_back(Value(ReadWeight(file, *var)));
+    values.push_back(Value(ReadWeight(file, *var, std::move(rooms[i]))));
   }
   ENFORCE(file->left() == 0, Format, "damaged inference model: the file '", file->path(),
           "' must end after its ", vars.size(), " weights, got ", file->left(), " surplus bytes");

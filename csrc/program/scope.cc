@@ -47,11 +47,12 @@ Value* ScopeVar::Bind(const std::shared_ptr<const void>& plan) {
   return &own_;
 }
 
-void ScopeVar::GiveUp(KeptForm* kept) {
-  if (shared_) return;
+size_t ScopeVar::GiveUp(KeptForm* kept) {
+  if (shared_) return 0;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (by_several_ || form_ || !own_.is_tensor() || own_.tensor().lod()) return;
+  if (by_several_ || form_ || !own_.is_tensor() || own_.tensor().lod()) return 0;
   form_ = kept->TakeOver(&own_.MutableTensor());
+  return form_ ? own_.tensor().bytes() : 0;
 }
 
 void ScopeVar::Share(Ref<Variable> variable) {

@@ -31,8 +31,9 @@ class ScopeVar {
   Value* Bind(const std::shared_ptr<const void>& plan);
   // The value, or a shape where the program's other form is all there is.
   Value Held() const;
-  // Lets the form take the weight's place, if this program alone reads and holds it.
-  void GiveUp(KeptForm* kept);
+  // Lets the form take the weight's place, if this program alone reads and holds it; how many bytes
+  // that was.
+  size_t GiveUp(KeptForm* kept);
 
  private:
   mutable std::mutex mutex_;  // between GiveUp() and the others, which any thread may call

@@ -151,7 +151,7 @@ TensorHead ReadTensorHead(FileReader* file, const std::string& what) {
   return head;
 }
 
-Tensor ReadTensorData(FileReader* file, TensorHead head, const std::string& what) {
+Tensor ReadTensorData(FileReader* file, TensorHead head, const std::string& what, Tensor room) {
   size_t bytes = 0;
   try {
     bytes = ByteSize(head.dims, head.dtype);
@@ -161,7 +161,8 @@ Tensor ReadTensorData(FileReader* file, TensorHead head, const std::string& what
   }
   ENFORCE(bytes <= file->left(), Format, "damaged file of tensors: ", what, " must have ", bytes,
           " bytes of data, got the end of the file after ", file->left());
-  Tensor t(head.dims, head.dtype);
+  bool fits = room.storage() && room.dims() == head.dims && room.dtype() == head.dtype;
+  Tensor t = fits ? std::move(room) : Tensor(head.dims, head.dtype);
   if (bytes > 0) file->Read(t.mutable_raw_data(), bytes, "the data of a weight");
   if (head.dtype == DType::kBool) {
     const uint8_t* data = static_cast<const uint8_t*>(t.raw_data());

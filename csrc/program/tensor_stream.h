@@ -20,7 +20,9 @@ struct TensorHead {
 // Format for anything that is no tensor; `what` names it in messages. Memory is taken for what the
 // file holds, not for what it claims to.
 TensorHead ReadTensorHead(FileReader* file, const std::string& what);
-Tensor ReadTensorData(FileReader* file, TensorHead head, const std::string& what);
+// Into `room` where that is what the head describes.
+Tensor ReadTensorData(FileReader* file, TensorHead head, const std::string& what,
+                      Tensor room = Tensor());
 Tensor ReadTensor(FileReader* file, const std::string& what);
 
 }  // namespace dygraph::program

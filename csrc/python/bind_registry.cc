@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
+#include "op/recipes.h"
 #include "op/rows_flag.h"
 #include "python/bind.h"
 #include "python/caster.h"
@@ -246,6 +247,7 @@ py::dict Explain(const std::string& type, const py::dict& inputs, const py::dict
 void BindRegistry(py::module_& m) {
   m.def("op_names", &OpNames);
   m.def("describe_op", &DescribeOp);
+  m.def("kept_recipes", [](const std::string& type) { return KeptRecipes(GetOp(type)); });
   m.def("describe_recipe", &DescribeRecipe, py::arg("type"), py::arg("attrs") = py::dict());
   m.def("explain", &Explain, py::arg("type"), py::arg("inputs"), py::arg("attrs") = py::dict());
   m.def("run_op", &RunByName, py::arg("type"), py::arg("inputs"), py::arg("attrs") = py::dict(),

@@ -298,6 +298,27 @@ class TestMemory:
         memory.release_free()
         assert "in use" in memory.summary()
 
+    def test_pages_that_hold_nothing_go_back(self):
+        """One variable in the middle keeps the arena, not the memory around it."""
+        code = """
+import gc, dygraph
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+parts = [dygraph.ones([1 << 20]) for _ in range(16)]
+kept = parts[7]
+del parts
+gc.collect()
+full, reserved = resident(), dygraph.memory.stats()["reserved"]
+dygraph.memory.release_free()
+assert dygraph.memory.stats()["reserved"] == reserved == 64 << 20
+assert full - resident() > 50 << 20, (full, resident())
+assert float(kept.sum()) == 1 << 20
+fresh = [dygraph.full([1 << 20], i) for i in range(15)]
+assert [float(x.mean()) for x in fresh] == list(range(15))
+"""
+        subprocess.run([sys.executable, "-c", code], check=True)
+
     @pytest.mark.parametrize(
         "name", ["used", "peak", "stats", "reset_peak", "release_free", "summary"]
     )

@@ -5,6 +5,7 @@ import pytest
 
 import dygraph
 import static
+from dygraph import _core
 from dygraph import functional as F
 
 MANY = 70_000  # more than 2^16
@@ -41,6 +42,41 @@ def test_gradients_of_many_inputs_at_once():
     grads = dygraph.grad([F.sum(xs)], xs)
     assert len(grads) == MANY and grads[65_537].tolist() == [1.0]
 
+
+
+def test_operators_keep_no_recipes_of_long_lists():
+    """Each length would be another one, for good: 93 MB of a list of 300,000."""
+
+    def play(count):
+        xs = variables(count)
+        F.reduce_sum(F.concat(xs) * 2.0).backward()
+        assert [x.grad.tolist() for x in (xs[0], xs[-1])] == [[2.0], [2.0]]
+
+    play(3)
+    before = _core.kept_recipes("concat")
+    play(5000)
+    assert _core.kept_recipes("concat") == before
+    for count in range(200, 300):
+        play(count)
+    assert _core.kept_recipes("concat") <= before + 4096 // 200
+    for bits in range(1, 600):  # which of the inputs want a gradient
+        xs = variables(10)
+        for i, x in enumerate(xs):
+            x.stop_gradient = not bits >> i & 1
+        F.reduce_sum(F.concat(xs) * 2.0).backward()
+        got = [x.grad is not None and x.grad.tolist() == [2.0] for x in xs]
+        assert got == [bool(bits >> i & 1) for i in range(10)]
+    assert _core.kept_recipes("concat") <= 512 + 4096 // 11
+
+
+def test_nodes_of_long_lists_hold_their_recipes():
+    """Graphs of several lengths, played in another order than they were made, twice."""
+    graphs = [(xs := variables(count), F.reduce_sum(F.stack(xs) ** 2)) for count in (70, 90, 80)]
+    for xs, total in reversed(graphs):
+        first = dygraph.grad([total], xs, create_graph=True)
+        assert [g.item() for g in first] == [2.0 * (i % 7) for i in range(len(xs))]
+        second = dygraph.grad([F.sum(first)], [xs[1]])[0]
+        assert second.item() == 2.0
 
 
 def test_lists_in_programs():

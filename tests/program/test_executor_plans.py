@@ -342,6 +342,25 @@ def test_a_loaded_program_keeps_each_filter_once(deep):
     assert loaded(x).numpy().tobytes() == want
 
 
+@pytest.mark.parametrize("groups", [2, 64, 256])
+def test_filters_of_groups_are_kept_once(groups, tmp_path):
+    dygraph.seed(8)
+    width = 512 if groups == 2 else 256 * 16
+    layer = nn.Conv2D(width, width, 3, padding=1, groups=groups, bias_attr=False)
+    layer.eval()
+    x = dygraph.to_variable(numbers(1, width, 4, 4))
+    out, traced = dygraph.jit.trace(layer, [x])
+    traced.save(tmp_path / "model")
+    size = layer.weight.numpy().nbytes
+    before = dygraph.memory.used()
+    loaded = dygraph.jit.load(tmp_path / "model")
+    for _ in range(2):
+        assert loaded(x).numpy().tobytes() == out.numpy().tobytes()
+    assert dygraph.memory.used() - before < 1.6 * size
+    got = loaded.scope.find_var(weight_names(loaded)[0]).get().numpy()
+    assert got.tobytes() == layer.weight.numpy().tobytes()
+
+
 def test_a_program_whose_filters_are_kept_once_is_saved_and_read_again(deep, tmp_path):
     layer, folder = deep
     x = dygraph.to_variable(numbers(2, *DEEP))

@@ -1,6 +1,9 @@
 """What tracing and programs take of memory, by the allocator's count: little more than the calls
 they were made of."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -83,6 +86,39 @@ def test_gradients_in_a_later_call_alone_are_refused():
         jit.trace(step, [dygraph.ones([4, 3])])
     np.testing.assert_array_equal(layer.weight.numpy(), before)
     assert layer.weight.grad is None
+
+
+def test_a_loaded_program_takes_no_modules_to_describe_programs(tmp_path):
+    """Those of ``static`` take as much memory as a small model."""
+    layer = nn.Linear(SIDE, 3)
+    x = square()
+    out, traced = jit.trace(layer, [x])
+    traced.save(tmp_path / "model")
+    np.save(tmp_path / "x.npy", x.numpy())
+    code = f"""
+import sys, numpy, dygraph
+x = dygraph.to_variable(numpy.load({str(tmp_path / "x.npy")!r}))
+numpy.save({str(tmp_path / "out.npy")!r}, dygraph.jit.load({str(tmp_path / "model")!r})(x).numpy())
+assert "static" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert np.load(tmp_path / "out.npy").tobytes() == out.numpy().tobytes()
+
+
+def test_tracing_leaves_no_arenas_behind():
+    code = """
+import dygraph
+from dygraph import jit, memory
+x = dygraph.ones([24 << 20, 1])  # 96 MB
+def step(x):
+    return (dygraph.exp(x) * 2.0).sum()
+step(x)
+memory.release_free()
+held = memory.stats()["reserved"]
+out, traced = jit.trace(step, [x])
+assert memory.stats()["reserved"] <= held + (64 << 20), (memory.stats(), held)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_weights_are_shared_with_the_layer():
