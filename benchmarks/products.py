@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "build" / "products.json"
 TABLE = ROOT / "csrc" / "kernels" / "product_choice.inc"
-SIZES = [8, 24, 64, 192, 512, 1536, 4096]  # one point of each class; the bounds lie between them
+SIZES = [10, 24, 64, 192, 512, 1536, 4096]  # one point of each class; the bounds lie between them
 ORIENTATIONS = ["nn", "nt", "tn"]
 SMALLEST, LARGEST = 1 << 15, 1 << 33  # m n k that is measured
 ISA = {1: "SSE41", 3: "AVX2", 4: None}

@@ -2,6 +2,7 @@
 // a program's convolution, say, ends in the normalisation that reads it.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,13 @@ struct Epilogue {
   enum class State {
     kLeft,     // the kernel wrote x
     kDone,     // it wrote y
-    kUnusual,  // it wrote x: among the values are some, such as NaN, that only the operators treat
+    kUnusual,  // it wrote x, if not into `added`: only the operators treat values such as NaN
   };
 
   std::vector<float> vectors;  // mean, factor and summand of all channels, in this order
+  std::array<Ref<Storage>, 4> made_of;  // what these are true of; held, so that it is not written
   const Tensor* added = nullptr;
+  bool into_added = false;  // the result may be written where `added` is
   bool relu = false;
   State state = State::kLeft;  // the kernel says so
 

@@ -3,8 +3,10 @@
 // multiply-add: a library's convolution that ends in the same steps has the same bits.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/batch_norm.h"
@@ -137,19 +139,26 @@ inline bool MakeEpilogue(const Call& call, const Slots& slots, bool relu, Epilog
   if (!scale || !scale->is_tensor()) return false;
   const int64_t n = scale->tensor().numel();
   const float* lists[4];
+  std::array<Ref<Storage>, 4> made_of;
+  bool known = to->channels() == n;
   for (int i = 0; i < 4; ++i) {
     const Value* value = call.in.at(slots.scale + i);
     if (!value || !value->is_tensor()) return false;
     const Tensor& t = value->tensor();
     if (t.dtype() != DType::kFloat32 || t.dims() != Dims{n} || !t.has_data()) return false;
     lists[i] = t.data<float>();
+    made_of[i] = t.storage();
+    known = known && to->made_of[i] == made_of[i] && !made_of[i]->foreign();
   }
+  to->added = nullptr;
   if (slots.z >= 0) {
     const Value* z = call.in.at(slots.z);
     if (!z || !z->is_tensor() || z->dtype() != DType::kFloat32) return false;
     to->added = &z->tensor();
   }
   to->relu = relu;
+  if (known) return true;
+  to->made_of = std::move(made_of);
   to->vectors.resize(3 * n);
   const std::vector<double> mean(lists[2], lists[2] + n), variance(lists[3], lists[3] + n);
   FillVectors(mean.data(), variance.data(), lists[0], lists[1], static_cast<double>(a.epsilon), n,

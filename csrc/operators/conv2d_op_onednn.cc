@@ -28,9 +28,9 @@ enum Kind { kForward, kBackwardInput, kBackwardFilter };
 constexpr size_t kMostPrimitives = 1024;  // a primitive takes some 20 KB
 
 // What a forward primitive does to its sums: nothing, or the steps of an Epilogue.
-enum Ending { kPlain = 0, kNormalized = 1, kAdded = 2, kRelu = 4 };
+enum Ending { kPlain = 0, kNormalized = 1, kAdded = 2, kIntoAdded = 4, kRelu = 8 };
 int EndingOf(const Epilogue& e) {
-  return kNormalized | (e.added ? kAdded : 0) | (e.relu ? kRelu : 0);
+  return kNormalized | (e.into_added ? kIntoAdded : e.added ? kAdded : 0) | (e.relu ? kRelu : 0);
 }
 
 // All a primitive depends on.
@@ -278,6 +278,8 @@ class Convolution {
       CheckOneDnn(api_.dnnl_post_ops_append_binary(steps, step, vector_.get()), kWhat);
     if (ending & kAdded)
       CheckOneDnn(api_.dnnl_post_ops_append_binary(steps, dnnl_binary_add, y_.get()), kWhat);
+    if (ending & kIntoAdded)
+      CheckOneDnn(api_.dnnl_post_ops_append_sum(steps, 1, 0, dnnl_f32), kWhat);
     if (ending & kRelu)
       CheckOneDnn(api_.dnnl_post_ops_append_eltwise(steps, dnnl_eltwise_relu, 0, 0), kWhat);
     CheckOneDnn(api_.dnnl_primitive_attr_set_post_ops(attr, steps), kWhat);
@@ -579,7 +581,7 @@ void Forward(const Geometry& g, const float* x, const Tensor& filter, const floa
   }
   ByImages(g, [&](const Geometry& some, int64_t first) {
     Convolution::Steps steps = all;
-    if (end && end->added) steps.added = end->added->data<float>() + first * OutSize(g);
+    if (ending & kAdded) steps.added = end->added->data<float>() + first * OutSize(g);
     ForwardImages(some, x + first * InSize(g), filter, bias, ending, steps,
                   y + first * OutSize(g));
   });
@@ -593,11 +595,13 @@ bool Suits(const Epilogue& end, const Tensor& y, int64_t channels) {
                         end.added->has_data());
 }
 
-// False where the steps met NaN: y is to be computed without them.
+// False where the steps met NaN: y is to be computed without them. With `into_added`, y is that.
 bool ForwardToEnd(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
                   float* y, const Epilogue& end) {
+  if (end.into_added && end.relu) TakeInvalid();  // what was there before
   Forward(g, x, filter, bias, y, &end);
   if (!end.relu || !TakeInvalid()) return true;
+  if (end.into_added) return false;
   Forward(g, x, filter, bias, y, &end);  // the flag may have been there before
   return !TakeInvalid();
 }
@@ -616,9 +620,14 @@ struct Conv2dOneDnnKernel {
     const Tensor* r = ctx.InOrNull(kResidual);
     Epilogue* end = Epilogue::Current();
     if (end && !r && Suits(*end, out, g.out_c)) {
+      if (end->into_added) {
+        out.ShareData(*end->added);
+        y = static_cast<T*>(out.storage()->data());  // not a copy, which a second holder causes
+        out.storage()->set_plain_twin(Ref<Storage>());
+      }
       bool done = ForwardToEnd(g, x.data<T>(), filter, b, y, *end);
       end->state = done ? Epilogue::State::kDone : Epilogue::State::kUnusual;
-      if (done) return;
+      if (done || end->into_added) return;
     }
     Forward(g, x.data<T>(), filter, b, y);
     if (r) {

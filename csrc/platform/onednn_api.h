@@ -42,6 +42,7 @@ struct OneDnnApi {
   decltype(&::dnnl_post_ops_create) dnnl_post_ops_create = nullptr;
   decltype(&::dnnl_post_ops_destroy) dnnl_post_ops_destroy = nullptr;
   decltype(&::dnnl_post_ops_append_binary) dnnl_post_ops_append_binary = nullptr;
+  decltype(&::dnnl_post_ops_append_sum) dnnl_post_ops_append_sum = nullptr;
   decltype(&::dnnl_post_ops_append_eltwise) dnnl_post_ops_append_eltwise = nullptr;
   decltype(&::dnnl_primitive_attr_set_post_ops) dnnl_primitive_attr_set_post_ops = nullptr;
   dnnl_engine_t engine = nullptr;  // the CPU
@@ -81,6 +82,7 @@ struct OneDnnApi {
     f("dnnl_post_ops_create", &dnnl_post_ops_create);
     f("dnnl_post_ops_destroy", &dnnl_post_ops_destroy);
     f("dnnl_post_ops_append_binary", &dnnl_post_ops_append_binary);
+    f("dnnl_post_ops_append_sum", &dnnl_post_ops_append_sum);
     f("dnnl_post_ops_append_eltwise", &dnnl_post_ops_append_eltwise);
     f("dnnl_primitive_attr_set_post_ops", &dnnl_primitive_attr_set_post_ops);
   }

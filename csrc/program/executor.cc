@@ -89,6 +89,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   FuseOperators();
   FindLastUses();
   FindSpentInputs();
+  FindSpentAdditions();
   FindKeptWeights();
   FindUpdates();
   slot_numbers_.clear();
@@ -347,13 +348,17 @@ class PreparedProgram::Running {
   }
   ~Running() {
     program_.scope_->Drop(frame_->scope.get());
-    for (Value* v : frame_->temporaries) *v = Value();
-    for (Value& v : frame_->staging) v = Value();
+    Clear();
+    frame_->apart = false;
     for (const Ref<Variable>& v : frame_->shared) v->value_number = 0;  // another value, maybe
     std::lock_guard<std::mutex> lock(program_.mutex_);
     program_.idle_.push_back(std::move(frame_));
   }
   Frame& frame() { return *frame_; }
+  void Clear() {
+    for (Value* v : frame_->temporaries) *v = Value();
+    for (Value& v : frame_->staging) v = Value();
+  }
 
  private:
   PreparedProgram& program_;
@@ -380,11 +385,20 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomS
   {
     Running running(this);
     Frame& frame = running.frame();
-    for (size_t i = 0; i < feeds.size(); ++i) {
-      *frame.values[feed_slots_[i]] =
-          feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
+    auto begin = [&] {
+      for (size_t i = 0; i < feeds.size(); ++i) {
+        *frame.values[feed_slots_[i]] =
+            feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
+      }
+      RunOps(frame, random);
+    };
+    try {
+      begin();
+    } catch (const BeginAnew&) {
+      running.Clear();
+      frame.apart = true;
+      begin();
     }
-    RunOps(frame, random);
     for (int s : fetch_slots_) results.push_back(*frame.values[s]);
   }
   ReleasePages();

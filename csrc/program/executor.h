@@ -41,6 +41,8 @@ class PreparedProgram {
   const std::vector<std::string>& fetches() const { return fetches_; }
   int random_operators() const { return random_ops_; }
   size_t operators() const;
+  // Operators whose steps another's kernel does, as the last run that has ended found.
+  size_t operators_in_kernels();
   // For random operators without a seed of their own; 0: that of the library's generator.
   void set_seed(uint64_t seed) { seed_ = seed; }
 
@@ -49,12 +51,14 @@ class PreparedProgram {
   struct Slot;
   struct Bound;
   struct Frame;
+  struct BeginAnew;
   class Running;
   int SlotOf(const std::string& name);
   void BindOperators();
   bool HasFixedStatistics(const Op& norm, const std::vector<int>& readers) const;
   bool FuseBatchNorm(size_t first, const std::vector<int>& readers);
   void FindEnds(const std::vector<int>& readers);
+  void FindSpentAdditions();
   void FuseOperators();
   void FindLastUses();
   void FindSpentInputs();

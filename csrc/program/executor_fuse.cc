@@ -159,6 +159,23 @@ void PreparedProgram::FindEnds(const std::vector<int>& readers) {
   }
 }
 
+// Where the addition at the end is the last that reads its other array, the result may replace it,
+// in programs that may be begun anew.
+void PreparedProgram::FindSpentAdditions() {
+  for (const Op& op : ops_) {
+    if (op.info->type == "py_func" || op.info->type == "print") return;
+    for (int s : op.out) {
+      if (s >= 0 && slots_[s].persistable) return;
+    }
+  }
+  for (size_t i = 1; i < ops_.size(); ++i) {
+    Op& op = ops_[i];
+    const int z =
+        op.as_end && op.info->type == "fused_bn_add_activation" ? op.Input("Z") : -1;
+    if (z >= 0 && Has(op.done, z) && !Has(ops_[i - 1].in, z)) op.into = z;
+  }
+}
+
 // The door puts a result where an input was, if the operator can and nobody else holds that memory.
 void PreparedProgram::FindSpentInputs() {
   for (Op& op : ops_) {
@@ -206,6 +223,14 @@ void PreparedProgram::RunFused(const Op& op, Frame& frame, Bound& bound,
   for (size_t k = 0; k < op.parts.size(); ++k) RunOne(op.parts[k], frame, bound.parts[k], random);
 }
 
+size_t PreparedProgram::operators_in_kernels() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t count = 0;
+  for (size_t i = 0; !idle_.empty() && i < ops_.size(); ++i)
+    count += idle_.back()->calls[i].joint == Bound::Joint::kEqual;
+  return count;
+}
+
 namespace {
 
 bool SameBits(const Tensor& a, const Tensor& b) {
@@ -227,19 +252,31 @@ bool PreparedProgram::RunToEnd(size_t i, Frame& frame, RandomStreams random) con
     bound.joint_for = first->dims();
     bound.joint = Bound::Joint::kUnknown;
   }
-  Epilogue epilogue;
+  Epilogue& epilogue = after.end;
   for (size_t k = 0; k < after.in.size(); ++k)
     after.call.in.flat_at(static_cast<int>(k)) = after.in[k];
-  if (!sized || bound.joint == Bound::Joint::kApart || watch::Switches() != 0 ||
+  if (!sized || bound.joint == Bound::Joint::kApart || frame.apart || watch::Switches() != 0 ||
       !next.as_end(after.call, &epilogue)) {
     RunOne(op, frame, bound, random);
     return false;
+  }
+  epilogue.state = Epilogue::State::kLeft;
+  epilogue.into_added =
+      next.into >= 0 && epilogue.added == &frame.values[next.into]->tensor() &&
+      epilogue.added->OwnsStorage() && epilogue.added->storage()->writable();
+  Tensor copy;
+  if (epilogue.into_added && bound.joint == Bound::Joint::kUnknown) {
+    copy = epilogue.added->Clone();
+    epilogue.added = &copy;
   }
   {
     Epilogue::Beside beside(&epilogue);
     RunOne(op, frame, bound, random);
   }
-  if (epilogue.state == Epilogue::State::kUnusual) return false;
+  if (epilogue.state == Epilogue::State::kUnusual) {
+    if (epilogue.into_added) throw BeginAnew();
+    return false;
+  }
   if (epilogue.state == Epilogue::State::kLeft) {
     bound.joint = Bound::Joint::kApart;
     return false;

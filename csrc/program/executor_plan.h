@@ -39,6 +39,7 @@ struct PreparedProgram::Op {
   // Not null: an operator whose call may end the kernel of the one before it, which alone makes its
   // input.
   MakeEpilogue as_end = nullptr;
+  int into = -1;  // of such: the input that its result may be written into
 
   // The first variable of an input or output; -1 where there is none.
   int Input(const char* name) const { return First(info->InputSlot(name), in, in_ends); }
@@ -64,6 +65,7 @@ struct PreparedProgram::Bound {
   enum class Joint { kUnknown, kEqual, kApart };
   Joint joint = Joint::kUnknown;
   Dims joint_for;
+  Epilogue end;  // of the operator before, where this one is its end
 };
 
 // What one run at a time uses: the scope of temporaries and the calls bound to its values.
@@ -76,6 +78,10 @@ struct PreparedProgram::Frame {
   std::vector<Value*> temporaries;
   std::vector<Ref<Variable>> shared;  // eager variables among them
   bool aliased = false;               // two names stand for one variable
+  bool apart = false;                 // this run does no operator's steps in the kernel before it
 };
+
+// Ends a run whose values, such as NaN, want every operator by itself; it begins anew that way.
+struct PreparedProgram::BeginAnew {};
 
 }  // namespace dygraph::program

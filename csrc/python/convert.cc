@@ -211,10 +211,13 @@ Tensor ScalarTensor(PyObject* number, DType dtype) {
 PyObject* ItemFromTensor(const Tensor& t) {
   ENFORCE(t.numel() == 1, InvalidArgument,
           "only a variable of one element converts to a number, got shape ", t.dims());
-  Tensor host = OnHost(t);
-  return VisitDType(host.dtype(), [&](auto tag) -> PyObject* {
+  if (t.place() != CPUPlace()) return ItemFromTensor(OnHost(t));
+  // One element lies alike in every order.
+  if (__builtin_expect(t.dtype() == DType::kFloat32, 1))
+    return PyFloat_FromDouble(static_cast<double>(*t.data<float>()));
+  return VisitDType(t.dtype(), [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
-    T v = *host.data<T>();
+    T v = *t.data<T>();
     if constexpr (std::is_same_v<T, bool>)
       return PyBool_FromLong(v);
     else if constexpr (std::is_integral_v<T>)

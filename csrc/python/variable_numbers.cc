@@ -226,10 +226,8 @@ PyObject* NbPositive(PyObject* a) {
 PyObject* NbFloat(PyObject* a) {
   return Guarded([&] {
     TellRead(a, "float()");
-    const Tensor& t = VarOf(a).tensor();
-    if (t.dtype() == DType::kFloat32 && t.numel() == 1 && t.place() == CPUPlace())
-      return PyFloat_FromDouble(*t.data<float>());
-    PyObject* item = ItemFromTensor(t);
+    PyObject* item = ItemFromTensor(VarOf(a).tensor());
+    if (item && PyFloat_CheckExact(item)) return item;
     PyObject* result = item ? PyNumber_Float(item) : nullptr;
     Py_XDECREF(item);
     return result;

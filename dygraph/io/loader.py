@@ -125,7 +125,7 @@ class DataLoader(check.NamedArguments):
         self.is_stream = not hasattr(dataset, "__getitem__")
         self._set_order(shuffle, sampler, batch_sampler)
         self._epoch = self._done = 0
-        self._reads_alone = False  # threads gained nothing
+        self._reads_alone = None  # True: threads gained nothing
         self._resume = None
 
     def _set_order(self, shuffle, sampler, batch_sampler):
@@ -240,8 +240,9 @@ class DataLoader(check.NamedArguments):
         if self.num_workers == 0:
             return Serial(job)
         if self.worker == "thread":
-            # Measured anew in epochs 1, 2, 4, 8, ...: the machine may have been busy.
-            alone = self._reads_alone and epoch & (epoch - 1) != 0
+            # Measured anew in epochs 1, 4, 16, ...: the machine may have been busy.
+            anew = epoch & (epoch - 1) == 0 and epoch.bit_length() % 2 == 1
+            alone = None if anew else self._reads_alone
             return Threads(job, self.num_workers, self.prefetch, alone)
         return Processes(job, self.num_workers, self.prefetch, self.start_method)
 
@@ -257,7 +258,7 @@ class DataLoader(check.NamedArguments):
             if self._epoch == epoch:
                 self._epoch, self._done = epoch + 1, 0
         finally:
-            self._reads_alone = getattr(pool, "alone", False)
+            self._reads_alone = getattr(pool, "alone", None)
             pool.close()
 
 

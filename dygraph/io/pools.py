@@ -107,25 +107,24 @@ class Threads(_Pool):
     """Threads that read ahead, as long as that gains anything.
 
     Data sets that compute in Python hold its lock: their threads take turns, and handing the lock
-    over makes them slower than one loop. So the pool adds up the processor time of its threads and
-    of the loop. Where it is no more than the time that passed, nothing ran in parallel, and where it
-    is no less, nobody waited for a file: from then on the loop reads by itself. `alone` says so to
-    the loader, for later epochs. Streams, and workers with a ``worker_init_fn``, keep their threads.
+    over makes them slower than one loop. So the first batches are timed with threads and then, unless
+    the threads wait for files, read by the loop itself; the faster way reads the rest. `alone` says
+    so to the loader, for later epochs; None: not known yet. Streams, and workers with a
+    ``worker_init_fn``, keep their threads.
     """
 
-    _BATCHES, _SECONDS = 4, 0.05  # for each thread, and in all, before it is decided
-    _TURNS = (0.85, 1.2)  # processor time by time passed that means taking turns
+    _BATCHES, _SECONDS = 2, 0.02  # for each thread, and in all, before a way's time is taken
+    _WAITS = 0.85  # processor time by time passed, below which threads wait
 
-    def __init__(self, job, count, prefetch, alone=False):
+    def __init__(self, job, count, prefetch, alone=None):
         super().__init__(count, prefetch)
-        can_read_here = job.stream is None and job.init_fn is None
-        self.alone = alone and can_read_here
+        self.alone = alone if job.stream is None and job.init_fn is None else False
         self._here = _Here(job, count)
-        self._decided = self.alone or not can_read_here
-        self._sent = self._taken = 0
-        self._start = self._start_of_loop = None
+        self._reads_here = self.alone is True
+        self._sent = self._taken = self._read_here = 0
+        self._start = self._start_of_loop = self._start_here = self._rate = None
         self.readers, self.threads, self.tasks = [], [], []
-        if not self.alone:
+        if not self._reads_here:
             self._start_threads(job, count)
 
     def _start_threads(self, job, count):
@@ -144,7 +143,7 @@ class Threads(_Pool):
             thread.start()
 
     def submit(self, number, task):
-        if self.alone:
+        if self._reads_here:
             self._here.tasks.append((number, task))
             return
         if self._start is None:
@@ -154,20 +153,40 @@ class Threads(_Pool):
 
     def take(self, timeout):
         if self._taken == self._sent:
-            return self._here.take()
+            return self._take_here()
         answer = super().take(timeout)
         self._taken += 1
-        if not self._decided and self._taken >= self._BATCHES * self.count:
-            self._decide()
+        if self.alone is None and self._rate is None:
+            self._time_threads()
         return answer
 
-    def _decide(self):
+    def _take_here(self):
+        if self._start_here is None:
+            self._start_here = time.perf_counter()
+        answer = self._here.take()
+        self._read_here += 1
+        if self.alone is None:
+            self._time_loop()
+        return answer
+
+    def _enough(self, batches, passed):
+        return batches >= self._BATCHES * self.count and passed >= self._SECONDS
+
+    def _time_threads(self):
         passed = time.perf_counter() - self._start
-        if passed < self._SECONDS:
+        if not self._enough(self._taken, passed):
             return
+        self._rate = (self._taken + self.results.qsize()) / passed
         spent = sum(r.spent for r in self.readers) + time.thread_time() - self._start_of_loop
-        low, high = self._TURNS
-        self._decided, self.alone = True, low * passed <= spent <= high * passed
+        if spent < self._WAITS * passed:
+            self.alone = False
+        else:
+            self._reads_here = True
+
+    def _time_loop(self):
+        passed = time.perf_counter() - self._start_here
+        if self._enough(self._read_here, passed):
+            self.alone = self._reads_here = self._read_here / passed >= self._rate
 
     def _end(self):
         for reader, tasks in zip(self.readers, self.tasks, strict=True):
