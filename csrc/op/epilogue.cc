@@ -1,13 +1,12 @@
 #include "op/epilogue.h"
 
 #include <unordered_map>
-#include <utility>
 
 namespace dygraph {
 
 namespace {
 
-thread_local Epilogue* g_epilogue = nullptr;
+thread_local const Epilogue::Beside* g_beside = nullptr;
 
 std::unordered_map<std::string, MakeEpilogue>& Makers() {
   static auto& makers = *new std::unordered_map<std::string, MakeEpilogue>;
@@ -16,10 +15,15 @@ std::unordered_map<std::string, MakeEpilogue>& Makers() {
 
 }  // namespace
 
-Epilogue* Epilogue::Current() { return g_epilogue; }
+Epilogue* Epilogue::Of(const Call& call) {
+  return g_beside && g_beside->call_ == &call ? g_beside->epilogue_ : nullptr;
+}
 
-Epilogue::Beside::Beside(Epilogue* epilogue) : before_(std::exchange(g_epilogue, epilogue)) {}
-Epilogue::Beside::~Beside() { g_epilogue = before_; }
+Epilogue::Beside::Beside(Epilogue* epilogue, const Call& call)
+    : before_(g_beside), epilogue_(epilogue), call_(&call) {
+  g_beside = this;
+}
+Epilogue::Beside::~Beside() { g_beside = before_; }
 
 void RegisterEpilogue(const std::string& type, MakeEpilogue make) { Makers()[type] = make; }
 MakeEpilogue FindEpilogue(const std::string& type) {

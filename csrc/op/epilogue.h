@@ -29,17 +29,21 @@ struct Epilogue {
 
   int64_t channels() const { return static_cast<int64_t>(vectors.size() / 3); }
 
-  // The one beside the call that this thread runs; nullptr: there is none.
-  static Epilogue* Current();
+  // The one beside this call; nullptr: there is none. A signal's handler may make other calls
+  // meanwhile.
+  static Epilogue* Of(const Call& call);
   class Beside {  // says so, while it lives
    public:
-    explicit Beside(Epilogue* epilogue);
+    Beside(Epilogue* epilogue, const Call& call);
     ~Beside();
     Beside(const Beside&) = delete;
     Beside& operator=(const Beside&) = delete;
 
    private:
-    Epilogue* before_;
+    const Beside* before_;
+    Epilogue* epilogue_;
+    const Call* call_;
+    friend struct Epilogue;
   };
 };
 

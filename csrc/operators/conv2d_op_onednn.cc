@@ -618,7 +618,7 @@ struct Conv2dOneDnnKernel {
     T* y = out.template mutable_data<T>();
     const T* b = bias ? bias->data<T>() : nullptr;
     const Tensor* r = ctx.InOrNull(kResidual);
-    Epilogue* end = Epilogue::Current();
+    Epilogue* end = Epilogue::Of(ctx.call());
     if (end && !r && Suits(*end, out, g.out_c)) {
       if (end->into_added) {
         out.ShareData(*end->added);

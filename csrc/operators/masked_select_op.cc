@@ -1,6 +1,5 @@
-#include "kernels/broadcast.h"
-#include "kernels/strided_copy.h"
 #include "operators/indexing.h"
+#include "operators/repeated.h"
 
 namespace dygraph::indexing {
 namespace {
@@ -19,22 +18,6 @@ int64_t CountTrue(InferContext& ctx, int x_slot, int mask_slot) {
   int64_t count = 0;
   for (int64_t i = 0; i < values.numel(); ++i) count += m[i];
   return values.numel() ? count * (Numel(common) / values.numel()) : 0;
-}
-
-Dims RepeatedStrides(const Dims& dims, const Dims& shape) {
-  Dims strides(shape.size(), 0);
-  kernels::BroadcastStrides(dims, shape, shape.rank() - dims.rank(), strides.data());
-  return strides;
-}
-
-// The values repeated to `shape`; the tensor itself where it has that shape.
-Tensor Repeated(const Tensor& t, const Dims& shape) {
-  if (t.dims() == shape) return t;
-  Tensor full(shape, t.dtype(), t.place());
-  if (full.numel() > 0)
-    kernels::CopyStrided(shape, t.raw_data(), RepeatedStrides(t.dims(), shape),
-                         full.mutable_raw_data(), Strides(shape), SizeOf(t.dtype()));
-  return full;
 }
 
 std::vector<int64_t> TrueAt(const Tensor& mask) {

@@ -1,7 +1,6 @@
-#include "kernels/broadcast.h"
 #include "kernels/elementwise.h"
-#include "kernels/strided_copy.h"
 #include "op/op_registry.h"
+#include "operators/repeated.h"
 
 namespace dygraph {
 namespace {
@@ -22,22 +21,6 @@ void InferShape(InferContext& ctx) {
   ENFORCE(ctx.dtype(kX) == ctx.dtype(kY), Type, "X and Y must be of one type, got ", ctx.dtype(kX),
           " and ", ctx.dtype(kY), ". Convert with astype()");
   ctx.SetOutput(kOut, CommonDims(ctx.dims(kCondition), ctx.dims(kX), ctx.dims(kY)), ctx.dtype(kX));
-}
-
-// The strides of a tensor repeated to `shape`.
-Dims RepeatedStrides(const Dims& dims, const Dims& shape) {
-  Dims strides(shape.size(), 0);
-  kernels::BroadcastStrides(dims, shape, shape.rank() - dims.rank(), strides.data());
-  return strides;
-}
-
-// The values repeated to `shape`; the tensor itself where it has that shape.
-Tensor Repeated(const Tensor& t, const Dims& shape) {
-  if (t.dims() == shape) return t;
-  Tensor full(shape, t.dtype(), t.place());
-  kernels::CopyStrided(shape, t.raw_data(), RepeatedStrides(t.dims(), shape),
-                       full.mutable_raw_data(), Strides(shape), SizeOf(t.dtype()));
-  return full;
 }
 
 void DefineWhere(OpDef& op) {

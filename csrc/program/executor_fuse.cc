@@ -270,7 +270,7 @@ bool PreparedProgram::RunToEnd(size_t i, Frame& frame, RandomStreams random) con
     epilogue.added = &copy;
   }
   {
-    Epilogue::Beside beside(&epilogue);
+    Epilogue::Beside beside(&epilogue, bound.call);
     RunOne(op, frame, bound, random);
   }
   if (epilogue.state == Epilogue::State::kUnusual) {
