@@ -88,7 +88,7 @@ docs: $(STAMPS)/package-test
 	$(PY) docs/compare_operators.py
 
 bench: $(STAMPS)/package-examples
-	set -e; for script in overhead train operators memory startup report; do $(PY) benchmarks/$$script.py; done
+	set -e; for script in overhead train operators memory startup executor report; do $(PY) benchmarks/$$script.py; done
 
 format: $(STAMPS)/package-dev
 	git ls-files '*.h' '*.cc' '*.cu' | xargs -r $(VENV)/bin/clang-format -i

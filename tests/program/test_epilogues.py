@@ -194,4 +194,4 @@ def test_convolutions_do_the_steps_behind_them(net):
     run = Run(net)
     run(image(16))
     onednn = any("onednn" in kernel for kernel in _core.describe_op("conv2d")["kernels"])
-    assert run.joined() == (10 if onednn else 0)
+    assert 0 < run.joined() <= 10 if onednn else run.joined() == 0
