@@ -5,6 +5,7 @@
 
 #include "imperative/door.h"
 #include "imperative/watch.h"
+#include "platform/threads.h"
 #include "program/executor_plan.h"
 #include "program/op_binding.h"
 
@@ -247,23 +248,28 @@ bool PreparedProgram::RunToEnd(size_t i, Frame& frame, RandomStreams random) con
   Bound &bound = frame.calls[i], &after = frame.calls[i + 1];
   Value &x = *frame.values[next.Input("X")], &y = *frame.values[next.Output("Y")];
   const Value* first = bound.in[0];
-  const bool sized = first && first->is_tensor();
-  if (sized && bound.joint_for != first->dims()) {
-    bound.joint_for = first->dims();
-    bound.joint = Bound::Joint::kUnknown;
-  }
   Epilogue& epilogue = after.end;
   for (size_t k = 0; k < after.in.size(); ++k)
     after.call.in.flat_at(static_cast<int>(k)) = after.in[k];
-  if (!sized || bound.joint == Bound::Joint::kApart || frame.apart || watch::Switches() != 0 ||
-      !next.as_end(after.call, &epilogue)) {
+  bool joins = first && first->is_tensor() && !frame.apart && watch::Switches() == 0 &&
+               next.as_end(after.call, &epilogue);
+  if (joins) {
+    epilogue.state = Epilogue::State::kLeft;
+    epilogue.into_added = next.into >= 0 && epilogue.added == &frame.values[next.into]->tensor() &&
+                          epilogue.added->OwnsStorage();
+    if (bound.joint_for != first->dims() || bound.joint_threads != NumThreads() ||
+        bound.joint_into != epilogue.into_added) {
+      bound.joint_for = first->dims();
+      bound.joint_threads = NumThreads();
+      bound.joint_into = epilogue.into_added;
+      bound.joint = Bound::Joint::kUnknown;
+    }
+    joins = bound.joint != Bound::Joint::kApart;
+  }
+  if (!joins) {
     RunOne(op, frame, bound, random);
     return false;
   }
-  epilogue.state = Epilogue::State::kLeft;
-  epilogue.into_added =
-      next.into >= 0 && epilogue.added == &frame.values[next.into]->tensor() &&
-      epilogue.added->OwnsStorage() && epilogue.added->storage()->writable();
   Tensor copy;
   if (epilogue.into_added && bound.joint == Bound::Joint::kUnknown) {
     copy = epilogue.added->Clone();

@@ -60,11 +60,14 @@ struct PreparedProgram::Bound {
   std::vector<Bound> parts;         // as the operator's
   ScopeVar* weight = nullptr;       // whose kept form may take its place
   Dims suits;                       // of the first input, whose kernel takes that form
-  // Whether, for a first input of these sizes, the kernel that does the next operator's steps too
-  // gives the bits of both one after the other; found out in the first run.
+  // Whether the kernel that does the next operator's steps too gives the bits of both one after the
+  // other: for a first input of these sizes, so many threads, and writing into the summand or not;
+  // found out in the first such run.
   enum class Joint { kUnknown, kEqual, kApart };
   Joint joint = Joint::kUnknown;
   Dims joint_for;
+  int joint_threads = 0;
+  bool joint_into = false;
   Epilogue end;  // of the operator before, where this one is its end
 };
 
