@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/integer.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -72,9 +73,12 @@ void DefineAuc(OpDef& op) {
       .NoGrad();
 }
 
+// Counts wrap, as integers do everywhere.
+void Count(int64_t* counter) { *counter = kernels::Plus(*counter, int64_t{1}); }
+
 double Area(const int64_t* pos, const int64_t* neg, int64_t buckets, bool roc) {
   int64_t all_pos = 0, all_neg = 0;
-  for (int64_t i = 0; i < buckets; ++i) all_pos += pos[i], all_neg += neg[i];
+  for (int64_t i = 0; i < buckets; ++i) all_pos = kernels::Plus(all_pos, pos[i]), all_neg = kernels::Plus(all_neg, neg[i]);
   if (all_pos == 0 || all_neg == 0) return 0;
   double area = 0, true_pos = 0, false_pos = 0, precision = 1;
   for (int64_t i = buckets - 1; i >= 0; --i) {
@@ -93,10 +97,11 @@ int64_t OpenStep(int64_t* stat, int64_t steps, int64_t buckets) {
   int64_t step = stat[(steps + 1) * buckets] % steps;
   if (step < 0) step += steps;
   for (int64_t i = 0; i < buckets; ++i) {
-    stat[steps * buckets + i] -= stat[step * buckets + i];
+    stat[steps * buckets + i] =
+        kernels::Minus(stat[steps * buckets + i], stat[step * buckets + i]);
     stat[step * buckets + i] = 0;
   }
-  ++stat[(steps + 1) * buckets];
+  Count(&stat[(steps + 1) * buckets]);
   return step * buckets;
 }
 
@@ -120,8 +125,8 @@ struct AucKernel {
     if (steps > 0) at_pos = OpenStep(pos, steps, buckets), at_neg = OpenStep(neg, steps, buckets);
     for (int64_t i = 0; i < n; ++i) {
       auto bucket = static_cast<int64_t>(p[i * width + width - 1] * static_cast<T>(buckets - 1));
-      ++(label[i] ? pos + at_pos : neg + at_neg)[bucket];
-      if (steps > 0) ++(label[i] ? pos : neg)[steps * buckets + bucket];
+      Count((label[i] ? pos + at_pos : neg + at_neg) + bucket);
+      if (steps > 0) Count((label[i] ? pos : neg) + steps * buckets + bucket);
     }
     *ctx.Out(kAuc).mutable_data<double>() =
         Area(pos + steps * buckets, neg + steps * buckets, buckets, a.curve == "ROC");

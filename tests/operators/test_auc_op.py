@@ -83,3 +83,10 @@ def test_wrong_inputs():
     with pytest.raises(ValueError, match="StatPos must hold 16385 counts"):
         run([0.5], [1], zeros, zeros)
     assert run([0.5], [1], zeros, zeros, slide_steps=0)[0] == 0
+
+
+def test_counts_wrap_as_integers_do():
+    most = np.iinfo("int64").max
+    counts, zeros = np.full(8192, most), np.zeros(8192, "int64")
+    area, pos, _ = run([1.0], [1], counts, zeros, slide_steps=0)
+    assert pos[8191] == np.iinfo("int64").min and (pos[:8191] == most).all() and area == 0

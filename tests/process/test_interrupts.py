@@ -209,6 +209,7 @@ def test_signals_reach_the_main_thread_alone():
 def test_a_signal_during_a_product_overwrites_nothing():
     """oneDNN points the stack register into the heap: handlers need a stack of their own."""
     code = """
+    dygraph.set_flags({'matrix_product': 'onednn'})
     a = to_variable(np.ones((768, 6000), 'float32'))
     b = to_variable(np.ones((6000, 768), 'float32'))
     signal.signal(signal.SIGALRM, lambda *_: None)
@@ -225,6 +226,7 @@ def test_a_signal_during_a_product_overwrites_nothing():
 def test_pieces_of_a_product_have_the_bits_of_the_whole():
     """Cut so that Ctrl-C is answered; k stays whole, so every element takes the same sums."""
     code = """
+    dygraph.set_flags({'matrix_product': 'onednn'})
     rng = np.random.default_rng(3)
     a = to_variable(rng.standard_normal((2200, 1500), dtype='float32'))
     b = to_variable(rng.standard_normal((1500, 2600), dtype='float32'))
