@@ -7,6 +7,7 @@ Each difference needs a reason in operator_differences.txt; ``--open`` lists tho
 
 import json
 import sys
+import textwrap
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -24,11 +25,14 @@ WIRE = (
 
 HEAD = """# Operators beside Paddle's
 
-Written by `python docs/compare_operators.py`. It compares the operators of tiers T1 and T2 with Fluid 1.8.5's protos (`fluid_slots.txt`) and
-with what Paddle 2.6.2 says of its own (`paddle_operators.json`: protos, defaults, CPU kernels, and the ranks that it took when they were tried). A test makes the comparison
-again and fails where a difference has no reason in `operator_differences.txt`.
+Written by `python docs/compare_operators.py`. It compares the operators of tiers T1 and T2 with
+Fluid 1.8.5's protos (`fluid_slots.txt`) and with what Paddle 2.6.2 says of its own
+(`paddle_operators.json`: protos, defaults, CPU kernels, and the ranks that it took when they were
+tried). A test makes the comparison again and fails where a difference has no reason in
+`operator_differences.txt`.
 
-What an operator takes here and not there, in types and ranks, is no difference to this page: programs written for Paddle run. Read an item so:
+What an operator takes here and not there, in types and ranks, is no difference to this page:
+programs written for Paddle run. Read an item so:
 
 | item | says |
 |---|---|
@@ -241,9 +245,9 @@ def page():
         items = ", ".join(f"`{item}`" for item in sorted(found))
         lines.append(f"| {items} | {text} | {rules[number][2]} |")
     alike = [name for name, items in rows if not items]
-    lines += ["", "## Alike", "",
-              f"{len(alike)} of {len(rows)} operators differ in nothing: "
-              + ", ".join(f"`{n}`" for n in alike) + ".", ""]  # fmt: skip
+    text = f"{len(alike)} of {len(rows)} operators differ in nothing: "
+    text += ", ".join(f"`{n}`" for n in alike) + "."
+    lines += ["", "## Alike", "", *textwrap.wrap(text, 100), ""]
     return "\n".join(lines)
 
 

@@ -10,12 +10,15 @@ PAGE = HERE / "operators.md"
 
 HEAD = """# Operators
 
-Written by `python docs/operators.py` from the registry; what an operator's file says stands here. `help(dygraph.functional.NAME)` and
+Written by `python docs/operators.py` from the registry; what an operator's file says stands here.
+`help(dygraph.functional.NAME)` and
 `dygraph.op_info("NAME")` say more.
 
 - **dtypes**: f and i with a width in bits, `bf16`, `bool`; u8 is unsigned.
-- **gradient**: how many times it can be differentiated: `no` where no gradient passes, 1, 2, 3 or `all` (every order).
-- **LoD**: the input whose level of detail an output takes where its rows are that input's rows in their order; `reads` where sequences are what it computes on.
+- **gradient**: how many times it can be differentiated: `no` where no gradient passes, 1, 2, 3 or
+  `all` (every order).
+- **LoD**: the input whose level of detail an output takes where its rows are that input's rows in
+  their order; `reads` where sequences are what it computes on.
 - **rows**: takes or gives SelectedRows, the gradients of sparse embeddings.
 - **libraries**: `own` kernels, and others that run where they fit.
 """
