@@ -17,7 +17,7 @@ from dygraph.errors import (
 
 __all__ = ["open_regular", "path_of", "reading", "write_atomically", "write_together"]
 
-_MARK, _NEXT = ".dygraph.set", ".dygraph.next"  # as in csrc/program/file_set.h
+_MARK, _NEXT = ".dygraph.set", ".dygraph.next"  # as in csrc/files/file_set.h
 
 
 def path_of(path, what):

@@ -55,10 +55,11 @@ def forward_of(op):
 
 
 def modules_with_cases():
-    for folder in (CASES, CASES.parent):
+    files = sorted(CASES.glob("*/test_*.py"))
+    for folder in (CASES.parent, *{path.parent for path in files}):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
-    for path in sorted(CASES.glob("test_*.py")):
+    for path in files:
         yield importlib.import_module(path.stem)
 
 

@@ -3,9 +3,9 @@
 #include <pybind11/stl.h>
 
 #include "base/enforce.h"
-#include "program/file_set.h"
-#include "program/model_files.h"
-#include "program/tensor_stream.h"
+#include "files/file_set.h"
+#include "files/model_files.h"
+#include "files/tensor_stream.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/lock.h"

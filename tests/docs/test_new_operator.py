@@ -60,8 +60,8 @@ def test_the_use_of_the_page_runs(tutorial):
 
 
 def test_the_page_names_the_files_it_makes():
-    assert "`csrc/operators/squared_relu_op.cc`" in TEXT
-    assert "`tests/operators/test_squared_relu_op.py`" in TEXT
+    assert "`csrc/operators/activation/squared_relu_op.cc`" in TEXT
+    assert "`tests/operators/activation/test_squared_relu_op.py`" in TEXT
 
 
 def test_the_command_of_the_page_builds(tutorial):

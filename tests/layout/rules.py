@@ -20,6 +20,10 @@ ROOMS = {
     "operators": {"op", "kernels", "base", "platform", "memory", "tensor"},
     "imperative": {"op", "tensor", "memory", "platform", "base"},
     "program": {"imperative", "op", "tensor", "memory", "platform", "base"},
+    "passes": {"program", "op", "tensor", "platform", "base"},
+    "execute": {"program", "imperative", "op", "tensor", "memory", "platform", "base"},
+    "trace": {"passes", "program", "imperative", "op", "tensor", "memory", "platform", "base"},
+    "files": {"execute", "program", "imperative", "op", "tensor", "memory", "platform", "base"},
     "python": None,
 }
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
@@ -238,12 +242,14 @@ def arguments(code, plain, start):
 
 
 def an_operator_is_one_file(files):
-    """relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve families."""
+    """activation/relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve one family
+    in its folder, several in operators/ itself."""
     return [
-        f"{path}: must be called <name>_op.cc (<name>_op_<library>.cc, <name>_op.cu)"
+        f"{path}: must be called <family>/<name>_op.cc (<name>_op_<library>.cc, <name>_op.cu)"
         for path, _, _ in cpp(files, "operators")
         if not re.fullmatch(
-            r"csrc/operators/([a-z0-9_]+_op(_onednn|_cuda)?\.(cc|cu)|[a-z0-9_]+\.(h|cuh))", path
+            r"csrc/operators/([a-z]+/[a-z0-9_]+_op(_onednn|_cuda)?\.(cc|cu)|([a-z]+/)?[a-z0-9_]+\.(h|cuh))",
+            path,
         )
     ]
 

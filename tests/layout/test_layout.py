@@ -112,9 +112,9 @@ EXAMPLES = {
         ),
     ],
     rules.an_operator_is_one_file: [
-        ("csrc/operators/relu.cc", "int a;\n", "relu.cc"),
-        ("csrc/operators/more/relu_op.cc", "int a;\n", "relu_op.cc"),
-        ("csrc/operators/relu_op_onednn.cc", "int a;\n", None),
+        ("csrc/operators/activation/relu.cc", "int a;\n", "relu.cc"),
+        ("csrc/operators/relu_op.cc", "int a;\n", "relu_op.cc"),
+        ("csrc/operators/activation/relu_op_onednn.cc", "int a;\n", None),
     ],
     rules.the_map_names_every_room: [
         ("csrc/op/a.h", HEADER, "op/"),

@@ -44,7 +44,7 @@ def load(tmp_path, registrations, after=""):
 
 def test_a_second_operator_of_a_name_tells_both_places(tmp_path):
     text = load(tmp_path, "REGISTER_OPERATOR(relu, Define);", "assert _core.ops.relu")
-    first = Path("operators") / "relu_op.cc"
+    first = Path("operators") / "activation" / "relu_op.cc"
     assert text.startswith("AlreadyExistsError ")
     assert "operator relu is registered at" in text
     assert f"{first}:" in text

@@ -1,0 +1,408 @@
+#include "execute/executor.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/nearest.h"
+#include "imperative/door.h"
+#include "imperative/thread_state.h"
+#include "imperative/transform.h"
+#include "imperative/watch.h"
+#include "op/call_names.h"
+#include "platform/device_context.h"
+#include "execute/plan.h"
+#include "program/op_binding.h"
+#include "program/verify.h"
+
+namespace dygraph::program {
+
+namespace {
+
+std::vector<std::string> Columns(const ProgramDesc& program, const char* type, bool feeds) {
+  ENFORCE(!program.blocks.empty(), Format,
+          "ProgramDesc: a program has at least one block, got none");
+  std::vector<std::string> names;
+  size_t count = 0;
+  for (const OpDesc& op : program.blocks[0].ops) {
+    if (op.type != type) continue;
+    const int32_t* column = op.FindAttr<int32_t>("col");
+    const auto* arguments = feeds ? op.Output("Out") : op.Input("X");
+    ENFORCE(column && *column >= 0 && *column < 1000000 && arguments && arguments->size() == 1,
+            Format, type, ": it must have one variable and a column of at least 0");
+    if (names.size() <= static_cast<size_t>(*column)) names.resize(*column + 1);
+    ENFORCE(names[*column].empty(), Format, type, ": columns must differ, got ", *column, " twice");
+    names[*column] = (*arguments)[0];
+    ++count;
+  }
+  ENFORCE(count == names.size(), Format, type, ": columns must count from 0 without gaps, got ",
+          count, " operators and a largest column of ", static_cast<int64_t>(names.size()) - 1);
+  return names;
+}
+
+// Streams of programs with a seed of their own and of eager calls never meet.
+constexpr uint64_t kProgramStreams = uint64_t{1} << 63;
+
+}  // namespace
+
+std::vector<std::string> FeedNames(const ProgramDesc& program) {
+  return Columns(program, "feed", true);
+}
+std::vector<std::string> FetchNames(const ProgramDesc& program) {
+  return Columns(program, "fetch", false);
+}
+
+PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
+                                 std::shared_ptr<Scope> scope, std::vector<std::string> feeds,
+                                 std::vector<std::string> fetches, Place place)
+    : program_((Verify(*program), CheckOperators(*program), std::move(program))),
+      block_(program_->blocks[0]),
+      scope_(std::move(scope)),
+      place_(place),
+      feeds_(std::move(feeds)),
+      fetches_(std::move(fetches)) {
+  GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
+  auto positions = block_.VarPositions();
+  auto find = [&](const std::string& name, const char* what) {
+    auto at = positions.find(name);
+    if (at != positions.end()) return &block_.vars[at->second];
+    std::vector<std::string> known;
+    for (const VarDesc& v : block_.vars) known.push_back(v.name);
+    THROW(InvalidArgument, what, " must be a variable of the program, got '", name, "'.",
+          DidYouMean(name, known));
+  };
+  std::unordered_set<const VarDesc*> fed;
+  for (const std::string& name : feeds_) {
+    const VarDesc* var = find(name, "what is fed");
+    ENFORCE(fed.insert(var).second, InvalidArgument, "a variable may be fed once, got '", name,
+            "' twice");
+    ENFORCE(!var->persistable.value_or(false), InvalidArgument,
+            "a persistable variable is not fed but set in the scope, got '", name, "'");
+    feed_vars_.push_back(var);
+    feed_slots_.push_back(SlotOf(name));
+  }
+  for (const std::string& name : fetches_) {
+    find(name, "what is fetched");
+    fetch_slots_.push_back(SlotOf(name));
+  }
+  BindOperators();
+  CheckReads();
+  FuseOperators();
+  FindLastUses();
+  FindSpentInputs();
+  FindSpentAdditions();
+  FindKeptWeights();
+  FindUpdates();
+  slot_numbers_.clear();
+}
+
+PreparedProgram::~PreparedProgram() = default;
+
+size_t PreparedProgram::operators() const {
+  size_t count = 0;
+  for (const Op& op : ops_) count += op.parts.empty() ? 1 : op.parts.size();
+  return count;
+}
+
+int PreparedProgram::SlotOf(const std::string& name) {
+  if (name.empty() || name == kEmptyName) return -1;
+  auto [at, is_new] = slot_numbers_.emplace(name, static_cast<int>(slots_.size()));
+  if (is_new) slots_.push_back({name, false});
+  return at->second;
+}
+
+void PreparedProgram::BindOperators() {
+  for (size_t i = 0; i < block_.ops.size(); ++i) {
+    const OpDesc& desc = block_.ops[i];
+    if (IsFeed(desc) || IsFetch(desc)) continue;
+    Op op;
+    op.info = &GetOp(desc.type);
+    op.attrs = ReadAttrs(*op.info, desc);
+    op.desc = &desc;
+    op.position = static_cast<int>(i);
+    if (op.info->random) op.random = random_ops_++;
+    for (const SlotInfo& slot : op.info->inputs) {
+      if (const auto* names = desc.Input(slot.name)) {
+        for (const std::string& name : *names) op.in.push_back(SlotOf(name));
+      }
+      op.in_ends.push_back(static_cast<uint32_t>(op.in.size()));
+    }
+    for (const SlotInfo& slot : op.info->outputs) {
+      const auto* names = desc.Output(slot.name);
+      if (names) {
+        for (const std::string& name : *names) op.out.push_back(SlotOf(name));
+      } else if (!slot.extra() && !slot.duplicable()) {
+        op.out.push_back(-1);
+      }
+      op.out_ends.push_back(static_cast<uint32_t>(op.out.size()));
+    }
+    // Running means of inference stay untouched, so that threads may share them.
+    bool keeps = KeepsRunningMeans(*op.info, desc);
+    for (size_t pair = 0; keeps && pair < op.info->in_place.size(); ++pair) {
+      auto [in_slot, out_slot] = op.info->in_place[pair];
+      if (op.info->inputs[in_slot].name == "X") continue;  // normalised, not kept
+      const auto *from = desc.Input(op.info->inputs[in_slot].name),
+                 *to = desc.Output(op.info->outputs[out_slot].name);
+      if (from && to && *from == *to) op.out[out_slot ? op.out_ends[out_slot - 1] : 0] = -1;
+    }
+    for (size_t pair = 0; pair < op.info->in_place.size(); ++pair) {
+      auto [in_slot, out_slot] = op.info->in_place[pair];
+      uint32_t in = in_slot ? op.in_ends[in_slot - 1] : 0,
+               out = out_slot ? op.out_ends[out_slot - 1] : 0;
+      bool same = in < op.in_ends[in_slot] && out < op.out_ends[out_slot] && op.in[in] >= 0 &&
+                  op.in[in] == op.out[out];
+      if (same) op.reuse |= 1u << pair;
+    }
+    ops_.push_back(std::move(op));
+  }
+  for (Op& op : ops_) {
+    for (int s : op.in) op.in_names.push_back(s < 0 ? nullptr : &slots_[s].name);
+  }
+  auto positions = block_.VarPositions();
+  for (Slot& slot : slots_) {
+    auto at = positions.find(slot.name);
+    slot.persistable = at != positions.end() && block_.vars[at->second].persistable.value_or(false);
+  }
+  std::vector<const Op*> reader(slots_.size(), nullptr);  // the last one so far
+  for (Op& op : ops_) {
+    for (int s : op.in) {
+      if (s >= 0) reader[s] = &op;
+    }
+    for (size_t k = 0; k < op.out.size(); ++k) {
+      int s = op.out[k];
+      if (s >= 0 && (slots_[s].persistable || reader[s] == &op))
+        op.staged.push_back(static_cast<int>(k));
+    }
+  }
+}
+
+void PreparedProgram::CheckReads() const {
+  std::vector<bool> written(slots_.size());
+  for (size_t s = 0; s < slots_.size(); ++s) written[s] = slots_[s].persistable;
+  for (int s : feed_slots_) written[s] = true;
+  for (const Op& op : ops_) {
+    for (int s : op.in) {
+      ENFORCE(s < 0 || written[s], PreconditionNotMet, "the variable '", slots_[s].name,
+              "' must be fed, since no operator writes it before ", op.desc->type, " reads it",
+              PositionText(*op.desc, op.position, 0));
+    }
+    for (int s : op.out) {
+      if (s >= 0) written[s] = true;
+    }
+  }
+  for (size_t i = 0; i < fetches_.size(); ++i) {
+    ENFORCE(written[fetch_slots_[i]], PreconditionNotMet, "the variable '", fetches_[i],
+            "' must be written by an operator or fed to be fetched");
+  }
+}
+
+std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
+  auto frame = std::make_unique<Frame>();
+  frame->scope = Scope::Make();
+  for (const Slot& slot : slots_) {
+    if (slot.persistable) {
+      ScopeVar* found = scope_->FindVar(slot.name);
+      ScopeVar& var = found ? *found : scope_->Var(slot.name);
+      frame->values.push_back(var.Bind(plan_));
+      frame->vars.push_back(&var);
+      if (var.shared()) frame->shared.emplace_back(var.shared());
+    } else {
+      frame->values.push_back(frame->scope->Var(slot.name).Bind(plan_));
+      frame->vars.push_back(nullptr);
+      frame->temporaries.push_back(frame->values.back());
+    }
+  }
+  std::vector<const Value*> seen(frame->values.begin(), frame->values.end());
+  std::sort(seen.begin(), seen.end());
+  frame->aliased = std::adjacent_find(seen.begin(), seen.end()) != seen.end();
+  size_t staged = 0;
+  for (const Op& op : ops_) {
+    staged = std::max(staged, op.staged.size());
+    for (const Op& part : op.parts) staged = std::max(staged, part.staged.size());
+  }
+  frame->staging.resize(staged);
+  frame->calls.resize(ops_.size());
+  for (size_t i = 0; i < ops_.size(); ++i) Bind(ops_[i], frame.get(), &frame->calls[i]);
+  return frame;
+}
+
+void PreparedProgram::Bind(const Op& op, Frame* frame, Bound* bound) const {
+  bound->call.op = op.info;
+  bound->call.attrs = op.attrs->data();
+  bound->call.reuse = op.reuse;
+  if (op.weight >= 0) bound->weight = frame->vars[op.in[op.weight]];
+  auto value = [&](int slot) { return slot < 0 ? nullptr : frame->values[slot]; };
+  size_t k = 0;
+  for (uint32_t end : op.in_ends) {
+    for (; k < end; ++k) {
+      bound->call.in.Push(value(op.in[k]));
+      bound->in.push_back(value(op.in[k]));
+    }
+    bound->call.in.Close();
+  }
+  k = 0;
+  size_t staged = 0;
+  for (uint32_t end : op.out_ends) {
+    for (; k < end; ++k) {
+      bool aside = staged < op.staged.size() && op.staged[staged] == static_cast<int>(k);
+      bound->call.out.Push(aside ? &frame->staging[staged++] : value(op.out[k]));
+    }
+    bound->call.out.Close();
+  }
+  bound->parts.resize(op.parts.size());
+  for (size_t i = 0; i < op.parts.size(); ++i) Bind(op.parts[i], frame, &bound->parts[i]);
+}
+
+void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
+  const VarDesc& var = *feed_vars_[i];
+  const VarType::TensorDesc* want = TensorOf(var);
+  if (!want) return;
+  ENFORCE(!value.empty(), InvalidArgument, "the feed '", var.name,
+          "' must hold a value, got an empty one");
+  DType dtype = ElementType(var);
+  ENFORCE(dtype == DType::kUnset || dtype == value.dtype(), Type, "the feed '", var.name,
+          "' must be ", dtype, ", got ", value.dtype(), ". Convert with astype('", Name(dtype),
+          "')");
+  const Dims& dims = value.dims();
+  bool fits = want->dims.size() == dims.size();
+  for (size_t d = 0; fits && d < dims.size(); ++d)
+    fits = want->dims[d] < 0 || want->dims[d] == dims[d];
+  ENFORCE(fits, InvalidArgument, "the feed '", var.name, "' must have the shape ",
+          Dims(Span<const int64_t>(want->dims.data(), want->dims.size())), " (-1: any size), got ",
+          dims);
+  if (!value.is_tensor() || !var.type.lod_tensor) return;
+  int levels = var.type.lod_tensor->lod_level.value_or(0);
+  ENFORCE(levels <= 0 || static_cast<int>(value.tensor().lod_levels().size()) == levels,
+          InvalidArgument, "the feed '", var.name, "' must have ", levels,
+          " levels of detail, got ", value.tensor().lod_levels().size(),
+          ". Give a variable made with to_variable(array, lod=...)");
+}
+
+// What an operator was the last one to use.
+void PreparedProgram::Release(const Op& op, Frame& frame) const {
+  for (int s : op.read) {
+    Value* value = frame.values[s];
+    if (value->is_tensor()) *value = Value(value->tensor().Meta());
+  }
+  for (int s : op.done) *frame.values[s] = Value();
+}
+
+void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
+  void (*check_signals)() = Interpreter().check_signals;
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    const Op& op = ops_[i];
+    if (__builtin_expect(op.updates > 0, 0) && RunTogether(i, frame, random)) {
+      for (size_t end = i + op.updates; i < end; ++i) Release(ops_[i], frame);
+      --i;
+      continue;
+    }
+    if (i + 1 < ops_.size() && __builtin_expect(ops_[i + 1].as_end != nullptr, 0)) {
+      bool both = RunToEnd(i, frame, random);
+      Release(op, frame);
+      if (both) Release(ops_[++i], frame);
+    } else {
+      RunFused(op, frame, frame.calls[i], random);
+      Release(op, frame);
+    }
+    if (check_signals) check_signals();
+  }
+}
+
+void PreparedProgram::RunOne(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const {
+  Call& call = bound.call;
+  for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
+  if (op.random >= 0) {
+    call.random_given = true;
+    call.random_seed = random.seed;
+    call.random_stream = random.first + op.random;
+  }
+  CallNames told({op.in_names.data(), op.in_names.size()});
+  try {
+    if (__builtin_expect(op.kept != nullptr, 0)) {
+      RunKept(op, bound);
+    } else {
+      RunKernel(call, place_);
+    }
+  } catch (Error& e) {
+    e.Append(PositionText(*op.desc, op.position, 0));
+    throw;
+  }
+  for (size_t k = 0; k < op.staged.size(); ++k) {
+    *frame.values[op.out[op.staged[k]]] = std::move(frame.staging[k]);
+    frame.staging[k] = Value();
+  }
+}
+
+// The child scope is there while the run lasts, whichever way it ends.
+class PreparedProgram::Running {
+ public:
+  explicit Running(PreparedProgram* program) : program_(*program) {
+    {
+      std::lock_guard<std::mutex> lock(program_.mutex_);
+      if (!program_.idle_.empty()) {
+        frame_ = std::move(program_.idle_.back());
+        program_.idle_.pop_back();
+      }
+    }
+    if (!frame_) frame_ = program_.MakeFrame();
+    program_.scope_->Adopt(frame_->scope);
+  }
+  ~Running() {
+    program_.scope_->Drop(frame_->scope.get());
+    Clear();
+    frame_->apart = false;
+    for (const Ref<Variable>& v : frame_->shared) v->value_number = 0;  // another value, maybe
+    std::lock_guard<std::mutex> lock(program_.mutex_);
+    program_.idle_.push_back(std::move(frame_));
+  }
+  Frame& frame() { return *frame_; }
+  void Clear() {
+    for (Value* v : frame_->temporaries) *v = Value();
+    for (Value& v : frame_->staging) v = Value();
+  }
+
+ private:
+  PreparedProgram& program_;
+  std::unique_ptr<Frame> frame_;
+};
+
+std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
+  RandomStreams random;
+  auto count = static_cast<uint64_t>(random_ops_);
+  if (count > 0 && seed_ == 0) {  // what eager calls in their place would draw
+    random = {GeneratorSeed(), NextRandomCall(count)};
+  } else if (count > 0) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    random = {seed_, kProgramStreams + runs_++ * count};
+  }
+  return Run(feeds, random);
+}
+
+std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomStreams random) {
+  ENFORCE(feeds.size() == feeds_.size(), InvalidArgument, "there must be a value for each of the ",
+          feeds_.size(), " feeds, got ", feeds.size());
+  for (size_t i = 0; i < feeds.size(); ++i) CheckFeed(i, feeds[i]);
+  std::vector<Value> results;
+  {
+    Running running(this);
+    Frame& frame = running.frame();
+    auto begin = [&] {
+      for (size_t i = 0; i < feeds.size(); ++i) {
+        *frame.values[feed_slots_[i]] =
+            feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
+      }
+      RunOps(frame, random);
+    };
+    try {
+      begin();
+    } catch (const BeginAnew&) {
+      running.Clear();
+      frame.apart = true;
+      begin();
+    }
+    for (int s : fetch_slots_) results.push_back(*frame.values[s]);
+  }
+  ReleasePages();
+  return results;
+}
+
+}  // namespace dygraph::program

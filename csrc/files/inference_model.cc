@@ -1,0 +1,330 @@
+#include "files/inference_model.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "files/crc32.h"
+#include "execute/executor.h"
+#include "files/model_files.h"
+#include "program/op_binding.h"
+#include "files/tensor_stream.h"
+#include "program/verify.h"
+#include "program/wire.h"
+
+namespace dygraph::program {
+
+namespace {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "files are little-endian, and so are the casts below");
+
+// Names of the files of a model, and of those it is replaced through.
+struct Files {
+  explicit Files(const ModelNames& names)
+      : model(names.model),
+        new_model(names.model + ".tmp"),
+        weights(names.weights),
+        next_weights(names.weights + ".next") {
+    for (const std::string* name : {&model, &weights}) {
+      ENFORCE(!name->empty() && name->size() <= 240 && *name != "." && *name != ".." &&
+                  name->find('/') == std::string::npos && name->find('\0') == std::string::npos,
+              InvalidArgument, "the name of a model's file must be 1 to 240 bytes without '/', ",
+              "got '", *name, "'");
+    }
+    ENFORCE(model != weights && model != next_weights && weights != new_model &&
+                new_model != next_weights,
+            InvalidArgument, "the names of a model's two files must differ, and not in '.tmp' or ",
+            "'.next' alone, got '", model, "' and '", weights, "'");
+  }
+  const std::string model, new_model, weights, next_weights;
+};
+
+// The field in front of the program: sizes and checksums.
+struct Manifest {
+  uint64_t program_size = 0, weights_size = 0;
+  uint32_t program_crc = 0, weights_crc = 0;
+};
+constexpr char kManifestStart[] =
+    "\xC2\x3E\x20"
+    "DGM1";  // field 1000, 32 bytes
+constexpr size_t kStartBytes = sizeof(kManifestStart) - 1;
+constexpr size_t kManifestBytes = 35;
+
+template <class T>
+void Append(std::string* to, T number) {
+  to->append(reinterpret_cast<const char*>(&number), sizeof(T));
+}
+
+template <class T>
+T Take(const std::string& bytes, size_t* at) {
+  T number;
+  std::memcpy(&number, bytes.data() + *at, sizeof(T));
+  *at += sizeof(T);
+  return number;
+}
+
+std::string Encode(const Manifest& m) {
+  std::string bytes(kManifestStart, kStartBytes);
+  Append(&bytes, m.program_size);
+  Append(&bytes, m.program_crc);
+  Append(&bytes, m.weights_size);
+  Append(&bytes, m.weights_crc);
+  Append(&bytes, Crc32(0, bytes.data(), bytes.size()));
+  return bytes;
+}
+
+// False for a model that another library wrote, which has no manifest.
+bool Decode(const std::string& bytes, const std::string& path, Manifest* m) {
+  if (bytes.compare(0, 3, kManifestStart, 3) != 0) return false;
+  ENFORCE(bytes.size() >= kManifestBytes &&
+              bytes.compare(0, kStartBytes, kManifestStart, kStartBytes) == 0,
+          Format, "damaged inference model: the file '", path,
+          "' must start with a whole manifest, got a damaged one");
+  size_t at = kStartBytes;
+  m->program_size = Take<uint64_t>(bytes, &at);
+  m->program_crc = Take<uint32_t>(bytes, &at);
+  m->weights_size = Take<uint64_t>(bytes, &at);
+  m->weights_crc = Take<uint32_t>(bytes, &at);
+  uint32_t crc = Crc32(0, bytes.data(), at);
+  ENFORCE(Take<uint32_t>(bytes, &at) == crc, Format, "damaged inference model: the file '", path,
+          "' must start with a whole manifest, got one whose checksum does not fit");
+  return true;
+}
+
+std::string ReadAll(FileReader* file) {
+  ENFORCE(file->size() <= kMaxProgramBytes, Format, "damaged inference model: the file '",
+          file->path(), "' may hold a program of ", kMaxProgramBytes, " bytes, got ", file->size());
+  std::string bytes(file->size(), '\0');
+  file->Read(bytes.data(), bytes.size(), "a program");
+  return bytes;
+}
+
+// Persistable tensors of block 0 by name: what the weights file holds, in its order.
+std::vector<const VarDesc*> WeightVars(const ProgramDesc& program) {
+  std::vector<const VarDesc*> vars;
+  for (const VarDesc& var : program.blocks[0].vars) {
+    VarType::Type type = var.type.type;
+    bool holder = type == VarType::Type::FEED_MINIBATCH || type == VarType::Type::FETCH_LIST ||
+                  type == VarType::Type::RAW || type == VarType::Type::READER;
+    if (var.persistable.value_or(false) && !holder) vars.push_back(&var);
+  }
+  std::sort(vars.begin(), vars.end(),
+            [](const VarDesc* a, const VarDesc* b) { return a->name < b->name; });
+  return vars;
+}
+
+// A weight as its program declares it.
+Tensor ReadWeight(FileReader* file, const VarDesc& var, Tensor room) {
+  std::string what = "the weight '" + var.name + "' in '" + file->path() + "'";
+  TensorHead head = ReadTensorHead(file, what);
+  ENFORCE(head.dtype == ElementType(var), Format, "damaged inference model: ", what, " must be ",
+          ElementType(var), " as its program says, got ", head.dtype);
+  const std::vector<int64_t>& want = TensorOf(var)->dims;
+  ENFORCE(head.dims == Dims(Span<const int64_t>(want.data(), want.size())), Format,
+          "damaged inference model: ", what, " must have the shape ",
+          Dims(Span<const int64_t>(want.data(), want.size())), " as its program says, got ",
+          head.dims);
+  return ReadTensorData(file, std::move(head), what, std::move(room));
+}
+
+// Memory for the weights, the largest first: what those leave of their blocks the others fill.
+// Nothing where they cannot all be in the file, which is found out while it is read.
+std::vector<Tensor> RoomFor(const std::vector<const VarDesc*>& vars, uint64_t file_bytes) {
+  std::vector<Tensor> rooms(vars.size());
+  std::vector<std::pair<uint64_t, size_t>> order;
+  auto dims = [&](size_t i) {
+    const std::vector<int64_t>& d = TensorOf(*vars[i])->dims;
+    return Dims(Span<const int64_t>(d.data(), d.size()));
+  };
+  try {
+    uint64_t left = file_bytes;
+    for (size_t i = 0; i < vars.size(); ++i) {
+      if (!TensorOf(*vars[i]) || ElementType(*vars[i]) == DType::kUnset) return rooms;
+      uint64_t bytes = ByteSize(dims(i), ElementType(*vars[i]));
+      if (bytes > left) return rooms;
+      left -= bytes;
+      order.push_back({bytes, i});
+    }
+  } catch (const Error&) {  // sizes that are none
+    return rooms;
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  for (auto [bytes, i] : order) rooms[i] = Tensor(dims(i), ElementType(*vars[i]));
+  return rooms;
+}
+
+std::vector<Value> ReadWeights(FileReader* file, const std::vector<const VarDesc*>& vars) {
+  std::vector<Tensor> rooms = RoomFor(vars, file->left());
+  std::vector<Value> values;
+  for (size_t i = 0; i < vars.size(); ++i) {
+    const VarDesc* var = vars[i];
+    ENFORCE(TensorOf(*var) && ElementType(*var) != DType::kUnset, Format,
+            "damaged inference model: the weight '", var->name,
+            "' must be a tensor of an element type of ours");
+    ENFORCE(file->left() > 0, Format, "damaged inference model: the file '", file->path(),
+            "' must hold ", vars.size(), " weights, got its end before '", var->name,
+            "', which is missing");
+    values.push_back(Value(ReadWeight(file, *var, std::move(rooms[i]))));
+  }
+  ENFORCE(file->left() == 0, Format, "damaged inference model: the file '", file->path(),
+          "' must end after its ", vars.size(), " weights, got ", file->left(), " surplus bytes");
+  return values;
+}
+
+// Does the file hold what the manifest tells of?
+bool Fits(const Directory& directory, const std::string& name, const Manifest& manifest) {
+  FileReader file;
+  if (!file.Open(directory, name.c_str()) || file.size() != manifest.weights_size) return false;
+  std::vector<char> part(size_t{1} << 18);
+  while (file.left() > 0)
+    file.Read(part.data(), std::min<uint64_t>(part.size(), file.left()), "weights");
+  return file.crc() == manifest.weights_crc;
+}
+
+// Ends what a killed saver began: its model is in place, its weights still have to be.
+void FinishEarlierSave(const Directory& directory, const Files& files) {
+  FileReader next, model;
+  Manifest manifest;
+  if (next.Open(directory, files.next_weights.c_str()) &&
+      model.Open(directory, files.model.c_str())) {
+    std::string head(std::min<uint64_t>(model.size(), kManifestBytes), '\0');
+    model.Read(head.data(), head.size(), "a manifest");
+    bool ours = false;
+    try {
+      ours = Decode(head, model.path(), &manifest);
+    } catch (const Error&) {  // damaged: nothing of it to keep
+    }
+    if (ours && !Fits(directory, files.weights, manifest) &&
+        Fits(directory, files.next_weights, manifest)) {
+      directory.Rename(files.next_weights.c_str(), files.weights.c_str());
+      directory.Sync();
+    }
+  }
+}
+
+ProgramDesc WithoutLines(const ProgramDesc& program) {
+  ProgramDesc bare = program;
+  for (BlockDesc& block : bare.blocks) {
+    for (OpDesc& op : block.ops) {
+      op.attrs.erase(std::remove_if(op.attrs.begin(), op.attrs.end(),
+                                    [](const OpDesc::Attr& a) { return a.name == kCallstackAttr; }),
+                     op.attrs.end());
+    }
+  }
+  return bare;
+}
+
+}  // namespace
+
+void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope,
+                        const ModelNames& names) {
+  Files files(names);
+  ProgramDesc bare = WithoutLines(program);
+  Verify(bare);
+  CheckOperators(bare);
+  std::string bytes = SerializeProgram(bare);
+  std::vector<const VarDesc*> vars = WeightVars(bare);
+  std::vector<Value> values;
+  for (const VarDesc* var : vars) {
+    const ScopeVar* held = scope.FindVar(var->name);
+    values.push_back(held ? held->Get() : Value());
+    ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
+            "' must hold a value to be saved, got nothing. Run the startup program first");
+    ENFORCE(
+        values.back().is_tensor() && values.back().dtype() == ElementType(*var) && TensorOf(*var) &&
+            values.back().dims() ==
+                Dims(Span<const int64_t>(TensorOf(*var)->dims.data(), TensorOf(*var)->dims.size())),
+        InvalidArgument, "the persistable variable '", var->name,
+        "' must be what the program declares, got ", values.back().dtype(), " ",
+        values.back().dims());
+  }
+  Directory directory(dirname, Directory::kWrite);
+  FinishEarlierSave(directory, files);
+  Manifest manifest;
+  FileWriter weights(directory, files.next_weights.c_str());
+  for (const Value& value : values) WriteTensor(&weights, value.tensor());
+  weights.Finish();
+  manifest.weights_size = weights.size();
+  manifest.weights_crc = weights.crc();
+  manifest.program_size = bytes.size();
+  manifest.program_crc = Crc32(0, bytes.data(), bytes.size());
+  FileWriter model(directory, files.new_model.c_str());
+  std::string head = Encode(manifest);
+  model.Write(head.data(), head.size());
+  model.Write(bytes.data(), bytes.size());
+  model.Finish();
+  directory.Sync();
+  // From here on the new model is the model.
+  directory.Rename(files.new_model.c_str(), files.model.c_str());
+  directory.Sync();
+  directory.Rename(files.next_weights.c_str(), files.weights.c_str());
+  directory.Sync();
+}
+
+void CheckModelSize(const ProgramDesc& program, uint64_t bytes) {
+  constexpr uint64_t kVarBytes = 1400, kOpBytes = 1100;  // measured, with their descriptions
+  uint64_t needed = 0, most = 4 * bytes + (uint64_t{64} << 20);
+  for (const BlockDesc& block : program.blocks) {
+    needed += kVarBytes * block.vars.size() + kOpBytes * block.ops.size();
+  }
+  ENFORCE(needed <= most, Format, "damaged inference model: its variables and operators may take ",
+          most, " bytes of memory beside files of ", bytes, ", got about ", needed);
+}
+
+ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const ModelNames& names) {
+  Files files(names);
+  Directory directory(dirname, Directory::kRead);
+  FileReader model;
+  ENFORCE(model.Open(directory, files.model.c_str()), FileNotFound,
+          "an inference model has a file '", directory.PathOf(files.model.c_str()),
+          "', which is missing");
+  std::string bytes = ReadAll(&model);
+  Manifest manifest;
+  bool ours = Decode(bytes, model.path(), &manifest);
+  if (ours) {
+    bytes.erase(0, kManifestBytes);
+    ENFORCE(bytes.size() == manifest.program_size, Format, "damaged inference model: the file '",
+            model.path(), "' must hold a program of ", manifest.program_size, " bytes, got ",
+            bytes.size());
+    uint32_t crc = Crc32(0, bytes.data(), bytes.size());
+    ENFORCE(crc == manifest.program_crc, Format, "damaged inference model: the program in '",
+            model.path(),
+            "' must have the checksum its manifest says, got another: the file is damaged");
+  }
+  ProgramDesc program = ParseProgram(bytes);
+  ENFORCE(!program.unknown, Format, "damaged inference model: the program in '", model.path(),
+          "' must have known fields alone, got others");
+  Verify(program);
+  CheckOperators(program);
+  FeedNames(program);  // throw where its feeds or fetches are no list
+  FetchNames(program);
+  std::vector<const VarDesc*> vars = WeightVars(program);
+
+  // Killed between its two renames, a saver left the weights of this model under their other name.
+  bool waiting = ours && Fits(directory, files.next_weights, manifest) &&
+                 !Fits(directory, files.weights, manifest);
+  const std::string& name = waiting ? files.next_weights : files.weights;
+  std::vector<Value> values;
+  FileReader weights;
+  bool has_weights = weights.Open(directory, name.c_str());
+  CheckModelSize(program, model.size() + (has_weights ? weights.size() : 0));
+  if (has_weights) {
+    ENFORCE(!ours || weights.size() == manifest.weights_size, Format,
+            "damaged inference model: the file '", weights.path(), "' must have ",
+            manifest.weights_size, " bytes as the model says, got ", weights.size());
+    values = ReadWeights(&weights, vars);
+    ENFORCE(!ours || weights.crc() == manifest.weights_crc, Format,
+            "damaged inference model: the weights in '", weights.path(),
+            "' must have the checksum the model says, got another: the file is damaged or of "
+            "another model");
+  } else {
+    ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
+            directory.PathOf(files.weights.c_str()), "', which is missing");
+  }
+  for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).Set(std::move(values[i]));
+  return program;
+}
+
+}  // namespace dygraph::program

@@ -1,0 +1,184 @@
+#include "files/model_files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/enforce.h"
+#include "files/crc32.h"
+#include "files/file_set.h"
+
+namespace dygraph::program {
+
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 18;
+
+[[noreturn]] void FailIO(const std::string& path, const char* doing) {
+  int error = errno;
+  const char* reason = std::strerror(error);
+  if (error == ENOENT)
+    THROW(FileNotFound, "a file operation failed: cannot ", doing, " '", path, "': ", reason);
+  if (error == ENOSPC || error == EDQUOT)
+    THROW(ResourceExhausted, "a file operation failed: cannot ", doing, " '", path, "': ", reason);
+  THROW(PreconditionNotMet, "a file operation failed: cannot ", doing, " '", path, "': ", reason);
+}
+
+}  // namespace
+
+Directory::Directory(const std::string& path, Use use) : path_(path.empty() ? "." : path) {
+  if (use == kWrite) {
+    std::error_code error;
+    std::filesystem::create_directories(path_, error);
+  }
+  fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd_ < 0) FailIO(path_, "open the model directory");
+  flock(fd_, use == kWrite ? LOCK_EX : LOCK_SH);  // where a file system has no locks we go without
+  pending_ = Has(kSetMark);
+  if (pending_ && use == kWrite) {
+    FinishSet(*this);
+    pending_ = false;
+  }
+}
+
+Directory::~Directory() { close(fd_); }
+
+void Directory::Rename(const char* from, const char* to) const {
+  if (renameat(fd_, from, fd_, to) != 0) FailIO(PathOf(to), "replace");
+}
+
+void Directory::Remove(const char* name) const {
+  if (unlinkat(fd_, name, 0) != 0 && errno != ENOENT) FailIO(PathOf(name), "remove");
+}
+
+void Directory::Sync() const {
+  if (fsync(fd_) != 0 && errno != EINVAL) FailIO(path_, "write to the disk the directory");
+}
+
+bool Directory::Has(const char* name) const {
+  struct stat status;
+  return fstatat(fd_, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::string NextName(const std::string& name) { return "." + name + kNextEnding; }
+
+std::string Directory::Current(const char* name) const {
+  if (!pending_) return name;
+  std::string next = NextName(name);
+  return Has(next.c_str()) ? next : name;
+}
+
+bool FileReader::Open(const Directory& directory, const char* name) {
+  path_ = directory.PathOf(name);
+  fd_ = openat(directory.fd(), directory.Current(name).c_str(),
+               O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0) {
+    if (errno == ENOENT) return false;
+    ENFORCE(errno != ELOOP, Format, "a file of a model must not be a symbolic link, got '", path_,
+            "'");
+    FailIO(path_, "open");
+  }
+  struct stat status;
+  if (fstat(fd_, &status) != 0) FailIO(path_, "look at");
+  ENFORCE(S_ISREG(status.st_mode), Format, "a file of a model must be a regular file, got '", path_,
+          "'");
+  size_ = static_cast<uint64_t>(status.st_size);
+  return true;
+}
+
+FileReader::~FileReader() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void FileReader::Read(void* to, uint64_t size, const char* what) {
+  ENFORCE(size <= left(), Format, "the file '", path_, "' must hold ", what, " of ", size,
+          " bytes at byte ", read_, ", got its end after ", left());
+  char* at = static_cast<char*>(to);
+  read_ += size;
+  while (size > 0) {
+    if (at_ == filled_ && size >= kBufferBytes) {
+      ssize_t n = read(fd_, at, size);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) FailIO(path_, "read");
+      ENFORCE(n > 0, Format, "the file '", path_, "' became shorter while it was read");
+      crc_ = Crc32(crc_, at, static_cast<size_t>(n));
+      at += n;
+      size -= static_cast<uint64_t>(n);
+      continue;
+    }
+    if (at_ == filled_) Fill();
+    size_t n = static_cast<size_t>(std::min<uint64_t>(size, filled_ - at_));
+    std::memcpy(at, buffer_.data() + at_, n);
+    crc_ = Crc32(crc_, at, n);
+    at_ += n;
+    at += n;
+    size -= n;
+  }
+}
+
+void FileReader::Fill() {
+  buffer_.resize(kBufferBytes);
+  ssize_t n;
+  do {
+    n = read(fd_, buffer_.data(), buffer_.size());
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) FailIO(path_, "read");
+  ENFORCE(n > 0, Format, "the file '", path_, "' became shorter while it was read");
+  at_ = 0;
+  filled_ = static_cast<size_t>(n);
+}
+
+FileWriter::FileWriter(const Directory& directory, const char* name)
+    : path_(directory.PathOf(name)) {
+  directory.Remove(name);
+  fd_ = openat(directory.fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd_ < 0) FailIO(path_, "make");
+  buffer_.reserve(kBufferBytes);
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void FileWriter::Write(const void* from, uint64_t size) {
+  const char* bytes = static_cast<const char*>(from);
+  crc_ = Crc32(crc_, bytes, size);
+  size_ += size;
+  if (buffer_.size() + size > kBufferBytes) Flush();
+  if (size >= kBufferBytes) {
+    WriteOut(bytes, size);
+  } else {
+    buffer_.insert(buffer_.end(), bytes, bytes + size);
+  }
+}
+
+void FileWriter::Flush() {
+  WriteOut(buffer_.data(), buffer_.size());
+  buffer_.clear();
+}
+
+void FileWriter::WriteOut(const char* from, uint64_t size) {
+  while (size > 0) {
+    ssize_t n = write(fd_, from, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) FailIO(path_, "write");
+    from += n;
+    size -= static_cast<uint64_t>(n);
+  }
+}
+
+void FileWriter::Finish() {
+  Flush();
+  if (fsync(fd_) != 0) FailIO(path_, "write to the disk");
+  int fd = fd_;
+  fd_ = -1;
+  if (close(fd) != 0) FailIO(path_, "close");
+}
+
+}  // namespace dygraph::program

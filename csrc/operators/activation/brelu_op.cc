@@ -1,0 +1,41 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Brelu : Plain {
+  static constexpr const char* kType = "brelu";
+  static constexpr const char* kComment = "Out = min(max(X, t_min), t_max), elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.brelu(to_variable([-1.0, 5.0, 30.0])).tolist()\n"
+      "[0.0, 5.0, 24.0]";
+  static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where t_min < X < t_max, else 0.";
+  static constexpr int64_t kCost = 2;
+  struct Attrs {
+    float t_min = 0.0f;
+    float t_max = 24.0f;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::t_min, "t_min", "the lower bound")
+        .Attr(&Attrs::t_max, "t_max", "the upper bound");
+  }
+  template <class T>
+  struct F {
+    T t_min, t_max;
+    explicit F(const Attrs& a) : t_min(a.t_min), t_max(a.t_max) {}
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Clamp(x, t_min, t_max); }
+    DYGRAPH_INLINE T Slope(T x) const { return x > t_min && x < t_max ? T(1) : T(0); }
+  };
+};
+template <class T>
+using BreluKernel = Kernel<Brelu, T>;
+template <class T>
+using BreluGradKernel = GradKernel<Brelu, T>;
+
+REGISTER_OPERATOR(brelu, Define<Brelu>);
+REGISTER_CPU_KERNEL(brelu, BreluKernel, float, double);
+REGISTER_OPERATOR(brelu_grad, DefineGrad<Brelu>);
+REGISTER_CPU_KERNEL(brelu_grad, BreluGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

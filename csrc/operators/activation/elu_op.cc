@@ -1,0 +1,46 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Elu : Plain {
+  static constexpr const char* kType = "elu";
+  static constexpr const char* kComment =
+      "Out = X where X > 0, else alpha * (exp(X) - 1), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.elu(to_variable([-1.0, 0.0, 2.0])).tolist()]\n"
+      "[-0.6321, 0.0, 2.0]";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD where X > 0, else alpha * exp(X) * Out@GRAD.";
+  struct Attrs {
+    float alpha = 1.0f;
+  };
+  static void Declare(OpDef& op) { op.Attr(&Attrs::alpha, "alpha", "the depth below 0"); }
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 5;
+  template <class T>
+  struct F {
+    T alpha;
+    explicit F(const Attrs& a) : alpha(a.alpha) {}
+    DYGRAPH_INLINE T operator()(T x) const { return x > T(0) ? x : alpha * kernels::Expm1(x); }
+    DYGRAPH_INLINE T Slope(T x) const { return x > T(0) ? T(1) : alpha * kernels::Exp(x); }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    RecipeRef below = g.ApplyScale(g.Apply("relu", {g.ApplyScale(x, -1.0f)}), -1.0f);
+    RecipeRef kept = g.Temp();  // the product where X < 0
+    g.Call("relu_grad", {g.ApplyScale(x, -1.0f), product}, {kept});
+    Finish(g, kept, g.Apply("exp", {below}), g.attrs<Attrs>().alpha, result);
+  }
+};
+template <class T>
+using EluKernel = Kernel<Elu, T>;
+template <class T>
+using EluGradKernel = GradKernel<Elu, T>;
+
+REGISTER_OPERATOR(elu, Define<Elu>);
+REGISTER_CPU_KERNEL(elu, EluKernel, float, double);
+REGISTER_OPERATOR(elu_grad, DefineGrad<Elu>);
+REGISTER_CPU_KERNEL(elu_grad, EluGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

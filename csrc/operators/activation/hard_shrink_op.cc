@@ -1,0 +1,39 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct HardShrink : Plain {
+  static constexpr const char* kType = "hard_shrink";
+  static constexpr const char* kComment = "Out = X where |X| > threshold, else 0, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.hard_shrink(to_variable([-1.0, 0.25, 0.5, 2.0])).tolist()\n"
+      "[-1.0, 0.0, 0.0, 2.0]";
+  static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where |X| > threshold, else 0.";
+  static constexpr int64_t kCost = 2;
+  struct Attrs {
+    float threshold = 0.5f;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::threshold, "threshold", "what is no larger becomes 0");
+  }
+  template <class T>
+  struct F {
+    T threshold;
+    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    DYGRAPH_INLINE T operator()(T x) const { return x >= -threshold && x <= threshold ? T(0) : x; }
+    DYGRAPH_INLINE T Slope(T x) const { return x >= -threshold && x <= threshold ? T(0) : T(1); }
+  };
+};
+template <class T>
+using HardShrinkKernel = Kernel<HardShrink, T>;
+template <class T>
+using HardShrinkGradKernel = GradKernel<HardShrink, T>;
+
+REGISTER_OPERATOR(hard_shrink, Define<HardShrink>);
+REGISTER_CPU_KERNEL(hard_shrink, HardShrinkKernel, float, double);
+REGISTER_OPERATOR(hard_shrink_grad, DefineGrad<HardShrink>);
+REGISTER_CPU_KERNEL(hard_shrink_grad, HardShrinkGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

@@ -1,0 +1,59 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct HardSwish : Plain {
+  static constexpr const char* kType = "hard_swish";
+  static constexpr const char* kComment =
+      "Out = X * min(max(X + offset, 0), threshold) / scale, elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.hard_swish(to_variable([-1.0, 1.0, 4.0])).tolist()]\n"
+      "[-0.3333, 0.6667, 4.0]";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD * (2 * X + offset) / scale between the bends, 0 below them, threshold / "
+      "scale * Out@GRAD above.";
+  static constexpr int64_t kCost = 4;
+  struct Attrs {
+    float threshold = 6.0f;
+    float scale = 6.0f;
+    float offset = 3.0f;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::threshold, "threshold", "the height at which X + offset is cut")
+        .Attr(&Attrs::scale, "scale", "the divisor")
+        .Attr(&Attrs::offset, "offset", "added to X before it is cut");
+  }
+  template <class T>
+  struct F {
+    T threshold, scale, offset;
+    explicit F(const Attrs& a) : threshold(a.threshold), scale(a.scale), offset(a.offset) {}
+    DYGRAPH_INLINE T operator()(T x) const {
+      return x * kernels::Clamp(x + offset, T(0), threshold) / scale;
+    }
+    DYGRAPH_INLINE T Slope(T x) const {
+      T line = x + offset;
+      return line <= T(0) ? T(0) : line >= threshold ? threshold / scale : (line + x) / scale;
+    }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    const Attrs& a = g.attrs<Attrs>();
+    RecipeRef middle = g.Temp();  // the product between the bends
+    g.Call("brelu_grad", {x, product}, {middle})
+        .Attr("t_min", -a.offset)
+        .Attr("t_max", a.threshold - a.offset);
+    g.Call("scale", {middle}, {result}).Attr("scale", 2.0f / a.scale);
+  }
+};
+template <class T>
+using HardSwishKernel = Kernel<HardSwish, T>;
+template <class T>
+using HardSwishGradKernel = GradKernel<HardSwish, T>;
+
+REGISTER_OPERATOR(hard_swish, Define<HardSwish>);
+REGISTER_CPU_KERNEL(hard_swish, HardSwishKernel, float, double);
+REGISTER_OPERATOR(hard_swish_grad, DefineGrad<HardSwish>);
+REGISTER_CPU_KERNEL(hard_swish_grad, HardSwishGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

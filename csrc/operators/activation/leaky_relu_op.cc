@@ -1,0 +1,39 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct LeakyRelu : Plain {
+  static constexpr const char* kType = "leaky_relu";
+  static constexpr const char* kComment = "Out = X where X > 0, else alpha * X, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.leaky_relu(to_variable([-4.0, 0.0, 2.0]), alpha=0.25).tolist()\n"
+      "[-1.0, 0.0, 2.0]";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD where X > 0, else alpha * Out@GRAD.";
+  static constexpr bool kHot = true;
+  static constexpr int64_t kCost = 1;
+  struct Attrs {
+    float alpha = 0.02f;
+  };
+  static void Declare(OpDef& op) { op.Attr(&Attrs::alpha, "alpha", "the slope below 0"); }
+  template <class T>
+  struct F {
+    T alpha;
+    explicit F(const Attrs& a) : alpha(a.alpha) {}
+    DYGRAPH_INLINE T operator()(T x) const { return x > T(0) ? x : alpha * x; }
+    DYGRAPH_INLINE T Slope(T x) const { return x > T(0) ? T(1) : alpha; }
+  };
+};
+template <class T>
+using LeakyReluKernel = Kernel<LeakyRelu, T>;
+template <class T>
+using LeakyReluGradKernel = GradKernel<LeakyRelu, T>;
+
+REGISTER_OPERATOR(leaky_relu, Define<LeakyRelu>);
+REGISTER_CPU_KERNEL(leaky_relu, LeakyReluKernel, float, double);
+REGISTER_OPERATOR(leaky_relu_grad, DefineGrad<LeakyRelu>);
+REGISTER_CPU_KERNEL(leaky_relu_grad, LeakyReluGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

@@ -1,0 +1,36 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Reciprocal : Plain {
+  static constexpr const char* kType = "reciprocal";
+  static constexpr const char* kComment = "Out = 1 / X, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.reciprocal(to_variable([1.0, -2.0, 4.0])).tolist()\n"
+      "[1.0, -0.5, 0.25]";
+  static constexpr const char* kGradComment = "X@GRAD = -Out@GRAD * Out^2.";
+  static constexpr bool kFromOut = true;
+  static constexpr int64_t kCost = 4;
+  template <class T>
+  struct F {
+    explicit F(const Attrs&) {}
+    DYGRAPH_INLINE T operator()(T x) const { return T(1) / x; }
+    DYGRAPH_INLINE T Slope(T y) const { return -y * y; }
+  };
+  static void Bend(GradBuilder& g, RecipeRef y, RecipeRef product, RecipeRef result) {
+    Finish(g, product, y, -2.0f, result);
+  }
+};
+template <class T>
+using ReciprocalKernel = Kernel<Reciprocal, T>;
+template <class T>
+using ReciprocalGradKernel = GradKernel<Reciprocal, T>;
+
+REGISTER_OPERATOR(reciprocal, Define<Reciprocal>);
+REGISTER_CPU_KERNEL(reciprocal, ReciprocalKernel, float, double);
+REGISTER_OPERATOR(reciprocal_grad, DefineGrad<Reciprocal>);
+REGISTER_CPU_KERNEL(reciprocal_grad, ReciprocalGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

@@ -1,0 +1,39 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Relu6 : Plain {
+  static constexpr const char* kType = "relu6";
+  static constexpr const char* kComment = "Out = min(max(X, 0), threshold), elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.relu6(to_variable([-1.0, 3.0, 8.0])).tolist()\n"
+      "[0.0, 3.0, 6.0]";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD where 0 < Out < threshold, else 0.";
+  static constexpr bool kFromOut = true;
+  static constexpr int64_t kCost = 2;
+  struct Attrs {
+    float threshold = 6.0f;
+  };
+  static void Declare(OpDef& op) { op.Attr(&Attrs::threshold, "threshold", "the upper bound"); }
+  template <class T>
+  struct F {
+    T threshold;
+    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    DYGRAPH_INLINE T operator()(T x) const { return kernels::Clamp(x, T(0), threshold); }
+    DYGRAPH_INLINE T Slope(T y) const { return y > T(0) && y < threshold ? T(1) : T(0); }
+  };
+};
+template <class T>
+using Relu6Kernel = Kernel<Relu6, T>;
+template <class T>
+using Relu6GradKernel = GradKernel<Relu6, T>;
+
+REGISTER_OPERATOR(relu6, Define<Relu6>);
+REGISTER_CPU_KERNEL(relu6, Relu6Kernel, float, double);
+REGISTER_OPERATOR(relu6_grad, DefineGrad<Relu6>);
+REGISTER_CPU_KERNEL(relu6_grad, Relu6GradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

@@ -1,0 +1,24 @@
+// Pieces of recipes of operators along one axis: their attributes have a member `axis`.
+#pragma once
+
+#include "operators/reduce/reduction.h"
+
+namespace dygraph {
+
+// The sums of x along the axis, kept as ones, so that they broadcast against x.
+template <class A>
+RecipeRef RowSum(GradBuilder& g, RecipeRef x) {
+  RecipeRef sums = g.Temp();
+  g.Call("reduce_sum", {x}, {sums}).AttrsFrom([](const void* forward, void* backward) {
+    auto* to = static_cast<reduce::ReduceAttrs*>(backward);
+    to->dim = {static_cast<const A*>(forward)->axis};
+    to->keep_dim = true;
+  });
+  return sums;
+}
+template <class A>
+RecipeRef RowDot(GradBuilder& g, RecipeRef a, RecipeRef b) {
+  return RowSum<A>(g, g.Apply("elementwise_mul", {a, b}));
+}
+
+}  // namespace dygraph

@@ -1,0 +1,36 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Sign : Plain {
+  static constexpr const char* kType = "sign";
+  static constexpr const char* kComment =
+      "Out = 1 where X > 0, -1 where X < 0, X elsewhere (0 or NaN), elementwise. The gradient is "
+      "0.";
+  static constexpr const char* kExample =
+      ">>> F.sign(to_variable([-3.0, 0.0, 2.0])).tolist()\n"
+      "[-1.0, 0.0, 1.0]";
+  static constexpr const char* kGradComment = "X@GRAD = 0: the function is a step.";
+  static constexpr int64_t kCost = 2;
+  template <class T>
+  struct F {
+    explicit F(const Attrs&) {}
+    DYGRAPH_INLINE T operator()(T x) const {
+      return x > T(0) ? T(1) : x == T(0) || x != x ? x : T(-1);
+    }
+    DYGRAPH_INLINE T Slope(T x) const { return x == x ? T(0) : T(0); }
+  };
+};
+template <class T>
+using SignKernel = Kernel<Sign, T>;
+template <class T>
+using SignGradKernel = GradKernel<Sign, T>;
+
+REGISTER_OPERATOR(sign, Define<Sign>);
+REGISTER_CPU_KERNEL(sign, SignKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
+REGISTER_OPERATOR(sign_grad, DefineGrad<Sign>);
+REGISTER_CPU_KERNEL(sign_grad, SignGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

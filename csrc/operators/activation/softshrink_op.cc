@@ -1,0 +1,42 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Softshrink : Plain {
+  static constexpr const char* kType = "softshrink";
+  static constexpr const char* kComment =
+      "Out = X - lambda where X > lambda, X + lambda where X < -lambda, else 0, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.softshrink(to_variable([-2.0, 0.25, 1.0]), lambda_=0.5).tolist()\n"
+      "[-1.5, 0.0, 0.5]";
+  static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where |X| > lambda, else 0.";
+  static constexpr int64_t kCost = 2;
+  struct Attrs {
+    float lambda = 0.5f;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::lambda, "lambda", "what is no larger becomes 0");
+  }
+  template <class T>
+  struct F {
+    T lambda;
+    explicit F(const Attrs& a) : lambda(a.lambda) {}
+    DYGRAPH_INLINE T operator()(T x) const {
+      return x > lambda ? x - lambda : x < -lambda ? x + lambda : x == x ? T(0) : x;
+    }
+    DYGRAPH_INLINE T Slope(T x) const { return x >= -lambda && x <= lambda ? T(0) : T(1); }
+  };
+};
+template <class T>
+using SoftshrinkKernel = Kernel<Softshrink, T>;
+template <class T>
+using SoftshrinkGradKernel = GradKernel<Softshrink, T>;
+
+REGISTER_OPERATOR(softshrink, Define<Softshrink>);
+REGISTER_CPU_KERNEL(softshrink, SoftshrinkKernel, float, double);
+REGISTER_OPERATOR(softshrink_grad, DefineGrad<Softshrink>);
+REGISTER_CPU_KERNEL(softshrink_grad, SoftshrinkGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

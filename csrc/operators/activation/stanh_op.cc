@@ -1,0 +1,50 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct Stanh : Plain {
+  static constexpr const char* kType = "stanh";
+  static constexpr const char* kComment = "Out = scale_b * tanh(scale_a * X), elementwise.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.stanh(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-1.0038, 0.0, 1.0038]";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD * scale_a * scale_b * (1 - tanh(scale_a * X)^2).";
+  struct Attrs {
+    float scale_a = 0.67f;
+    float scale_b = 1.7159f;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::scale_a, "scale_a", "the factor of X")
+        .Attr(&Attrs::scale_b, "scale_b", "the factor of the result");
+  }
+  template <class T>
+  struct F {
+    T scale_a, scale_b;
+    explicit F(const Attrs& a) : scale_a(a.scale_a), scale_b(a.scale_b) {}
+    DYGRAPH_INLINE T operator()(T x) const { return scale_b * kernels::Tanh(scale_a * x); }
+    DYGRAPH_INLINE T Slope(T x) const {
+      T t = kernels::Tanh(scale_a * x);
+      return scale_a * scale_b * (T(1) - t * t);
+    }
+  };
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    const Attrs& a = g.attrs<Attrs>();
+    RecipeRef t = g.Apply("tanh", {g.ApplyScale(x, a.scale_a)}), curved = g.Temp();
+    g.Call("tanh_grad", {t, product}, {curved});
+    Finish(g, curved, t, -2.0f * a.scale_a * a.scale_a * a.scale_b, result);
+  }
+};
+template <class T>
+using StanhKernel = Kernel<Stanh, T>;
+template <class T>
+using StanhGradKernel = GradKernel<Stanh, T>;
+
+REGISTER_OPERATOR(stanh, Define<Stanh>);
+REGISTER_CPU_KERNEL(stanh, StanhKernel, float, double);
+REGISTER_OPERATOR(stanh_grad, DefineGrad<Stanh>);
+REGISTER_CPU_KERNEL(stanh_grad, StanhGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

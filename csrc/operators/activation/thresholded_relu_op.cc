@@ -1,0 +1,39 @@
+#include "operators/activation/activation.h"
+
+namespace dygraph::activation {
+namespace {
+
+struct ThresholdedRelu : Plain {
+  static constexpr const char* kType = "thresholded_relu";
+  static constexpr const char* kComment = "Out = X where X > threshold, else 0, elementwise.";
+  static constexpr const char* kExample =
+      ">>> F.thresholded_relu(to_variable([-1.0, 0.5, 2.0])).tolist()\n"
+      "[0.0, 0.0, 2.0]";
+  static constexpr const char* kGradComment = "X@GRAD = Out@GRAD where X > threshold, else 0.";
+  static constexpr int64_t kCost = 2;
+  struct Attrs {
+    float threshold = 1.0f;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::threshold, "threshold", "where the line begins");
+  }
+  template <class T>
+  struct F {
+    T threshold;
+    explicit F(const Attrs& a) : threshold(a.threshold) {}
+    DYGRAPH_INLINE T operator()(T x) const { return x > threshold || x != x ? x : T(0); }
+    DYGRAPH_INLINE T Slope(T x) const { return x > threshold ? T(1) : T(0); }
+  };
+};
+template <class T>
+using ThresholdedReluKernel = Kernel<ThresholdedRelu, T>;
+template <class T>
+using ThresholdedReluGradKernel = GradKernel<ThresholdedRelu, T>;
+
+REGISTER_OPERATOR(thresholded_relu, Define<ThresholdedRelu>);
+REGISTER_CPU_KERNEL(thresholded_relu, ThresholdedReluKernel, float, double);
+REGISTER_OPERATOR(thresholded_relu_grad, DefineGrad<ThresholdedRelu>);
+REGISTER_CPU_KERNEL(thresholded_relu_grad, ThresholdedReluGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::activation

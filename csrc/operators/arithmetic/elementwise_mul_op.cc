@@ -1,0 +1,82 @@
+#include "kernels/integer.h"
+#include "operators/arithmetic/binary.h"
+
+namespace dygraph::elementwise {
+namespace {
+
+void DefineMul(OpDef& op) {
+  DefineBinary(op,
+               "Out = X * Y, elementwise. Shapes broadcast as NumPy's; axis >= 0 lays Y along X "
+               "from that axis on.")
+      .Example(
+          ">>> F.elementwise_mul(to_variable([2.0, 3.0]), to_variable([4.0, -5.0])).tolist()\n"
+          "[8.0, -15.0]")
+      // each gradient reads the other factor's values, its own factor's shape
+      .Grad([](GradBuilder& g) {
+        g.Call("elementwise_mul_grad",
+               {g.Wants(kY) ? g.Input(kX) : g.InputShape(kX),
+                g.Wants(kX) ? g.Input(kY) : g.InputShape(kY), g.OutputGrad(kOut)},
+               {g.InputGrad(kX), g.InputGrad(kY)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct MulKernel {
+  static void Compute(KernelContext& ctx) {
+    Apply<T, T>(ctx.In(kX), ctx.In(kY), ctx.attrs<ElementwiseAttrs>().axis, &ctx.Out(kOut),
+                [](T a, T b) { return kernels::Times(a, b); });
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
+
+void DefineMulGrad(OpDef& op) {
+  op.Comment(
+        "X@GRAD = Out@GRAD * Y and Y@GRAD = Out@GRAD * X, each summed over the axes it was "
+        "broadcast along.")
+      .Input(kX, "X", "its shape; its values for Y@GRAD")
+      .Input(kY, "Y", "its shape; its values for X@GRAD")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .Output(kYGrad, "Y@GRAD", "shape of Y")
+      .AttrsOf("elementwise_mul")
+      .Shape(InferGradShape)
+      .KernelDTypeOf(kOutGrad)
+      .KeepsLayout()
+      .Grad([](GradBuilder& g) {
+        RecipeRef ddx = g.OutputGrad(kXGrad), ddy = g.OutputGrad(kYGrad);
+        RecipeRef a = g.Temp(), b = g.Temp();
+        g.Call("elementwise_mul", {ddx, g.Input(kY)}, {a}).SameAttrs();
+        g.Call("elementwise_mul", {g.Input(kX), ddy}, {b}).SameAttrs();
+        g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kOutGrad)});
+        g.Call("elementwise_mul_grad", {g.InputShape(kX), ddy, g.Input(kOutGrad)},
+               {g.InputGrad(kX), {}})
+            .SameAttrs();
+        g.Call("elementwise_mul_grad", {ddx, g.InputShape(kY), g.Input(kOutGrad)},
+               {{}, g.InputGrad(kY)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct MulGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor &x = ctx.In(kX), &y = ctx.In(kY), &g = ctx.In(kOutGrad);
+    Dims y_aligned = AlignY(x.dims(), y.dims(), ctx.attrs<ElementwiseAttrs>().axis);
+    auto times = [](T a, T b) { return a * b; };
+    GradOf2<T>(g, y, y_aligned, x.dims(), ctx.OutOrNull(kXGrad), times);
+    GradOf2<T>(g, x, x.dims(), y_aligned, ctx.OutOrNull(kYGrad), times);
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(elementwise_mul, DefineMul);
+REGISTER_CPU_KERNEL(elementwise_mul, MulKernel, float, double, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t);
+REGISTER_OPERATOR(elementwise_mul_grad, grad::DefineMulGrad);
+REGISTER_CPU_KERNEL(elementwise_mul_grad, grad::MulGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::elementwise

@@ -1,0 +1,22 @@
+#include "operators/arithmetic/logical.h"
+
+namespace dygraph::logical {
+namespace {
+
+struct And {
+  static uint8_t F(uint8_t a, uint8_t b) { return a & b; }
+};
+template <class T>
+using LogicalAndKernel = Kernel<And, T>;
+
+REGISTER_OPERATOR(logical_and, [](OpDef& op) {
+  Define(op, "Out = True where both X and Y are true, elementwise. Shapes broadcast as NumPy's.",
+         ">>> x, y = to_variable([True, True, False]), to_variable([True, False, False])\n"
+         ">>> F.logical_and(x, y).tolist()\n"
+         "[True, False, False]");
+});
+REGISTER_CPU_KERNEL(logical_and, LogicalAndKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+
+}  // namespace
+}  // namespace dygraph::logical

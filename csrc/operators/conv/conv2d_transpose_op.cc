@@ -1,0 +1,36 @@
+#include "operators/conv/convolution.h"
+
+namespace dygraph {
+namespace {
+
+struct Conv2dTranspose {
+  static constexpr const char *kName = "conv2d_transpose", *kGrad = "conv2d_transpose_grad";
+  static constexpr int kAxes = 2;
+  static constexpr bool kTransposed = true, kBias = true, kResidual = false;
+};
+
+void DefineConv2dTranspose(OpDef& op) {
+  op.Comment(
+      "The transpose of conv2d as a linear map, its gradient with respect to Input: each number of "
+      "Input, times Filter, is added to Output around i * stride - pad (+ Bias). Output's size is "
+      "(size - 1) * stride - paddings + dilation * (kernel - 1) + 1, or output_size where that "
+      "gives the same Input.");
+  op.Example(
+      ">>> x = to_variable([[[[1.0, 2.0]]]])\n"
+      ">>> F.conv2d_transpose(x, to_variable([[[[1.0, 10.0]]]])).tolist()\n"
+      "[[[[1.0, 12.0, 20.0]]]]");
+  conv::Define<Conv2dTranspose>(op);
+}
+
+template <class T>
+using Conv2dTransposeKernel = conv::Forward<Conv2dTranspose>::Kernel<T>;
+template <class T>
+using Conv2dTransposeGradKernel = conv::grad::Backward<Conv2dTranspose>::Kernel<T>;
+
+REGISTER_OPERATOR(conv2d_transpose, DefineConv2dTranspose);
+REGISTER_CPU_KERNEL(conv2d_transpose, Conv2dTransposeKernel, float, double);
+REGISTER_OPERATOR(conv2d_transpose_grad, conv::grad::Define<Conv2dTranspose>);
+REGISTER_CPU_KERNEL(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

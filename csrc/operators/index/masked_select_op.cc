@@ -1,0 +1,120 @@
+#include "operators/index/indexing.h"
+#include "operators/index/repeated.h"
+
+namespace dygraph::indexing {
+namespace {
+
+constexpr int kX = 0, kMask = 1, kY = 0;
+
+// Checks the mask; gives the number of its true elements once it is repeated, -1 while unknown.
+int64_t CountTrue(InferContext& ctx, int x_slot, int mask_slot) {
+  const Dims &x = ctx.dims(x_slot), &mask = ctx.dims(mask_slot);
+  const Dims common = BroadcastDims(x, mask, "X", "Mask");
+  ENFORCE(ctx.dtype(mask_slot) == DType::kBool, Type, "Mask must be of bool, got ",
+          ctx.dtype(mask_slot), ". Compare, as in x > 0, or convert with astype('bool')");
+  const Tensor& values = ctx.value(mask_slot).tensor();
+  if (!ctx.runtime() || !values.has_data()) return -1;
+  const bool* m = values.data<bool>();
+  int64_t count = 0;
+  for (int64_t i = 0; i < values.numel(); ++i) count += m[i];
+  return values.numel() ? count * (Numel(common) / values.numel()) : 0;
+}
+
+std::vector<int64_t> TrueAt(const Tensor& mask) {
+  std::vector<int64_t> at;
+  const bool* m = mask.data<bool>();
+  for (int64_t i = 0; i < mask.numel(); ++i) {
+    if (m[i]) at.push_back(i);
+  }
+  return at;
+}
+
+void DefineMaskedSelect(OpDef& op) {
+  op.Comment(
+        "Y = the elements of X where Mask is true, in order, in one axis. X and Mask broadcast.")
+      .Example(
+          ">>> x = to_variable([[1.0, 2.0], [3.0, 4.0]])\n"
+          ">>> F.masked_select(x, to_variable([[True, False], [False, True]])).tolist()\n"
+          "[1.0, 4.0]")
+      .Input(kX, "X", "any shape")
+      .Input(kMask, "Mask", "broadcasts with X, bool")
+      .Output(kY, "Y", "[number of true elements]")
+      .Shape(
+          [](InferContext& ctx) { ctx.SetOutput(kY, {CountTrue(ctx, kX, kMask)}, ctx.dtype(kX)); })
+      .KernelDTypeOf(kX)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("masked_select_grad", {g.InputShape(kX), g.Input(kMask), g.OutputGrad(kY)},
+               {g.InputGrad(kX)});
+      });
+}
+
+template <class T>
+struct MaskedSelectKernel {
+  static void Compute(KernelContext& ctx) {
+    const Dims common = BroadcastDims(ctx.In(kX).dims(), ctx.In(kMask).dims());
+    const Tensor x = Repeated(ctx.In(kX), common), mask = Repeated(ctx.In(kMask), common);
+    std::vector<int64_t> at = TrueAt(mask);
+    kernels::TakeRows({1, x.numel(), 1}, x.raw_data(), at.data(), at.size(),
+                      ctx.Out(kY).mutable_raw_data(), sizeof(T));
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kMask = 1, kYGrad = 2, kXGrad = 0;
+
+void InferGradShape(InferContext& ctx) {
+  int64_t count = CountTrue(ctx, kX, kMask);
+  const Dims& g = ctx.dims(kYGrad);
+  ENFORCE(g.rank() == 1 && (g[0] == count || !BothKnown(g[0], count)), InvalidArgument,
+          "Y@GRAD must have one element for each of the ", count, " true ones of Mask, got shape ",
+          g);
+  ctx.SetOutput(kXGrad, ctx.dims(kX), ctx.dtype(kX));
+}
+
+void DefineMaskedSelectGrad(OpDef& op) {
+  op.Comment(
+        "X@GRAD = Y@GRAD, in order, where Mask is true, and 0 elsewhere, summed over the axes "
+        "along "
+        "which X was broadcast.")
+      .Input(kX, "X", "its shape")
+      .Input(kMask, "Mask", "broadcasts with X, bool")
+      .Input(kYGrad, "Y@GRAD", "shape of Y")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .Shape(InferGradShape)
+      .KernelDTypeOf(kYGrad)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("masked_select", {g.OutputGrad(kXGrad), g.Input(kMask)}, {g.InputGrad(kYGrad)});
+      });
+}
+
+template <class T>
+struct MaskedSelectGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kXGrad);
+    const Dims common = BroadcastDims(out.dims(), ctx.In(kMask).dims());
+    std::vector<int64_t> at = TrueAt(Repeated(ctx.In(kMask), common));
+    const bool same = out.dims() == common;
+    Tensor repeated;
+    if (!same) repeated = Tensor(common, out.dtype(), out.place());
+    Tensor& full = same ? out : repeated;
+    Clear(&full);
+    kernels::PutRows({1, full.numel(), 1}, full.mutable_raw_data(), at.data(), at.size(),
+                     ctx.In(kYGrad).raw_data(), sizeof(T));
+    if (same || out.numel() == 0) return;
+    if (full.numel() == 0) return Clear(&out);
+    kernels::SumTo(common, full.data<T>(), Strides(common), out.mutable_data<T>(),
+                   RepeatedStrides(out.dims(), common));
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(masked_select, DefineMaskedSelect);
+REGISTER_CPU_KERNEL(masked_select, MaskedSelectKernel, bool, uint8_t, int8_t, int16_t, int32_t,
+                    int64_t, float16, bfloat16, float, double);
+REGISTER_OPERATOR(masked_select_grad, grad::DefineMaskedSelectGrad);
+REGISTER_CPU_KERNEL(masked_select_grad, grad::MaskedSelectGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::indexing

@@ -1,0 +1,128 @@
+#include "operators/optimizer/optimizer.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kParam = 0, kGrad = 1, kVelocity = 2, kLearningRate = 3, kParamOut = 0,
+              kVelocityOut = 1;
+
+struct MomentumAttrs {
+  float mu = 0.0f;
+  bool use_nesterov = false;
+  std::string regularization_method;
+  float regularization_coeff = 0.0f;
+  float rescale_grad = 1.0f;
+};
+
+void InferShape(InferContext& ctx) {
+  optimizer::InferStep(ctx, kParam, kGrad, {{kParam, kParamOut}, {kVelocity, kVelocityOut}},
+                       {kLearningRate});
+}
+
+void DefineMomentum(OpDef& op) {
+  op.Comment(
+        "VelocityOut = mu * Velocity + Grad, where Grad was multiplied by rescale_grad and, with "
+        "'l2_decay', has had regularization_coeff * Param added; ParamOut = Param - LearningRate * "
+        "VelocityOut, or "
+        "with use_nesterov Param - "
+        "LearningRate * (Grad + mu * VelocityOut). Rows that a Grad of selected rows leaves out "
+        "have a gradient of 0.")
+      .Example(
+          ">>> param, grad, velocity, rate = (to_variable([v]) for v in (1.0, 2.0, 1.0, 0.1))\n"
+          ">>> param, velocity = F.momentum(param, grad, velocity, rate, mu=0.5)\n"
+          ">>> round(param.item(), 4), velocity.item()\n"
+          "(0.75, 2.5)")
+      .Input(kParam, "Param", "any shape")
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
+      .Input(kVelocity, "Velocity", "shape and type of Param")
+      .Input(kLearningRate, "LearningRate", "[1] or []")
+      .Output(kParamOut, "ParamOut", "shape of Param")
+      .Output(kVelocityOut, "VelocityOut", "shape of Param")
+      .Attr(&MomentumAttrs::mu, "mu", "how much of the velocity stays")
+      .Attr(&MomentumAttrs::use_nesterov, "use_nesterov", "look one step ahead")
+      .Attr(&MomentumAttrs::regularization_method, "regularization_method", "'' or 'l2_decay'",
+            OneOf({"", "l2_decay"}))
+      .Attr(&MomentumAttrs::regularization_coeff, "regularization_coeff", "strength of the decay")
+      .Attr(&MomentumAttrs::rescale_grad, "rescale_grad", "factor on Grad")
+      .Shape(InferShape)
+      .MixedDTypes()
+      .InPlace(kParam, kParamOut)
+      .InPlace(kVelocity, kVelocityOut)
+      .NoGrad();
+}
+
+template <class T>
+struct MomentumKernel {
+  const T *p, *v;
+  T *p_out, *v_out;
+  T mu, rate;
+  bool nesterov;
+
+  // Elements [begin, end); g(i) is the gradient of element i.
+  template <class G>
+  DYGRAPH_INLINE void Step(int64_t begin, int64_t end, G g) const {
+    const T *p = this->p, *v = this->v;
+    T *p_out = this->p_out, *v_out = this->v_out, mu = this->mu, rate = this->rate;
+    if (nesterov) {
+      DYGRAPH_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        T gi = g(i), velocity = mu * v[i] + gi;
+        v_out[i] = velocity;
+        p_out[i] = p[i] - rate * (gi + mu * velocity);
+      }
+    } else {
+      DYGRAPH_IVDEP
+      for (int64_t i = begin; i < end; ++i) {
+        T velocity = mu * v[i] + g(i);
+        v_out[i] = velocity;
+        p_out[i] = p[i] - rate * velocity;
+      }
+    }
+  }
+
+  static void Compute(KernelContext& ctx) {
+    const MomentumAttrs& a = ctx.attrs<MomentumAttrs>();
+    const Tensor& param = ctx.In(kParam);
+    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    MomentumKernel step{param.data<T>(),
+                        ctx.In(kVelocity).data<T>(),
+                        ctx.Out(kParamOut).mutable_data<T>(),
+                        ctx.Out(kVelocityOut).mutable_data<T>(),
+                        static_cast<T>(a.mu),
+                        rate,
+                        a.use_nesterov};
+    const T scale = a.rescale_grad,
+            decay = a.regularization_method.empty() ? T(0) : T(a.regularization_coeff);
+    const bool changed = scale != T(1) || decay != T(0);
+    const T* p = param.data<T>();
+    if (!ctx.IsRows(kGrad)) {
+      const T* g = ctx.In(kGrad).data<T>();
+      return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
+        if (changed) {
+          return kernels::Simd([=] {
+            step.Step(begin, end, [=](int64_t i) { return scale * g[i] + decay * p[i]; });
+          });
+        }
+        kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
+      });
+    }
+    Ref<SelectedRows> merged = ctx.InRows(kGrad).Merged();
+    int64_t width = optimizer::RowWidth(param);
+    optimizer::ForEachRow<T>(param.dim(0), width, *merged, [=](int64_t r, const T* g) {
+      int64_t begin = r * width;
+      kernels::Simd([=] {
+        if (g)
+          step.Step(begin, begin + width,
+                    [=](int64_t i) { return scale * g[i - begin] + decay * p[i]; });
+        else
+          step.Step(begin, begin + width, [=](int64_t i) { return decay * p[i]; });
+      });
+    });
+  }
+};
+
+REGISTER_OPERATOR(momentum, DefineMomentum);
+REGISTER_CPU_KERNEL(momentum, MomentumKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,57 @@
+#include "operators/optimizer/optimizer.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kParam = 0, kGrad = 1, kLearningRate = 2;
+constexpr int kParamOut = 0;
+
+struct ProximalGdAttrs {
+  float l1 = 0.0f;
+  float l2 = 0.0f;
+};
+
+void InferShape(InferContext& ctx) {
+  optimizer::InferStep(ctx, kParam, kGrad, {{kParam, kParamOut}}, {kLearningRate});
+}
+
+void DefineProximalGd(OpDef& op) {
+  op.Comment(
+        "moved = Param - LearningRate * Grad; ParamOut = sign(moved) * max(|moved| - LearningRate "
+        "* l1, 0) / (1 + LearningRate * l2) (Duchi and Singer, 2009).")
+      .Example(
+          ">>> param, grad = to_variable([1.0, 0.05]), to_variable([1.0, 0.0])\n"
+          ">>> out = F.proximal_gd(param, grad, to_variable([0.1]), l1=1.0)\n"
+          ">>> [round(v, 4) for v in out.tolist()]\n"
+          "[0.8, 0.0]")
+      .Input(kParam, "Param", "any shape")
+      .Input(kGrad, "Grad", "shape and type of Param")
+      .Input(kLearningRate, "LearningRate", "[1] or []")
+      .Output(kParamOut, "ParamOut", "shape of Param")
+      .Attr(&ProximalGdAttrs::l1, "l1", "strength of the L1 penalty", AtLeast(0))
+      .Attr(&ProximalGdAttrs::l2, "l2", "strength of the L2 penalty", AtLeast(0))
+      .Shape(InferShape)
+      .MixedDTypes()
+      .InPlace(kParam, kParamOut)
+      .NoGrad();
+}
+
+template <class T>
+struct ProximalGdKernel {
+  static void Compute(KernelContext& ctx) {
+    const ProximalGdAttrs& a = ctx.attrs<ProximalGdAttrs>();
+    T rate = static_cast<T>(Item(ctx.In(kLearningRate)));
+    T low = rate * static_cast<T>(a.l1), shrink = 1 + rate * static_cast<T>(a.l2);
+    const T* p = ctx.In(kParam).data<T>();
+    T* p_out = ctx.Out(kParamOut).mutable_data<T>();
+    optimizer::ForEachElement<T>(ctx, kParam, kGrad, [=](int64_t i, T g) {
+      p_out[i] = optimizer::Shrunk(p[i] - rate * g, low) / shrink;
+    });
+  }
+};
+
+REGISTER_OPERATOR(proximal_gd, DefineProximalGd);
+REGISTER_CPU_KERNEL(proximal_gd, ProximalGdKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

@@ -1,0 +1,61 @@
+#include "operators/random/random.h"
+#include "platform/interrupt.h"
+
+namespace dygraph::random {
+namespace {
+
+constexpr int kX = 0, kIds = 0;
+
+struct SamplingIdAttrs {
+  float min = 0.0f;
+  float max = 1.0f;
+  int32_t seed = 0;
+};
+
+void DefineSamplingId(OpDef& op) {
+  op.Comment("Out[i] = a column drawn with the probabilities in row i of X.")
+      .Example(
+          ">>> F.sampling_id(to_variable([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])).tolist()\n"
+          "[1, 2]")
+      .Input(kX, "X", "[rows, columns] probabilities")
+      .Output(kIds, "Out", "[rows], int64")
+      .Attr(&SamplingIdAttrs::min, "min", "least of the numbers drawn to compare with")
+      .Attr(&SamplingIdAttrs::max, "max", "greatest of them")
+      .Attr(&SamplingIdAttrs::seed, "seed",
+            "0: the generator's; others give the same numbers at each call")
+      .ShareLoD(kX)
+      .Shape([](InferContext& ctx) {
+        const Dims& x = ctx.dims(kX);
+        ENFORCE(x.rank() == 2 && x[1] != 0, InvalidArgument,
+                "X must be a matrix with columns to choose from, got shape ", x);
+        ctx.SetOutput(kIds, {x[0]}, DType::kInt64);
+      })
+      .Random()
+      .NoGrad();
+}
+
+template <class T>
+struct SamplingIdKernel {
+  static void Compute(KernelContext& ctx) {
+    const SamplingIdAttrs& a = ctx.attrs<SamplingIdAttrs>();
+    const Tensor& x = ctx.In(kX);
+    int64_t rows = x.dim(0), columns = x.dim(1);
+    std::vector<double> drawn(static_cast<size_t>(rows));
+    Generator(ctx, a.seed).Uniform(drawn.data(), rows);
+    const T* p = x.data<T>();
+    int64_t* to = ctx.Out(kIds).mutable_data<int64_t>();
+    for (int64_t i = 0; i < rows; ++i, p += columns) {
+      CheckInterrupt();
+      double left = a.min + drawn[i] * (static_cast<double>(a.max) - a.min);
+      int64_t at = 0;
+      while (at < columns - 1 && !((left -= static_cast<double>(p[at])) < 0)) ++at;
+      to[i] = at;
+    }
+  }
+};
+
+REGISTER_OPERATOR(sampling_id, DefineSamplingId);
+REGISTER_CPU_KERNEL(sampling_id, SamplingIdKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::random

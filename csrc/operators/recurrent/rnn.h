@@ -1,0 +1,386 @@
+// The stacked recurrent network of the operator rnn: shapes, buffers, and the two passes, for real
+// and for dual numbers.
+#pragma once
+
+#include "kernels/elementwise.h"
+#include "kernels/philox.h"
+#include "operators/arguments.h"
+#include "operators/recurrent/packed_batch.h"
+
+namespace dygraph::recurrent {
+
+struct RnnAttrs {
+  float dropout_prob = 0.0f;
+  bool is_bidirec = false;
+  int32_t input_size = 10, hidden_size = 100, num_layers = 1;
+  std::string mode = "LSTM";
+  int32_t seed = 0;
+  bool is_test = false;
+
+  int gates() const { return mode == "LSTM" ? 4 : mode == "GRU" ? 3 : 1; }
+  int states() const { return mode == "LSTM" ? 2 : 1; }
+  int directions() const { return is_bidirec ? 2 : 1; }
+  int64_t cells() const { return int64_t{num_layers} * directions(); }
+  bool drops() const { return dropout_prob > 0 && !is_test && num_layers > 1; }
+  // Numbers a row and hidden unit leaves for the backward pass, in each cell.
+  int64_t kept() const { return mode == "LSTM" ? 7 : mode == "GRU" ? 5 : 1; }
+};
+
+// The slots of the inputs, in rnn and its gradients alike.
+constexpr int kRnnInput = 0, kRnnPreState = 1, kRnnWeights = 2, kRnnLengths = 3;
+
+template <class V>
+class Rnn {
+ public:
+  using T = Real<V>;
+  static constexpr bool kReal = std::is_same_v<V, T>;
+
+  // `along`: the slot with the direction of Input, those of PreState and WeightList follow; or -1.
+  Rnn(const KernelContext& ctx, int along)
+      : attrs_(ctx.attrs<RnnAttrs>()), gates_(attrs_.gates()), directions_(attrs_.directions()) {
+    const Tensor& x = ctx.In(kRnnInput);
+    hidden_ = attrs_.hidden_size;
+    int64_t width = x.dim(x.rank() - 1);
+    packing_ = PackInput(ctx, x, false);
+    batch_ = packing_.steps.batch;
+    if (directions_ == 2) {
+      // rows of the backward direction as packed rows of the forward one
+      std::vector<int64_t> place(x.rank() == 2 ? x.dim(0) : x.dim(0) * x.dim(1));
+      for (size_t p = 0; p < packing_.source.size(); ++p) place[packing_.source[p]] = p;
+      for (int64_t source : PackInput(ctx, x, true).source) turned_.push_back(place[source]);
+    }
+    as_it_lies_ = packing_.InPlace();
+    auto at = [&](int slot, int i) { return along < 0 ? nullptr : ctx.InOrNull(along + slot, i); };
+    input_ = Gathered(x, at(kRnnInput, 0), packing_.source, width, as_it_lies_);
+    for (int i = 0; i < ctx.InputCount(kRnnWeights); ++i)
+      weights_.push_back(Whole(ctx.In(kRnnWeights, i), at(kRnnWeights, i)));
+    bool in_order = Packing::IsRange(packing_.order);
+    for (int s = 0; s < attrs_.states(); ++s) {
+      const Tensor &state = ctx.In(kRnnPreState, s), *direction = at(kRnnPreState, s);
+      for (int64_t k = 0; k < attrs_.cells(); ++k) {
+        first_[s].push_back(kReal && in_order
+                                ? Numbers<V>::Borrowed(AsV(state.data<T>()) + k * batch_ * hidden_,
+                                                       batch_ * hidden_)
+                                : Gathered(state, direction, StateRows(k), hidden_, false));
+      }
+    }
+  }
+
+  // [rows, width] with LoD, or [time, batch, width] with or without lengths.
+  static Packing PackInput(const KernelContext& ctx, const Tensor& x, bool reversed) {
+    if (x.rank() == 2) return PackLoD(sequence::LastLevel(x, "Input"), reversed);
+    int64_t steps = x.dim(0), batch = x.dim(1);
+    std::vector<int64_t> lengths(batch, steps);
+    if (const Tensor* given = ctx.InOrNull(kRnnLengths)) {
+      lengths = Integers(*given, "SequenceLength");
+      for (size_t b = 0; b < lengths.size(); ++b) {
+        ENFORCE(lengths[b] >= 0 && lengths[b] <= steps, OutOfRange,
+                "each of SequenceLength must lie in [0, ", steps,
+                "], the number of time steps, got ", lengths[b], " at position ", b);
+      }
+    }
+    return Pack(lengths, reversed, [&](int64_t s, int64_t t) { return t * batch + s; });
+  }
+
+  int64_t rows() const { return packing_.steps.rows(); }
+  int64_t KeptNumbers() const { return attrs_.cells() * rows() * hidden_ * attrs_.kept(); }
+
+  // `kept` [KeptNumbers()] holds the forward pass; `mask`, a byte for each number that goes from
+  // one layer to the next, may be null.
+  void Use(V* kept, const uint8_t* mask) {
+    kept_ = kept;
+    mask_ = mask;
+  }
+
+  void Forward() {
+    for (int layer = 0; layer < attrs_.num_layers; ++layer) {
+      Numbers<V> x = LayerInput(layer);
+      for (int d = 0; d < directions_; ++d) {
+        Numbers<V> turned = d ? Turn(x) : Numbers<V>();
+        ForwardCell(Cell(layer, d), d ? turned : x, Width(layer));
+      }
+    }
+  }
+
+  // Rows beyond a sequence are zeros.
+  void WriteOut(Tensor* out, bool derivatives) const {
+    T* to = out->mutable_data<T>();
+    int64_t width = directions_ * hidden_;
+    if (rows() * width < out->numel()) kernels::Fill(to, out->numel(), T(0));
+    ScatterRows(Joined(attrs_.num_layers - 1).data(), packing_.source, width, to, derivatives);
+  }
+  void WriteState(int s, Tensor* out, bool derivatives) const {
+    Numbers<V> last(batch_ * hidden_);
+    for (int64_t k = 0; k < attrs_.cells(); ++k) {
+      kernels::LastRows(packing_.steps, first_[s][k].data(), s ? CellStates(k) : Hidden(k), hidden_,
+                        last.data());
+      ScatterRows(last.data(), StateRows(k), hidden_, out->mutable_data<T>(), derivatives);
+    }
+  }
+
+  struct Gradients {
+    Numbers<V> input;
+    std::vector<Numbers<V>> states[2], weights;
+  };
+  // From the gradients of Out and State in slots `out` and `state`; those of Input and of weights
+  // that nobody asked for may be empty.
+  Gradients Backward(KernelContext& ctx, int out, int state) const {
+    Gradients g;
+    g.weights.resize(weights_.size());
+    for (int s = 0; s < attrs_.states(); ++s) {
+      const Tensor* arriving = ctx.InOrNull(state, s);
+      for (int64_t k = 0; k < attrs_.cells(); ++k) {
+        Numbers<V> d(batch_ * hidden_);
+        if (arriving) {
+          GatherRows<V>(arriving->data<T>(), nullptr, StateRows(k), hidden_, d.data());
+        } else {
+          d.Fill(V(0));
+        }
+        g.states[s].push_back(std::move(d));
+      }
+    }
+    int64_t width = directions_ * hidden_;
+    Numbers<V> d_out;  // empty: zeros
+    if (const Tensor* arriving = ctx.InOrNull(out))
+      d_out = Gathered(*arriving, nullptr, packing_.source, width, as_it_lies_);
+    for (int layer = attrs_.num_layers - 1; layer >= 0; --layer) {
+      bool wanted = layer > 0 || ctx.OutOrNull(kRnnInput);
+      Numbers<V> x = LayerInput(layer), d_in(wanted ? rows() * Width(layer) : 0);
+      for (int d = 0; d < directions_; ++d)
+        BackwardCell(ctx, layer, d, x, d_out, wanted ? &d_in : nullptr, &g);
+      if (layer > 0) Drop(layer - 1, &d_in);
+      d_out = std::move(d_in);
+    }
+    g.input = std::move(d_out);
+    return g;
+  }
+
+  // To the outputs Input, PreState and WeightList.
+  void WriteGradients(KernelContext& ctx, const Gradients& g, bool derivatives) const {
+    if (Tensor* to = ctx.OutOrNull(kRnnInput)) {
+      T* data = to->mutable_data<T>();
+      if (g.input.size() < to->numel()) kernels::Fill(data, to->numel(), T(0));
+      ScatterRows(g.input.data(), packing_.source, to->dim(to->rank() - 1), data, derivatives);
+    }
+    for (int s = 0; s < attrs_.states(); ++s) {
+      Tensor* to = ctx.OutOrNull(kRnnPreState, s);
+      for (int64_t k = 0; to && k < attrs_.cells(); ++k) {
+        ScatterRows(g.states[s][k].data(), StateRows(k), hidden_, to->mutable_data<T>(),
+                    derivatives);
+      }
+    }
+    for (size_t i = 0; i < g.weights.size(); ++i) {
+      Tensor* to = ctx.OutOrNull(kRnnWeights, static_cast<int>(i));
+      if (!to) continue;
+      T* data = to->mutable_data<T>();
+      if constexpr (kReal) {
+        if (g.weights[i].data() == data) continue;  // made there
+      }
+      Write(g.weights[i].data(), to->numel(), data, derivatives);
+    }
+  }
+
+ private:
+  // Real numbers are read where they lie, if they may be.
+  static const V* AsV(const T* x) {
+    if constexpr (kReal) {
+      return x;
+    } else {
+      return nullptr;
+    }
+  }
+  static Numbers<V> Gathered(const Tensor& x, const Tensor* along, const std::vector<int64_t>& rows,
+                             int64_t width, bool as_it_lies) {
+    int64_t size = static_cast<int64_t>(rows.size()) * width;
+    if (kReal && as_it_lies) return Numbers<V>::Borrowed(AsV(x.data<T>()), size);
+    Numbers<V> v(size);
+    GatherRows<V>(x.data<T>(), along ? along->data<T>() : nullptr, rows, width, v.data());
+    return v;
+  }
+  static Numbers<V> Whole(const Tensor& x, const Tensor* along) {
+    if (kReal) return Numbers<V>::Borrowed(AsV(x.data<T>()), x.numel());
+    Numbers<V> v(x.numel());
+    for (int64_t i = 0; i < v.size(); ++i)
+      v.data()[i] = Number<V>(x.data<T>(), along ? along->data<T>() : nullptr, i);
+    return v;
+  }
+
+  int64_t Cell(int layer, int direction) const { return layer * directions_ + direction; }
+  int64_t Width(int layer) const { return layer == 0 ? attrs_.input_size : directions_ * hidden_; }
+  const V* Weight(int64_t cell, int which) const { return weights_[2 * cell + which].data(); }
+  const V* Bias(int64_t cell, int which) const {
+    return weights_[weights_.size() / 2 + 2 * cell + which].data();
+  }
+  std::vector<int64_t> StateRows(int64_t cell) const {
+    std::vector<int64_t> rows = packing_.order;
+    for (int64_t& r : rows) r += cell * batch_;
+    return rows;
+  }
+
+  // Where a cell's numbers lie in kept_: gates, h, then c and cell(c), or q.
+  V* Gates(int64_t cell) const { return kept_ + cell * rows() * hidden_ * attrs_.kept(); }
+  V* Hidden(int64_t cell) const { return Gates(cell) + (gates_ > 1 ? gates_ * Block() : 0); }
+  V* CellStates(int64_t cell) const { return Hidden(cell) + Block(); }
+  int64_t Block() const { return rows() * hidden_; }
+
+  kernels::Lstm<V> LstmCell(int64_t k) const {
+    kernels::Lstm<V> cell{packing_.steps, hidden_};
+    cell.h0 = first_[0][k].data();
+    cell.c0 = first_[1][k].data();
+    cell.gates = Gates(k);
+    cell.h = Hidden(k);
+    cell.c = CellStates(k);
+    cell.cell = CellStates(k) + Block();
+    return cell;
+  }
+  kernels::LateResetGru<V> GruCell(int64_t k) const {
+    return {packing_.steps, hidden_, first_[0][k].data(), Gates(k), CellStates(k), Hidden(k)};
+  }
+  kernels::SimpleRnn<V> SimpleCell(int64_t k) const {
+    kernels::Act act = attrs_.mode == "RNN_TANH" ? kernels::Act::kTanh : kernels::Act::kRelu;
+    return {packing_.steps, hidden_, act, first_[0][k].data(), Hidden(k)};
+  }
+
+  Numbers<V> Turn(const Numbers<V>& x) const {  // rows in the order of the backward direction
+    Numbers<V> turned(x.size());
+    int64_t width = rows() ? x.size() / rows() : 0;
+    for (int64_t p = 0; p < rows(); ++p)
+      std::copy_n(x.data() + turned_[p] * width, width, turned.data() + p * width);
+    return turned;
+  }
+  int64_t RowOf(int direction, int64_t p) const { return direction ? turned_[p] : p; }
+
+  // The directions' h side by side.
+  Numbers<V> Joined(int layer) const {
+    int64_t width = directions_ * hidden_;
+    if (directions_ == 1) return Numbers<V>::Borrowed(Hidden(layer), rows() * width);
+    Numbers<V> x(rows() * width);
+    for (int d = 0; d < directions_; ++d) {
+      const V* h = Hidden(Cell(layer, d));
+      for (int64_t p = 0; p < rows(); ++p)
+        std::copy_n(h + p * hidden_, hidden_, x.data() + RowOf(d, p) * width + d * hidden_);
+    }
+    return x;
+  }
+  Numbers<V> LayerInput(int layer) const {
+    if (layer == 0) return Numbers<V>::Borrowed(input_.data(), input_.size());
+    Numbers<V> x = Joined(layer - 1);
+    if (!mask_) return x;
+    Numbers<V> dropped(x.size());
+    std::copy_n(x.data(), x.size(), dropped.data());
+    Drop(layer - 1, &dropped);
+    return dropped;
+  }
+  void Drop(int boundary, Numbers<V>* x) const {
+    if (!mask_) return;
+    V factor(attrs_.dropout_prob < 1 ? static_cast<T>(1 / (1 - double{attrs_.dropout_prob}))
+                                     : T(0));
+    const uint8_t* mask = mask_ + boundary * x->size();
+    for (int64_t i = 0; i < x->size(); ++i) x->data()[i] = mask[i] ? x->data()[i] * factor : V(0);
+  }
+
+  void ForwardCell(int64_t k, const Numbers<V>& x, int64_t width) {
+    int64_t g = gates_ * hidden_;
+    V* to = gates_ > 1 ? Gates(k) : Hidden(k);
+    kernels::Product(false, true, rows(), g, width, x.data(), width, Weight(k, 0), width, false, to,
+                     g);
+    Numbers<V> bias(g);  // of both sides; behind the reset gate of a GRU the second joins later
+    int64_t both = attrs_.mode == "GRU" ? 2 * hidden_ : g;
+    for (int64_t j = 0; j < g; ++j)
+      bias.data()[j] = j < both ? Bias(k, 0)[j] + Bias(k, 1)[j] : Bias(k, 0)[j];
+    kernels::StepWeight<V> weight{Weight(k, 1), true};
+    if (gates_ == 3) {
+      kernels::LateResetGru<V> cell = GruCell(k);
+      cell.bias = bias.data();
+      cell.q_bias = Bias(k, 1) + 2 * hidden_;
+      cell.Forward(weight);
+    } else if (gates_ == 4) {
+      kernels::Lstm<V> cell = LstmCell(k);
+      cell.bias = bias.data();
+      cell.Forward(weight);
+    } else {
+      kernels::SimpleRnn<V> cell = SimpleCell(k);
+      cell.bias = bias.data();
+      cell.Forward(weight);
+    }
+  }
+
+  // Gradient i of the weights, where it is wanted: real numbers in place.
+  V* WeightGradient(KernelContext& ctx, int64_t i, int64_t size, Gradients* g) const {
+    Tensor* out = ctx.OutOrNull(kRnnWeights, static_cast<int>(i));
+    if (!out) return nullptr;
+    g->weights[i] =
+        kReal ? Numbers<V>::Borrowed(AsV(out->mutable_data<T>()), size) : Numbers<V>(size);
+    return g->weights[i].data();
+  }
+
+  void BackwardCell(KernelContext& ctx, int layer, int direction, const Numbers<V>& x,
+                    const Numbers<V>& d_out, Numbers<V>* d_in, Gradients* g) const {
+    int64_t k = Cell(layer, direction), n = rows(), all = gates_ * hidden_, wide = Width(layer);
+    Numbers<V> d_gates(n * all), d_late, own_part;
+    const V* d_h = d_out.data();
+    if (d_h && directions_ > 1) {
+      own_part = Numbers<V>(n * hidden_);
+      int64_t stride = directions_ * hidden_;
+      for (int64_t p = 0; p < n; ++p)
+        std::copy_n(d_h + RowOf(direction, p) * stride + direction * hidden_, hidden_,
+                    own_part.data() + p * hidden_);
+      d_h = own_part.data();
+    }
+    kernels::StepWeight<V> weight{Weight(k, 1), true};
+    V* d_first = g->states[0][k].data();
+    if (gates_ == 4) {
+      LstmCell(k).Backward(weight, d_h, nullptr, d_gates.data(), d_first, g->states[1][k].data(),
+                           nullptr);
+    } else if (gates_ == 3) {
+      d_late = Numbers<V>(n * all);
+      GruCell(k).Backward(weight, d_h, d_gates.data(), d_late.data(), d_first);
+    } else {
+      SimpleCell(k).Backward(weight, d_h, d_gates.data(), d_first);
+    }
+    const V* d_hidden = d_late.data() ? d_late.data() : d_gates.data();
+    Numbers<V> turned = direction ? Turn(x) : Numbers<V>();
+    if (V* to = WeightGradient(ctx, 2 * k, all * wide, g)) {
+      kernels::Product(true, false, all, wide, n, d_gates.data(), all,
+                       direction ? turned.data() : x.data(), wide, false, to, wide);
+    }
+    if (V* to = WeightGradient(ctx, 2 * k + 1, all * hidden_, g)) {
+      Numbers<V> before(n * hidden_);
+      kernels::PreviousRows(packing_.steps, first_[0][k].data(), Hidden(k), hidden_, before.data());
+      kernels::Product(true, false, all, hidden_, n, d_hidden, all, before.data(), hidden_, false,
+                       to, hidden_);
+    }
+    int64_t half = weights_.size() / 2 + 2 * k;
+    V* d_bias = WeightGradient(ctx, half, all, g);
+    if (d_bias) kernels::ColumnSums(d_gates.data(), n, all, all, d_bias);
+    if (V* to = WeightGradient(ctx, half + 1, all, g)) {
+      if (d_bias && d_hidden == d_gates.data()) {
+        std::copy_n(d_bias, all, to);
+      } else {
+        kernels::ColumnSums(d_hidden, n, all, all, to);
+      }
+    }
+    if (!d_in) return;
+    Numbers<V> behind = direction ? Numbers<V>(n * wide) : Numbers<V>();
+    V* d_x = direction ? behind.data() : d_in->data();
+    kernels::Product(false, false, n, wide, all, d_gates.data(), all, Weight(k, 0), wide, false,
+                     d_x, wide);
+    for (int64_t p = 0; direction && p < n; ++p) {
+      V* to = d_in->data() + turned_[p] * wide;
+      for (int64_t j = 0; j < wide; ++j) to[j] += d_x[p * wide + j];
+    }
+  }
+
+  const RnnAttrs& attrs_;
+  int gates_, directions_;
+  int64_t batch_, hidden_;
+  Packing packing_;
+  bool as_it_lies_;
+  std::vector<int64_t> turned_;
+  Numbers<V> input_;
+  std::vector<Numbers<V>> weights_, first_[2];
+  V* kept_ = nullptr;
+  const uint8_t* mask_ = nullptr;
+};
+
+}  // namespace dygraph::recurrent

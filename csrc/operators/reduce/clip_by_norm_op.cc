@@ -1,0 +1,55 @@
+#include "operators/optimizer/optimizer.h"
+#include "operators/selected_rows.h"
+
+namespace dygraph {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct ClipByNormAttrs {
+  float max_norm = 1.0f;
+};
+
+void DefineClipByNorm(OpDef& op) {
+  op.Comment(
+        "Out = X where its L2 norm is at most max_norm, else X * max_norm / norm. Selected rows "
+        "are merged first and give selected rows.")
+      .Example(
+          ">>> out = F.clip_by_norm(to_variable([3.0, 4.0]), max_norm=1.0)\n"
+          ">>> [round(v, 4) for v in out.tolist()]\n"
+          "[0.6, 0.8]")
+      .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
+      .Output(kOut, "Out", "shape of X")
+      .Attr(&ClipByNormAttrs::max_norm, "max_norm", "the largest norm", AtLeast(0))
+      .VarType(selected_rows::VarTypeOf<kX, kOut>)
+      .ShareLoD(kX)
+      .Shape(selected_rows::ShapeOf<kX, kOut>)
+      .KeepsLayout()
+      .InPlace(kX, kOut)
+      .NoGrad();
+}
+
+template <class T>
+struct ClipByNormKernel {
+  static void Compute(KernelContext& ctx) {
+    if (!ctx.IsRows(kX)) return Clip(ctx, ctx.In(kX), &ctx.Out(kOut));
+    Ref<SelectedRows> merged = ctx.InRows(kX).Merged();
+    Tensor out(merged->value().dims(), DTypeOf<T>::value, ctx.place());
+    Clip(ctx, merged->value(), &out);
+    ctx.OutValue(kOut).SetRows(selected_rows::WithValue(*merged, std::move(out)));
+  }
+
+  static void Clip(const KernelContext& ctx, const Tensor& x, Tensor* out) {
+    double most = ctx.attrs<ClipByNormAttrs>().max_norm;
+    double norm = optimizer::Norm(x.data<T>(), x.numel());
+    T factor = norm > most ? static_cast<T>(most / norm) : T(1);
+    kernels::Map(x.data<T>(), out->mutable_data<T>(), x.numel(),
+                 [factor](T v) { return v * factor; });
+  }
+};
+
+REGISTER_OPERATOR(clip_by_norm, DefineClipByNorm);
+REGISTER_CPU_KERNEL(clip_by_norm, ClipByNormKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph

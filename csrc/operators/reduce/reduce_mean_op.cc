@@ -1,0 +1,58 @@
+#include "op/lod_rule.h"
+#include "operators/reduce/reduction.h"
+
+namespace dygraph::reduce {
+namespace {
+
+void DefineMean(OpDef& op) {
+  DefineReduce(op,
+               "Out = the mean of X over the axes of dim, of integers rounded towards zero. The "
+               "mean of nothing is NaN.")
+      .Grad([](GradBuilder& g) {
+        g.Call("reduce_mean_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct ReduceMeanKernel {
+  static void Compute(KernelContext& ctx) {
+    reduce::Compute<kernels::MeanOp, float, double, int32_t, int64_t>(ctx);
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
+
+void DefineMeanGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD / (elements of X for one of Out), repeated along the reduced axes.")
+      .Input(kX, "X", "its shape and type")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("reduce_mean")
+      .SameShape(kX, kXGrad)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("reduce_mean", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct ReduceMeanGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kXGrad);
+    const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
+    T count = static_cast<T>(CountOf(out, Axes(out.rank(), a)));
+    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [count](T v) { return v / count; });
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(reduce_mean, DefineMean);
+REGISTER_LOD_RULE(reduce_mean, KeepsRows);
+REGISTER_CPU_KERNEL(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t);
+REGISTER_OPERATOR(reduce_mean_grad, grad::DefineMeanGrad);
+REGISTER_CPU_KERNEL(reduce_mean_grad, grad::ReduceMeanGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::reduce

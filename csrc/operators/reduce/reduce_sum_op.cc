@@ -1,0 +1,64 @@
+#include "op/lod_rule.h"
+#include "operators/reduce/reduction.h"
+
+namespace dygraph::reduce {
+namespace {
+
+void InferSumShape(InferContext& ctx) {
+  const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
+  bool count = a.out_dtype == DType::kUnset && ctx.dtype(kX) == DType::kBool;
+  ctx.SetOutput(kOut, ReducedDims(ctx.dims(kX), a), count ? DType::kInt64 : a.out_dtype);
+}
+
+void DefineSum(OpDef& op) {
+  DefineReduce(
+      op, "Out = the sum of X over the axes of dim. bool is summed as int64. An empty sum is 0.")
+      .Shape(InferSumShape)
+      .Grad([](GradBuilder& g) {
+        g.Call("reduce_sum_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct SumKernel {
+  static void Compute(KernelContext& ctx) {
+    reduce::Compute<kernels::SumOp, float, double, int32_t, int64_t>(ctx);
+  }
+};
+
+namespace grad {
+constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
+
+void DefineSumGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out@GRAD, repeated along the reduced axes.")
+      .Input(kX, "X", "its shape and type")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of X")
+      .AttrsOf("reduce_sum")
+      .SameShape(kX, kXGrad)
+      .MixedDTypes()
+      .Grad([](GradBuilder& g) {
+        g.Call("reduce_sum", {g.OutputGrad(kXGrad)}, {g.InputGrad(kOutGrad)}).SameAttrs();
+      });
+}
+
+template <class T>
+struct SumGradKernel {
+  static void Compute(KernelContext& ctx) {
+    Tensor& out = ctx.Out(kXGrad);
+    const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
+    Spread<T>(CastTo(ctx.In(kOutGrad), out.dtype()), a, &out, [](T v) { return v; });
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(reduce_sum, DefineSum);
+REGISTER_LOD_RULE(reduce_sum, KeepsRows);
+REGISTER_CPU_KERNEL(reduce_sum, SumKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+REGISTER_OPERATOR(reduce_sum_grad, grad::DefineSumGrad);
+REGISTER_CPU_KERNEL(reduce_sum_grad, grad::SumGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::reduce

@@ -1,0 +1,108 @@
+#include "kernels/math.h"
+#include "operators/sequence/sequence.h"
+
+namespace dygraph::sequence {
+namespace {
+
+constexpr int kX = 0, kOut = 0;
+
+struct SequenceSoftmaxAttrs {
+  std::string data_format = "AnyLayout";
+};
+
+void DefineSequenceSoftmax(OpDef& op) {
+  op.Comment(
+        "Out = exp(X) / sum(exp(X)), the sum over the rows of a sequence; each column of X by "
+        "itself.")
+      .Example(
+          ">>> x = to_variable([[1.0], [1.0], [5.0]], lod=[[0, 2, 3]])\n"
+          ">>> F.sequence_softmax(x).tolist()\n"
+          "[[0.5], [0.5], [1.0]]")
+      .Input(kX, "X", "rows with LoD, as a rule [rows, 1]")
+      .Output(kOut, "Out", "shape and LoD of X")
+      .Attr(&SequenceSoftmaxAttrs::data_format, "data_format", "of programs; changes nothing",
+            OneOf({"NCHW", "NHWC", "AnyLayout"}))
+      .SameShape(kX, kOut)
+      .ShareLoD(kX)
+      .Grad([](GradBuilder& g) {
+        g.Call("sequence_softmax_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
+            .SameAttrs();
+      });
+}
+
+template <class T>
+struct SequenceSoftmaxKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& in = ctx.In(kX);
+    const Offsets& offsets = LastLevel(in, "X");
+    int64_t width = WidthOf(in.dims());
+    const T* x = in.data<T>();
+    T* y = ctx.Out(kOut).mutable_data<T>();
+    for (int64_t s = 0; s < Count(offsets); ++s) {
+      int64_t begin = offsets[s] * width, end = offsets[s + 1] * width;
+      for (int64_t j = begin; j < std::min(begin + width, end); ++j) {
+        T top = x[j], sum = 0;
+        for (int64_t k = j; k < end; k += width) top = x[k] > top ? x[k] : top;
+        for (int64_t k = j; k < end; k += width) sum += y[k] = kernels::Exp(x[k] - top);
+        for (int64_t k = j; k < end; k += width) y[k] /= sum;
+      }
+    }
+  }
+};
+
+namespace grad {
+constexpr int kOut = 0, kOutGrad = 1, kXGrad = 0;
+
+void DefineSequenceSoftmaxGrad(OpDef& op) {
+  op.Comment("X@GRAD = Out * (Out@GRAD - sum(Out@GRAD * Out)), the sum over a sequence.")
+      .Input(kOut, "Out", "result of sequence_softmax")
+      .Input(kOutGrad, "Out@GRAD", "shape of Out")
+      .Output(kXGrad, "X@GRAD", "shape of Out")
+      .AttrsOf("sequence_softmax")
+      .SameShape(kOut, kXGrad)
+      .ShareLoD(kOut)
+      .Grad([](GradBuilder& g) {
+        // L = sum(v y g) - sum_s (sum v y) (sum g y), with v arriving: by g it is the same
+        // operator.
+        RecipeRef v = g.OutputGrad(kXGrad), y = g.Input(kOut), up = g.Input(kOutGrad);
+        g.Call("sequence_softmax_grad", {y, v}, {g.InputGrad(kOutGrad)}).SameAttrs();
+        auto sums = [&](RecipeRef weight) {
+          RecipeRef product = g.Apply("elementwise_mul", {y, weight}), sum = g.Temp();
+          g.Call("sequence_pool", {product}, {sum}).Attr("pooltype", std::string("SUM"));
+          return g.Apply("sequence_expand_as", {sum, y});
+        };
+        RecipeRef a = g.Apply("elementwise_mul", {v, up}),
+                  b = g.Apply("elementwise_mul", {v, sums(up)}),
+                  c = g.Apply("elementwise_mul", {up, sums(v)});
+        RecipeRef rest = g.Apply("elementwise_sub", {a, b});
+        g.Call("elementwise_sub", {rest, c}, {g.InputGrad(kOut)});
+      });
+}
+
+template <class T>
+struct SequenceSoftmaxGradKernel {
+  static void Compute(KernelContext& ctx) {
+    const Tensor& out = ctx.In(kOut);
+    const Offsets& offsets = LastLevel(out, "Out");
+    int64_t width = WidthOf(out.dims());
+    const T *y = out.data<T>(), *g = ctx.In(kOutGrad).data<T>();
+    T* to = ctx.Out(kXGrad).mutable_data<T>();
+    for (int64_t s = 0; s < Count(offsets); ++s) {
+      int64_t begin = offsets[s] * width, end = offsets[s + 1] * width;
+      for (int64_t j = begin; j < std::min(begin + width, end); ++j) {
+        T sum = 0;
+        for (int64_t k = j; k < end; k += width) sum += y[k] * g[k];
+        for (int64_t k = j; k < end; k += width) to[k] = y[k] * (g[k] - sum);
+      }
+    }
+  }
+};
+}  // namespace grad
+
+REGISTER_OPERATOR(sequence_softmax, DefineSequenceSoftmax);
+REGISTER_CPU_KERNEL(sequence_softmax, SequenceSoftmaxKernel, float, double);
+REGISTER_OPERATOR(sequence_softmax_grad, grad::DefineSequenceSoftmaxGrad);
+REGISTER_CPU_KERNEL(sequence_softmax_grad, grad::SequenceSoftmaxGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::sequence

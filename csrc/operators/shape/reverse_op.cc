@@ -1,0 +1,38 @@
+#include "operators/shape/axis_maps.h"
+
+namespace dygraph::axis_maps {
+namespace {
+
+struct ReverseAttrs {
+  std::vector<int32_t> axis;
+};
+
+struct Reverse : Description {
+  static constexpr const char *kType = "reverse", *kGradType = "reverse_grad";
+  static Maps Of(const Call& call, const Dims& x) {
+    return Reversed(x, static_cast<const ReverseAttrs*>(call.attrs)->axis, "axis");
+  }
+};
+
+void DefineReverse(OpDef& op) {
+  op.Comment("Out = X with the axes in axis read from the end to the beginning.")
+      .Example(
+          ">>> F.reverse(to_variable([[1, 2], [3, 4]]), axis=[1]).tolist()\n"
+          "[[2, 1], [4, 3]]");
+  Define<Reverse>(op).Attr(&ReverseAttrs::axis, "axis",
+                           "the axes to reverse; negative ones count from the end");
+}
+
+template <class T>
+using ReverseKernel = Kernel<Reverse, T>;
+template <class T>
+using ReverseGradKernel = GradKernel<Reverse, T>;
+
+REGISTER_OPERATOR(reverse, DefineReverse);
+REGISTER_CPU_KERNEL(reverse, ReverseKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
+                    float16, bfloat16, float, double);
+REGISTER_OPERATOR(reverse_grad, DefineGrad<Reverse>);
+REGISTER_CPU_KERNEL(reverse_grad, ReverseGradKernel, float, double);
+
+}  // namespace
+}  // namespace dygraph::axis_maps
