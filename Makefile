@@ -5,6 +5,7 @@
 #   make fuzz         random calls of every operator under ASan and UBSan
 #   make test-big   more than 2^31 elements, 5 GB
 #   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
+#   make protos     record what saved programs rely on of operators
 #   make docs  make bench  make format  make clean
 SHELL  := /bin/bash
 PYTHON ?= python3
@@ -36,7 +37,7 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: docs fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	$(PY) -m dygraph check
@@ -86,6 +87,10 @@ interop: $(STAMPS)/package-test .venv-paddle/installed
 docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py
 	$(PY) docs/compare_operators.py
+
+# Records the slots and attributes that saved programs rely on; refuses what old ones do not survive.
+protos: $(STAMPS)/package-test
+	$(PY) tests/static/op_protos.py --rewrite
 
 bench: $(STAMPS)/package-examples
 	set -e; for script in overhead train operators memory startup executor report; do $(PY) benchmarks/$$script.py; done
