@@ -27,7 +27,8 @@ PYTHON_SOURCES := $(shell find dygraph static -name '*.py')
 
 # Build tools live in .venv, not in pip's throw-away environment: their paths stay, so objects are reused.
 PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -q
-BUILD_HERE = DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) --no-build-isolation
+# pip shows nothing of what it starts; the line of progress goes to this shell's own output.
+BUILD_HERE = DYGRAPH_PROGRESS=/proc/$$$$/fd/2 DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) --no-build-isolation
 # $(call run_ctest,build directory): tests/cpp joins a build that pip has made.
 run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON >$(1)/configure.log && \
             $(VENV)/bin/cmake --build $(1) && \
@@ -40,8 +41,9 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
 .PHONY: docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
-	$(PY) -m dygraph check
-	$(PY) examples/digits.py
+	@$(PY) -m dygraph check
+	@echo "Training on scans of handwritten digits: examples/digits.py"
+	@$(PY) examples/digits.py
 
 test: $(STAMPS)/package-test
 	$(call run_ctest,$(BUILD))
@@ -115,19 +117,20 @@ prerequisites:
 	  { echo "Python's venv is missing. On Debian: apt install python3-venv" >&2; exit 1; }
 
 $(STAMPS)/tools: pyproject.toml | prerequisites
-	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	mkdir -p $(STAMPS)
-	$(PY) -c 'import sys, importlib as i; \
+	@echo "Making $(VENV) with the tools of the build"
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	@$(PY) -c 'import sys, importlib as i; \
 	  toml = i.import_module("tomllib" if sys.version_info >= (3, 11) else "pip._vendor.tomli"); \
 	  print(*toml.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' >$(STAMPS)/tools.txt
-	$(PIP) -r $(STAMPS)/tools.txt
-	touch $@
+	@$(PIP) -r $(STAMPS)/tools.txt
+	@touch $@
 
 # The package, editable, with what examples, tests or development need: package-examples, package-test, package-dev.
 $(STAMPS)/package-%: $(BINARY_SOURCES) $(STAMPS)/tools
-	@echo "Building the C++ core (minutes the first time)"
-	$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
-	touch $@
+	@echo "Installing dygraph and what its $* need; the C++ core is compiled (minutes the first time)"
+	@$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
+	@touch $@
 
 # Only few files differ without oneDNN: the objects of the main build are taken over where there is one.
 $(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools | $(STAMPS)/package-test
