@@ -2,7 +2,6 @@
 #include <pybind11/pybind11.h>
 #include <sys/syscall.h>
 
-#include "imperative/thread_state.h"
 #include "op/op_registry.h"
 #include "platform/interrupt.h"
 #include "python/bind.h"
@@ -12,6 +11,7 @@
 #include "python/lock.h"
 #include "python/operators.h"
 #include "python/wrapper.h"
+#include "run/interpreter.h"
 
 namespace py = pybind11;
 

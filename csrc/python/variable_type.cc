@@ -3,14 +3,14 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
-#include "imperative/door.h"
-#include "imperative/engine.h"
-#include "imperative/thread_state.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/sizes.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
+#include "tape/door.h"
+#include "tape/engine.h"
+#include "tape/thread_state.h"
 
 namespace dygraph::python {
 

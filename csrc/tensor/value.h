@@ -33,7 +33,10 @@ class Value {
 
   // Becomes a tensor (empty if it was something else).
   Tensor& MutableTensor() {
-    if (kind_ != VarKind::kTensor) *this = Value(Tensor());
+    if (kind_ != VarKind::kTensor) {  // tensor_ is empty
+      rows_.reset();
+      kind_ = VarKind::kTensor;
+    }
     return tensor_;
   }
   void SetRows(Ref<SelectedRows> rows) { *this = Value(std::move(rows)); }
