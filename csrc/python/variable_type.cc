@@ -6,6 +6,7 @@
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/sizes.h"
+#include "python/variable_calls.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
 #include "tape/door.h"
@@ -370,7 +371,10 @@ PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type) {
 
 void SetTypeAttribute(const char* name, PyObject* value) {
   SetSlotFunction(name, value);
-  PyDict_SetItemString(VariableType.tp_dict, name, value);
+  PyObject* quick = QuickMethod(name, value);
+  PyErr_Clear();
+  PyDict_SetItemString(VariableType.tp_dict, name, quick ? quick : value);
+  Py_XDECREF(quick);
   PyType_Modified(&VariableType);
 }
 
@@ -398,6 +402,7 @@ bool ReadyVariableType() {
   t.tp_getattro = PyObject_GenericGetAttr;
   t.tp_dictoffset = offsetof(PyVariable, dict);
   t.tp_weaklistoffset = offsetof(PyVariable, weakrefs);
+  PrepareCalls();
   AddNumberSlots(&t);
   AddSlots(&t);
   t.tp_hash = Hash;

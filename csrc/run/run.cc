@@ -13,17 +13,20 @@ namespace dygraph {
 
 namespace {
 
-// One look at each input of the usual call: every slot holds one plain tensor, all of the kernel's
-// type and on one place, so that nothing is to be refused or brought into another form. What this
-// does not know it leaves to the functions that do.
+// One look at each input of the usual call: slots that must be filled are, and all hold plain
+// tensors of the kernel's type on one place, so that nothing is to be refused or brought into
+// another form. What this does not know it leaves to the functions that do.
 inline bool IsUsual(const Call& call, DType* dtype, Place* place) {
   const OpInfo& op = *call.op;
   Span<const Value* const> flat = call.in.flat();
   Span<const uint32_t> ends = call.in.ends();
-  size_t n = flat.size();
-  if (n == 0 || ends.size() != n || op.inputs.size() != n) return false;
-  for (size_t i = 0; i < n; ++i) {
-    if (ends[i] != i + 1 || !flat[i] || !flat[i]->is_tensor()) return false;
+  if (flat.empty() || ends.size() != op.inputs.size()) return false;
+  uint32_t begin = 0;
+  for (size_t s = 0; s < ends.size(); begin = ends[s++]) {
+    if (__builtin_expect(ends[s] == begin, 0) && !op.inputs[s].dispensable()) return false;
+  }
+  for (const Value* v : flat) {
+    if (!v || !v->is_tensor()) return false;
   }
   *place = flat[0]->tensor().place();
   *dtype = op.kernel_dtype ? op.kernel_dtype(call) : flat[0]->tensor().dtype();
