@@ -12,7 +12,9 @@ import peer
 import report
 
 SIZE, LINKS = 8, 1000
-EAGER = 0.25  # of torch's time
+CALL = 0.1  # of torch's time
+METHOD = 0.2
+CHAIN = 0.25
 EXCHANGE = 0.5
 ITEM = 0.3
 
@@ -54,6 +56,26 @@ def operators(make, relu, record):
     }
 
 
+def methods(make, layer):
+    """run(n) of what is one operator with attributes, and of a layer in eval mode."""
+    x = make(False)
+
+    def part():
+        def run(n):
+            for _ in itertools.repeat(None, n):
+                x[:, ::2]
+
+        return run
+
+    return {
+        "x.reshape(64)": lambda: repeated(x.reshape, 64),
+        "x.sum(0)": lambda: repeated(x.sum, 0),
+        "x[:, ::2]": part,
+        "x.mean()": lambda: repeated(x.mean),
+        "Linear(8, 8) in eval mode": lambda: repeated(layer, x),
+    }
+
+
 def chains(make, backward):
     """Forward and backward of y = y * a + b, LINKS times over: 2 * LINKS operators."""
 
@@ -87,7 +109,7 @@ def chains(make, backward):
 def ours():
     import numpy as np
 
-    from dygraph import _core
+    from dygraph import _core, nn
 
     def make(record, value=None):
         array = (
@@ -107,9 +129,12 @@ def ours():
         _core.backward([y], ones, False, False)
 
     relu, array = _core.ops.relu, np.ones((SIZE, SIZE), np.float32)
+    layer = nn.Linear(SIZE, SIZE)
+    layer.eval()
     return {
         **operators(make, relu, False),
         **operators(make, relu, True),
+        **methods(make, layer),
         **chains(make, backward),
         "float(x)": lambda: repeated(float, _core.to_variable(np.float32(1.5))),
         "x.item()": lambda: repeated(_core.to_variable(np.float32(1.5)).item),
@@ -135,6 +160,7 @@ def torchs():
     return {
         **operators(make, torch.relu, False),
         **operators(make, torch.relu, True),
+        **methods(make, torch.nn.Linear(SIZE, SIZE).eval()),
         **chains(make, backward),
         "float(x)": lambda: repeated(float, torch.tensor(1.5)),
         "x.item()": lambda: repeated(torch.tensor(1.5).item),
@@ -164,12 +190,17 @@ def main(rounds):
 
         for record in ("", ", recording"):
             for case in ("a + b", "relu(a)", "a @ b"):
-                o, t, ratio, share = row(case + record, EAGER)
+                o, t, ratio, share = row(case + record, CALL)
                 table.add(f"{case}, 8x8{record}", o, t, ratio, share)
-        o, t, ratio, _ = row("chain forward", EAGER, 2 * LINKS)
-        table.add("chain of y*a + b: forward, per operator", o, t, ratio, EAGER)
-        both_o, both_t, _, _ = row("chain forward and backward", EAGER, 2 * LINKS)
-        table.add("chain of y*a + b: backward, per operator", both_o - o, both_t - t, None, EAGER)
+        for case in (
+            "x.reshape(64)", "x.sum(0)", "x[:, ::2]", "x.mean()", "Linear(8, 8) in eval mode"
+        ):  # fmt: skip
+            o, t, ratio, share = row(case, METHOD)
+            table.add(f"{case}, 8x8", o, t, ratio, share)
+        o, t, ratio, _ = row("chain forward", CHAIN, 2 * LINKS)
+        table.add("chain of y*a + b: forward, per operator", o, t, ratio, CHAIN)
+        both_o, both_t, _, _ = row("chain forward and backward", CHAIN, 2 * LINKS)
+        table.add("chain of y*a + b: backward, per operator", both_o - o, both_t - t, None, CHAIN)
         for case in ("float(x)", "x.item()", "from NumPy", "to NumPy"):
             o, t, ratio, share = row(case, ITEM if case == "x.item()" else EXCHANGE)
             table.add(case if "x" in case else f"8x8 {case}", o, t, ratio, share)

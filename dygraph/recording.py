@@ -14,11 +14,14 @@ _GENERATOR = 0x20  # co_flags of a generator function
 class ThreadModes(_local):
     """What one thread is doing. Class attributes are the values a new thread starts with."""
 
-    in_layer = False  # a layer's forward runs
-    forced = False  # inside enable_grad(), which wins over eval mode
     tracer = None  # jit.trace runs a function, and wants to know of steps
     sizes = None  # jit.trace records, and follows what Python reads of shapes
-    reason = ""  # why recording is off, told by a later backward()
+    # inside enable_grad(), which wins over eval mode
+    forced = property(
+        lambda self: _core.recording_forced(), lambda self, on: _core.set_recording_forced(on)
+    )
+    # why recording is off, told by a later backward()
+    reason = property(lambda self: _core.grad_off_reason())
 
 
 modes = ThreadModes()
@@ -26,8 +29,7 @@ modes = ThreadModes()
 
 def switch(on, reason=""):
     """Turn recording on or off for this thread; `reason` explains an off to backward()."""
-    modes.reason = "" if on else reason
-    _core.set_grad_enabled(on, modes.reason)
+    _core.set_grad_enabled(on, "" if on else reason)
 
 
 def grad_enabled():

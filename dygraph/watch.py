@@ -14,7 +14,6 @@ __all__ = ["detect_anomaly"]
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OWN = tuple(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static"))
-_CALLS = {"__call__", "_call_outermost"}  # of Layer
 
 
 def caller():
@@ -23,16 +22,13 @@ def caller():
     The layer is the innermost one whose forward is running, with its path from the outermost one.
     """
     frame = sys._getframe(1)
-    where, layers = "", []
-    while frame is not None:
+    where = ""
+    while frame is not None and not where:
         code = frame.f_code
         if not code.co_filename.startswith(_OWN):
-            where = where or f"{_short(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
-        elif code.co_name in _CALLS and code.co_filename.endswith("layer.py"):
-            layer = frame.f_locals.get("self")
-            if layer is not None and (not layers or layers[-1] is not layer):
-                layers.append(layer)
+            where = f"{_short(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
         frame = frame.f_back
+    layers = _core.running_layers()
     if not layers:
         return where
     from dygraph.nn.paths import path_of  # layers import this module's neighbours

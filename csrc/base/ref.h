@@ -25,6 +25,9 @@ class RefCounted {
   uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
   bool unique() const { return use_count() == 1; }
 
+  // The first reference to a new object, which no other thread sees yet: no locked instruction.
+  void RetainFirst() const { count_.store(1, std::memory_order_relaxed); }
+
   static void Destroy(Self* self) { delete self; }  // a class with a pool of its own hides this
 
  private:
@@ -62,6 +65,11 @@ class Ref {
   bool operator!=(const Ref& other) const { return p_ != other.p_; }
   // Gives the owned count to the caller, or takes one over.
   T* Detach() { return std::exchange(p_, nullptr); }
+  // Of a new object that holds no reference to itself.
+  static Ref New(T* p) {
+    p->RetainFirst();
+    return Adopt(p);
+  }
   static Ref Adopt(T* p) {
     Ref r;
     r.p_ = p;
@@ -74,7 +82,7 @@ class Ref {
 
 template <class T, class... Args>
 Ref<T> MakeRef(Args&&... args) {
-  return Ref<T>(new T(std::forward<Args>(args)...));
+  return Ref<T>::New(new T(std::forward<Args>(args)...));
 }
 
 }  // namespace dygraph

@@ -4,15 +4,13 @@
 #include <unordered_set>
 
 #include "base/nearest.h"
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
-#include "imperative/transform.h"
-#include "imperative/watch.h"
-#include "op/call_names.h"
-#include "platform/device_context.h"
 #include "execute/plan.h"
+#include "platform/device_context.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
+#include "run/generator.h"
+#include "run/interpreter.h"
+#include "run/run.h"
 
 namespace dygraph::program {
 
@@ -204,7 +202,7 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
       ScopeVar& var = found ? *found : scope_->Var(slot.name);
       frame->values.push_back(var.Bind(plan_));
       frame->vars.push_back(&var);
-      if (var.shared()) frame->shared.emplace_back(var.shared());
+      if (var.shared()) frame->shared.push_back(var.shared());
     } else {
       frame->values.push_back(frame->scope->Var(slot.name).Bind(plan_));
       frame->vars.push_back(nullptr);
@@ -229,6 +227,10 @@ void PreparedProgram::Bind(const Op& op, Frame* frame, Bound* bound) const {
   bound->call.op = op.info;
   bound->call.attrs = op.attrs->data();
   bound->call.reuse = op.reuse;
+  bound->call.place = place_;
+  bound->call.kept = op.kept.get();
+  bound->names.op = &op;
+  bound->call.caller = &bound->names;
   if (op.weight >= 0) bound->weight = frame->vars[op.in[op.weight]];
   auto value = [&](int slot) { return slot < 0 ? nullptr : frame->values[slot]; };
   size_t k = 0;
@@ -315,12 +317,11 @@ void PreparedProgram::RunOne(const Op& op, Frame& frame, Bound& bound, RandomStr
     call.random_seed = random.seed;
     call.random_stream = random.first + op.random;
   }
-  CallNames told({op.in_names.data(), op.in_names.size()});
   try {
     if (__builtin_expect(op.kept != nullptr, 0)) {
       RunKept(op, bound);
     } else {
-      RunKernel(call, place_);
+      dygraph::Run(call);
     }
   } catch (Error& e) {
     e.Append(PositionText(*op.desc, op.position, 0));
@@ -350,7 +351,7 @@ class PreparedProgram::Running {
     program_.scope_->Drop(frame_->scope.get());
     Clear();
     frame_->apart = false;
-    for (const Ref<Variable>& v : frame_->shared) v->value_number = 0;  // another value, maybe
+    for (const auto& shared : frame_->shared) shared->Renew();
     std::lock_guard<std::mutex> lock(program_.mutex_);
     program_.idle_.push_back(std::move(frame_));
   }

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <optional>
 
-#include "imperative/door.h"
-#include "imperative/watch.h"
-#include "platform/threads.h"
 #include "execute/plan.h"
+#include "platform/threads.h"
 #include "program/op_binding.h"
+#include "run/run.h"
+#include "run/watch.h"
 
 namespace dygraph::program {
 
@@ -208,7 +208,7 @@ bool PreparedProgram::RunAtOnce(const Op& op, Frame& frame, Bound& bound) const 
   for (size_t k = 0; k < bound.in.size(); ++k)
     bound.call.in.flat_at(static_cast<int>(k)) = bound.in[k];
   try {
-    RunKernel(bound.call, place_);
+    dygraph::Run(bound.call);
   } catch (Error& e) {
     bool unwritten = !out.is_tensor() || !out.tensor().has_data();  // X may be overwritten
     if (unwritten && e.kind() != ErrorKind::Interrupted) return false;
@@ -298,7 +298,7 @@ bool PreparedProgram::RunToEnd(size_t i, Frame& frame, RandomStreams random) con
       after.call.in.flat_at(static_cast<int>(k)) = after.in[k];
   }
   {
-    Epilogue::Beside beside(&epilogue, bound.call);
+    Beside<Epilogue> beside(&bound.call.epilogue, &epilogue);
     RunOne(op, frame, bound, random);
   }
   if (epilogue.state == Epilogue::State::kDone) {

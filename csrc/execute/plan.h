@@ -1,10 +1,10 @@
 // What a prepared program consists of; for the files of the executor alone.
 #pragma once
 
+#include "execute/executor.h"
 #include "op/epilogue.h"
 #include "op/kept_form.h"
 #include "op/op_registry.h"
-#include "execute/executor.h"
 
 namespace dygraph::program {
 
@@ -53,8 +53,28 @@ struct PreparedProgram::Op {
   }
 };
 
+// Sets a field of a call while it lives.
+template <class T>
+class Beside {
+ public:
+  Beside(T** field, T* value) : field_(field) { *field_ = value; }
+  ~Beside() { *field_ = nullptr; }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+ private:
+  T** field_;
+};
+
 // An operator's call on the values of a frame.
 struct PreparedProgram::Bound {
+  struct Names final : Caller {
+    const Op* op = nullptr;
+    const std::string* NameOf(int flat) const override {
+      return op->in_names.empty() ? nullptr : op->in_names[flat];  // it stands for several
+    }
+  };
+  Names names;
   Call call;
   SmallVector<const Value*, 6> in;  // the door may put transformed inputs in their place
   std::vector<Bound> parts;         // as the operator's
@@ -79,7 +99,7 @@ struct PreparedProgram::Frame {
   std::vector<Bound> calls;    // by operator
   std::vector<Value> staging;
   std::vector<Value*> temporaries;
-  std::vector<Ref<Variable>> shared;  // eager variables among them
+  std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
   bool aliased = false;               // two names stand for one variable
   bool apart = false;                 // this run does no operator's steps in the kernel before it
 };

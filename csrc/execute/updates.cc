@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "imperative/thread_state.h"
-#include "imperative/update_queue.h"
 #include "execute/plan.h"
+#include "run/interpreter.h"
+#include "run/update_queue.h"
 
 namespace dygraph::program {
 
@@ -63,7 +63,7 @@ bool PreparedProgram::RunTogether(size_t first, Frame& frame, RandomStreams rand
         }
       }
       {
-        LoopQueue::Scope waiting(together.queue());
+        Beside<LoopQueue> waiting(&frame.calls[i].call.queue, together.queue());
         RunOne(op, frame, frame.calls[i], random);
       }
       for (int s : op.out) {

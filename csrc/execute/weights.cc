@@ -1,10 +1,10 @@
 // Weights in the form their kernels like, kept from run to run.
 #include <algorithm>
 
-#include "imperative/door.h"
+#include "execute/plan.h"
 #include "memory/memory.h"
 #include "platform/onednn.h"
-#include "execute/plan.h"
+#include "run/run.h"
 
 namespace dygraph::program {
 
@@ -41,8 +41,7 @@ void PreparedProgram::FindKeptWeights() {
 // The call gets the weight, or its shape where the form alone is kept and the kernel takes it.
 void PreparedProgram::RunKept(const Op& op, Bound& bound) const {
   Call& call = bound.call;
-  KeptForm::Beside kept(op.kept.get());
-  if (!bound.weight) return RunKernel(call, place_);
+  if (!bound.weight) return dygraph::Run(call);
   {
     Value weight = bound.weight->Held();
     call.in.flat_at(op.weight) = &weight;
@@ -52,12 +51,12 @@ void PreparedProgram::RunKept(const Op& op, Bound& bound) const {
       bool asked = form && first && first->is_tensor();
       bool suits = asked && bound.suits == first->dims() && FLAGS_kernel_library.empty();
       if (asked && !suits) {
-        suits = ExplainKernel(call, place_).chosen->key.library == form->library();
+        suits = ExplainKernel(call).chosen->key.library == form->library();
         bound.suits = suits ? first->dims() : Dims();
       }
       if (!suits) weight = bound.weight->Get();
     }
-    RunKernel(call, place_);
+    dygraph::Run(call);
   }
   if (size_t bytes = bound.weight->GiveUp(op.kept.get())) given_up_ += bytes;
 }

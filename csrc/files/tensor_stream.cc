@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/enforce.h"
-#include "imperative/transform.h"
 #include "program/op_binding.h"
 #include "program/wire.h"
 

@@ -2,12 +2,17 @@
 #pragma once
 
 #include "base/enforce.h"
+#include <string>
+
 #include "base/small_vector.h"
 #include "tensor/value.h"
 
 namespace dygraph {
 
+class KeptForm;
+class LoopQueue;
 class OpInfo;
+struct Epilogue;
 constexpr int kMaxSlots = 24;
 
 // The arguments of all slots in one flat list, with the slots' ends. An absent slot is an empty
@@ -48,6 +53,20 @@ class SlotList {
   FixedArray<uint32_t, kMaxSlots> ends_;
 };
 
+// Who makes a call, and what only few calls ask of it.
+class Caller {
+ public:
+  // What the input of this flat number is called, for messages and for `print`; nullptr where it
+  // has no name.
+  virtual const std::string* NameOf(int /*flat*/) const { return nullptr; }
+  // The kernel is about to run without the interpreter's lock: what the call reads has to be held.
+  virtual void Hold() {}
+
+ protected:
+  ~Caller() = default;
+};
+
+// A call is a value: all that its kernel may know stands here, and nothing beside it.
 struct Call {
   const OpInfo* op = nullptr;
   const void* attrs = nullptr;  // the operator's attribute struct
@@ -57,10 +76,25 @@ struct Call {
   // storage.
   uint32_t reuse = 0;
   bool from_tape = false;  // shapes fit the forward call already
+  Place place;             // of a call without inputs
   // Random operators: stream is (ordinal, run) in programs, the call number eagerly.
   bool random_given = false;
   uint64_t random_seed = 0;
   uint64_t random_stream = 0;
+
+  Caller* caller = nullptr;
+  LoopQueue* queue = nullptr;    // where the loops of updates wait for those of others
+  KeptForm* kept = nullptr;      // of a weight that the caller reads again and again
+  Epilogue* epilogue = nullptr;  // what the kernel may do before it writes the result
+  // Where somebody watches: part of a backward pass; the line of the host language's program.
+  bool backward = false;
+  const std::string* line = nullptr;
 };
+
+// nullptr where it has none.
+inline const std::string* NameOfInput(const Call& call, int slot, int i = 0) {
+  bool given = call.caller && i < call.in.count(slot);
+  return given ? call.caller->NameOf(call.in.begin_of(slot) + i) : nullptr;
+}
 
 }  // namespace dygraph

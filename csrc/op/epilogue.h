@@ -28,23 +28,6 @@ struct Epilogue {
   State state = State::kLeft;  // the kernel says so
 
   int64_t channels() const { return static_cast<int64_t>(vectors.size() / 3); }
-
-  // The one beside this call; nullptr: there is none. A signal's handler may make other calls
-  // meanwhile.
-  static Epilogue* Of(const Call& call);
-  class Beside {  // says so, while it lives
-   public:
-    Beside(Epilogue* epilogue, const Call& call);
-    ~Beside();
-    Beside(const Beside&) = delete;
-    Beside& operator=(const Beside&) = delete;
-
-   private:
-    const Beside* before_;
-    Epilogue* epilogue_;
-    const Call* call_;
-    friend struct Epilogue;
-  };
 };
 
 // Fills an epilogue with what the call would do to its first input, which is not there yet. False

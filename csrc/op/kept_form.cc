@@ -12,10 +12,7 @@ FLAG(int64_t, kept_weights_mb, 2048,
      "brings its weight into order for itself");
 
 namespace {
-
-thread_local KeptForm* g_kept_form = nullptr;
 std::atomic<size_t> g_kept_bytes{0};
-
 }  // namespace
 
 KeptForm::Form::Form(size_t bytes, Library library) : bytes_(bytes), library_(library) {
@@ -27,10 +24,5 @@ bool KeptForm::HasRoom(size_t bytes) {
   size_t most = static_cast<size_t>(std::max<int64_t>(FLAGS_kept_weights_mb, 0)) << 20;
   return g_kept_bytes + bytes <= most;
 }
-
-KeptForm* KeptForm::Current() { return g_kept_form; }
-
-KeptForm::Beside::Beside(KeptForm* form) : before_(std::exchange(g_kept_form, form)) {}
-KeptForm::Beside::~Beside() { g_kept_form = before_; }
 
 }  // namespace dygraph

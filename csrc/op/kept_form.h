@@ -37,19 +37,6 @@ class KeptForm {
   // Whether another form of so many bytes may be kept: all of them have a bound.
   static bool HasRoom(size_t bytes);
 
-  // The one beside the call that this thread runs; nullptr: nobody repeats it.
-  static KeptForm* Current();
-  class Beside {  // says so, while it lives
-   public:
-    explicit Beside(KeptForm* form);
-    ~Beside();
-    Beside(const Beside&) = delete;
-    Beside& operator=(const Beside&) = delete;
-
-   private:
-    KeptForm* before_;
-  };
-
   static bool MayKeep(const Tensor& weight) {
     return weight.storage() && !weight.storage()->foreign();
   }

@@ -12,8 +12,6 @@ constexpr int64_t kGrain = 32768;  // additions worth a thread, as in kernels/pa
 constexpr int64_t kStep = 16;      // pieces end at whole cache lines of floats
 }  // namespace
 
-__thread LoopQueue* LoopQueue::current_ __attribute__((tls_model("initial-exec"))) = nullptr;
-
 int64_t LoopQueue::work() const {
   int64_t work = 0;
   for (const Loop& loop : loops_) work += loop.n * loop.cost;

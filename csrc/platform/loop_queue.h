@@ -12,20 +12,6 @@ namespace dygraph {
 
 class LoopQueue {
  public:
-  // The queue that loops of this thread may wait in, or nullptr.
-  static LoopQueue* Current() { return current_; }
-  // Makes a queue the current one while it lives; nullptr: none is.
-  class Scope {
-   public:
-    explicit Scope(LoopQueue* queue) : before_(current_) { current_ = queue; }
-    ~Scope() { current_ = before_; }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    LoopQueue* before_;
-  };
-
   // body(begin, end) is to compute elements [0, n), which are independent and each worth `cost`
   // additions. What its pointers point to must stay where it is until Run().
   template <class Body>
@@ -54,7 +40,6 @@ class LoopQueue {
     alignas(std::max_align_t) unsigned char body[192];
   };
   std::vector<Loop> loops_;
-  static __thread LoopQueue* current_ __attribute__((tls_model("initial-exec")));
 };
 
 }  // namespace dygraph

@@ -2,8 +2,7 @@
 
 #include <deque>
 
-#include "imperative/door.h"
-#include "op/call_names.h"
+#include "op/call_checks.h"
 #include "op/lod_rule.h"
 #include "program/op_binding.h"
 
@@ -98,7 +97,12 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
       }
       call.out.Close();
     }
-    CallNames told({names_in.data(), names_in.size()});
+    struct Names final : Caller {
+      const std::vector<const std::string*>* list;
+      const std::string* NameOf(int flat) const override { return (*list)[flat]; }
+    } names;
+    names.list = &names_in;
+    call.caller = &names;
     InferOutputs(call);
     const Value* from = op.lod_from < 0 ? nullptr : call.in.at(op.lod_from);
     int passed = from && from->is_tensor() ? levels[call.in.begin_of(op.lod_from)] : 0;

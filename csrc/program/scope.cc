@@ -7,7 +7,7 @@
 namespace dygraph::program {
 
 Value ScopeVar::Get() const {
-  if (shared_) return shared_->value();
+  if (shared_) return *shared_->value();
   std::shared_ptr<const KeptForm::Form> form;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -18,7 +18,7 @@ Value ScopeVar::Get() const {
 }
 
 Value ScopeVar::Held() const {
-  if (shared_) return shared_->value();
+  if (shared_) return *shared_->value();
   std::lock_guard<std::mutex> lock(mutex_);
   return own_;
 }
@@ -26,7 +26,7 @@ Value ScopeVar::Held() const {
 bool ScopeVar::empty() const { return Held().empty(); }
 
 void ScopeVar::Set(Value value) {
-  if (shared_) return shared_->SetValue(std::move(value));
+  if (shared_) return shared_->Set(std::move(value));
   std::shared_ptr<const KeptForm::Form> form;  // ends outside the lock, as the value before does
   std::lock_guard<std::mutex> lock(mutex_);
   std::swap(own_, value);
@@ -39,7 +39,7 @@ Value* ScopeVar::Bind(const std::shared_ptr<const void>& plan) {
   by_several_ |= before && before != plan;
   plan_ = plan;
   bound_ = true;
-  if (shared_) return &shared_->fresh_value();
+  if (shared_) return shared_->value();
   if (form_ && before != plan) {
     own_ = Value(form_->Restore());
     form_ = nullptr;
@@ -55,11 +55,11 @@ size_t ScopeVar::GiveUp(KeptForm* kept) {
   return form_ ? own_.tensor().bytes() : 0;
 }
 
-void ScopeVar::Share(Ref<Variable> variable) {
-  if (shared_.get() == variable.get()) return;
+void ScopeVar::Share(std::shared_ptr<SharedValue> value) {
+  if (shared_ && shared_->value() == value->value()) return;
   ENFORCE(!bound_, PreconditionNotMet,
           "a variable of a scope must be shared before a program runs with it. Take a new scope");
-  shared_ = std::move(variable);
+  shared_ = std::move(value);
   own_ = Value();
 }
 

@@ -8,11 +8,19 @@
 #include <unordered_map>
 #include <vector>
 
-#include "imperative/variable.h"
 #include "op/kept_form.h"
 #include "tensor/value.h"
 
 namespace dygraph::program {
+
+// A value that lives elsewhere, such as an eager variable's.
+class SharedValue {
+ public:
+  virtual ~SharedValue() = default;
+  virtual Value* value() = 0;  // the address does not change
+  virtual void Set(Value value) = 0;
+  virtual void Renew() = 0;  // through value() it may have become another value
+};
 
 // What a name stands for; its address does not change while its scope lives.
 class ScopeVar {
@@ -22,10 +30,10 @@ class ScopeVar {
   Value Get() const;
   bool empty() const;
   void Set(Value value);
-  // From here on the name stands for the eager variable: what either side writes both see.
+  // From here on the name stands for that value: what either side writes both see.
   // PreconditionNotMet once a prepared program knows the variable.
-  void Share(Ref<Variable> variable);
-  Variable* shared() const { return shared_.get(); }
+  void Share(std::shared_ptr<SharedValue> value);
+  const std::shared_ptr<SharedValue>& shared() const { return shared_; }
   // For prepared programs, which read and write the variable by its address. Once a second one does
   // so, the value is whole again and stays it. `plan` ends with the program.
   Value* Bind(const std::shared_ptr<const void>& plan);
@@ -39,7 +47,7 @@ class ScopeVar {
   mutable std::mutex mutex_;  // between GiveUp() and the others, which any thread may call
   Value own_;
   std::shared_ptr<const KeptForm::Form> form_;  // in place of its data
-  Ref<Variable> shared_;
+  std::shared_ptr<SharedValue> shared_;
   bool bound_ = false, by_several_ = false;
   std::weak_ptr<const void> plan_;
 };

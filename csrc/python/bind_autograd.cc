@@ -3,14 +3,15 @@
 
 #include <set>
 
-#include "imperative/engine.h"
-#include "imperative/thread_state.h"
-#include "imperative/watch.h"
 #include "python/bind.h"
 #include "python/callable.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "run/generator.h"
+#include "run/watch.h"
+#include "tape/engine.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -60,7 +61,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
                     const std::vector<uint32_t>& saved_outputs) {
   bool any = false;
   for (const VarRef& v : inputs) any |= v && v->RequiresGrad();
-  if (!any || !CurrentThread().grad_enabled) return;
+  if (!any || !CurrentThread().recording) return;
   auto callable = std::make_shared<Kept>(std::move(backward));
   auto self = std::make_shared<Node*>(nullptr);
   std::vector<std::pair<Value, uint64_t>> kept;  // with the number, for a recorder
@@ -144,14 +145,14 @@ void BindAutograd(py::module_& m) {
       py::arg("outputs"), py::arg("inputs"), py::arg("grad_outputs"), py::arg("retain_graph"),
       py::arg("create_graph"), py::arg("allow_unused"),
       py::arg("no_grad_vars") = std::vector<VarRef>());
-  m.def("grad_enabled", [] { return CurrentThread().grad_enabled; });
+  m.def("grad_enabled", [] { return CurrentThread().recording; });
   // reason: why recording is off, told by a later backward(); an empty one keeps the default text.
   m.def(
       "set_grad_enabled",
       [](bool on, const std::string& reason) {
         static std::set<std::string>* reasons =
             new std::set<std::string>;  // variables point to them
-        CurrentThread().grad_enabled = on;
+        CurrentThread().SetRecording(on);
         CurrentThread().grad_off_reason =
             on || reason.empty() ? nullptr : &*reasons->insert(reason).first;
       },

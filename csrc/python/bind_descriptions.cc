@@ -8,14 +8,12 @@
 #include <optional>
 #include <tuple>
 
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
-#include "program/backward.h"
 #include "execute/executor.h"
-#include "program/infer.h"
 #include "files/inference_model.h"
-#include "program/op_binding.h"
 #include "passes/prune.h"
+#include "program/backward.h"
+#include "program/infer.h"
+#include "program/op_binding.h"
 #include "program/verify.h"
 #include "program/wire.h"
 #include "python/attributes.h"
@@ -25,6 +23,8 @@
 #include "python/errors.h"
 #include "python/steal.h"
 #include "python/wrapper.h"
+#include "tape/describe.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -172,14 +172,14 @@ void BindVariables(py::module_& m) {
   // The Variable stands for the described one from here on: its name, shape and type.
   m.def("make_symbol", [](const Given& variable, const VarDesc& desc) {
     variable->fresh_value() = program::ValueOf(desc);
-    variable->symbolic = true;
+    variable->set_symbolic();
     variable->set_name(desc.name);
     variable->persistable = desc.persistable.value_or(false);
   });
   m.def("describe_value",
         [](VarDesc& desc, const Given& variable) { program::Describe(variable->value(), &desc); });
   m.def("is_literal", [](const Given& variable) { return variable->literal; });
-  m.def("is_symbol", [](const Given& variable) { return variable->symbolic; });
+  m.def("is_symbol", [](const Given& variable) { return variable->symbolic(); });
 }
 
 // Operators ---------------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ PyObject* g_describe = nullptr;
 PyObject* g_write = nullptr;
 PyTypeObject* g_class = nullptr;
 
-void DescribeInPython(const CallRecord& call, const SlotList<Variable>* targets) {
+void DescribeInPython(const EagerCall& call) {
   auto op = std::make_shared<OpDesc>();
   op->type = call.op.type;
   program::WriteAttrs(*call.attrs, op.get());
@@ -416,7 +416,7 @@ void DescribeInPython(const CallRecord& call, const SlotList<Variable>* targets)
     py::list list;
     for (int i = 0; i < count; ++i) {
       Variable* v = call.out.at(static_cast<int>(s), i);
-      Variable* target = targets ? targets->at(static_cast<int>(s), i) : nullptr;
+      Variable* target = call.targets ? call.targets->at(static_cast<int>(s), i) : nullptr;
       if (target) {
         list.append(Steal(Wrap(Ref<Variable>(target))));
       } else {
@@ -438,7 +438,7 @@ void BindDescriptions(py::module_& m) {
   BindVariables(m);
   BindOperators(m);
   BindPrograms(m);
-  m.def("set_describing", [](bool on) { return std::exchange(CurrentThread().describing, on); });
+  m.def("set_describing", [](bool on) { return CurrentThread().SetDescribing(on); });
   m.def("set_write_call", [](py::function write) {
     Py_XDECREF(g_write);
     g_write = write.release().ptr();

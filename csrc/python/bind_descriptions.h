@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "imperative/variable.h"
 #include "program/desc.h"
+#include "tape/variable.h"
 
 namespace dygraph::python {
 

@@ -3,12 +3,11 @@
 #include <pybind11/stl.h>
 
 #include "base/output.h"
-#include "imperative/thread_state.h"
-#include "op/call_names.h"
 #include "op/host_function.h"
 #include "python/callable.h"
 #include "python/errors.h"
 #include "python/wrapper.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -73,7 +72,6 @@ HostFunction FromPython(py::object function) {
   return [kept](KernelContext& ctx) {
     Interpreted python;
     GradSwitch recording(false);
-    CallNames none({});  // the names are this call's, not those of calls the function makes
     py::tuple arguments = Arguments(ctx);
     PyObject* result =
         Surviving([&] { return PyObject_CallObject(kept->get(), arguments.ptr()); });
@@ -94,29 +92,10 @@ HostFunction FromPython(py::object function) {
   };
 }
 
-// `with CallNames(names):` calls in it are told these names of their inputs.
-class PyCallNames {
- public:
-  explicit PyCallNames(std::vector<std::string> names) : texts_(std::move(names)) {
-    for (const std::string& text : texts_) names_.push_back(&text);
-  }
-  void Enter() { told_ = std::make_unique<CallNames>(NameList(names_.data(), names_.size())); }
-  void Exit() { told_.reset(); }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<const std::string*> names_;
-  std::unique_ptr<CallNames> told_;
-};
-
 }  // namespace
 
 void BindHost(py::module_& m) {
   SetTextSink(&WriteToPython);
-  py::class_<PyCallNames>(m, "CallNames")
-      .def(py::init<std::vector<std::string>>())
-      .def("__enter__", &PyCallNames::Enter)
-      .def("__exit__", [](PyCallNames& names, const py::args&) { names.Exit(); });
   m.def("add_host_function",
         [](py::object function) { return AddHostFunction(FromPython(std::move(function))); });
 }

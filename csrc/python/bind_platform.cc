@@ -5,8 +5,6 @@
 #include <iterator>
 
 #include "base/flags.h"
-#include "imperative/thread_state.h"
-#include "imperative/watch.h"
 #include "memory/memory.h"
 #include "op/op_registry.h"
 #include "platform/device_context.h"
@@ -15,6 +13,8 @@
 #include "python/bind.h"
 #include "python/convert.h"
 #include "python/operators.h"
+#include "run/watch.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 

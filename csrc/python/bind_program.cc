@@ -4,13 +4,10 @@
 
 #include <cstring>
 
-#include "imperative/thread_state.h"
-#include "imperative/transform.h"
 #include "execute/executor.h"
 #include "files/inference_model.h"
-#include "program/op_binding.h"
 #include "passes/prune.h"
-#include "trace/recorder.h"
+#include "program/op_binding.h"
 #include "program/verify.h"
 #include "program/wire.h"
 #include "python/bind.h"
@@ -21,6 +18,8 @@
 #include "python/errors.h"
 #include "python/sizes.h"
 #include "python/steal.h"
+#include "tape/thread_state.h"
+#include "trace/recorder.h"
 
 namespace py = pybind11;
 
@@ -36,6 +35,18 @@ using program::Scope;
 using program::ScopeVar;
 using VarRef = Ref<Variable>;
 using ScopeRef = std::shared_ptr<Scope>;
+
+// An eager variable that a scope's name stands for.
+class SharedVariable final : public program::SharedValue {
+ public:
+  explicit SharedVariable(VarRef variable) : variable_(std::move(variable)) {}
+  Value* value() override { return &variable_->fresh_value(); }
+  void Set(Value value) override { variable_->SetValue(std::move(value)); }
+  void Renew() override { variable_->value_number = 0; }
+
+ private:
+  VarRef variable_;
+};
 
 // A variable of a scope, which keeps the scope alive. It is its own tensor, as Fluid's users know
 // it: what is asked and set is the value in the scope, now.
@@ -149,7 +160,7 @@ void BindRecorder(py::module_& m) {
                if (source == r.sources.end()) {
                  scope->Var(name).Set(value);
                } else {
-                 scope->Var(name).Share(source->second);
+                 scope->Var(name).Share(std::make_shared<SharedVariable>(source->second));
                }
              }
            })
@@ -183,7 +194,7 @@ void BindRecorder(py::module_& m) {
       .def("written", [list](const program::Journal& j) { return list(j.written()); })
       .def("leaves", [list](const program::Journal& j) { return list(j.leaves()); });
   m.def("recording", [] {
-    for (Listener* l : CurrentThread().listeners) {
+    for (Listener* l = CurrentThread().listeners; l; l = l->next()) {
       if (dynamic_cast<Recorder*>(l)) return true;
     }
     return false;
@@ -273,7 +284,9 @@ void BindScopeVariable(py::module_& m) {
           py::arg("value"), py::arg("place") = py::none(),
           "Take a value, in its type; a level of detail set before goes.")
       .def(
-          "share", [](PyScopeVar& v, const VarRef& variable) { v.var->Share(variable); },
+          "share", [](PyScopeVar& v, const VarRef& variable) {
+            v.var->Share(std::make_shared<SharedVariable>(variable));
+          },
           py::arg("variable"),
           "Stand for an eager Variable: what a program writes it sees, and the reverse.")
       .def(

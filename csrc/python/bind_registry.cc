@@ -1,14 +1,15 @@
 #include <pybind11/stl.h>
 
 #include "base/nearest.h"
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
 #include "op/recipes.h"
 #include "op/rows_flag.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/steal.h"
+#include "run/run.h"
+#include "tape/door.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -219,7 +220,8 @@ py::dict Explain(const std::string& type, const py::dict& inputs, const py::dict
     call.op = &op;
     call.attrs = attrs->data();
     call.in.Map(in, [](Variable* v) { return v ? &v->value() : nullptr; });
-    KernelChoice choice = ExplainKernel(call, CurrentThread().place);
+    call.place = CurrentThread().place;
+    KernelChoice choice = ExplainKernel(call);
     py::dict d;
     d["chosen"] = ToString(choice.chosen->key);
     py::list candidates;

@@ -1,14 +1,14 @@
 // The tape as Python sees it: its nodes, to be looked at, and hooks on what it keeps.
 #include <pybind11/stl.h>
 
-#include "imperative/thread_state.h"
-#include "imperative/variable.h"
 #include "op/op_registry.h"
 #include "python/bind.h"
 #include "python/callable.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "tape/thread_state.h"
+#include "tape/variable.h"
 
 namespace py = pybind11;
 

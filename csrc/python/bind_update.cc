@@ -1,12 +1,12 @@
 // In-place calls of one operator over many parameters: the step of an optimizer, prepared once.
 #include <pybind11/stl.h>
 
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
-#include "imperative/update_queue.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
+#include "run/update_queue.h"
+#include "tape/door.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -79,22 +79,21 @@ class UpdateCall {
     OpOptions options;
     options.targets = &targets;
     options.extras = true;  // powers of beta that Fluid's operators leave to a call of their own
-    LoopQueue* queue = together->queue();
+    // Listeners see each update as it is made.
+    LoopQueue* queue = CurrentThread().listeners ? nullptr : together->queue();
+    options.queue = queue;
     for (int s = 0; queue && s < in.slots(); ++s) {
       if (Variable* v = in.at(s)) together->KeepInput(op_, s, v->value());
     }
     Outputs out;
-    {
-      LoopQueue::Scope waiting(queue);
-      RunOp(op_, attrs_, in, &out, options);
-    }
+    RunOp(op_, attrs_, in, &out, options);
     if (queue) {
       for (const Ref<Variable>& v : out.owned) {
         if (v) together->KeepOutput(v->value());
       }
     }
     // A parameter is no result of its update: a later backward() from it has nothing to explain.
-    for (Variable* v : targets.flat()) v->not_recorded = nullptr;
+    for (Variable* v : targets.flat()) v->set_not_recorded(nullptr);
     return true;
   }
 
@@ -131,16 +130,16 @@ void RunInPlace(const std::string& type, const py::list& inputs, const py::dict&
   Variable* target = in.at(0);
   targets.Add(target);
   while (targets.slots() < static_cast<int>(op.outputs.size())) targets.Close();
-  bool recording = CurrentThread().grad_enabled, needed = false;
+  bool recording = CurrentThread().recording, needed = false;
   for (Variable* v : in.flat()) needed |= v->RequiresGrad();
   OpOptions options;
   options.targets = &targets;
   Outputs out;
   if (!recording || needed) return RunOp(op, attrs, in, &out, options);
-  auto reason = target->not_recorded;
+  auto reason = target->not_recorded();
   GradSwitch off(false);
   RunOp(op, attrs, in, &out, options);
-  target->not_recorded = reason;
+  target->set_not_recorded(reason);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include <pybind11/stl.h>
 
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
-#include "imperative/transform.h"
 #include "python/bind.h"
 #include "python/bind_descriptions.h"
 #include "python/caster.h"
@@ -10,6 +7,8 @@
 #include "python/errors.h"
 #include "python/steal.h"
 #include "python/variable_slots.h"
+#include "tape/door.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -65,7 +64,7 @@ void BindVariable(py::module_& m) {
   });
   // Takes over value and producer: how in-place operations end.
   m.def("become", [](const Given& v, const Given& result) {
-    if (result->symbolic) return WriteInProgram(v.ref, result.ref);
+    if (result->symbolic()) return WriteInProgram(v.ref, result.ref);
     v->Become(*result);
   });
   m.def("set_value", [](const Given& v, py::object value) {

@@ -2,13 +2,14 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include "imperative/door.h"
-#include "imperative/watch.h"
 #include "platform/profiler.h"
 #include "python/bind.h"
 #include "python/callable.h"
 #include "python/errors.h"
 #include "python/wrapper.h"
+#include "run/watch.h"
+#include "tape/layer.h"
+#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -39,7 +40,7 @@ class PythonListener : public Listener {
   }
   void Stop() { RemoveListener(this); }
 
-  void OnCall(const CallRecord& call) override {
+  void OnCall(const EagerCall& call) override {
     py::object in = Slots(call.op.inputs, call.in), out = Slots(call.op.outputs, call.out);
     py::object type = py::str(call.op.type);
     PyObject* result = Surviving([&] {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "imperative/transform.h"
 #include "python/errors.h"
 #include "python/wrapper.h"
 

@@ -2,16 +2,17 @@
 #include <pybind11/pybind11.h>
 #include <sys/syscall.h>
 
-#include "imperative/thread_state.h"
 #include "op/op_registry.h"
 #include "platform/interrupt.h"
 #include "python/bind.h"
 #include "python/bind_host.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/layer_call.h"
 #include "python/lock.h"
 #include "python/operators.h"
 #include "python/wrapper.h"
+#include "run/interpreter.h"
 
 namespace py = pybind11;
 
@@ -93,6 +94,7 @@ PYBIND11_MODULE(_core_of_pybind, m) {
   BindDLPack(m);
   BindFiles(m);
   BindHost(m);
+  BindLayerCall(m);
   py::module_ ops = m.def_submodule("ops", "Operators as functions, made from the registry.");
   AddOperatorFunctions(ops.ptr());
   LendInterpreter();

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/nearest.h"
-#include "imperative/door.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/sizes.h"
 #include "python/wrapper.h"
+#include "tape/door.h"
 
 namespace py = pybind11;
 

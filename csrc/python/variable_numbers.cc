@@ -1,12 +1,12 @@
 // Number slots of the Variable type: one operator each. `+=` and the like write into state and
 // bind any other name to a new variable.
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
 #include "python/bind_descriptions.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
+#include "tape/door.h"
+#include "tape/thread_state.h"
 
 namespace dygraph::python {
 
@@ -66,22 +66,19 @@ struct Operands {
     attrs->Set("value", static_cast<float>(PyFloat_AsDouble(number)));
     attrs->Set("str_value", std::string(PyUnicode_AsUTF8(text)));
     Py_DECREF(text);
-    bool before = std::exchange(CurrentThread().describing, true);
+    struct Described {
+      bool before = CurrentThread().SetDescribing(true);
+      ~Described() { CurrentThread().SetDescribing(before); }
+    } described;
     Outputs out;
-    try {
-      RunOp(op, attrs, SlotList<Variable>(), &out);
-    } catch (...) {
-      CurrentThread().describing = before;
-      throw;
-    }
-    CurrentThread().describing = before;
+    RunOp(op, attrs, SlotList<Variable>(), &out);
     return std::move(out.owned[0]);
   }
 
   static bool Side(PyObject* o, PyObject* other, Ref<Variable>* out) {
     if (IsVariable(o)) {
       *out = Ref<Variable>(&VarOf(o));
-    } else if (IsPythonNumber(o) && IsVariable(other) && VarOf(other).symbolic) {
+    } else if (IsPythonNumber(o) && IsVariable(other) && VarOf(other).symbolic()) {
       *out = Constant(o, VarOf(other).value().dtype());
     } else if (IsPythonNumber(o) && IsVariable(other)) {
       *out = Variable::Make(Value(ScalarTensor(o, VarOf(other).value().dtype())));
@@ -275,7 +272,7 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
 
 // State is what others hold by its role: a parameter, a buffer, a leaf that needs a gradient.
 bool IsState(const Variable& v) {
-  return !v.symbolic && (v.persistable || (v.IsLeaf() && !v.stop_gradient()));
+  return !v.symbolic() && (v.persistable || (v.IsLeaf() && !v.stop_gradient()));
 }
 
 // `p -= rate * p.grad` writes into state, or raises while recording; a new variable under the same
@@ -289,7 +286,7 @@ PyObject* InPlace(PyObject* a, PyObject* b) {
   PyObject* done = Guarded([&]() -> PyObject* {
     Variable& v = VarOf(a);
     Ref<Variable> result(&VarOf(computed));
-    if (result->symbolic) {
+    if (result->symbolic()) {
       WriteInProgram(Ref<Variable>(&v), result);
     } else {
       DType kept = v.value().dtype();
@@ -330,10 +327,10 @@ PyNumberMethods number_methods;
 void TellRead(PyObject* self, const char* how) { TellRead(VarOf(self), how); }
 
 void TellRead(Variable& v, const char* how) {
-  ENFORCE(!v.symbolic, PreconditionNotMet, how, " of '", v.name(),
+  ENFORCE(!v.symbolic(), PreconditionNotMet, how, " of '", v.name(),
           "', a variable of a program, which holds values only while an Executor runs it. Fetch "
           "it: exe.run(program, feed, fetch_list=['", v.name(), "'])");
-  for (Listener* l : CurrentThread().listeners) l->OnRead(v, how);
+  CurrentThread().OnRead(v, how);
 }
 
 void AddNumberSlots(PyTypeObject* type) {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "python/variable_calls.h"
 #include "python/wrapper.h"
 
 namespace dygraph::python {
@@ -31,9 +32,9 @@ PyObject* Unary(PyObject* self) {
   return CallMethod(method, self);
 }
 
-template <Method method>
-PyObject* Binary(PyObject* a, PyObject* b) {
-  return CallMethod(method, a, b);
+PyObject* GetItem(PyObject* self, PyObject* index) {
+  PyObject* item = QuickItem(self, index);
+  return item || PyErr_Occurred() ? item : CallMethod(kGetItem, self, index);
 }
 
 Py_ssize_t Length(PyObject* self) {
@@ -89,7 +90,7 @@ PySequenceMethods sequence_methods;
 
 void AddSlots(PyTypeObject* type) {
   mapping_methods.mp_length = Length;
-  mapping_methods.mp_subscript = Binary<kGetItem>;
+  mapping_methods.mp_subscript = GetItem;
   mapping_methods.mp_ass_subscript = SetItem;
   type->tp_as_mapping = &mapping_methods;
   // Only membership: with more slots Python would take a Variable for a sequence of its own.

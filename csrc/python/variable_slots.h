@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-#include "imperative/variable.h"
+#include "tape/variable.h"
 
 namespace dygraph::python {
 

@@ -3,14 +3,15 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
-#include "imperative/door.h"
-#include "imperative/engine.h"
-#include "imperative/thread_state.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/sizes.h"
+#include "python/variable_calls.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
+#include "tape/door.h"
+#include "tape/engine.h"
+#include "tape/thread_state.h"
 
 namespace dygraph::python {
 
@@ -370,7 +371,10 @@ PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type) {
 
 void SetTypeAttribute(const char* name, PyObject* value) {
   SetSlotFunction(name, value);
-  PyDict_SetItemString(VariableType.tp_dict, name, value);
+  PyObject* quick = QuickMethod(name, value);
+  PyErr_Clear();
+  PyDict_SetItemString(VariableType.tp_dict, name, quick ? quick : value);
+  Py_XDECREF(quick);
   PyType_Modified(&VariableType);
 }
 
@@ -398,6 +402,7 @@ bool ReadyVariableType() {
   t.tp_getattro = PyObject_GenericGetAttr;
   t.tp_dictoffset = offsetof(PyVariable, dict);
   t.tp_weaklistoffset = offsetof(PyVariable, weakrefs);
+  PrepareCalls();
   AddNumberSlots(&t);
   AddSlots(&t);
   t.tp_hash = Hash;

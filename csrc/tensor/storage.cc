@@ -53,7 +53,7 @@ Ref<Storage> Storage::Make(Place place, size_t bytes) {
   s->data_ = data;
   s->bytes_ = bytes;
   s->place_ = place;
-  return Ref<Storage>(s);
+  return Ref<Storage>::New(s);
 }
 
 Ref<Storage> Storage::Foreign(Place place, void* data, size_t bytes,
@@ -63,7 +63,7 @@ Ref<Storage> Storage::Foreign(Place place, void* data, size_t bytes,
   s->bytes_ = bytes;
   s->place_ = place;
   s->release_ = new std::function<void()>(std::move(release));
-  return Ref<Storage>(s);
+  return Ref<Storage>::New(s);
 }
 
 void Storage::Destroy(Storage* self) {

@@ -4,6 +4,7 @@
 
 #include "platform/device_context.h"
 #include "tensor/image_order.h"
+#include "tensor/scratch.h"
 
 namespace dygraph {
 
@@ -30,7 +31,7 @@ void Tensor::FailRead(DType asked) const {
         Name(asked), "')");
 }
 
-void Tensor::SetMeta(Dims dims, DType dtype, Place place, Layout layout) {
+void Tensor::SetMeta(const Dims& dims, DType dtype, Place place, Layout layout) {
   data_ = nullptr;
   storage_.reset();
   lod_.reset();
@@ -43,7 +44,7 @@ void Tensor::SetMeta(Dims dims, DType dtype, Place place, Layout layout) {
     }
   }
   numel_ = numel;
-  dims_ = std::move(dims);
+  dims_ = dims;
   dtype_ = dtype;
   place_ = place;
   layout_ = layout;
@@ -62,7 +63,7 @@ void Tensor::AllocateData(Place place, Layout layout) {
 
 void Tensor::Allocate(Dims dims, DType dtype, Place place, Layout layout) {
   ByteSize(dims, dtype);
-  SetMeta(std::move(dims), dtype, place, layout);
+  SetMeta(dims, dtype, place, layout);
   AllocateData(place, layout);
 }
 
@@ -140,7 +141,7 @@ Tensor Tensor::Clone() const {
 }
 
 void Tensor::ShareStorage(Ref<Storage> storage, Dims dims, DType dtype, Layout layout) {
-  SetMeta(std::move(dims), dtype, storage->place(), layout);
+  SetMeta(dims, dtype, storage->place(), layout);
   ENFORCE(bytes() <= storage->bytes(), InvalidArgument, "a shape of ", bytes(),
           " bytes must fit into the shared block of ", storage->bytes(), " bytes");
   storage_ = std::move(storage);
@@ -203,6 +204,26 @@ Tensor ToLayout(const Tensor& t, Layout layout) {
   TransposeImages(t.raw_data(), out.mutable_raw_data(), n, to_last ? channels : area,
                   to_last ? area : channels, SizeOf(t.dtype()));
   return out;
+}
+
+Tensor CopyTo(const Tensor& t, Place place) {
+  if (t.place() == place || !t.has_data()) return t;
+  Tensor copy;
+  copy.Allocate(t.dims(), t.dtype(), place, t.layout());
+  copy.SetLoD(t.lod_ref());
+  if (t.numel() == 0) return copy;
+  DeviceContext& from = GetDeviceContext(t.place());
+  DeviceContext& to = GetDeviceContext(place);
+  if (t.place() == CPUPlace()) {
+    to.CopyFromHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
+  } else if (place == CPUPlace()) {
+    from.CopyToHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
+  } else {
+    Scratch host(CPUPlace(), t.bytes());
+    from.CopyToHost(host.as<void>(), t.raw_data(), t.bytes());
+    to.CopyFromHost(copy.mutable_raw_data(), host.as<void>(), t.bytes());
+  }
+  return copy;
 }
 
 double Item(const Tensor& t) {

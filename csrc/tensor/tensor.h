@@ -51,7 +51,8 @@ class Tensor {
   void Allocate(Dims dims, DType dtype, Place place, Layout layout = Layout::kPlain);
   // Shape and type without data: what a gradient that reads only a shape keeps, and variables of a
   // program being built.
-  void SetMeta(Dims dims, DType dtype, Place place = CPUPlace(), Layout layout = Layout::kPlain);
+  void SetMeta(const Dims& dims, DType dtype, Place place = CPUPlace(),
+               Layout layout = Layout::kPlain);
   // Gives the shape set by SetMeta() a block of its own.
   void AllocateData(Place place, Layout layout = Layout::kPlain);
   // Copies the data if anybody else holds the storage, so that writing in place is seen by us
@@ -98,6 +99,10 @@ class Tensor {
 Dims PhysicalDims(const Tensor& t);
 // Copies values into the order asked; dims stay logical.
 Tensor ToLayout(const Tensor& t, Layout layout);
+
+// The values on another place, in a storage of their own and the same order; itself where it is
+// there already.
+Tensor CopyTo(const Tensor& t, Place place);
 
 // First element as double; InvalidArgument unless numel is 1.
 double Item(const Tensor& t);

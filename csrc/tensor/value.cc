@@ -18,6 +18,6 @@ void Value::Fail(VarKind asked) const {
         asked == VarKind::kTensor ? ". Merge it into a dense tensor first with to_dense()" : "");
 }
 
-void Value::BecomeTensor() { *this = Value(Tensor()); }
+void Value::DropRows() { rows_.reset(); }
 
 }  // namespace dygraph

@@ -33,7 +33,10 @@ class Value {
 
   // Becomes a tensor (empty if it was something else).
   Tensor& MutableTensor() {
-    if (__builtin_expect(kind_ != VarKind::kTensor, 0)) BecomeTensor();
+    if (kind_ != VarKind::kTensor) {  // tensor_ is empty
+      if (__builtin_expect(kind_ == VarKind::kSelectedRows, 0)) DropRows();
+      kind_ = VarKind::kTensor;
+    }
     return tensor_;
   }
   void SetRows(Ref<SelectedRows> rows) { *this = Value(std::move(rows)); }
@@ -47,7 +50,7 @@ class Value {
 
  private:
   [[noreturn]] void Fail(VarKind asked) const;
-  void BecomeTensor();
+  void DropRows();
   Tensor tensor_;
   Ref<SelectedRows> rows_;
   VarKind kind_ = VarKind::kEmpty;

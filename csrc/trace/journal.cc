@@ -41,7 +41,7 @@ void Journal::Prune() {
   next_prune_ = 2 * written_.size() + 16;
 }
 
-void Journal::OnCall(const CallRecord& call) {
+void Journal::OnCall(const EagerCall& call) {
   for (Variable* v : call.in.flat()) {
     if (!v || !v->IsLeaf() || v->stop_gradient() || !seen_leaves_.insert(v).second) continue;
     leaves_.push_back({Ref<Variable>(v), v->grad()});

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <deque>
 
-#include "imperative/tape.h"
-#include "imperative/thread_state.h"
+#include "passes/prune.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
-#include "passes/prune.h"
+#include "tape/tape.h"
+#include "tape/thread_state.h"
 
 namespace dygraph::program {
 
@@ -121,7 +121,7 @@ const std::string& Recorder::NameOf(Variable& var) {
   return names_[var.value_number];
 }
 
-void Recorder::OnCall(const CallRecord& call) {
+void Recorder::OnCall(const EagerCall& call) {
   OpDesc op;
   op.type = call.op.type;
   for (size_t s = 0; s < call.op.inputs.size(); ++s) {

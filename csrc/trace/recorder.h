@@ -13,8 +13,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "imperative/door.h"
 #include "program/desc.h"
+#include "tape/layer.h"
+#include "tape/thread_state.h"
 #include "tensor/storage_watch.h"
 
 namespace dygraph::program {
@@ -36,7 +37,7 @@ struct Recording {
 class Journal : public Listener {
  public:
   ~Journal() override { RemoveListener(this); }
-  void OnCall(const CallRecord& call) override;
+  void OnCall(const EagerCall& call) override;
   void OnWrite(Variable& var) override;
   void OnBackward(Variable& /*root*/) override { played_ = true; }
 
@@ -92,7 +93,7 @@ class Recorder : public Listener {
   std::map<std::string, std::vector<int64_t>> InferOp(
       size_t i, const std::map<std::string, std::vector<int64_t>>& dims) const;
 
-  void OnCall(const CallRecord& call) override;
+  void OnCall(const EagerCall& call) override;
   void OnRead(Variable& var, const char* how) override;
   void OnWrite(Variable& var) override;
   void OnBackward(Variable& root) override;

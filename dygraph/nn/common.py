@@ -9,6 +9,7 @@ from dygraph.nn.layer import Layer
 __all__ = ["Embedding", "Identity", "Linear"]
 
 ops = _core.ops
+_matmul, _add = ops.matmul_v2, ops.elementwise_add
 
 
 class Linear(Layer):
@@ -52,12 +53,13 @@ class Linear(Layer):
 
     def forward(self, input):
         try:
-            out = ops.matmul_v2(input, self.weight)
+            out = _matmul(input, self.weight)
         except (TypeError, ValueError):
             misfit.of_linear(type(self).__name__, input, self.weight)
             raise
-        if self.bias is not None:
-            out = ops.elementwise_add(out, self.bias)
+        bias = self.bias
+        if bias is not None:
+            out = _add(out, bias)
         return out if self._act is None else self._act(out)
 
     def extra_repr(self):

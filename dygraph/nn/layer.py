@@ -465,42 +465,9 @@ class Layer(check.NamedArguments):
             "loss"
         )
 
-    def __call__(self, *inputs, **kwargs):
-        if modes.in_layer:
-            try:
-                if self._pre_hooks or self._post_hooks:
-                    return self._call_with_hooks(inputs, kwargs)
-                return self.forward(*inputs, **kwargs)
-            except Exception as error:
-                _require_init(self)
-                add_layer(error, self)
-                raise
-        return self._call_outermost(inputs, kwargs)
-
-    def _call_outermost(self, inputs, kwargs):
-        quiet = (
-            not self.training
-            and _core.grad_enabled()
-            and not modes.forced
-            and not needs_gradient(inputs)
-            and not needs_gradient(kwargs)
-        )
-        if quiet:
-            switch(False, f"the layer {type(self).__name__} was in eval mode when it was called")
-        modes.in_layer = True
-        try:
-            if self._pre_hooks or self._post_hooks:
-                return self._call_with_hooks(inputs, kwargs)
-            return self.forward(*inputs, **kwargs)
-        except Exception as error:
-            _require_init(self)
-            add_layer(error, self)
-            tell_path(error)
-            raise
-        finally:
-            modes.in_layer = False
-            if quiet:
-                switch(True)
+    # What `forward` gives, between the hooks. The outermost layer in eval mode does not record,
+    # unless an argument needs a gradient or the call stands in enable_grad().
+    __call__ = _core.layer_call
 
     def _call_with_hooks(self, inputs, kwargs):
         for hook in self._pre_hooks:
@@ -552,6 +519,17 @@ def _require_init(layer):
             f"{type(layer).__name__}: __init__ must call super().__init__() first, got a layer "
             "without it"
         ) from None
+
+
+def _failed(layer, error, outermost):
+    """A call of the layer raised."""
+    _require_init(layer)
+    add_layer(error, layer)
+    if outermost:
+        tell_path(error)
+
+
+_core.set_layer_functions(needs_gradient, _failed)
 
 
 def _warn_of_plain_lists(root):

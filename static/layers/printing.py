@@ -1,6 +1,6 @@
 """Values printed while a program runs."""
 
-from dygraph import _core, check
+from dygraph import check
 from dygraph.errors import ArgumentTypeError, kind_of
 from static.layers.making import layer, run
 
@@ -67,5 +67,4 @@ def Print(
         "print_tensor_shape": bool(print_tensor_shape), "print_tensor_lod": bool(print_tensor_lod),
         "print_phase": print_phase.upper(),
     }  # fmt: skip
-    with _core.CallNames([input.name or ""]):  # for an eager Variable; a program knows its own
-        return run("print", {"In": input}, attrs)["Out"]
+    return run("print", {"In": input}, attrs)["Out"]

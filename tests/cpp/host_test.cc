@@ -6,9 +6,8 @@
 
 #include "base/output.h"
 #include "check.h"
-#include "imperative/door.h"
-#include "op/call_names.h"
 #include "op/host_function.h"
+#include "tape/door.h"
 
 using namespace dygraph;
 
@@ -24,7 +23,7 @@ Value Numbers(float first, float second) {
   return Value(std::move(t));
 }
 
-Ref<Variable> Run(const char* type, const Ref<Attrs>& attrs, Variable& x) {
+Ref<Variable> RunOne(const char* type, const Ref<Attrs>& attrs, Variable& x) {
   SlotList<Variable> in;
   in.Add(&x);
   Outputs out;
@@ -38,13 +37,9 @@ void TestPrint() {
   attrs->Set("message", std::string("seen"));
   Ref<Variable> x = Variable::Make(Numbers(1.5f, -2.0f));
   SetTextSink([](const std::string& text) { g_text += text; });
-  {
-    std::string name = "weights";
-    const std::string* names[] = {&name};
-    CallNames told(NameList(names, 1));
-    Ref<Variable> out = Run("print", attrs, *x);
-    CHECK_EQ(out->tensor().data<float>()[1], -2.0f);
-  }
+  x->set_name("weights");
+  Ref<Variable> out = RunOne("print", attrs, *x);
+  CHECK_EQ(out->tensor().data<float>()[1], -2.0f);
   CHECK_EQ(g_text,
            "Variable: weights\n  - message: seen\n  - lod: {}\n  - place: CPUPlace\n"
            "  - shape: [2]\n  - dtype: float32\n  - data: [1.5 -2]\n");
@@ -72,12 +67,12 @@ void TestFunctions() {
   Ref<Attrs> attrs = Attrs::Copy(*op.default_attrs);
   attrs->Set("forward_callable_id", twice);
   Ref<Variable> x = Variable::Make(Numbers(3.0f, 4.0f));
-  CHECK_EQ(Run("py_func", attrs, *x)->tensor().data<float>()[1], 8.0f);
+  CHECK_EQ(RunOne("py_func", attrs, *x)->tensor().data<float>()[1], 8.0f);
   for (int64_t handle : {twice + 1, twice ^ (int64_t{1} << 50), -twice, int64_t{1}}) {
     CHECK_THROWS(attrs->Set("forward_callable_id", handle), PreconditionNotMet, "hold no code");
     CHECK_THROWS(GetHostFunction(handle), PreconditionNotMet, "hold no code");
   }
-  CHECK_THROWS(Run("py_func", op.default_attrs, *x), PreconditionNotMet, "hold no code");
+  CHECK_THROWS(RunOne("py_func", op.default_attrs, *x), PreconditionNotMet, "hold no code");
 }
 
 void TestNames() {
@@ -86,17 +81,14 @@ void TestNames() {
   call.in.Add(&x);
   call.in.Add(nullptr);
   CHECK(NameOfInput(call, 0) == nullptr);
-  std::string name = "x", empty;
-  const std::string* names[] = {&name};
-  CallNames told(NameList(names, 1));
+  struct Named final : Caller {
+    std::string name = "x";
+    const std::string* NameOf(int flat) const override { return flat == 0 ? &name : nullptr; }
+  } named;
+  call.caller = &named;
   CHECK_EQ(*NameOfInput(call, 0), "x");
+  CHECK(NameOfInput(call, 0, 1) == nullptr);
   CHECK(NameOfInput(call, 1) == nullptr);
-  {
-    const std::string* none[] = {&empty};
-    CallNames inner(NameList(none, 1));
-    CHECK(NameOfInput(call, 0) == nullptr);
-  }
-  CHECK_EQ(*NameOfInput(call, 0), "x");
 }
 
 }  // namespace

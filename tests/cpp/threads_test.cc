@@ -180,22 +180,6 @@ void TestWaitingLoops() {
   SetNumThreads(1);
 }
 
-void TestCurrentQueue() {
-  CHECK(LoopQueue::Current() == nullptr);
-  LoopQueue queue;
-  {
-    LoopQueue::Scope outer(&queue);
-    CHECK(LoopQueue::Current() == &queue);
-    {
-      LoopQueue::Scope none(nullptr);
-      CHECK(LoopQueue::Current() == nullptr);
-    }
-    CHECK(LoopQueue::Current() == &queue);
-    std::thread([] { CHECK(LoopQueue::Current() == nullptr); }).join();
-  }
-  CHECK(LoopQueue::Current() == nullptr);
-}
-
 }  // namespace
 }  // namespace dygraph
 
@@ -205,6 +189,5 @@ int main() {
   dygraph::TestExceptionsGiveThreadsBack();
   dygraph::TestLoopsStop();
   dygraph::TestWaitingLoops();
-  dygraph::TestCurrentQueue();
   return dygraph::testing::Finish();
 }

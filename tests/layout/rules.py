@@ -18,14 +18,29 @@ ROOMS = {
     "op": {"base", "platform", "tensor"},
     "kernels": {"base", "platform", "memory", "tensor"},
     "operators": {"op", "kernels", "base", "platform", "memory", "tensor"},
-    "imperative": {"op", "tensor", "memory", "platform", "base"},
-    "program": {"imperative", "op", "tensor", "memory", "platform", "base"},
+    "run": {"op", "tensor", "memory", "platform", "base"},
+    "tape": {"run", "op", "tensor", "memory", "platform", "base"},
+    "program": {"op", "tensor", "memory", "platform", "base"},
     "passes": {"program", "op", "tensor", "platform", "base"},
-    "execute": {"program", "imperative", "op", "tensor", "memory", "platform", "base"},
-    "trace": {"passes", "program", "imperative", "op", "tensor", "memory", "platform", "base"},
-    "files": {"execute", "program", "imperative", "op", "tensor", "memory", "platform", "base"},
+    "execute": {"program", "run", "op", "tensor", "memory", "platform", "base"},
+    "trace": {"passes", "program", "tape", "run", "op", "tensor", "memory", "platform", "base"},
+    "files": {"execute", "program", "op", "tensor", "memory", "platform", "base"},
     "python": None,
 }
+# Pairs of a header and its source that may include each other's headers: parts of one thing.
+# Headers alone never go round in a circle.
+CIRCLES = [
+    {"memory/buddy_allocator", "memory/memory"}
+    | {"memory/small_block_cache", "memory/system_allocators"},
+    {"tensor/storage", "tensor/storage_watch"},
+    {"op/grad_builder", "op/gradient_of", "op/op_info", "op/op_registry", "op/recipes"},
+    {"platform/onednn", "platform/onednn_api"},
+    {"tape/node", "tape/variable"},
+    {"execute/executor", "execute/plan"},
+    {"files/file_set", "files/model_files"},
+    {"kernels/recurrent", "kernels/recurrent_steps"},
+    {"python/errors", "python/sizes"},
+]
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh", ".py", ".proto"}
 FUNCTION_MACROS = re.compile(r"ENFORCE|THROW|FLAG|REGISTER_\w+|ASAN_(UN)?POISON_MEMORY_REGION")
 ATTRIBUTE_MACROS = re.compile(r"DYGRAPH_\w+|REGISTER_\w+")
@@ -112,6 +127,56 @@ def includes_follow_the_rooms(files):
                     problems.append(f"{where}: {room}/ may not include {name}")
             elif found[1] == '"':
                 problems.append(f'{where}: "{name}" must be given from csrc/: "room/file.h"')
+    return problems
+
+
+def circles(edges):
+    """The groups of names that reach each other over these edges, {name: names}; no recursion."""
+    number, low, waiting, found = {}, {}, [], []
+    for start in edges:
+        path = [(start, iter(sorted(edges[start])))] if start not in number else []
+        while path:
+            name, rest = path[-1]
+            if name not in number:
+                number[name] = low[name] = len(number)
+                waiting.append(name)
+            for other in rest:
+                if other not in number:
+                    path.append((other, iter(sorted(edges.get(other, ())))))
+                    break
+                if other in waiting:
+                    low[name] = min(low[name], number[other])
+            else:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[name])
+                if low[name] == number[name]:
+                    group = waiting[waiting.index(name) :]
+                    del waiting[waiting.index(name) :]
+                    if len(group) > 1 or name in edges.get(name, ()):
+                        found.append(sorted(group))
+    return found
+
+
+def includes_go_round_in_no_circle(files):
+    """Neither headers alone nor, but for CIRCLES, headers taken together with their sources."""
+    by_file, by_pair = {}, {}
+    for path, _, text in cpp(files):
+        name = path[len("csrc/") :]
+        pair = name[: -len(PurePosixPath(name).suffix)]
+        code = without_comments(text)
+        for found in re.finditer(r'^\s*#\s*include\s*"([^"]+)"', code, re.MULTILINE):
+            other = found[1][: -len(PurePosixPath(found[1]).suffix)]
+            by_file.setdefault(name, set()).add(found[1])
+            if other != pair:
+                by_pair.setdefault(pair, set()).add(other)
+    problems = [f"csrc/{group[0]}: a circle of {', '.join(group)}" for group in circles(by_file)]
+    if not problems:
+        for group in circles(by_pair):
+            if set(group) not in CIRCLES:
+                problems.append(
+                    f"csrc/{group[0]}: with their sources in a circle: {', '.join(group)}"
+                )
     return problems
 
 
@@ -400,6 +465,7 @@ def kernel_aliases_have_names_of_their_own(files):
 
 RULES = [
     includes_follow_the_rooms,
+    includes_go_round_in_no_circle,
     backends_need_no_ifdef,
     macros_only_register,
     memory_comes_from_the_allocator,

@@ -50,6 +50,11 @@ EXAMPLES = {
         ("csrc/tensor/a.cc", '#include "tensor/lod.h"\n', None),
         ("csrc/python/a.cc", "#include <Python.h>\n", None),
     ],
+    rules.includes_go_round_in_no_circle: [
+        ("csrc/op/a.h", '#include "op/a.h"\n', "op/a.h"),
+        ("csrc/op/a.cc", '#include "op/a.h"\n', None),
+        ("csrc/op/a.h", '// #include "op/a.h"\n', None),
+    ],
     rules.backends_need_no_ifdef: [
         ("csrc/op/a.cc", "#ifdef WITH_CUDA\n#endif\n", "WITH_CUDA"),
         ("csrc/op/a.cc", "#if defined(__CUDACC__)\n#endif\n", "__CUDACC__"),
@@ -188,6 +193,21 @@ def test_kernel_aliases_have_names_of_their_own(second, named):
     problems = rules.kernel_aliases_have_names_of_their_own(
         {"csrc/operators/a_op.cc": "namespace {\n" + ALIAS + "}\n", path: text}
     )
+    assert [named in p for p in problems] == [True] * (named is not None)
+
+
+@pytest.mark.parametrize(
+    ("includes", "named"),
+    [
+        ({"a.h": "b.h", "b.h": "c.h", "c.h": "a.h"}, "a circle of op/a.h, op/b.h, op/c.h"),
+        ({"a.h": "b.h", "b.cc": "c.h", "c.h": "a.h"}, "sources in a circle: op/a, op/b, op/c"),
+        ({"a.h": "b.h", "b.cc": "b.h", "c.cc": "a.h"}, None),
+        ({"gradient_of.h": "op_info.h", "op_info.cc": "gradient_of.h"}, "gradient_of, op/op_info"),
+    ],
+)
+def test_includes_go_round_in_no_circle(includes, named):
+    files = {f"csrc/op/{a}": f'#include "op/{b}"\n' for a, b in includes.items()}
+    problems = rules.includes_go_round_in_no_circle(files)
     assert [named in p for p in problems] == [True] * (named is not None)
 
 

@@ -550,13 +550,12 @@ struct PackedFilter : KeptForm::Form {
 };
 
 void ForwardImages(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
-                   int ending, const Convolution::Steps& steps, float* y) {
+                   int ending, const Convolution::Steps& steps, float* y, KeptForm* kept) {
   std::shared_ptr<const Convolution> convolution =
       GetConvolution(kForward, g, bias != nullptr, ending);
   auto with = [&](const Tensor& plain) {
     convolution->Forward(x, plain.data<float>(), bias, steps, y);
   };
-  KeptForm* kept = KeptForm::Current();
   if (!kept) return with(filter);
   auto packed = std::dynamic_pointer_cast<const PackedFilter>(kept->Find(filter));
   if (packed && (packed->owner == convolution || packed->owner->PacksAlike(*convolution)))
@@ -571,8 +570,8 @@ void ForwardImages(const Geometry& g, const float* x, const Tensor& filter, cons
 }
 
 // With `end`, its steps too.
-void Forward(const Geometry& g, const float* x, const Tensor& filter, const float* bias, float* y,
-             const Epilogue* end = nullptr) {
+void Forward(const KernelContext& ctx, const Geometry& g, const float* x, const Tensor& filter,
+             const float* bias, float* y, const Epilogue* end = nullptr) {
   const int ending = end ? EndingOf(*end) : kPlain;
   Convolution::Steps all;
   if (end) {
@@ -583,7 +582,7 @@ void Forward(const Geometry& g, const float* x, const Tensor& filter, const floa
     Convolution::Steps steps = all;
     if (ending & kAdded) steps.added = end->added->data<float>() + first * OutSize(g);
     ForwardImages(some, x + first * InSize(g), filter, bias, ending, steps,
-                  y + first * OutSize(g));
+                  y + first * OutSize(g), ctx.call().kept);
   });
 }
 
@@ -596,13 +595,13 @@ bool Suits(const Epilogue& end, const Tensor& y, int64_t channels) {
 }
 
 // False where the steps met NaN: y is to be computed without them. With `into_added`, y is that.
-bool ForwardToEnd(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
-                  float* y, const Epilogue& end) {
+bool ForwardToEnd(const KernelContext& ctx, const Geometry& g, const float* x,
+                  const Tensor& filter, const float* bias, float* y, const Epilogue& end) {
   if (end.into_added && end.relu) TakeInvalid();  // what was there before
-  Forward(g, x, filter, bias, y, &end);
+  Forward(ctx, g, x, filter, bias, y, &end);
   if (!end.relu || !TakeInvalid()) return true;
   if (end.into_added) return false;
-  Forward(g, x, filter, bias, y, &end);  // the flag may have been there before
+  Forward(ctx, g, x, filter, bias, y, &end);  // the flag may have been there before
   return !TakeInvalid();
 }
 
@@ -618,18 +617,18 @@ struct Conv2dOneDnnKernel {
     T* y = out.template mutable_data<T>();
     const T* b = bias ? bias->data<T>() : nullptr;
     const Tensor* r = ctx.InOrNull(kResidual);
-    Epilogue* end = Epilogue::Of(ctx.call());
+    Epilogue* end = ctx.call().epilogue;
     if (end && !r && Suits(*end, out, g.out_c)) {
       if (end->into_added) {
         out.ShareData(*end->added);
         y = static_cast<T*>(out.storage()->data());  // not a copy, which a second holder causes
         out.storage()->set_plain_twin(Ref<Storage>());
       }
-      bool done = ForwardToEnd(g, x.data<T>(), filter, b, y, *end);
+      bool done = ForwardToEnd(ctx, g, x.data<T>(), filter, b, y, *end);
       end->state = done ? Epilogue::State::kDone : Epilogue::State::kUnusual;
       if (done || end->into_added) return;
     }
-    Forward(g, x.data<T>(), filter, b, y);
+    Forward(ctx, g, x.data<T>(), filter, b, y);
     if (r) {
       kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(),
                    [](T a, T b) { return a + b; });
@@ -713,7 +712,7 @@ struct Conv3dOneDnnKernel {
     const Tensor &x = ctx.In(conv::kInput), &filter = ctx.In(conv::kFilter);
     Geometry g = conv::Describe(x.dims(), filter.dims(), ctx.attrs<conv::Attrs<3>>());
     T* y = ctx.Out(conv::kOutput).template mutable_data<T>();
-    Forward(g, x.data<T>(), filter, nullptr, y);
+    Forward(ctx, g, x.data<T>(), filter, nullptr, y);
     if (const Tensor* r = ctx.InOrNull(2)) {
       kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(),
                    [](T a, T b) { return a + b; });

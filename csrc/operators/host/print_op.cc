@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "base/output.h"
-#include "op/call_names.h"
 #include "op/op_registry.h"
 #include "op/rows_flag.h"
 

@@ -14,6 +14,8 @@ struct MatmulV2Attrs {
 void InferShape(InferContext& ctx) {
   const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
   const MatmulV2Attrs& a = ctx.attrs<MatmulV2Attrs>();
+  if (x.rank() == 2 && y.rank() == 2 && x[!a.trans_x] == y[a.trans_y])  // the usual case, at once
+    return ctx.SetOutput(kOut, {x[a.trans_x], y[!a.trans_y]});
   Product p = Describe(x, y, a.trans_x, a.trans_y);
   Dims out = p.batch;
   if (x.rank() > 1) out.push_back(p.m);

@@ -115,7 +115,7 @@ struct AdamKernel {
     optimizer::StoreNumber(&ctx.Out(kBeta2PowOut), Item(ctx.In(kBeta2Pow)) * beta2);
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      return optimizer::Elements(param.numel(), 2, [=](int64_t begin, int64_t end) {
+      return optimizer::Elements(ctx, param.numel(), 2, [=](int64_t begin, int64_t end) {
         kernels::Simd([=] { step.Step(begin, end, [=](int64_t i) { return g[i]; }); });
       });
     }

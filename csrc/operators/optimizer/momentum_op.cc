@@ -97,7 +97,7 @@ struct MomentumKernel {
     const T* p = param.data<T>();
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
+      return optimizer::Elements(ctx, param.numel(), 1, [=](int64_t begin, int64_t end) {
         if (changed) {
           return kernels::Simd([=] {
             step.Step(begin, end, [=](int64_t i) { return scale * g[i] + decay * p[i]; });

@@ -71,8 +71,8 @@ void CopyThrough(const Tensor& from, Tensor* to);
 // where those wait for each other (platform/loop_queue.h), so a kernel may not read what this
 // writes.
 template <class Body>
-void Elements(int64_t n, int64_t cost, Body body) {
-  if (LoopQueue* later = LoopQueue::Current()) return later->Add(n, cost, body);
+void Elements(const KernelContext& ctx, int64_t n, int64_t cost, Body body) {
+  if (LoopQueue* queue = ctx.call().queue) return queue->Add(n, cost, body);
   ParallelFor(n, kernels::Grain(cost), body);
 }
 
@@ -92,7 +92,7 @@ void ForEachElement(KernelContext& ctx, int param_slot, int grad_slot, F f, bool
     };
     constexpr int64_t kCost = 4;
     if (at_once) return ParallelFor(param.numel(), kernels::Grain(kCost), body);
-    return Elements(param.numel(), kCost, body);
+    return Elements(ctx, param.numel(), kCost, body);
   }
   Ref<SelectedRows> merged = ctx.InRows(grad_slot).Merged();
   int64_t width = RowWidth(param);

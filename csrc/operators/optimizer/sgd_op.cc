@@ -41,7 +41,7 @@ struct SgdKernel {
     T* y = out.mutable_data<T>();
     if (!ctx.IsRows(kGrad)) {
       const T* g = ctx.In(kGrad).data<T>();
-      return optimizer::Elements(param.numel(), 1, [=](int64_t begin, int64_t end) {
+      return optimizer::Elements(ctx, param.numel(), 1, [=](int64_t begin, int64_t end) {
         kernels::SimdFor<T>([=] {
           DYGRAPH_IVDEP
           for (int64_t i = begin; i < end; ++i) y[i] = p[i] - rate * g[i];

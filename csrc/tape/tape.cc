@@ -1,9 +1,9 @@
-#include "imperative/tape.h"
+#include "tape/tape.h"
 
-#include "imperative/thread_state.h"
-#include "imperative/watch.h"
 #include "op/recipes.h"
 #include "op/zero_derivative.h"
+#include "run/watch.h"
+#include "tape/thread_state.h"
 
 namespace dygraph {
 
@@ -13,7 +13,7 @@ bool IsForeign(const Value& v) {
 }
 
 // Whether the call depends on an input with a derivative that is zero everywhere.
-bool AnyFlat(const CallRecord& call, const WantedSet& wanted) {
+bool AnyFlat(const EagerCall& call, const WantedSet& wanted) {
   int flat = 0;
   for (size_t s = 0; s < call.op.inputs.size(); ++s) {
     for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i, ++flat) {
@@ -36,8 +36,19 @@ class LongOpNode : public OpNode {
   std::shared_ptr<const Recipe> recipe_;
 };
 
-void RecordLong(const CallRecord& call, const WantedSet& wanted);
-void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recipe,
+// What was computed under no_grad stays explained in what is computed from it.
+void KeepReason(const EagerCall& call) {
+  for (Variable* from : call.in.flat()) {
+    if (!from || !from->not_recorded()) continue;
+    for (Variable* to : call.out.flat()) {
+      if (to) to->set_not_recorded(from->not_recorded());
+    }
+    return;
+  }
+}
+
+void RecordLong(const EagerCall& call, const WantedSet& wanted);
+void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe,
             const std::shared_ptr<const Recipe>* own);
 }  // namespace
 
@@ -48,38 +59,30 @@ Value Lasting(const Value& v) {
   return Value(std::move(copy));
 }
 
-void RecordOnTape(const CallRecord& call) {
+void TapeLayer::Run(EagerCall& call) {
+  Below(call);
+  if (__builtin_expect(call.marks == 0, 1)) return;
+  if (!(call.marks & Variable::kWantsGradient)) return KeepReason(call);
+  if (call.op.has_no_grad) return;
   Span<Variable* const> in = call.in.flat();
   WantedSet wanted;
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i] && in[i]->RequiresGrad()) wanted.Set(static_cast<int>(i));
   }
-  // what was computed under no_grad stays explained in what is computed from it
-  if (!wanted.any()) {
-    for (Variable* from : in) {
-      if (__builtin_expect(!from || !from->not_recorded, 1)) continue;
-      for (Variable* to : call.out.flat()) {
-        if (to) to->not_recorded = from->not_recorded;
-      }
-      break;
-    }
-    return;
-  }
-  if (call.op.has_no_grad) return;
   const Recipe* kept = FindRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
   if (__builtin_expect(!kept, 0)) return RecordLong(call, wanted);
   Record(call, wanted, *kept, nullptr);
 }
 
 namespace {
-void RecordLong(const CallRecord& call, const WantedSet& wanted) {
+void RecordLong(const EagerCall& call, const WantedSet& wanted) {
   std::shared_ptr<const Recipe> own =
       MakeRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
   Record(call, wanted, *own, &own);
 }
 
 // `own`: the recipe, where the node has to hold it.
-void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recipe,
+void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe,
             const std::shared_ptr<const Recipe>* own) {
   Span<Variable* const> in = call.in.flat();
   if (recipe.calls.empty() && !AnyFlat(call, wanted)) return;
@@ -90,8 +93,8 @@ void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recip
     if (v && v->IsLeaf()) v->MakeLeaf();
   }
   auto outputs = static_cast<uint32_t>(out.size());
-  Ref<OpNode> node(own ? new LongOpNode(call.op, *own, call.attrs, outputs)
-                       : new OpNode(call.op, recipe, call.attrs, outputs));
+  auto node = Ref<OpNode>::New(own ? new LongOpNode(call.op, *own, call.attrs, outputs)
+                                   : new OpNode(call.op, recipe, call.attrs, outputs));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
   node->in_ends.Append(in_ends.begin(), in_ends.end());
   node->out_ends.Append(out_ends.begin(), out_ends.end());
@@ -123,7 +126,7 @@ void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recip
       kept.emplace_back(v);
     }
   }
-  if (__builtin_expect(!CurrentThread().listeners.empty(), 0)) {
+  if (__builtin_expect(CurrentThread().listeners != nullptr, 0)) {
     std::vector<uint64_t> numbers;
     for (RecipeRef r : recipe.kept) {
       bool is_output = r.kind == RecipeRef::kOutput;
@@ -132,10 +135,7 @@ void Record(const CallRecord& call, const WantedSet& wanted, const Recipe& recip
     }
     node->KeepNumbers(std::move(numbers));
   }
-  if (__builtin_expect(watch::Switches() & watch::kCallers, 0)) {
-    bool playing = CurrentThread().playing > 0;
-    node->caller = playing ? CurrentThread().playing_caller : watch::Caller();
-  }
+  if (__builtin_expect(watch::Switches() & watch::kCallers, 0)) node->caller = call.values.line;
   if (__builtin_expect(CurrentThread().saved_value_hooks != nullptr, 0))
     node->Pack(*CurrentThread().saved_value_hooks);
   auto has_producer = [&](size_t i) {

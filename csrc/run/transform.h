@@ -1,5 +1,5 @@
 // Expected against actual: where an input lies elsewhere or in another order than the kernel wants,
-// the door puts a copy in its place.
+// a copy stands in its place for the length of the call.
 #pragma once
 
 #include "op/op_info.h"
@@ -16,8 +16,5 @@ class TransformedInputs {
   void Replace(Call& call, int flat, Tensor t);
   SmallVector<Value, 2> copies_;
 };
-
-// The values on another place (its own storage), in the same order.
-Tensor CopyTo(const Tensor& t, Place place);
 
 }  // namespace dygraph

@@ -1,4 +1,4 @@
-#include "imperative/variable.h"
+#include "tape/variable.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "base/pool.h"
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
 
 namespace dygraph {
 
@@ -66,7 +64,7 @@ void Count(int64_t change) {
 
 Variable::Variable() { Count(1); }
 
-Ref<Variable> Variable::Make() { return Ref<Variable>(new Variable()); }
+Ref<Variable> Variable::Make() { return Ref<Variable>::New(new Variable()); }
 
 Ref<Variable> Variable::Make(Value value) {
   Ref<Variable> v = Make();
@@ -91,36 +89,6 @@ void* Variable::operator new(size_t) { return Pool<Variable>::Get(); }
 void Variable::operator delete(void* p) { Pool<Variable>::Put(p); }
 void Variable::Destroy(Variable* self) { delete self; }
 
-namespace {
-void TellWrite(Variable& v) {
-  for (Listener* l : CurrentThread().listeners) l->OnWrite(v);
-}
-}  // namespace
-
-void Variable::SetValue(Value value) {
-  TellWrite(*this);
-  value_ = std::move(value);
-  value_number = 0;
-}
-
-void Variable::Become(Variable& result) {
-  ENFORCE(!(IsLeaf() && !stop_gradient_ && CurrentThread().grad_enabled), PreconditionNotMet,
-          "a leaf that needs a gradient cannot be written in place while recording, got ",
-          name().empty() ? "one" : "'" + name() + "'", " of shape ", value_.dims(),
-          ". Write under dygraph.no_grad(), or compute a new variable");
-  TellWrite(*this);
-  value_ = std::move(result.value_);
-  if (result.producer_.node) {
-    producer_ = std::move(result.producer_);
-    stop_gradient_ = false;
-  } else if (producer_.node) {
-    producer_ = Edge();
-    stop_gradient_ = true;
-  }
-  not_recorded = result.not_recorded;
-  value_number = result.value_number;
-}
-
 void Variable::set_stop_gradient(bool stop) {
   if (stop) {
     producer_ = Edge();
@@ -129,19 +97,19 @@ void Variable::set_stop_gradient(bool stop) {
             "only floating-point variables have gradients, so stop_gradient must stay True for ",
             value_.dtype(), ". Convert with astype('float32') first");
   }
-  stop_gradient_ = stop;
-  not_recorded = nullptr;
+  marks_ = stop ? marks_ & ~kWantsGradient : marks_ | kWantsGradient;
+  set_not_recorded(nullptr);
 }
 
 Edge Variable::GradEdge() {
   if (producer_.node) return producer_;
-  if (stop_gradient_) return Edge();
+  if (stop_gradient()) return Edge();
   MakeLeaf();
   return Edge{Ref<Node>(leaf_.get()), 0};
 }
 
 void Variable::MakeLeaf() {
-  if (!leaf_ && !producer_.node && !stop_gradient_) leaf_ = MakeRef<LeafNode>(this);
+  if (!leaf_ && !producer_.node && RequiresGrad()) leaf_ = MakeRef<LeafNode>(this);
 }
 
 Ref<Variable> Variable::Detach() const {

@@ -1,26 +1,6 @@
-#include "imperative/transform.h"
+#include "run/transform.h"
 
 namespace dygraph {
-
-Tensor CopyTo(const Tensor& t, Place place) {
-  if (t.place() == place || !t.has_data()) return t;
-  Tensor copy;
-  copy.Allocate(t.dims(), t.dtype(), place, t.layout());
-  copy.SetLoD(t.lod_ref());
-  if (t.numel() == 0) return copy;
-  DeviceContext& from = GetDeviceContext(t.place());
-  DeviceContext& to = GetDeviceContext(place);
-  if (t.place() == CPUPlace()) {
-    to.CopyFromHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
-  } else if (place == CPUPlace()) {
-    from.CopyToHost(copy.mutable_raw_data(), t.raw_data(), t.bytes());
-  } else {
-    Scratch host(CPUPlace(), t.bytes());
-    from.CopyToHost(host.as<void>(), t.raw_data(), t.bytes());
-    to.CopyFromHost(copy.mutable_raw_data(), host.as<void>(), t.bytes());
-  }
-  return copy;
-}
 
 Layout TransformedInputs::Apply(Call& call, const Kernel& kernel, Place place) {
   bool fits = kernel.key.layout != KernelLayout::kNHWC;

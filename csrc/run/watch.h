@@ -8,7 +8,6 @@
 #include <string>
 
 #include "op/call.h"
-#include "platform/place.h"
 
 namespace dygraph {
 
@@ -36,13 +35,12 @@ using CallerFunction = std::function<std::string()>;
 void SetCallerFunction(CallerFunction function);
 // The same text is the same pointer, for ever.
 const std::string* Intern(const std::string& text);
-// Asks now; nullptr where nobody knows.
+// Asks now; nullptr where it is not known.
 const std::string* AskCaller();
-// The caller of this thread's newest watched call, or nullptr.
-const std::string* Caller();
 
-// Runs the call and looks at it as the switches say.
-void Run(Call& call, Place place, void (*run)(Call&, Place));
+// Runs the call and looks at it as the switches say. Where callers are noted, `call.line` is the
+// caller's from here on; calls of a backward pass have that of their node's forward call already.
+void RunWatched(Call& call, void (*run)(Call&));
 
 }  // namespace watch
 

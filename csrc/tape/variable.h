@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "imperative/node.h"
+#include "tape/node.h"
 #include "tensor/value.h"
 
 namespace dygraph {
@@ -24,15 +24,19 @@ class Variable : public RefCounted<Variable> {
   // PreconditionNotMet for a leaf that needs a gradient while recording.
   void Become(Variable& result);
 
-  bool stop_gradient() const { return stop_gradient_; }
+  // What a call asks of all its inputs at once.
+  enum Mark : uint8_t { kWantsGradient = 1, kNotRecorded = 2, kSymbolic = 4 };
+  uint8_t marks() const { return marks_; }
+
+  bool stop_gradient() const { return !RequiresGrad(); }
   void set_stop_gradient(bool stop);  // InvalidArgument for False on a type without gradients
-  bool RequiresGrad() const { return producer_.node || !stop_gradient_; }
+  bool RequiresGrad() const { return marks_ & kWantsGradient; }  // where there is a producer too
   bool IsLeaf() const { return !producer_.node; }
   const Edge& producer() const { return producer_; }
   void SetProducer(Ref<Node> node, uint32_t index) {
     producer_.node = std::move(node);
     producer_.index = index;
-    stop_gradient_ = false;
+    marks_ |= kWantsGradient;
   }
   Edge GradEdge();  // producer, or the leaf node made at first need, or nothing
   void MakeLeaf();  // a leaf that wants a gradient has its node from now on
@@ -49,15 +53,21 @@ class Variable : public RefCounted<Variable> {
   const std::string& name() const;  // empty when it has none
   void set_name(const std::string& name);
   bool persistable = false;
-  // Stands for a variable of a program that is being described: a shape and a type, never data. A
-  // call on one is written down instead of computed.
-  bool symbolic = false;
   // A constant that the library made for a formula: it may become part of a described program.
   bool literal = false;
 
-  // Why no gradient reaches this variable although its inputs wanted one: set by the door, told by
-  // backward().
-  const std::string* not_recorded = nullptr;
+  // Stands for a variable of a program that is being described: a shape and a type, never data. A
+  // call on one is written down instead of computed.
+  bool symbolic() const { return marks_ & kSymbolic; }
+  void set_symbolic() { marks_ |= kSymbolic; }
+
+  // Why no gradient reaches this variable although its inputs wanted one, for the error of
+  // backward(); else nullptr.
+  const std::string* not_recorded() const { return not_recorded_; }
+  void set_not_recorded(const std::string* reason) {
+    not_recorded_ = reason;
+    marks_ = reason ? marks_ | kNotRecorded : marks_ & ~kNotRecorded;
+  }
 
   // Recorder: numbers are given at first sight and never reused; a write takes the number away.
   uint64_t value_number = 0;
@@ -79,7 +89,8 @@ class Variable : public RefCounted<Variable> {
   Value value_;
   Edge producer_;
   Ref<LeafNode> leaf_;
-  bool stop_gradient_ = true;
+  uint8_t marks_ = 0;
+  const std::string* not_recorded_ = nullptr;
   std::unique_ptr<std::string> name_;
 };
 

@@ -1,14 +1,11 @@
-#include "imperative/update_queue.h"
+#include "run/update_queue.h"
 
-#include "imperative/thread_state.h"
-#include "imperative/watch.h"
+#include "run/interpreter.h"
+#include "run/watch.h"
 
 namespace dygraph {
 
-LoopQueue* UpdateQueue::queue() {
-  bool watched = watch::Switches() != 0 || !CurrentThread().listeners.empty();
-  return watched ? nullptr : &queue_;
-}
+LoopQueue* UpdateQueue::queue() { return watch::Switches() != 0 ? nullptr : &queue_; }
 
 void UpdateQueue::KeepInput(const OpInfo& op, int slot, const Value& value) {
   if (!value.is_tensor()) return;
@@ -22,7 +19,7 @@ void UpdateQueue::KeepOutput(const Value& value) {
 }
 
 void UpdateQueue::Run() {
-  constexpr int64_t kWorthUnlocking = 1 << 15;  // as the door's
+  constexpr int64_t kWorthUnlocking = 1 << 15;  // as that of a call
   const InterpreterHooks& hooks = Interpreter();
   bool unlock = hooks.release_lock && queue_.work() >= kWorthUnlocking;
   void* token = unlock ? hooks.release_lock() : nullptr;

@@ -1,4 +1,4 @@
-#include "imperative/watch.h"
+#include "run/watch.h"
 
 #include <cmath>
 #include <cstdio>
@@ -7,10 +7,8 @@
 #include <set>
 
 #include "base/flags.h"
-#include "imperative/thread_state.h"
-#include "imperative/transform.h"
 #include "memory/memory.h"
-#include "op/op_registry.h"
+#include "op/call_checks.h"
 #include "platform/profiler.h"
 
 namespace dygraph {
@@ -44,8 +42,6 @@ State& TheState() {
   static State* state = new State;
   return *state;
 }
-
-thread_local const std::string* newest_caller = nullptr;
 
 // "X=[8, 3] float32, W=[3, 4] float32"
 template <class V>
@@ -174,26 +170,22 @@ const std::string* AskCaller() {
   return text.empty() ? nullptr : Intern(text);
 }
 
-const std::string* Caller() { return newest_caller; }
-
-void Run(Call& call, Place place, void (*run)(Call&, Place)) {
+void RunWatched(Call& call, void (*run)(Call&)) {
   uint32_t what = Switches();
-  // Calls of a backward pass have no line of their own: their node's forward call has.
-  bool backward = CurrentThread().playing > 0;
-  newest_caller = what & kCallers && !backward ? AskCaller() : nullptr;
-  const std::string* caller = newest_caller;
-  if (backward) caller = CurrentThread().playing_caller;
+  Place place = call.place;
+  if (!call.backward) call.line = what & kCallers ? AskCaller() : nullptr;
+  const std::string* caller = call.line;
   std::string shapes = what & kShapes ? Describe(call.op->inputs, call.in) : "";
   size_t used = what & kEvents ? memory::Used(place) : 0;
-  SlotList<const Value> in = call.in;  // the door may put copies of its own in their place
+  SlotList<const Value> in = call.in;  // copies may stand in their place
   uint64_t start = profiler::Now();
-  run(call, place);
+  run(call);
   uint64_t duration = profiler::Now() - start;
   call.in = std::move(in);
   if (what & kEvents) {
     profiler::Event event;
     event.name = call.op->type;
-    event.category = backward ? "backward" : "operator";
+    event.category = call.backward ? "backward" : "operator";
     event.start_ns = start;
     event.duration_ns = duration;
     event.bytes = static_cast<int64_t>(memory::Used(place)) - static_cast<int64_t>(used);

@@ -1,20 +1,8 @@
-#include "imperative/thread_state.h"
+#include "run/generator.h"
 
 #include <atomic>
 
 namespace dygraph {
-
-namespace detail {
-
-__thread ThreadState* t_state __attribute__((tls_model("initial-exec"))) = nullptr;
-
-ThreadState& MakeThreadState() {
-  static thread_local ThreadState state;
-  t_state = &state;
-  return state;
-}
-
-}  // namespace detail
 
 namespace {
 std::atomic<uint64_t> generator_seed{0};
@@ -30,11 +18,6 @@ GeneratorState GetGeneratorState() { return {generator_seed.load(), generator_ca
 void SetGeneratorState(GeneratorState state) {
   generator_seed.store(state.seed);
   generator_calls.store(state.calls);
-}
-
-InterpreterHooks& Interpreter() {
-  static InterpreterHooks hooks;
-  return hooks;
 }
 
 }  // namespace dygraph

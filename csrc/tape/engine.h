@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "imperative/variable.h"
+#include "tape/variable.h"
 
 namespace dygraph {
 

@@ -1,24 +1,18 @@
-#include "imperative/node.h"
-
+// What nodes do when they are played backward, and what they collect.
 #include <algorithm>
-#include <atomic>
 #include <unordered_map>
 
-#include "base/pool.h"
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
-#include "imperative/watch.h"
-#include "op/zero_derivative.h"
+#include "run/watch.h"
+#include "tape/door.h"
+#include "tape/thread_state.h"
 
 namespace dygraph {
 
 namespace {
-std::atomic<uint64_t> next_seq{1};
-
 // What a variable collects over several passes: it stays the same variable unless passes are
 // recorded.
 void Accumulate(Ref<Variable>* sum, const Ref<Variable>& term) {
-  AddGradient(sum, term, !CurrentThread().grad_enabled && (*sum)->IsLeaf());
+  AddGradient(sum, term, !CurrentThread().recording && (*sum)->IsLeaf());
 }
 }  // namespace
 
@@ -35,50 +29,6 @@ void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first)
   Outputs out;
   RunOp(op, op.default_attrs, in, &out, options);
   *sum = std::move(out.owned[0]);
-}
-
-Node::Node(uint32_t outputs)
-    : seq_(next_seq.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {}
-
-void Node::Destroy(Node* self) {
-  static thread_local std::vector<Node*>* dying = nullptr;
-  if (dying) {
-    dying->push_back(self);
-    return;
-  }
-  std::vector<Node*> list;
-  dying = &list;
-  self->Delete();
-  while (!list.empty()) {
-    Node* next = list.back();
-    list.pop_back();
-    next->Delete();
-  }
-  dying = nullptr;
-}
-
-uint64_t Node::AddHook(uint32_t output, Hook hook, void* owner) {
-  static std::atomic<uint64_t> next_handle{1};
-  if (!hooks_) hooks_ = std::make_unique<std::vector<HookEntry>>();
-  uint64_t handle = next_handle++;
-  hooks_->push_back({handle, output, std::move(hook), owner});
-  return handle;
-}
-
-void Node::VisitHookOwners(void (*visit)(void*, void*), void* arg) const {
-  if (!hooks_) return;
-  for (const HookEntry& h : *hooks_) visit(h.owner, arg);
-}
-
-bool Node::RemoveHook(uint64_t handle) {
-  if (!hooks_) return false;
-  for (size_t i = 0; i < hooks_->size(); ++i) {
-    if ((*hooks_)[i].handle == handle) {
-      hooks_->erase(hooks_->begin() + i);
-      return true;
-    }
-  }
-  return false;
 }
 
 void Node::RunHooks(GradList* grads) const {
@@ -104,33 +54,9 @@ void Node::RunHooks(GradList* grads) const {
       if (r.grad) {
         Accumulate(&r.grad, grad);
       } else {
-        r.grad = CurrentThread().grad_enabled ? grad : grad->Detach();
+        r.grad = CurrentThread().recording ? grad : grad->Detach();
       }
     }
-  }
-}
-
-void Node::RetainGrad(uint32_t output) {
-  if (!retained_) retained_ = std::make_unique<std::vector<Retained>>();
-  for (Retained& r : *retained_) {
-    if (r.output == output) return;
-  }
-  retained_->push_back({output, nullptr});
-}
-
-Ref<Variable> Node::retained_grad(uint32_t output) const {
-  if (retained_) {
-    for (Retained& r : *retained_) {
-      if (r.output == output) return r.grad;
-    }
-  }
-  return nullptr;
-}
-
-void Node::ClearRetainedGrad(uint32_t output) {
-  if (!retained_) return;
-  for (Retained& r : *retained_) {
-    if (r.output == output) r.grad.reset();
   }
 }
 
@@ -144,10 +70,6 @@ void LeafNode::Play(GradList& output_grads, GradList*, const PlayOptions& option
     grad = output_grads[0]->unique() ? std::move(output_grads[0]) : output_grads[0]->Detach();
   }
 }
-
-const char* OpNode::name() const { return op_.type.c_str(); }
-void* OpNode::operator new(size_t) { return Pool<OpNode>::Get(); }
-void OpNode::operator delete(void* p) { Pool<OpNode>::Put(p); }
 
 SavedValueHooks::SavedValueHooks() : outer_(CurrentThread().saved_value_hooks) {
   CurrentThread().saved_value_hooks = this;
@@ -175,30 +97,6 @@ void OpNode::Unpack() {
             " and type ", kept_[i].dtype(), ", got ", v.dims(), " of ", v.dtype());
     kept_[i] = std::move(v);
   }
-}
-
-RecipeRef OpNode::InputAt(size_t edge) const {
-  size_t slot = 0;
-  while (in_ends[slot] <= edge) ++slot;
-  uint32_t begin = slot ? in_ends[slot - 1] : 0;
-  return {RecipeRef::kInputGrad, static_cast<uint8_t>(slot), static_cast<uint32_t>(edge - begin)};
-}
-
-bool OpNode::IsFlat(size_t edge) const {
-  RecipeRef r = InputAt(edge);
-  return DerivativeIsZero(op_, r.slot) && !Serves(*recipe_, r.slot, r.index);
-}
-
-bool OpNode::GivesZero(size_t edge, bool) const {
-  RecipeRef r = InputAt(edge);
-  return DerivativeIsZero(op_, r.slot) || Serves(*recipe_, r.slot, r.index);
-}
-
-Edge OpNode::ProducerOf(RecipeRef kept) {
-  if (kept.kind == RecipeRef::kInput) return edges()[FlatInput(kept)];
-  if (kept.kind == RecipeRef::kOutput)
-    return {Ref<Node>(this), static_cast<uint32_t>(FlatOutput(kept))};
-  return Edge();
 }
 
 namespace {
@@ -239,11 +137,11 @@ class SoleReaders {
 };
 
 // The in-place pairs of a call that may write into what it reads: `spent(ref)` says that nobody but
-// the recipe holds a value. The storage is looked at by the door.
+// the recipe holds a value. The storage is looked at by the call.
 template <class Spent>
 __attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, SoleReaders* sole,
                                               const Spent& spent) {
-  if (watch::Switches() || !CurrentThread().listeners.empty()) return 0;
+  if (watch::Switches() || CurrentThread().listeners) return 0;
   uint32_t pairs = 0;
   for (size_t i = 0; i < call.op->in_place.size(); ++i) {
     const RecipeSlot& from = call.in[call.op->in_place[i].first];
@@ -252,10 +150,6 @@ __attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, SoleReader
   }
   return pairs;
 }
-
-}  // namespace
-
-namespace {
 
 // Where a reference stands in recipe.kept. Few are looked through; of many an order is made.
 class KeptPlaces {

@@ -1,11 +1,12 @@
-#include "imperative/engine.h"
+#include "tape/engine.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "imperative/door.h"
-#include "imperative/thread_state.h"
+#include "run/interpreter.h"
+#include "tape/door.h"
+#include "tape/thread_state.h"
 
 namespace dygraph {
 
@@ -13,9 +14,9 @@ namespace {
 
 // One backward pass. Waiting nodes lie in a heap by creation number; a node that is on top has all
 // its contributions, since its consumers are newer.
-class Run {
+class Pass {
  public:
-  explicit Run(const PlayOptions& options) : options_(options) {}
+  explicit Pass(const PlayOptions& options) : options_(options) {}
 
   void Add(const Edge& edge, Ref<Variable> grad) {
     Waiting& w = Find(edge.node);
@@ -129,8 +130,8 @@ void CheckRoot(Variable& root, size_t i) {
   if (root.RequiresGrad()) return;
   std::string which =
       root.name().empty() ? "variable " + std::to_string(i) : "'" + root.name() + "'";
-  ENFORCE(!root.not_recorded, PreconditionNotMet, "backward from ", which,
-          " reaches nothing: ", *root.not_recorded,
+  ENFORCE(!root.not_recorded(), PreconditionNotMet, "backward from ", which,
+          " reaches nothing: ", *root.not_recorded(),
           ". Compute it under dygraph.enable_grad() to record gradients");
   THROW(PreconditionNotMet, "backward from ", which,
         " reaches nothing: no input of its computation has "
@@ -139,7 +140,7 @@ void CheckRoot(Variable& root, size_t i) {
 }
 
 Ref<Variable> RootGrad(Variable& root, Variable* given) {
-  for (Listener* l : CurrentThread().listeners) l->OnBackward(root);
+  CurrentThread().OnBackward(root);
   if (!given) return Filled(root, true);
   ENFORCE(given->value().dims() == root.value().dims(), InvalidArgument,
           "the gradient given to backward must have the shape of its variable, ",
@@ -215,14 +216,14 @@ bool IsFlat(const Node& node, size_t edge) {
 
 // Nothing is passed on over `closed` edges. `zeros` takes the edges over which no gradient went
 // because it is zero: all of them in grad(), else those of calls that are flat in an input.
-void Play(Run& run, const PlayOptions& options, Captures* captures,
+void Play(Pass& pass, const PlayOptions& options, Captures* captures,
           const std::unordered_set<Node*>* useful, const EdgeSet& closed,
           std::vector<Edge>* zeros) {
   GradSwitch recording(options.create_graph);
   Ref<Node> node;
   GradList grads, input_grads;
   uint32_t played = 0;
-  while (run.Next(&node, &grads)) {
+  while (pass.Next(&node, &grads)) {
     if (__builtin_expect((++played & 63) == 0 && Interpreter().check_signals, 0))
       Interpreter().check_signals();
     node->RunHooks(&grads);
@@ -254,7 +255,7 @@ void Play(Run& run, const PlayOptions& options, Captures* captures,
           captures->of.find(edge.node.get()) == captures->of.end()) {
         continue;
       }
-      run.Add(edge, std::move(input_grads[i]));
+      pass.Add(edge, std::move(input_grads[i]));
     }
     if (!options.retain_graph) node->edges().clear();
     node.reset();
@@ -316,14 +317,14 @@ void Backward(Span<Variable* const> roots, Span<Variable* const> grads, bool ret
               bool create_graph) {
   PlayOptions options{retain_graph || create_graph, create_graph, true};
   Playing playing;
-  Run run(options);
+  Pass pass(options);
   for (size_t i = 0; i < roots.size(); ++i) CheckRoot(*roots[i], i);
   for (size_t i = 0; i < roots.size(); ++i) {
-    run.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
+    pass.Add(roots[i]->GradEdge(), RootGrad(*roots[i], grads.empty() ? nullptr : grads[i]));
   }
   std::vector<Edge> zeros;
   static const EdgeSet none;
-  Play(run, options, nullptr, nullptr, none, &zeros);
+  Play(pass, options, nullptr, nullptr, none, &zeros);
   if (zeros.empty()) return;
   for (const Edge& edge : ReachedByZeros(std::move(zeros), none)) {
     auto* leaf = dynamic_cast<LeafNode*>(edge.node.get());
@@ -366,14 +367,14 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
     }
   }
   Playing playing;
-  Run run(options);
+  Pass pass(options);
   for (size_t i = 0; i < outputs.size(); ++i) {
     Edge edge = outputs[i]->GradEdge();
     if (edge && !closed.Has(edge))
-      run.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
+      pass.Add(edge, RootGrad(*outputs[i], grad_outputs.empty() ? nullptr : grad_outputs[i]));
   }
   std::vector<Edge> zeros;
-  Play(run, options, &captures, &useful, closed, &zeros);
+  Play(pass, options, &captures, &useful, closed, &zeros);
   bool missing =
       std::any_of(captures.list.begin(), captures.list.end(),
                   [](const Capture& c) { return !c.grad; });

@@ -67,7 +67,7 @@ class Node : public RefCounted<Node> {
   // Whether a gradient that did not come out at this edge is zero: always where the node was not
   // `played`, because zeros arrived.
   virtual bool GivesZero(size_t /*edge*/, bool played) const { return !played; }
-  // Who made the forward call, where callers are noted (imperative/watch.h); else nullptr.
+  // Who made the forward call, where callers are noted (run/watch.h); else nullptr.
   const std::string* caller = nullptr;
 
   // Hooks fire once, on the complete gradient of an output. The result is a handle for RemoveHook.

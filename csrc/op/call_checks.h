@@ -1,0 +1,28 @@
+// What must hold of a call before anything is made of it: eager calls, programs that run and
+// programs that are described ask the same.
+#pragma once
+
+#include "op/op_info.h"
+
+namespace dygraph {
+
+// Required slots are filled, and variables hold something. `runtime`: false where a program is
+// described.
+void CheckPresent(const Call& call, bool runtime);
+// The element type that chooses the kernel, of a call whose inputs are present.
+DType KernelDType(const Call& call);
+// Variables hold what the slots take, and types agree.
+void CheckInputs(const Call& call, DType dtype);
+// The place of the first input, else the call's.
+Place PlaceOf(const Call& call);
+// "float32, float64 only"
+std::string KnownTypes(const OpInfo& op, DeviceKind device);
+
+// The outputs' shapes and types, as far as they are known before anything runs (unknown sizes are
+// -1); nothing is computed.
+void InferOutputs(Call& call);
+
+// The exception in flight, with the operator's name in front. Inside catch (...) alone.
+[[noreturn]] void RethrowFor(const OpInfo& op);
+
+}  // namespace dygraph

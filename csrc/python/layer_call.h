@@ -1,0 +1,10 @@
+// Calling a layer: hooks, eval mode without recording, the layers that are running.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dygraph::python {
+
+void BindLayerCall(pybind11::module_& m);
+
+}  // namespace dygraph::python

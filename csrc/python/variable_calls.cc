@@ -1,0 +1,269 @@
+#include "python/variable_calls.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "python/errors.h"
+#include "python/sizes.h"
+#include "python/wrapper.h"
+#include "tape/door.h"
+
+namespace dygraph::python {
+
+namespace {
+
+using Ints = SmallVector<int32_t, 16>;
+
+// Attributes made of a few whole numbers, kept for the next call with the same ones.
+class KnownAttrs {
+ public:
+  template <class Make>
+  const Ref<Attrs>& Of(const Ints& numbers, const Make& make) {
+    uint32_t hash = static_cast<uint32_t>(numbers.size());
+    for (int32_t n : numbers) hash = (hash ^ static_cast<uint32_t>(n)) * 0x9E3779B1u;
+    Entry& entry = entries_[hash >> 27];
+    if (__builtin_expect(entry.attrs && entry.numbers == numbers, 1)) return entry.attrs;
+    entry.attrs = make();
+    entry.numbers = numbers;
+    return entry.attrs;
+  }
+
+ private:
+  struct Entry {
+    Ints numbers;
+    Ref<Attrs> attrs;
+  };
+  Entry entries_[32];
+};
+
+// What stays for the life of the process: calls may come until its end.
+struct Calls {
+  const OpInfo &reshape = GetOp("reshape2"), &sum = GetOp("reduce_sum"),
+               &mean = GetOp("reduce_mean"), &slice = GetOp("slice"),
+               &strided = GetOp("strided_slice");
+  KnownAttrs shapes, sums, means, slices, strides;
+};
+Calls* calls = nullptr;
+
+std::vector<int32_t> List(const int32_t* first, size_t n) { return {first, first + n}; }
+
+// An int that is no bool, of 32 bits.
+bool IsInt(PyObject* o, int32_t* value) {
+  if (!PyLong_CheckExact(o)) return false;
+  int overflow = 0;
+  long n = PyLong_AsLongAndOverflow(o, &overflow);
+  if (overflow || n != static_cast<int32_t>(n)) return false;
+  *value = static_cast<int32_t>(n);
+  return true;
+}
+
+// Of a call whose first slot alone is filled: its first output.
+PyObject* RunFirst(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
+  SlotList<Variable> in;
+  in.Add(&x);
+  for (size_t s = 1; s < op.inputs.size(); ++s) in.Close();
+  Outputs out;
+  Ref<Attrs> held = attrs;  // the table may take another's place meanwhile
+  RunOp(op, held, in, &out);
+  return Wrap(std::move(out.owned[0]));
+}
+
+// Calls ------------------------------------------------------------------------------------------
+
+// False: not at once.
+bool ReadShape(PyObject* const* items, Py_ssize_t n, Ints* shape) {
+  if (n > kMaxRank) return false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    int32_t size;
+    if (!IsInt(items[i], &size) || size < -1) return false;
+    shape->push_back(size);
+  }
+  return true;
+}
+
+PyObject* Reshape(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (n == 1 && (PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]))) {
+    n = PySequence_Fast_GET_SIZE(args[0]);
+    args = PySequence_Fast_ITEMS(args[0]);
+  }
+  Ints shape;
+  if (!ReadShape(args, n, &shape)) return nullptr;
+  static const int kShape = calls->reshape.attr_table.Find("shape");
+  const Ref<Attrs>& attrs = calls->shapes.Of(shape, [&] {
+    Ref<Attrs> made = Attrs::Make(calls->reshape.attr_table);
+    made->Set(kShape, List(shape.data(), shape.size()));
+    return made;
+  });
+  return RunFirst(calls->reshape, attrs, VarOf(self));
+}
+
+// axis=None, keepdim=False by position.
+PyObject* Reduce(const OpInfo& op, KnownAttrs* known, PyObject* self, PyObject* const* args,
+                 Py_ssize_t n) {
+  Variable& x = VarOf(self);
+  if (n > 2 || (n == 2 && !PyBool_Check(args[1])) || x.value().empty()) return nullptr;
+  int32_t rank = x.value().dims().rank(), axis = 0;
+  bool all = n == 0 || args[0] == Py_None, keep = n == 2 && args[1] == Py_True;
+  if (!all) {
+    if (!IsInt(args[0], &axis) || axis < -rank || axis >= rank) return nullptr;
+    if (axis < 0) axis += rank;
+    if (rank == 1) all = true;
+  }
+  const Ref<Attrs>& attrs = known->Of({all ? -1 : axis, keep ? 1 : 0}, [&] {
+    Ref<Attrs> made = Attrs::Make(op.attr_table);
+    made->Set("dim", std::vector<int32_t>{all ? 0 : axis});
+    made->Set("keep_dim", keep);
+    made->Set("reduce_all", all);
+    return made;
+  });
+  return RunFirst(op, attrs, x);
+}
+
+PyObject* Sum(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return Reduce(calls->sum, &calls->sums, self, args, n);
+}
+
+PyObject* Mean(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  const Value& x = VarOf(self).value();
+  if (x.empty() || !IsFloating(x.dtype())) return nullptr;
+  return Reduce(calls->mean, &calls->means, self, args, n);
+}
+
+constexpr int32_t kFar = 0x7FFFFFFF;  // beyond every axis that an attribute can name
+
+// A start, stop or step: None gives `other`, what is far is cut.
+bool ReadBound(PyObject* o, int32_t other, int32_t* value) {
+  if (o == Py_None) {
+    *value = other;
+    return true;
+  }
+  if (!IsInt(o, value)) return false;
+  *value = std::max(*value, -kFar);
+  return true;
+}
+
+// Ints and slices, in the terms of the slicing operators.
+struct Selection {
+  Ints axes, starts, ends, steps, picked;
+  bool strided = false;
+
+  bool Add(PyObject* item, int32_t axis, int64_t size) {
+    int32_t start, end, step = 1;
+    if (PySlice_Check(item)) {
+      auto* slice = reinterpret_cast<PySliceObject*>(item);
+      if (!ReadBound(slice->step, 1, &step) || step == 0) return false;
+      if (step == 1 && slice->start == Py_None && slice->stop == Py_None) return true;
+      if (!ReadBound(slice->start, step > 0 ? 0 : kFar, &start)) return false;
+      if (!ReadBound(slice->stop, step > 0 ? kFar : -kFar, &end)) return false;
+      strided |= step != 1;
+    } else {
+      if (!IsInt(item, &start) || start < -size || start >= size) return false;
+      end = start == -1 ? kFar : start + 1;
+      picked.push_back(axis);
+    }
+    axes.push_back(axis);
+    starts.push_back(start);
+    ends.push_back(end);
+    steps.push_back(step);
+    return true;
+  }
+};
+
+PyObject* Item(Variable& x, PyObject* index) {
+  if (x.value().empty()) return nullptr;
+  const Dims& dims = x.value().dims();
+  PyObject* const* items = &index;
+  Py_ssize_t n = 1;
+  if (PyTuple_CheckExact(index)) {
+    items = PySequence_Fast_ITEMS(index);
+    n = PyTuple_GET_SIZE(index);
+  }
+  if (n > dims.rank()) return nullptr;
+  Selection chosen;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!chosen.Add(items[i], static_cast<int32_t>(i), dims[static_cast<size_t>(i)])) return nullptr;
+  }
+  if (chosen.axes.empty() || (chosen.strided && !chosen.picked.empty())) return nullptr;
+  Ints key = {static_cast<int32_t>(chosen.axes.size())};
+  for (const Ints* part : {&chosen.axes, &chosen.starts, &chosen.ends,
+                           chosen.strided ? &chosen.steps : &chosen.picked}) {
+    key.Append(part->begin(), part->end());
+  }
+  const OpInfo& op = chosen.strided ? calls->strided : calls->slice;
+  KnownAttrs& known = chosen.strided ? calls->strides : calls->slices;
+  const Ref<Attrs>& attrs = known.Of(key, [&] {
+    Ref<Attrs> made = Attrs::Make(op.attr_table);
+    auto set = [&](const char* name, const Ints& list) {
+      made->Set(name, List(list.data(), list.size()));
+    };
+    set("axes", chosen.axes);
+    set("starts", chosen.starts);
+    set("ends", chosen.ends);
+    chosen.strided ? set("strides", chosen.steps) : set("decrease_axis", chosen.picked);
+    return made;
+  });
+  return RunFirst(op, attrs, x);
+}
+
+// Methods ----------------------------------------------------------------------------------------
+
+using Quick = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t n);
+
+struct Method {
+  const char* name;
+  const char* signature;
+  Quick quick;
+  PyObject* slow = nullptr;
+  std::string doc = {};
+  PyMethodDef def = {};
+};
+
+template <Method* method>
+PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  if (__builtin_expect(!kwnames && !size_tracker, 1)) {
+    PyObject* result = Guarded([&] { return method->quick(self, args, n); });
+    if (result || PyErr_Occurred()) return result;
+  }
+  SmallVector<PyObject*, 8> all;
+  all.push_back(self);
+  Py_ssize_t count = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  all.Append(args, args + count);
+  return PyObject_Vectorcall(method->slow, all.data(), static_cast<size_t>(n + 1), kwnames);
+}
+
+Method reshape{"reshape", "($self, *shape)", Reshape};
+Method sum{"sum", "($self, axis=None, keepdim=False)", Sum};
+Method mean{"mean", "($self, axis=None, keepdim=False)", Mean};
+
+}  // namespace
+
+void PrepareCalls() { calls = new Calls; }
+
+PyObject* QuickMethod(const char* name, PyObject* slow) {
+  using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+  const std::pair<Method*, Function> methods[] = {
+      {&reshape, Call<&reshape>}, {&sum, Call<&sum>}, {&mean, Call<&mean>}};
+  for (auto [method, function] : methods) {
+    if (std::strcmp(method->name, name) != 0) continue;
+    PyObject* doc = PyObject_GetAttrString(slow, "__doc__");
+    if (!doc) return nullptr;
+    const char* text = PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : "";
+    method->doc = std::string(name) + method->signature + "\n--\n\n" + text;
+    Py_DECREF(doc);
+    Py_INCREF(slow);
+    Py_XSETREF(method->slow, slow);
+    method->def = {method->name,
+                   reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+                   METH_FASTCALL | METH_KEYWORDS, method->doc.c_str()};
+    return PyDescr_NewMethod(&VariableType, &method->def);
+  }
+  return nullptr;
+}
+
+PyObject* QuickItem(PyObject* self, PyObject* index) {
+  if (__builtin_expect(size_tracker != nullptr, 0)) return nullptr;
+  return Guarded([&] { return Item(VarOf(self), index); });
+}
+
+}  // namespace dygraph::python

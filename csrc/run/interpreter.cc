@@ -1,0 +1,7 @@
+#include "run/interpreter.h"
+
+namespace dygraph::detail {
+
+InterpreterHooks interpreter_hooks;
+
+}  // namespace dygraph::detail

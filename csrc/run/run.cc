@@ -1,0 +1,219 @@
+#include "run/run.h"
+
+#include "op/call_checks.h"
+#include "op/lod_rule.h"
+#include "platform/interrupt.h"
+#include "platform/onednn.h"
+#include "run/generator.h"
+#include "run/interpreter.h"
+#include "run/transform.h"
+#include "run/watch.h"
+
+namespace dygraph {
+
+namespace {
+
+// One look at each input of the usual call: slots that must be filled are, and all hold plain
+// tensors of the kernel's type on one place, so that nothing is to be refused or brought into
+// another form. What this does not know it leaves to the functions that do.
+inline bool IsUsual(const Call& call, DType* dtype, Place* place) {
+  const OpInfo& op = *call.op;
+  Span<const Value* const> flat = call.in.flat();
+  Span<const uint32_t> ends = call.in.ends();
+  if (flat.empty() || ends.size() != op.inputs.size()) return false;
+  uint32_t begin = 0;
+  for (size_t s = 0; s < ends.size(); begin = ends[s++]) {
+    if (__builtin_expect(ends[s] == begin, 0) && !op.inputs[s].dispensable()) return false;
+  }
+  for (const Value* v : flat) {
+    if (!v || !v->is_tensor()) return false;
+  }
+  *place = flat[0]->tensor().place();
+  *dtype = op.kernel_dtype ? op.kernel_dtype(call) : flat[0]->tensor().dtype();
+  for (const Value* v : flat) {
+    const Tensor& t = v->tensor();
+    if (t.dtype() != *dtype || t.layout() != Layout::kPlain || t.place() != *place) return false;
+  }
+  return true;
+}
+
+std::string RefusalOf(const Kernel& k, const Call& call, const std::string& forced) {
+  if (!forced.empty() && forced != Name(k.key.library)) return "another library was asked for";
+  if (k.accepts && !k.accepts(call)) return "declined by its own check of shapes and attributes";
+  return "";
+}
+
+__attribute__((noinline)) const Kernel* ChooseSlow(const Call& call, Place place, DType dtype) {
+  auto candidates = call.op->Candidates(place.kind, dtype);
+  const std::string& forced = FLAGS_kernel_library;
+  for (const Kernel* k : candidates) {
+    if (RefusalOf(*k, call, forced).empty()) return k;
+  }
+  for (const Kernel* k : candidates) {  // the library asked for has none: any that fits
+    if (!k->accepts || k->accepts(call)) return k;
+  }
+  THROW(Unimplemented, "there must be a kernel for ", dtype, " on ", place, ", got kernels for ",
+        KnownTypes(*call.op, place.kind), ". Convert the inputs with astype() or move them");
+}
+
+inline const Kernel* Choose(const Call& call, Place place, DType dtype) {
+  if (__builtin_expect(dtype != DType::kUnset, 1)) {
+    const Kernel* sole =
+        call.op->sole_kernel[static_cast<int>(place.kind)][static_cast<int>(dtype)];
+    if (__builtin_expect(sole != nullptr, 1)) return sole;
+  }
+  return ChooseSlow(call, place, dtype);
+}
+
+bool IsRagged(const Call& call) {
+  const Value* from = call.in.at(call.op->lod_from);
+  return from && from->is_tensor() && from->tensor().lod();
+}
+
+// An optimizer step writes into the parameter it read, unless somebody else shares the storage.
+__attribute__((noinline)) void ReuseStorage(Call& call) {
+  for (size_t i = 0; i < call.op->in_place.size(); ++i) {
+    if (!(call.reuse >> i & 1)) continue;
+    auto [in_slot, out_slot] = call.op->in_place[i];
+    const Value* in = call.in.at(in_slot);
+    Value* out = call.out.at(out_slot);
+    if (!in || !out || !in->is_tensor() || !out->is_tensor()) continue;
+    const Tensor& from = in->tensor();
+    Tensor& to = out->MutableTensor();
+    if (!from.OwnsStorage() || from.dims() != to.dims() || from.dtype() != to.dtype()) continue;
+    from.storage()->set_plain_twin(nullptr);
+    to.ShareData(from);
+  }
+}
+
+inline void AllocateOutputs(Call& call, Place place, Layout layout) {
+  const OpInfo& op = *call.op;
+  Span<Value* const> out = call.out.flat();
+  int slot = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i] || !out[i]->is_tensor()) continue;
+    Tensor& t = out[i]->MutableTensor();
+    if (t.has_data() || t.dtype() == DType::kUnset) continue;
+    Layout order = Layout::kPlain;
+    if (__builtin_expect(layout != Layout::kPlain && (t.rank() == 4 || t.rank() == 5), 0)) {
+      while (call.out.begin_of(slot) + call.out.count(slot) <= static_cast<int>(i)) ++slot;
+      if (!op.outputs[slot].weight()) order = layout;
+    }
+    t.AllocateData(place, order);
+  }
+}
+
+DeviceContext& ContextOf(Place place) {
+  static DeviceContext& cpu = GetDeviceContext(CPUPlace());
+  return place == CPUPlace() ? cpu : GetDeviceContext(place);
+}
+
+// About 10 us of work; handing the interpreter's lock over costs 0.1 us.
+inline bool WorthUnlocking(const Call& call) {
+  constexpr int64_t kElements = 1 << 15;
+  int64_t n = 0;
+  for (const Value* v : call.in.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
+  for (const Value* v : call.out.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
+  return n >= kElements;
+}
+
+// Runs the kernel without the interpreter's lock. It reads copies of its inputs' values, which
+// share their storage: what other threads write to the variables meanwhile changes nothing.
+__attribute__((noinline)) void RunUnlocked(const Kernel& kernel, KernelContext& ctx, Call& call) {
+  if (call.caller) call.caller->Hold();
+  SmallVector<Value, 6> values;
+  Span<const Value* const> flat = call.in.flat();
+  values.reserve(flat.size());
+  for (size_t i = 0; i < flat.size(); ++i) {
+    if (flat[i]) call.in.flat_at(static_cast<int>(i)) = &values.emplace_back(*flat[i]);
+  }
+  interrupt::Postpone();
+  struct Unlocked {
+    void* token = Interpreter().release_lock();
+    ~Unlocked() {
+      if (token) Interpreter().acquire_lock(token);
+    }
+  } unlocked;
+  kernel.run(ctx);
+}
+
+inline void RunKernel(const Kernel& kernel, KernelContext& ctx, Call& call) {
+  if (__builtin_expect(Interpreter().release_lock && WorthUnlocking(call), 0))
+    return RunUnlocked(kernel, ctx, call);
+  kernel.run(ctx);
+}
+
+// Shapes, memory, the kernel: of a call whose inputs have the kernel's form. `layout`: the order
+// that the outputs take.
+inline void Compute(Call& call, const Kernel& kernel, Place place, DType dtype, Layout layout) {
+  const OpInfo& op = *call.op;
+  if (__builtin_expect(op.gradient_of && !call.from_tape, 0)) CheckGradientCall(call);
+  InferContext infer(call, true, dtype);
+  if (__builtin_expect(op.var_type_rule != nullptr, 0)) op.var_type_rule(infer);
+  if (op.shape_rule) op.shape_rule(infer);
+  if (__builtin_expect(call.reuse != 0, 0)) ReuseStorage(call);
+  if (op.lod_from >= 0 && __builtin_expect(IsRagged(call), 0)) PassLoD(call);
+  if (op.allocates) AllocateOutputs(call, place, layout);
+  KernelContext ctx(call, ContextOf(place));
+  if (__builtin_expect(op.random, 0) && !call.random_given) {
+    call.random_seed = GeneratorSeed();
+    call.random_stream = NextRandomCall();
+  }
+  if (__builtin_expect(call.reuse == 0 || call.from_tape, 1)) return RunKernel(kernel, ctx, call);
+  interrupt::Off written_in_place;
+  RunKernel(kernel, ctx, call);
+}
+
+__attribute__((noinline)) void RunUnusual(Call& call) {
+  CheckPresent(call, true);
+  DType dtype = KernelDType(call);
+  CheckInputs(call, dtype);
+  Place place = PlaceOf(call);
+  const Kernel& kernel = *Choose(call, place, dtype);
+  TransformedInputs transformed;
+  Layout layout = transformed.Apply(call, kernel, place);
+  Compute(call, kernel, place, dtype, layout);
+}
+
+void RunUnwatched(Call& call) {
+  DType dtype;
+  Place place;
+  if (__builtin_expect(IsUsual(call, &dtype, &place), 1)) {
+    const Kernel& kernel = *Choose(call, place, dtype);
+    if (__builtin_expect(kernel.key.layout != KernelLayout::kNHWC, 1))
+      return Compute(call, kernel, place, dtype, Layout::kPlain);
+  }
+  RunUnusual(call);
+}
+
+}  // namespace
+
+void Run(Call& call) {
+  try {
+    if (__builtin_expect(watch::Switches() != 0, 0)) {
+      watch::RunWatched(call, &RunUnwatched);
+    } else {
+      RunUnwatched(call);
+    }
+  } catch (...) {
+    RethrowFor(*call.op);
+  }
+}
+
+KernelChoice ExplainKernel(const Call& call) {
+  KernelChoice choice;
+  CheckPresent(call, true);
+  DType dtype = KernelDType(call);
+  CheckInputs(call, dtype);
+  Place place = PlaceOf(call);
+  for (const Kernel& k : call.op->kernels) {
+    std::string refusal = k.key.device != place.kind ? "another place"
+                          : k.key.dtype != dtype     ? "another element type"
+                                                     : RefusalOf(k, call, FLAGS_kernel_library);
+    choice.candidates.emplace_back(&k, refusal);
+  }
+  choice.chosen = ChooseSlow(call, place, dtype);
+  return choice;
+}
+
+}  // namespace dygraph
