@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Acos : Plain {
-  static constexpr const char* kType = "acos";
+struct Acos : Elementwise {
   static constexpr const char* kComment =
       "Out = arccos(X), elementwise, in [0, pi]; NaN outside [-1, 1].";
   static constexpr const char* kExample =
@@ -16,7 +15,6 @@ struct Acos : Plain {
   static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Acos(x); }
     DYGRAPH_INLINE T Slope(T x) const { return -kernels::Rsqrt((T(1) - x) * (T(1) + x)); }
   };
@@ -26,15 +24,8 @@ struct Acos : Plain {
     Finish(g, Times(g, product, cube), x, -1.0f, result);
   }
 };
-template <class T>
-using AcosKernel = Kernel<Acos, T>;
-template <class T>
-using AcosGradKernel = GradKernel<Acos, T>;
 
-REGISTER_OPERATOR(acos, Define<Acos>);
-REGISTER_CPU_KERNEL(acos, AcosKernel, float, double);
-REGISTER_OPERATOR(acos_grad, DefineGrad<Acos>);
-REGISTER_CPU_KERNEL(acos_grad, AcosGradKernel, float, double);
+REGISTER_ELEMENTWISE(acos, Acos, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -1,21 +1,26 @@
-// Elementwise functions of one input whose gradient is Out@GRAD * slope. A policy describes one:
+// Elementwise functions of one input whose gradient is Out@GRAD times a slope. An operator is its
+// formula, its slope and its words:
 //
-//   struct Relu6 {
+//   struct Relu6 : Elementwise {
 //     static constexpr const char *kComment = "...", *kGradComment = "...";
 //     static constexpr const char* kExample = "...";  // of its help()
 //     static constexpr bool kFromOut = true;   // the slope is worked out from Out, else from X
 //     static constexpr bool kHot = false;      // worth a copy for each instruction set
-//     static constexpr int64_t kCost = 1;      // work of one element in additions
+//     static constexpr bool kFloat = false;    // float32 of integers, as NumPy's and Paddle's
+//     static constexpr int64_t kCost = 1, kGradCost = kCost;  // of one element, in additions
 //     struct Attrs { float threshold = 6.0f; };
 //     static void Declare(OpDef& op);          // its attributes
 //     template <class T> struct F {
-//       explicit F(const Attrs& a);
+//       explicit F(const Attrs& a);            // where there are attributes
 //       T operator()(T x) const;
 //       T Slope(T x_or_out) const;
+//       // or, where Out@GRAD times the slope would round differently or make a NaN of 0 * inf:
+//       T Gradient(T x_or_out, T out_grad) const;
 //     };
 //     // The slope's own slope, times `product`, as a call that makes `result`; none where it is 0.
 //     static void Bend(GradBuilder& g, RecipeRef x_or_out, RecipeRef product, RecipeRef result);
 //   };
+//   REGISTER_ELEMENTWISE(relu6, Relu6, float, double);  // the types of X; gradients: float, double
 #pragma once
 
 #include <cmath>
@@ -29,82 +34,102 @@ namespace dygraph::activation {
 
 constexpr int kX = 0, kOut = 0;
 
-// What most policies say.
-struct Plain {
+// What most of them say.
+struct Elementwise {
   static constexpr const char* kExample = "";
-  static constexpr bool kFromOut = false, kHot = false;
-  static constexpr int64_t kCost = 20;
+  static constexpr bool kFromOut = false, kHot = false, kFloat = false;
+  static constexpr int64_t kCost = 20, kGradCost = 0;  // 0: kCost
   struct Attrs {};
   static void Declare(OpDef&) {}
   static void Bend(GradBuilder&, RecipeRef, RecipeRef, RecipeRef) {}
 };
 
-template <class P>
-constexpr bool kHasAttrs = !std::is_empty_v<typename P::Attrs>;
-
-template <class P>
-typename P::Attrs AttrsOf(const KernelContext& ctx) {
-  if constexpr (kHasAttrs<P>) {
-    return ctx.attrs<typename P::Attrs>();
-  } else {
-    return {};
-  }
-}
-
 namespace grad {
 constexpr int kGiven = 0, kOutGrad = 1, kXGrad = 0;
 }
 
-// P::kType is the operator's name.
+template <class P>
+constexpr bool kHasAttrs = !std::is_empty_v<typename P::Attrs>;
+
+inline bool IsFloat(DType t) { return t == DType::kFloat32 || t == DType::kFloat64; }
+// The type that a function of T computes in.
+template <class P, class T>
+using Computed = std::conditional_t<P::kFloat && std::is_integral_v<T>, float, T>;
+
+// P names its operators in kType, kGradType, and help texts in kResultOf, kInputOf.
 template <class P>
 void Define(OpDef& op) {
   op.Comment(P::kComment)
       .Example(P::kExample)
       .Input(kX, "X", "any shape")
-      .Output(kOut, "Out", "shape of X");
+      .Output(kOut, "Out", P::kFloat ? "shape of X; float32 of integers" : "shape of X")
+      .SameShape(kX, kOut)
+      .KeepsLayout()
+      .ShareLoD(kX)
+      .InPlace(kX, kOut)
+      .Grad([](GradBuilder& g) {
+        auto call =
+            g.Call(P::kGradType, {P::kFromOut ? g.Output(kOut) : g.Input(kX), g.OutputGrad(kOut)},
+                   {g.InputGrad(kX)});
+        if (kHasAttrs<P>) call.SameAttrs();
+      });
   P::Declare(op);
-  op.SameShape(kX, kOut).KeepsLayout().ShareLoD(kX).InPlace(kX, kOut).Grad([](GradBuilder& g) {
-    static const std::string type = std::string(P::kType) + "_grad";
-    auto call =
-        g.Call(type.c_str(), {P::kFromOut ? g.Output(kOut) : g.Input(kX), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)});
-    if (kHasAttrs<P>) call.SameAttrs();
-  });
+  if (P::kFloat) {
+    op.Shape([](InferContext& ctx) {
+      DType type = ctx.dtype(kX);
+      ctx.SetOutput(kOut, ctx.dims(kX), IsFloat(type) ? type : DType::kFloat32);
+    });
+  }
 }
 
 template <class P>
 void DefineGrad(OpDef& op) {
+  const char* shape = P::kFromOut ? "shape of Out" : "shape of X";
   op.Comment(P::kGradComment)
-      .Input(grad::kGiven, P::kFromOut ? "Out" : "X", P::kFromOut ? "the result" : "the input")
-      .Input(grad::kOutGrad, "Out@GRAD", "shape of X")
-      .Output(grad::kXGrad, "X@GRAD", "shape of X");
-  if (kHasAttrs<P>) op.AttrsOf(P::kType);
-  op.SameShape(grad::kOutGrad, grad::kXGrad)
+      .Input(grad::kGiven, P::kFromOut ? "Out" : "X", P::kFromOut ? P::kResultOf : P::kInputOf)
+      .Input(grad::kOutGrad, "Out@GRAD", shape)
+      .Output(grad::kXGrad, "X@GRAD", shape)
+      .SameShape(grad::kOutGrad, grad::kXGrad)
       .KeepsLayout()
       .InPlace(grad::kOutGrad, grad::kXGrad)
       .Grad([](GradBuilder& g) {
-        static const std::string type = std::string(P::kType) + "_grad";
         RecipeRef given = g.Input(grad::kGiven), incoming = g.OutputGrad(grad::kXGrad);
-        auto call = g.Call(type.c_str(), {given, incoming}, {g.InputGrad(grad::kOutGrad)});
+        auto call = g.Call(P::kGradType, {given, incoming}, {g.InputGrad(grad::kOutGrad)});
         if (kHasAttrs<P>) call.SameAttrs();
         if (!g.Wants(grad::kGiven)) return;
         P::Bend(g, given, g.Apply("elementwise_mul", {incoming, g.Input(grad::kOutGrad)}),
                 g.InputGrad(grad::kGiven));
       });
+  if (kHasAttrs<P>) op.AttrsOf(P::kType);
 }
+
+template <class P, class T>
+typename P::template F<T> FunctionOf(const KernelContext& ctx) {
+  if constexpr (kHasAttrs<P>) {
+    return typename P::template F<T>(ctx.attrs<typename P::Attrs>());
+  } else {
+    return {};
+  }
+}
+
+template <class F, class T, class = void>
+struct HasSlope : std::false_type {};
+template <class F, class T>
+struct HasSlope<F, T, std::void_t<decltype(&F::Slope)>> : std::true_type {};
 
 template <class P, class T>
 struct Kernel {
   static void Compute(KernelContext& ctx) {
+    using C = Computed<P, T>;
     const Tensor& x = ctx.In(kX);
-    const typename P::template F<T> f(AttrsOf<P>(ctx));
+    const auto f = FunctionOf<P, C>(ctx);
     const T* from = x.data<T>();
-    T* to = ctx.Out(kOut).mutable_data<T>();
+    C* to = ctx.Out(kOut).template mutable_data<C>();
     if constexpr (P::kHot) {
-      kernels::Map(from, to, x.numel(), [f](T v) { return f(v); }, P::kCost);
+      kernels::Map(from, to, x.numel(), [f](T v) { return f(static_cast<C>(v)); }, P::kCost);
     } else {
       ParallelFor(x.numel(), kernels::Grain(P::kCost), [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) to[i] = f(from[i]);
+        for (int64_t i = begin; i < end; ++i) to[i] = f(static_cast<C>(from[i]));
       });
     }
   }
@@ -112,16 +137,25 @@ struct Kernel {
 
 template <class P, class T>
 struct GradKernel {
+  using F = typename P::template F<T>;
+  static DYGRAPH_INLINE T Gradient(const F& f, T given, T g) {
+    if constexpr (HasSlope<F, T>::value) {
+      return g * f.Slope(given);
+    } else {
+      return f.Gradient(given, g);
+    }
+  }
   static void Compute(KernelContext& ctx) {
     const Tensor& given = ctx.In(grad::kGiven);
-    const typename P::template F<T> f(AttrsOf<P>(ctx));
+    const F f = FunctionOf<P, T>(ctx);
     const T *from = given.data<T>(), *g = ctx.In(grad::kOutGrad).data<T>();
     T* to = ctx.Out(grad::kXGrad).mutable_data<T>();
+    constexpr int64_t kCost = P::kGradCost ? P::kGradCost : P::kCost;
     if constexpr (P::kHot) {
-      kernels::Zip(from, g, to, given.numel(), [f](T v, T d) { return d * f.Slope(v); }, P::kCost);
+      kernels::Zip(from, g, to, given.numel(), [f](T v, T d) { return Gradient(f, v, d); }, kCost);
     } else {
-      ParallelFor(given.numel(), kernels::Grain(P::kCost), [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) to[i] = g[i] * f.Slope(from[i]);
+      ParallelFor(given.numel(), kernels::Grain(kCost), [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) to[i] = Gradient(f, from[i], g[i]);
       });
     }
   }
@@ -142,3 +176,21 @@ inline void Finish(GradBuilder& g, RecipeRef a, RecipeRef b, float scale, Recipe
 }
 
 }  // namespace dygraph::activation
+
+// The operators of a policy without their kernels, for those that write one of their own.
+#define REGISTER_ELEMENTWISE_OPERATORS(type, P)                                                 \
+  struct P##Named : P {                                                                         \
+    static constexpr const char *kType = #type, *kGradType = #type "_grad";                     \
+    static constexpr const char *kResultOf = "result of " #type, *kInputOf = "input of " #type; \
+  };                                                                                            \
+  REGISTER_OPERATOR(type, ::dygraph::activation::Define<P##Named>);                             \
+  REGISTER_OPERATOR(type##_grad, ::dygraph::activation::DefineGrad<P##Named>)
+
+#define REGISTER_ELEMENTWISE(type, P, ...)                       \
+  REGISTER_ELEMENTWISE_OPERATORS(type, P);                       \
+  template <class T>                                             \
+  using P##Kernel = ::dygraph::activation::Kernel<P, T>;         \
+  template <class T>                                             \
+  using P##GradKernel = ::dygraph::activation::GradKernel<P, T>; \
+  REGISTER_CPU_KERNEL(type, P##Kernel, __VA_ARGS__);             \
+  REGISTER_CPU_KERNEL(type##_grad, P##GradKernel, float, double)

@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Asin : Plain {
-  static constexpr const char* kType = "asin";
+struct Asin : Elementwise {
   static constexpr const char* kComment =
       "Out = arcsin(X), elementwise, in [-pi/2, pi/2]; NaN outside [-1, 1].";
   static constexpr const char* kExample =
@@ -16,7 +15,6 @@ struct Asin : Plain {
   static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Asin(x); }
     DYGRAPH_INLINE T Slope(T x) const { return kernels::Rsqrt((T(1) - x) * (T(1) + x)); }
   };
@@ -26,15 +24,8 @@ struct Asin : Plain {
     Finish(g, Times(g, product, cube), x, 1.0f, result);
   }
 };
-template <class T>
-using AsinKernel = Kernel<Asin, T>;
-template <class T>
-using AsinGradKernel = GradKernel<Asin, T>;
 
-REGISTER_OPERATOR(asin, Define<Asin>);
-REGISTER_CPU_KERNEL(asin, AsinKernel, float, double);
-REGISTER_OPERATOR(asin_grad, DefineGrad<Asin>);
-REGISTER_CPU_KERNEL(asin_grad, AsinGradKernel, float, double);
+REGISTER_ELEMENTWISE(asin, Asin, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Atan : Plain {
-  static constexpr const char* kType = "atan";
+struct Atan : Elementwise {
   static constexpr const char* kComment = "Out = arctan(X), elementwise, in [-pi/2, pi/2].";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.atan(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
@@ -15,7 +14,6 @@ struct Atan : Plain {
   static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Atan(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(1) / (T(1) + x * x); }
   };
@@ -24,15 +22,8 @@ struct Atan : Plain {
     Finish(g, Times(g, product, g.Apply("square", {d})), x, -2.0f, result);
   }
 };
-template <class T>
-using AtanKernel = Kernel<Atan, T>;
-template <class T>
-using AtanGradKernel = GradKernel<Atan, T>;
 
-REGISTER_OPERATOR(atan, Define<Atan>);
-REGISTER_CPU_KERNEL(atan, AtanKernel, float, double);
-REGISTER_OPERATOR(atan_grad, DefineGrad<Atan>);
-REGISTER_CPU_KERNEL(atan_grad, AtanGradKernel, float, double);
+REGISTER_ELEMENTWISE(atan, Atan, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Brelu : Plain {
-  static constexpr const char* kType = "brelu";
+struct Brelu : Elementwise {
   static constexpr const char* kComment = "Out = min(max(X, t_min), t_max), elementwise.";
   static constexpr const char* kExample =
       ">>> F.brelu(to_variable([-1.0, 5.0, 30.0])).tolist()\n"
@@ -27,15 +26,8 @@ struct Brelu : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x > t_min && x < t_max ? T(1) : T(0); }
   };
 };
-template <class T>
-using BreluKernel = Kernel<Brelu, T>;
-template <class T>
-using BreluGradKernel = GradKernel<Brelu, T>;
 
-REGISTER_OPERATOR(brelu, Define<Brelu>);
-REGISTER_CPU_KERNEL(brelu, BreluKernel, float, double);
-REGISTER_OPERATOR(brelu_grad, DefineGrad<Brelu>);
-REGISTER_CPU_KERNEL(brelu_grad, BreluGradKernel, float, double);
+REGISTER_ELEMENTWISE(brelu, Brelu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Ceil : Plain {
-  static constexpr const char* kType = "ceil";
+struct Ceil : Elementwise {
   static constexpr const char* kComment =
       "Out = the smallest whole number not below X, elementwise. The gradient is 0.";
   static constexpr const char* kExample =
@@ -14,7 +13,6 @@ struct Ceil : Plain {
   static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const {
       if constexpr (std::is_integral_v<T>) {
         return x;
@@ -25,15 +23,8 @@ struct Ceil : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x == x ? T(0) : T(0); }
   };
 };
-template <class T>
-using CeilKernel = Kernel<Ceil, T>;
-template <class T>
-using CeilGradKernel = GradKernel<Ceil, T>;
 
-REGISTER_OPERATOR(ceil, Define<Ceil>);
-REGISTER_CPU_KERNEL(ceil, CeilKernel, float, double, int32_t, int64_t);
-REGISTER_OPERATOR(ceil_grad, DefineGrad<Ceil>);
-REGISTER_CPU_KERNEL(ceil_grad, CeilGradKernel, float, double);
+REGISTER_ELEMENTWISE(ceil, Ceil, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::activation

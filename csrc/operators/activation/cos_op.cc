@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Cos : Plain {
-  static constexpr const char* kType = "cos";
+struct Cos : Elementwise {
   static constexpr const char* kComment = "Out = cos(X), elementwise, X in radians.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.cos(to_variable([0.0, np.pi / 3, np.pi])).tolist()]\n"
@@ -13,7 +12,6 @@ struct Cos : Plain {
   static constexpr const char* kGradComment = "X@GRAD = -Out@GRAD * sin(X).";
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return std::cos(x); }
     DYGRAPH_INLINE T Slope(T x) const { return -std::sin(x); }
   };
@@ -43,9 +41,8 @@ struct CosGradKernel<float> {
   }
 };
 
-REGISTER_OPERATOR(cos, Define<Cos>);
+REGISTER_ELEMENTWISE_OPERATORS(cos, Cos);
 REGISTER_CPU_KERNEL(cos, CosKernel, float, double);
-REGISTER_OPERATOR(cos_grad, DefineGrad<Cos>);
 REGISTER_CPU_KERNEL(cos_grad, CosGradKernel, float, double);
 
 }  // namespace

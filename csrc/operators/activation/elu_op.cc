@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Elu : Plain {
-  static constexpr const char* kType = "elu";
+struct Elu : Elementwise {
   static constexpr const char* kComment =
       "Out = X where X > 0, else alpha * (exp(X) - 1), elementwise.";
   static constexpr const char* kExample =
@@ -32,15 +31,8 @@ struct Elu : Plain {
     Finish(g, kept, g.Apply("exp", {below}), g.attrs<Attrs>().alpha, result);
   }
 };
-template <class T>
-using EluKernel = Kernel<Elu, T>;
-template <class T>
-using EluGradKernel = GradKernel<Elu, T>;
 
-REGISTER_OPERATOR(elu, Define<Elu>);
-REGISTER_CPU_KERNEL(elu, EluKernel, float, double);
-REGISTER_OPERATOR(elu_grad, DefineGrad<Elu>);
-REGISTER_CPU_KERNEL(elu_grad, EluGradKernel, float, double);
+REGISTER_ELEMENTWISE(elu, Elu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

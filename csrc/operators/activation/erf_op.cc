@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Erf : Plain {
-  static constexpr const char* kType = "erf";
+struct Erf : Elementwise {
   static constexpr const char* kComment =
       "Out = 2 / sqrt(pi) * integral of exp(-t^2) from 0 to X, elementwise.";
   static constexpr const char* kExample =
@@ -15,7 +14,6 @@ struct Erf : Plain {
   static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Erf(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(1.1283791670955126) * kernels::Exp(-x * x); }
   };
@@ -25,15 +23,8 @@ struct Erf : Plain {
     Finish(g, slope, x, -2.0f, result);
   }
 };
-template <class T>
-using ErfKernel = Kernel<Erf, T>;
-template <class T>
-using ErfGradKernel = GradKernel<Erf, T>;
 
-REGISTER_OPERATOR(erf, Define<Erf>);
-REGISTER_CPU_KERNEL(erf, ErfKernel, float, double);
-REGISTER_OPERATOR(erf_grad, DefineGrad<Erf>);
-REGISTER_CPU_KERNEL(erf_grad, ErfGradKernel, float, double);
+REGISTER_ELEMENTWISE(erf, Erf, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

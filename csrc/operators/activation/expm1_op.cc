@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Expm1 : Plain {
-  static constexpr const char* kType = "expm1";
+struct Expm1 : Elementwise {
   static constexpr const char* kComment = "Out = exp(X) - 1, elementwise, exact near 0.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.expm1(to_variable([0.0, 1.0])).tolist()]\n"
@@ -14,7 +13,6 @@ struct Expm1 : Plain {
   static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Expm1(x); }
     DYGRAPH_INLINE T Slope(T x) const { return kernels::Exp(x); }
   };
@@ -22,15 +20,8 @@ struct Expm1 : Plain {
     Finish(g, product, g.Apply("exp", {x}), 1.0f, result);
   }
 };
-template <class T>
-using Expm1Kernel = Kernel<Expm1, T>;
-template <class T>
-using Expm1GradKernel = GradKernel<Expm1, T>;
 
-REGISTER_OPERATOR(expm1, Define<Expm1>);
-REGISTER_CPU_KERNEL(expm1, Expm1Kernel, float, double);
-REGISTER_OPERATOR(expm1_grad, DefineGrad<Expm1>);
-REGISTER_CPU_KERNEL(expm1_grad, Expm1GradKernel, float, double);
+REGISTER_ELEMENTWISE(expm1, Expm1, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Floor : Plain {
-  static constexpr const char* kType = "floor";
+struct Floor : Elementwise {
   static constexpr const char* kComment =
       "Out = the largest whole number not above X, elementwise. The gradient is 0.";
   static constexpr const char* kExample =
@@ -14,7 +13,6 @@ struct Floor : Plain {
   static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const {
       if constexpr (std::is_integral_v<T>) {
         return x;
@@ -25,15 +23,8 @@ struct Floor : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x == x ? T(0) : T(0); }
   };
 };
-template <class T>
-using FloorKernel = Kernel<Floor, T>;
-template <class T>
-using FloorGradKernel = GradKernel<Floor, T>;
 
-REGISTER_OPERATOR(floor, Define<Floor>);
-REGISTER_CPU_KERNEL(floor, FloorKernel, float, double, int32_t, int64_t);
-REGISTER_OPERATOR(floor_grad, DefineGrad<Floor>);
-REGISTER_CPU_KERNEL(floor_grad, FloorGradKernel, float, double);
+REGISTER_ELEMENTWISE(floor, Floor, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::activation

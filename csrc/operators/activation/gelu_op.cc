@@ -7,10 +7,6 @@ namespace {
 constexpr double kDensity = 0.39894228040143267794;
 constexpr double kInner = 0.79788456080286535588, kCubic = 0.044715;  // sqrt(2 / pi)
 
-struct GeluAttrs {
-  bool approximate = false;
-};
-
 // X Phi(X) and its derivative.
 struct Exact {
   template <class T>
@@ -37,63 +33,41 @@ struct Approximate {
   }
 };
 
-void DefineGelu(OpDef& op) {
-  op.Comment(
-        "Out = 0.5 * X * (1 + erf(X / sqrt(2))), elementwise; with approximate Out = 0.5 * X * (1 "
-        "+ tanh(sqrt(2 / pi) * (X + 0.044715 * X^3))). Hendrycks and Gimpel, 2016.")
-      .Example(
-          ">>> [round(v, 4) for v in F.gelu(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
-          "[-0.1587, 0.0, 0.8413]")
-      .Input(kX, "X", "any shape")
-      .Output(kOut, "Out", "shape of X")
-      .Attr(&GeluAttrs::approximate, "approximate", "the form with tanh")
-      .SameShape(kX, kOut)
-      .KeepsLayout()
-      .ShareLoD(kX)
-      .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("gelu_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
-      });
-}
-
-// The second derivative times `product`.
-void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
-  RecipeRef square = g.Apply("square", {x});
-  if (!g.attrs<GeluAttrs>().approximate) {  // density(X) (2 - X^2)
-    RecipeRef density = g.Apply("exp", {g.ApplyScale(square, -0.5f)});
-    RecipeRef tilt = Line(g, square, -1.0f, 2.0f);
-    return Finish(g, Times(g, product, density), tilt, static_cast<float>(kDensity), result);
+struct Gelu : Elementwise {
+  static constexpr const char* kComment =
+      "Out = 0.5 * X * (1 + erf(X / sqrt(2))), elementwise; with approximate Out = 0.5 * X * (1 "
+      "+ tanh(sqrt(2 / pi) * (X + 0.044715 * X^3))). Hendrycks and Gimpel, 2016.";
+  static constexpr const char* kExample =
+      ">>> [round(v, 4) for v in F.gelu(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
+      "[-0.1587, 0.0, 0.8413]";
+  static constexpr const char* kGradComment =
+      "X@GRAD = Out@GRAD times the derivative of gelu at X.";
+  static constexpr int64_t kCost = 6;
+  struct Attrs {
+    bool approximate = false;
+  };
+  static void Declare(OpDef& op) {
+    op.Attr(&Attrs::approximate, "approximate", "the form with tanh");
   }
-  // s (1 - s) (2 w + X (v + w^2 (1 - 2 s))) with s = sigmoid(z), w = z', v = z''
-  const float inner = static_cast<float>(2 * kInner), cubic = static_cast<float>(kCubic);
-  RecipeRef z = g.ApplyScale(Times(g, x, Line(g, square, cubic, 1.0f)), inner);
-  RecipeRef s = g.Apply("sigmoid", {z}), w = Line(g, square, 3 * cubic * inner, inner);
-  RecipeRef v = g.ApplyScale(x, 6 * cubic * inner), curved = g.Temp();
-  g.Call("sigmoid_grad", {s, product}, {curved});
-  RecipeRef turn = Times(g, g.Apply("square", {w}), Line(g, s, -2.0f, 1.0f));
-  RecipeRef inside = g.Apply("elementwise_add", {v, turn});
-  RecipeRef sum = g.Apply("elementwise_add", {g.ApplyScale(w, 2.0f), Times(g, x, inside)});
-  Finish(g, curved, sum, 1.0f, result);
-}
-
-void DefineGeluGrad(OpDef& op) {
-  op.Comment("X@GRAD = Out@GRAD times the derivative of gelu at X.")
-      .Input(grad::kGiven, "X", "the input")
-      .Input(grad::kOutGrad, "Out@GRAD", "shape of X")
-      .Output(grad::kXGrad, "X@GRAD", "shape of X")
-      .AttrsOf("gelu")
-      .SameShape(grad::kOutGrad, grad::kXGrad)
-      .KeepsLayout()
-      .InPlace(grad::kOutGrad, grad::kXGrad)
-      .Grad([](GradBuilder& g) {
-        RecipeRef x = g.Input(grad::kGiven), incoming = g.OutputGrad(grad::kXGrad);
-        g.Call("gelu_grad", {x, incoming}, {g.InputGrad(grad::kOutGrad)}).SameAttrs();
-        if (!g.Wants(grad::kGiven)) return;
-        Bend(g, x, Times(g, incoming, g.Input(grad::kOutGrad)), g.InputGrad(grad::kGiven));
-      });
-}
-
-constexpr int64_t kGeluCost = 6;
+  static void Bend(GradBuilder& g, RecipeRef x, RecipeRef product, RecipeRef result) {
+    RecipeRef square = g.Apply("square", {x});
+    if (!g.attrs<Attrs>().approximate) {  // density(X) (2 - X^2)
+      RecipeRef density = g.Apply("exp", {g.ApplyScale(square, -0.5f)});
+      RecipeRef tilt = Line(g, square, -1.0f, 2.0f);
+      return Finish(g, Times(g, product, density), tilt, static_cast<float>(kDensity), result);
+    }
+    // s (1 - s) (2 w + X (v + w^2 (1 - 2 s))) with s = sigmoid(z), w = z', v = z''
+    const float inner = static_cast<float>(2 * kInner), cubic = static_cast<float>(kCubic);
+    RecipeRef z = g.ApplyScale(Times(g, x, Line(g, square, cubic, 1.0f)), inner);
+    RecipeRef s = g.Apply("sigmoid", {z}), w = Line(g, square, 3 * cubic * inner, inner);
+    RecipeRef v = g.ApplyScale(x, 6 * cubic * inner), curved = g.Temp();
+    g.Call("sigmoid_grad", {s, product}, {curved});
+    RecipeRef turn = Times(g, g.Apply("square", {w}), Line(g, s, -2.0f, 1.0f));
+    RecipeRef inside = g.Apply("elementwise_add", {v, turn});
+    RecipeRef sum = g.Apply("elementwise_add", {g.ApplyScale(w, 2.0f), Times(g, x, inside)});
+    Finish(g, curved, sum, 1.0f, result);
+  }
+};
 
 template <class T>
 struct GeluKernel {
@@ -101,12 +75,12 @@ struct GeluKernel {
   static void Run(const Tensor& x, Tensor& out) {
     kernels::Map(
         x.data<T>(), out.mutable_data<T>(), x.numel(), [](T v) { return Form::Value(v); },
-        kGeluCost);
+        Gelu::kCost);
   }
   static void Compute(KernelContext& ctx) {
     const Tensor& x = ctx.In(kX);
-    ctx.attrs<GeluAttrs>().approximate ? Run<Approximate>(x, ctx.Out(kOut))
-                                       : Run<Exact>(x, ctx.Out(kOut));
+    ctx.attrs<Gelu::Attrs>().approximate ? Run<Approximate>(x, ctx.Out(kOut))
+                                         : Run<Exact>(x, ctx.Out(kOut));
   }
 };
 
@@ -116,18 +90,17 @@ struct GeluGradKernel {
   static void Run(const Tensor& x, const Tensor& g, Tensor& out) {
     kernels::Zip(
         x.data<T>(), g.data<T>(), out.mutable_data<T>(), x.numel(),
-        [](T v, T d) { return d * Form::Slope(v); }, kGeluCost);
+        [](T v, T d) { return d * Form::Slope(v); }, Gelu::kCost);
   }
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(grad::kGiven), &g = ctx.In(grad::kOutGrad);
     Tensor& out = ctx.Out(grad::kXGrad);
-    ctx.attrs<GeluAttrs>().approximate ? Run<Approximate>(x, g, out) : Run<Exact>(x, g, out);
+    ctx.attrs<Gelu::Attrs>().approximate ? Run<Approximate>(x, g, out) : Run<Exact>(x, g, out);
   }
 };
 
-REGISTER_OPERATOR(gelu, DefineGelu);
+REGISTER_ELEMENTWISE_OPERATORS(gelu, Gelu);
 REGISTER_CPU_KERNEL(gelu, GeluKernel, float, double);
-REGISTER_OPERATOR(gelu_grad, DefineGeluGrad);
 REGISTER_CPU_KERNEL(gelu_grad, GeluGradKernel, float, double);
 
 }  // namespace

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct HardShrink : Plain {
-  static constexpr const char* kType = "hard_shrink";
+struct HardShrink : Elementwise {
   static constexpr const char* kComment = "Out = X where |X| > threshold, else 0, elementwise.";
   static constexpr const char* kExample =
       ">>> F.hard_shrink(to_variable([-1.0, 0.25, 0.5, 2.0])).tolist()\n"
@@ -25,15 +24,8 @@ struct HardShrink : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x >= -threshold && x <= threshold ? T(0) : T(1); }
   };
 };
-template <class T>
-using HardShrinkKernel = Kernel<HardShrink, T>;
-template <class T>
-using HardShrinkGradKernel = GradKernel<HardShrink, T>;
 
-REGISTER_OPERATOR(hard_shrink, Define<HardShrink>);
-REGISTER_CPU_KERNEL(hard_shrink, HardShrinkKernel, float, double);
-REGISTER_OPERATOR(hard_shrink_grad, DefineGrad<HardShrink>);
-REGISTER_CPU_KERNEL(hard_shrink_grad, HardShrinkGradKernel, float, double);
+REGISTER_ELEMENTWISE(hard_shrink, HardShrink, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

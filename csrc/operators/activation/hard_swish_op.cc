@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct HardSwish : Plain {
-  static constexpr const char* kType = "hard_swish";
+struct HardSwish : Elementwise {
   static constexpr const char* kComment =
       "Out = X * min(max(X + offset, 0), threshold) / scale, elementwise.";
   static constexpr const char* kExample =
@@ -45,15 +44,8 @@ struct HardSwish : Plain {
     g.Call("scale", {middle}, {result}).Attr("scale", 2.0f / a.scale);
   }
 };
-template <class T>
-using HardSwishKernel = Kernel<HardSwish, T>;
-template <class T>
-using HardSwishGradKernel = GradKernel<HardSwish, T>;
 
-REGISTER_OPERATOR(hard_swish, Define<HardSwish>);
-REGISTER_CPU_KERNEL(hard_swish, HardSwishKernel, float, double);
-REGISTER_OPERATOR(hard_swish_grad, DefineGrad<HardSwish>);
-REGISTER_CPU_KERNEL(hard_swish_grad, HardSwishGradKernel, float, double);
+REGISTER_ELEMENTWISE(hard_swish, HardSwish, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct LeakyRelu : Plain {
-  static constexpr const char* kType = "leaky_relu";
+struct LeakyRelu : Elementwise {
   static constexpr const char* kComment = "Out = X where X > 0, else alpha * X, elementwise.";
   static constexpr const char* kExample =
       ">>> F.leaky_relu(to_variable([-4.0, 0.0, 2.0]), alpha=0.25).tolist()\n"
@@ -25,15 +24,8 @@ struct LeakyRelu : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x > T(0) ? T(1) : alpha; }
   };
 };
-template <class T>
-using LeakyReluKernel = Kernel<LeakyRelu, T>;
-template <class T>
-using LeakyReluGradKernel = GradKernel<LeakyRelu, T>;
 
-REGISTER_OPERATOR(leaky_relu, Define<LeakyRelu>);
-REGISTER_CPU_KERNEL(leaky_relu, LeakyReluKernel, float, double);
-REGISTER_OPERATOR(leaky_relu_grad, DefineGrad<LeakyRelu>);
-REGISTER_CPU_KERNEL(leaky_relu_grad, LeakyReluGradKernel, float, double);
+REGISTER_ELEMENTWISE(leaky_relu, LeakyRelu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

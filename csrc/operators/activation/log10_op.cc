@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Log10 : Plain {
-  static constexpr const char* kType = "log10";
+struct Log10 : Elementwise {
   static constexpr const char* kComment =
       "Out = the logarithm of X to base 10, elementwise; -inf at 0, NaN below.";
   static constexpr const char* kExample =
@@ -16,7 +15,6 @@ struct Log10 : Plain {
   static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Log10(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(0.4342944819032518) / x; }
   };
@@ -26,15 +24,8 @@ struct Log10 : Plain {
     Finish(g, slope, g.Apply("reciprocal", {x}), -1.0f, result);
   }
 };
-template <class T>
-using Log10Kernel = Kernel<Log10, T>;
-template <class T>
-using Log10GradKernel = GradKernel<Log10, T>;
 
-REGISTER_OPERATOR(log10, Define<Log10>);
-REGISTER_CPU_KERNEL(log10, Log10Kernel, float, double);
-REGISTER_OPERATOR(log10_grad, DefineGrad<Log10>);
-REGISTER_CPU_KERNEL(log10_grad, Log10GradKernel, float, double);
+REGISTER_ELEMENTWISE(log10, Log10, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

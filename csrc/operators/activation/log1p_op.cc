@@ -1,22 +1,19 @@
 #include "operators/activation/activation.h"
-#include "operators/activation/float_of_integers.h"
 
 namespace dygraph::activation {
 namespace {
 
-struct Log1p : Plain {
-  static constexpr const char* kType = "log1p";
+struct Log1p : Elementwise {
   static constexpr const char* kComment =
       "Out = log(1 + X), elementwise, exact near 0; -inf at -1, NaN below.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.log1p(to_variable([0.0, 1.0, np.e - 1])).tolist()]\n"
       "[0.0, 0.6931, 1.0]";
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD / (1 + X).";
-  static constexpr bool kHot = true;
+  static constexpr bool kHot = true, kFloat = true;
   static constexpr int64_t kCost = 5;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Log1p(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(1) / (T(1) + x); }
   };
@@ -25,24 +22,8 @@ struct Log1p : Plain {
     Finish(g, product, g.Apply("square", {d}), -1.0f, result);
   }
 };
-void DefineLog1p(OpDef& op) {
-  Define<Log1p>(op);
-  op.Shape(InferFloat);
-}
 
-template <class T>
-struct Log1pKernel {
-  static void Compute(KernelContext& ctx) {
-    MapFloat<T>(ctx, Log1p::kCost, [](FloatOf<T> v) { return kernels::Log1p(v); });
-  }
-};
-template <class T>
-using Log1pGradKernel = GradKernel<Log1p, T>;
-
-REGISTER_OPERATOR(log1p, DefineLog1p);
-REGISTER_CPU_KERNEL(log1p, Log1pKernel, float, double, int32_t, int64_t);
-REGISTER_OPERATOR(log1p_grad, DefineGrad<Log1p>);
-REGISTER_CPU_KERNEL(log1p_grad, Log1pGradKernel, float, double);
+REGISTER_ELEMENTWISE(log1p, Log1p, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::activation

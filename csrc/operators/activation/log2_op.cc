@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Log2 : Plain {
-  static constexpr const char* kType = "log2";
+struct Log2 : Elementwise {
   static constexpr const char* kComment =
       "Out = the logarithm of X to base 2, elementwise; -inf at 0, NaN below.";
   static constexpr const char* kExample =
@@ -16,7 +15,6 @@ struct Log2 : Plain {
   static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Log2(x); }
     DYGRAPH_INLINE T Slope(T x) const { return T(1.4426950408889634) / x; }
   };
@@ -26,15 +24,8 @@ struct Log2 : Plain {
     Finish(g, slope, g.Apply("reciprocal", {x}), -1.0f, result);
   }
 };
-template <class T>
-using Log2Kernel = Kernel<Log2, T>;
-template <class T>
-using Log2GradKernel = GradKernel<Log2, T>;
 
-REGISTER_OPERATOR(log2, Define<Log2>);
-REGISTER_CPU_KERNEL(log2, Log2Kernel, float, double);
-REGISTER_OPERATOR(log2_grad, DefineGrad<Log2>);
-REGISTER_CPU_KERNEL(log2_grad, Log2GradKernel, float, double);
+REGISTER_ELEMENTWISE(log2, Log2, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Logsigmoid : Plain {
-  static constexpr const char* kType = "logsigmoid";
+struct Logsigmoid : Elementwise {
   static constexpr const char* kComment =
       "Out = log(1 / (1 + exp(-X))), elementwise, without overflow for any X.";
   static constexpr const char* kExample =
@@ -16,7 +15,6 @@ struct Logsigmoid : Plain {
   static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return -kernels::Softplus(-x); }
     DYGRAPH_INLINE T Slope(T x) const { return kernels::Sigmoid(-x); }
   };
@@ -26,15 +24,8 @@ struct Logsigmoid : Plain {
     g.Call("scale", {t}, {result}).Attr("scale", -1.0f);
   }
 };
-template <class T>
-using LogsigmoidKernel = Kernel<Logsigmoid, T>;
-template <class T>
-using LogsigmoidGradKernel = GradKernel<Logsigmoid, T>;
 
-REGISTER_OPERATOR(logsigmoid, Define<Logsigmoid>);
-REGISTER_CPU_KERNEL(logsigmoid, LogsigmoidKernel, float, double);
-REGISTER_OPERATOR(logsigmoid_grad, DefineGrad<Logsigmoid>);
-REGISTER_CPU_KERNEL(logsigmoid_grad, LogsigmoidGradKernel, float, double);
+REGISTER_ELEMENTWISE(logsigmoid, Logsigmoid, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Mish : Plain {
-  static constexpr const char* kType = "mish";
+struct Mish : Elementwise {
   static constexpr const char* kComment =
       "Out = X * tanh(log(1 + exp(X))), elementwise; log(1 + exp(X)) is X where X > threshold. "
       "Misra, 2019.";
@@ -46,15 +45,8 @@ struct Mish : Plain {
     Finish(g, curved, tilt, 1.0f, result);
   }
 };
-template <class T>
-using MishKernel = Kernel<Mish, T>;
-template <class T>
-using MishGradKernel = GradKernel<Mish, T>;
 
-REGISTER_OPERATOR(mish, Define<Mish>);
-REGISTER_CPU_KERNEL(mish, MishKernel, float, double);
-REGISTER_OPERATOR(mish_grad, DefineGrad<Mish>);
-REGISTER_CPU_KERNEL(mish_grad, MishGradKernel, float, double);
+REGISTER_ELEMENTWISE(mish, Mish, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

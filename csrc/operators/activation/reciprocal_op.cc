@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Reciprocal : Plain {
-  static constexpr const char* kType = "reciprocal";
+struct Reciprocal : Elementwise {
   static constexpr const char* kComment = "Out = 1 / X, elementwise.";
   static constexpr const char* kExample =
       ">>> F.reciprocal(to_variable([1.0, -2.0, 4.0])).tolist()\n"
@@ -14,7 +13,6 @@ struct Reciprocal : Plain {
   static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return T(1) / x; }
     DYGRAPH_INLINE T Slope(T y) const { return -y * y; }
   };
@@ -22,15 +20,8 @@ struct Reciprocal : Plain {
     Finish(g, product, y, -2.0f, result);
   }
 };
-template <class T>
-using ReciprocalKernel = Kernel<Reciprocal, T>;
-template <class T>
-using ReciprocalGradKernel = GradKernel<Reciprocal, T>;
 
-REGISTER_OPERATOR(reciprocal, Define<Reciprocal>);
-REGISTER_CPU_KERNEL(reciprocal, ReciprocalKernel, float, double);
-REGISTER_OPERATOR(reciprocal_grad, DefineGrad<Reciprocal>);
-REGISTER_CPU_KERNEL(reciprocal_grad, ReciprocalGradKernel, float, double);
+REGISTER_ELEMENTWISE(reciprocal, Reciprocal, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

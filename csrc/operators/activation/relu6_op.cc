@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Relu6 : Plain {
-  static constexpr const char* kType = "relu6";
+struct Relu6 : Elementwise {
   static constexpr const char* kComment = "Out = min(max(X, 0), threshold), elementwise.";
   static constexpr const char* kExample =
       ">>> F.relu6(to_variable([-1.0, 3.0, 8.0])).tolist()\n"
@@ -25,15 +24,8 @@ struct Relu6 : Plain {
     DYGRAPH_INLINE T Slope(T y) const { return y > T(0) && y < threshold ? T(1) : T(0); }
   };
 };
-template <class T>
-using Relu6Kernel = Kernel<Relu6, T>;
-template <class T>
-using Relu6GradKernel = GradKernel<Relu6, T>;
 
-REGISTER_OPERATOR(relu6, Define<Relu6>);
-REGISTER_CPU_KERNEL(relu6, Relu6Kernel, float, double);
-REGISTER_OPERATOR(relu6_grad, DefineGrad<Relu6>);
-REGISTER_CPU_KERNEL(relu6_grad, Relu6GradKernel, float, double);
+REGISTER_ELEMENTWISE(relu6, Relu6, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

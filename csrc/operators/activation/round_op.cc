@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Round : Plain {
-  static constexpr const char* kType = "round";
+struct Round : Elementwise {
   static constexpr const char* kComment =
       "Out = the whole number nearest to X, halves to the even one as NumPy does (Fluid rounds "
       "them away from 0), elementwise. The gradient is 0.";
@@ -15,7 +14,6 @@ struct Round : Plain {
   static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const {
       if constexpr (std::is_integral_v<T>) {
         return x;
@@ -26,15 +24,8 @@ struct Round : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x == x ? T(0) : T(0); }
   };
 };
-template <class T>
-using RoundKernel = Kernel<Round, T>;
-template <class T>
-using RoundGradKernel = GradKernel<Round, T>;
 
-REGISTER_OPERATOR(round, Define<Round>);
-REGISTER_CPU_KERNEL(round, RoundKernel, float, double, int32_t, int64_t);
-REGISTER_OPERATOR(round_grad, DefineGrad<Round>);
-REGISTER_CPU_KERNEL(round_grad, RoundGradKernel, float, double);
+REGISTER_ELEMENTWISE(round, Round, float, double, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::activation

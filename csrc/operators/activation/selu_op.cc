@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Selu : Plain {
-  static constexpr const char* kType = "selu";
+struct Selu : Elementwise {
   static constexpr const char* kComment =
       "Out = scale * X where X > 0, else scale * alpha * (exp(X) - 1), elementwise. Klambauer et "
       "al., 2017.";
@@ -42,15 +41,8 @@ struct Selu : Plain {
            result);
   }
 };
-template <class T>
-using SeluKernel = Kernel<Selu, T>;
-template <class T>
-using SeluGradKernel = GradKernel<Selu, T>;
 
-REGISTER_OPERATOR(selu, Define<Selu>);
-REGISTER_CPU_KERNEL(selu, SeluKernel, float, double);
-REGISTER_OPERATOR(selu_grad, DefineGrad<Selu>);
-REGISTER_CPU_KERNEL(selu_grad, SeluGradKernel, float, double);
+REGISTER_ELEMENTWISE(selu, Selu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Sign : Plain {
-  static constexpr const char* kType = "sign";
+struct Sign : Elementwise {
   static constexpr const char* kComment =
       "Out = 1 where X > 0, -1 where X < 0, X elsewhere (0 or NaN), elementwise. The gradient is "
       "0.";
@@ -15,22 +14,14 @@ struct Sign : Plain {
   static constexpr int64_t kCost = 2;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const {
       return x > T(0) ? T(1) : x == T(0) || x != x ? x : T(-1);
     }
     DYGRAPH_INLINE T Slope(T x) const { return x == x ? T(0) : T(0); }
   };
 };
-template <class T>
-using SignKernel = Kernel<Sign, T>;
-template <class T>
-using SignGradKernel = GradKernel<Sign, T>;
 
-REGISTER_OPERATOR(sign, Define<Sign>);
-REGISTER_CPU_KERNEL(sign, SignKernel, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
-REGISTER_OPERATOR(sign_grad, DefineGrad<Sign>);
-REGISTER_CPU_KERNEL(sign_grad, SignGradKernel, float, double);
+REGISTER_ELEMENTWISE(sign, Sign, float, double, uint8_t, int8_t, int16_t, int32_t, int64_t);
 
 }  // namespace
 }  // namespace dygraph::activation

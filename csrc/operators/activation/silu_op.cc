@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Silu : Plain {
-  static constexpr const char* kType = "silu";
+struct Silu : Elementwise {
   static constexpr const char* kComment = "Out = X / (1 + exp(-X)), elementwise.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.silu(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
@@ -16,7 +15,6 @@ struct Silu : Plain {
   static constexpr int64_t kCost = 4;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Silu(x); }
     DYGRAPH_INLINE T Slope(T x) const {
       T s = kernels::Sigmoid(x), c = kernels::Clamp(x, T(-1e3), T(1e3));  // 0 times inf is none
@@ -32,15 +30,8 @@ struct Silu : Plain {
     Finish(g, curved, tilt, beta, result);
   }
 };
-template <class T>
-using SiluKernel = Kernel<Silu, T>;
-template <class T>
-using SiluGradKernel = GradKernel<Silu, T>;
 
-REGISTER_OPERATOR(silu, Define<Silu>);
-REGISTER_CPU_KERNEL(silu, SiluKernel, float, double);
-REGISTER_OPERATOR(silu_grad, DefineGrad<Silu>);
-REGISTER_CPU_KERNEL(silu_grad, SiluGradKernel, float, double);
+REGISTER_ELEMENTWISE(silu, Silu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Sin : Plain {
-  static constexpr const char* kType = "sin";
+struct Sin : Elementwise {
   static constexpr const char* kComment = "Out = sin(X), elementwise, X in radians.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.sin(to_variable([0.0, np.pi / 6, np.pi / 2])).tolist()]\n"
@@ -13,7 +12,6 @@ struct Sin : Plain {
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * cos(X).";
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return std::sin(x); }
     DYGRAPH_INLINE T Slope(T x) const { return std::cos(x); }
   };
@@ -43,9 +41,8 @@ struct SinGradKernel<float> {
   }
 };
 
-REGISTER_OPERATOR(sin, Define<Sin>);
+REGISTER_ELEMENTWISE_OPERATORS(sin, Sin);
 REGISTER_CPU_KERNEL(sin, SinKernel, float, double);
-REGISTER_OPERATOR(sin_grad, DefineGrad<Sin>);
 REGISTER_CPU_KERNEL(sin_grad, SinGradKernel, float, double);
 
 }  // namespace

@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Sinh : Plain {
-  static constexpr const char* kType = "sinh";
+struct Sinh : Elementwise {
   static constexpr const char* kComment = "Out = (exp(X) - exp(-X)) / 2, elementwise.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.sinh(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
@@ -15,7 +14,6 @@ struct Sinh : Plain {
   static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return kernels::Sinh(x); }
     DYGRAPH_INLINE T Slope(T x) const { return kernels::Cosh(x); }
   };
@@ -23,15 +21,8 @@ struct Sinh : Plain {
     Finish(g, product, g.Apply("sinh", {x}), 1.0f, result);
   }
 };
-template <class T>
-using SinhKernel = Kernel<Sinh, T>;
-template <class T>
-using SinhGradKernel = GradKernel<Sinh, T>;
 
-REGISTER_OPERATOR(sinh, Define<Sinh>);
-REGISTER_CPU_KERNEL(sinh, SinhKernel, float, double);
-REGISTER_OPERATOR(sinh_grad, DefineGrad<Sinh>);
-REGISTER_CPU_KERNEL(sinh_grad, SinhGradKernel, float, double);
+REGISTER_ELEMENTWISE(sinh, Sinh, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct SoftRelu : Plain {
-  static constexpr const char* kType = "soft_relu";
+struct SoftRelu : Elementwise {
   static constexpr const char* kComment =
       "Out = log(1 + exp(min(max(X, -threshold), threshold))), elementwise.";
   static constexpr const char* kExample =
@@ -37,15 +36,8 @@ struct SoftRelu : Plain {
     g.Call("brelu_grad", {x, curved}, {result}).Attr("t_min", -t).Attr("t_max", t);
   }
 };
-template <class T>
-using SoftReluKernel = Kernel<SoftRelu, T>;
-template <class T>
-using SoftReluGradKernel = GradKernel<SoftRelu, T>;
 
-REGISTER_OPERATOR(soft_relu, Define<SoftRelu>);
-REGISTER_CPU_KERNEL(soft_relu, SoftReluKernel, float, double);
-REGISTER_OPERATOR(soft_relu_grad, DefineGrad<SoftRelu>);
-REGISTER_CPU_KERNEL(soft_relu_grad, SoftReluGradKernel, float, double);
+REGISTER_ELEMENTWISE(soft_relu, SoftRelu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Softplus : Plain {
-  static constexpr const char* kType = "softplus";
+struct Softplus : Elementwise {
   static constexpr const char* kComment =
       "Out = log(1 + exp(beta * X)) / beta, elementwise, without overflow; X itself where beta * X "
       "> threshold.";
@@ -47,15 +46,8 @@ struct Softplus : Plain {
     g.Call("scale", {below}, {result}).Attr("scale", a.beta);
   }
 };
-template <class T>
-using SoftplusKernel = Kernel<Softplus, T>;
-template <class T>
-using SoftplusGradKernel = GradKernel<Softplus, T>;
 
-REGISTER_OPERATOR(softplus, Define<Softplus>);
-REGISTER_CPU_KERNEL(softplus, SoftplusKernel, float, double);
-REGISTER_OPERATOR(softplus_grad, DefineGrad<Softplus>);
-REGISTER_CPU_KERNEL(softplus_grad, SoftplusGradKernel, float, double);
+REGISTER_ELEMENTWISE(softplus, Softplus, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Softshrink : Plain {
-  static constexpr const char* kType = "softshrink";
+struct Softshrink : Elementwise {
   static constexpr const char* kComment =
       "Out = X - lambda where X > lambda, X + lambda where X < -lambda, else 0, elementwise.";
   static constexpr const char* kExample =
@@ -28,15 +27,8 @@ struct Softshrink : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x >= -lambda && x <= lambda ? T(0) : T(1); }
   };
 };
-template <class T>
-using SoftshrinkKernel = Kernel<Softshrink, T>;
-template <class T>
-using SoftshrinkGradKernel = GradKernel<Softshrink, T>;
 
-REGISTER_OPERATOR(softshrink, Define<Softshrink>);
-REGISTER_CPU_KERNEL(softshrink, SoftshrinkKernel, float, double);
-REGISTER_OPERATOR(softshrink_grad, DefineGrad<Softshrink>);
-REGISTER_CPU_KERNEL(softshrink_grad, SoftshrinkGradKernel, float, double);
+REGISTER_ELEMENTWISE(softshrink, Softshrink, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

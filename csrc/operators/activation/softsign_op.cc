@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Softsign : Plain {
-  static constexpr const char* kType = "softsign";
+struct Softsign : Elementwise {
   static constexpr const char* kComment = "Out = X / (1 + |X|), elementwise.";
   static constexpr const char* kExample =
       ">>> F.softsign(to_variable([-1.0, 0.0, 3.0])).tolist()\n"
@@ -13,7 +12,6 @@ struct Softsign : Plain {
   static constexpr int64_t kCost = 6;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return x / (T(1) + kernels::Abs(x)); }
     DYGRAPH_INLINE T Slope(T x) const {
       T d = T(1) / (T(1) + kernels::Abs(x));
@@ -26,15 +24,8 @@ struct Softsign : Plain {
     Finish(g, Times(g, product, cube), g.Apply("sign", {x}), -2.0f, result);
   }
 };
-template <class T>
-using SoftsignKernel = Kernel<Softsign, T>;
-template <class T>
-using SoftsignGradKernel = GradKernel<Softsign, T>;
 
-REGISTER_OPERATOR(softsign, Define<Softsign>);
-REGISTER_CPU_KERNEL(softsign, SoftsignKernel, float, double);
-REGISTER_OPERATOR(softsign_grad, DefineGrad<Softsign>);
-REGISTER_CPU_KERNEL(softsign_grad, SoftsignGradKernel, float, double);
+REGISTER_ELEMENTWISE(softsign, Softsign, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

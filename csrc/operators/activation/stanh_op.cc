@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Stanh : Plain {
-  static constexpr const char* kType = "stanh";
+struct Stanh : Elementwise {
   static constexpr const char* kComment = "Out = scale_b * tanh(scale_a * X), elementwise.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.stanh(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
@@ -36,15 +35,8 @@ struct Stanh : Plain {
     Finish(g, curved, t, -2.0f * a.scale_a * a.scale_a * a.scale_b, result);
   }
 };
-template <class T>
-using StanhKernel = Kernel<Stanh, T>;
-template <class T>
-using StanhGradKernel = GradKernel<Stanh, T>;
 
-REGISTER_OPERATOR(stanh, Define<Stanh>);
-REGISTER_CPU_KERNEL(stanh, StanhKernel, float, double);
-REGISTER_OPERATOR(stanh_grad, DefineGrad<Stanh>);
-REGISTER_CPU_KERNEL(stanh_grad, StanhGradKernel, float, double);
+REGISTER_ELEMENTWISE(stanh, Stanh, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

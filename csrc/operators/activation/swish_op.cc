@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Swish : Plain {
-  static constexpr const char* kType = "swish";
+struct Swish : Elementwise {
   static constexpr const char* kComment =
       "Out = X / (1 + exp(-beta * X)), elementwise. Ramachandran et al., 2017.";
   static constexpr const char* kExample =
@@ -38,15 +37,8 @@ struct Swish : Plain {
     Finish(g, curved, tilt, beta, result);
   }
 };
-template <class T>
-using SwishKernel = Kernel<Swish, T>;
-template <class T>
-using SwishGradKernel = GradKernel<Swish, T>;
 
-REGISTER_OPERATOR(swish, Define<Swish>);
-REGISTER_CPU_KERNEL(swish, SwishKernel, float, double);
-REGISTER_OPERATOR(swish_grad, DefineGrad<Swish>);
-REGISTER_CPU_KERNEL(swish_grad, SwishGradKernel, float, double);
+REGISTER_ELEMENTWISE(swish, Swish, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

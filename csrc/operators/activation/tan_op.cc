@@ -4,8 +4,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct Tan : Plain {
-  static constexpr const char* kType = "tan";
+struct Tan : Elementwise {
   static constexpr const char* kComment = "Out = tan(X), elementwise, X in radians.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.tan(to_variable([0.0, np.pi / 4, np.pi / 3])).tolist()]\n"
@@ -14,7 +13,6 @@ struct Tan : Plain {
   static constexpr bool kFromOut = true;
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return std::tan(x); }
     DYGRAPH_INLINE T Slope(T y) const { return T(1) + y * y; }
   };
@@ -35,9 +33,8 @@ struct TanKernel<float> {
 template <class T>
 using TanGradKernel = GradKernel<Tan, T>;
 
-REGISTER_OPERATOR(tan, Define<Tan>);
+REGISTER_ELEMENTWISE_OPERATORS(tan, Tan);
 REGISTER_CPU_KERNEL(tan, TanKernel, float, double);
-REGISTER_OPERATOR(tan_grad, DefineGrad<Tan>);
 REGISTER_CPU_KERNEL(tan_grad, TanGradKernel, float, double);
 
 }  // namespace

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct TanhShrink : Plain {
-  static constexpr const char* kType = "tanh_shrink";
+struct TanhShrink : Elementwise {
   static constexpr const char* kComment = "Out = X - tanh(X), elementwise.";
   static constexpr const char* kExample =
       ">>> [round(v, 4) for v in F.tanh_shrink(to_variable([-1.0, 0.0, 1.0])).tolist()]\n"
@@ -12,7 +11,6 @@ struct TanhShrink : Plain {
   static constexpr const char* kGradComment = "X@GRAD = Out@GRAD * tanh(X)^2.";
   template <class T>
   struct F {
-    explicit F(const Attrs&) {}
     DYGRAPH_INLINE T operator()(T x) const { return x - kernels::Tanh(x); }
     DYGRAPH_INLINE T Slope(T x) const {
       T t = kernels::Tanh(x);
@@ -25,15 +23,8 @@ struct TanhShrink : Plain {
     Finish(g, curved, t, 2.0f, result);
   }
 };
-template <class T>
-using TanhShrinkKernel = Kernel<TanhShrink, T>;
-template <class T>
-using TanhShrinkGradKernel = GradKernel<TanhShrink, T>;
 
-REGISTER_OPERATOR(tanh_shrink, Define<TanhShrink>);
-REGISTER_CPU_KERNEL(tanh_shrink, TanhShrinkKernel, float, double);
-REGISTER_OPERATOR(tanh_shrink_grad, DefineGrad<TanhShrink>);
-REGISTER_CPU_KERNEL(tanh_shrink_grad, TanhShrinkGradKernel, float, double);
+REGISTER_ELEMENTWISE(tanh_shrink, TanhShrink, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation

@@ -3,8 +3,7 @@
 namespace dygraph::activation {
 namespace {
 
-struct ThresholdedRelu : Plain {
-  static constexpr const char* kType = "thresholded_relu";
+struct ThresholdedRelu : Elementwise {
   static constexpr const char* kComment = "Out = X where X > threshold, else 0, elementwise.";
   static constexpr const char* kExample =
       ">>> F.thresholded_relu(to_variable([-1.0, 0.5, 2.0])).tolist()\n"
@@ -25,15 +24,8 @@ struct ThresholdedRelu : Plain {
     DYGRAPH_INLINE T Slope(T x) const { return x > threshold ? T(1) : T(0); }
   };
 };
-template <class T>
-using ThresholdedReluKernel = Kernel<ThresholdedRelu, T>;
-template <class T>
-using ThresholdedReluGradKernel = GradKernel<ThresholdedRelu, T>;
 
-REGISTER_OPERATOR(thresholded_relu, Define<ThresholdedRelu>);
-REGISTER_CPU_KERNEL(thresholded_relu, ThresholdedReluKernel, float, double);
-REGISTER_OPERATOR(thresholded_relu_grad, DefineGrad<ThresholdedRelu>);
-REGISTER_CPU_KERNEL(thresholded_relu_grad, ThresholdedReluGradKernel, float, double);
+REGISTER_ELEMENTWISE(thresholded_relu, ThresholdedRelu, float, double);
 
 }  // namespace
 }  // namespace dygraph::activation
