@@ -21,7 +21,7 @@ FLAG(int64_t, num_threads, 0,
      "compute threads of the process; 0: by OMP_NUM_THREADS, affinity and cgroup quota");
 
 FLAG(bool, cpu_deterministic, true,
-     "the same bits for any number of threads; they always are, also where this is false")
+     "the same bits for any number of threads; they always are, also where this is false");
 
 namespace detail {
 
