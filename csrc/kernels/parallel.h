@@ -12,18 +12,18 @@ namespace dygraph::kernels {
 // `cost` is the work per element relative to an addition (exp in a vectorised loop: about 3).
 inline int64_t Grain(int64_t cost = 1) { return std::max<int64_t>(32768 / cost, 512); }
 
-// Splits `rows` independent rows, each worth `row_cost` additions, into runs of rows where that
-// pays. ParallelFor is for elements: it rounds its pieces up to cache lines, which would leave few
-// rows on one thread.
+// Splits `rows` independent rows, each worth `row_cost` additions, into one run of rows per thread
+// where that pays; long runs into several, between which Ctrl-C is looked for. ParallelFor is for
+// elements: it rounds its pieces up to cache lines, which would leave few rows on one thread.
 template <class Body>
 void ParallelRows(int64_t rows, int64_t row_cost, const Body& body) {
   int64_t threads = rows * row_cost < 2 * Grain() || rows < 2 ? 1 : NumThreads();
-  const int64_t grains = rows * row_cost / Grain();
-  if (threads == 1 && grains < kMostGrains) {
+  const int64_t rounds = rows * row_cost / (threads * kMostGrains * Grain()) + 1;
+  if (threads * rounds <= 1) {
     if (rows > 0) body(int64_t{0}, rows);
     return;
   }
-  const int64_t pieces = std::min({PiecesFor(grains, threads), rows, grains});
+  int64_t pieces = std::min({threads * rounds, rows, rows * row_cost / Grain()});
   ParallelBlocks(pieces, [&](int64_t i) { body(rows * i / pieces, rows * (i + 1) / pieces); });
 }
 

@@ -1,4 +1,4 @@
-// How many threads compute, and the loops that use them.
+// The one compute pool (OpenMP) and the loops that use it.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,6 @@ void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state);
 }  // namespace detail
 
 // Calls body(i) for i in [0, blocks), on the pool when there is more than one block and one thread.
-// The caller runs every block that no other thread has begun, so a late thread delays nothing.
 // Results must not depend on which thread runs a block: that is what makes our kernels give the
 // same bits for any thread count.
 template <class Body>
@@ -50,17 +49,6 @@ void ParallelBlocks(int64_t blocks, const Body& body) {
 
 // Grains of work that one piece has at most: 10 ms or so between two looks for Ctrl-C.
 constexpr int64_t kMostGrains = 512;
-// Pieces of at least kFineGrains grains, this many for each thread: what one of them does not get
-// to, because another process has its core, the others take.
-constexpr int64_t kPiecesPerThread = 4, kFineGrains = 4;
-
-// Pieces for `work` grains on this number of threads, above one.
-inline int64_t PiecesFor(int64_t work, int64_t threads) {
-  const int64_t fine = work / (threads * kFineGrains);
-  int64_t each = fine < 1 ? 1 : fine < kPiecesPerThread ? fine : kPiecesPerThread;
-  const int64_t least = work / (threads * kMostGrains) + 1;
-  return threads * (each < least ? least : each);
-}
 
 // Splits [0, n) into pieces of at least `grain` and calls body(begin, end) on each, in parallel.
 // Pieces may differ with the thread count, so only for work whose elements are independent.
@@ -71,8 +59,9 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
     if (n > 0) body(int64_t{0}, n);
     return;
   }
-  int64_t pieces = PiecesFor(n / grain, threads);
-  if (pieces > n / grain) pieces = n / grain;
+  int64_t pieces = n / grain;
+  if (pieces > threads) pieces = threads;
+  pieces *= n / (pieces * grain) / kMostGrains + 1;
   int64_t step = ((n + pieces - 1) / pieces + 15) / 16 * 16;  // whole cache lines of floats
   pieces = (n + step - 1) / step;
   ParallelBlocks(pieces, [&](int64_t i) {
