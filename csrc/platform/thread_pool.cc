@@ -2,17 +2,14 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <cstdio>
-#include <cstdlib>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 
@@ -25,12 +22,12 @@ namespace {
 
 constexpr int kMostHelpers = 1023, kLoops = 16, kPieces = 64;
 
-// Nanoseconds.
-int64_t g_kIdleSpin = getenv("X_IDLE") ? atoi(getenv("X_IDLE")) : 200000;
-int64_t g_kShortSpin = getenv("X_SHORT") ? atoi(getenv("X_SHORT")) : 5000;
-int64_t g_kWaitSpin = getenv("X_WAIT") ? atoi(getenv("X_WAIT")) : 50000;
-int64_t g_kGap = getenv("X_GAP") ? atoi(getenv("X_GAP")) : 100000;
-bool g_stat = getenv("X_STAT");
+// Nanoseconds. Measured: benchmarks/threads.py.
+constexpr int64_t kIdleSpin = 200000;   // a helper looks for work this long before it sleeps,
+constexpr int64_t kShortSpin = 5000;    // this long on a core that another process wants,
+constexpr int64_t kInterrupted = 100000;  // which it knows by a gap between two looks
+constexpr int64_t kWaitSpin = 50000;    // a caller waits this long for helpers before it sleeps
+constexpr timespec kBetweenLooks{0, 50000000};  // for Ctrl-C, while it sleeps
 
 int64_t Now() {
   timespec t;
@@ -56,7 +53,7 @@ struct SerialScope {
   ~SerialScope() { --t_serial; }
 };
 
-// A loop. Loops live for ever and are used again, so that a helper may look at one that has ended.
+// Loops are used again and never go away: a late helper may look at one that has ended.
 struct alignas(64) Loop {
   std::atomic<bool> taken{false};
   std::atomic<int> helpers{0};
@@ -65,8 +62,8 @@ struct alignas(64) Loop {
   int64_t blocks = 0;
   int pieces = 0, sharers = 0;
   std::exception_ptr first;
-  alignas(64) std::atomic<uint64_t> claimed{~uint64_t{0}};  // by piece; those that are not there, too
-  std::atomic<uint64_t> finished{~uint64_t{0}};
+  // A bit for each piece, and all those behind them.
+  alignas(64) std::atomic<uint64_t> claimed{~uint64_t{0}}, finished{~uint64_t{0}};
   std::atomic<int> visitors{0};  // helpers that may still look at what stands above
   std::atomic<int> asleep{0};    // the caller waits
   std::atomic<bool> failed{false};
@@ -77,7 +74,7 @@ struct alignas(64) Loop {
   // the same memory in the next loop, and then takes from the others' ends.
   int Claim(int sharer) {
     const int begin = pieces * sharer / sharers, end = pieces * (sharer + 1) / sharers;
-    const uint64_t own = (end < 64 ? (uint64_t{1} << end) - 1 : ~uint64_t{0}) & ~uint64_t{0} << begin;
+    const uint64_t own = begin < end ? ~uint64_t{0} >> (kPieces - end + begin) << begin : 0;
     uint64_t seen = claimed.load(std::memory_order_relaxed);
     for (;;) {
       const uint64_t left = ~seen;
@@ -116,15 +113,15 @@ struct alignas(64) Loop {
   // Helpers that have begun are waited for: first awake, then asleep, which gives a helper this
   // core that has lost its own.
   void AwaitHelpers() {
-    const int64_t start = finished.load(std::memory_order_acquire) == ~uint64_t{0} ? 0 : Now();
+    if (finished.load() == ~uint64_t{0}) return;
+    const int64_t start = Now();
     for (int turn = 0; finished.load() != ~uint64_t{0}; ++turn) {
-      if (turn % 16 != 15 || Now() - start < g_kWaitSpin) {
+      if (turn % 16 != 15 || Now() - start < kWaitSpin) {
         Pause();
         continue;
       }
       asleep.store(1);
-      const timespec most{0, 50000000};
-      if (finished.load() != ~uint64_t{0}) Wait(&asleep, 1, &most);
+      if (finished.load() != ~uint64_t{0}) Wait(&asleep, 1, &kBetweenLooks);
       asleep.store(0);
       try {
         CheckInterrupt();
@@ -137,10 +134,9 @@ struct alignas(64) Loop {
 
 struct alignas(64) Helper {
   std::atomic<int> asleep{0};
-  long stat[8] = {};
 };
 
-// Trivial to destroy: helpers look at it until the process ends.
+// Helpers look at these until the process ends.
 Loop g_loops[kLoops];
 std::atomic<uint32_t> g_open{0};  // loops that have or had unclaimed pieces a moment ago
 std::atomic<Helper*> g_helpers[kMostHelpers];
@@ -160,7 +156,7 @@ bool Help(int helper) {
     Loop& loop = g_loops[number];
     if (!loop.HasWork() || helper >= loop.helpers.load(std::memory_order_relaxed)) continue;
     loop.visitors.fetch_add(1);
-    // Only now it is sure that a loop which is open stays as it is.
+    // Only now a loop that is open is sure to stay as it is.
     const bool here = g_open.load() >> number & 1 && helper < loop.helpers.load();
     if (here) loop.RunPieces(helper + 1);
     loop.visitors.fetch_sub(1);
@@ -173,24 +169,23 @@ void* HelperMain(void* argument) {
   const int number = static_cast<int>(reinterpret_cast<intptr_t>(argument));
   Helper& self = *g_helpers[number].load();
   t_serial = 1;  // what a body calls runs here
-  int64_t spin = g_kIdleSpin, idle = Now(), last = idle;
+  int64_t spin = kIdleSpin, idle = Now(), last = idle;
   for (int turn = 0;; ++turn) {
     if (g_open.load(std::memory_order_relaxed) && Help(number)) {
       idle = last = Now();
-      self.stat[0]++;
       continue;
     }
     Pause();
     if (turn % 8 != 0) continue;
     const int64_t now = Now();
-    if (now - last > g_kGap) {spin = g_kShortSpin; self.stat[1]++;}  // somebody else wants this core
+    if (now - last > kInterrupted) spin = kShortSpin;
     last = now;
     if (now - idle < spin) continue;
     self.asleep.store(1);
-    if (!WorkFor(number)) { Wait(&self.asleep, 1, nullptr); self.stat[2]++;}
+    if (!WorkFor(number)) Wait(&self.asleep, 1, nullptr);
     self.asleep.store(0);
     idle = last = Now();
-    if (spin < g_kIdleSpin) spin += spin / 16;
+    spin = std::min(spin + spin / 16, kIdleSpin);  // a core becomes free again
   }
   return nullptr;
 }
@@ -204,7 +199,7 @@ void Start(int wanted) {
   for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) sigdelset(&all, own);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   for (int i = g_started.load(); i < wanted; ++i) {
-    if (!g_helpers[i].load()) g_helpers[i].store(new Helper);
+    if (!g_helpers[i].load()) g_helpers[i].store(new Helper);  // lives as long as its thread
     pthread_t thread;
     if (pthread_create(&thread, nullptr, HelperMain, reinterpret_cast<void*>(intptr_t{i})) != 0)
       break;  // the system has no more: those that are there do
@@ -222,7 +217,6 @@ Loop* TakeLoop() {
   }
   return nullptr;
 }
-struct Stat { ~Stat() { if (!g_stat) return; for (int i = 0; i < g_started; ++i) { auto*s=g_helpers[i].load()->stat; fprintf(stderr, "helper %d: helped %ld gaps %ld sleeps %ld\n", i, s[0], s[1], s[2]); } } } g_s;
 
 void RunAlone(int64_t blocks, void (*body)(void*, int64_t), void* state) {
   for (int64_t i = 0; i < blocks; ++i) {
@@ -253,7 +247,8 @@ void RunOnPool(int helpers, int64_t blocks, void (*body)(void*, int64_t), void* 
   loop->helpers.store(helpers, std::memory_order_relaxed);
   g_open.fetch_or(uint32_t{1} << number);
   static const int cores = AvailableCores();
-  const int useful = std::min({helpers, std::max(1, cores - 1), g_started.load(std::memory_order_relaxed)});
+  const int useful = std::min(
+      {helpers, std::max(1, cores - 1), g_started.load(std::memory_order_relaxed)});
   for (int i = 0; i < useful; ++i) {
     std::atomic<int>& asleep = g_helpers[i].load(std::memory_order_relaxed)->asleep;
     if (asleep.load() == 1 && asleep.exchange(0) == 1) Wake(&asleep);

@@ -1,5 +1,5 @@
-// The threads that help with loops. Whoever runs a loop claims its pieces like every helper, so it
-// also finishes what a late helper has not begun.
+// The threads that help with loops. The caller of a loop claims its pieces as every helper does, so
+// it also computes what a late helper has not begun.
 #pragma once
 
 #include <cstdint>
