@@ -6,7 +6,7 @@ import signal
 # A shell starts what it runs in the background with Ctrl-C ignored, which children would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Before libgomp loads: on two cores spinning threads of several processes would fight.
+# Tests run in several processes, which share the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings  # noqa: E402

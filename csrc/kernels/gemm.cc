@@ -26,6 +26,7 @@ constexpr int64_t kRowsRead = 4;                 // of b at a time, into panels
 constexpr int64_t kDirectVolume = 48 * 48 * 48;  // packing does not pay below
 constexpr int64_t kSmallOperand = 64 * 64;       // elements of a b that is transposed on the stack
 constexpr int64_t kThreadVolume = 1 << 20;       // m n k worth a thread
+constexpr int64_t kLongVolume = 64;              // of these, worth pieces of their own
 
 template <class T>
 struct Operand {  // element (i, j) of op(x) lies at x[i * row + j * column]
@@ -220,8 +221,13 @@ template <class T>
 void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<T> b, T beta, T* c,
                 int64_t ldc) {
   constexpr int64_t kRowUnit = 12, kColumnUnit = 32;  // multiples of every tile
-  // The grid of threads with the least packing, which goes with m / rows + n / columns.
-  int64_t threads = std::min<int64_t>(NumThreads(), m * n * k / kThreadVolume);
+  // The grid of pieces with the least packing, which goes with m / rows + n / columns. Long
+  // products have several for each thread: what one does not get to, because another process has
+  // its core, the others take.
+  const int64_t volume = m * n * k / kThreadVolume;
+  int64_t threads = NumThreads();
+  if (threads > 1) threads *= std::clamp<int64_t>(volume / (threads * kLongVolume), 1, 4);
+  threads = std::min(threads, volume);
   int64_t rows = 1, columns = 1;
   for (int64_t r = 1; r <= threads; ++r) {
     int64_t q = threads / r;

@@ -1,4 +1,4 @@
-// The processor's flag of invalid floating-point operations, of all compute threads.
+// The processor's flag of invalid floating-point operations, which each thread has.
 #pragma once
 
 namespace dygraph {
@@ -10,8 +10,8 @@ constexpr bool kSeesInvalid = true;
 constexpr bool kSeesInvalid = false;
 #endif
 
-// Whether an operation of any compute thread of the caller was invalid since the last call: a NaN
-// that was compared or replaced by another number, infinity less infinity, and the like.
+// Whether an operation of the calling thread was invalid since its last call: a NaN that was
+// compared or replaced by another number, infinity less infinity, and the like.
 bool TakeInvalid();
 
 }  // namespace dygraph

@@ -4,7 +4,7 @@
 
 #include "base/flags.h"
 #include "platform/interrupt.h"
-#include "platform/thread_count.h"
+#include "platform/signal_stack.h"
 #include "platform/threads.h"
 
 #ifdef WITH_ONEDNN
@@ -46,6 +46,10 @@ const OneDnnApi* Load() {
     complete &= *function != nullptr;
   });
   if (!complete) return nullptr;
+  api.omp_get_max_threads =
+      reinterpret_cast<decltype(api.omp_get_max_threads)>(dlsym(handle, "omp_get_max_threads"));
+  api.omp_set_num_threads =
+      reinterpret_cast<decltype(api.omp_set_num_threads)>(dlsym(handle, "omp_set_num_threads"));
   if (api.dnnl_engine_create(&api.engine, dnnl_cpu, 0) != dnnl_success) return nullptr;
   api.dnnl_set_primitive_cache_capacity(
       0);  // we keep ready primitives ourselves, in a bounded number
@@ -57,7 +61,7 @@ const OneDnnApi* Load() {
 const OneDnnApi* OneDnn() {
   if (FLAGS_kernel_library == "plain") return nullptr;
   static const OneDnnApi* api = Load();
-  LendThreads();
+  GuardFromSignals();
   return api;
 }
 
@@ -65,30 +69,41 @@ bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
                 int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
   const OneDnnApi* api = OneDnn();
   if (!api) return false;
-  // Long products in pieces, between which Ctrl-C is looked for. They are as large as oneDNN takes
-  // the same way as the whole, and end where its own steps along k do: the bits are the same.
-  constexpr int64_t kMost = int64_t{1} << 32, kLeastSide = 1152, kUnit = 192, kDepth = 1536;
-  const int64_t depth = k < 2 * kDepth ? k : kDepth, most = kMost / depth * NumThreads();
+  // Pieces by the sizes alone, so that the bits are the same for any number of threads. Those of
+  // long products take 50 ms at most, between which Ctrl-C is looked for, and end along k where
+  // oneDNN's own steps do.
+  constexpr int64_t kLeast = 1 << 21, kMost = int64_t{1} << 31, kPieces = 16, kRowUnit = 8,
+                    kColumnUnit = 16, kLeastColumns = 64, kDepth = 1536;
   int64_t rows = m, columns = n;
-  while (rows * columns > most && std::max(rows, columns) >= 2 * kLeastSide) {
-    int64_t& side = rows > columns ? rows : columns;
-    side = ((side + 1) / 2 + kUnit - 1) / kUnit * kUnit;
+  const double volume = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  for (int64_t pieces = 1; volume >= 2.0 * kLeast * static_cast<double>(pieces) &&
+                           (pieces < kPieces || volume > static_cast<double>(pieces * kMost));
+       pieces *= 2) {
+    const bool wide = columns >= 2 * kLeastColumns, high = rows >= 2 * kRowUnit;
+    if (!wide && !high) break;
+    // vectors lie along columns: they should stay long
+    const bool across = wide && (!high || columns > 2 * rows);
+    int64_t& side = across ? columns : rows;
+    const int64_t unit = across ? kColumnUnit : kRowUnit;
+    side = ((side + 1) / 2 + unit - 1) / unit * unit;
   }
-  for (int64_t i = 0; i < m; i += rows) {
-    for (int64_t j = 0; j < n; j += columns) {
-      for (int64_t p = 0, next; p < k; p = next) {
-        next = k - p < 2 * depth ? k : p + depth;
-        if (i + j + p > 0) CheckInterrupt();
-        CheckOneDnn(
-            api->dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', std::min(rows, m - i),
-                            std::min(columns, n - j), next - p, alpha,
-                            a + (ta ? i + p * lda : i * lda + p), lda,
-                            b + (tb ? j * ldb + p : j + p * ldb), ldb, p == 0 ? beta : 1.0f,
-                            c + i * ldc + j, ldc),
-            "a matrix product");
-      }
+  const int64_t depth = k < 2 * kDepth ? k : kDepth;
+  const int64_t down = (m + rows - 1) / rows, total = down * ((n + columns - 1) / columns);
+  ParallelBlocks(total, [&](int64_t piece) {
+    const OneThread alone(*api);
+    const int64_t i = piece % down * rows, j = piece / down * columns;
+    for (int64_t p = 0, next; p < k; p = next) {
+      next = k - p < 2 * depth ? k : p + depth;
+      if (p > 0) CheckInterrupt();
+      CheckOneDnn(
+          api->dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', std::min(rows, m - i),
+                          std::min(columns, n - j), next - p, alpha,
+                          a + (ta ? i + p * lda : i * lda + p), lda,
+                          b + (tb ? j * ldb + p : j + p * ldb), ldb, p == 0 ? beta : 1.0f,
+                          c + i * ldc + j, ldc),
+          "a matrix product");
     }
-  }
+  });
   return true;
 }
 #else

@@ -46,6 +46,8 @@ struct OneDnnApi {
   decltype(&::dnnl_post_ops_append_eltwise) dnnl_post_ops_append_eltwise = nullptr;
   decltype(&::dnnl_primitive_attr_set_post_ops) dnnl_primitive_attr_set_post_ops = nullptr;
   dnnl_engine_t engine = nullptr;  // the CPU
+  int (*omp_get_max_threads)() = nullptr;  // of the OpenMP that it uses; null if it uses none
+  void (*omp_set_num_threads)(int) = nullptr;
 
   // Calls f(name, pointer) for every function.
   template <class F>
@@ -86,6 +88,25 @@ struct OneDnnApi {
     f("dnnl_post_ops_append_eltwise", &dnnl_post_ops_append_eltwise);
     f("dnnl_primitive_attr_set_post_ops", &dnnl_primitive_attr_set_post_ops);
   }
+};
+
+// While it lives, oneDNN computes with the calling thread alone, and primitives are made for that.
+class OneThread {
+ public:
+  explicit OneThread(const OneDnnApi& api) : api_(api) {
+    if (!api.omp_set_num_threads || !api.omp_get_max_threads) return;
+    before_ = api.omp_get_max_threads();
+    if (before_ != 1) api.omp_set_num_threads(1);
+  }
+  ~OneThread() {
+    if (before_ > 1) api_.omp_set_num_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const OneDnnApi& api_;
+  int before_ = 1;
 };
 
 // Throws what a status other than success means.

@@ -11,9 +11,6 @@ namespace dygraph {
 // cpu.cfs_period_us below cpu/ or cpu,cpuacct/ (version 1).
 int QuotaCores(const std::string& groups, const std::string& root);
 
-// A library that uses OpenMP itself, called by this thread next, takes NumThreads().
-void LendThreads();
-
 // After flags have changed: FLAGS_num_threads above 0 is a SetNumThreads.
 void ReadThreadFlag();
 

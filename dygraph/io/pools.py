@@ -1,7 +1,7 @@
 """Workers of a loader: none, threads, or processes. All answer numbered tasks in any order.
 
 Processes are forked by default: a data set need not be picklable and a start takes milliseconds.
-libgomp's threads do not survive a fork; a child therefore computes with one thread (the core sees
+The compute threads do not survive a fork; a child therefore computes with one thread (the core sees
 to it), which is what a worker should do anyway. Whoever uses libraries that cannot be forked asks
 for ``start_method='spawn'``. Batches come back through pipes and memory of the two processes alone:
 /dev/shm, small or missing in many containers, is never used.

@@ -94,6 +94,71 @@ void TestExceptionsGiveThreadsBack() {
   SetNumThreads(1);
 }
 
+// A helper that is busy elsewhere is not waited for: the caller computes all blocks.
+void TestTheCallerTakesWhatIsNotBegun() {
+  SetNumThreads(2);
+  std::atomic<int> inside{0};
+  std::atomic<bool> go_on{false};
+  std::thread other([&] {  // holds the only helper
+    ParallelBlocks(2, [&](int64_t) {
+      ++inside;
+      while (!go_on) std::this_thread::yield();
+    });
+  });
+  while (inside < 2) std::this_thread::yield();
+  std::vector<int> counts(300, 0);
+  std::atomic<int> foreign{0};
+  const std::thread::id own = std::this_thread::get_id();
+  ParallelBlocks(static_cast<int64_t>(counts.size()), [&](int64_t i) {
+    ++counts[i];
+    foreign += std::this_thread::get_id() != own;
+  });
+  CHECK_EQ(foreign.load(), 0);
+  for (int count : counts) CHECK_EQ(count, 1);
+  go_on = true;
+  other.join();
+  SetNumThreads(1);
+}
+
+// Every block once, whatever the number of blocks and threads and of loops at a time; also by
+// helpers that have been asleep.
+void TestEveryBlockOnce() {
+  for (int threads : {1, 2, 3, 8}) {
+    SetNumThreads(threads);
+    for (int64_t blocks : {0, 1, 2, 3, 63, 64, 65, 127, 1000}) {
+      std::vector<std::atomic<int>> counts(blocks);
+      ParallelBlocks(blocks, [&](int64_t i) { ++counts[i]; });
+      for (const std::atomic<int>& count : counts) CHECK_EQ(count.load(), 1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::atomic<int64_t> sum{0};
+    std::vector<std::thread> users;
+    for (int u = 0; u < 20; ++u) {
+      users.emplace_back([&] {
+        for (int round = 0; round < 100; ++round)
+          ParallelBlocks(50, [&](int64_t i) { sum += i; });
+      });
+    }
+    for (std::thread& user : users) user.join();
+    CHECK_EQ(sum.load(), int64_t{20 * 100 * 49 * 50 / 2});
+  }
+  SetNumThreads(1);
+}
+
+void TestNestedLoopsAreSerial() {
+  SetNumThreads(2);
+  std::atomic<int> foreign{0}, more{0};
+  ParallelBlocks(4, [&](int64_t) {
+    more += NumThreads() != 1;
+    const std::thread::id own = std::this_thread::get_id();
+    ParallelBlocks(10, [&](int64_t) { foreign += std::this_thread::get_id() != own; });
+  });
+  CHECK_EQ(foreign.load(), 0);
+  CHECK_EQ(more.load(), 0);
+  CHECK_EQ(NumThreads(), 2);
+  SetNumThreads(1);
+}
+
 std::atomic<bool> stop_asked{false};
 std::thread::id asked_thread;
 
@@ -187,6 +252,9 @@ int main() {
   dygraph::TestLoopsOfSeveralThreadsShare();
   dygraph::TestServiceThreadsComputeAlone();
   dygraph::TestExceptionsGiveThreadsBack();
+  dygraph::TestTheCallerTakesWhatIsNotBegun();
+  dygraph::TestEveryBlockOnce();
+  dygraph::TestNestedLoopsAreSerial();
   dygraph::TestLoopsStop();
   dygraph::TestWaitingLoops();
   return dygraph::testing::Finish();

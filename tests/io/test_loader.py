@@ -405,7 +405,7 @@ def test_big_ragged_batches():
 
 
 def test_forked_workers_compute_after_the_parent_has():
-    """libgomp's pool does not survive a fork: the child must not wake it."""
+    """The compute threads do not survive a fork: the child must not wait for them."""
     code = textwrap.dedent("""
         import numpy as np, dygraph
         from dygraph import io

@@ -1,7 +1,8 @@
-"""Kernels of our own give the same bits for any number of threads, forward and backward.
+"""The same bits for any number of threads, forward and backward, by kernels of our own and by a
+library's.
 
-Every case is large enough for its loops to be shared out; tests/op_contract.py compares small ones.
-oneDNN is off: docs/determinism.md tells what it promises."""
+Every case is large enough for its loops to be shared out; tests/op_contract.py compares small
+ones."""
 
 import numpy as np
 import pytest
@@ -132,6 +133,53 @@ CASES = {
 }
 
 
+def conv(n, c, size, out_c, kernel, pad=0, stride=1, groups=1):
+    images, filters = f(n, c, size, size), f(out_c, c // groups, kernel, kernel)
+    attrs = {"paddings": [pad, pad], "strides": [stride, stride], "groups": groups}
+    return {"Input": images, "Filter": filters}, attrs, "conv2d"
+
+
+# Where a library computes, or where it is left to cut sums itself.
+LIBRARY_CASES = {
+    "convolution of images": conv(16, 32, 14, 32, 3, pad=1),
+    "convolution of one image": conv(1, 32, 60, 64, 3, pad=1),
+    "convolution, three images": conv(3, 24, 41, 40, 5, pad=2, stride=2),
+    "convolution, many channels": conv(4, 256, 4, 256, 3, pad=1),
+    "convolution, 1 x 1": conv(4, 128, 28, 256, 1),
+    "convolution, 1 x 1, strided": conv(4, 128, 28, 256, 1, stride=2),
+    "convolution, first": conv(4, 3, 90, 32, 7, pad=3, stride=2),
+    "convolution, groups": conv(4, 64, 30, 64, 3, pad=1, groups=4),
+    "convolution, depthwise": conv(4, 64, 60, 64, 3, pad=1, groups=64),
+    "transposed convolution": (
+        {"Input": f(4, 48, 20, 20), "Filter": f(48, 32, 3, 3)},
+        {"strides": [2, 2]},
+        "conv2d_transpose",
+    ),
+    "convolution of volumes": (
+        {"Input": f(3, 16, 12, 14, 14), "Filter": f(24, 16, 3, 3, 3)},
+        {},
+        "conv3d",
+    ),
+    "product": ({"X": f(300, 500), "Y": f(500, 310)}, {}, "matmul_v2"),
+    "product, few rows": ({"X": f(64, 784), "Y": f(784, 256)}, {}, "matmul_v2"),
+    "product, long sums": ({"X": f(256, 2100), "Y": f(2100, 300)}, {}, "matmul_v2"),
+    "product, transposed, long sums": (
+        {"X": f(256, 4000), "Y": f(300, 4000)},
+        {"trans_y": True},
+        "matmul_v2",
+    ),
+    "product, both transposed": (
+        {"X": f(700, 200), "Y": f(300, 700)},
+        {"trans_x": True, "trans_y": True},
+        "matmul_v2",
+    ),
+    "products": ({"X": f(6, 200, 300), "Y": f(6, 300, 210)}, {}, "matmul_v2"),
+    "mul": ({"X": f(200, 1500), "Y": f(1500, 310)}, {}, "mul"),
+    "lstm": CASES["lstm"][:2] + ("lstm",),
+    "gru": CASES["gru"][:2] + ("gru",),
+}
+
+
 def variables(inputs):
     """Slots of fresh variables, those of floating point wanting a gradient, and a list of those."""
     slots, leaves = {}, []
@@ -157,8 +205,8 @@ def flat(results):
         yield from value if isinstance(value, list) else [value]
 
 
-def bits(name):
-    inputs, attrs, *op = CASES[name]
+def bits(name, cases):
+    inputs, attrs, *op = cases[name]
     slots, leaves = variables(inputs)
     with dygraph.enable_grad():
         results = list(flat(_core.run_op(op[0] if op else name.split()[0], slots, attrs)))
@@ -174,18 +222,34 @@ def bits(name):
 
 
 @pytest.fixture
-def plain_kernels():
-    before, threads = dygraph.get_flags("FLAGS_kernel_library"), _core.num_threads()
-    dygraph.set_flags({"FLAGS_kernel_library": "plain"})
+def flags():
+    names = ["FLAGS_kernel_library", "FLAGS_matrix_product"]
+    before, threads = dygraph.get_flags(names), _core.num_threads()
     yield
     dygraph.set_flags(before)
     _core.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_same_bits_for_any_number_of_threads(name, plain_kernels):
+def compare(name, cases, counts):
     _core.set_num_threads(1)
-    one = bits(name)
-    for threads in (2, 3):
+    one = bits(name, cases)
+    for threads in counts:
         _core.set_num_threads(threads)
-        assert bits(name) == one, f"{threads} threads"
+        assert bits(name, cases) == one, f"{threads} threads"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_bits_for_any_number_of_threads(name, flags):
+    dygraph.set_flags({"FLAGS_kernel_library": "plain"})
+    compare(name, CASES, (2, 3))
+
+
+@pytest.mark.parametrize("name", LIBRARY_CASES)
+def test_the_same_bits_by_a_library(name, flags):
+    compare(name, LIBRARY_CASES, (2, 3, 8))
+
+
+@pytest.mark.parametrize("name", [name for name in LIBRARY_CASES if "product" in name])
+def test_the_same_bits_by_a_library_where_another_kernel_is_chosen(name, flags):
+    dygraph.set_flags({"FLAGS_matrix_product": "onednn"})
+    compare(name, LIBRARY_CASES, (2, 3, 8))

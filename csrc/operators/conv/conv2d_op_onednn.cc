@@ -2,6 +2,7 @@
 // them. Ready primitives are kept by shape. Some 750 lines because images and volumes, both ways,
 // share one cache and one packing.
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "kernels/filter_order.h"
 #include "op/epilogue.h"
 #include "op/kept_form.h"
+#include "operators/conv/conv_pieces.h"
 #include "operators/conv/convolution.h"
 #include "platform/float_status.h"
 #include "platform/interrupt.h"
@@ -34,10 +36,10 @@ int EndingOf(const Epilogue& e) {
 }
 
 // All a primitive depends on.
-using Key = std::array<int64_t, 27>;
+using Key = std::array<int64_t, 26>;
 Key MakeKey(Kind kind, const Geometry& g, bool bias, int ending) {
-  Key key{kind, bias, NumThreads(), g.n, g.c, g.out_c, g.groups, ending};
-  size_t i = 8;
+  Key key{kind, bias, g.n, g.c, g.out_c, g.groups, ending};
+  size_t i = 7;
   for (const window::Axis* a : {&g.d, &g.h, &g.w}) {
     for (int64_t v : {a->size, a->kernel, a->stride, a->dilation, a->before, a->after})
       key[i++] = v;
@@ -101,6 +103,7 @@ class Primitive {
 
   // May run on several threads at once: memory objects and scratch belong to the call.
   void Run(std::initializer_list<Argument> arguments) const {
+    const OneThread alone(api_);
     Scratch scratch(CPUPlace(), scratch_bytes_);
     dnnl_exec_arg_t list[12];
     int n = 0;
@@ -202,13 +205,8 @@ class Convolution {
   struct Steps {
     const float *mean = nullptr, *factor = nullptr, *summand = nullptr, *added = nullptr;
   };
-  void Forward(const float* x, const float* filter, const float* bias, const Steps& steps,
+  void Forward(const float* x, const float* packed, const float* bias, const Steps& steps,
                float* y) const {
-    Scratch packed(CPUPlace(), packed_bytes_);
-    ForwardPacked(x, Pack(filter, packed.as<float>()), bias, steps, y);
-  }
-  void ForwardPacked(const float* x, const float* packed, const float* bias, const Steps& steps,
-                     float* y) const {
     auto step = [](int i) { return DNNL_ARG_ATTR_MULTIPLE_POST_OP(i) | DNNL_ARG_SRC_1; };
     primitive_->Run({{DNNL_ARG_SRC, x_.get(), x},
                      {DNNL_ARG_WEIGHTS, packed_, packed},
@@ -247,10 +245,9 @@ class Convolution {
         ->Run({{DNNL_ARG_FROM, packed_, packed}, {DNNL_ARG_TO, plain_->get(), filter}});
   }
 
-  void BackwardInput(const float* dy, const float* filter, float* dx) const {
-    Scratch packed(CPUPlace(), packed_bytes_);
+  void BackwardInput(const float* dy, const float* packed, float* dx) const {
     primitive_->Run({{DNNL_ARG_DIFF_DST, y_.get(), dy},
-                     {DNNL_ARG_WEIGHTS, packed_, Pack(filter, packed.as<float>())},
+                     {DNNL_ARG_WEIGHTS, packed_, packed},
                      {DNNL_ARG_DIFF_SRC, x_.get(), dx}});
   }
   void BackwardFilter(const float* x, const float* dy, float* filter, float* bias) const {
@@ -383,6 +380,7 @@ std::shared_ptr<const Convolution> GetConvolution(Kind kind, const Geometry& g, 
   }
   const OneDnnApi* api = OneDnn();
   ENFORCE(api, PreconditionNotMet, "oneDNN must be available");
+  const OneThread alone(*api);
   auto made = std::make_shared<const Convolution>(*api, kind, g, bias, ending);
   std::lock_guard<std::mutex> lock(mutex);
   if (cache.size() >= kMostPrimitives) cache.clear();
@@ -478,24 +476,54 @@ bool HasShortLines(const Geometry& g) {
          g.out_c * g.h.kernel * line <= kMostTaps;
 }
 
-// part(g of some images, the first of them) for all; between parts of a long call Ctrl-C is looked
-// for. Images do not depend on each other, so the bits are the same.
-template <class F>
-void ByImages(const Geometry& g, const F& part) {
-  constexpr int64_t kMost = int64_t{1} << 31;  // multiplications of a thread
-  const int64_t image = g.out_c * (g.c / g.groups) * g.d.Out() * g.d.kernel * g.h.Out() *
-                        g.h.kernel * g.w.Out() * g.w.kernel;
-  const int64_t parts = std::min(g.n, image * g.n / (kMost * NumThreads()) + 1);
-  for (int64_t i = 0; i < parts; ++i) {
-    if (i > 0) CheckInterrupt();
-    Geometry some = g;
-    const int64_t first = g.n * i / parts;
-    some.n = g.n * (i + 1) / parts - first;
-    part(some, first);
+// Pieces of a convolution and what computes them.
+struct Cut {
+  std::vector<conv::Piece> pieces;
+  std::vector<std::shared_ptr<const Convolution>> owners;  // one for each piece
+
+  Cut(Kind kind, std::vector<conv::Piece> parts, bool bias, int ending)
+      : pieces(std::move(parts)), owners(pieces.size()) {
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      size_t j = 0;
+      while (j < i && !Alike(pieces[i].g, pieces[j].g)) ++j;
+      owners[i] = j < i ? owners[j] : GetConvolution(kind, pieces[i].g, bias, ending);
+    }
   }
-}
-int64_t InSize(const Geometry& g) { return g.c * g.d.size * g.h.size * g.w.size; }
-int64_t OutSize(const Geometry& g) { return g.out_c * g.d.Out() * g.h.Out() * g.w.Out(); }
+  static bool Alike(const Geometry& a, const Geometry& b) {
+    return a.n == b.n && a.h.size == b.h.size && a.h.before == b.h.before && a.h.after == b.h.after;
+  }
+  // f(piece, its convolution, its number) for all, on the pool.
+  template <class F>
+  void ForEach(const F& f) const {
+    ParallelBlocks(static_cast<int64_t>(pieces.size()),
+                   [&](int64_t i) { f(pieces[i], *owners[i], i); });
+  }
+};
+
+// A filter as each piece wants it: as a rule all want the same.
+class PackedForPieces {
+ public:
+  // `first`: as the first piece wants it, or nullptr; plain() gives it as it was.
+  template <class F>
+  PackedForPieces(const Cut& cut, const float* first, const F& plain) {
+    for (size_t i = 0; i < cut.owners.size(); ++i) {
+      const Convolution& owner = *cut.owners[i];
+      size_t j = 0;
+      while (j < i && cut.owners[j] != cut.owners[i] && !cut.owners[j]->PacksAlike(owner)) ++j;
+      if (j < i || (i == 0 && first)) {
+        data_.push_back(j < i ? data_[j] : first);
+        continue;
+      }
+      rooms_.push_back(std::make_unique<Scratch>(CPUPlace(), owner.packed_bytes()));
+      data_.push_back(owner.Pack(plain(), rooms_.back()->as<float>()));
+    }
+  }
+  const float* of(int64_t piece) const { return data_[piece]; }
+
+ private:
+  std::vector<std::unique_ptr<Scratch>> rooms_;
+  std::vector<const float*> data_;
+};
 
 template <class T>
 void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
@@ -506,10 +534,53 @@ void ToInput(const T* dy, const T* filter, const Geometry& g, T* dx) {
     return kernels::FewChannelsBackwardInput(dy, filter, s, dx);
   }
   if (HasFewChannels(g)) return BackwardFewChannels(dy, filter, g, dx);
-  ByImages(g, [&](const Geometry& some, int64_t first) {
-    GetConvolution(kBackwardInput, some, false)
-        ->BackwardInput(dy + first * OutSize(g), filter, dx + first * InSize(g));
+  const Cut cut(kBackwardInput, conv::CutBackwardInput(g), false, kPlain);
+  const PackedForPieces packed(cut, nullptr, [=] { return filter; });
+  cut.ForEach([&](const conv::Piece& p, const Convolution& convolution, int64_t i) {
+    convolution.BackwardInput(dy + p.y, packed.of(i), dx + p.x);
   });
+}
+
+// The gradients of filter and bias (or nullptr).
+void ToFilter(const float* x, const float* dy, const Geometry& g, float* filter, float* bias) {
+  const conv::FilterPieces by = conv::CutBackwardFilter(g);
+  const int64_t taps = g.c / g.groups * g.d.kernel * g.h.kernel * g.w.kernel;
+  if (by.channels > 0) {
+    const int64_t rows = g.n * conv::OutSize(g) / g.out_c;
+    ParallelBlocks((g.out_c + by.channels - 1) / by.channels, [&](int64_t i) {
+      Geometry some = g;
+      const int64_t first = i * by.channels;
+      some.out_c = std::min(by.channels, g.out_c - first);
+      Scratch room(CPUPlace(), static_cast<size_t>(rows * some.out_c) * sizeof(float));
+      float* own = room.as<float>();
+      for (int64_t r = 0; r < rows; ++r)
+        std::copy_n(dy + r * g.out_c + first, some.out_c, own + r * some.out_c);
+      GetConvolution(kBackwardFilter, some, bias != nullptr)
+          ->BackwardFilter(x, own, filter + first * taps, bias ? bias + first : nullptr);
+    });
+    return;
+  }
+  const Cut cut(kBackwardFilter, conv::CutImages(g, by.images), bias != nullptr, kPlain);
+  const int64_t size = g.out_c * taps, parts = static_cast<int64_t>(cut.pieces.size()) - 1;
+  const int64_t step = size + (bias ? g.out_c : 0);
+  Scratch room(CPUPlace(), static_cast<size_t>(parts * step) * sizeof(float));
+  float* sums = room.as<float>();  // of all pieces but the first
+  cut.ForEach([&](const conv::Piece& p, const Convolution& convolution, int64_t i) {
+    float* to = i == 0 ? filter : sums + (i - 1) * step;
+    float* to_bias = !bias ? nullptr : i == 0 ? bias : to + size;
+    convolution.BackwardFilter(x + p.x, dy + p.y, to, to_bias);
+  });
+  auto add = [=](float* to, int64_t n, const float* from) {
+    ParallelFor(n, kernels::Grain(parts), [=](int64_t begin, int64_t end) {
+      for (int64_t part = 0; part < parts; ++part) {
+        const float* one = from + part * step;
+        for (int64_t k = begin; k < end; ++k) to[k] += one[k];
+      }
+    });
+  };
+  if (parts == 0) return;
+  add(filter, size, sums);
+  if (bias) add(bias, g.out_c, sums + size);
 }
 
 // A filter in a convolution's order.
@@ -549,40 +620,40 @@ struct PackedFilter : KeptForm::Form {
   Ref<Storage> room_;
 };
 
-void ForwardImages(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
-                   int ending, const Convolution::Steps& steps, float* y, KeptForm* kept) {
-  std::shared_ptr<const Convolution> convolution =
-      GetConvolution(kForward, g, bias != nullptr, ending);
-  auto with = [&](const Tensor& plain) {
-    convolution->Forward(x, plain.data<float>(), bias, steps, y);
-  };
-  if (!kept) return with(filter);
-  auto packed = std::dynamic_pointer_cast<const PackedFilter>(kept->Find(filter));
-  if (packed && (packed->owner == convolution || packed->owner->PacksAlike(*convolution)))
-    return convolution->ForwardPacked(x, packed->data(), bias, steps, y);
-  if (packed && !filter.has_data())  // in another order, and there is no plain one
-    return with(packed->Restore());
-  size_t bytes = convolution->packed_bytes();
-  if (bytes == 0 || !KeptForm::MayKeep(filter) || !KeptForm::HasRoom(bytes)) return with(filter);
-  packed = std::make_shared<const PackedFilter>(convolution, filter);
-  kept->Keep(filter, packed);
-  convolution->ForwardPacked(x, packed->data(), bias, steps, y);
-}
-
-// With `end`, its steps too.
-void Forward(const KernelContext& ctx, const Geometry& g, const float* x, const Tensor& filter,
-             const float* bias, float* y, const Epilogue* end = nullptr) {
+// The outputs; with `end`, its steps too, and `odd` is set where these met NaN.
+void Forward(const Geometry& g, const float* x, const Tensor& filter, const float* bias, float* y,
+             KeptForm* form, const Epilogue* end = nullptr, std::atomic<bool>* odd = nullptr) {
   const int ending = end ? EndingOf(*end) : kPlain;
-  Convolution::Steps all;
-  if (end) {
-    const float* vectors = end->vectors.data();
-    all = {vectors, vectors + g.out_c, vectors + 2 * g.out_c, nullptr};
+  const Cut cut(kForward, conv::CutForward(g), bias != nullptr, ending);
+  const std::shared_ptr<const Convolution>& first = cut.owners[0];
+  std::shared_ptr<const PackedFilter> kept;
+  bool fits = false;
+  if (form) {
+    kept = std::dynamic_pointer_cast<const PackedFilter>(form->Find(filter));
+    fits = kept && (kept->owner == first || kept->owner->PacksAlike(*first));
+    const size_t bytes = first->packed_bytes();
+    if (!fits && (!kept || filter.has_data()) && bytes > 0 && KeptForm::MayKeep(filter) &&
+        KeptForm::HasRoom(bytes)) {
+      kept = std::make_shared<const PackedFilter>(first, filter);
+      form->Keep(filter, kept);
+      fits = true;
+    }
   }
-  ByImages(g, [&](const Geometry& some, int64_t first) {
-    Convolution::Steps steps = all;
-    if (ending & kAdded) steps.added = end->added->data<float>() + first * OutSize(g);
-    ForwardImages(some, x + first * InSize(g), filter, bias, ending, steps,
-                  y + first * OutSize(g), ctx.call().kept);
+  Tensor restored;  // where the filter is only there in an order
+  const PackedForPieces packed(cut, fits ? kept->data() : nullptr, [&] {
+    if (!kept || filter.has_data()) return filter.data<float>();
+    if (!restored.has_data()) restored = kept->Restore();
+    return static_cast<const float*>(restored.data<float>());
+  });
+  const float* vectors = end ? end->vectors.data() : nullptr;
+  const float* added = ending & kAdded ? end->added->data<float>() : nullptr;
+  cut.ForEach([&](const conv::Piece& p, const Convolution& convolution, int64_t i) {
+    Convolution::Steps steps;
+    if (end) steps = {vectors, vectors + g.out_c, vectors + 2 * g.out_c, nullptr};
+    if (added) steps.added = added + p.y;
+    if (odd) TakeInvalid();  // what was there before
+    convolution.Forward(x + p.x, packed.of(i), bias, steps, y + p.y);
+    if (odd && TakeInvalid()) odd->store(true, std::memory_order_relaxed);
   });
 }
 
@@ -595,14 +666,11 @@ bool Suits(const Epilogue& end, const Tensor& y, int64_t channels) {
 }
 
 // False where the steps met NaN: y is to be computed without them. With `into_added`, y is that.
-bool ForwardToEnd(const KernelContext& ctx, const Geometry& g, const float* x,
-                  const Tensor& filter, const float* bias, float* y, const Epilogue& end) {
-  if (end.into_added && end.relu) TakeInvalid();  // what was there before
-  Forward(ctx, g, x, filter, bias, y, &end);
-  if (!end.relu || !TakeInvalid()) return true;
-  if (end.into_added) return false;
-  Forward(ctx, g, x, filter, bias, y, &end);  // the flag may have been there before
-  return !TakeInvalid();
+bool ForwardToEnd(const Geometry& g, const float* x, const Tensor& filter, const float* bias,
+                  float* y, KeptForm* form, const Epilogue& end) {
+  std::atomic<bool> odd{false};
+  Forward(g, x, filter, bias, y, form, &end, end.relu ? &odd : nullptr);
+  return !odd;
 }
 
 constexpr int kBias = 2, kResidual = 3, kOutputGrad = 3;  // of the operators on images
@@ -624,11 +692,11 @@ struct Conv2dOneDnnKernel {
         y = static_cast<T*>(out.storage()->data());  // not a copy, which a second holder causes
         out.storage()->set_plain_twin(Ref<Storage>());
       }
-      bool done = ForwardToEnd(ctx, g, x.data<T>(), filter, b, y, *end);
+      bool done = ForwardToEnd(g, x.data<T>(), filter, b, y, ctx.call().kept, *end);
       end->state = done ? Epilogue::State::kDone : Epilogue::State::kUnusual;
       if (done || end->into_added) return;
     }
-    Forward(ctx, g, x.data<T>(), filter, b, y);
+    Forward(g, x.data<T>(), filter, b, y, ctx.call().kept);
     if (r) {
       kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(),
                    [](T a, T b) { return a + b; });
@@ -657,9 +725,8 @@ struct Conv2dGradOneDnnKernel {
     }
     Tensor *to_filter = ctx.OutOrNull(kFilterGrad), *to_bias = ctx.OutOrNull(kBiasGrad);
     if (to_filter) {
-      GetConvolution(kBackwardFilter, g, to_bias != nullptr)
-          ->BackwardFilter(x.data<T>(), dy, to_filter->mutable_data<T>(),
-                           to_bias ? to_bias->mutable_data<T>() : nullptr);
+      ToFilter(x.data<T>(), dy, g, to_filter->mutable_data<T>(),
+               to_bias ? to_bias->mutable_data<T>() : nullptr);
     } else if (to_bias) {
       BackwardBias(top, g.out_c, to_bias->mutable_data<T>());
     }
@@ -688,16 +755,10 @@ struct Conv2dTransposeGradOneDnnKernel {
     const Tensor &x = ctx.In(kInput), &filter = ctx.In(kFilter), &top = ctx.In(kOutputGrad);
     Geometry g = conv::DescribeTransposed(x.dims(), filter.dims(), ctx.attrs<Attrs>());
     if (Tensor* out = ctx.OutOrNull(kInputGrad)) {
-      T* to = out->mutable_data<T>();
-      ByImages(g, [&](const Geometry& some, int64_t first) {
-        GetConvolution(kForward, some, false)
-            ->Forward(top.data<T>() + first * InSize(g), filter.data<T>(), nullptr, {},
-                      to + first * OutSize(g));
-      });
+      Forward(g, top.data<T>(), filter, nullptr, out->mutable_data<T>(), ctx.call().kept);
     }
     if (Tensor* out = ctx.OutOrNull(kFilterGrad)) {
-      GetConvolution(kBackwardFilter, g, false)
-          ->BackwardFilter(top.data<T>(), x.data<T>(), out->mutable_data<T>(), nullptr);
+      ToFilter(top.data<T>(), x.data<T>(), g, out->mutable_data<T>(), nullptr);
     }
     if (Tensor* out = ctx.OutOrNull(kBiasGrad)) {
       BackwardBias(top, g.c, out->mutable_data<T>());
@@ -712,7 +773,7 @@ struct Conv3dOneDnnKernel {
     const Tensor &x = ctx.In(conv::kInput), &filter = ctx.In(conv::kFilter);
     Geometry g = conv::Describe(x.dims(), filter.dims(), ctx.attrs<conv::Attrs<3>>());
     T* y = ctx.Out(conv::kOutput).template mutable_data<T>();
-    Forward(ctx, g, x.data<T>(), filter, nullptr, y);
+    Forward(g, x.data<T>(), filter, nullptr, y, ctx.call().kept);
     if (const Tensor* r = ctx.InOrNull(2)) {
       kernels::Zip(static_cast<const T*>(y), r->data<T>(), y, r->numel(),
                    [](T a, T b) { return a + b; });
@@ -730,8 +791,7 @@ struct Conv3dGradOneDnnKernel {
       ToInput(top.data<T>(), filter.data<T>(), g, out->mutable_data<T>());
     }
     if (Tensor* out = ctx.OutOrNull(kFilterGrad)) {
-      GetConvolution(kBackwardFilter, g, false)
-          ->BackwardFilter(x.data<T>(), top.data<T>(), out->mutable_data<T>(), nullptr);
+      ToFilter(x.data<T>(), top.data<T>(), g, out->mutable_data<T>(), nullptr);
     }
   }
 };
