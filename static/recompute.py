@@ -16,7 +16,7 @@ def again(forward, backward, checkpoints, lasting):
     Parameters
     ----------
     forward : list of Operator
-    backward : list of (OpDesc, int)
+    backward : list of (Op, int)
         Gradient operators, each with the number of the forward operator it comes from, or -1.
     checkpoints : set of str
         Variables that are kept.
@@ -25,7 +25,7 @@ def again(forward, backward, checkpoints, lasting):
 
     Returns
     -------
-    list of (OpDesc, int)
+    list of (Op, int)
     """
     makers = _makers(forward, checkpoints, lasting)
     result, made = [], {}

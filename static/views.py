@@ -3,7 +3,7 @@
 from html import escape
 
 from static import marks
-from static.debugger import attribute_code, role_of, slots_code, type_code
+from static.codes import attribute_code, role_of, slots_code, type_code
 
 _ROWS = 200  # of a table; the rest is counted
 _COLOURS = {"forward": "#1155cc", "backward": "#cc0000", "update": "#38761d"}

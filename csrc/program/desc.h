@@ -1,7 +1,7 @@
 // A program as data: plain structs with the fields of framework.proto, and look-ups on them.
 //
 // A plain member is a required field, std::optional and Boxed an optional one whose presence
-// counts, std::vector a repeated one. `unknown` keeps the bytes of fields this version does not
+// counts, std::vector and Items a repeated one. `unknown` keeps the bytes of fields this version does not
 // know, so that a round trip loses nothing.
 #pragma once
 
@@ -14,6 +14,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "program/items.h"
 
 namespace dygraph::program {
 
@@ -217,8 +219,8 @@ struct OpDesc {
 struct BlockDesc {
   int32_t idx = 0;
   int32_t parent_idx = -1;
-  std::vector<VarDesc> vars;
-  std::vector<OpDesc> ops;
+  Items<VarDesc> vars;
+  Items<OpDesc> ops;
   std::optional<int32_t> forward_block_idx;
   Boxed<std::string> unknown;
 
@@ -288,6 +290,23 @@ struct ProgramDesc {
   // The first of the name in these; null if none.
   const VarDesc* FindVarRecursive(int32_t block, std::string_view name) const;
 };
+
+// The same of `count` blocks, each with what `around` gives of its number: the block around it and
+// the one it differentiates, -1 for none.
+template <class Around>
+std::vector<int32_t> VisibleBlocks(int32_t block, size_t count, Around&& around) {
+  std::vector<int32_t> visible;
+  std::vector<bool> seen(count);
+  auto add_chain = [&](int32_t i) {
+    for (; i >= 0 && static_cast<size_t>(i) < count && !seen[i]; i = around(i).first) {
+      seen[i] = true;
+      visible.push_back(i);
+    }
+  };
+  add_chain(block);
+  for (size_t k = 0; k < visible.size(); ++k) add_chain(around(visible[k]).second);
+  return visible;
+}
 
 // The name in the schema; null for a number that has none.
 const char* EnumName(AttrType type);

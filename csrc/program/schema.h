@@ -206,7 +206,7 @@ template <template <class...> class Template, class... Args>
 constexpr bool kIs<Template<Args...>, Template> = true;
 
 template <class T>
-constexpr bool kIsRepeated = kIs<T, std::vector>;
+constexpr bool kIsRepeated = kIs<T, std::vector> || kIs<T, Items>;
 template <class T>
 constexpr bool kIsOptional = kIs<T, std::optional> || kIs<T, Boxed>;
 template <class T>

@@ -236,9 +236,9 @@ class Reader {
     }
   }
 
-  template <class T>
-  bool Element(const Field& field, std::vector<T>& list, uint32_t wire, Cursor& in,
-               const Path& path) {
+  template <class List>
+  bool Element(const Field& field, List& list, uint32_t wire, Cursor& in, const Path& path) {
+    using T = typename List::value_type;
     Path inner{&path, field.name, static_cast<ptrdiff_t>(list.size())};
     const uint8_t* start = in.at;
     if (wire == kWireOf<T>) {
@@ -327,18 +327,19 @@ class Reader {
   }
 
   // Room for `more` elements: exactly, unless a list arrives in many parts.
-  template <class T>
-  void Grow(const Field& field, std::vector<T>& list, size_t more, const uint8_t* at,
-            const Path& path) {
+  template <class List>
+  void Grow(const Field& field, List& list, size_t more, const uint8_t* at, const Path& path) {
+    using T = typename List::value_type;
+    constexpr size_t kBytes = kIs<List, Items> ? sizeof(Part<T>) + 3 * sizeof(void*) : sizeof(T);
     if (more == 0) return;
     limits_.CheckCount(field, list.size(), more,
                        [&](const auto&... parts) { Fail(path, at, parts...); });
     size_t old_capacity = list.capacity();
     if (list.size() + more <= old_capacity) return;
     size_t capacity = std::max(list.size() + more, 2 * old_capacity);
-    Charge(capacity * sizeof(T), path, at);
+    Charge(capacity * kBytes, path, at);
     list.reserve(capacity);
-    used_ -= old_capacity * sizeof(T);
+    used_ -= old_capacity * kBytes;
   }
 
   void KeepUnknown(Boxed<std::string>& unknown, const uint8_t* start, const uint8_t* end,

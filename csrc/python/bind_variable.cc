@@ -4,10 +4,10 @@
 #include "imperative/thread_state.h"
 #include "imperative/transform.h"
 #include "python/bind.h"
-#include "python/bind_descriptions.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/symbol.h"
 #include "python/variable_slots.h"
 
 namespace py = pybind11;

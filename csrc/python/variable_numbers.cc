@@ -2,9 +2,9 @@
 // bind any other name to a new variable.
 #include "imperative/door.h"
 #include "imperative/thread_state.h"
-#include "python/bind_descriptions.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/symbol.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
 

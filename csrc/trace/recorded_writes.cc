@@ -73,12 +73,12 @@ void Recorder::DropDead(const std::vector<Variable*>& outputs) {
     ends.push_back(names_[p.var->value_number]);
   }
   std::vector<bool> needed = Ancestors(block_, {}).Of(ends);
-  std::vector<OpDesc> ops;
+  Items<OpDesc> ops;
   std::vector<bool> played;
   std::unordered_set<std::string> dropped;
   for (size_t i = 0; i < block_.ops.size(); ++i) {
     if (needed[i] || !played_[i]) {
-      ops.push_back(std::move(block_.ops[i]));
+      ops.Share(block_.ops.TakePart(i));
       played.push_back(played_[i]);
     } else {
       ForArguments(block_.ops[i].outputs, [&](const std::string& name) { dropped.insert(name); });
@@ -87,9 +87,7 @@ void Recorder::DropDead(const std::vector<Variable*>& outputs) {
   block_.ops = std::move(ops);
   played_ = std::move(played);
   auto& vars = block_.vars;
-  vars.erase(std::remove_if(vars.begin(), vars.end(),
-                            [&](const VarDesc& v) { return dropped.count(v.name) > 0; }),
-             vars.end());
+  vars.EraseIf([&](const VarDesc& v) { return dropped.count(v.name) > 0; });
 }
 
 // An operator of a backward pass is forward all the same where a loss is computed from it (a
@@ -177,12 +175,12 @@ class Recorder::Writes {
   }
 
   void Finish() {
-    std::vector<OpDesc> ops;
+    Items<OpDesc> ops;
     size_t next = 0;
     for (size_t i = 0; i <= ops_.size(); ++i) {
       for (; next < copies_.size() && copies_[next].op == i; ++next)
         ops.push_back(Copy(copies_[next].from, copies_[next].to));
-      if (i < ops_.size()) ops.push_back(std::move(ops_[i]));
+      if (i < ops_.size()) ops.Share(ops_.TakePart(i));
     }
     for (Late& late : late_) {  // all are read before one is written
       late.between = r_.Unique(late.name + "@NEXT");
@@ -192,9 +190,7 @@ class Recorder::Writes {
     for (const Late& late : late_) ops.push_back(Copy(late.between, late.name));
     ops_ = std::move(ops);
     auto& vars = r_.block_.vars;
-    vars.erase(std::remove_if(vars.begin(), vars.end(),
-                              [&](const VarDesc& v) { return erased_.count(v.name) > 0; }),
-               vars.end());
+    vars.EraseIf([&](const VarDesc& v) { return erased_.count(v.name) > 0; });
   }
 
   // Inserted copies, by the operator they stand before.
@@ -246,7 +242,7 @@ class Recorder::Writes {
   }
 
   Recorder& r_;
-  std::vector<OpDesc>& ops_;
+  Items<OpDesc>& ops_;
   std::unordered_map<std::string, std::vector<Use>> uses_;
   std::unordered_map<std::string, Use> makers_;
   std::unordered_set<std::string> taken_, erased_;

@@ -239,9 +239,7 @@ void Recorder::WriteUnchangedParameters() {
       name = from->front();
     }
   }
-  block_.vars.erase(std::remove_if(block_.vars.begin(), block_.vars.end(),
-                                   [&](const VarDesc& v) { return dropped.count(v.name) > 0; }),
-                    block_.vars.end());
+  block_.vars.EraseIf([&](const VarDesc& v) { return dropped.count(v.name) > 0; });
 }
 
 Recording Recorder::Finish(const std::vector<Variable*>& outputs) {
