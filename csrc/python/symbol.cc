@@ -159,10 +159,11 @@ class ResultNames {
 };
 
 void DescribeCall(const CallRecord& call, const SlotList<Variable>* targets) {
+  const std::string& type = call.op.type;
   Program& program = ProgramOf(call);
   Block& block = *program.blocks().at(program.stack.back());
-  ENFORCE(block.face(), PreconditionNotMet, "the program is gone");
-  const std::string& type = call.op.type;
+  ENFORCE(block.face(), PreconditionNotMet, type,
+          ": a program is described while something holds it, but this one is gone");
   OpDesc op;
   op.type = type;
   op.attrs.reserve(call.attrs->table().fields.size() + 8);
