@@ -131,28 +131,29 @@ Var::Var(Ref<Part<VarDesc>> part) : part_(std::move(part)) {
     stop_gradient_ = *told.stop_gradient;
 }
 
-VarDesc& Var::Writable() {
+void Var::Replace(Ref<Part<VarDesc>> next) {
+  if (face()) hooks().changed(face(), next->value);  // may throw
+  part_ = std::move(next);
   if (block_) block_->Touch();
-  return Own(part_);
-}
-
-void Var::Changed() {
-  if (face()) hooks().changed(face(), desc());
 }
 
 void Var::set_stop_gradient(bool stop) {
   stop_gradient_ = stop;
   const VarDesc& told = desc();
   if (told.stop_gradient && *told.stop_gradient != stop && IsFloating(ElementType(told)))
-    Writable().stop_gradient = stop;
+    Edit([&](VarDesc& desc) { desc.stop_gradient = stop; });
 }
 
-Block::~Block() {
+Block::~Block() { Dissolve(); }
+
+void Block::Dissolve() {
+  program_ = nullptr;
   for (const OpRef& op : ops_) Forget(op.get());
   for (const VarRef& var : vars_) {
     var->block_ = nullptr;
     var->ReleaseFace();
   }
+  ReleaseFace();
 }
 
 Var* Block::Find(const std::string& name) const {
@@ -298,7 +299,7 @@ Program::Program(ProgramRef whole) : version_(NextVersion()), snapshot_(std::mov
 }
 
 Program::~Program() {
-  for (const BlockRef& block : blocks_) block->program_ = nullptr;
+  for (const BlockRef& block : blocks_) block->Dissolve();
 }
 
 void Program::Touch() {

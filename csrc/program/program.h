@@ -77,11 +77,13 @@ class Var : public RefCounted<Var>, public Faced {
   const VarDesc& desc() const { return part_->value; }
   const std::string& name() const { return part_->value.name; }
   const Ref<Part<VarDesc>>& part() const { return part_; }
-  // `change` writes anything but the name, which is the block's to give.
+  // `change` writes anything but the name, which is the block's to give. All or nothing: where it
+  // throws, or gives what no variable can be, the variable stays as it was.
   template <class F>
   void Edit(F&& change) {
-    change(Writable());
-    Changed();
+    auto next = MakeRef<Part<VarDesc>>(VarDesc(part_->value));
+    change(next->value);
+    Replace(std::move(next));
   }
   Block* block() const { return block_; }  // null while it stands in none
 
@@ -93,8 +95,7 @@ class Var : public RefCounted<Var>, public Faced {
  private:
   friend class Block;
   friend class Program;
-  VarDesc& Writable();
-  void Changed();
+  void Replace(Ref<Part<VarDesc>> next);
   Ref<Part<VarDesc>> part_;
   Block* block_ = nullptr;
   uint64_t since_ = 0;
@@ -139,6 +140,7 @@ class Block : public RefCounted<Block>, public Faced {
   Block(Program* program, BlockDesc frame) : program_(program), frame_(std::move(frame)) {}
   void Touch();
   void Forget(Op* op);
+  void Dissolve();  // when the program ends: nobody could collect the faces after it
   bool Sees(const Block& other) const;
 
   Program* program_;
