@@ -462,7 +462,7 @@ class Block:
         op = result.op
         if op.type == "assign":
             (source,) = op.input("X")
-            readers = [o for o in self.ops if source in o.input_arg_names]
+            readers = self.core.readers(source)
             made = self.vars.get(source)
             if readers == [op] and made is not None and made.op and not made.persistable:
                 self.remove_op(op.idx)

@@ -72,13 +72,11 @@ def fold_inference(program, scope=None):
 
 
 def _readers(block, name):
-    blocks = block.program.blocks
-    return [op for b in blocks for op in b.ops if name in op.input_arg_names]
+    return block.core.readers(name)
 
 
 def _writers(block, name):
-    blocks = block.program.blocks
-    return [op for b in blocks for op in b.ops if name in op.output_arg_names]
+    return block.core.writers(name)
 
 
 def _drop(block, op):

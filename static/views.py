@@ -68,9 +68,8 @@ def variable(v):
     kind = type(v).__name__
     facts = f"{kind} {v.name}: {type_code(v)}{', persistable' * v.persistable}"
     facts += f", stop_gradient={v.stop_gradient}"
-    ops = [op for b in v.block.program.blocks for op in b.ops]
-    writers = [op.type for op in ops if v.name in op.output_arg_names]
-    readers = [op.type for op in ops if v.name in op.input_arg_names]
+    writers = [op.type for op in v.block.core.writers(v.name)]
+    readers = [op.type for op in v.block.core.readers(v.name)]
     lines = [
         f"<br><small>{word} {escape(', '.join(types))}</small>"
         for word, types in (("written by", writers), ("read by", readers))

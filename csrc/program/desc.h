@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "op/attribute.h"
 #include "program/items.h"
 
 namespace dygraph::program {
@@ -141,12 +142,6 @@ struct VarDesc {
   Boxed<std::string> unknown;
 };
 
-struct BlockIndex {
-  int32_t value = 0;
-};
-struct BlockIndices {
-  std::vector<int32_t> values;
-};
 struct VarName {
   std::string value;
 };
@@ -169,12 +164,19 @@ struct Scalar {
   Boxed<std::string> unknown;
 };
 
-// Alternatives in the order of AttrType: the index is the type, so the two cannot disagree.
-using AttrValue =
-    std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
-                 std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
-                 BlockIndices, std::vector<int64_t>, std::vector<double>, VarName, VarNames, double,
-                 Boxed<Scalar>, std::vector<Scalar>>;
+namespace detail {
+template <class Values, class... More>
+struct With;
+template <class... Values, class... More>
+struct With<std::variant<Values...>, More...> {
+  using type = std::variant<Values..., More...>;
+};
+}  // namespace detail
+
+// The values that attributes of operators have, and behind them what only files hold. In the order
+// of AttrType: the index is the type, so the two cannot disagree.
+using AttrValue = detail::With<dygraph::AttrValue, std::vector<double>, VarName, VarNames, double,
+                               Boxed<Scalar>, std::vector<Scalar>>::type;
 
 struct OpDesc {
   struct Attr {

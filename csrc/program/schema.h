@@ -108,9 +108,11 @@ void VisitFields(Tag<OpDesc::Attr>, M& m, F&& field) {
       [&](auto& value) {
         using T = std::remove_const_t<std::remove_reference_t<decltype(value)>>;
         const Field& value_field = kValueFields[m.value.index()];
-        if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, VarName>) {
+        if constexpr (std::is_same_v<T, BlockIndex>) {
+          field(value_field, value.index);
+        } else if constexpr (std::is_same_v<T, VarName>) {
           field(value_field, value.value);
-        } else if constexpr (std::is_same_v<T, BlockIndices> || std::is_same_v<T, VarNames>) {
+        } else if constexpr (std::is_same_v<T, VarNames>) {
           field(value_field, value.values);
         } else {
           field(value_field, value);

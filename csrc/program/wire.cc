@@ -303,6 +303,8 @@ class Reader {
       if (!EnumName(value)) Fail(path, start, "the number ", number, " has no meaning here");
     } else if constexpr (std::is_same_v<T, bool>) {
       value = Varint(in, path) != 0;
+    } else if constexpr (std::is_same_v<T, BlockIndex>) {
+      value.index = static_cast<int32_t>(Varint(in, path));
     } else {
       value = static_cast<T>(Varint(in, path));
     }
@@ -433,6 +435,8 @@ class Writer {
     } else if constexpr (std::is_enum_v<T>) {
       if (!EnumName(value)) Fail(path, "the number ", static_cast<int32_t>(value), " has no name");
       Varint(static_cast<uint64_t>(value));
+    } else if constexpr (std::is_same_v<T, BlockIndex>) {
+      Varint(static_cast<uint64_t>(static_cast<int64_t>(value.index)));
     } else {
       Varint(static_cast<uint64_t>(static_cast<int64_t>(value)));  // negative: ten bytes
     }

@@ -66,6 +66,25 @@ py::object WriterOf(const Block& block, const std::string& name) {
   return py::none();
 }
 
+// The operators of all blocks that name a variable among their inputs, or outputs.
+py::list Users(const Block& block, const std::string& name,
+               std::vector<OpDesc::Var> OpDesc::*side) {
+  std::vector<OpRef> found;
+  for (const BlockRef& each : block.program()->blocks()) {
+    for (const OpRef& op : each->ops()) {
+      bool names = false;
+      for (const OpDesc::Var& slot : op->desc().*side) {
+        const Names& all = slot.arguments;
+        names |= std::find(all.begin(), all.end(), name) != all.end();
+      }
+      if (names) found.push_back(op);
+    }
+  }
+  py::list list;
+  for (const OpRef& op : found) list.append(FaceOf(*op));
+  return list;
+}
+
 // [(operator, number of the forward operator it comes of or -1)], {variable: its gradient}
 py::tuple Backward(const Block& block, size_t count, const Names& targets, const Names& grads,
                    const std::unordered_set<std::string>& stopped, const Names& inputs,
@@ -108,6 +127,12 @@ void BindBlocks(py::module_& m) {
              for (const py::object& face : faces) Stand(b, face);
            })
       .def("writer_of", &WriterOf)
+      .def("writers", [](const Block& b, const std::string& name) {
+        return Users(b, name, &OpDesc::outputs);
+      })
+      .def("readers", [](const Block& b, const std::string& name) {
+        return Users(b, name, &OpDesc::inputs);
+      })
       // Variables
       .def_property_readonly("var_count", [](const Block& b) { return b.vars().size(); })
       .def("var_names",
