@@ -41,5 +41,4 @@ def declare(result, sizes):
         modes.sizes.declare(result, sizes)
     elif hasattr(result, "desc") and len(sizes) == len(result.shape):
         result.desc.shape = [-1 if isinstance(n, (Size, _core.Variable)) else n for n in sizes]
-        result.refresh()
     return result

@@ -14,6 +14,7 @@ __all__ = ["detect_anomaly"]
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OWN = tuple(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static"))
+_core.set_own_folders(_OWN)
 
 
 def caller():
@@ -42,14 +43,7 @@ def is_own_file(file):
     return file.startswith(_OWN)
 
 
-def user_line():
-    """``/home/me/model.py:12 in forward``: the newest frame that is not of this library."""
-    frame = sys._getframe(1)
-    while frame is not None and is_own_file(frame.f_code.co_filename):
-        frame = frame.f_back
-    if frame is None:
-        return "an unknown line"
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+user_line = _core.user_line
 
 
 def _short(filename):

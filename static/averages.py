@@ -10,6 +10,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, Precondition
 from dygraph.functional import cast, scale
 from dygraph.optimizer.averages import Average, times
 from dygraph.recording import no_grad
+from static.in_programs import InPrograms
 from static.parameters import create_global_var
 from static.program import (
     OpRole,
@@ -256,8 +257,6 @@ class LookaheadOptimizer:
     """
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5):
-        from static.optimizer import InPrograms
-
         if not isinstance(inner_optimizer, InPrograms):
             raise ArgumentTypeError(
                 "Lookahead: inner_optimizer must be an optimizer of static.optimizer, got "

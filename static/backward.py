@@ -1,12 +1,9 @@
 """The backward pass of a program, written into it: the same recipes the eager tape plays."""
 
-from dygraph import _core
 from dygraph.errors import (
     ArgumentTypeError,
-    DygraphError,
     InvalidArgumentError,
     PreconditionNotMetError,
-    append_text,
     kind_of,
 )
 from dygraph.watch import user_line
@@ -219,69 +216,24 @@ def _differentiate(
     """
     program = block.program
     stopped = set(names_of(no_grad_set, "no_grad_set"))
-    visible = [v for b in program.visible_blocks(block) for v in b.vars.values()]
-    wants = {v.name for v in visible if not v.stop_gradient} - stopped
-    taken = {v.name for v in visible}
-    last = max(block.ops.index(t.op) for t in targets if t.op is not None)
-    forward = block.ops[: last + 1]
-    made, names = _core.make_backward(
-        [op.desc for op in forward], [t.name for t in targets], [s.name for s in seeds],
-        wants, taken, inputs, with_zeros, only_flat,
+    end = max(t.op.idx for t in targets if t.op is not None) + 1
+    made, names = block.core.make_backward(
+        end, [t.name for t in targets], [s.name for s in seeds], stopped, inputs, with_zeros,
+        only_flat,
     )  # fmt: skip
     if checkpoints:
+        visible = [v for b in program.visible_blocks(block) for v in b.vars.values()]
         lasting = {v.name for v in visible if v.persistable or v.is_data}
-        made = again(forward, made, checkpoints, lasting)
-    line = user_line()
+        made = again(block.ops[:end], made, checkpoints, lasting)
     with program.marked(OpRole.Backward):
-        for desc, source in made:
-            op = _append(block, desc, forward[source] if source >= 0 else None, line)
-            for callback in callbacks or ():
-                callback(block, op)
+        if callbacks:
+            for desc, source in made:
+                block.core.append_gradients([(desc, source)], user_line())
+                for callback in callbacks:
+                    callback(block, block.ops[-1])
+        else:
+            block.core.append_gradients(made, user_line())
     return {name: block.var(grad) for name, grad in names.items()}
-
-
-def _append(block, desc, source, line):
-    outputs = [name for name in desc.output_arg_names if name != "@EMPTY@"]
-    for name in outputs:
-        if not block.has_var_recursive(name):
-            block.declare(name, line)
-    found = {}
-
-    def find(name):
-        variable = found[name] = block.find_var_recursive(name)
-        return None if variable is None else variable.desc
-
-    try:
-        _core.infer_shapes(desc, find)
-    except DygraphError as error:
-        if source is not None:
-            append_text(error, f"in the backward pass of {source.type}, made at {_line(source)}")
-        raise
-    for slot, name in _elementwise_gradients(desc):
-        found[name].desc.lod_level = found[desc.input(slot)[0]].lod_level
-    for name in outputs:
-        found[name].refresh()
-        found[name].stop_gradient = False
-    return block.put_op(block.take(desc, source, line))
-
-
-def _line(op):
-    return (op.attr("op_callstack") or ["an unknown line"])[-1]
-
-
-_KEEP_LOD = {
-    "elementwise_add_grad", "elementwise_sub_grad", "elementwise_mul_grad", "elementwise_div_grad",
-    "mean_grad", "reduce_mean_grad", "reduce_sum_grad", "square_grad",
-}  # fmt: skip
-
-
-def _elementwise_gradients(desc):
-    """(input slot, name of its gradient) of operators whose gradients keep the level of detail."""
-    if desc.type not in _KEEP_LOD:
-        return []
-    outputs = [(slot, desc.output(slot)) for slot in desc.output_names]
-    pairs = [(slot.removesuffix("@GRAD"), names[0]) for slot, names in outputs if names]
-    return [(slot, name) for slot, name in pairs if slot in desc.input_names]
 
 
 def _mark(block, pairs):

@@ -10,39 +10,17 @@ from dygraph.errors import (
     InvalidArgumentError,
     NotFoundError,
     OutOfRangeError,
+    PreconditionNotMetError,
     did_you_mean,
     kind_of,
 )
 from dygraph.watch import user_line
-from static import marks
-from static.listed import ShownDict, ShownList, refuse
+from static import views
+from static.listed import Operators, Variables
 from static.operator import Operator
 from static.variable import Parameter, Variable, as_names, level_of, sizes_of
 
 __all__ = ["Block"]
-
-_EDIT_OPS = "block.append_op(...), block.insert_op(index, ...) or block.remove_op(index)"
-_EDIT_VARS = "block.create_var(...), block.rename_var(name, new) or block.remove_var(name)"
-
-
-# A level of 0 is not written down for them: Fluid writes it where the attributes keep the rows.
-_ATTRS_DECIDE = frozenset(
-    """arg_max arg_min concat crop crop_tensor cross expand expand_as expand_v2 flatten
-    flatten2 flatten_contiguous_range flip frobenius_norm index_select logsumexp p_norm
-    reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape
-    reshape2 reverse roll slice split squeeze squeeze2 stack take_along_axis tile transpose
-    transpose2 unbind unsqueeze unsqueeze2 unstack""".split()
-)
-
-
-@functools.cache
-def _lod_source(type):
-    return dygraph.op_info(type).shares_lod_of
-
-
-@functools.cache
-def _slots(type):
-    return tuple(slot.name for slot in dygraph.op_info(type).inputs)
 
 
 @functools.cache
@@ -66,9 +44,8 @@ class Block:
         Its number, and that of the block around it; -1 for the global block.
     vars : dict of str to Variable
     ops : list of Operator
-        Both show the block: an edit of them raises UnimplementedError, which is a
-        NotImplementedError, and names the method to call (`append_op`, `insert_op`, `remove_op`,
-        `create_var`, `rename_var`, `remove_var`).
+        An edit of them (``ops.pop(0)``, ``ops[1:3] = []``, ``del vars["x"]``, assignment) is an
+        edit of the program, which the next run and its bytes show, or it raises.
 
     Examples
     --------
@@ -78,39 +55,45 @@ class Block:
     (0, -1, [])
     """
 
-    def __init__(self, program, idx, parent_idx=-1, forward_idx=None):
-        self.program = program
-        self.idx = idx
-        self.parent_idx = parent_idx
-        self.forward_block_idx = -1 if forward_idx is None else forward_idx
-        self._told_forward = forward_idx is not None  # bytes may tell of none
-        self._vars = ShownDict((), "block.vars", _EDIT_VARS)
-        self._ops = ShownList((), "block.ops", _EDIT_OPS)
-        self._made_at = {}  # name -> line
+    operator_class, variable_class = Operator, Variable
+
+    def __init__(self, program, core):
+        self.program, self.core = program, core
+        core.set_face(self)
+
+    @property
+    def idx(self):
+        """Its number."""
+        return self.core.idx
+
+    @property
+    def parent_idx(self):
+        """The number of the block around it; -1 for the global block."""
+        return self.core.parent_idx
+
+    @property
+    def forward_block_idx(self):
+        """The number of the block it is the gradient of; -1 for none."""
+        forward = self.core.forward_idx
+        return -1 if forward is None else forward
 
     @property
     def vars(self):
-        """Its variables by name, to be read."""
-        return self._vars
+        """Its variables by name."""
+        return Variables(self)
 
     @vars.setter
     def vars(self, value):
-        refuse("block.vars", "assignment", _EDIT_VARS)
+        Variables(self).put(value)
 
     @property
     def ops(self):
-        """Its operators in the order they run, to be read."""
-        return self._ops
+        """Its operators in the order they run."""
+        return Operators(self)
 
     @ops.setter
     def ops(self, value):
-        refuse("block.ops", "assignment", _EDIT_OPS)
-
-    @property
-    def told_forward_idx(self):
-        """The block it is the gradient of, as bytes tell; None where they tell nothing."""
-        told = self._told_forward or self.forward_block_idx >= 0
-        return self.forward_block_idx if told else None
+        Operators(self).put(value)
 
     # Variables ------------------------------------------------------------------------------------
 
@@ -118,12 +101,13 @@ class Block:
         """The variable of this block; KeyError if there is none."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"Block.var takes a name, got {kind_of(name)}")
-        if name not in self.vars:
+        found = self.core.find(name)
+        if found is None:
             raise NotFoundError(
                 f"block {self.idx} must have the variable, got '{name}'."
-                f"{did_you_mean(name, list(self.vars))}"
+                f"{did_you_mean(name, self.core.var_names())}"
             )
-        return self.vars[name]
+        return found
 
     def has_var(self, name):
         """Whether this block itself declares the variable."""
@@ -133,13 +117,7 @@ class Block:
         """The variable of this block or of the nearest one around it; None if there is none."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"a variable is found by its name, got {kind_of(name)}")
-        found = self.vars.get(name)
-        if found is not None:
-            return found
-        for block in self.program.visible_blocks(self):
-            if name in block.vars:
-                return block.vars[name]
-        return None
+        return self.core.find_recursive(name)
 
     def var_recursive(self, name):
         """The same, but KeyError if there is none."""
@@ -180,51 +158,42 @@ class Block:
         AlreadyExistsError
             This block has the name; the message tells where each was created.
         """
-        return self._create(
+        return self.create_as(
             Variable, name, shape, dtype, lod_level, persistable, stop_gradient, type,
             need_check_feed, is_data,
         )  # fmt: skip
 
-    def _create(
+    def create_as(
         self, cls, name, shape, dtype, lod_level, persistable, stop_gradient,
-        type="LOD_TENSOR", need_check_feed=None, is_data=False, line=None,
+        type="LOD_TENSOR", need_check_feed=None, is_data=False,
     ):  # fmt: skip
+        """`create_var` of a variable of a class of its own."""
         if name is None:
             name = unique_name.generate("_generated_var")
         if not isinstance(name, str) or not name:
             raise ArgumentTypeError(f"create_var: name must be a string, got {kind_of(name)}")
-        if name in self.vars:
+        if self.core.has(name):
             raise AlreadyExistsError(
                 f"create_var: block {self.idx} has a variable '{name}' already, created at "
-                f"{self._made_at.get(name, 'an unknown line')}; created again at {user_line()}"
+                f"{self.created_at(name)}; created again at {user_line()}"
             )
-        desc = _core.VarDesc(name, _type_name(type))
+        var = _core.Var(name, _type_name(type))
         if shape is not None:
-            desc.shape = sizes_of(shape, "create_var")
+            var.shape = sizes_of(shape, "create_var")
         if dtype is not None:
-            desc.dtype = dtype
+            var.dtype = dtype
         if lod_level is not None:
-            desc.lod_level = level_of(lod_level, f"create_var: lod_level of '{name}'")
+            var.lod_level = level_of(lod_level, f"create_var: lod_level of '{name}'")
         if persistable is not None:
-            desc.persistable = persistable
+            var.persistable = persistable
         if need_check_feed is not None:
-            desc.need_check_feed = need_check_feed
-        variable = cls()
-        variable.is_data = is_data
-        self._adopt(variable, desc, line)
+            var.need_check_feed = need_check_feed
+        variable = self.core.declare(var, user_line(), cls)
+        if is_data:
+            variable.is_data = True
         if not stop_gradient and variable.dtype is not None and _is_floating(variable):
             variable.stop_gradient = False
         return variable
-
-    def declare(self, name, line):
-        """A variable of which nothing but its name is known yet, created at this line."""
-        return self._create(Variable, name, None, None, None, None, False, line=line)
-
-    def _adopt(self, variable, desc, line=None):
-        variable._declare(self, desc)
-        name = desc.name
-        dict.__setitem__(self._vars, name, variable)
-        self._made_at[name] = line or user_line()
 
     def create_parameter(
         self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,
@@ -258,7 +227,7 @@ class Block:
             raise ArgumentTypeError(
                 f"create_parameter: initializer must be an Initializer, got {kind_of(initializer)}"
             )
-        parameter = block._create(Parameter, name, shape, dtype, None, True, not trainable)
+        parameter = block.create_as(Parameter, name, shape, dtype, None, True, not trainable)
         parameter.trainable = trainable
         parameter.optimize_attr = optimize_attr or {"learning_rate": 1.0}
         parameter.regularizer = regularizer
@@ -292,37 +261,55 @@ class Block:
     iter_parameters = all_parameters
 
     def rename_var(self, old_name, new_name):
-        """Give a variable another name, here and in this block's operators."""
+        """Give a variable another name, here and in all operators that mean it.
+
+        AlreadyExistsError where another variable that they see has the name.
+        """
         variable = self.var(old_name)
         if not isinstance(new_name, str) or not new_name:
             raise ArgumentTypeError(f"rename_var: new_name must be a name, got {kind_of(new_name)}")
-        if new_name in self.vars:
+        if new_name != old_name and self.core.has(new_name):
             raise AlreadyExistsError(
                 f"rename_var: block {self.idx} has a variable '{new_name}' already"
             )
-        renamed = {new_name if name == old_name else name: v for name, v in self.vars.items()}
-        dict.clear(self._vars)
-        dict.update(self._vars, renamed)
-        variable.desc.name = new_name
-        variable.refresh()
-        for op in self.ops:
-            op.rename_input(old_name, new_name)
-            op.rename_output(old_name, new_name)
+        if new_name != old_name:
+            self.core.rename(old_name, new_name)
+            held = self.program.held.pop(old_name, None)
+            if held is not None:
+                self.program.held[new_name] = held
         return variable
 
     def remove_var(self, name):
-        """Forget a variable; KeyError if there is none."""
+        """Take a variable out; KeyError if there is none.
+
+        PreconditionNotMetError while an operator reads or writes it, with the operator's name.
+        """
         self.var(name)
-        self.forget_var(name)
+        self.core.remove_var(name)
+
+    def remove_vars(self, names):
+        """Take variables out: all, or none where an operator uses one."""
+        for name in names:
+            user = self.core.user_of(name)
+            if user:
+                raise PreconditionNotMetError(
+                    f"the variable '{name}' of block {self.idx} must be one that no operator uses, "
+                    f"but {user}. Take the operator out first, with block.remove_op(index)"
+                )
+        self.core.forget_vars(set(names))
 
     def forget_var(self, name):
-        """Forget a variable that is there."""
-        dict.__delitem__(self._vars, name)
-        self.program.changed()
+        """Take a variable out that no operator uses."""
+        self.core.forget_vars({name})
+
+    def put_var(self, variable):
+        """Take a variable in that was taken out of a block."""
+        self.core.put_var(variable)
 
     def created_at(self, name):
         """The Python line that created a variable of this block."""
-        return self._made_at.get(name, "an unknown line")
+        found = self.core.find(name)
+        return (found is not None and found.desc.made_at) or self.program.made_at
 
     # Operators ------------------------------------------------------------------------------------
 
@@ -363,19 +350,16 @@ class Block:
 
     def remove_op(self, index):
         """Take the operator of this number out; IndexError if there is none."""
-        list.__delitem__(self._ops, self._place(index, len(self.ops), "remove_op"))
-        self.program.changed()
+        self.core.remove(self._place(index, len(self.ops), "remove_op"))
 
     def put_op(self, op, index=None):
         """Take an Operator in, at the end or before the one of this number. Gives it."""
-        list.insert(self._ops, len(self._ops) if index is None else index, op)
-        self.program.changed()
+        self.core.insert(self.core.op_count if index is None else index, op)
         return op
 
     def set_ops(self, ops):
         """Have these Operators and no others."""
-        list.__setitem__(self._ops, slice(None), ops)
-        self.program.changed()
+        self.core.set_ops(list(ops))
 
     def _place(self, index, end, what):
         if isinstance(index, bool) or not hasattr(index, "__index__"):
@@ -384,7 +368,7 @@ class Block:
             raise OutOfRangeError(
                 f"{what}: block {self.idx} has {len(self.ops)} operators, got number {index}"
             )
-        return int(index)
+        return int(index) % end
 
     def append_described(self, type, inputs=None, outputs=None, attrs=None):
         """Append an operator just as described: nothing is inferred, checked or added.
@@ -404,7 +388,7 @@ class Block:
         >>> block.append_described("mine", {"X": ["a"]}, {}, {"n": ("LONG", 3)}).attr_type("n")
         'LONG'
         """
-        desc = _core.OpDesc(type)
+        desc = _core.Op(type)
         for slot, names in (inputs or {}).items():
             desc.set_input(slot, as_names(names, f"{type}: Input({slot})"))
         for slot, names in (outputs or {}).items():
@@ -422,11 +406,12 @@ class Block:
                 raise AlreadyExistsError(
                     f"extend: block {self.idx} has a variable '{var.name}' already"
                 )
+        line = user_line()
         for var in other.vars.values():
-            copy = Variable()
-            self._adopt(copy, var.desc.copy())
-            copy._like(var)
-        self.set_ops([*self.ops, *(Operator(self, op.desc.copy()) for op in other.ops)])
+            copy = self.core.declare(var.desc.copy(), line, type(var))
+            copy.__dict__.update(var.__dict__)
+            copy.stop_gradient = var.stop_gradient
+        self.ops.extend([Operator(self, op.desc.copy()) for op in other.ops])
 
     def _make_op(self, type, inputs, outputs, attrs, stop_gradient):
         if not isinstance(type, str):
@@ -438,7 +423,7 @@ class Block:
             for v in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(v, Variable):
                     self.program.name_of(v, type)  # raises for one of another program
-        desc = _core.OpDesc(type)
+        desc = _core.Op(type)
         for slot, value in (inputs or {}).items():
             if value is not None:
                 desc.set_input(slot, as_names(value, f"{type}: Input({slot})"))
@@ -452,83 +437,22 @@ class Block:
         for slot in _results(type):
             if slot not in desc.output_names or not desc.output(slot):
                 raise NotFoundError(f"{type}: Output({slot}) must be given, got nothing")
-        written = {}
-
-        def find(name):
-            variable = self.find_var_recursive(name)
-            if variable is not None:
-                written[name] = variable
-            return None if variable is None else variable.desc
-
         missing = [n for n in desc.output_arg_names if not self.has_var_recursive(n)]
         if missing:
             raise NotFoundError(
                 f"{type}: outputs must be variables of the block, got '{missing[0]}'. Declare it "
                 "with block.create_var"
             )
-        _core.infer_shapes(desc, find)
-        for name in desc.output_arg_names:
-            variable = written[name]
-            variable.refresh()
-            if stop_gradient:
-                variable.stop_gradient = True
+        self.core.infer(desc)
+        if stop_gradient:
+            for name in desc.output_arg_names:
+                self.find_var_recursive(name).stop_gradient = True
         return self.take(desc)
 
-    def take(self, desc, like=None, line=None):
+    def take(self, desc):
         """An operator of this block with the program's marks: role, place in the source."""
-        program, scope = self.program, None
-        if like is None:
-            lines = [line or user_line()]
-        else:
-            lines = like.attr("op_callstack")
-            scope = like.attr("op_namescope") if like.has_attr("op_namescope") else None
-        scope = program.name_scope if scope is None else scope
-        desc.mark(
-            program.op_role, program.op_role_var, scope, program.op_device, lines,
-            marks.hints(desc.type),
-        )  # fmt: skip
+        self.core.mark(desc, [user_line()])
         return Operator(self, desc)
-
-    def _desc_of(self, name):
-        variable = self.find_var_recursive(name)
-        return None if variable is None else variable.desc
-
-    def describe(self, desc, inputs, outputs):
-        """Write a call on symbolic variables down: the outputs get names and join this block."""
-        for slot in _slots(desc.type):
-            variables = inputs.get(slot, ())
-            desc.set_input(slot, [self.program.name_of(v, desc.type) for v in variables])
-        names, line = self.program.namer(desc.type), user_line()
-        made = {}
-        for slot, variables in outputs.items():
-            arguments = []
-            for variable in variables:
-                if variable is None:
-                    arguments.append("@EMPTY@")
-                    continue
-                if not isinstance(variable, Variable) or "block" in variable.__dict__:
-                    arguments.append(self.program.name_of(variable, desc.type))
-                    continue
-                name = names()
-                while self.program.declares(name):  # a layer of this name was there before
-                    name = names()
-                var = _core.VarDesc(name)
-                _core.describe_value(var, variable)
-                var.persistable = False
-                stop = variable.stop_gradient
-                self._adopt(variable, var, line)
-                variable.stop_gradient = stop
-                arguments.append(name)
-                made[name] = variable
-            desc.set_output(slot, arguments)
-        source = _lod_source(desc.type)
-        if source in inputs:
-            for variable in made.values():
-                if variable.type == "LOD_TENSOR" and desc.type not in _ATTRS_DECIDE:
-                    variable.lod_level = 0  # written down, as Fluid does
-            if any(getattr(v, "lod_level", 0) for v in inputs[source][:1]):
-                _core.infer_shapes(desc, self._desc_of)  # which outputs have the sequences
-        self.put_op(self.take(desc, line=line))
 
     def write(self, name, result):
         """Have the operator that makes `result` write the variable `name` instead.
@@ -538,7 +462,7 @@ class Block:
         op = result.op
         if op.type == "assign":
             (source,) = op.input("X")
-            readers = [o for o in self.ops if source in o.input_arg_names]
+            readers = self.core.readers(source)
             made = self.vars.get(source)
             if readers == [op] and made is not None and made.op and not made.persistable:
                 self.remove_op(op.idx)
@@ -561,8 +485,6 @@ class Block:
         return f"<Block {self.idx}: {len(self.vars)} variables, {len(self.ops)} operators>"
 
     def _repr_html_(self):
-        from static import views
-
         return views.block(self)
 
 

@@ -19,7 +19,8 @@ from dygraph.drawing import Drawing
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from static import marks
 from static.block import Block
-from static.program import OpRole, Program
+from static.codes import attribute_code, role_of, slots_code, type_code
+from static.program import Program
 
 __all__ = [
     "draw_block_graphviz", "draw_graph", "pprint_block_codes", "pprint_program_codes", "role_of",
@@ -38,20 +39,6 @@ def _block(value, what):
     if not isinstance(value, Block):
         raise ArgumentTypeError(f"{what} takes a Block of a program, got {kind_of(value)}")
     return value
-
-
-def role_of(op):
-    """What an operator is for: ``forward``, ``backward`` or ``update``.
-
-    >>> import static
-    >>> block = static.Program().global_block()
-    >>> x = block.create_var(name="x", shape=[2], dtype="float32")
-    >>> static.debugger.role_of(block.append_op("relu", {"X": x}, {"Out": x}))
-    'forward'
-    """
-    if op.role & (OpRole.Optimize | OpRole.LRSched):
-        return "update"
-    return "backward" if op.role & OpRole.Backward else "forward"
 
 
 # Pseudo code --------------------------------------------------------------------------------------
@@ -113,28 +100,8 @@ def pprint_block_codes(block, show_backward=False):
     return "\n".join([*lines, *(_operator_code(op) for op in ops)])
 
 
-def type_code(variable):
-    """The type and shape of a variable: ``float32[-1, 3]``, with ``lod 1`` or a type's name."""
-    kind = variable.type
-    text = "" if variable.dtype is None else str(variable.dtype)
-    if variable.shape is not None:
-        text += str(list(variable.shape))
-    if kind != "LOD_TENSOR":
-        text = f"{kind.lower()} {text}".strip()
-    return f"{text} lod {variable.lod_level}" if variable.lod_level else text or "unknown"
-
-
 def _variable_code(variable):
     return f"{'persistable ' * variable.persistable}{type_code(variable)} {variable.name}"
-
-
-def slots_code(slots):
-    """Slots and what is in them: ``X=x, Y=[a, b]``; empty ones are left out."""
-    return ", ".join(
-        f"{slot}={names[0] if len(names) == 1 else '[' + ', '.join(names) + ']'}"
-        for slot, names in slots.items()
-        if names
-    )
 
 
 def _operator_code(op):
@@ -144,17 +111,6 @@ def _operator_code(op):
     )
     call = f"{op.type}({slots_code(op.inputs)})"
     return f"{f'{outputs} = ' if outputs else ''}{call}{f' [{attrs}]' if attrs else ''}"
-
-
-def attribute_code(op, name, most=80):
-    """The value of an attribute, shortened."""
-    value = op.attr(name)
-    if op.attr_type(name) in ("BLOCK", "BLOCKS"):
-        return f"block {value}"
-    if isinstance(value, list) and len(value) > 16:
-        return f"[{', '.join(map(repr, value[:16]))}, ... {len(value)}]"
-    text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 # Pictures -----------------------------------------------------------------------------------------

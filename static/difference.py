@@ -3,7 +3,7 @@
 import difflib
 
 from dygraph.errors import ArgumentTypeError, kind_of
-from static.debugger import slots_code, type_code
+from static.codes import slots_code, type_code
 from static.program import Program
 
 __all__ = ["Difference", "diff"]

@@ -178,7 +178,7 @@ class Executor:
         self._closed = True
 
     def _prepare(self, program, scope, fed, fetches, prune):
-        key = (program.desc, program.random_seed, scope, fed, fetches, prune)
+        key = (program.version, program.random_seed, scope, fed, fetches, prune)
         plan = self._prepared.get(key)
         if plan is None:
             for name, parameter in program.held.items():

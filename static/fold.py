@@ -72,13 +72,11 @@ def fold_inference(program, scope=None):
 
 
 def _readers(block, name):
-    blocks = block.program.blocks
-    return [op for b in blocks for op in b.ops if name in op.input_arg_names]
+    return block.core.readers(name)
 
 
 def _writers(block, name):
-    blocks = block.program.blocks
-    return [op for b in blocks for op in b.ops if name in op.output_arg_names]
+    return block.core.writers(name)
 
 
 def _drop(block, op):
@@ -104,10 +102,10 @@ def _forget(program):
             name for b in program.blocks for op in b.ops
             for name in (*op.input_arg_names, *op.output_arg_names)
         }  # fmt: skip
-        for name, variable in list(block.vars.items()):
-            if name not in used and not variable.is_data:
-                block.remove_var(name)
-                program.held.pop(name, None)
+        unused = {n for n, v in block.vars.items() if n not in used and not v.is_data}
+        block.core.forget_vars(unused)
+        for name in unused:
+            program.held.pop(name, None)
 
 
 class _Fold:

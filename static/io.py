@@ -188,7 +188,6 @@ def _bare(program):
     for block in program.blocks:
         for op in block.ops:
             op.desc.remove_attr("op_callstack")
-    program.changed()
     program.desc.verify()
     return program
 

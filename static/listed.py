@@ -1,15 +1,29 @@
-"""Lists and dicts that show a program: reading is as ever, an edit raises and names the call.
+"""The lists and dicts of a program: `block.ops` and `block.vars` edit it, the others are read.
 
-They are made of what the program holds, so that an edit of the list itself would leave the program,
-its bytes and its runs as they were.
+What is read raises when it is edited and names the call to write: it is made of what the program
+holds, so that an edit of it alone would leave the program, its bytes and its runs as they were.
 """
 
-from dygraph.errors import UnimplementedError
+from collections.abc import ItemsView, Iterable, MutableMapping, MutableSequence, ValuesView
+
+from dygraph.errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    UnimplementedError,
+    kind_of,
+)
+
+__all__ = ["Operators", "ShownDict", "ShownList", "Variables", "shown"]
 
 _WORDS = {
     "__delitem__": "del", "__iadd__": "+=", "__imul__": "*=", "__ior__": "|=",
     "__setitem__": "assignment",
 }  # fmt: skip
+
+
+# What is read -------------------------------------------------------------------------------------
 
 
 class _Shown:
@@ -40,14 +54,12 @@ class ShownDict(_Shown, dict):
         self.what, self.fix = what, fix
 
 
-def refuse(what, how, fix):
-    """Raise the error of an edit that would change nothing."""
-    raise UnimplementedError(f"{what}: {how} would leave the program as it was. Write {fix}")
-
-
 def _refusing(name):
     def method(self, *args, **kwargs):
-        refuse(self.what, _WORDS.get(name, f"{name}()"), self.fix)
+        raise UnimplementedError(
+            f"{self.what}: {_WORDS.get(name, f'{name}()')} would leave the program as it was. "
+            f"Write {self.fix}"
+        )
 
     method.__name__ = name
     return method
@@ -70,3 +82,272 @@ def shown(value, what, fix):
     if type(value) is dict:
         return ShownDict({k: shown(v, what, fix) for k, v in value.items()}, what, fix)
     return value
+
+
+# What is edited -----------------------------------------------------------------------------------
+
+
+class Operators(MutableSequence):
+    """The operators of a block, in the order they run: a list whose edits are edits of the block.
+
+    An operator stands in one place of one program; AlreadyExistsError for a second one. Slices and
+    sums are lists of their own.
+    """
+
+    __slots__ = ("_block", "_core")
+
+    def __init__(self, block):
+        self._block, self._core = block, block.core
+
+    def __len__(self):
+        return self._core.op_count
+
+    def __iter__(self):
+        return iter(self._core.ops())
+
+    def __reversed__(self):
+        return reversed(self._core.ops())
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self._core.ops()[index]
+        return self._core.op(self._at(index))
+
+    def __contains__(self, op):
+        return isinstance(op, self._block.operator_class) and self._core.index(op.desc) >= 0
+
+    def index(self, op, start=0, stop=None):
+        """The number of an operator; ValueError if it is not here."""
+        return self._core.ops().index(op, start, len(self) if stop is None else stop)
+
+    def __eq__(self, other):
+        if isinstance(other, Operators):
+            other = list(other)
+        return list(self) == other if isinstance(other, list) else NotImplemented
+
+    __hash__ = None
+
+    def __setitem__(self, index, value):
+        ops = self._core.ops()
+        ops[index] = value
+        self.put(ops)
+
+    def __delitem__(self, index):
+        if isinstance(index, slice):
+            ops = self._core.ops()
+            del ops[index]
+            self.put(ops)
+        else:
+            self._core.remove(self._at(index))
+
+    def insert(self, index, op):
+        """Put an operator before the one of this number."""
+        self._require(op)
+        self._core.insert(slice(index, None).indices(len(self))[0], op)
+
+    def append(self, op):
+        """Put an operator behind the others."""
+        self._require(op)
+        self._core.insert(len(self), op)
+
+    def extend(self, ops):
+        """Put operators behind the others: all, or none where one cannot be put there."""
+        self.put([*self._core.ops(), *ops])
+
+    def __iadd__(self, ops):
+        self.extend(ops)
+        return self
+
+    def __imul__(self, times):
+        self.put(self._core.ops() * times)
+        return self
+
+    def clear(self):
+        """Take all out."""
+        self.put([])
+
+    def reverse(self):
+        """Have them run in the opposite order."""
+        self.put(self._core.ops()[::-1])
+
+    def sort(self, *, key=None, reverse=False):
+        """Have them run in the order of their keys."""
+        self.put(sorted(self._core.ops(), key=key, reverse=reverse))
+
+    def put(self, ops):
+        """Have these and no others."""
+        if not isinstance(ops, Iterable):
+            raise ArgumentTypeError(f"block.ops holds a list of operators, got {kind_of(ops)}")
+        ops = list(ops)
+        for op in ops:
+            self._require(op)
+        self._core.set_ops(ops)
+
+    def copy(self):
+        """A list of its own."""
+        return list(self)
+
+    __copy__ = copy
+
+    def __add__(self, other):
+        return list(self) + list(other)
+
+    def __radd__(self, other):
+        return list(other) + list(self)
+
+    def __mul__(self, times):
+        return list(self) * times
+
+    __rmul__ = __mul__
+
+    def __repr__(self):
+        return repr(list(self))
+
+    def _at(self, index):
+        if isinstance(index, bool) or not hasattr(index, "__index__"):
+            raise ArgumentTypeError(f"block.ops: an index must be a number, got {kind_of(index)}")
+        count = len(self)
+        if not -count <= index < count:
+            raise OutOfRangeError(
+                f"block.ops: block {self._block.idx} has {count} operators, got number {index}"
+            )
+        return index.__index__() % count
+
+    def _require(self, op):
+        if not isinstance(op, self._block.operator_class):
+            raise ArgumentTypeError(
+                f"block.ops holds operators of programs, got {kind_of(op)}. Make one with "
+                "block.append_op(...)"
+            )
+
+
+class _Values(ValuesView):
+    def __iter__(self):
+        return iter(self._mapping.core.vars())
+
+
+class _Items(ItemsView):
+    def __iter__(self):
+        core = self._mapping.core
+        return iter(list(zip(core.var_names(), core.vars(), strict=True)))
+
+
+class Variables(MutableMapping):
+    """The variables of a block by name: a dict whose edits are edits of the block.
+
+    A variable that an operator reads or writes cannot be taken out; PreconditionNotMetError, which
+    names the operator. One that was taken out can be put back under its name.
+    """
+
+    __slots__ = ("_block", "core")
+
+    def __init__(self, block):
+        self._block, self.core = block, block.core
+
+    def __len__(self):
+        return self.core.var_count
+
+    def __iter__(self):
+        return iter(self.core.var_names())
+
+    def __reversed__(self):
+        return reversed(self.core.var_names())
+
+    def __contains__(self, name):
+        return isinstance(name, str) and self.core.has(name)
+
+    def __getitem__(self, name):
+        found = self.core.find(name) if isinstance(name, str) else None
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def get(self, name, default=None):
+        """The variable of this name; `default` if there is none."""
+        found = self.core.find(name) if isinstance(name, str) else None
+        return default if found is None else found
+
+    def values(self):
+        """The variables, in order of declaration."""
+        return _Values(self)
+
+    def items(self):
+        """Names and variables, in order of declaration."""
+        return _Items(self)
+
+    def __delitem__(self, name):
+        if name not in self:
+            raise KeyError(name)
+        self._block.remove_var(name)
+
+    def __setitem__(self, name, variable):
+        if self.get(name) is variable:
+            return
+        self._require(name, variable)
+        if name in self:
+            raise InvalidArgumentError(
+                f"block.vars: the name '{name}' is that of another variable. Take that one out "
+                f"first: block.remove_var('{name}')"
+            )
+        self._block.put_var(variable)
+
+    def _require(self, name, variable):
+        if not isinstance(variable, self._block.variable_class):
+            raise ArgumentTypeError(
+                f"block.vars holds variables of programs, got {kind_of(variable)}. Declare one "
+                "with block.create_var(...)"
+            )
+        if variable.name != name:
+            raise InvalidArgumentError(
+                f"block.vars: a variable stands under its own name, got '{variable.name}' for "
+                f"'{name}'. Write block.rename_var('{variable.name}', '{name}')"
+            )
+
+    def popitem(self):
+        """Take the newest variable out; gives its name and itself."""
+        if not self:
+            raise NotFoundError("block.vars: there must be a variable to take out, got none")
+        name = self.core.var_names()[-1]
+        return name, self.pop(name)
+
+    def clear(self):
+        """Take all out: all, or none where an operator uses one."""
+        self.put({})
+
+    def put(self, variables):
+        """Have these and no others, in the order they have."""
+        if not isinstance(variables, (dict, Variables)):
+            raise ArgumentTypeError(
+                f"block.vars holds variables by name, got {kind_of(variables)}"
+            )
+        for name, variable in variables.items():
+            if self.get(name) is not variable:
+                self._require(name, variable)
+        gone = [name for name, v in self.items() if variables.get(name) is not v]
+        kept = [name for name in self if name not in gone]
+        if [name for name in variables if name in kept] != kept:
+            raise UnimplementedError(
+                "block.vars: variables keep the order in which they were declared, got another one"
+            )
+        self._block.remove_vars(gone)
+        for name, variable in variables.items():
+            self[name] = variable
+
+    def copy(self):
+        """A dict of its own."""
+        return dict(self.items())
+
+    __copy__ = copy
+
+    def __or__(self, other):
+        return {**self, **other}
+
+    def __ror__(self, other):
+        return {**other, **self}
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def __repr__(self):
+        return repr(self.copy())

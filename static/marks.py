@@ -14,13 +14,13 @@ _ACTIVATION_TYPES = (
     "relu tanh sigmoid sqrt abs square exp log ceil floor round cos sin reciprocal rsqrt "
     "logsigmoid softsign softplus"
 ).split()
-_MARKS = {
+HINTS = {
     **dict.fromkeys(_ELEMENTWISE_TYPES, _ELEMENTWISE),
     **dict.fromkeys(_ACTIVATION_TYPES, _ACTIVATION),
 }
-_MARKS["sum"] = _MARKS["gaussian_random"] = {"use_mkldnn": _FALSE}
-_MARKS["adam"] = {"min_row_size_to_use_multithread": ("LONG", 1000)}
-_MARKS["conv2d"] = {
+HINTS["sum"] = HINTS["gaussian_random"] = {"use_mkldnn": _FALSE}
+HINTS["adam"] = {"min_row_size_to_use_multithread": ("LONG", 1000)}
+HINTS["conv2d"] = {
     "Scale_in": ("FLOAT", 1.0), "Scale_in_eltwise": ("FLOAT", 1.0), "Scale_out": ("FLOAT", 1.0),
     "Scale_weights": ("FLOATS", [1.0]), "exhaustive_search": _FALSE, "force_fp32_output": _FALSE,
     "fuse_activation": ("STRING", ""), "fuse_alpha": ("FLOAT", 0.0), "fuse_beta": ("FLOAT", 0.0),
@@ -29,16 +29,11 @@ _MARKS["conv2d"] = {
     "is_test": _FALSE, "use_cudnn": ("BOOLEAN", True), "use_mkldnn": _FALSE,
     "use_quantizer": _FALSE, "workspace_size_MB": ("INT", 512),
 }  # fmt: skip
-_MARKS.update({f"{type}_grad": marks for type, marks in _MARKS.items()})
+HINTS.update({f"{type}_grad": marks for type, marks in HINTS.items()})
 
 
 def of(type):
     """Names of the marks of an operator, those that every operator has among them."""
     return {"op_role", "op_role_var", "op_namescope", "op_device", "op_callstack"} | set(
-        _MARKS.get(type, ())
+        HINTS.get(type, ())
     )
-
-
-def hints(type):
-    """Name -> (wire type, value) of those that operators of one type have; None for no hints."""
-    return _MARKS.get(type)

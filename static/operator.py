@@ -17,7 +17,7 @@ def _shown(name):
         fix = _ATTR if name == "attrs" else _SLOTS
         return shown(getattr(self.desc, name), f"op.{name}", fix)
 
-    return property(get, doc=getattr(_core.OpDesc, name).__doc__)
+    return property(get, doc=getattr(_core.Op, name).__doc__)
 
 
 class Operator:
@@ -49,12 +49,12 @@ class Operator:
     @property
     def idx(self):
         """Its place in the block."""
-        for i, op in enumerate(self.block.ops):
-            if op is self:
-                return i
-        raise PreconditionNotMetError(
-            f"{self.type}: the operator must be in its block, but it was taken out"
-        )
+        place = self.block.core.index(self.desc)
+        if place < 0:
+            raise PreconditionNotMetError(
+                f"{self.type}: the operator must be in its block, but it was taken out"
+            )
+        return place
 
     @property
     def role(self):
@@ -85,27 +85,22 @@ class Operator:
     def set_attr(self, name, value, type=None):
         """Set an attribute. `type` names the wire type of one that no operator declares."""
         self.desc.set_attr(name, value, type)
-        self.block.program.changed()
 
     def set_input(self, slot, names):
         """Put variables, by name, into an input slot."""
         self.desc.set_input(slot, as_names(names, f"{self.type}: Input({slot})"))
-        self.block.program.changed()
 
     def set_output(self, slot, names):
         """Put variables, by name, into an output slot."""
         self.desc.set_output(slot, as_names(names, f"{self.type}: Output({slot})"))
-        self.block.program.changed()
 
     def rename_input(self, old_name, new_name):
         """Read `new_name` wherever it read `old_name`."""
         self.desc.rename_input(old_name, new_name)
-        self.block.program.changed()
 
     def rename_output(self, old_name, new_name):
         """Write `new_name` wherever it wrote `old_name`."""
         self.desc.rename_output(old_name, new_name)
-        self.block.program.changed()
 
     def to_string(self, throw_on_error=True):
         """The description as protobuf text."""

@@ -14,199 +14,20 @@ here they take no parameters, since a program knows its own.
 """
 
 import dygraph
-from dygraph import initializer, unique_name
-from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
-from dygraph.regularizer import L1Decay, L2Decay
 from static.averages import (
     ExponentialMovingAverage,
     Lookahead,
     LookaheadOptimizer,
     ModelAverage,
 )
-from static.backward import append_backward
-from static.parameters import fill_at_start
-from static.program import OpRole, default_startup_program, program_guard
-from static.recompute import RecomputeOptimizer
-from static.variable import Variable
+from static.in_programs import InPrograms
+from static.recompute_optimizer import RecomputeOptimizer
 
-_NAMES = [
+__all__ = [
     "SGD", "Momentum", "Adagrad", "Adam", "AdamW", "Adamax", "Dpsgd", "DecayedAdagrad", "Adadelta",
-    "RMSProp", "Ftrl", "Lamb", "LarsMomentum", "NAdam", "RAdam",
+    "RMSProp", "Ftrl", "Lamb", "LarsMomentum", "NAdam", "RAdam", "ExponentialMovingAverage",
+    "Lookahead", "LookaheadOptimizer", "ModelAverage", "RecomputeOptimizer",
 ]  # fmt: skip
-
-
-class InPrograms:
-    """What an optimizer does with a program instead of with values."""
-
-    def _is_rate(self, value):
-        return isinstance(value, Variable)
-
-    def _take(self, parameter_list):
-        kind = type(self).__name__
-        if parameter_list is not None:
-            raise ArgumentTypeError(
-                f"{kind}: parameter_list must be None, a program knows its parameters; "
-                "minimize(loss, parameter_list=...) chooses among them"
-            )
-        if not isinstance(self._learning_rate, (int, float, Variable)):
-            raise ArgumentTypeError(
-                f"{kind}: the learning rate of a program must be a number or one of its variables, "
-                f"got {kind_of(self._learning_rate)}"
-            )
-        self._parameters, self._names, self._groups = [], {}, {}
-        self._kept = {}  # program -> {"rate": Variable, (parameter, slot): Variable}
-
-    def step(self):
-        """Not possible here: an Executor runs the update."""
-        raise PreconditionNotMetError(
-            f"{type(self).__name__}.step: the update is part of the program. Call minimize(loss) "
-            "once and run the program"
-        )
-
-    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """Append backward, clipping, decay and update.
-
-        Parameters
-        ----------
-        loss : Variable
-        startup_program : Program, optional
-            Gives the optimizer's variables their start values. Default: the default one.
-        parameter_list, no_grad_set
-            As of `append_backward`.
-
-        Returns
-        -------
-        (list of Operator, list of (Parameter, Variable))
-            The updates, and the gradients as they came out of backward.
-        """
-        if not isinstance(loss, Variable):
-            raise ArgumentTypeError(
-                f"{type(self).__name__}.minimize: loss must be a variable of a program, got "
-                f"{kind_of(loss)}. For eager training take dygraph.optimizer"
-            )
-        pairs = self.backward(loss, startup_program, parameter_list, no_grad_set)
-        return self.apply_optimize(loss, startup_program, pairs), pairs
-
-    def backward(
-        self, loss, startup_program=None, parameter_list=None, no_grad_set=None, callbacks=None
-    ):
-        """The first half: `append_backward`."""
-        return append_backward(loss, parameter_list, no_grad_set, callbacks)
-
-    def apply_optimize(self, loss, startup_program, params_grads):
-        """The second half in the program of `loss`."""
-        startup = startup_program or default_startup_program()
-        with program_guard(loss.block.program, startup):
-            return self.apply_gradients(params_grads)
-
-    def apply_gradients(self, params_grads):
-        """Clip, decay, update: gives the operators of the update."""
-        pairs = sorted(params_grads, key=lambda pair: pair[0].name)
-        program = pairs[0][0].block.program
-        block = program.global_block()
-        with program.appending_to(block):
-            pairs = self._clipped(program, pairs)
-            pairs = [self._decayed(program, p, g) for p, g in pairs]
-            for p, _ in pairs:
-                self._state_in(program, p)
-            rate = self._rate_in(program)
-            return [self._update(program, p, g, rate) for p, g in pairs]
-
-    def _clipped(self, program, pairs):
-        with program.marked(OpRole.Optimize, name_scope="/gradient_clip/"):
-            for rule in {id(p.gradient_clip): p.gradient_clip for p, _ in pairs}.values():
-                if rule is not None:
-                    pairs = _replaced(
-                        pairs, rule.clip([q for q in pairs if q[0].gradient_clip is rule])
-                    )
-            if self._grad_clip is None:
-                return pairs
-            # A common norm adds its terms in the order of the parameters, as an eager step does.
-            order = {p.name: i for i, p in enumerate(program.all_parameters())}
-            common = isinstance(self._grad_clip, dygraph.clip.GradientClipByGlobalNorm)
-            chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs
-            limited = _replaced(pairs, self._grad_clip.clip(chosen))
-            for p, g in limited:
-                if g.op is not None and g.op.role == OpRole.Optimize:
-                    g.op.set_attr("op_role_var", [p.name, g.name], "STRINGS")
-            return limited
-
-    def _decayed(self, program, p, g):
-        decay = p.regularizer or self._regularization
-        if decay is None:
-            return p, g
-        with program.marked(OpRole.Optimize, [p.name, g.name], "/regularization/"):
-            if g.type != "LOD_TENSOR" or not isinstance(decay, (L1Decay, L2Decay)):
-                return p, decay(p, g)
-            # As Fluid writes it: the gradient's variable takes the sum.
-            block = program.global_block()
-            term = block.create_var(
-                shape=p.shape, dtype=p.dtype, lod_level=p.lod_level, stop_gradient=True
-            )
-            of = p
-            if isinstance(decay, L1Decay):
-                block.append_op("sign", {"X": p}, {"Out": term})
-                of = term
-            scale = {"scale": decay.coefficient}
-            block.append_op("scale", {"X": of}, {"Out": term}, scale)
-            block.append_op("sum", {"X": [g, term]}, {"Out": g})
-            return p, g
-
-    def _update(self, program, p, g, rate):
-        block = program.global_block()
-        factor = p.optimize_attr.get("learning_rate", 1.0)
-        with program.marked(OpRole.Optimize, [p.name, g.name], "/optimizer/"):
-            if factor != 1.0:
-                rate = dygraph.functional.scale(rate, scale=float(factor))
-            inputs = {"Param": p, "Grad": g, "LearningRate": rate, **self._state_in(program, p)}
-            if not self.has_rate:
-                del inputs["LearningRate"]
-            outputs = {
-                out: inputs[slot]
-                for slot, out in dygraph.op_info(self.operator).in_place
-                if slot in inputs
-            }
-            attributes = {**self.attributes, **self.attributes_of(p)}
-            return block.append_op(self.operator, inputs, outputs, attributes)
-
-    def _rate_in(self, program):
-        if isinstance(self._learning_rate, Variable):
-            return self._learning_rate
-        kept = self._kept.setdefault(program, {})
-        if "rate" not in kept:
-            name = unique_name.generate("learning_rate")
-            kept["rate"] = self._global(program, name, (1,), self._learning_rate, "float32")
-        return kept["rate"]
-
-    def _state_in(self, program, p):
-        kept = self._kept.setdefault(program, {})
-        state = {}
-        for slot, accumulator in self.accumulators().items():
-            if (p.name, slot) not in kept:
-                word = unique_name.snake(slot)
-                word = f"{word}_acc" if word.endswith("_pow") else word
-                name = unique_name.generate(f"{p.name}_{word}")
-                shape = p.shape if accumulator.shape is None else accumulator.shape
-                device = "" if accumulator.shape is None else "cpu"
-                kept[p.name, slot] = self._global(
-                    program, name, shape, accumulator.value, p.dtype, device
-                )
-            state[slot] = kept[p.name, slot]
-        return state
-
-    @staticmethod
-    def _global(program, name, shape, value, dtype, device=""):
-        variable = program.global_block().create_var(
-            name=name, shape=shape, dtype=dtype, persistable=True, stop_gradient=True
-        )
-        fill_at_start(variable, initializer.Constant(value), device=device)
-        return variable
-
-
-def _replaced(pairs, limited):
-    """The pairs, in their order, with the gradients of `limited`."""
-    found = {p.name: g for p, g in limited}
-    return [(p, found.get(p.name, g)) for p, g in pairs]
 
 
 def _in_programs(name):
@@ -214,15 +35,18 @@ def _in_programs(name):
     return type(name, (InPrograms, eager), {"__doc__": eager.__doc__, "__module__": __name__})
 
 
-for _name in _NAMES:
-    if hasattr(dygraph.optimizer, _name):
-        globals()[_name] = _in_programs(_name)
-        globals()[f"{_name}Optimizer"] = globals()[_name]
-__all__ = [
-    *(n for n in _NAMES if n in globals()),
-    "ExponentialMovingAverage",
-    "Lookahead",
-    "LookaheadOptimizer",
-    "ModelAverage",
-    "RecomputeOptimizer",
-]
+SGD = SGDOptimizer = _in_programs("SGD")
+Momentum = MomentumOptimizer = _in_programs("Momentum")
+Adagrad = AdagradOptimizer = _in_programs("Adagrad")
+Adam = AdamOptimizer = _in_programs("Adam")
+AdamW = AdamWOptimizer = _in_programs("AdamW")
+Adamax = AdamaxOptimizer = _in_programs("Adamax")
+Dpsgd = DpsgdOptimizer = _in_programs("Dpsgd")
+DecayedAdagrad = DecayedAdagradOptimizer = _in_programs("DecayedAdagrad")
+Adadelta = AdadeltaOptimizer = _in_programs("Adadelta")
+RMSProp = RMSPropOptimizer = _in_programs("RMSProp")
+Ftrl = FtrlOptimizer = _in_programs("Ftrl")
+Lamb = LambOptimizer = _in_programs("Lamb")
+LarsMomentum = LarsMomentumOptimizer = _in_programs("LarsMomentum")
+NAdam = NAdamOptimizer = _in_programs("NAdam")
+RAdam = RAdamOptimizer = _in_programs("RAdam")

@@ -121,7 +121,6 @@ def for_paddle(program):
         for op in block.ops:
             if op.type in _MORE_SLOTS:
                 _add_slots(block, op)
-    copy.changed()
     return copy
 
 
@@ -158,14 +157,10 @@ def _read_x_shape(block, op):
 
 def _set_inputs(op, inputs):
     """Bind just these slots."""
-    desc = _core.OpDesc(op.type)
+    for slot in op.input_names:
+        op.desc.remove_input(slot)
     for slot, names in inputs.items():
-        desc.set_input(slot, names)
-    for slot, names in op.outputs.items():
-        desc.set_output(slot, names)
-    for name, value in op.attrs.items():
-        desc.set_attr(name, value, op.attr_type(name))
-    op.desc = desc
+        op.set_input(slot, names)
 
 
 def _add_slots(block, op):

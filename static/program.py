@@ -19,7 +19,9 @@ from dygraph.errors import (
 )
 from dygraph.variable import Parameter as EagerParameter
 from dygraph.watch import user_line
+from static import marks, views
 from static.block import Block
+from static.codes import OpRole
 from static.listed import ShownList
 from static.operator import Operator
 from static.unknown_sizes import Sizes
@@ -31,13 +33,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-class OpRole:
-    """What an operator is for, as its attribute ``op_role`` says; Fluid's numbers."""
-
-    Forward, Backward, Optimize, LRSched, Loss = 0, 1, 2, 16, 256
-
-
-_making_blocks = threading.RLock()
+def _of_core(name, doc):
+    return property(
+        lambda self: getattr(self.core, name),
+        lambda self, value: setattr(self.core, name, value),
+        doc=doc,
+    )
 
 
 class Program:
@@ -62,47 +63,19 @@ class Program:
     (['relu'], (-1, 13))
     """
 
-    # One empty block, number 0, parent -1, and the version of Fluid whose programs these are.
-    _EMPTY = b"\x0a\x0d\x08\x00\x10" + b"\xff" * 9 + b"\x01" + b"\x22\x04\x08\x85\xc3\x3d"
-
     def __init__(self, desc=None):
-        self._like = _core.program_from_bytes(self._EMPTY) if desc is None else desc
-        self._desc, self.edits = None, 0
-        self._block_stack, self._layers = [0], []
-        self.op_role, self.op_role_var, self.name_scope = OpRole.Forward, [], "/"
-        self.op_device, self.name_scopes = "", collections.Counter()
+        self.core = _core.Program() if desc is None else _core.Program(desc)
+        self._blocks = [Block(self, self.core.block(i)) for i in range(self.core.block_count)]
+        self.name_scopes = collections.Counter()
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
         self.shares = False  # with scopes, or they get copies
-        self._made_at = user_line()
-        self._told = []  # floating variables whose description tells of gradients, as Paddle 2's
-        self._desc = self._like
+        self.made_at = user_line()
 
-    @functools.cached_property
-    def _blocks(self):
-        """Made of the description when they are first needed.
-
-        Until then a program that was read takes no more memory than its description.
-        """
-        with _making_blocks:  # one thread makes them, whichever comes first
-            if "_blocks" in self.__dict__:
-                return self.__dict__["_blocks"]
-            desc, edits, blocks = self._desc, self.edits, []
-            for idx, (parent, forward, variables, ops) in enumerate(self._like.parts()):
-                block = Block(self, idx, parent, forward)
-                for var in variables:
-                    kind = Parameter if var.is_parameter else Variable
-                    block._adopt(kind(), var, self._made_at)
-                block.set_ops([Operator(block, op) for op in ops])
-                blocks.append(block)
-            self._told = [
-                v
-                for block in blocks
-                for v in block.vars.values()
-                if v.desc.stop_gradient is not None and "float" in str(v.dtype)
-            ]
-            self._desc, self.edits, self._blocks = desc, edits, blocks
-            return blocks
+    op_role = _of_core("role", "What operators are for that are described now: `OpRole`'s numbers.")
+    op_role_var = _of_core("role_var", "The variables they are for: names.")
+    name_scope = _of_core("name_scope", "The scope of names that they are described in.")
+    op_device = _of_core("device", "The device that they are meant for.")
 
     @functools.cached_property
     def sizes(self):
@@ -116,28 +89,15 @@ class Program:
 
     # The description ------------------------------------------------------------------------------
 
-    def changed(self):
-        """Tell that a part was edited: plans and bytes made before are no longer right."""
-        self._desc = None
-        self.edits += 1
+    @property
+    def version(self):
+        """A number that every edit moves. No two programs ever have the same."""
+        return self.core.version
 
     @property
     def desc(self):
-        """The whole as one immutable description."""
-        if self._desc is None:
-            for variable in self._told:
-                variable.desc.stop_gradient = variable.stop_gradient
-            parts = [
-                (
-                    block.parent_idx,
-                    block.told_forward_idx,
-                    [v.desc for v in block.vars.values()],
-                    [op.desc for op in block.ops],
-                )
-                for block in self._blocks
-            ]
-            self._desc = _core.ProgramDesc(parts, self._like)
-        return self._desc
+        """The whole as one immutable description; it shares all parts with the program."""
+        return self.core.snapshot()
 
     @staticmethod
     def parse_from_string(binary):
@@ -167,8 +127,6 @@ class Program:
         return f"<Program of {self.num_blocks} blocks, {ops} operators>"
 
     def _repr_html_(self):
-        from static import views
-
         return views.program(self)
 
     # Blocks ---------------------------------------------------------------------------------------
@@ -203,7 +161,7 @@ class Program:
 
     def current_block(self):
         """The block that operators are appended to."""
-        at = self._block_stack[-1]
+        at = self.core.current
         return self._blocks[at] if at else self.global_block()
 
     def create_block(self, parent_idx=None, forward_idx=None):
@@ -221,25 +179,22 @@ class Program:
         parent = self.current_block().idx if parent_idx is None else self.block(parent_idx).idx
         if forward_idx is not None:
             forward_idx = self.block(forward_idx).idx
-        block = Block(self, self.num_blocks, parent, forward_idx)
+        block = Block(self, self.core.create_block(parent, forward_idx))
         self._blocks.append(block)
-        self._block_stack.append(block.idx)
-        self.changed()
+        self.core.enter_block(block.idx)
         return block
 
     def rollback(self):
         """Append to the block around the current one again, as before `create_block`."""
-        if len(self._block_stack) == 1:
+        if self.core.depth == 1:
             raise PreconditionNotMetError(
                 "rollback: a block must have been created before, got the global block"
             )
-        self._block_stack.pop()
+        self.core.leave_block()
 
     def visible_blocks(self, block):
         """The numbers' blocks whose variables `block` sees, nearest first."""
-        if block.idx == 0:
-            return self._blocks[:1]
-        return [self._blocks[i] for i in self.desc.visible_blocks(block.idx)]
+        return [self._blocks[i] for i in self.core.visible_blocks(block.idx)]
 
     def list_vars(self):
         """Every variable of every block."""
@@ -275,9 +230,8 @@ class Program:
         """
         block = self.global_block()
         for name, eager in variables.items():
-            variable = block.var(name)
             if isinstance(eager, EagerParameter):
-                variable.__class__ = Parameter
+                variable = block.core.show_as(name, Parameter)
                 variable.trainable = not eager.stop_gradient
                 variable.optimize_attr = {"learning_rate": eager.learning_rate}
                 variable.regularizer = eager.regularizer
@@ -300,12 +254,12 @@ class Program:
             same.
         """
         copy = Program(self.desc)
+        copy.core.take_after(self.core)
         copy.random_seed = self.random_seed
-        copy.held, copy.shares = dict(self.held), self.shares
+        copy.held, copy.shares, copy.made_at = dict(self.held), self.shares, self.made_at
         for block, original in zip(copy._blocks, self._blocks, strict=True):
-            for name, variable in original.vars.items():
-                block.vars[name]._like(variable)
-            block._made_at = dict(original._made_at)
+            for name, kind, attributes in original.core.shown(Variable):
+                block.core.show_as(name, kind).__dict__.update(attributes)
             if for_test:
                 block.set_ops([op for op in block.ops if _runs_in_test(op)])
                 for op in block.ops:
@@ -319,9 +273,10 @@ class Program:
         """Drop variables that belonged to operators left out."""
         for block in self._blocks:
             used = {n for b in self._blocks for op in b.ops for n in _names_of(op)}
-            for name, variable in list(block.vars.items()):
-                if name not in used and not (variable.persistable or variable.is_data):
-                    block.remove_var(name)
+            block.core.forget_vars({
+                name for name, variable in block.vars.items()
+                if name not in used and not (variable.persistable or variable.is_data)
+            })  # fmt: skip
 
     # Where calls go -------------------------------------------------------------------------------
 
@@ -331,7 +286,7 @@ class Program:
 
     def layer(self, name):
         """Inside, results are named after the layer: ``fc_0.tmp_0``, ``fc_0.tmp_1``, ..."""
-        return _InLayer(self._layers, name)
+        return _InLayer(self.core, name)
 
     @contextlib.contextmanager
     def marked(self, role, role_var=(), name_scope=None):
@@ -345,21 +300,14 @@ class Program:
         finally:
             self.op_role, self.op_role_var, self.name_scope = before
 
-    def namer(self, type):
-        """What gives the names of the results of a call."""
-        return self._layers[-1][1] if self._layers else _counter(unique_name.generate(type))
-
     @property
     def layer_name(self):
         """What the layer that is being described is called; None outside."""
-        return self._layers[-1][0] if self._layers else None
+        return self.core.layer_name
 
     def declares(self, name):
         """Whether a block has a variable of this name."""
-        for block in self._blocks:
-            if name in block.vars:
-                return True
-        return False
+        return self.core.declares(name)
 
     def constant(self, array):
         """A variable of the current block that an operator fills with the array's values."""
@@ -413,7 +361,7 @@ class Program:
         if _core.is_literal(variable):
             return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
-        if self._layers and not keeps:  # made by the layer function itself
+        if self.core.layer_name is not None and not keeps:  # made by the layer function itself
             return self.constant(variable.numpy()).name
         if not keeps or not variable.name:
             raise ArgumentTypeError(
@@ -438,7 +386,7 @@ class _Appending:  # no generator: every layer function enters two of these
         self.program, self.block = program, block
 
     def __enter__(self):
-        self.program._block_stack.append(self.block.idx)
+        self.program.core.enter_block(self.block.idx)
         self.before = _core.set_describing(True)
         _local.described.append(self.program)
         return self.program
@@ -446,26 +394,21 @@ class _Appending:  # no generator: every layer function enters two of these
     def __exit__(self, *error):
         _local.described.pop()
         _core.set_describing(self.before)
-        self.program._block_stack.pop()
+        self.program.core.leave_block()
 
 
 class _InLayer:
-    __slots__ = "layers", "name"
+    __slots__ = "core", "name"
 
-    def __init__(self, layers, name):
-        self.layers, self.name = layers, name
+    def __init__(self, core, name):
+        self.core, self.name = core, name
 
     def __enter__(self):
-        self.layers.append((self.name, _counter(self.name)))
+        self.core.enter_layer(self.name)
         return self.name
 
     def __exit__(self, *error):
-        self.layers.pop()
-
-
-def _counter(name):
-    numbers = iter(range(1 << 62))
-    return lambda: f"{name}.tmp_{next(numbers)}"
+        self.core.leave_layer()
 
 
 def _rounded(array):
@@ -557,13 +500,9 @@ def program_guard(main_program, startup_program=None):
         _local.startup.pop()
 
 
-def _describe(desc, inputs, outputs):
-    program = next(
-        (v.block.program for vs in inputs.values() for v in vs if isinstance(v, Variable)), None
-    )
-    if program is None:
-        program = _local.described[-1] if _local.described else default_main_program()
-    program.current_block().describe(desc, inputs, outputs)
+def _current():
+    """The program that calls without inputs are written into."""
+    return (_local.described[-1] if _local.described else default_main_program()).core
 
 
 def _write(target, result):
@@ -571,5 +510,5 @@ def _write(target, result):
     block.write(block.program.name_of(target, "a write"), result)
 
 
-_core.set_describe_call(_describe, Variable)
-_core.set_write_call(_write)
+_core.set_hints(marks.HINTS)
+_core.lend_static(Variable, Parameter, Operator, _current, unique_name.generate, _write)

@@ -20,7 +20,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from static.program import default_main_program, default_startup_program
+from static.program import Program, default_main_program, default_startup_program
 from static.variable import Variable
 
 __all__ = ["Reader", "Source", "declare_reader", "read", "split"]
@@ -235,7 +235,7 @@ def declare_reader(capacity, fields, name, owner):
     startup = default_startup_program().global_block()
     startup.create_var(name=queue, type="RAW", persistable=True)
     made = _reader_in(startup, name, source, fields)
-    desc = _core.OpDesc(_CREATE)
+    desc = _core.Op(_CREATE)
     desc.set_input("blocking_queue", [queue])
     desc.set_output("Out", [name])
     sizes = [int(n) for field in fields for n in field["shape"]]
@@ -253,8 +253,7 @@ def declare_reader(capacity, fields, name, owner):
 
 
 def _reader_in(block, name, source, fields):
-    made = block.create_var(name=name, type="READER", persistable=True)
-    made.__class__ = Reader
+    made = block.create_as(Reader, name, None, None, None, True, False, "READER")
     made.source, made.fields = source, fields
     return made
 
@@ -262,7 +261,7 @@ def _reader_in(block, name, source, fields):
 def read(made, outputs):
     """Append the operator by which a run fills `outputs` from a reader."""
     block = default_main_program().current_block()
-    desc = _core.OpDesc(_READ)
+    desc = _core.Op(_READ)
     desc.set_input("Reader", [made.name])
     desc.set_output("Out", [v.name for v in outputs])
     desc.set_attr("throw_eof_exp", True, "BOOLEAN")
@@ -292,13 +291,10 @@ class Reads:
                 self.created += op.outputs.get("Out", [])
             elif op.type == _READ:
                 self._take(op, block, fed)
-        parts = [
-            (b.parent_idx, None if b.forward_block_idx < 0 else b.forward_block_idx,
-             [v.desc for v in b.vars.values()],
-             [op.desc for op in b.ops if b is not block or op.type not in (_CREATE, _READ)])
-            for b in program.blocks
-        ]  # fmt: skip
-        self.desc = _core.ProgramDesc(parts, program.desc)
+        rest = Program(program.desc)
+        ops = rest.global_block().ops
+        ops.put([op for op in ops if op.type not in (_CREATE, _READ)])
+        self.desc = rest.desc
 
     def _take(self, op, block, fed):
         names, outputs = op.inputs.get("Reader", []), op.outputs.get("Out", [])

@@ -55,33 +55,36 @@ def to_code(program, name="program"):
         raise ArgumentTypeError(f"to_code takes a static.Program, got {kind_of(program)}")
     if not isinstance(name, str) or not name.isidentifier():
         raise ArgumentTypeError(f"to_code: name must be a name of Python, got {name!r}")
-    desc, binary = program.desc, program.serialize_to_string()
-    parts = desc.parts()
+    binary = program.serialize_to_string()
     lines = ["import static", ""]
-    names = [[var.name for var in variables] for _, _, variables, _ in parts]
-    again = _core.ProgramDesc(parts, desc).to_bytes() == binary
-    if not again or any(len(set(block)) < len(block) for block in names):
+    bare = Program(program.desc)
+    for block in bare.blocks:
+        block.set_ops(block.ops)  # an edit: what is odd about numbers of blocks goes
+    again = bare.serialize_to_string() == binary
+    if not again or any(len({*b.vars}) < len(b.vars) for b in bare.blocks):
         return "\n".join([*lines, f"{name} = static.Program.parse_from_string({binary!r})", ""])
-    lines += _frame(name, desc, parts)
-    for idx, (_, _, variables, ops) in enumerate(parts):
-        if variables or ops:
-            lines.append(f"block = {name}.block({idx})")
-        known = program.block(idx).vars
-        lines += [_variable(var, known[var.name]) for var in variables]
-        lines += [_operator(op) for op in ops]
+    lines += _frame(name, bare)
+    for block in program.blocks:
+        if block.vars or block.ops:
+            lines.append(f"block = {name}.block({block.idx})")
+        lines += [_variable(var.desc, var) for var in block.vars.values()]
+        lines += [_operator(op.desc) for op in block.ops]
     if program.random_seed:
         lines.append(f"{name}.random_seed = {program.random_seed!r}")
     return "\n".join([*lines, ""])
 
 
-def _frame(name, desc, parts):
+def _frame(name, bare):
     """The program with all blocks and nothing in them."""
-    bare = [(parent, forward, [], []) for parent, forward, _, _ in parts]
-    wanted = _core.ProgramDesc(bare, desc).to_bytes()
+    for block in bare.blocks:
+        block.set_ops([])
+        block.core.forget_vars({*block.vars})
+    wanted = bare.serialize_to_string()
     made = Program()
     lines = [f"{name} = static.Program()"]
     try:
-        for parent, forward, _, _ in parts[1:]:
+        for block in bare.blocks[1:]:
+            parent, forward = block.parent_idx, block.core.forward_idx
             made.create_block(parent, forward)
             made.rollback()
             more = "" if forward is None else f", forward_idx={forward}"
@@ -94,7 +97,7 @@ def _frame(name, desc, parts):
 
 
 def _alone(variables, ops):
-    return _core.ProgramDesc([(-1, None, variables, ops)]).to_bytes()
+    return _core.parts_to_bytes(variables, ops)
 
 
 def _bytes_of(variables, ops):
@@ -110,7 +113,7 @@ def _variable(var, known):
     given = {"shape": None if var.shape is None else list(var.shape)}
     given["dtype"] = None if var.dtype is None else str(var.dtype)
     given["lod_level"] = var.lod_level
-    copy = _core.VarDesc(var.name, var.type)
+    copy = _core.Var(var.name, var.type)
     try:
         for field, value in given.items():
             if value is not None:
@@ -146,7 +149,7 @@ def _variable(var, known):
 
 
 def _operator(op):
-    copy = _core.OpDesc(op.type)
+    copy = _core.Op(op.type)
     try:
         attrs = {name: (op.attr_type(name), op.attr(name)) for name in op.attr_names}
         for slot, names in op.inputs.items():

@@ -10,13 +10,13 @@ import sys
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from dygraph.watch import is_own_file
-from static.listed import refuse
+from static import views
 from static.unknown_sizes import Unknown
 
 __all__ = ["Parameter", "Variable"]
 
 
-class Variable(_core.Variable):
+class Variable(_core.Symbol):
     """A variable of a block. `Block.create_var` and the functions that append operators make them.
 
     Attributes
@@ -44,39 +44,16 @@ class Variable(_core.Variable):
     ('x', (-1, 16), False)
     """
 
-    def _declare(self, block, desc):
-        """Stand for `desc`, a variable of `block`."""
-        self.block = block
-        self.desc = desc
-        self.refresh()
-        if desc.stop_gradient is not None:  # Paddle 2 tells, of integers too
-            if desc.stop_gradient or "float" in str(self.dtype):
-                self.stop_gradient = desc.stop_gradient
-            if isinstance(self, Parameter):
-                self.trainable = not desc.stop_gradient
-
     is_data = False
-
-    def _like(self, other):
-        """Take over what the description does not hold."""
-        self.__class__ = type(other)
-        attributes = {k: v for k, v in other.__dict__.items() if k not in ("block", "desc")}
-        self.__dict__.update(attributes)
-        self.stop_gradient = other.stop_gradient
-
-    def refresh(self):
-        """Take name, shape and type from the description, after an edit of it."""
-        _core.make_symbol(self, self.desc)
-        self.block.program.changed()
 
     @property
     def name(self):
-        """Its name in the block; ``block.rename_var(name, new)`` gives another."""
+        """Its name in the block. Another one, as by `Block.rename_var`, is read everywhere."""
         return self.desc.name
 
     @name.setter
     def name(self, new):
-        refuse("variable.name", "assignment", "block.rename_var(name, new)")
+        self.block.rename_var(self.name, new)
 
     @property
     def shape(self):
@@ -125,7 +102,6 @@ class Variable(_core.Variable):
     @lod_level.setter
     def lod_level(self, level):
         self.desc.lod_level = level_of(level, f"lod_level of '{self.name}'")
-        self.block.program.changed()
 
     @property
     def persistable(self):
@@ -135,15 +111,11 @@ class Variable(_core.Variable):
     @persistable.setter
     def persistable(self, value):
         self.desc.persistable = bool(value)
-        self.refresh()
 
     @property
     def op(self):
         """The last operator of its block that writes it; None if there is none."""
-        for op in reversed(self.block.ops):
-            if self.name in op.output_arg_names:
-                return op
-        return None
+        return self.block.core.writer_of(self.name)
 
     @property
     def grad_name(self):
@@ -157,8 +129,6 @@ class Variable(_core.Variable):
     __str__ = to_string
 
     def _repr_html_(self):
-        from static import views
-
         return views.variable(self)
 
     def __reduce__(self):
@@ -202,9 +172,17 @@ class Parameter(Variable):
     """
 
     optimize_attr = {"learning_rate": 1.0}
-    trainable = True
     regularizer = gradient_clip = None
     do_model_average = True
+
+    @property
+    def trainable(self):
+        """Whether training changes it."""
+        return self.__dict__.get("_trainable", not self.desc.stop_gradient)
+
+    @trainable.setter
+    def trainable(self, value):
+        self._trainable = value
 
     @property
     def learning_rate(self):

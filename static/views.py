@@ -3,7 +3,7 @@
 from html import escape
 
 from static import marks
-from static.debugger import attribute_code, role_of, slots_code, type_code
+from static.codes import attribute_code, role_of, slots_code, type_code
 
 _ROWS = 200  # of a table; the rest is counted
 _COLOURS = {"forward": "#1155cc", "backward": "#cc0000", "update": "#38761d"}
@@ -68,9 +68,8 @@ def variable(v):
     kind = type(v).__name__
     facts = f"{kind} {v.name}: {type_code(v)}{', persistable' * v.persistable}"
     facts += f", stop_gradient={v.stop_gradient}"
-    ops = [op for b in v.block.program.blocks for op in b.ops]
-    writers = [op.type for op in ops if v.name in op.output_arg_names]
-    readers = [op.type for op in ops if v.name in op.input_arg_names]
+    writers = [op.type for op in v.block.core.writers(v.name)]
+    readers = [op.type for op in v.block.core.readers(v.name)]
     lines = [
         f"<br><small>{word} {escape(', '.join(types))}</small>"
         for word, types in (("written by", writers), ("read by", readers))

@@ -46,9 +46,9 @@ void AddFeedAndFetch(BlockDesc* block, const std::vector<std::string>& feeds,
                      const std::vector<std::string>& fetches) {
   block->vars.push_back(HolderOf("feed", VarType::Type::FEED_MINIBATCH));
   block->vars.push_back(HolderOf("fetch", VarType::Type::FETCH_LIST));
-  std::vector<OpDesc> ops;
+  Items<OpDesc> ops;
   for (size_t i = 0; i < feeds.size(); ++i) ops.push_back(Mover("feed", "feed", feeds[i], i));
-  std::move(block->ops.begin(), block->ops.end(), std::back_inserter(ops));
+  for (size_t i = 0; i < block->ops.size(); ++i) ops.Share(block->ops.TakePart(i));
   for (size_t i = 0; i < fetches.size(); ++i) ops.push_back(Mover("fetch", fetches[i], "fetch", i));
   block->ops = std::move(ops);
 }
@@ -64,7 +64,7 @@ ProgramDesc Prune(const ProgramDesc& program, const std::vector<std::string>& fe
   CheckNames(block, fetches, "fetched");
   std::unordered_set<std::string> needed(fetches.begin(), fetches.end()), used(needed),
       fed(feeds.begin(), feeds.end());
-  std::vector<const OpDesc*> kept;
+  std::vector<size_t> kept;
   for (size_t i = block.ops.size(); i-- > 0;) {
     const OpDesc& op = block.ops[i];
     if (IsFetch(op)) continue;
@@ -76,7 +76,7 @@ ProgramDesc Prune(const ProgramDesc& program, const std::vector<std::string>& fe
     if (!makes) continue;
     ENFORCE(!IsFeed(op), PreconditionNotMet, "the fetched variables need '",
             op.Output("Out")->at(0), "', which must be among the feeds");
-    kept.push_back(&op);
+    kept.push_back(i);
     for (const OpDesc::Var& slot : op.outputs)
       used.insert(slot.arguments.begin(), slot.arguments.end());
     for (const OpDesc::Var& slot : op.inputs) {
@@ -92,9 +92,9 @@ ProgramDesc Prune(const ProgramDesc& program, const std::vector<std::string>& fe
   BlockDesc& to = pruned.blocks.emplace_back();
   to.idx = 0;
   to.parent_idx = -1;
-  for (auto op = kept.rbegin(); op != kept.rend(); ++op) to.ops.push_back(**op);
-  for (const VarDesc& var : block.vars) {
-    if (used.count(var.name)) to.vars.push_back(var);
+  for (auto op = kept.rbegin(); op != kept.rend(); ++op) to.ops.Share(block.ops.part(*op));
+  for (size_t i = 0; i < block.vars.size(); ++i) {
+    if (used.count(block.vars[i].name)) to.vars.Share(block.vars.part(i));
   }
   AddFeedAndFetch(&to, feeds, fetches);
   return pruned;

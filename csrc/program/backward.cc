@@ -7,6 +7,7 @@
 #include "op/recipes.h"
 #include "op/zero_derivative.h"
 #include "program/op_binding.h"
+#include "program/uses.h"
 
 namespace dygraph::program {
 
@@ -45,13 +46,7 @@ struct Forward {
 
 class Pass {
  public:
-  explicit Pass(const BackwardRequest& request) : request_(request) {
-    for (size_t i = 0; i < request.ops.size(); ++i) {
-      for (const OpDesc::Var& slot : request.ops[i]->outputs) {
-        for (const std::string& name : slot.arguments) writers_[name].push_back(i);
-      }
-    }
-  }
+  explicit Pass(const BackwardRequest& request) : request_(request), uses_(request.ops) {}
 
   BackwardResult Run() {
     for (size_t i = 0; i < request_.targets.size(); ++i) {
@@ -320,11 +315,10 @@ class Pass {
 
   // The value an operator saw must still be there when the backward pass reads it.
   void Keep(const std::string& name, int number, bool as_input) const {
-    auto writers = writers_.find(name);
-    if (writers == writers_.end()) return;
+    const std::vector<size_t>& writers = uses_.WritersOf(name);
     const size_t first = as_input ? number : number + 1;
-    auto late = std::lower_bound(writers->second.begin(), writers->second.end(), first);
-    ENFORCE(late == writers->second.end(), PreconditionNotMet, "its gradient needs the value of '",
+    auto late = std::lower_bound(writers.begin(), writers.end(), first);
+    ENFORCE(late == writers.end(), PreconditionNotMet, "its gradient needs the value of '",
             name, "', but operator ", *late, ", ", request_.ops[*late]->type,
             ", overwrites it. Let that one write another variable");
   }
@@ -335,7 +329,7 @@ class Pass {
   }
 
   const BackwardRequest& request_;
-  std::unordered_map<std::string, std::vector<size_t>> writers_;  // of a name, in order
+  const Uses uses_;
   std::vector<bool> useful_;
   std::unordered_map<std::string, std::vector<Term>> pending_;
   std::vector<std::string> order_;  // variables by their gradient's first term

@@ -60,7 +60,13 @@ const std::vector<std::string>* OpDesc::Slot(std::string_view slot) const {
 const VarDesc* BlockDesc::FindVar(std::string_view name) const {
   return FindNamed(vars, &VarDesc::name, name);
 }
-VarDesc* BlockDesc::FindVar(std::string_view name) { return FindNamed(vars, &VarDesc::name, name); }
+VarDesc* BlockDesc::FindVar(std::string_view name) {
+  const Items<VarDesc>& all = vars;  // a look copies nothing
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name == name) return &vars[i];
+  }
+  return nullptr;
+}
 
 std::unordered_map<std::string_view, size_t> BlockDesc::VarPositions() const {
   std::unordered_map<std::string_view, size_t> positions;
@@ -70,20 +76,9 @@ std::unordered_map<std::string_view, size_t> BlockDesc::VarPositions() const {
 }
 
 std::vector<int32_t> ProgramDesc::VisibleBlocks(int32_t block) const {
-  auto exists = [&](int32_t i) { return i >= 0 && static_cast<size_t>(i) < blocks.size(); };
-  std::vector<int32_t> visible;
-  std::vector<bool> seen(blocks.size());
-  auto add_chain = [&](int32_t i) {
-    for (; exists(i) && !seen[i]; i = blocks[i].parent_idx) {
-      seen[i] = true;
-      visible.push_back(i);
-    }
-  };
-  add_chain(block);
-  for (size_t k = 0; k < visible.size(); ++k) {
-    add_chain(blocks[visible[k]].forward_block_idx.value_or(-1));
-  }
-  return visible;
+  return program::VisibleBlocks(block, blocks.size(), [&](int32_t i) {
+    return std::make_pair(blocks[i].parent_idx, blocks[i].forward_block_idx.value_or(-1));
+  });
 }
 
 const VarDesc* ProgramDesc::FindVarRecursive(int32_t block, std::string_view name) const {

@@ -1,7 +1,7 @@
 // A program as data: plain structs with the fields of framework.proto, and look-ups on them.
 //
 // A plain member is a required field, std::optional and Boxed an optional one whose presence
-// counts, std::vector a repeated one. `unknown` keeps the bytes of fields this version does not
+// counts, std::vector and Items a repeated one. `unknown` keeps the bytes of fields this version does not
 // know, so that a round trip loses nothing.
 #pragma once
 
@@ -14,6 +14,9 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "op/attribute.h"
+#include "program/items.h"
 
 namespace dygraph::program {
 
@@ -139,12 +142,6 @@ struct VarDesc {
   Boxed<std::string> unknown;
 };
 
-struct BlockIndex {
-  int32_t value = 0;
-};
-struct BlockIndices {
-  std::vector<int32_t> values;
-};
 struct VarName {
   std::string value;
 };
@@ -167,12 +164,19 @@ struct Scalar {
   Boxed<std::string> unknown;
 };
 
-// Alternatives in the order of AttrType: the index is the type, so the two cannot disagree.
-using AttrValue =
-    std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
-                 std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
-                 BlockIndices, std::vector<int64_t>, std::vector<double>, VarName, VarNames, double,
-                 Boxed<Scalar>, std::vector<Scalar>>;
+namespace detail {
+template <class Values, class... More>
+struct With;
+template <class... Values, class... More>
+struct With<std::variant<Values...>, More...> {
+  using type = std::variant<Values..., More...>;
+};
+}  // namespace detail
+
+// The values that attributes of operators have, and behind them what only files hold. In the order
+// of AttrType: the index is the type, so the two cannot disagree.
+using AttrValue = detail::With<dygraph::AttrValue, std::vector<double>, VarName, VarNames, double,
+                               Boxed<Scalar>, std::vector<Scalar>>::type;
 
 struct OpDesc {
   struct Attr {
@@ -217,8 +221,8 @@ struct OpDesc {
 struct BlockDesc {
   int32_t idx = 0;
   int32_t parent_idx = -1;
-  std::vector<VarDesc> vars;
-  std::vector<OpDesc> ops;
+  Items<VarDesc> vars;
+  Items<OpDesc> ops;
   std::optional<int32_t> forward_block_idx;
   Boxed<std::string> unknown;
 
@@ -288,6 +292,23 @@ struct ProgramDesc {
   // The first of the name in these; null if none.
   const VarDesc* FindVarRecursive(int32_t block, std::string_view name) const;
 };
+
+// The same of `count` blocks, each with what `around` gives of its number: the block around it and
+// the one it differentiates, -1 for none.
+template <class Around>
+std::vector<int32_t> VisibleBlocks(int32_t block, size_t count, Around&& around) {
+  std::vector<int32_t> visible;
+  std::vector<bool> seen(count);
+  auto add_chain = [&](int32_t i) {
+    for (; i >= 0 && static_cast<size_t>(i) < count && !seen[i]; i = around(i).first) {
+      seen[i] = true;
+      visible.push_back(i);
+    }
+  };
+  add_chain(block);
+  for (size_t k = 0; k < visible.size(); ++k) add_chain(around(visible[k]).second);
+  return visible;
+}
 
 // The name in the schema; null for a number that has none.
 const char* EnumName(AttrType type);

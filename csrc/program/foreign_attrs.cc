@@ -147,13 +147,7 @@ dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr) {
   return std::visit(
       [&](const auto& v) -> dygraph::AttrValue {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, BlockIndex>) {
-          return dygraph::BlockIndex{v.value};
-        } else if constexpr (std::is_same_v<T, BlockIndices>) {
-          std::vector<dygraph::BlockIndex> list;
-          for (int32_t block : v.values) list.push_back({block});
-          return list;
-        } else if constexpr (std::is_same_v<T, VarName> || std::is_same_v<T, VarNames>) {
+        if constexpr (std::is_same_v<T, VarName> || std::is_same_v<T, VarNames>) {
           THROW(Format, "the attribute ", attr.name, " must be a value, got names of variables");
         } else if constexpr (std::is_same_v<T, double>) {
           return static_cast<float>(v);

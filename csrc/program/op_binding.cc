@@ -10,22 +10,9 @@ namespace dygraph::program {
 
 namespace {
 
-// Both variants list the types of AttrType in its order; blocks alone are spelled differently.
-AttrValue ToWireValue(const dygraph::AttrValue& value) {
-  return std::visit(
-      [](const auto& v) -> AttrValue {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, dygraph::BlockIndex>) {
-          return BlockIndex{v.index};
-        } else if constexpr (std::is_same_v<T, std::vector<dygraph::BlockIndex>>) {
-          BlockIndices list;
-          for (const auto& block : v) list.values.push_back(block.index);
-          return list;
-        } else {
-          return v;
-        }
-      },
-      value);
+AttrValue ToWireValue(dygraph::AttrValue value) {
+  return std::visit([](auto&& v) -> AttrValue { return AttrValue(std::move(v)); },
+                    std::move(value));
 }
 
 std::string ListOf(const std::vector<SlotInfo>& slots) {

@@ -108,9 +108,11 @@ void VisitFields(Tag<OpDesc::Attr>, M& m, F&& field) {
       [&](auto& value) {
         using T = std::remove_const_t<std::remove_reference_t<decltype(value)>>;
         const Field& value_field = kValueFields[m.value.index()];
-        if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, VarName>) {
+        if constexpr (std::is_same_v<T, BlockIndex>) {
+          field(value_field, value.index);
+        } else if constexpr (std::is_same_v<T, VarName>) {
           field(value_field, value.value);
-        } else if constexpr (std::is_same_v<T, BlockIndices> || std::is_same_v<T, VarNames>) {
+        } else if constexpr (std::is_same_v<T, VarNames>) {
           field(value_field, value.values);
         } else {
           field(value_field, value);
@@ -206,7 +208,7 @@ template <template <class...> class Template, class... Args>
 constexpr bool kIs<Template<Args...>, Template> = true;
 
 template <class T>
-constexpr bool kIsRepeated = kIs<T, std::vector>;
+constexpr bool kIsRepeated = kIs<T, std::vector> || kIs<T, Items>;
 template <class T>
 constexpr bool kIsOptional = kIs<T, std::optional> || kIs<T, Boxed>;
 template <class T>

@@ -39,6 +39,7 @@ class TextPrinter {
 
   void Value(bool value) { text_ += value ? "true" : "false"; }
   void Value(int32_t value) { text_ += std::to_string(value); }
+  void Value(BlockIndex value) { Value(value.index); }
   void Value(int64_t value) { text_ += std::to_string(value); }
 
   // The shorter of two numbers of digits that gives the same bits back.

@@ -124,9 +124,9 @@ class SubBlockCheck {
       for (size_t i = 0; i < block.ops.size(); ++i) {
         for (const OpDesc::Attr& attr : block.ops[i].attrs) {
           if (auto* index = std::get_if<BlockIndex>(&attr.value)) {
-            Own(block, i, attr.name, index->value);
-          } else if (auto* indices = std::get_if<BlockIndices>(&attr.value)) {
-            for (int32_t index : indices->values) Own(block, i, attr.name, index);
+            Own(block, i, attr.name, index->index);
+          } else if (auto* indices = std::get_if<std::vector<BlockIndex>>(&attr.value)) {
+            for (BlockIndex each : *indices) Own(block, i, attr.name, each.index);
           }
         }
       }

@@ -236,9 +236,9 @@ class Reader {
     }
   }
 
-  template <class T>
-  bool Element(const Field& field, std::vector<T>& list, uint32_t wire, Cursor& in,
-               const Path& path) {
+  template <class List>
+  bool Element(const Field& field, List& list, uint32_t wire, Cursor& in, const Path& path) {
+    using T = typename List::value_type;
     Path inner{&path, field.name, static_cast<ptrdiff_t>(list.size())};
     const uint8_t* start = in.at;
     if (wire == kWireOf<T>) {
@@ -303,6 +303,8 @@ class Reader {
       if (!EnumName(value)) Fail(path, start, "the number ", number, " has no meaning here");
     } else if constexpr (std::is_same_v<T, bool>) {
       value = Varint(in, path) != 0;
+    } else if constexpr (std::is_same_v<T, BlockIndex>) {
+      value.index = static_cast<int32_t>(Varint(in, path));
     } else {
       value = static_cast<T>(Varint(in, path));
     }
@@ -327,18 +329,19 @@ class Reader {
   }
 
   // Room for `more` elements: exactly, unless a list arrives in many parts.
-  template <class T>
-  void Grow(const Field& field, std::vector<T>& list, size_t more, const uint8_t* at,
-            const Path& path) {
+  template <class List>
+  void Grow(const Field& field, List& list, size_t more, const uint8_t* at, const Path& path) {
+    using T = typename List::value_type;
+    constexpr size_t kBytes = kIs<List, Items> ? sizeof(Part<T>) + 3 * sizeof(void*) : sizeof(T);
     if (more == 0) return;
     limits_.CheckCount(field, list.size(), more,
                        [&](const auto&... parts) { Fail(path, at, parts...); });
     size_t old_capacity = list.capacity();
     if (list.size() + more <= old_capacity) return;
     size_t capacity = std::max(list.size() + more, 2 * old_capacity);
-    Charge(capacity * sizeof(T), path, at);
+    Charge(capacity * kBytes, path, at);
     list.reserve(capacity);
-    used_ -= old_capacity * sizeof(T);
+    used_ -= old_capacity * kBytes;
   }
 
   void KeepUnknown(Boxed<std::string>& unknown, const uint8_t* start, const uint8_t* end,
@@ -432,6 +435,8 @@ class Writer {
     } else if constexpr (std::is_enum_v<T>) {
       if (!EnumName(value)) Fail(path, "the number ", static_cast<int32_t>(value), " has no name");
       Varint(static_cast<uint64_t>(value));
+    } else if constexpr (std::is_same_v<T, BlockIndex>) {
+      Varint(static_cast<uint64_t>(static_cast<int64_t>(value.index)));
     } else {
       Varint(static_cast<uint64_t>(static_cast<int64_t>(value)));  // negative: ten bytes
     }

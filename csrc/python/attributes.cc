@@ -88,12 +88,15 @@ py::object AttrObject(const program::AttrValue& value) {
   return std::visit(
       [](const auto& v) -> py::object {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, program::BlockIndex>) {
-          return py::int_(v.value);
+        if constexpr (std::is_same_v<T, BlockIndex>) {
+          return py::int_(v.index);
+        } else if constexpr (std::is_same_v<T, std::vector<BlockIndex>>) {
+          py::list list;
+          for (BlockIndex block : v) list.append(block.index);
+          return std::move(list);
         } else if constexpr (std::is_same_v<T, program::VarName>) {
           return py::str(v.value);
-        } else if constexpr (std::is_same_v<T, program::BlockIndices> ||
-                             std::is_same_v<T, program::VarNames>) {
+        } else if constexpr (std::is_same_v<T, program::VarNames>) {
           return py::cast(v.values);
         } else if constexpr (std::is_same_v<T, std::string>) {
           return StringObject(v);
@@ -123,9 +126,13 @@ program::AttrValue AttrOfType(py::handle value, const std::string& type) {
   if (type == "STRINGS") return py::cast<Names>(value);
   if (type == "BOOLEAN") return py::cast<bool>(value);
   if (type == "BOOLEANS") return py::cast<std::vector<bool>>(value);
-  if (type == "BLOCK") return program::BlockIndex{py::cast<int32_t>(value)};
+  if (type == "BLOCK") return BlockIndex{py::cast<int32_t>(value)};
   if (type == "LONG") return py::cast<int64_t>(value);
-  if (type == "BLOCKS") return program::BlockIndices{py::cast<std::vector<int32_t>>(value)};
+  if (type == "BLOCKS") {
+    std::vector<BlockIndex> blocks;
+    for (int32_t block : py::cast<std::vector<int32_t>>(value)) blocks.push_back({block});
+    return blocks;
+  }
   if (type == "LONGS") return py::cast<std::vector<int64_t>>(value);
   if (type == "FLOAT64S") return py::cast<std::vector<double>>(value);
   if (type == "VAR") return program::VarName{py::cast<std::string>(value)};

@@ -1,30 +1,22 @@
-// Descriptions of programs for Python: operators and variables one by one, to be edited and put in
-// order there, and whole programs made of them.
+// Programs for Python: those that are edited, block by block, and whole ones that do not change.
 #include "python/bind_descriptions.h"
 
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "execute/executor.h"
 #include "files/inference_model.h"
 #include "passes/prune.h"
-#include "program/backward.h"
-#include "program/infer.h"
+#include "program/describe.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
 #include "program/wire.h"
-#include "python/attributes.h"
 #include "python/bind.h"
 #include "python/caster.h"
-#include "python/convert.h"
 #include "python/errors.h"
-#include "python/steal.h"
-#include "python/wrapper.h"
-#include "tape/describe.h"
-#include "tape/thread_state.h"
+#include "python/symbol.h"
 
 namespace py = pybind11;
 
@@ -32,318 +24,297 @@ namespace dygraph::python {
 
 namespace {
 
-using program::BlockDesc;
-using program::BlockIndices;
+using program::Block;
+using program::BlockRef;
+using program::Op;
 using program::OpDesc;
+using program::OpRef;
+using program::Program;
 using program::ProgramDesc;
-using program::VarDesc;
-using program::VarType;
-using OpHandle = std::shared_ptr<OpDesc>;
-using VarHandle = std::shared_ptr<VarDesc>;
+using program::Var;
+using program::VarRef;
 using Names = std::vector<std::string>;
 
-// Slots -------------------------------------------------------------------------------------------
+// Blocks ------------------------------------------------------------------------------------------
 
-Names Arguments(const std::vector<OpDesc::Var>& slots, const std::string& slot, const char* side,
-                const std::string& type) {
-  for (const OpDesc::Var& var : slots) {
-    if (var.parameter == slot) return var.arguments;
-  }
-  std::string known;
-  for (const OpDesc::Var& var : slots) known += (known.empty() ? "" : ", ") + var.parameter;
-  THROW(NotFound, type, ": there must be an ", side, " slot of the given name, got '", slot,
-        "'. The slots are ", known);
+py::object FaceOrNone(Var* var) { return var ? FaceOf(*var) : py::none(); }
+
+// The operator behind a static.Operator.
+OpRef Behind(py::handle face) { return py::cast<OpRef>(face.attr("desc")); }
+
+void Stand(const Block& block, py::handle face) {
+  py::setattr(face, "block", py::handle(static_cast<PyObject*>(block.face())));
+  SetFace(Behind(face).get(), face);
 }
 
-Names SlotNames(const std::vector<OpDesc::Var>& slots) {
-  Names names;
-  for (const OpDesc::Var& var : slots) names.push_back(var.parameter);
-  return names;
+py::list OpFaces(const Block& block) {
+  std::vector<OpRef> ops = block.ops();  // making a face runs Python
+  py::list list;
+  for (const OpRef& op : ops) list.append(FaceOf(*op));
+  return list;
 }
 
-Names ArgumentNames(const std::vector<OpDesc::Var>& slots) {
-  Names names;
-  for (const OpDesc::Var& var : slots)
-    names.insert(names.end(), var.arguments.begin(), var.arguments.end());
-  return names;
-}
-
-py::dict SlotDict(const std::vector<OpDesc::Var>& slots) {
-  py::dict dict;
-  for (const OpDesc::Var& var : slots) dict[py::str(var.parameter)] = var.arguments;
-  return dict;
-}
-
-void SetArguments(std::vector<OpDesc::Var>& slots, const std::string& slot, Names names) {
-  for (OpDesc::Var& var : slots) {
-    if (var.parameter == slot) {
-      var.arguments = std::move(names);
-      return;
+// The last operator of the block that writes the variable.
+py::object WriterOf(const Block& block, const std::string& name) {
+  const auto& ops = block.ops();
+  for (size_t i = ops.size(); i-- > 0;) {
+    for (const OpDesc::Var& slot : ops[i]->desc().outputs) {
+      if (std::find(slot.arguments.begin(), slot.arguments.end(), name) != slot.arguments.end())
+        return FaceOf(*ops[i]);
     }
   }
-  slots.push_back({slot, std::move(names), {}});
+  return py::none();
 }
 
-void Rename(std::vector<OpDesc::Var>& slots, const std::string& from, const std::string& to) {
-  for (OpDesc::Var& var : slots) std::replace(var.arguments.begin(), var.arguments.end(), from, to);
-}
-
-// Variables ---------------------------------------------------------------------------------------
-
-VarType::Type TypeOfName(const std::string& name) {
-  for (int32_t i = 0; i <= static_cast<int32_t>(VarType::Type::SPARSE_CSR); ++i) {
-    const char* known = program::EnumName(static_cast<VarType::Type>(i));
-    if (known && name == known) return static_cast<VarType::Type>(i);
+// The operators of all blocks that name a variable among their inputs, or outputs.
+py::list Users(const Block& block, const std::string& name,
+               std::vector<OpDesc::Var> OpDesc::*side) {
+  std::vector<OpRef> found;
+  for (const BlockRef& each : block.program()->blocks()) {
+    for (const OpRef& op : each->ops()) {
+      bool names = false;
+      for (const OpDesc::Var& slot : op->desc().*side) {
+        const Names& all = slot.arguments;
+        names |= std::find(all.begin(), all.end(), name) != all.end();
+      }
+      if (names) found.push_back(op);
+    }
   }
-  THROW(InvalidArgument, "the type of a variable must be one of VarType's, got '", name, "'");
+  py::list list;
+  for (const OpRef& op : found) list.append(FaceOf(*op));
+  return list;
 }
 
-VarType::TensorDesc& TensorFor(VarDesc& var) {
-  if (var.type.type == VarType::Type::SELECTED_ROWS) {
-    if (!var.type.selected_rows) var.type.selected_rows.emplace();
-    return *var.type.selected_rows;
-  }
-  if (var.type.type == VarType::Type::LOD_TENSOR_ARRAY) {
-    if (!var.type.tensor_array) var.type.tensor_array.emplace();
-    return var.type.tensor_array->tensor;
-  }
-  ENFORCE(var.type.type == VarType::Type::LOD_TENSOR, InvalidArgument, "the variable '", var.name,
-          "' holds no tensor, so it has neither shape nor element type, got one for a ",
-          program::EnumName(var.type.type));
-  if (!var.type.lod_tensor) var.type.lod_tensor.emplace();
-  return var.type.lod_tensor->tensor;
+// [(operator, number of the forward operator it comes of or -1)], {variable: its gradient}
+py::tuple Backward(const Block& block, size_t count, const Names& targets, const Names& grads,
+                   const std::unordered_set<std::string>& stopped, const Names& inputs,
+                   const Names& with_zeros, bool only_flat) {
+  program::BackwardResult result = program::MakeBackward(
+      block, count, targets, grads, stopped, inputs, with_zeros, only_flat);
+  std::vector<std::pair<OpRef, int>> made;
+  made.reserve(result.ops.size());
+  for (auto& [op, forward] : result.ops) made.emplace_back(MakeRef<Op>(std::move(op)), forward);
+  return py::make_tuple(std::move(made), std::move(result.grads));
 }
 
-const VarType::TensorDesc* TensorIn(const VarDesc& var) {
-  if (var.type.tensor_array) return &var.type.tensor_array->tensor;
-  return program::TensorOf(var);
-}
-
-void BindVariables(py::module_& m) {
-  py::class_<VarDesc, VarHandle>(m, "VarDesc")
-      .def(py::init([](std::string name, const std::string& type) {
-             auto var = std::make_shared<VarDesc>();
-             var->name = std::move(name);
-             var->type.type = TypeOfName(type);
-             return var;
-           }),
-           py::arg("name"), py::arg("type") = "LOD_TENSOR")
-      .def("copy", [](const VarDesc& v) { return std::make_shared<VarDesc>(v); })
-      .def_readwrite("name", &VarDesc::name)
-      .def_readwrite("persistable", &VarDesc::persistable)
-      .def_readwrite("need_check_feed", &VarDesc::need_check_feed)
-      .def_readwrite("is_parameter", &VarDesc::is_parameter)
-      .def_readwrite("stop_gradient", &VarDesc::stop_gradient)
-      .def_property(
-          "type",
-          [](const VarDesc& v) {
-            const char* name = program::EnumName(v.type.type);
-            return std::string(name ? name : "unknown");
-          },
-          [](VarDesc& v, const std::string& name) { v.type.type = TypeOfName(name); })
-      .def_property(
-          "dtype",
-          [](const VarDesc& v) -> py::object {
-            DType dtype = program::ElementType(v);
-            return dtype == DType::kUnset ? py::none() : Steal(DTypeToPython(dtype));
-          },
-          [](VarDesc& v, py::handle dtype) {
-            TensorFor(v).data_type = program::WireType(DTypeFromPython(dtype.ptr()));
-          })
-      .def_property(
-          "shape",
-          [](const VarDesc& v) -> py::object {
-            const auto* tensor = TensorIn(v);
-            return tensor ? py::object(py::tuple(py::cast(tensor->dims))) : py::none();
-          },
-          [](VarDesc& v, std::vector<int64_t> shape) { TensorFor(v).dims = std::move(shape); })
-      .def_property(
-          "lod_level",
-          [](const VarDesc& v) -> py::object {
-            if (v.type.tensor_array) return py::cast(v.type.tensor_array->lod_level);
-            return v.type.lod_tensor ? py::cast(v.type.lod_tensor->lod_level) : py::none();
-          },
-          [](VarDesc& v, int32_t level) {
-            TensorFor(v);
-            if (v.type.tensor_array) v.type.tensor_array->lod_level = level;
-            if (v.type.lod_tensor) v.type.lod_tensor->lod_level = level;
-          })
-      .def("to_string", [](const VarDesc& v) { return program::ToText(v); });
-  // The Variable stands for the described one from here on: its name, shape and type.
-  m.def("make_symbol", [](const Given& variable, const VarDesc& desc) {
-    variable->fresh_value() = program::ValueOf(desc);
-    variable->set_symbolic();
-    variable->set_name(desc.name);
-    variable->persistable = desc.persistable.value_or(false);
-  });
-  m.def("describe_value",
-        [](VarDesc& desc, const Given& variable) { program::Describe(variable->value(), &desc); });
-  m.def("is_literal", [](const Given& variable) { return variable->literal; });
-  m.def("is_symbol", [](const Given& variable) { return variable->symbolic(); });
-}
-
-// Operators ---------------------------------------------------------------------------------------
-
-void BindOperators(py::module_& m) {
-  py::class_<OpDesc, OpHandle>(m, "OpDesc")
-      .def(py::init([](std::string type) {
-             auto op = std::make_shared<OpDesc>();
-             op->type = std::move(type);
-             return op;
-           }),
-           py::arg("type"))
-      .def("copy", [](const OpDesc& o) { return std::make_shared<OpDesc>(o); })
-      .def_readonly("type", &OpDesc::type)
-      .def_property_readonly("input_names", [](const OpDesc& o) { return SlotNames(o.inputs); })
-      .def_property_readonly("output_names", [](const OpDesc& o) { return SlotNames(o.outputs); })
-      .def_property_readonly("input_arg_names",
-                             [](const OpDesc& o) { return ArgumentNames(o.inputs); })
-      .def_property_readonly("output_arg_names",
-                             [](const OpDesc& o) { return ArgumentNames(o.outputs); })
-      .def_property_readonly("inputs", [](const OpDesc& o) { return SlotDict(o.inputs); })
-      .def_property_readonly("outputs", [](const OpDesc& o) { return SlotDict(o.outputs); })
-      .def_property_readonly("attr_names",
-                             [](const OpDesc& o) {
-                               Names names;
-                               for (const OpDesc::Attr& a : o.attrs) names.push_back(a.name);
-                               return names;
-                             })
-      .def_property_readonly("attrs",
-                             [](const OpDesc& o) {
-                               py::dict dict;
-                               for (const OpDesc::Attr& a : o.attrs)
-                                 dict[py::str(a.name)] = AttrObject(a.value);
-                               return dict;
-                             })
-      .def("input",
-           [](const OpDesc& o, const std::string& slot) {
-             return Arguments(o.inputs, slot, "input", o.type);
+void BindBlocks(py::module_& m) {
+  py::class_<Block, BlockRef>(m, "Block")
+      .def_property_readonly("idx", &Block::idx)
+      .def_property_readonly("parent_idx", &Block::parent_idx)
+      .def_property_readonly("forward_idx", [](const Block& b) { return b.forward_idx(); })
+      .def("set_face", [](Block& b, py::handle face) { SetFace(&b, face); })
+      // Operators
+      .def_property_readonly("op_count", [](const Block& b) { return b.ops().size(); })
+      .def("op", [](const Block& b, size_t i) { return FaceOf(*b.ops().at(i)); })
+      .def("ops", &OpFaces)
+      .def("index", [](const Block& b, const Op& op) { return b.IndexOf(op); })
+      .def("insert",
+           [](Block& b, size_t index, const py::object& face) {
+             b.Insert(index, Behind(face));
+             Stand(b, face);
            })
-      .def("output",
-           [](const OpDesc& o, const std::string& slot) {
-             return Arguments(o.outputs, slot, "output", o.type);
+      .def("remove",
+           [](Block& b, size_t index) {
+             py::object face = FaceOf(*b.ops().at(index));
+             b.Remove(index);
+             return face;
            })
-      .def("attr", &Attribute)
-      .def("has_attr",
-           [](const OpDesc& o, const std::string& name) { return o.FindAttr(name) != nullptr; })
-      .def("attr_type",
-           [](const OpDesc& o, const std::string& name) {
-             Attribute(o, name);
-             return program::EnumName(static_cast<program::AttrType>(o.FindAttr(name)->index()));
+      .def("set_ops",
+           [](Block& b, const std::vector<py::object>& faces) {
+             std::vector<OpRef> ops;
+             for (const py::object& face : faces) ops.push_back(Behind(face));
+             b.SetOps(std::move(ops));
+             for (const py::object& face : faces) Stand(b, face);
            })
-      .def("set_input", [](OpDesc& o, const std::string& slot,
-                           Names names) { SetArguments(o.inputs, slot, std::move(names)); })
-      .def("set_output", [](OpDesc& o, const std::string& slot,
-                            Names names) { SetArguments(o.outputs, slot, std::move(names)); })
-      .def("rename_input", [](OpDesc& o, const std::string& from,
-                              const std::string& to) { Rename(o.inputs, from, to); })
-      .def("rename_output", [](OpDesc& o, const std::string& from,
-                               const std::string& to) { Rename(o.outputs, from, to); })
-      .def("set_attr", &SetAttr, py::arg("name"), py::arg("value"), py::arg("type") = py::none())
-      // What all operators of a program carry, and hints, a dict of names to (type, value) or None,
-      // where they have none yet.
-      .def("mark",
-           [](OpDesc& o, int32_t role, Names role_var, std::string scope, std::string device,
-              Names callstack, const py::object& hints) {
-             o.SetAttr("op_role", role);
-             o.SetAttr("op_role_var", std::move(role_var));
-             o.SetAttr("op_namescope", std::move(scope));
-             o.SetAttr("op_device", std::move(device));
-             o.SetAttr("op_callstack", std::move(callstack));
-             if (hints.is_none()) return;
-             for (auto [name, hint] : py::cast<py::dict>(hints)) {
-               std::string text = py::cast<std::string>(name);
-               if (o.FindAttr(text)) continue;
-               auto [type, value] = py::cast<std::pair<std::string, py::object>>(hint);
-               o.SetAttr(text, AttrOfType(value, type));
+      .def("writer_of", &WriterOf)
+      .def("writers", [](const Block& b, const std::string& name) {
+        return Users(b, name, &OpDesc::outputs);
+      })
+      .def("readers", [](const Block& b, const std::string& name) {
+        return Users(b, name, &OpDesc::inputs);
+      })
+      // Variables
+      .def_property_readonly("var_count", [](const Block& b) { return b.vars().size(); })
+      .def("var_names",
+           [](const Block& b) {
+             Names names;
+             for (const VarRef& var : b.vars()) names.push_back(var->name());
+             return names;
+           })
+      .def("vars",
+           [](const Block& b) {
+             std::vector<VarRef> vars = b.vars();
+             py::list list;
+             for (const VarRef& var : vars) list.append(FaceOf(*var));
+             return list;
+           })
+      .def("has", [](const Block& b, const std::string& name) { return b.Find(name) != nullptr; })
+      .def("find", [](const Block& b, const std::string& name) { return FaceOrNone(b.Find(name)); })
+      .def("find_recursive",
+           [](const Block& b, const std::string& name) {
+             return FaceOrNone(b.FindRecursive(name));
+           })
+      .def("declare",
+           [](Block& b, const VarRef& var, std::string line, py::type cls) {
+             b.Declare(var);
+             var->made_at = std::move(line);
+             return FaceOf(*var, reinterpret_cast<PyTypeObject*>(cls.ptr()));
+           })
+      // A variable that was taken out, with what Python knows of it.
+      .def("put_var",
+           [](Block& b, const py::object& face) {
+             VarRef var = py::cast<VarRef>(face.attr("desc"));
+             b.Declare(var);
+             StandIn(face, *var);
+           })
+      // The variable as one of another class, before Python has looked at it.
+      .def("show_as",
+           [](Block& b, const std::string& name, py::type cls) {
+             Var* var = b.Find(name);
+             ENFORCE(var, NotFound, "block ", b.idx(), " must have the variable, got '", name, "'");
+             py::object face = FaceOf(*var, reinterpret_cast<PyTypeObject*>(cls.ptr()));
+             ENFORCE(py::isinstance(face, cls), PreconditionNotMet, "the variable '", name,
+                     "' must be a ", py::str(cls.attr("__name__")).cast<std::string>(), ", got a ",
+                     Py_TYPE(face.ptr())->tp_name);
+             return face;
+           })
+      .def("take_back", &Block::TakeBack)
+      .def("user_of", &Block::UserOf)
+      .def("remove_var", &Block::RemoveVar)
+      .def("forget_vars", &Block::RemoveVars)
+      .def("rename", &Block::Rename)
+      // (name, class, attributes) of the variables that Python knows more of than `plain` says.
+      .def("shown",
+           [](const Block& b, const py::type& plain) {
+             py::list list;
+             for (const VarRef& var : b.vars()) {
+               PyObject* face = static_cast<PyObject*>(var->face());
+               if (!face) continue;
+               py::type cls = py::type::of(py::handle(face));
+               py::object attributes = py::handle(face).attr("__dict__");
+               if (cls.is(plain) && py::len(attributes) == 0) continue;
+               list.append(py::make_tuple(var->name(), cls, attributes));
+             }
+             return list;
+           })
+      // Operators that are described
+      .def("infer", [](Block& b, const Op& op) { program::InferInto(b, OpDesc(op.desc())); })
+      .def(
+          "mark",
+          [](const Block& b, Op& op, Names lines, const Op* like) {
+            program::Mark(*b.program(), std::move(lines), like ? &like->desc() : nullptr,
+                          &op.Edit());
+          },
+          py::arg("op"), py::arg("lines"), py::arg("like") = nullptr)
+      .def("make_backward", &Backward)
+      // Operators, each with the number of the one in the block that it comes of, or -1.
+      .def("append_gradients",
+           [](Block& b, const std::vector<std::pair<OpRef, int>>& made, const std::string& line) {
+             for (const auto& [op, source] : made) {
+               program::AppendGradient(b, op, source < 0 ? nullptr : b.ops().at(source).get(),
+                                       line);
              }
            })
-      .def("remove_attr",
-           [](OpDesc& o, const std::string& name) {
-             o.attrs.erase(std::remove_if(o.attrs.begin(), o.attrs.end(),
-                                          [&](const OpDesc::Attr& a) { return a.name == name; }),
-                           o.attrs.end());
-           })
-      // Declared attributes that were not given get their defaults, and all are checked.
-      .def("complete_attrs",
-           [](OpDesc& o) {
-             try {
-               Ref<Attrs> attrs = program::ReadAttrs(GetOp(o.type), o);
-               OpDesc all;
-               program::WriteAttrs(*attrs, &all);
-               for (OpDesc::Attr& a : all.attrs) {
-                 if (!o.FindAttr(a.name)) o.attrs.push_back(std::move(a));
-               }
-             } catch (Error& e) {
-               e.AddOperator(o.type);
-               throw;
-             }
-           })
-      .def("to_string", [](const OpDesc& o) { return program::ToText(o); });
+      .def("face", [](const Block&, Op& op) { return FaceOf(op); });
+}
 
-  // Sets shape and type of the variables that the operator writes; `find` gives the VarDesc of a
-  // name, or None.
-  m.def("infer_shapes", [](const OpDesc& op, const py::function& find) {
-    std::vector<VarHandle> found;
-    auto look = [&](const std::string& name) -> VarDesc* {
-      py::object var = find(name);
-      if (var.is_none()) return nullptr;
-      found.push_back(py::cast<VarHandle>(var));
-      return found.back().get();
-    };
-    program::InferShapes(op, look, [&](const std::string& name, const Value& value, int levels) {
-      VarDesc* var = look(name);
-      if (!var) return;
-      program::Describe(value, var);
-      if (levels > 0) var->type.lod_tensor->lod_level = levels;
+// Programs that are edited ------------------------------------------------------------------------
+
+template <class Visit>
+int VisitFaces(Program& program, Visit&& visit) {
+  for (const BlockRef& block : program.blocks()) {
+    for (const OpRef& op : block->ops()) {
+      if (int stop = visit(*op)) return stop;
+    }
+    for (const VarRef& var : block->vars()) {
+      if (int stop = visit(*var)) return stop;
+    }
+    if (int stop = visit(*block)) return stop;
+  }
+  return 0;
+}
+
+// Faces refer to the program, which owns them: only the collector can end that.
+void LetCollect(PyHeapTypeObject* heap) {
+  PyTypeObject* type = &heap->ht_type;
+  type->tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type->tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!py::detail::is_holder_constructed(self)) return 0;
+    return VisitFaces(py::cast<Program&>(py::handle(self)), [&](program::Faced& part) -> int {
+      Py_VISIT(static_cast<PyObject*>(part.face()));
+      return 0;
     });
-  });
+  };
+  type->tp_clear = [](PyObject* self) {
+    if (!py::detail::is_holder_constructed(self)) return 0;
+    std::vector<py::object> faces;  // they end when no list is walked any more
+    VisitFaces(py::cast<Program&>(py::handle(self)), [&](program::Faced& part) {
+      faces.push_back(py::reinterpret_steal<py::object>(static_cast<PyObject*>(part.face())));
+      part.set_face(nullptr);
+      return 0;
+    });
+    return 0;
+  };
 }
 
-// A whole program ---------------------------------------------------------------------------------
-
-using Parts = std::tuple<int32_t, std::optional<int32_t>, std::vector<VarHandle>,
-                         std::vector<OpHandle>>;  // parent, forward block, variables, operators
-
-void BindPrograms(py::module_& m) {
-  py::class_<PyProgram>(m, "ProgramDesc")
-      .def(py::init([](const std::vector<Parts>& blocks, const PyProgram* like) {
-             auto made = std::make_shared<ProgramDesc>();
-             for (const auto& [parent, forward, vars, ops] : blocks) {
-               BlockDesc& block = made->blocks.emplace_back();
-               block.idx = static_cast<int32_t>(made->blocks.size()) - 1;
-               block.parent_idx = parent;
-               block.forward_block_idx = forward;
-               block.vars.reserve(vars.size());
-               for (const VarHandle& var : vars) block.vars.push_back(*var);
-               block.ops.reserve(ops.size());
-               for (const OpHandle& op : ops) block.ops.push_back(*op);
-               if (like && made->blocks.size() <= like->desc->blocks.size())
-                 block.unknown = like->desc->blocks[made->blocks.size() - 1].unknown;
-             }
-             if (like) {
-               made->op_compatible_map = like->desc->op_compatible_map;
-               made->version = like->desc->version;
-               made->op_version_map = like->desc->op_version_map;
-               made->unknown = like->desc->unknown;
-             }
-             return PyProgram{std::move(made)};
-           }),
-           py::arg("blocks"), py::arg("like") = nullptr)
-      // Copies of the parts of each block.
-      .def("parts",
-           [](const PyProgram& p) {
-             std::vector<Parts> blocks;
-             for (const BlockDesc& block : p.desc->blocks) {
-               std::vector<VarHandle> vars;
-               for (const VarDesc& var : block.vars) vars.push_back(std::make_shared<VarDesc>(var));
-               std::vector<OpHandle> ops;
-               for (const OpDesc& op : block.ops) ops.push_back(std::make_shared<OpDesc>(op));
-               blocks.emplace_back(block.parent_idx, block.forward_block_idx, std::move(vars),
-                                   std::move(ops));
-             }
-             return blocks;
+void BindEdited(py::module_& m) {
+  m.def("last_version", &program::LastVersion);
+  using program::Marks;
+  py::class_<Program>(m, "Program", py::custom_type_setup(LetCollect))
+      .def(py::init<>())
+      .def(py::init([](const PyProgram& whole) { return std::make_unique<Program>(whole.desc); }))
+      .def_property_readonly("version", &Program::version)
+      .def("snapshot", [](Program& p) { return PyProgram{p.Snapshot()}; })
+      .def_property_readonly("block_count", [](const Program& p) { return p.blocks().size(); })
+      .def("block", [](const Program& p, size_t i) { return p.blocks().at(i); })
+      .def("create_block",
+           [](Program& p, int32_t parent, std::optional<int32_t> forward) {
+             return BlockRef(&p.CreateBlock(parent, forward));
            })
+      // What a description does not hold: lines, and what no gradient goes through.
+      .def("take_after",
+           [](Program& p, const Program& other) {
+             for (size_t i = 0; i < p.blocks().size(); ++i) {
+               for (const VarRef& var : other.blocks().at(i)->vars()) {
+                 Var* own = p.blocks()[i]->Find(var->name());
+                 if (!own) continue;
+                 own->made_at = var->made_at;
+                 own->set_stop_gradient(var->stop_gradient());
+               }
+             }
+           })
+      .def("visible_blocks", &Program::VisibleBlocks)
+      .def("declares", &Program::Declares)
+      // Where calls go, and what operators carry.
+      .def_property(
+          "role", [](const Program& p) { return p.marks.role; },
+          [](Program& p, decltype(Marks::role) value) { p.marks.role = std::move(value); })
+      .def_property(
+          "role_var", [](const Program& p) { return p.marks.role_var; },
+          [](Program& p, decltype(Marks::role_var) value) { p.marks.role_var = std::move(value); })
+      .def_property(
+          "name_scope", [](const Program& p) { return p.marks.name_scope; },
+          [](Program& p, decltype(Marks::name_scope) value) { p.marks.name_scope = std::move(value); })
+      .def_property(
+          "device", [](const Program& p) { return p.marks.device; },
+          [](Program& p, decltype(Marks::device) value) { p.marks.device = std::move(value); })
+      .def_property_readonly("current", [](const Program& p) { return p.stack.back(); })
+      .def_property_readonly("depth", [](const Program& p) { return p.stack.size(); })
+      .def("enter_block", [](Program& p, int32_t idx) { p.stack.push_back(idx); })
+      .def("leave_block", [](Program& p) { p.stack.pop_back(); })
+      .def("enter_layer",
+           [](Program& p, std::string name) { p.layers.push_back({std::move(name)}); })
+      .def("leave_layer", [](Program& p) { p.layers.pop_back(); })
+      .def_property_readonly("layer_name", [](const Program& p) -> py::object {
+        return p.layers.empty() ? py::none() : py::object(py::str(p.layers.back().name));
+      });
+}
+
+// Whole programs ----------------------------------------------------------------------------------
+
+void BindWhole(py::module_& m) {
+  py::class_<PyProgram>(m, "ProgramDesc")
       .def("to_bytes",
            [](const PyProgram& p) { return py::bytes(program::SerializeProgram(*p.desc)); })
       .def("to_text", [](const PyProgram& p) { return program::ToText(*p.desc); })
@@ -355,7 +326,6 @@ void BindPrograms(py::module_& m) {
              program::CheckOperators(*p.desc);
            })
       .def_property_readonly("num_blocks", [](const PyProgram& p) { return p.desc->blocks.size(); })
-      .def("visible_blocks", [](const PyProgram& p, int32_t i) { return p.desc->VisibleBlocks(i); })
       .def("check_size",
            [](const PyProgram& p, uint64_t bytes) { program::CheckModelSize(*p.desc, bytes); })
       .def_property_readonly("feed_names",
@@ -365,91 +335,28 @@ void BindPrograms(py::module_& m) {
   m.def("prune", [](const PyProgram& p, const Names& feeds, const Names& fetches) {
     return PyProgram{std::make_shared<const ProgramDesc>(program::Prune(*p.desc, feeds, fetches))};
   });
+  // A program of one block with these and nothing more.
+  m.def("parts_to_bytes", [](const std::vector<VarRef>& vars, const std::vector<OpRef>& ops) {
+    ProgramDesc alone;
+    program::BlockDesc& block = alone.blocks.emplace_back();
+    for (const VarRef& var : vars) block.vars.Share(var->part());
+    for (const OpRef& op : ops) block.ops.Share(op->part());
+    return py::bytes(program::SerializeProgram(alone));
+  });
   m.def("program_from_bytes", [](const py::bytes& bytes) {
     return PyProgram{
         std::make_shared<const ProgramDesc>(program::ParseProgram(std::string_view(bytes)))};
   });
-  m.def("make_backward", [](const std::vector<OpHandle>& ops, const Names& targets,
-                            const Names& target_grads, const py::set& wants, const py::set& taken,
-                            const Names& inputs, const Names& with_zeros, bool only_flat) {
-    program::BackwardRequest request;
-    for (const OpHandle& op : ops) request.ops.push_back(op.get());
-    request.targets = targets;
-    request.target_grads = target_grads;
-    request.inputs.insert(inputs.begin(), inputs.end());
-    request.with_zeros = with_zeros;
-    request.only_flat = only_flat;
-    request.wants = [&](const std::string& name) { return wants.contains(name); };
-    request.taken = [&](const std::string& name) { return taken.contains(name); };
-    program::BackwardResult result = program::MakeBackward(request);
-    std::vector<std::pair<OpHandle, int>> made;
-    for (auto& [op, forward] : result.ops)
-      made.emplace_back(std::make_shared<OpDesc>(std::move(op)), forward);
-    return std::make_pair(std::move(made), std::move(result.grads));
-  });
-}
-
-// Calls on symbolic variables ---------------------------------------------------------------------
-
-// describe(op, inputs, outputs) and write(target, result): set by the package `static`. Never
-// freed: calls may come until the process ends.
-PyObject* g_describe = nullptr;
-PyObject* g_write = nullptr;
-PyTypeObject* g_class = nullptr;
-
-void DescribeInPython(const EagerCall& call) {
-  auto op = std::make_shared<OpDesc>();
-  op->type = call.op.type;
-  program::WriteAttrs(*call.attrs, op.get());
-  py::dict inputs, outputs;
-  for (size_t s = 0; s < call.op.inputs.size(); ++s) {
-    int count = call.in.count(static_cast<int>(s));
-    if (count == 0) continue;
-    py::list list;
-    for (int i = 0; i < count; ++i)
-      list.append(Steal(Wrap(Ref<Variable>(call.in.at(static_cast<int>(s), i)))));
-    inputs[py::str(call.op.inputs[s].name)] = list;
-  }
-  for (size_t s = 0; s < call.op.outputs.size(); ++s) {
-    int count = call.out.count(static_cast<int>(s));
-    if (count == 0) continue;
-    py::list list;
-    for (int i = 0; i < count; ++i) {
-      Variable* v = call.out.at(static_cast<int>(s), i);
-      Variable* target = call.targets ? call.targets->at(static_cast<int>(s), i) : nullptr;
-      if (target) {
-        list.append(Steal(Wrap(Ref<Variable>(target))));
-      } else {
-        list.append(v ? Steal(WrapAs(Ref<Variable>(v), g_class)) : py::none());
-      }
-    }
-    outputs[py::str(call.op.outputs[s].name)] = list;
-  }
-  py::reinterpret_borrow<py::object>(g_describe)(op, inputs, outputs);
 }
 
 }  // namespace
 
-void WriteInProgram(const Ref<Variable>& target, const Ref<Variable>& result) {
-  py::reinterpret_borrow<py::object>(g_write)(Steal(Wrap(target)), Steal(Wrap(result)));
-}
-
 void BindDescriptions(py::module_& m) {
-  BindVariables(m);
-  BindOperators(m);
-  BindPrograms(m);
-  m.def("set_describing", [](bool on) { return CurrentThread().SetDescribing(on); });
-  m.def("set_write_call", [](py::function write) {
-    Py_XDECREF(g_write);
-    g_write = write.release().ptr();
-  });
-  m.def("set_describe_call", [](py::function describe, py::type symbol_class) {
-    Py_XDECREF(g_describe);
-    g_describe = describe.release().ptr();
-    Py_XDECREF(reinterpret_cast<PyObject*>(g_class));
-    g_class = reinterpret_cast<PyTypeObject*>(symbol_class.release().ptr());
-    SetDescribeCall(&DescribeInPython);
-  });
+  BindSymbols(m);
+  BindParts(m);
+  BindBlocks(m);
+  BindEdited(m);
+  BindWhole(m);
 }
 
 }  // namespace dygraph::python

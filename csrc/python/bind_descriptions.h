@@ -1,21 +1,22 @@
 // Program descriptions as Python holds them.
 #pragma once
 
-#include <memory>
+#include <pybind11/pybind11.h>
 
-#include "program/desc.h"
-#include "tape/variable.h"
+#include "base/ref.h"
+#include "program/program.h"
+#include "python/caster.h"  // of Ref<Variable>, which is no holder
+
+PYBIND11_DECLARE_HOLDER_TYPE(T, dygraph::Ref<T>, true)
 
 namespace dygraph::python {
 
-using ProgramRef = std::shared_ptr<const program::ProgramDesc>;
-
 // A whole program, as files have it and the executor takes it. It does not change.
 struct PyProgram {
-  ProgramRef desc;
+  program::ProgramRef desc;
 };
 
-// `target` is to hold what `result`, a variable of a program, holds after its operator.
-void WriteInProgram(const Ref<Variable>& target, const Ref<Variable>& result);
+// Operators and variables one by one.
+void BindParts(pybind11::module_& m);
 
 }  // namespace dygraph::python

@@ -214,9 +214,9 @@ void BindRecorder(py::module_& m) {
              r.SetReviser([kept](program::OpDesc& op) {
                py::object notes = py::reinterpret_steal<py::object>(TakeSizeNotes());
                if (!notes) return;
-               auto copy = std::make_shared<program::OpDesc>(op);
+               auto copy = MakeRef<program::Op>(op);
                py::reinterpret_borrow<py::function>(kept->get())(copy, notes);
-               op = std::move(*copy);
+               op = copy->desc();
              });
            })
       .def("find_name",
@@ -250,11 +250,11 @@ void BindRecorder(py::module_& m) {
       .def("infer_op", &Recorder::InferOp)
       // False where the variable has sequences: their number counts, not that of the rows.
       .def("fill_like",
-           [](const Recorder& r, program::OpDesc& op, const std::string& name, int axis, int at) {
+           [](const Recorder& r, program::Op& op, const std::string& name, int axis, int at) {
              const program::VarDesc* var = r.block().FindVar(name);
              if (!var || !var->type.lod_tensor || var->type.lod_tensor->lod_level.value_or(0) > 0)
                return false;
-             program::FillLike(&op, name, axis, at);
+             program::FillLike(&op.Edit(), name, axis, at);
              return true;
            })
       .def("start", [](Recorder& r) { AddListener(&r); })

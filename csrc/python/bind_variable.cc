@@ -1,11 +1,11 @@
 #include <pybind11/stl.h>
 
 #include "python/bind.h"
-#include "python/bind_descriptions.h"
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/steal.h"
+#include "python/symbol.h"
 #include "python/variable_slots.h"
 #include "tape/door.h"
 #include "tape/thread_state.h"

@@ -1,8 +1,8 @@
 // Number slots of the Variable type: one operator each. `+=` and the like write into state and
 // bind any other name to a new variable.
-#include "python/bind_descriptions.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/symbol.h"
 #include "python/variable_slots.h"
 #include "python/wrapper.h"
 #include "tape/door.h"

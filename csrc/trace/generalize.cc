@@ -19,7 +19,7 @@ std::string TextOf(const AttrValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, BlockIndices>) {
+        if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, std::vector<BlockIndex>>) {
           return "a block";
         } else if constexpr (!std::is_constructible_v<dygraph::AttrValue, const T&>) {
           return "a value of Paddle 2";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "program/op_binding.h"
+#include "program/uses.h"
 #include "trace/recorder.h"
 
 namespace dygraph::program {
@@ -21,45 +22,6 @@ void ForArguments(std::vector<OpDesc::Var>& slots, const F& f) {
   }
 }
 
-// Which operators lead to some values. Values that a variable keeps for the next run end the way:
-// what reads them does not belong to what wrote them.
-class Ancestors {
- public:
-  Ancestors(BlockDesc& block, std::unordered_set<std::string> states)
-      : block_(block), states_(std::move(states)) {
-    for (size_t i = 0; i < block.ops.size(); ++i)
-      ForArguments(block.ops[i].outputs, [&](const std::string& name) { producer_[name] = i; });
-  }
-  const size_t* ProducerOf(const std::string& name) const {
-    auto at = producer_.find(name);
-    return at == producer_.end() ? nullptr : &at->second;
-  }
-  std::vector<bool> Of(const std::vector<std::string>& names) const {
-    std::vector<bool> found(block_.ops.size());
-    std::vector<size_t> stack;
-    auto visit = [&](const std::string& name) {
-      const size_t* op = ProducerOf(name);
-      if (!op || found[*op]) return;
-      found[*op] = true;
-      stack.push_back(*op);
-    };
-    for (const std::string& name : names) visit(name);
-    while (!stack.empty()) {
-      size_t i = stack.back();
-      stack.pop_back();
-      ForArguments(block_.ops[i].inputs, [&](const std::string& name) {
-        if (!states_.count(name)) visit(name);
-      });
-    }
-    return found;
-  }
-
- private:
-  BlockDesc& block_;
-  std::unordered_set<std::string> states_;
-  std::unordered_map<std::string, size_t> producer_;
-};
-
 }  // namespace
 
 // What a backward pass ran and nothing came of: gradients nobody keeps, and a forward call made
@@ -72,13 +34,13 @@ void Recorder::DropDead(const std::vector<Variable*>& outputs) {
     for (uint64_t number : p.numbers) ends.push_back(names_[number]);
     ends.push_back(names_[p.var->value_number]);
   }
-  std::vector<bool> needed = Ancestors(block_, {}).Of(ends);
-  std::vector<OpDesc> ops;
+  std::vector<bool> needed = Uses(block_.ops).LeadTo(ends, {});
+  Items<OpDesc> ops;
   std::vector<bool> played;
   std::unordered_set<std::string> dropped;
   for (size_t i = 0; i < block_.ops.size(); ++i) {
     if (needed[i] || !played_[i]) {
-      ops.push_back(std::move(block_.ops[i]));
+      ops.Share(block_.ops.TakePart(i));
       played.push_back(played_[i]);
     } else {
       ForArguments(block_.ops[i].outputs, [&](const std::string& name) { dropped.insert(name); });
@@ -87,9 +49,7 @@ void Recorder::DropDead(const std::vector<Variable*>& outputs) {
   block_.ops = std::move(ops);
   played_ = std::move(played);
   auto& vars = block_.vars;
-  vars.erase(std::remove_if(vars.begin(), vars.end(),
-                            [&](const VarDesc& v) { return dropped.count(v.name) > 0; }),
-             vars.end());
+  vars.EraseIf([&](const VarDesc& v) { return dropped.count(v.name) > 0; });
 }
 
 // An operator of a backward pass is forward all the same where a loss is computed from it (a
@@ -103,13 +63,15 @@ void Recorder::MarkRoles(const std::vector<Variable*>& outputs) {
     for (size_t i = 1; i < p.numbers.size(); ++i) states.insert(names_[p.numbers[i]]);
     if (!p.numbers.empty()) states.insert(names_[p.var->value_number]);
   }
-  Ancestors ancestors(block_, states);
+  Uses uses(block_.ops);
   std::vector<std::string> ends = roots_;
   for (Variable* v : outputs) {
     if (!states.count(names_[v->value_number])) ends.push_back(names_[v->value_number]);
   }
-  std::vector<bool> loss = ancestors.Of(roots_), shown = ancestors.Of(ends),
-                    kept = ancestors.Of({states.begin(), states.end()});
+  // Values that a variable keeps for the next run end the way: what reads them does not belong to
+  // what wrote them.
+  std::vector<bool> loss = uses.LeadTo(roots_, states), shown = uses.LeadTo(ends, states),
+                    kept = uses.LeadTo({states.begin(), states.end()}, states);
   std::unordered_set<std::string> roots(roots_.begin(), roots_.end()), gradients;
   for (size_t i = 0; i < block_.ops.size(); ++i) {
     OpDesc& op = block_.ops[i];
@@ -177,12 +139,12 @@ class Recorder::Writes {
   }
 
   void Finish() {
-    std::vector<OpDesc> ops;
+    Items<OpDesc> ops;
     size_t next = 0;
     for (size_t i = 0; i <= ops_.size(); ++i) {
       for (; next < copies_.size() && copies_[next].op == i; ++next)
         ops.push_back(Copy(copies_[next].from, copies_[next].to));
-      if (i < ops_.size()) ops.push_back(std::move(ops_[i]));
+      if (i < ops_.size()) ops.Share(ops_.TakePart(i));
     }
     for (Late& late : late_) {  // all are read before one is written
       late.between = r_.Unique(late.name + "@NEXT");
@@ -192,9 +154,7 @@ class Recorder::Writes {
     for (const Late& late : late_) ops.push_back(Copy(late.between, late.name));
     ops_ = std::move(ops);
     auto& vars = r_.block_.vars;
-    vars.erase(std::remove_if(vars.begin(), vars.end(),
-                              [&](const VarDesc& v) { return erased_.count(v.name) > 0; }),
-               vars.end());
+    vars.EraseIf([&](const VarDesc& v) { return erased_.count(v.name) > 0; });
   }
 
   // Inserted copies, by the operator they stand before.
@@ -246,7 +206,7 @@ class Recorder::Writes {
   }
 
   Recorder& r_;
-  std::vector<OpDesc>& ops_;
+  Items<OpDesc>& ops_;
   std::unordered_map<std::string, std::vector<Use>> uses_;
   std::unordered_map<std::string, Use> makers_;
   std::unordered_set<std::string> taken_, erased_;

@@ -7,6 +7,7 @@
 #include "passes/prune.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
+#include "program/uses.h"
 #include "tape/tape.h"
 #include "tape/thread_state.h"
 
@@ -214,15 +215,11 @@ void Recorder::OnRead(Variable& var, const char* how) {
 // In inference a normalisation gives its running means back as they are, into variables that nobody
 // reads. The program names the running means themselves, which is what Fluid's operator demands.
 void Recorder::WriteUnchangedParameters() {
-  std::unordered_map<std::string, int> uses;
-  for (const OpDesc& op : block_.ops) {
-    for (const auto* side : {&op.inputs, &op.outputs}) {
-      for (const OpDesc::Var& slot : *side) {
-        for (const std::string& name : slot.arguments) ++uses[name];
-      }
-    }
-  }
-  for (const std::string& name : result_.fetches) ++uses[name];
+  Uses uses(block_.ops);
+  std::unordered_set<std::string> fetched(result_.fetches.begin(), result_.fetches.end());
+  auto written_once = [&](const std::string& name) {
+    return uses.WritersOf(name).size() == 1 && uses.ReadersOf(name).empty() && !fetched.count(name);
+  };
   std::unordered_set<std::string> dropped;
   for (OpDesc& op : block_.ops) {
     if (IsFeed(op) || IsFetch(op)) continue;
@@ -234,14 +231,12 @@ void Recorder::WriteUnchangedParameters() {
       std::vector<std::string>* to = op.Output(info.outputs[out].name);
       if (!from || !to || from->size() != 1 || to->size() != 1) continue;
       std::string& name = to->front();
-      if (!result_.weights.count(from->front()) || uses[name] != 1) continue;
+      if (!result_.weights.count(from->front()) || !written_once(name)) continue;
       dropped.insert(name);
       name = from->front();
     }
   }
-  block_.vars.erase(std::remove_if(block_.vars.begin(), block_.vars.end(),
-                                   [&](const VarDesc& v) { return dropped.count(v.name) > 0; }),
-                    block_.vars.end());
+  block_.vars.EraseIf([&](const VarDesc& v) { return dropped.count(v.name) > 0; });
 }
 
 Recording Recorder::Finish(const std::vector<Variable*>& outputs) {

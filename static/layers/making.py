@@ -36,12 +36,16 @@ def _variables(values):
 def _program(owner, values):
     """The program a call belongs to; None where it is eager."""
     computes, enters, found = False, False, None
-    for value in _variables(values):
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            values = _variables(values)
+            break
+    for value in values:
         if isinstance(value, Variable):
             found = found or value.block.program
         elif isinstance(value, EagerParameter):
             enters = True  # a program where there is one
-        else:
+        elif isinstance(value, _core.Variable):
             computes = True
     if found is not None and computes:
         raise ArgumentTypeError(
@@ -69,7 +73,7 @@ def layer(function=None, *, parameters=False):
 
     @functools.wraps(function)
     def described(*args, **kwargs):
-        program = _program(owner, (*args, *kwargs.values()))
+        program = _program(owner, (*args, *kwargs.values()) if kwargs else args)
         if program is None:
             if parameters:
                 raise ArgumentTypeError(
@@ -86,7 +90,7 @@ def layer(function=None, *, parameters=False):
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
         block = program.current_block()
-        before = _states(block)
+        before = _core.last_version()
         try:
             with (
                 program.layer(name or unique_name.generate(owner)),
@@ -94,7 +98,8 @@ def layer(function=None, *, parameters=False):
             ):
                 return function(*args, **kwargs)
         except Exception as error:
-            _take_back(before)
+            for changed in (block, program.global_block(), default_startup_program().global_block()):
+                changed.core.take_back(before)
             if type(error) is TypeError:  # Python's own, if it is about this call
                 _bound(signature, owner, args, kwargs)
             text = str(error.args[0] if error.args else error)
@@ -104,32 +109,6 @@ def layer(function=None, *, parameters=False):
 
     described.__signature__ = signature
     return described
-
-
-def _states(block):
-    """What a call on `block` may add to: (block, its operators' number and last, its variables')."""
-    blocks = [block, default_startup_program().global_block()]
-    if block.idx:
-        blocks.append(block.program.global_block())
-    return [(b, len(b.ops), b.ops[-1] if b.ops else None, len(b.vars)) for b in blocks]
-
-
-def _take_back(states):
-    """Drop the operators and variables that a failed call left."""
-    for block, number, last, count in states:
-        if len(block.ops) == number and len(block.vars) == count:
-            continue
-        ops = block.ops
-        ends = next((i for i in range(len(ops), 0, -1) if ops[i - 1] is last), None)
-        if last is None:
-            before = []
-        elif ends is None:  # it was taken out
-            before = [*ops[: number - 1], last]
-        else:  # what was added stands behind it, or before all others
-            before = ops[max(ends - number, 0) : ends]
-        block.set_ops(before)
-        for name in list(block.vars)[count:]:
-            block.forget_var(name)
 
 
 def run(type, inputs, attrs=None, counts=None):
@@ -158,9 +137,8 @@ def into(out, result, owner):
     op.rename_output(result.name, out.name)
     block.forget_var(result.name)
     keeps = out.persistable
-    _core.describe_value(out.desc, result)
+    out.desc.describe_value(result)
     out.desc.persistable = keeps
-    out.refresh()
     out.stop_gradient = stop
     return out
 

@@ -81,7 +81,6 @@ def bare(program):
     for block in copy.blocks:
         for op in block.ops:
             op.desc.remove_attr("op_callstack")
-    copy.changed()
     return copy.serialize_to_string()
 
 

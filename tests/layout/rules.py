@@ -381,6 +381,34 @@ def python_imports_follow_the_order(files):
     return problems
 
 
+def modules_of_static_form_no_circle(files):
+    """Imports in functions count too: they would only hide a circle."""
+    modules = {
+        path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): (path, tree)
+        for path, tree in package(files)
+        if path.startswith("static/")
+    }
+    imported = {}
+    for module, (_, tree) in modules.items():
+        found = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = {f"{node.module}.{a.name}" for a in node.names}
+                found |= {n if n in modules else node.module for n in names}
+            elif isinstance(node, ast.Import):
+                found |= {a.name for a in node.names}
+        imported[module] = found & modules.keys()
+    while True:  # what imports nothing that is left is in no circle
+        ends = {m for m, found in imported.items() if not found & imported.keys()}
+        if not ends:
+            break
+        imported = {m: found for m, found in imported.items() if m not in ends}
+    return [
+        f"{modules[m][0]}: it imports, or is imported by, a circle: {', '.join(sorted(found))}"
+        for m, found in imported.items()
+    ]
+
+
 def nothing_runs_foreign_code(files):
     """What SECURITY.md promises: no code out of files, no shell, no archive unpacked."""
     modules = {
@@ -478,6 +506,7 @@ RULES = [
     kernel_aliases_have_names_of_their_own,
     the_map_names_every_room,
     python_imports_follow_the_order,
+    modules_of_static_form_no_circle,
     nothing_runs_foreign_code,
     files_are_short,
 ]

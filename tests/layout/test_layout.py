@@ -136,6 +136,11 @@ EXAMPLES = {
         ("static/io.py", "import dygraph, numpy, os\n", None),
         ("static/io.py", "from . import program\n", None),
     ],
+    rules.modules_of_static_form_no_circle: [
+        ("static/io.py", "from static import io\n", "static.io"),
+        ("static/io.py", "def f():\n    from static.io import g\n", "static.io"),
+        ("static/io.py", "from static import core\n", None),
+    ],
     rules.nothing_runs_foreign_code: [
         ("static/io.py", "import pickle\n", "pickle"),
         ("static/io.py", "from tarfile import open\n", "tarfile"),

@@ -112,7 +112,6 @@ def test_what_paddle_2_tells_of_variables(pb):
     assert program.serialize_to_string() == message.SerializeToString()
     assert program.clone().serialize_to_string() == message.SerializeToString()
     h.stop_gradient = True
-    program.changed()
     block.vars[2].stop_gradient = True
     assert program.serialize_to_string() == message.SerializeToString()
 

@@ -64,7 +64,7 @@ def test_the_element_type_of_an_array(programs):
     assert again.type == "LOD_TENSOR_ARRAY" and str(again.dtype) == "int64"
     again.desc.dtype = "float32"
     assert str(again.desc.dtype) == "float32"
-    assert _core.VarDesc("bare", "LOD_TENSOR_ARRAY").dtype is None
+    assert _core.Var("bare", "LOD_TENSOR_ARRAY").dtype is None
     # an array is no tensor: operators that take one refuse it
     with pytest.raises(ValueError, match="Input.X. must have a shape and a type"):
         programs.append_op("relu", {"X": array}, {"Out": programs.create_var(name="out")})

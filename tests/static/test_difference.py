@@ -31,8 +31,6 @@ def test_variables(pair):
     block.var("y").desc.dtype = "float64"
     block.var("fc_0.tmp_0").persistable = True
     a.global_block().create_var(name="rows", type="SELECTED_ROWS")
-    a.changed()
-    b.changed()
     assert lines(static.diff(a, b)) == [
         ("-", "variable rows: selected_rows"),
         ("~", "variable x: shape [-1, 3] -> [-1, 5]"),

@@ -75,11 +75,6 @@ def without_its_operator(net):
     net.run()
 
 
-def without_its_variable(net):
-    net.block.remove_var(net.y.name)
-    net.run()
-
-
 def odd_attribute(net):
     net.block.ops[0].set_attr("nothing", 3)
     net.run()
@@ -254,7 +249,9 @@ CASES = {
     "closed": (closed, PreconditionNotMetError, r"close\(\) was called. Make another one"),
     "edited: operator gone": (
         without_its_operator, PreconditionNotMetError, "'mean_0.tmp_0' must be written"),
-    "edited: variable gone": (without_its_variable, NAME, r"ops\[2\] \(mean\).*'fc_0.tmp_1'"),
+    "edited: variable gone": (
+        lambda n: n.block.remove_var(n.y.name), PreconditionNotMetError,
+        "'fc_0.tmp_1'.*elementwise_add .operator 1 of block 0.*writes it"),
     "edited: attribute": (odd_attribute, FormatError, rf"mul: .*got 'nothing'.*{LINE}"),
     "edited: input": (odd_input, NAME, r"ops\[0\] \(mul\).*got 'nothing'"),
     "parameter of another shape": (wide, VALUE, rf"mul: .*got 3 and 5.*{LINE}"),

@@ -462,7 +462,7 @@ def test_a_saved_program_with_a_reader_can_be_fed():
 def test_reader_operators_written_by_hand(readers, outs, match):
     x, y = declared()
     static.layers.create_py_reader_by_data(2, [x, y], name="r")
-    desc = _core.OpDesc("read")
+    desc = _core.Op("read")
     desc.set_input("Reader", readers)
     desc.set_output("Out", outs)
     block = static.default_main_program().global_block()

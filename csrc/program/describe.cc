@@ -1,0 +1,186 @@
+#include "program/describe.h"
+
+#include <algorithm>
+
+#include "program/infer.h"
+#include "program/op_binding.h"
+
+namespace dygraph::program {
+
+namespace {
+
+constexpr const char* kScopeAttr = "op_namescope";
+
+// A level of 0 is not written down for them: Fluid writes it where the attributes keep the rows.
+bool AttrsDecideLevels(const std::string& type) {
+  static const std::unordered_set<std::string> types = {
+      "arg_max",     "arg_min",    "concat",      "crop",
+      "crop_tensor", "cross",      "expand",      "expand_as",
+      "expand_v2",   "flatten",    "flatten2",    "flatten_contiguous_range",
+      "flip",        "frobenius_norm", "index_select", "logsumexp",
+      "p_norm",      "reduce_all", "reduce_any",  "reduce_max",
+      "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+      "reshape",     "reshape2",   "reverse",     "roll",
+      "slice",       "split",      "squeeze",     "squeeze2",
+      "stack",       "take_along_axis", "tile",   "transpose",
+      "transpose2",  "unbind",     "unsqueeze",   "unsqueeze2",
+      "unstack"};
+  return types.count(type) > 0;
+}
+
+int32_t LevelOf(const VarDesc& var) {
+  return var.type.lod_tensor ? var.type.lod_tensor->lod_level.value_or(0) : 0;
+}
+
+// Gradients that keep the level of detail of what they are gradients of.
+bool KeepsLevels(const std::string& type) {
+  static const std::unordered_set<std::string> types = {
+      "elementwise_add_grad", "elementwise_sub_grad", "elementwise_mul_grad",
+      "elementwise_div_grad", "mean_grad",            "reduce_mean_grad",
+      "reduce_sum_grad",      "square_grad"};
+  return types.count(type) > 0;
+}
+
+void PassLevels(Block& block, const OpDesc& op) {
+  constexpr size_t kSuffix = 5;  // @GRAD
+  for (const OpDesc::Var& slot : op.outputs) {
+    if (slot.arguments.empty() || slot.parameter.size() <= kSuffix) continue;
+    const auto* of = op.Input(slot.parameter.substr(0, slot.parameter.size() - kSuffix));
+    Var* gradient = block.FindRecursive(slot.arguments[0]);
+    Var* value = of && !of->empty() ? block.FindRecursive(of->front()) : nullptr;
+    if (!gradient || !value || gradient->desc().type.type != VarType::Type::LOD_TENSOR) continue;
+    int32_t level = LevelOf(value->desc());
+    gradient->Edit([&](VarDesc& var) {
+      if (!var.type.lod_tensor) var.type.lod_tensor.emplace();
+      var.type.lod_tensor->lod_level = level;
+    });
+  }
+}
+
+}  // namespace
+
+Hints& TheHints() {
+  static Hints hints;
+  return hints;
+}
+
+void Mark(const Program& program, std::vector<std::string> lines, const OpDesc* like, OpDesc* op) {
+  const Marks& marks = program.marks;
+  const std::string* scope = &marks.name_scope;
+  if (like) {
+    if (const auto* told = like->FindAttr<std::string>(kScopeAttr)) scope = told;
+    if (const auto* told = like->FindAttr<std::vector<std::string>>(kCallstackAttr)) lines = *told;
+  }
+  op->SetAttr("op_role", marks.role);
+  op->SetAttr("op_role_var", marks.role_var);
+  op->SetAttr(kScopeAttr, *scope);
+  op->SetAttr("op_device", marks.device);
+  op->SetAttr(kCallstackAttr, std::move(lines));
+  auto hints = TheHints().find(op->type);
+  if (hints == TheHints().end()) return;
+  for (const OpDesc::Attr& hint : hints->second) {
+    if (!op->FindAttr(hint.name)) op->attrs.push_back(hint);
+  }
+}
+
+void InferInto(Block& block, const OpDesc& op) {
+  InferShapes(
+      op,
+      [&](const std::string& name) -> const VarDesc* {
+        Var* var = block.FindRecursive(name);
+        return var ? &var->desc() : nullptr;
+      },
+      [&](const std::string& name, const Value& value, int levels) {
+        Var* var = block.FindRecursive(name);
+        if (!var) return;
+        var->Edit([&](VarDesc& desc) {
+          Describe(value, &desc);
+          if (levels > 0) desc.type.lod_tensor->lod_level = levels;
+        });
+      });
+}
+
+VarRef DeclareResult(Block& block, const Value& value, std::string name) {
+  VarDesc desc;
+  desc.name = std::move(name);
+  desc.type.type = VarType::Type::LOD_TENSOR;
+  Describe(value, &desc);
+  desc.persistable = false;
+  VarRef var = MakeRef<Var>(std::move(desc));
+  block.Declare(var);
+  return var;
+}
+
+void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
+                 const std::vector<VarRef>& made) {
+  if (info.lod_from < 0) return;
+  const auto* from = op.Input(info.inputs[info.lod_from].name);
+  if (!from || from->empty()) return;
+  if (!AttrsDecideLevels(op.type)) {
+    for (const VarRef& var : made) {
+      if (var->desc().type.type != VarType::Type::LOD_TENSOR) continue;
+      var->Edit([](VarDesc& desc) {
+        if (!desc.type.lod_tensor) desc.type.lod_tensor.emplace();
+        desc.type.lod_tensor->lod_level = 0;
+      });
+    }
+  }
+  Var* source = block.FindRecursive(from->front());
+  if (source && LevelOf(source->desc()) > 0) InferInto(block, op);
+}
+
+BackwardResult MakeBackward(const Block& block, size_t count, std::vector<std::string> targets,
+                            std::vector<std::string> target_grads,
+                            const std::unordered_set<std::string>& stopped,
+                            const std::vector<std::string>& inputs,
+                            std::vector<std::string> with_zeros, bool only_flat) {
+  BackwardRequest request;
+  request.ops.reserve(count);
+  for (size_t i = 0; i < count; ++i) request.ops.push_back(&block.ops()[i]->desc());
+  request.targets = std::move(targets);
+  request.target_grads = std::move(target_grads);
+  request.inputs.insert(inputs.begin(), inputs.end());
+  request.with_zeros = std::move(with_zeros);
+  request.only_flat = only_flat;
+  request.wants = [&](const std::string& name) {
+    Var* var = block.FindRecursive(name);
+    return var && !var->stop_gradient() && !stopped.count(name);
+  };
+  request.taken = [&](const std::string& name) { return block.FindRecursive(name) != nullptr; };
+  return MakeBackward(request);
+}
+
+void AppendGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {
+  const OpDesc& op = made->desc();
+  std::vector<Var*> written;
+  for (const OpDesc::Var& slot : op.outputs) {
+    for (const std::string& name : slot.arguments) {
+      if (name == kEmptyName) continue;
+      Var* var = block.FindRecursive(name);
+      if (!var) {
+        VarDesc desc;
+        desc.name = name;
+        desc.type.type = VarType::Type::LOD_TENSOR;
+        var = &block.Declare(MakeRef<Var>(std::move(desc)));
+        var->made_at = line;
+      }
+      written.push_back(var);
+    }
+  }
+  try {
+    InferInto(block, op);
+  } catch (Error& e) {
+    if (source) {
+      const auto* lines = source->desc().FindAttr<std::vector<std::string>>(kCallstackAttr);
+      e.Append("\nin the backward pass of " + source->desc().type + ", made at " +
+               (lines && !lines->empty() ? lines->back() : "an unknown line"));
+    }
+    throw;
+  }
+  if (KeepsLevels(op.type)) PassLevels(block, op);
+  for (Var* var : written) var->set_stop_gradient(false);
+  Mark(*block.program(), {line}, source ? &source->desc() : nullptr, &made->Edit());
+  block.Insert(block.ops().size(), made);
+}
+
+}  // namespace dygraph::program
