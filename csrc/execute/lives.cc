@@ -9,10 +9,6 @@ namespace dygraph::program {
 
 namespace {
 
-const std::string& AttrsOwner(const OpInfo& op) {
-  return op.attrs_of.empty() ? op.type : op.attrs_of;
-}
-
 // What a gradient operator reads of the forward call: its recipe tells which inputs it takes for
 // their sizes alone. The tape keeps no data of those either.
 class ShapeReads {

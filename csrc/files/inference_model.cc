@@ -51,11 +51,6 @@ constexpr size_t kStartBytes = sizeof(kManifestStart) - 1;
 constexpr size_t kManifestBytes = 35;
 
 template <class T>
-void Append(std::string* to, T number) {
-  to->append(reinterpret_cast<const char*>(&number), sizeof(T));
-}
-
-template <class T>
 T Take(const std::string& bytes, size_t* at) {
   T number;
   std::memcpy(&number, bytes.data() + *at, sizeof(T));

@@ -14,11 +14,6 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "files are little-endian, and so are the casts below");
 
-template <class T>
-void Append(std::string* to, T number) {
-  to->append(reinterpret_cast<const char*>(&number), sizeof(T));
-}
-
 void AppendVarint(std::string* to, uint64_t v) {
   for (; v >= 128; v >>= 7) to->push_back(static_cast<char>((v & 127) | 128));
   to->push_back(static_cast<char>(v));

@@ -9,6 +9,12 @@
 
 namespace dygraph::program {
 
+// The bytes of a number, as files have them.
+template <class T>
+void Append(std::string* to, T number) {
+  to->append(reinterpret_cast<const char*>(&number), sizeof(T));
+}
+
 void WriteTensor(FileWriter* file, const Tensor& value);
 
 struct TensorHead {

@@ -10,16 +10,20 @@
 
 namespace dygraph {
 
-namespace {
-
-constexpr std::string_view kGrad = "@GRAD";
-
-int Find(const std::vector<SlotInfo>& slots, std::string_view name) {
+int FindSlot(const std::vector<SlotInfo>& slots, std::string_view name) {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].name == name) return static_cast<int>(i);
   }
   return -1;
 }
+
+const std::string& AttrsOwner(const OpInfo& op) {
+  return op.attrs_of.empty() ? op.type : op.attrs_of;
+}
+
+namespace {
+
+constexpr std::string_view kGrad = "@GRAD";
 
 // X@GRAD@GRAD -> X: the gradients of a value, of every order, have its shape.
 std::string_view BaseOf(std::string_view name) {
@@ -37,19 +41,15 @@ const OpInfo& RootOf(const OpInfo& op) {
 // Whose shape a slot has: input i of the root as i, output o behind the inputs, -1: neither.
 int OwnerOf(const OpInfo& root, const std::string& slot) {
   std::string_view base = BaseOf(slot);
-  int owner = Find(root.inputs, base);
+  int owner = FindSlot(root.inputs, base);
   if (owner >= 0) return owner;
-  owner = Find(root.outputs, base);
+  owner = FindSlot(root.outputs, base);
   return owner < 0 ? -1 : static_cast<int>(root.inputs.size()) + owner;
 }
 
 const std::string& NameOf(const OpInfo& root, int owner) {
   int inputs = static_cast<int>(root.inputs.size());
   return owner < inputs ? root.inputs[owner].name : root.outputs[owner - inputs].name;
-}
-
-const std::string& AttrsOwner(const OpInfo& op) {
-  return op.attrs_of.empty() ? op.type : op.attrs_of;
 }
 
 using TwinTable = std::map<std::string, std::vector<ShapeTwin>>;
@@ -108,7 +108,7 @@ class ForwardCall {
 
   // XShape is [0] and then X's sizes.
   bool FillFromXShape(size_t s) {
-    int out = Find(root_.outputs, "XShape");
+    int out = FindSlot(root_.outputs, "XShape");
     if (root_.inputs[s].name != "X" || out < 0) return false;
     int slot = link_.outputs[out];
     const Value* shape = slot < 0 ? nullptr : call_.in.at(slot);
@@ -232,16 +232,16 @@ GradientOf LinkGradient(const OpInfo& op, const OpInfo& forward) {
   link.forward = &forward;
   for (const SlotInfo& s : op.inputs) link.grads.push_back(OwnerOf(root, s.name));
   for (const SlotInfo& s : root.inputs) {
-    int slot = Find(op.inputs, s.name);
+    int slot = FindSlot(op.inputs, s.name);
     const ShapeTwin* twin = slot < 0 ? FindShapeTwin(root, s.name) : nullptr;
     if (twin && !twin->like.empty()) {
-      slot = Find(op.inputs, twin->like);
+      slot = FindSlot(op.inputs, twin->like);
       auto at = std::find(link.grads.begin(), link.grads.end(), OwnerOf(root, twin->like));
       if (slot < 0 && at != link.grads.end()) slot = static_cast<int>(at - link.grads.begin());
     }
     link.inputs.push_back(slot);
   }
-  for (const SlotInfo& s : root.outputs) link.outputs.push_back(Find(op.inputs, s.name));
+  for (const SlotInfo& s : root.outputs) link.outputs.push_back(FindSlot(op.inputs, s.name));
   link.shape_follows =
       root.shape_rule && (!root.attr_table.size || AttrsOwner(op) == AttrsOwner(root));
   for (size_t i = 0; i < root.inputs.size(); ++i) {

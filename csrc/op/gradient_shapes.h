@@ -9,11 +9,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dygraph {
 
 class OpInfo;
+struct SlotInfo;
 
 struct ShapeTwin {
   std::string missing;  // an input of the operator, or a list of outputs
@@ -26,6 +28,9 @@ class ShapeTwinRegistration {
 };
 // Those of `op`, nullptr where nothing is said of `input`.
 const ShapeTwin* FindShapeTwin(const OpInfo& op, const std::string& input);
+// The operator whose attributes `op` has.
+const std::string& AttrsOwner(const OpInfo& op);
+int FindSlot(const std::vector<SlotInfo>& slots, std::string_view name);  // -1: there is none
 // The first output has the shape of the first input, by OpDef::SameShape(0, 0).
 bool CopiesFirstShape(const OpInfo& op);
 

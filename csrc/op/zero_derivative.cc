@@ -31,23 +31,16 @@ bool GivesGradient(const OpInfo& op, int slot) {
   }
 }
 
-int Find(const std::vector<SlotInfo>& slots, const std::string& name) {
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 bool Judge(const OpInfo& op, int slot) {
   if (!op.gradient_of) return false;
   const OpInfo* forward = op.gradient_of->forward;
   while (forward->gradient_of) forward = forward->gradient_of->forward;
-  int input = Find(forward->inputs, op.inputs[slot].name);
+  int input = FindSlot(forward->inputs, op.inputs[slot].name);
   if (input >= 0) return GivesGradient(*forward, input);
-  if (Find(forward->outputs, op.inputs[slot].name) < 0) return true;  // a gradient
+  if (FindSlot(forward->outputs, op.inputs[slot].name) < 0) return true;  // a gradient
   // A result of the forward call beside an input: what depends on it may be the input's.
   for (size_t i = 0; i < op.inputs.size(); ++i) {
-    if (Find(forward->inputs, op.inputs[i].name) >= 0 && GivesGradient(op, static_cast<int>(i)))
+    if (FindSlot(forward->inputs, op.inputs[i].name) >= 0 && GivesGradient(op, static_cast<int>(i)))
       return false;
   }
   return true;

@@ -320,6 +320,28 @@ def an_operator_is_one_file(files):
     ]
 
 
+def functions_exist_once(files):
+    """A function with one name and one body in two files belongs in a header of both.
+
+    Bodies that name constants (kX) say different things in different files.
+    """
+    first, problems = {}, []
+    for path, _, text in cpp(files):
+        name, start, body = "", 0, []
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            if name and line != "}":
+                body.append(line.strip())
+            elif name:
+                words = " ".join(body)
+                owner = first.setdefault((name, words), path)
+                if owner != path and len(words) >= 40 and not re.search(r"\bk[A-Z]", words):
+                    problems.append(f"{path}:{start}: {name} stands in {owner} too")
+                name = ""
+            elif line.endswith(" {") and (found := re.match(r"\w[^(=]*[ *&](\w+)\(", line)):
+                name, start, body = found[1], number, []
+    return problems
+
+
 def the_map_names_every_room(files):
     rooms = {PurePosixPath(path).parts[1] for path, _, _ in cpp(files)}
     text = files.get("csrc/README.md", "")
@@ -503,6 +525,7 @@ RULES = [
     statics_need_no_interpreter,
     messages_speak,
     an_operator_is_one_file,
+    functions_exist_once,
     kernel_aliases_have_names_of_their_own,
     the_map_names_every_room,
     python_imports_follow_the_order,

@@ -216,9 +216,28 @@ def test_includes_go_round_in_no_circle(includes, named):
     assert [named in p for p in problems] == [True] * (named is not None)
 
 
+FUNCTION = "namespace {\nint Sum(int a, int b) {\n  int both = a + b;\n  return both * both + BODY;\n}\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "problems"),
+    [
+        (FUNCTION.replace("BODY", "1234567"), ["csrc/op/b.cc:2: Sum stands in csrc/op/a.cc too"]),
+        (FUNCTION.replace("BODY", "7654321"), []),
+        (FUNCTION.replace("BODY", "1234567").replace("Sum", "Total"), []),
+    ],
+)
+def test_functions_exist_once(second, problems):
+    first = FUNCTION.replace("BODY", "1234567")
+    assert rules.functions_exist_once({"csrc/op/a.cc": first, "csrc/op/b.cc": second}) == problems
+    constant = FUNCTION.replace("BODY", "kX + 123456")
+    assert rules.functions_exist_once({"csrc/op/a.cc": constant, "csrc/op/b.cc": constant}) == []
+
+
 def test_every_rule_has_an_example_that_breaks_it():
-    # one that compares files has a test of its own
-    for rule in set(rules.RULES) - {rules.kernel_aliases_have_names_of_their_own}:
+    # those that compare files have tests of their own
+    comparing = {rules.kernel_aliases_have_names_of_their_own, rules.functions_exist_once}
+    for rule in set(rules.RULES) - comparing:
         assert any(named is not None for _, _, named in EXAMPLES[rule]), rule.__name__
 
 

@@ -11,12 +11,6 @@ struct LogSoftmaxAttrs {
   int32_t axis = -1;
 };
 
-kernels::SoftmaxShape ShapeOf(const Dims& dims, int axis) {
-  if (dims.empty()) return {1, 1, 1};
-  int a = NormalizeAxis(axis, dims.rank());
-  return {Numel(dims, 0, a), dims[a], Numel(dims, a + 1, dims.rank())};
-}
-
 void InferShape(InferContext& ctx) {
   NormalizeAxis(ctx.attrs<LogSoftmaxAttrs>().axis, ctx.rank(kX));
   ctx.SetOutput(kOut, ctx.dims(kX));

@@ -1,9 +1,16 @@
-// Pieces of recipes of operators along one axis: their attributes have a member `axis`.
+// What operators along one axis share: their attributes have a member `axis`.
 #pragma once
 
+#include "kernels/softmax.h"
 #include "operators/reduce/reduction.h"
 
 namespace dygraph {
+
+inline kernels::SoftmaxShape ShapeOf(const Dims& dims, int axis) {
+  if (dims.empty()) return {1, 1, 1};
+  int a = NormalizeAxis(axis, dims.rank());
+  return {Numel(dims, 0, a), dims[a], Numel(dims, a + 1, dims.rank())};
+}
 
 // The sums of x along the axis, kept as ones, so that they broadcast against x.
 template <class A>
