@@ -101,10 +101,15 @@ GradBuilder::CallRef& GradBuilder::CallRef::AttrsFrom(AttrFn fn) {
 
 GradBuilder::CallRef GradBuilder::Call(const char* type, std::initializer_list<RecipeSlot> in,
                                        std::initializer_list<RecipeSlot> out) {
+  return CallLists(type, in, out);
+}
+
+GradBuilder::CallRef GradBuilder::CallLists(const std::string& type, std::vector<RecipeSlot> in,
+                                            std::vector<RecipeSlot> out) {
   RecipeCall call;
   call.op = &GetOp(type);
-  call.in.assign(in.begin(), in.end());
-  call.out.assign(out.begin(), out.end());
+  call.in = std::move(in);
+  call.out = std::move(out);
   ENFORCE(call.in.size() <= call.op->inputs.size() && call.out.size() <= call.op->outputs.size(),
           PreconditionNotMet, "the gradient recipe of ", situation_.op->type, " gives operator ",
           type, " more slots than it has: ", call.in.size(), " inputs, ", call.out.size(),

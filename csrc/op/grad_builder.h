@@ -96,6 +96,7 @@ class GradBuilder {
   };
   explicit GradBuilder(const Situation& situation);
 
+  const OpInfo& op() const { return *situation_.op; }  // whose recipe this is
   bool HasInput(int slot) const { return InputCount(slot) > 0; }
   int InputCount(int slot) const { return static_cast<int>(situation_.in_counts[slot]); }
   int OutputCount(int slot) const { return static_cast<int>(situation_.out_counts[slot]); }
@@ -134,6 +135,8 @@ class GradBuilder {
   // Slots in declared order; trailing ones may be left out.
   CallRef Call(const char* type, std::initializer_list<RecipeSlot> in,
                std::initializer_list<RecipeSlot> out);
+  CallRef CallLists(const std::string& type, std::vector<RecipeSlot> in,
+                    std::vector<RecipeSlot> out);
   // The same with one temporary as the result: RecipeRef t = g.Apply("elementwise_mul", {a, b});
   RecipeRef Apply(const char* type, std::initializer_list<RecipeSlot> in);
   RecipeRef ApplyScale(RecipeRef x, float factor);

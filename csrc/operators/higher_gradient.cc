@@ -154,6 +154,19 @@ void DefineThird(OpDef& op, const char* second, void (*define_second)(OpDef&)) {
       });
 }
 
+void CallThird(GradBuilder& g, uint32_t serves) {
+  const OpInfo& second = g.op();
+  std::vector<RecipeSlot> in, out;
+  for (int slot = 0; slot < static_cast<int>(second.inputs.size()); ++slot) {
+    in.push_back(g.Inputs(slot));
+    out.push_back(serves >> slot & 1 ? g.InputGrads(slot) : RecipeSlot());
+  }
+  for (int slot = 0; slot < static_cast<int>(second.outputs.size()); ++slot)
+    in.push_back(g.OutputGrads(slot));
+  auto call = g.CallLists(second.type + "_grad", std::move(in), std::move(out));
+  if (!second.attrs_of.empty()) call.SameAttrs();
+}
+
 void Solve(KernelContext& ctx, const std::vector<Input>& inputs,
            const std::vector<Result>& results, int inputs_of_second, void (*run)(Problem&)) {
   Problem problem(ctx, inputs, results, inputs_of_second);

@@ -8,16 +8,15 @@
 // two directions.
 //
 //   struct P {
-//     static constexpr const char* kSecond = "lrn_grad_grad";  // the second gradient operator
-//     static constexpr int kInputs = 4, kResults = 3;          // how many slots it has
-//     static constexpr bool kHasAttrs = true;
-//     // its inputs that get gradients: what Inputs() and Results() name as value, along and given
+//     // the inputs of the second gradient operator that get gradients: what Inputs() and Results()
+//     // name as value, along and given
 //     static constexpr uint32_t kServes = higher::Slots(kX, kV, kOutGrad);
 //     static void Define(OpDef& op);                            // describes it
 //     static std::vector<higher::Input> Inputs(const KernelContext&);    // by its slots
 //     static std::vector<higher::Result> Results(const KernelContext&);
 //     static void Run(higher::Problem&);
 //   };
+//   REGISTER_THIRD_GRADIENT(lrn_grad_grad, P);
 #pragma once
 
 #include <string>
@@ -36,6 +35,8 @@ template <class... Ints>
 constexpr uint32_t Slots(Ints... slots) {
   return (0u | ... | (1u << slots));
 }
+
+constexpr uint32_t kAllSlots = ~0u;
 
 struct Place {
   int slot = -1, index = 0;
@@ -117,45 +118,25 @@ void Solve(KernelContext& ctx, const std::vector<Input>& inputs,
 // outputs, and the gradients of its inputs as outputs.
 void DefineThird(OpDef& op, const char* second, void (*define_second)(OpDef&));
 
-namespace internal {
-template <class P, int kSlot>
-RecipeSlot Argument(GradBuilder& g) {
-  if constexpr (kSlot < P::kInputs) {
-    return g.Inputs(kSlot);
-  } else {
-    return g.OutputGrads(kSlot - P::kInputs);
-  }
-}
-template <class P, int kSlot>
-RecipeSlot Gradient(GradBuilder& g) {
-  return P::kServes >> kSlot & 1 ? g.InputGrads(kSlot) : RecipeSlot();
-}
-template <class P, size_t... kIn, size_t... kOut>
-void Call(GradBuilder& g, std::index_sequence<kIn...>, std::index_sequence<kOut...>) {
-  static const std::string type = std::string(P::kSecond) + "_grad";
-  auto call = g.Call(type.c_str(), {Argument<P, static_cast<int>(kIn)>(g)...},
-                     {Gradient<P, static_cast<int>(kOut)>(g)...});
-  if (P::kHasAttrs) call.SameAttrs();
-}
-}  // namespace internal
+void CallThird(GradBuilder& g, uint32_t serves);
 
 // The recipe of the second gradient operator.
 template <class P>
 void Recipe(GradBuilder& g) {
-  internal::Call<P>(g, std::make_index_sequence<P::kInputs + P::kResults>(),
-                    std::make_index_sequence<P::kInputs>());
+  CallThird(g, P::kServes);
 }
 
 template <class P>
-void DefineThirdOf(OpDef& op) {
-  DefineThird(op, P::kSecond, P::Define);
-  op.Grad([](GradBuilder& g) { RefuseFourthOrder(g, P::kInputs + P::kResults, P::kInputs); });
+void DefineThirdOf(OpDef& op, const char* second) {
+  DefineThird(op, second, P::Define);
+  op.Grad(RefuseFourthOrder);
 }
 
 template <class P, class T>
 struct ThirdKernel {
   static void Compute(KernelContext& ctx) {
-    Solve(ctx, P::Inputs(ctx), P::Results(ctx), P::kInputs, P::Run);
+    int inputs_of_second = static_cast<int>(ctx.call().op->outputs.size());
+    Solve(ctx, P::Inputs(ctx), P::Results(ctx), inputs_of_second, P::Run);
   }
 };
 
@@ -171,8 +152,9 @@ struct SecondKernel {
 
 // The third gradient operator NAME_grad of the second gradient operator NAME, of policy P. The
 // operators' library is one, so the policy must have a name of its own.
-#define REGISTER_THIRD_GRADIENT(name, P)                               \
-  template <class T>                                                   \
-  using P##ThirdKernel = ::dygraph::higher::ThirdKernel<P, T>;         \
-  REGISTER_OPERATOR(name##_grad, ::dygraph::higher::DefineThirdOf<P>); \
+#define REGISTER_THIRD_GRADIENT(name, P)                                                           \
+  template <class T>                                                                               \
+  using P##ThirdKernel = ::dygraph::higher::ThirdKernel<P, T>;                                     \
+  REGISTER_OPERATOR(name##_grad,                                                                   \
+                    [](::dygraph::OpDef& op) { ::dygraph::higher::DefineThirdOf<P>(op, #name); }); \
   REGISTER_CPU_KERNEL(name##_grad, P##ThirdKernel, float, double)

@@ -5,13 +5,13 @@
 
 namespace dygraph {
 
-// For every input of an operator with `inputs` and `outputs` slots an error.
-inline void RefuseFourthOrder(GradBuilder& g, int inputs, int outputs) {
+// An error for every input of the operator.
+inline void RefuseFourthOrder(GradBuilder& g) {
   RecipeSlot arriving;
-  for (int slot = 0; slot < outputs; ++slot) {
-    for (RecipeRef r : g.OutputGrads(slot)) arriving.push_back(r);
+  for (size_t slot = 0; slot < g.op().outputs.size(); ++slot) {
+    for (RecipeRef r : g.OutputGrads(static_cast<int>(slot))) arriving.push_back(r);
   }
-  for (int slot = 0; slot < inputs; ++slot) {
+  for (int slot = 0; slot < static_cast<int>(g.op().inputs.size()); ++slot) {
     for (int i = 0; i < g.InputCount(slot); ++i) {
       if (g.Wants(slot, i)) g.Call("third_grad_limit", {arriving}, {g.InputGrad(slot, i)});
     }

@@ -17,12 +17,12 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def tutorial(tmp_path_factory):
+@pytest.fixture(scope="module", params=["cpp", r"c\+\+"], ids=["in general", "elementwise"])
+def tutorial(request, tmp_path_factory):
     """What a reader would have: the library, and the test beside a conftest that loads it."""
     folder = tmp_path_factory.mktemp("new_operator")
     source = folder / "squared_relu_op.cc"
-    source.write_text("\n".join(blocks("cpp")))
+    source.write_text("\n".join(blocks(request.param)))
     library = plugins.build(source, folder / "squared_relu.so")
     case, use = blocks("python")
     (folder / "test_squared_relu_op.py").write_text(case)

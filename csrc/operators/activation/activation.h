@@ -28,6 +28,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/math.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph::activation {
@@ -67,12 +68,7 @@ void Define(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        auto call =
-            g.Call(P::kGradType, {P::kFromOut ? g.Output(kOut) : g.Input(kX), g.OutputGrad(kOut)},
-                   {g.InputGrad(kX)});
-        if (kHasAttrs<P>) call.SameAttrs();
-      });
+      .Grad(CallGradient);
   P::Declare(op);
   if (P::kFloat) {
     op.Shape([](InferContext& ctx) {

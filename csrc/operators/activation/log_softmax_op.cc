@@ -1,4 +1,5 @@
 #include "kernels/softmax.h"
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/activation/row_sum.h"
 
@@ -28,10 +29,7 @@ void DefineLogSoftmax(OpDef& op) {
       .Shape(InferShape)
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("log_softmax_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

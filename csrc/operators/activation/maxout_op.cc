@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "kernels/parallel.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -40,10 +41,7 @@ void DefineMaxout(OpDef& op) {
       .Attr(&MaxoutAttrs::axis, "axis", "the axis of the channels")
       .ShareLoD(kX)
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("maxout_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // Calls f(position in Out, position in X of its largest element).
@@ -89,11 +87,7 @@ void DefineMaxoutGrad(OpDef& op) {
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("maxout")
       .SameShape(kX, kXGrad)
-      .Grad([](GradBuilder& g) {  // a choice of elements: linear in Out@GRAD, flat in X
-        g.Call("maxout_grad_grad", {g.Input(kX), g.Input(kOut), g.OutputGrad(kXGrad)},
-               {g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/elementwise.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -62,11 +63,7 @@ void DefinePrelu(OpDef& op) {
             OneOf({"NCHW", "NHWC"}))
       .Shape(InferShape)
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("prelu_grad", {g.Input(kX), g.Input(kAlpha), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kAlpha)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // Calls f(first, last, k) for runs of elements that share slope k.

@@ -1,4 +1,5 @@
 #include "kernels/softmax.h"
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/activation/row_sum.h"
 
@@ -32,9 +33,7 @@ void DefineSoftmax(OpDef& op) {
       .Shape(InferShape)
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("softmax_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #include "kernels/cast.h"
 #include "kernels/elementwise.h"
 #include "kernels/math.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -40,11 +41,7 @@ void DefineClip(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("clip_grad", {g.Input(kX), g.Input(kMin), g.Input(kMax), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 
 #include "kernels/integer.h"
+#include "op/gradient_call.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -13,11 +14,7 @@ void DefineAdd(OpDef& op) {
           ">>> x, y = to_variable([[1.0, 2.0], [3.0, 4.0]]), to_variable([10.0, 20.0])\n"
           ">>> F.elementwise_add(x, y).tolist(), F.elementwise_add(x, y, axis=0).tolist()\n"
           "([[11.0, 22.0], [13.0, 24.0]], [[11.0, 12.0], [23.0, 24.0]])")
-      .Grad([](GradBuilder& g) {
-        g.Call("elementwise_add_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kY)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -34,8 +31,8 @@ constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0, kYGrad = 1;
 void DefineAddGrad(OpDef& op) {
   op.Comment(
         "X@GRAD and Y@GRAD are Out@GRAD, summed over the axes along which X and Y were broadcast.")
-      .Input(kX, "X", "its shape")
-      .Input(kY, "Y", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
+      .Input(kY, "Y", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kYGrad, "Y@GRAD", "shape of Y")
@@ -46,13 +43,7 @@ void DefineAddGrad(OpDef& op) {
       .KernelAllocates()
       .MayShare(kOutGrad, kXGrad)
       .MayShare(kOutGrad, kYGrad)
-      .Grad([](GradBuilder& g) {
-        g.Call("elementwise_add_grad_grad",
-               {g.InputShape(kOutGrad), g.OutputGrad(kXGrad), g.OutputGrad(kYGrad),
-                g.InputShape(kX), g.InputShape(kY)},
-               {g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -78,11 +69,11 @@ constexpr int kOutGrad = 0, kXGradGrad = 1, kYGradGrad = 2, kX = 3, kY = 4, kOut
 void DefineAddGradGrad(OpDef& op) {
   op.Comment(
         "Out@GRAD@GRAD = X@GRAD@GRAD + Y@GRAD@GRAD, an absent one being zero, in the shape of Out.")
-      .Input(kOutGrad, "Out@GRAD", "its shape")
+      .Input(kOutGrad, "Out@GRAD", "its shape", kShapeOnly)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X", kDispensable)
       .Input(kYGradGrad, "Y@GRAD@GRAD", "shape of Y", kDispensable)
-      .Input(kX, "X", "its shape")
-      .Input(kY, "Y", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
+      .Input(kY, "Y", "its shape", kShapeOnly)
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of Out")
       .AttrsOf("elementwise_add")
       .SameShape(kOutGrad, kOutGradGrad)

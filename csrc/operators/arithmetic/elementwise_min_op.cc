@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/arithmetic/elementwise_extreme.h"
 
 namespace dygraph::elementwise {
@@ -24,11 +25,7 @@ void DefineMin(OpDef& op) {
       .Example(
           ">>> F.elementwise_min(to_variable([1.0, 5.0]), to_variable([3.0, 2.0])).tolist()\n"
           "[1.0, 2.0]")
-      .Grad([](GradBuilder& g) {
-        g.Call("elementwise_min_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kY)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 void DefineMinGrad(OpDef& op) {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/power.h"
+#include "op/gradient_call.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -16,11 +17,7 @@ void DefinePow(OpDef& op) {
       .Example(
           ">>> F.elementwise_pow(to_variable([2, 3]), to_variable([10, 2])).tolist()\n"
           "[1024, 9]")
-      .Grad([](GradBuilder& g) {
-        g.Call("elementwise_pow_grad", {g.Input(kX), g.Input(kY), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kY)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

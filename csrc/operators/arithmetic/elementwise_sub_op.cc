@@ -1,4 +1,5 @@
 #include "kernels/integer.h"
+#include "op/gradient_call.h"
 #include "operators/arithmetic/binary.h"
 
 namespace dygraph::elementwise {
@@ -11,11 +12,7 @@ void DefineSub(OpDef& op) {
       .Example(
           ">>> F.elementwise_sub(to_variable([5.0, 3.0]), to_variable([1.0, 4.0])).tolist()\n"
           "[4.0, -1.0]")
-      .Grad([](GradBuilder& g) {
-        g.Call("elementwise_sub_grad", {g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kY)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -33,8 +30,8 @@ void DefineSubGrad(OpDef& op) {
   op.Comment(
         "X@GRAD is Out@GRAD and Y@GRAD is -Out@GRAD, summed over the axes along which X and Y were "
         "broadcast.")
-      .Input(kX, "X", "its shape")
-      .Input(kY, "Y", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
+      .Input(kY, "Y", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kYGrad, "Y@GRAD", "shape of Y")

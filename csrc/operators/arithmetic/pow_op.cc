@@ -3,6 +3,7 @@
 #include "kernels/cast.h"
 #include "kernels/elementwise.h"
 #include "kernels/power.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -39,11 +40,7 @@ void DefinePow(OpDef& op) {
       .KeepsLayout()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("pow_grad", {g.Input(kX), g.Input(kFactorTensor), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // y = f(x ** e, i) with the exponents that need no pow() apart.

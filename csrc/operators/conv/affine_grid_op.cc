@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
 
@@ -72,11 +73,7 @@ void DefineAffineGrid(OpDef& op) {
       .MixedDTypes()
       .ShareLoD(kTheta)
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("affine_grid_grad", {g.Input(kOutputShape), g.OutputGrad(kOutput)},
-               {g.InputGrad(kTheta)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // The places of a grid along its axes: x, y and, in volumes, z.

@@ -4,7 +4,7 @@ namespace dygraph {
 namespace {
 
 struct Bilinear {
-  static constexpr const char *kName = "bilinear_interp", *kGrad = "bilinear_interp_grad";
+  static constexpr const char* kName = "bilinear_interp";
   static constexpr int kAxes = 2;
   static constexpr bool kNearest = false;
 };

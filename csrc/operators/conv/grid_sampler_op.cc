@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/parallel.h"
+#include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph {
@@ -63,11 +64,7 @@ void DefineGridSampler(OpDef& op) {
       .Shape(
           [](InferContext& ctx) { ctx.SetOutput(kOutput, OutDims(ctx.dims(kX), ctx.dims(kGrid))); })
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("grid_sampler_grad", {g.Input(kX), g.Input(kGrid), g.OutputGrad(kOutput)},
-               {g.InputGrad(kX), g.InputGrad(kGrid)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // How a number of Grid becomes a place along an axis.
@@ -239,13 +236,7 @@ void DefineGridSamplerGrad(OpDef& op) {
         ctx.SetOutput(kXGrad, ctx.dims(kX));
         ctx.SetOutput(kGridGrad, ctx.dims(kGrid));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("grid_sampler_grad_grad",
-               {g.Input(kX), g.Input(kGrid), g.Input(kOutputGrad), g.OutputGrad(kXGrad),
-                g.OutputGrad(kGridGrad)},
-               {g.InputGrad(kX), g.InputGrad(kGrid), g.InputGrad(kOutputGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -291,9 +282,6 @@ constexpr int kXResult = 0, kGridResult = 1, kOutputGradResult = 2;
 void DefineGridSamplerGradGrad(OpDef& op);
 
 struct GridSamplerThird {
-  static constexpr const char* kSecond = "grid_sampler_grad_grad";
-  static constexpr int kInputs = 5, kResults = 3;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kGrid, kOutputGrad, kV, kU);
   static void Define(OpDef& op) { DefineGridSamplerGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/conv/patches.h"
 
 namespace dygraph {
@@ -83,11 +84,7 @@ void DefineIm2Sequence(OpDef& op) {
             EachAtLeast(1))
       .MixedDTypes()
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("im2sequence_grad", {g.InputShape(kX), g.Input(kY), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // Calls body(image, first row, counts) for each image; `col` is a matrix [taps, windows].
@@ -132,7 +129,7 @@ constexpr int kX = 0, kY = 1, kOutGrad = 2, kXGrad = 0;
 
 void DefineIm2SequenceGrad(OpDef& op) {
   op.Comment("X@GRAD: the rows of Out@GRAD added where they were cut out.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kY, "Y", "as of the forward call", kDispensable)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")

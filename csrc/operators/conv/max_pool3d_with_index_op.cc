@@ -5,8 +5,7 @@ namespace {
 
 struct MaxPool {
   static constexpr const char *kName = "max_pool3d_with_index",
-                              *kGrad = "max_pool3d_with_index_grad",
-                              *kGradGrad = "max_pool3d_with_index_grad_grad";
+                              *kGrad = "max_pool3d_with_index_grad";
   static constexpr const char* kExample =
       ">>> x = to_variable([[[[[1.0, 5.0], [2.0, 0.0]], [[3.0, 4.0], [7.0, 6.0]]]]])\n"
       ">>> out, mask = F.max_pool3d_with_index(x, ksize=[1, 2, 2])\n"

@@ -4,7 +4,7 @@ namespace dygraph {
 namespace {
 
 struct Nearest {
-  static constexpr const char *kName = "nearest_interp", *kGrad = "nearest_interp_grad";
+  static constexpr const char* kName = "nearest_interp";
   static constexpr int kAxes = 2;
   static constexpr bool kNearest = true;
 };

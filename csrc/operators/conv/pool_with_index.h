@@ -1,8 +1,9 @@
 // max_pool2d_with_index and max_pool3d_with_index. An operator is a struct with kName, kGrad,
-// kGradGrad and kAxes, its axes in space.
+// kAxes, its axes in space.
 #pragma once
 
 #include "kernels/pool_volume.h"
+#include "op/gradient_call.h"
 #include "operators/conv/pooling.h"
 
 namespace dygraph::pool_with_index {
@@ -39,10 +40,7 @@ void Define(OpDef& op) {
       .Output(kOut, "Out", Op::kAxes == 2 ? "[N, C, H', W']" : "[N, C, D', H', W']")
       .Output(kMask, "Mask", "shape of Out, int32")
       .ShareLoD(kX);
-  pool::WindowAttrs<Op::kAxes>(op).Shape(InferShape<Op>).Grad([](GradBuilder& g) {
-    g.Call(Op::kGrad, {g.InputShape(kX), g.Output(kMask), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-        .SameAttrs();
-  });
+  pool::WindowAttrs<Op::kAxes>(op).Shape(InferShape<Op>).Grad(CallGradient);
 }
 
 template <class Op>
@@ -75,7 +73,7 @@ constexpr int kX = 0, kMask = 1, kOutGrad = 2, kXGrad = 0;
 template <class Op>
 void Define(OpDef& op) {
   op.Comment("X@GRAD: each Out@GRAD goes where Mask says.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kMask, "Mask", "as the forward call gave it")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
@@ -95,11 +93,7 @@ void Define(OpDef& op) {
                 ctx.dtype(kMask));
         ctx.SetOutput(kXGrad, x);
       })
-      .Grad([](GradBuilder& g) {
-        g.Call(Op::kGradGrad, {g.InputShape(kX), g.Input(kMask), g.OutputGrad(kXGrad)},
-               {g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class Op>
@@ -123,7 +117,7 @@ constexpr int kX = 0, kMask = 1, kV = 2, kResult = 0;
 template <class Op>
 void Define(OpDef& op) {
   op.Comment("What the gradient operator gives Out@GRAD: V where Mask says.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kMask, "Mask", "as the forward call gave it")
       .Input(kV, "X@GRAD@GRAD", "shape of X")
       .Output(kResult, "Out@GRAD@GRAD", "shape of Out")

@@ -1,4 +1,4 @@
-// bilinear_interp, nearest_interp and trilinear_interp. An operator is a struct with kName, kGrad,
+// bilinear_interp, nearest_interp and trilinear_interp. An operator is a struct with kName,
 // kAxes (in space) and kNearest.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/interp.h"
+#include "op/gradient_call.h"
 #include "operators/arguments.h"
 #include "operators/channels.h"
 
@@ -130,13 +131,7 @@ void Define(OpDef& op) {
       .MixedDTypes()
       .ShareLoD(kX)
       .Shape(InferShape<Op>)
-      .Grad([](GradBuilder& g) {
-        g.Call(Op::kGrad,
-               {g.InputShape(kX), g.Input(kOutSize), g.Inputs(kSizeTensor), g.Input(kScale),
-                g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class Op>
@@ -160,7 +155,7 @@ constexpr int kX = 0, kOutSize = 1, kSizeTensor = 2, kScale = 3, kOutGrad = 4, k
 template <class Op>
 void Define(OpDef& op) {
   op.Comment("X@GRAD: each Out@GRAD goes to the elements it was made of, by their weights.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kOutSize, "OutSize", "as of the forward call", kDispensable)
       .Input(kSizeTensor, "SizeTensor", "as of the forward call", kDispensable | kDuplicable)
       .Input(kScale, "Scale", "as of the forward call", kDispensable)

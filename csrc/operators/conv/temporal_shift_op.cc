@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/parallel.h"
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "op/op_registry.h"
 
@@ -44,9 +45,7 @@ void DefineTemporalShift(OpDef& op) {
         ctx.SetOutput(kOut, ctx.dims(kX));
       })
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("temporal_shift_grad", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // way 1: from the frame before; -1, the gradient: the other way round.

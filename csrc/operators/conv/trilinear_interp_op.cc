@@ -4,7 +4,7 @@ namespace dygraph {
 namespace {
 
 struct Trilinear {
-  static constexpr const char *kName = "trilinear_interp", *kGrad = "trilinear_interp_grad";
+  static constexpr const char* kName = "trilinear_interp";
   static constexpr int kAxes = 3;
   static constexpr bool kNearest = false;
 };

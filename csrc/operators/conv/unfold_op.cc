@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/conv/patches.h"
 
 namespace dygraph {
@@ -40,9 +41,7 @@ void DefineUnfold(OpDef& op) {
       .Attr(&UnfoldAttrs::dilations, "dilations", "[height, width]", EachAtLeast(1))
       .ShareLoD(kX)
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("unfold_grad", {g.InputShape(kX), g.OutputGrad(kY)}, {g.InputGrad(kX)}).SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -62,7 +61,7 @@ constexpr int kX = 0, kYGrad = 1, kXGrad = 0;
 
 void DefineUnfoldGrad(OpDef& op) {
   op.Comment("X@GRAD: the windows of Y@GRAD added where they were cut out.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kYGrad, "Y@GRAD", "shape of Y")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("unfold")

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "op/gradient_call.h"
 #include "operators/conv/window.h"
 
 namespace dygraph {
@@ -64,11 +65,7 @@ void DefineUnpool(OpDef& op) {
       .MixedDTypes()
       .ShareLoD(kX)
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, OutDims(ctx)); })
-      .Grad([](GradBuilder& g) {
-        g.Call("unpool_grad", {g.InputShape(kX), g.Input(kIndices), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 void CheckIndices(const Tensor& indices, int64_t size) {
@@ -100,7 +97,7 @@ constexpr int kX = 0, kIndices = 1, kOutGrad = 2, kXGrad = 0;
 
 void DefineUnpoolGrad(OpDef& op) {
   op.Comment("X@GRAD: Out@GRAD where Indices says, for what was not overwritten.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kIndices, "Indices", "as of the forward call")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/index/gather_nd.h"
 
 namespace dygraph::gather_nd {
@@ -23,10 +24,7 @@ void DefineGatherNd(OpDef& op) {
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("gather_nd_grad", {g.InputShape(kX), g.Input(kIndex), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -49,7 +47,7 @@ void InferGradShape(InferContext& ctx) {
 
 void DefineGatherNdGrad(OpDef& op) {
   op.Comment("X@GRAD = 0, and then X@GRAD[Index[i...]] += Out@GRAD[i...], in order.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kIndex, "Index", "[..., k]")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")

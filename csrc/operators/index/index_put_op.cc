@@ -1,6 +1,7 @@
 // Assignment through index arrays, which Python's x[i, j] = v comes down to.
 #include "kernels/broadcast.h"
 #include "kernels/strided_copy.h"
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/index/indexing.h"
 
@@ -103,11 +104,7 @@ void DefineIndexPut(OpDef& op) {
       .MixedDTypes()
       .ShareLoD(kX)
       .InPlace(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("index_put_grad", {g.Inputs(kIndices), g.InputShape(kValue), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kValue)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 Tensor BroadcastTo(const Tensor& value, const Dims& shape) {
@@ -160,7 +157,7 @@ void DefineIndexPutGrad(OpDef& op) {
         "out@GRAD there, summed over the axes along which the value was broadcast, without "
         "accumulate 0 for values that were overwritten.")
       .Input(kIndices, "indices", "as in the forward call", kDuplicable)
-      .Input(kValue, "value", "its shape")
+      .Input(kValue, "value", "its shape", kShapeOnly)
       .Input(kOutGrad, "out@GRAD", "shape of x")
       .Output(kXGrad, "x@GRAD", "shape of x")
       .Output(kValueGrad, "value@GRAD", "shape of value")

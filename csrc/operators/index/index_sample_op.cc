@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/index/along_axis.h"
 
 namespace dygraph::indexing {
@@ -29,10 +30,7 @@ void DefineIndexSample(OpDef& op) {
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("index_sample_grad", {g.InputShape(kX), g.Input(kIndex), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -53,7 +51,7 @@ void InferGradShape(InferContext& ctx) {
 
 void DefineIndexSampleGrad(OpDef& op) {
   op.Comment("X@GRAD = 0, and then X@GRAD[i, Index[i, j]] += Out@GRAD[i, j], in order.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kIndex, "Index", "[rows, m]")
       .Input(kOutGrad, "Out@GRAD", "shape of Index")
       .Output(kXGrad, "X@GRAD", "shape of X")

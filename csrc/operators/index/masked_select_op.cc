@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/index/indexing.h"
 #include "operators/index/repeated.h"
 
@@ -43,10 +44,7 @@ void DefineMaskedSelect(OpDef& op) {
           [](InferContext& ctx) { ctx.SetOutput(kY, {CountTrue(ctx, kX, kMask)}, ctx.dtype(kX)); })
       .KernelDTypeOf(kX)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("masked_select_grad", {g.InputShape(kX), g.Input(kMask), g.OutputGrad(kY)},
-               {g.InputGrad(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -77,7 +75,7 @@ void DefineMaskedSelectGrad(OpDef& op) {
         "X@GRAD = Y@GRAD, in order, where Mask is true, and 0 elsewhere, summed over the axes "
         "along "
         "which X was broadcast.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kMask, "Mask", "broadcasts with X, bool")
       .Input(kYGrad, "Y@GRAD", "shape of Y")
       .Output(kXGrad, "X@GRAD", "shape of X")

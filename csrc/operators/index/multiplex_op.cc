@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
 
@@ -49,10 +50,7 @@ void DefineMultiplex(OpDef& op) {
       })
       .KernelDTypeOf(kX)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("multiplex_grad", {g.Input(kIds), g.InputShapes(kX), g.OutputGrad(kOut)},
-               {g.InputGrads(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -77,7 +75,7 @@ struct MultiplexKernel {
 void DefineMultiplexGrad(OpDef& op) {
   op.Comment("Row i of X[Ids[i]]@GRAD = row i of Out@GRAD; the other rows are 0.")
       .Input(kIds, "Ids", "numbers of X")
-      .Input(kX, "X", "their shapes", kDuplicable)
+      .Input(kX, "X", "their shapes", kDuplicable | kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of each X", kDuplicable)
       .OutputCount([](int, const Call& call) { return call.in.count(kX); })
@@ -88,10 +86,7 @@ void DefineMultiplexGrad(OpDef& op) {
       })
       .KernelDTypeOf(kOutGrad)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("multiplex_grad_grad", {g.Input(kIds), g.InputShapes(kX), g.OutputGrads(kXGrad)},
-               {g.InputGrad(kOutGrad)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -120,7 +115,7 @@ struct MultiplexGradKernel {
 void DefineMultiplexGradGrad(OpDef& op) {
   op.Comment("Row i of Out@GRAD@GRAD = row i of X[Ids[i]]@GRAD@GRAD, 0 where that is absent.")
       .Input(kIds, "Ids", "numbers of X")
-      .Input(kX, "X", "their shapes", kDuplicable)
+      .Input(kX, "X", "their shapes", kDuplicable | kShapeOnly)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent",
              kDuplicable | kDispensable)
       .Output(kOutGradGrad, "Out@GRAD@GRAD", "shape of X")

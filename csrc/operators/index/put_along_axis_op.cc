@@ -393,9 +393,6 @@ void InferGradGradShape(InferContext& ctx) {
 void DefinePutAlongAxisGradGrad(OpDef& op);
 
 struct PutAlongAxisThird {
-  static constexpr const char* kSecond = "put_along_axis_grad_grad";
-  static constexpr int kInputs = 6, kResults = 3;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes =
       higher::Slots(kInput, kValue, kResultGrad, kAlongInput, kAlongValue);
   static void Define(OpDef& op) { DefinePutAlongAxisGradGrad(op); }

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/index/indexing.h"
 
@@ -55,11 +56,7 @@ void DefineScatter(OpDef& op) {
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("scatter_grad", {g.Input(kIds), g.InputShape(kUpdates), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kUpdates)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -92,7 +89,7 @@ void DefineScatterGrad(OpDef& op) {
         "X@GRAD = Out@GRAD with 0 in the rows Ids; Updates@GRAD = the rows Ids of Out@GRAD, "
         "with overwrite 0 for updates that were overwritten.")
       .Input(kIds, "Ids", "[n] or [n, 1]")
-      .Input(kUpdates, "Updates", "its shape")
+      .Input(kUpdates, "Updates", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of X")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kUpdatesGrad, "Updates@GRAD", "shape of Updates")

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/index/along_axis.h"
 
@@ -40,12 +41,7 @@ void DefineTakeAlongAxis(OpDef& op) {
       .Shape(InferShape)
       .KernelDTypeOf(kInput)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("take_along_axis_grad",
-               {g.InputShape(kInput), g.Input(kIndex), g.OutputGrad(kResult)},
-               {g.InputGrad(kInput)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -62,7 +58,7 @@ constexpr int kInput = 0, kIndex = 1, kResultGrad = 2, kInputGrad = 0;
 
 void DefineTakeAlongAxisGrad(OpDef& op) {
   op.Comment("Input@GRAD = 0, and then Result@GRAD is added where Index took it from, in order.")
-      .Input(kInput, "Input", "its shape")
+      .Input(kInput, "Input", "its shape", kShapeOnly)
       .Input(kIndex, "Index", "as in the forward call")
       .Input(kResultGrad, "Result@GRAD", "shape of Result")
       .Output(kInputGrad, "Input@GRAD", "shape of Input")

@@ -1,4 +1,5 @@
 #include "kernels/elementwise.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 #include "operators/index/repeated.h"
 
@@ -39,11 +40,7 @@ void DefineWhere(OpDef& op) {
       .Shape(InferShape)
       .KernelDTypeOf(kX)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("where_grad",
-               {g.Input(kCondition), g.InputShape(kX), g.InputShape(kY), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kY)});
-      });
+      .Grad(CallGradient);
 }
 
 // Bits are chosen by a mask, not by a branch: what the next element is, no processor can guess.
@@ -111,8 +108,8 @@ void DefineWhereGrad(OpDef& op) {
         "X@GRAD = Out@GRAD where Condition is true, else 0, Y@GRAD the rest; each summed over "
         "the axes along which it was broadcast.")
       .Input(kCondition, "Condition", "bool")
-      .Input(kX, "X", "its shape")
-      .Input(kY, "Y", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
+      .Input(kY, "Y", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .Output(kYGrad, "Y@GRAD", "shape of Y")

@@ -2,6 +2,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
+#include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph {
@@ -116,13 +117,7 @@ void DefineAttention(OpDef& op) {
       .MixedDTypes()
       .ShareLoD(kQuery)
       .Random()
-      .Grad([](GradBuilder& g) {
-        g.Call("scaled_dot_product_attention_grad",
-               {g.Input(kQuery), g.Input(kKey), g.Input(kValue), g.Input(kMask),
-                g.Output(kLogTotal), g.Output(kDrawn), g.OutputGrad(kOut)},
-               {g.InputGrad(kQuery), g.InputGrad(kKey), g.InputGrad(kValue), g.InputGrad(kMask)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -270,15 +265,7 @@ void DefineAttentionGrad(OpDef& op) {
           "scale S Key, Key@GRAD = scale S^T Query, Mask@GRAD = S, summed where it was "
           "broadcast. P is made again from LogTotal."))
       .Shape(InferGradShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("scaled_dot_product_attention_grad_grad",
-               {g.Input(kQuery), g.Input(kKey), g.Input(kValue), g.Input(kMask), g.Input(kLogTotal),
-                g.Input(kDrawn), g.Input(kOutGrad), g.OutputGrad(kQuery), g.OutputGrad(kKey),
-                g.OutputGrad(kValue), g.OutputGrad(kMask)},
-               {g.InputGrad(kQuery), g.InputGrad(kKey), g.InputGrad(kValue), g.InputGrad(kMask),
-                g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -302,9 +289,6 @@ constexpr int kAlong = 7, kToOut = 4;
 void DefineAttentionGradGrad(OpDef& op);
 
 struct AttentionThird {
-  static constexpr const char* kSecond = "scaled_dot_product_attention_grad_grad";
-  static constexpr int kInputs = 11, kResults = 5;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes =
       higher::Slots(kQuery, kKey, kValue, kMask, kOutGrad, kAlong + kQuery, kAlong + kKey,
                     kAlong + kValue, kAlong + kMask);

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <vector>
 
+#include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 #include "platform/interrupt.h"
 
@@ -56,12 +57,7 @@ void DefineSpectralNorm(OpDef& op) {
         CheckInputs(ctx);
         ctx.SetOutput(kOut, ctx.dims(kWeight));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("spectral_norm_grad",
-               {g.Input(kWeight), g.Input(kU), g.Input(kV), g.OutputGrad(kOut)},
-               {g.InputGrad(kWeight)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // W as a matrix of doubles; u and v after the iterations; sigma.
@@ -163,13 +159,7 @@ void DefineSpectralNormGrad(OpDef& op) {
         CheckInputs(ctx);
         ctx.SetOutput(kWeightGrad, ctx.dims(kWeight));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("spectral_norm_grad_grad",
-               {g.Input(kWeight), g.Input(kU), g.Input(kV), g.Input(kOutGrad),
-                g.OutputGrad(kWeightGrad)},
-               {g.InputGrad(kWeight), g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -192,9 +182,6 @@ constexpr int kOutGrad = 3, kIncoming = 4, kWeightResult = 0, kOutGradResult = 1
 void DefineSpectralNormGradGrad(OpDef& op);
 
 struct SpectralNormThird {
-  static constexpr const char* kSecond = "spectral_norm_grad_grad";
-  static constexpr int kInputs = 5, kResults = 2;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kWeight, kOutGrad, kIncoming);
   static void Define(OpDef& op) { DefineSpectralNormGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

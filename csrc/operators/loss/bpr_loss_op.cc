@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 #include "operators/labels.h"
 
@@ -28,10 +29,7 @@ void DefineBpr(OpDef& op) {
         ctx.SetOutput(kY, loss);
       })
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("bpr_loss_grad", {g.Input(kX), g.Input(kLabel), g.OutputGrad(kY)},
-               {g.InputGrad(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 // Calls f(row, position of the label's score, position of another, their difference).
@@ -85,11 +83,7 @@ void DefineBprGrad(OpDef& op) {
       .Output(kXGrad, "X@GRAD", "shape of X")
       .MixedDTypes()
       .SameShape(kX, kXGrad)
-      .Grad([](GradBuilder& g) {
-        g.Call("bpr_loss_grad_grad",
-               {g.Input(kX), g.Input(kLabel), g.Input(kYGrad), g.OutputGrad(kXGrad)},
-               {g.InputGrad(kX), g.InputGrad(kYGrad)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -113,9 +107,6 @@ constexpr int kYGrad = 2, kV = 3, kXResult = 0, kYGradResult = 1;
 void DefineBprGradGrad(OpDef& op);
 
 struct BprThird {
-  static constexpr const char* kSecond = "bpr_loss_grad_grad";
-  static constexpr int kInputs = 4, kResults = 2;
-  static constexpr bool kHasAttrs = false;
   static constexpr uint32_t kServes = higher::Slots(kX, kYGrad, kV);
   static void Define(OpDef& op) { DefineBprGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) { return {{kX, kV, kXResult}}; }

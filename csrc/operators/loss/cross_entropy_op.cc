@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/gradient_call.h"
 #include "operators/labels.h"
 
 namespace dygraph {
@@ -35,11 +36,7 @@ void DefineCrossEntropy(OpDef& op) {
       .MixedDTypes()
       .Shape(InferShape)
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("cross_entropy_grad", {g.Input(kX), g.Input(kLabel), g.OutputGrad(kY)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // Calls f(row, position in X, weight) for every probability that enters the loss of its row.
@@ -90,12 +87,7 @@ void DefineCrossEntropyGrad(OpDef& op) {
       .AttrsOf("cross_entropy")
       .MixedDTypes()
       .SameShape(kX, kXGrad)
-      .Grad([](GradBuilder& g) {
-        g.Call("cross_entropy_grad_grad",
-               {g.Input(kX), g.Input(kLabel), g.Input(kYGrad), g.OutputGrad(kXGrad)},
-               {g.InputGrad(kX), g.InputGrad(kYGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

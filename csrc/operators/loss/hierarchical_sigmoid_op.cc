@@ -1,7 +1,8 @@
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
-#include "operators/loss/chosen_rows.h"
 #include "operators/labels.h"
+#include "operators/loss/chosen_rows.h"
 
 namespace dygraph {
 namespace {
@@ -94,13 +95,7 @@ void DefineHierarchicalSigmoid(OpDef& op) {
         ctx.SetOutput(kPreOut, {n, Steps(ctx)});
         ctx.SetOutput(kWOut, ctx.dims(kW));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("hierarchical_sigmoid_grad",
-               {g.Input(kX), g.Input(kW), g.Input(kLabel), g.Input(kPathTable), g.Input(kPathCode),
-                g.Input(kBias), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kW), g.InputGrad(kBias)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // The turns on each sample's path.
@@ -210,14 +205,7 @@ void DefineHierarchicalSigmoidGrad(OpDef& op) {
         if (!ctx.attrs<HierarchicalSigmoidAttrs>().is_sparse) ctx.SetOutput(kWGrad, ctx.dims(kW));
         if (ctx.HasInput(kBias)) ctx.SetOutput(kBiasGrad, ctx.dims(kBias));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("hierarchical_sigmoid_grad_grad",
-               {g.Input(kX), g.Input(kW), g.Input(kLabel), g.Input(kPathTable), g.Input(kPathCode),
-                g.Input(kBias), g.Input(kOutGrad), g.OutputGrad(kXGrad), g.OutputGrad(kWGrad),
-                g.OutputGrad(kBiasGrad)},
-               {g.InputGrad(kX), g.InputGrad(kW), g.InputGrad(kBias), g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -241,9 +229,6 @@ constexpr int kOutGrad = 6, kVx = 7, kVw = 8, kVb = 9, kXResult = 0, kWResult = 
 void DefineHierarchicalSigmoidGradGrad(OpDef& op);
 
 struct HierarchicalSigmoidThird {
-  static constexpr const char* kSecond = "hierarchical_sigmoid_grad_grad";
-  static constexpr int kInputs = 10, kResults = 4;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kW, kBias, kOutGrad, kVx, kVw, kVb);
   static void Define(OpDef& op) { DefineHierarchicalSigmoidGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/labels.h"
 
@@ -47,10 +48,7 @@ void DefineKldiv(OpDef& op) {
         labels::CheckSameShape(ctx, kX, kTarget);
         ctx.SetOutput(kLoss, LossDims(ctx, kX));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("kldiv_loss_grad", {g.Input(kTarget), g.OutputGrad(kLoss)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

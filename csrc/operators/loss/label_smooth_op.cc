@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/labels.h"
 
@@ -38,9 +39,7 @@ void DefineLabelSmooth(OpDef& op) {
       .Attr(&LabelSmoothAttrs::epsilon, "epsilon", "the share of PriorDist", Between(0, 1))
       .Shape(InferShape)
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("label_smooth_grad", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

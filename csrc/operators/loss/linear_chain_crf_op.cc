@@ -1,7 +1,8 @@
 #include <cmath>
 
-#include "operators/loss/crf.h"
+#include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
+#include "operators/loss/crf.h"
 #include "platform/interrupt.h"
 
 namespace dygraph::crf {
@@ -42,12 +43,7 @@ void DefineCrf(OpDef& op) {
         ctx.SetOutput(kTransitionExps, ctx.dims(kTransition));
         ctx.SetOutput(kLogLikelihood, {count, 1});
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("linear_chain_crf_grad",
-               {g.Input(kEmission), g.Input(kTransition), g.Input(kLabel), g.Input(kLength),
-                g.OutputGrad(kLogLikelihood)},
-               {g.InputGrad(kEmission), g.InputGrad(kTransition)});
-      });
+      .Grad(CallGradient);
 }
 
 double LogSum(const double* v, int64_t n) {
@@ -147,12 +143,7 @@ void DefineCrfGrad(OpDef& op) {
         ctx.SetOutput(kEmissionGrad, ctx.dims(kEmission));
         ctx.SetOutput(kTransitionGrad, ctx.dims(kTransition));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("linear_chain_crf_grad_grad",
-               {g.Input(kEmission), g.Input(kTransition), g.Input(kLabel), g.Input(kLength),
-                g.Input(kCostGrad), g.OutputGrad(kEmissionGrad), g.OutputGrad(kTransitionGrad)},
-               {g.InputGrad(kEmission), g.InputGrad(kTransition), g.InputGrad(kCostGrad)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -222,9 +213,6 @@ constexpr int kToEmission = 0, kToTransition = 1, kToCostGrad = 2;
 void DefineCrfGradGrad(OpDef& op);
 
 struct CrfHigher {
-  static constexpr const char* kSecond = "linear_chain_crf_grad_grad";
-  static constexpr int kInputs = 7, kResults = 3;
-  static constexpr bool kHasAttrs = false;
   static constexpr uint32_t kServes =
       higher::Slots(kEmission, kTransition, kCostGrad, kAlongEmission, kAlongTransition);
   static void Define(OpDef& op) { DefineCrfGradGrad(op); }

@@ -303,9 +303,6 @@ constexpr int kVx = 10, kVw = 11, kVb = 12, kCostResult = 3;
 void DefineNceGradGrad(OpDef& op);
 
 struct NceThird {
-  static constexpr const char* kSecond = "nce_grad_grad";
-  static constexpr int kInputs = 13, kResults = 4;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes =
       higher::Slots(kInput, kWeight, kBias, grad::kCostGrad, kVx, kVw, kVb);
   static void Define(OpDef& op) { DefineNceGradGrad(op); }

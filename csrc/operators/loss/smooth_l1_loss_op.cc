@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 #include "operators/labels.h"
 
@@ -53,12 +54,7 @@ void DefineSmoothL1(OpDef& op) {
       .Attr(&SmoothL1Attrs::sigma, "sigma", "how narrow the square is; 0: no square")
       .ShareLoD(kX)
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("smooth_l1_loss_grad",
-               {g.Input(kX), g.Input(kY), g.Input(kInside), g.Input(kOutside), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kY)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // Calls f(row, i, inside, outside, difference) for every element.
@@ -155,9 +151,6 @@ constexpr int kOutGrad = 4, kV = 5, kXResult = 0, kOutGradResult = 1;
 void DefineSmoothL1GradGrad(OpDef& op);
 
 struct SmoothL1Third {
-  static constexpr const char* kSecond = "smooth_l1_loss_grad_grad";
-  static constexpr int kInputs = 6, kResults = 2;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kOutGrad, kV);
   static void Define(OpDef& op) { DefineSmoothL1GradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) { return {{kX, kV, kXResult}}; }

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <vector>
 
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/labels.h"
 
@@ -50,12 +51,7 @@ void DefineSoftmaxWithCrossEntropy(OpDef& op) {
       .MixedDTypes()
       .Shape(InferShape)
       .ShareLoD(kLogits)
-      .Grad([](GradBuilder& g) {
-        g.Call("softmax_with_cross_entropy_grad",
-               {g.Input(kLabel), g.Output(kSoftmax), g.OutputGrad(kLoss), g.OutputGrad(kSoftmax)},
-               {g.InputGrad(kLogits)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // The classes of each row that have a part in the loss: Visit calls f(position, part). Labels are

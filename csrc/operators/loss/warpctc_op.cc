@@ -382,9 +382,6 @@ constexpr int kAlong = 4, kOut = 0;
 void DefineWarpCtcGradAlong(OpDef& op);
 
 struct CtcHigher {
-  static constexpr const char* kSecond = "warpctc_grad_along";
-  static constexpr int kInputs = 5, kResults = 1;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kLogits, kAlong);
   static void Define(OpDef& op) { DefineWarpCtcGradAlong(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

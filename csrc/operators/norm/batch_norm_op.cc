@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "op/lod_rule.h"
 #include "operators/norm/batch_norm_forms.h"
@@ -39,13 +40,7 @@ void DefineBatchNorm(OpDef& op) {
       .InPlace(kX, kY)
       .InPlace(kMean, kMeanOut)
       .InPlace(kVariance, kVarianceOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("batch_norm_grad",
-               {g.Input(kX), g.Input(kScale), g.Output(kSavedMean), g.Output(kSavedVariance),
-                g.OutputGrad(kY)},
-               {g.InputGrad(kX), g.InputGrad(kScale), g.InputGrad(kBias)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -85,14 +80,7 @@ void DefineBatchNormGrad(OpDef& op) {
       .AttrsOf("batch_norm")
       .Shape(InferGradShape)
       .KeepsLayout()
-      .Grad([](GradBuilder& g) {
-        g.Call("batch_norm_grad_grad",
-               {g.Input(kX), g.Input(kScale), g.Input(kSavedMean), g.Input(kSavedVariance),
-                g.Input(kYGrad), g.OutputGrad(kXGrad), g.OutputGrad(kScaleGrad),
-                g.OutputGrad(kBiasGrad)},
-               {g.InputGrad(kX), g.InputGrad(kScale), g.InputGrad(kYGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -128,9 +116,6 @@ void InferGradGradShape(InferContext& ctx) {
 void DefineBatchNormGradGrad(OpDef& op);
 
 struct BatchNormThird {
-  static constexpr const char* kSecond = "batch_norm_grad_grad";
-  static constexpr int kInputs = 8, kResults = 3;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kScale, kYGrad, kVX, kVScale, kVBias);
   static void Define(OpDef& op) { DefineBatchNormGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

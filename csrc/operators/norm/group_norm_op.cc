@@ -12,9 +12,7 @@ struct GroupNormAttrs {
 
 struct GroupNorm {
   using Attrs = GroupNormAttrs;
-  static constexpr const char *kName = "group_norm", *kGrad = "group_norm_grad",
-                              *kGradGrad = "group_norm_grad_grad", *kMean = "Mean",
-                              *kVariance = "Variance",
+  static constexpr const char *kName = "group_norm", *kMean = "Mean", *kVariance = "Variance",
                               *kXHelp =
                                   "2 to 5 axes, the channels second, or last with data_layout NHWC",
                               *kParamHelp = "[C]";

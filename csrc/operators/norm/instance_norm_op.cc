@@ -10,8 +10,7 @@ struct InstanceNormAttrs {
 
 struct InstanceNorm {
   using Attrs = InstanceNormAttrs;
-  static constexpr const char *kName = "instance_norm", *kGrad = "instance_norm_grad",
-                              *kGradGrad = "instance_norm_grad_grad", *kMean = "SavedMean",
+  static constexpr const char *kName = "instance_norm", *kMean = "SavedMean",
                               *kVariance = "SavedVariance", *kXHelp = "[N, C, ...], 2 to 5 axes",
                               *kParamHelp = "[C]";
   static constexpr bool kInverse = true;

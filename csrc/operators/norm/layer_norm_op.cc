@@ -11,9 +11,8 @@ struct LayerNormAttrs {
 
 struct LayerNorm {
   using Attrs = LayerNormAttrs;
-  static constexpr const char *kName = "layer_norm", *kGrad = "layer_norm_grad",
-                              *kGradGrad = "layer_norm_grad_grad", *kMean = "Mean",
-                              *kVariance = "Variance", *kXHelp = "at least one axis",
+  static constexpr const char *kName = "layer_norm", *kMean = "Mean", *kVariance = "Variance",
+                              *kXHelp = "at least one axis",
                               *kParamHelp = "[product of X's sizes from begin_norm_axis on]";
   static constexpr bool kInverse = false;
   static bool ChannelsLast(const Attrs&) { return false; }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "kernels/parallel.h"
+#include "op/gradient_call.h"
 #include "operators/higher_gradient.h"
 
 namespace dygraph {
@@ -51,11 +52,7 @@ void DefineLrn(OpDef& op) {
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .Shape(InferShape)
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("lrn_grad", {g.Input(kX), g.OutputGrad(kOut), g.OutputGrad(kMidOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // One line of channels at a time, copied into doubles and back.
@@ -140,12 +137,7 @@ void DefineLrnGrad(OpDef& op) {
         CheckX(ctx, ctx.dims(kX));
         ctx.SetOutput(kXGrad, ctx.dims(kX));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("lrn_grad_grad",
-               {g.Input(kX), g.Input(kOutGrad), g.Input(kMidGrad), g.OutputGrad(kXGrad)},
-               {g.InputGrad(kX), g.InputGrad(kOutGrad), g.InputGrad(kMidGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -181,9 +173,6 @@ constexpr int kXResult = 0, kOutGradResult = 1, kMidGradResult = 2;
 void DefineLrnGradGrad(OpDef& op);
 
 struct LrnThird {
-  static constexpr const char* kSecond = "lrn_grad_grad";
-  static constexpr int kInputs = 4, kResults = 3;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kOutGrad, kMidGrad, kV);
   static void Define(OpDef& op) { DefineLrnGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) { return {{kX, kV, kXResult}}; }

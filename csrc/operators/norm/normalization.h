@@ -3,7 +3,7 @@
 //
 //   struct Norm {
 //     using Attrs = ...;
-//     static constexpr const char *kName, *kGrad, *kGradGrad, *kMean, *kVariance;
+//     static constexpr const char *kName, *kMean, *kVariance;
 //     static constexpr bool kInverse;  // the variance kept is 1 / sqrt(variance + epsilon)
 //     static Dims ParamDims(const Dims& x, const Attrs&);  // throws where X does not fit
 //     static Dims StatDims(const Dims& x, const Attrs&);
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/row_norm.h"
+#include "op/gradient_call.h"
 #include "operators/channels.h"
 #include "operators/higher_gradient.h"
 
@@ -116,13 +117,7 @@ OpDef& DefineSlots(OpDef& op) {
               kIntermediate)
       .Attr(&Norm::Attrs::epsilon, "epsilon", "added to the variance", Between(0, 1))
       .Shape(InferShape<Norm>)
-      .Grad([](GradBuilder& g) {
-        g.Call(Norm::kGrad,
-               {g.Input(kX), g.Input(kScale), g.InputShape(kBias), g.Output(kMean),
-                g.Output(kVariance), g.OutputGrad(kY)},
-               {g.InputGrad(kX), g.InputGrad(kScale), g.InputGrad(kBias)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class Norm>
@@ -169,7 +164,7 @@ void Define(OpDef& op) {
         "mean(h * u)) / deviation, Scale@GRAD = sum(Y@GRAD * u), Bias@GRAD = sum(Y@GRAD).")
       .Input(kX, "X", "as of the forward call")
       .Input(kScale, "Scale", "as of the forward call", kDispensable)
-      .Input(kBias, "Bias", "its shape", kDispensable)
+      .Input(kBias, "Bias", "its shape", kDispensable | kShapeOnly)
       .Input(kMean, Norm::kMean, "as the forward call gave it")
       .Input(kVariance, Norm::kVariance, "as the forward call gave it")
       .Input(kYGrad, "Y@GRAD", "shape of X")
@@ -178,13 +173,7 @@ void Define(OpDef& op) {
       .Output(kBiasGrad, "Bias@GRAD", "shape of Bias")
       .AttrsOf(Norm::kName)
       .Shape(InferGradShape)
-      .Grad([](GradBuilder& g) {
-        g.Call(Norm::kGradGrad,
-               {g.Input(kX), g.Input(kScale), g.Input(kMean), g.Input(kVariance), g.Input(kYGrad),
-                g.OutputGrad(kXGrad), g.OutputGrad(kScaleGrad), g.OutputGrad(kBiasGrad)},
-               {g.InputGrad(kX), g.InputGrad(kScale), g.InputGrad(kYGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class Norm>
@@ -283,9 +272,6 @@ void RunRow(higher::Problem& p, int64_t n, bool centered, double epsilon, const 
 
 template <class Norm>
 struct Third {
-  static constexpr const char* kSecond = Norm::kGradGrad;
-  static constexpr int kInputs = 8, kResults = 3;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kScale, kYGrad, kV, kVScale, kVBias);
   static void Define(OpDef& op) { grad_grad::Define<Norm>(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/elementwise.h"
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/norm/normalization.h"
 
@@ -200,13 +201,7 @@ void DefineRmsNormGrad(OpDef& op) {
       .Output(kBiasGrad, "norm_bias@GRAD", "shape of norm_bias")
       .AttrsOf("rms_norm")
       .Shape(InferGradShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("rms_norm_grad_grad",
-               {g.Input(kX), g.Input(kWeight), g.Input(kOutGrad), g.OutputGrad(kXGrad),
-                g.OutputGrad(kWeightGrad), g.OutputGrad(kBiasGrad)},
-               {g.InputGrad(kX), g.InputGrad(kWeight), g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -246,9 +241,6 @@ void InferGradGradShape(InferContext& ctx) {
 void DefineRmsNormGradGrad(OpDef& op);
 
 struct RmsNormThird {
-  static constexpr const char* kSecond = "rms_norm_grad_grad";
-  static constexpr int kInputs = 6, kResults = 3;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kWeight, kOutGrad, kV, kVWeight, kVBias);
   static void Define(OpDef& op) { DefineRmsNormGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

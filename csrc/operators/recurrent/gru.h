@@ -2,6 +2,7 @@
 // attributes.
 #pragma once
 
+#include "op/gradient_call.h"
 #include "operators/recurrent/recurrent_higher.h"
 
 namespace dygraph::recurrent {
@@ -212,21 +213,11 @@ struct GruOps {
             CheckShape(ctx, slot, {x[0], d}, "[rows, D]");
           CheckShape(ctx, kGateIn, {x[0], x[1]}, "[rows, 3 * D]");
         })
-        .Grad([](GradBuilder& g) {
-          g.Call(Spec::kGradGradType,
-                 {g.Input(0), g.Input(1), g.Input(2), g.Input(3), g.Input(kHiddenGrad),
-                  g.OutputGrad(0), g.OutputGrad(1), g.OutputGrad(2), g.OutputGrad(3)},
-                 {g.InputGrad(0), g.InputGrad(1), g.InputGrad(2), g.InputGrad(3),
-                  g.InputGrad(kHiddenGrad)})
-              .SameAttrs();
-        });
+        .Grad(CallGradient);
   }
 
   struct Third {
-    static constexpr const char* kSecond = Spec::kGradGradType;
-    static constexpr int kInputs = 9, kResults = 5;
-    static constexpr bool kHasAttrs = true;
-    static constexpr uint32_t kServes = (1u << kInputs) - 1;
+    static constexpr uint32_t kServes = higher::kAllSlots;
     static void Define(OpDef& op) { DefineGradGrad(op); }
     static std::vector<higher::Input> Inputs(const KernelContext&) {
       std::vector<higher::Input> list;
@@ -276,14 +267,6 @@ struct GruOps {
           ctx.SetOutput(kAgainGrad, ctx.dims(kAgainGrad));
         })
         .Grad(higher::Recipe<Third>);
-  }
-
-  static void RecipeOfForward(GradBuilder& g) {
-    g.Call(Spec::kGradType,
-           {g.Input(0), g.Input(1), g.Input(2), g.Input(3), g.Output(Spec::kGate),
-            g.Output(Spec::kReset), g.Output(Spec::kHidden), g.OutputGrad(Spec::kHidden)},
-           {g.InputGrad(0), g.InputGrad(1), g.InputGrad(2), g.InputGrad(3)})
-        .SameAttrs();
   }
 };
 

@@ -12,8 +12,7 @@ struct Spec {
   static constexpr int kInput = 0, kH0 = 1, kWeight = 2, kBias = 3;
   static constexpr int kGate = 0, kReset = 1, kBatchHidden = 2, kHidden = 3;
   static constexpr bool kFirstMayBeAbsent = true;
-  static constexpr const char *kType = "gru", *kGradType = "gru_grad",
-                              *kGradGradType = "gru_grad_grad", *kGateName = "BatchGate",
+  static constexpr const char *kType = "gru", *kGateName = "BatchGate",
                               *kResetName = "BatchResetHiddenPrev";
 
   static const char* Name(int slot) {
@@ -77,7 +76,7 @@ void DefineGru(OpDef& op) {
         for (int slot : {Spec::kReset, Spec::kBatchHidden, Spec::kHidden})
           ctx.SetOutput(slot, state);
       })
-      .Grad(Ops::RecipeOfForward);
+      .Grad(CallGradient);
 }
 
 template <class T>

@@ -12,8 +12,7 @@ struct Spec {
   static constexpr int kInput = 0, kH0 = 1, kWeight = 2, kBias = 3;
   static constexpr int kGate = 0, kReset = 1, kHidden = 2, kBatchHidden = -1;
   static constexpr bool kFirstMayBeAbsent = false;
-  static constexpr const char *kType = "gru_unit", *kGradType = "gru_unit_grad",
-                              *kGradGradType = "gru_unit_grad_grad", *kGateName = "Gate",
+  static constexpr const char *kType = "gru_unit", *kGateName = "Gate",
                               *kResetName = "ResetHiddenPrev";
 
   static const char* Name(int slot) {
@@ -73,7 +72,7 @@ void DefineGruUnit(OpDef& op) {
         ctx.SetOutput(Spec::kReset, ctx.dims(Spec::kH0));
         ctx.SetOutput(Spec::kHidden, ctx.dims(Spec::kH0));
       })
-      .Grad(Ops::RecipeOfForward);
+      .Grad(CallGradient);
 }
 
 template <class T>

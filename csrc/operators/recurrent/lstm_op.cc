@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/recurrent/recurrent_higher.h"
 
 namespace dygraph::recurrent {
@@ -71,15 +72,7 @@ void DefineLstm(OpDef& op) {
       .Attr(&LstmAttrs::cell_activation, "cell_activation", "of the cell", AnActivation())
       .Attr(&LstmAttrs::candidate_activation, "candidate_activation", "of g", AnActivation())
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("lstm_grad",
-               {g.Input(kInput), g.Input(kH0), g.Input(kC0), g.Input(kWeight), g.Input(kBias),
-                g.Output(kHidden), g.Output(kCell), g.Output(kBatchGate),
-                g.Output(kBatchCellPreAct), g.OutputGrad(kHidden), g.OutputGrad(kCell)},
-               {g.InputGrad(kInput), g.InputGrad(kH0), g.InputGrad(kC0), g.InputGrad(kWeight),
-                g.InputGrad(kBias)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // One call's numbers in packed order.
@@ -219,18 +212,7 @@ void DefineLstmGrad(OpDef& op) {
       .Input(kBatchCellPreAct, "BatchCellPreAct", "result of lstm")
       .Input(kHiddenGrad, "Hidden@GRAD", "shape of Hidden", kDispensable)
       .Input(kCellGrad, "Cell@GRAD", "shape of Cell", kDispensable);
-  AddGradients(op, "shape of the input")
-      .AttrsOf("lstm")
-      .Shape(InferGradShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("lstm_grad_grad",
-               {g.Input(kInput), g.Input(kH0), g.Input(kC0), g.Input(kWeight), g.Input(kBias),
-                g.Input(kHiddenGrad), g.Input(kCellGrad), g.OutputGrad(kInput), g.OutputGrad(kH0),
-                g.OutputGrad(kC0), g.OutputGrad(kWeight), g.OutputGrad(kBias)},
-               {g.InputGrad(kInput), g.InputGrad(kH0), g.InputGrad(kC0), g.InputGrad(kWeight),
-                g.InputGrad(kBias), g.InputGrad(kHiddenGrad), g.InputGrad(kCellGrad)})
-            .SameAttrs();
-      });
+  AddGradients(op, "shape of the input").AttrsOf("lstm").Shape(InferGradShape).Grad(CallGradient);
 }
 
 template <class T>
@@ -267,10 +249,7 @@ void InferShape(InferContext& ctx) {
 void DefineLstmGradGrad(OpDef& op);
 
 struct LstmThird {
-  static constexpr const char* kSecond = "lstm_grad_grad";
-  static constexpr int kInputs = 12, kResults = 7;
-  static constexpr bool kHasAttrs = true;
-  static constexpr uint32_t kServes = (1u << kInputs) - 1;
+  static constexpr uint32_t kServes = higher::kAllSlots;
   static void Define(OpDef& op) { DefineLstmGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {
     std::vector<higher::Input> list;

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/recurrent/recurrent_higher.h"
 
 namespace dygraph::recurrent {
@@ -38,11 +39,7 @@ void DefineLstmUnit(OpDef& op) {
         ctx.SetOutput(kC, ctx.dims(kCPrev));
         ctx.SetOutput(kH, ctx.dims(kCPrev));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("lstm_unit_grad", {g.Input(kX), g.Input(kCPrev), g.OutputGrad(kC), g.OutputGrad(kH)},
-               {g.InputGrad(kX), g.InputGrad(kCPrev)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // One element: its four gates lie D apart.
@@ -115,13 +112,7 @@ void DefineLstmUnitGrad(OpDef& op) {
       .Output(kCPrev, "C_prev@GRAD", "shape of C_prev")
       .AttrsOf("lstm_unit")
       .Shape(InferGradShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("lstm_unit_grad_grad",
-               {g.Input(kX), g.Input(kCPrev), g.Input(kCGrad), g.Input(kHGrad), g.OutputGrad(kX),
-                g.OutputGrad(kCPrev)},
-               {g.InputGrad(kX), g.InputGrad(kCPrev), g.InputGrad(kCGrad), g.InputGrad(kHGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -169,10 +160,7 @@ constexpr int kCGrad = 2, kHGrad = 3, kAlongX = 4, kAlongC = 5;
 void DefineLstmUnitGradGrad(OpDef& op);
 
 struct LstmUnitThird {
-  static constexpr const char* kSecond = "lstm_unit_grad_grad";
-  static constexpr int kInputs = 6, kResults = 4;
-  static constexpr bool kHasAttrs = true;
-  static constexpr uint32_t kServes = (1u << kInputs) - 1;
+  static constexpr uint32_t kServes = higher::kAllSlots;
   static void Define(OpDef& op) { DefineLstmUnitGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {
     return {{kX, kAlongX, kX}, {kCPrev, kAlongC, kCPrev}};

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/recurrent/recurrent_higher.h"
 #include "platform/interrupt.h"
 
@@ -84,14 +85,7 @@ void DefineLstmp(OpDef& op) {
       .Attr(&LstmpAttrs::candidate_activation, "candidate_activation", "of g", AnActivation())
       .Attr(&LstmpAttrs::proj_activation, "proj_activation", "of the projection", AnActivation())
       .Shape(InferShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("lstmp_grad",
-               {g.Input(kInput), g.Input(kH0), g.Input(kC0), g.Input(kWeight), g.Input(kProjWeight),
-                g.Input(kBias), g.OutputGrad(kProjection), g.OutputGrad(kCell)},
-               {g.InputGrad(kInput), g.InputGrad(kH0), g.InputGrad(kC0), g.InputGrad(kWeight),
-                g.InputGrad(kProjWeight), g.InputGrad(kBias)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class V>
@@ -340,17 +334,7 @@ OpDef& AddGradients(OpDef& op) {
 void DefineLstmpGrad(OpDef& op) {
   AddGradients(AddInputs(op.Comment(
                    "The gradients of lstmp: its steps, made once more, and then backwards.")))
-      .Grad([](GradBuilder& g) {
-        g.Call("lstmp_grad_grad",
-               {g.Input(kInput), g.Input(kH0), g.Input(kC0), g.Input(kWeight), g.Input(kProjWeight),
-                g.Input(kBias), g.Input(kProjectionGrad), g.Input(kCellGrad), g.OutputGrad(kInput),
-                g.OutputGrad(kH0), g.OutputGrad(kC0), g.OutputGrad(kWeight),
-                g.OutputGrad(kProjWeight), g.OutputGrad(kBias)},
-               {g.InputGrad(kInput), g.InputGrad(kH0), g.InputGrad(kC0), g.InputGrad(kWeight),
-                g.InputGrad(kProjWeight), g.InputGrad(kBias), g.InputGrad(kProjectionGrad),
-                g.InputGrad(kCellGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -366,10 +350,7 @@ constexpr int kAlong = 8;
 void DefineLstmpGradGrad(OpDef& op);
 
 struct LstmpThird {
-  static constexpr const char* kSecond = "lstmp_grad_grad";
-  static constexpr int kInputs = 14, kResults = 8;
-  static constexpr bool kHasAttrs = true;
-  static constexpr uint32_t kServes = (1u << kInputs) - 1;
+  static constexpr uint32_t kServes = higher::kAllSlots;
   static void Define(OpDef& op) { DefineLstmpGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {
     std::vector<higher::Input> list;

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/recurrent/recurrent_higher.h"
 #include "operators/recurrent/rnn.h"
 
@@ -139,14 +140,7 @@ void DefineRnn(OpDef& op) {
       .Shape(InferShape)
       .MixedDTypes()
       .Random()
-      .Grad([](GradBuilder& g) {
-        g.Call("rnn_grad",
-               {g.Input(kInput), g.Inputs(kPreState), g.Inputs(kWeights), g.Input(kLengths),
-                g.Output(kDropoutState), g.Output(kReserve), g.OutputGrad(kOut),
-                g.OutputGrads(kState)},
-               {g.InputGrad(kInput), g.InputGrads(kPreState), g.InputGrads(kWeights)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 void DrawMask(const KernelContext& ctx, const RnnAttrs& a, Tensor* mask) {
@@ -234,15 +228,7 @@ void DefineRnnGrad(OpDef& op) {
       .Input(kOutGrad, "Out@GRAD", "shape of Out", kDispensable)
       .Input(kStateGrad, "State@GRAD", "shapes of State, elements may be absent",
              kDuplicable | kDispensable);
-  AddGradients(op).Shape(InferGradShape).MixedDTypes().Grad([](GradBuilder& g) {
-    g.Call("rnn_grad_grad",
-           {g.Input(kInput), g.Inputs(kPreState), g.Inputs(kWeights), g.Input(kLengths),
-            g.Input(kDropoutState), g.Input(kOutGrad), g.Inputs(kStateGrad), g.OutputGrad(kInput),
-            g.OutputGrads(kPreState), g.OutputGrads(kWeights)},
-           {g.InputGrad(kInput), g.InputGrads(kPreState), g.InputGrads(kWeights),
-            g.InputGrad(kOutGrad), g.InputGrads(kStateGrad)})
-        .SameAttrs();
-  });
+  AddGradients(op).Shape(InferGradShape).MixedDTypes().Grad(CallGradient);
 }
 
 template <class T>
@@ -265,9 +251,6 @@ constexpr int kToOut = 3, kToState = 4;
 void DefineRnnGradGrad(OpDef& op);
 
 struct RnnThird {
-  static constexpr const char* kSecond = "rnn_grad_grad";
-  static constexpr int kInputs = 10, kResults = 5;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes =
       higher::Slots(kInput, kPreState, kWeights, kOutGrad, kStateGrad, kAlong + kInput,
                     kAlong + kPreState, kAlong + kWeights);

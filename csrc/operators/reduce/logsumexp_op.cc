@@ -1,5 +1,6 @@
 #include "kernels/math.h"
 #include "kernels/softmax.h"
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/reduce/reduction.h"
 
@@ -36,11 +37,7 @@ void DefineLogsumexp(OpDef& op) {
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, ReducedDims(ctx.dims(kX), AsReduce(ctx.attrs<LogsumexpAttrs>())));
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("logsumexp_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 // Whether the reduced axes lie side by side: then X is [outer, n, inner].

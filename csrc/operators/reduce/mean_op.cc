@@ -1,5 +1,6 @@
 #include "kernels/elementwise.h"
 #include "kernels/reduce.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -20,9 +21,7 @@ void DefineMean(OpDef& op) {
         DType dtype = ctx.dtype(kX);
         ctx.SetOutput(kOut, Dims(), IsFloating(dtype) ? dtype : DType::kFloat32);
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("mean_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -49,7 +48,7 @@ constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
 
 void DefineMeanGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD / numel(X), everywhere.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape []")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .SameShape(kX, kXGrad)

@@ -30,7 +30,7 @@ void GradGrad(const Tensor& x, const Tensor& out, const Tensor& g, const Tensor&
 
 void RunThird(higher::Problem& problem, const Norm& norm);  // of X alone, direction in slot 3
 
-// The gradient operators of an operator Out = norm of X. D has kType, kGradType, kGradGradType and
+// The gradient operators of an operator Out = norm of X. D has kType, kGradGradType and
 // Of(attributes, shape of X).
 template <class D>
 void DefineGrad(OpDef& op) {
@@ -61,9 +61,6 @@ void DefineGradGrad(OpDef& op);
 
 template <class D>
 struct Third {
-  static constexpr const char* kSecond = D::kGradGradType;
-  static constexpr int kInputs = 4, kResults = 2;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(0, 2, 3);
   static void Define(OpDef& op) { DefineGradGrad<D>(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) { return {{0, 3, 1}}; }

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/reduce/reduction.h"
 
@@ -8,10 +9,7 @@ void DefineMean(OpDef& op) {
   DefineReduce(op,
                "Out = the mean of X over the axes of dim, of integers rounded towards zero. The "
                "mean of nothing is NaN.")
-      .Grad([](GradBuilder& g) {
-        g.Call("reduce_mean_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -26,7 +24,7 @@ constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
 
 void DefineMeanGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD / (elements of X for one of Out), repeated along the reduced axes.")
-      .Input(kX, "X", "its shape and type")
+      .Input(kX, "X", "its shape and type", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("reduce_mean")

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/reduce/reduce_extreme.h"
 
@@ -8,11 +9,7 @@ void DefineMin(OpDef& op) {
   DefineReduce(op,
                "Out = the smallest element of X over the axes of dim; a NaN wins. The gradient of "
                "ties goes to the first.")
-      .Grad([](GradBuilder& g) {
-        g.Call("reduce_min_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/higher_gradient.h"
 #include "operators/reduce/reduction.h"
@@ -7,10 +8,7 @@ namespace {
 
 void DefineProd(OpDef& op) {
   DefineReduce(op, "Out = the product of X over the axes of dim. An empty product is 1.")
-      .Grad([](GradBuilder& g) {
-        g.Call("reduce_prod_grad", {g.Input(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -76,9 +74,6 @@ void InferGradGradShape(InferContext& ctx) {
 void DefineProdGradGrad(OpDef& op);
 
 struct ProdThird {
-  static constexpr const char* kSecond = "reduce_prod_grad_grad";
-  static constexpr int kInputs = 3, kResults = 2;
-  static constexpr bool kHasAttrs = true;
   static constexpr uint32_t kServes = higher::Slots(kX, kOutGrad, kXGradGrad);
   static void Define(OpDef& op) { DefineProdGradGrad(op); }
   static std::vector<higher::Input> Inputs(const KernelContext&) {

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/reduce/reduction.h"
 
@@ -14,10 +15,7 @@ void DefineSum(OpDef& op) {
   DefineReduce(
       op, "Out = the sum of X over the axes of dim. bool is summed as int64. An empty sum is 0.")
       .Shape(InferSumShape)
-      .Grad([](GradBuilder& g) {
-        g.Call("reduce_sum_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -32,7 +30,7 @@ constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
 
 void DefineSumGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD, repeated along the reduced axes.")
-      .Input(kX, "X", "its shape and type")
+      .Input(kX, "X", "its shape and type", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf("reduce_sum")

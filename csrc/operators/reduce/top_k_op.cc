@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
 #include "operators/reduce/sorting.h"
@@ -44,10 +45,7 @@ void DefineTopK(OpDef& op) {
       .Shape(InferShape)
       .MixedDTypes()
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("top_k_grad", {g.InputShape(kX), g.Output(kIndices), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -80,17 +78,14 @@ constexpr int kX = 0, kIndices = 1, kOutGrad = 2, kXGrad = 0;
 
 void DefineTopKGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD at the Indices of each row, 0 elsewhere.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kIndices, "Indices", "result of top_k")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .SameShape(kX, kXGrad)
       .KernelDTypeOf(kOutGrad)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("top_k_grad_grad", {g.OutputGrad(kXGrad), g.Input(kIndices)},
-               {g.InputGrad(kOutGrad)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
 #include "operators/reduce/sorting.h"
@@ -50,11 +51,7 @@ void DefineTopKV2(OpDef& op) {
       .Shape(InferShape)
       .MixedDTypes()
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("top_k_v2_grad", {g.InputShape(kX), g.Output(kIndices), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -73,7 +70,7 @@ constexpr int kX = 0, kIndices = 1, kOutGrad = 2, kXGrad = 0;
 
 void DefineTopKV2Grad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD at the Indices along the axis, 0 elsewhere.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kIndices, "Indices", "result of top_k_v2 or argsort")
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
@@ -81,11 +78,7 @@ void DefineTopKV2Grad(OpDef& op) {
       .SameShape(kX, kXGrad)
       .KernelDTypeOf(kOutGrad)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("top_k_v2_grad_grad", {g.OutputGrad(kXGrad), g.Input(kIndices)},
-               {g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

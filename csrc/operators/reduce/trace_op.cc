@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "kernels/strides.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -57,10 +58,7 @@ void DefineTrace(OpDef& op) {
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, Diagonals(ctx.dims(kInput), ctx.attrs<TraceAttrs>()).others);
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("trace_grad", {g.InputShape(kInput), g.OutputGrad(kOut)}, {g.InputGrad(kInput)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -87,7 +85,7 @@ constexpr int kInput = 0, kOutGrad = 1, kInputGrad = 0;
 
 void DefineTraceGrad(OpDef& op) {
   op.Comment("Input@GRAD = Out@GRAD on the diagonals, 0 elsewhere.")
-      .Input(kInput, "Input", "its shape")
+      .Input(kInput, "Input", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kInputGrad, "Input@GRAD", "shape of Input")
       .AttrsOf("trace")

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -50,9 +51,7 @@ void DefineSequenceConcat(OpDef& op) {
       .Input(kX, "X", "rows with LoD, as many sequences each", kDuplicable)
       .Output(kOut, "Out", "all rows")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, JoinedShape(ctx)); })
-      .Grad([](GradBuilder& g) {
-        g.Call("sequence_concat_grad", {g.InputShapes(kX), g.OutputGrad(kOut)}, {g.InputGrads(kX)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -81,7 +80,7 @@ constexpr int kOutGrad = 1;
 
 void DefineSequenceConcatGrad(OpDef& op) {
   op.Comment("X@GRAD = the rows of Out@GRAD that came from each X.")
-      .Input(kX, "X", "their shapes and LoD", kDuplicable)
+      .Input(kX, "X", "their shapes and LoD", kDuplicable | kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kX, "X@GRAD", "shapes of X", kDuplicable)
       .Shape([](InferContext& ctx) {
@@ -92,10 +91,7 @@ void DefineSequenceConcatGrad(OpDef& op) {
           ctx.SetOutputAt(kX, i, ctx.dims(kX, i), ctx.dtype(kOutGrad));
       })
       .KernelDTypeOf(kOutGrad)
-      .Grad([](GradBuilder& g) {
-        g.Call("sequence_concat_grad_grad", {g.InputShapes(kX), g.OutputGrads(kX)},
-               {g.InputGrad(kOutGrad)});
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -117,7 +113,7 @@ constexpr int kXGradGrad = 1;
 
 void DefineSequenceConcatGradGrad(OpDef& op) {
   op.Comment("Out@GRAD@GRAD = the X@GRAD@GRAD joined as X, an absent one being zeros.")
-      .Input(kX, "X", "their shapes and LoD", kDuplicable)
+      .Input(kX, "X", "their shapes and LoD", kDuplicable | kShapeOnly)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shapes of X, elements may be absent",
              kDuplicable | kDispensable)
       .Output(kOut, "Out@GRAD@GRAD", "shape of Out")

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/sequence/sequence_context.h"
 
 namespace dygraph::sequence {
@@ -24,12 +25,7 @@ void DefineSequenceContext(OpDef& op) {
         ctx.SetOutput(kOut, ContextShape(ctx, kX, kPadding, ctx.attrs<ContextAttrs>()));
       })
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("sequence_context_grad",
-               {g.InputShape(kX), g.InputShape(kPadding), g.OutputGrad(kOut)},
-               {g.InputGrad(kX), g.InputGrad(kPadding)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -47,8 +43,8 @@ constexpr int kOutGrad = 2;
 
 void DefineSequenceContextGrad(OpDef& op) {
   op.Comment("The gradients of sequence_context: each row gets the sum over its places.")
-      .Input(kX, "X", "its shape and LoD")
-      .Input(kPadding, "PaddingData", "its shape", kDispensable)
+      .Input(kX, "X", "its shape and LoD", kShapeOnly)
+      .Input(kPadding, "PaddingData", "its shape", kDispensable | kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kX, "X@GRAD", "shape of X")
       .Output(kPadding, "PaddingData@GRAD", "shape of PaddingData")

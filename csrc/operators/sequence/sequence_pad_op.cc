@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -58,11 +59,7 @@ void DefineSequencePad(OpDef& op) {
         ctx.SetOutput(kOut, out);
         ctx.SetOutput(kLength, {out[0]}, DType::kInt64);
       })
-      .Grad([](GradBuilder& g) {
-        g.Call("sequence_pad_grad", {g.InputShape(kX), g.InputShape(kPadValue), g.OutputGrad(kOut)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -91,8 +88,8 @@ constexpr int kOutGrad = 2;
 
 void DefineSequencePadGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD without what stands for padding.")
-      .Input(kX, "X", "its shape and LoD")
-      .Input(kPadValue, "PadValue", "its shape")
+      .Input(kX, "X", "its shape and LoD", kShapeOnly)
+      .Input(kPadValue, "PadValue", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kX, "X@GRAD", "shape of X")
       .AttrsOf("sequence_pad")

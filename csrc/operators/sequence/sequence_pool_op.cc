@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "op/gradient_call.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -144,11 +145,7 @@ void DefineSequencePoolGrad(OpDef& op) {
       })
       .KernelDTypeOf(kOutGrad)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("sequence_pool_grad_grad", {g.InputShape(kX), g.Input(kMaxIndex), g.OutputGrad(kX)},
-               {g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -187,7 +184,7 @@ constexpr int kMaxIndex = 1, kXGradGrad = 2;
 
 void DefineSequencePoolGradGrad(OpDef& op) {
   op.Comment("Out@GRAD@GRAD = X@GRAD@GRAD pooled as X was, 0 for a sequence without rows.")
-      .Input(kX, "X", "its shape and LoD")
+      .Input(kX, "X", "its shape and LoD", kShapeOnly)
       .Input(kMaxIndex, "MaxIndex", "result of sequence_pool with MAX", kDispensable)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of X")
       .Output(kOut, "Out@GRAD@GRAD", "shape of Out")

@@ -1,3 +1,4 @@
+#include "op/gradient_call.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -28,10 +29,7 @@ void DefineSequenceReshape(OpDef& op) {
       .MixedDTypes()
       .KernelAllocates()
       .MayShare(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("sequence_reshape_grad", {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class>
@@ -60,7 +58,7 @@ constexpr int kOutGrad = 1;
 
 void DefineSequenceReshapeGrad(OpDef& op) {
   op.Comment("X@GRAD = Out@GRAD in the rows of X.")
-      .Input(kX, "X", "its shape and LoD")
+      .Input(kX, "X", "its shape and LoD", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kX, "X@GRAD", "shape of X")
       .AttrsOf("sequence_reshape")

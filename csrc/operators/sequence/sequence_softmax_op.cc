@@ -1,4 +1,5 @@
 #include "kernels/math.h"
+#include "op/gradient_call.h"
 #include "operators/sequence/sequence.h"
 
 namespace dygraph::sequence {
@@ -24,10 +25,7 @@ void DefineSequenceSoftmax(OpDef& op) {
             OneOf({"NCHW", "NHWC", "AnyLayout"}))
       .SameShape(kX, kOut)
       .ShareLoD(kX)
-      .Grad([](GradBuilder& g) {
-        g.Call("sequence_softmax_grad", {g.Output(kOut), g.OutputGrad(kOut)}, {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include "kernels/join.h"
 #include "kernels/strided_copy.h"
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
 
@@ -95,11 +96,7 @@ void DefineConcat(OpDef& op) {
       .ShareLoD(kX)
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, JoinedShape(ctx, kX, kAxisTensor)); })
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("concat_grad", {g.InputShapes(kX), g.OutputGrad(kOut), g.Input(kAxisTensor)},
-               {g.InputGrads(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -132,7 +129,7 @@ void InferGradShape(InferContext& ctx) {
 
 void DefineConcatGrad(OpDef& op) {
   op.Comment("X[i]@GRAD = the part of Out@GRAD where X[i] went.")
-      .Input(kX, "X", "their shapes", kDuplicable)
+      .Input(kX, "X", "their shapes", kDuplicable | kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)
       .Output(kXGrad, "X@GRAD", "shape of each X", kDuplicable)
@@ -141,11 +138,7 @@ void DefineConcatGrad(OpDef& op) {
       .KernelDTypeOf(kOutGrad)
       .MixedDTypes()
       .OutputCount([](int, const Call& call) { return call.in.count(kX); })
-      .Grad([](GradBuilder& g) {
-        g.Call("concat_grad_grad", {g.InputShapes(kX), g.OutputGrads(kXGrad), g.Input(kAxisTensor)},
-               {g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -174,7 +167,7 @@ void DefineConcatGradGrad(OpDef& op) {
   op.Comment(
         "Out@GRAD@GRAD = the X@GRAD@GRAD one after the other, an absent one being zeros of its X's "
         "shape.")
-      .Input(kX, "X", "their shapes", kDuplicable)
+      .Input(kX, "X", "their shapes", kDuplicable | kShapeOnly)
       .Input(kXGradGrad, "X@GRAD@GRAD", "shape of each X, elements may be absent",
              kDuplicable | kDispensable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of the attribute", kDispensable)

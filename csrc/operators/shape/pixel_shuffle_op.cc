@@ -9,9 +9,10 @@ struct PixelShuffleAttrs {
 };
 
 struct PixelShuffle {
-  static constexpr const char *kName = "pixel_shuffle", *kGrad = "pixel_shuffle_grad",
-                              *kHelp = "[N, C, H, W], or [N, H, W, C] with data_format NHWC; C "
-                                      "a multiple of upscale_factor^2";
+  static constexpr const char *kName = "pixel_shuffle",
+                              *kHelp =
+                                  "[N, C, H, W], or [N, H, W, C] with data_format NHWC; C "
+                                  "a multiple of upscale_factor^2";
   using Attrs = PixelShuffleAttrs;
   static rearrange::Plan Describe(const Dims& x, const Attrs& a) {
     int64_t r = a.upscale_factor;

@@ -3,13 +3,14 @@
 // struct
 //
 //   struct PixelShuffle {
-//     static constexpr const char *kName, *kGrad, *kHelp;
+//     static constexpr const char *kName, *kHelp;
 //     using Attrs = ...;
 //     static rearrange::Plan Describe(const Dims& x, const Attrs&);  // throws where X does not fit
 //   };
 #pragma once
 
 #include "kernels/transpose.h"
+#include "op/gradient_call.h"
 #include "op/op_registry.h"
 
 namespace dygraph::rearrange {
@@ -38,9 +39,7 @@ void Define(OpDef& op) {
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, Op::Describe(ctx.dims(kX), ctx.attrs<typename Op::Attrs>()).out);
       })
-      .Grad([](GradBuilder& g) {
-        g.Call(Op::kGrad, {g.InputShape(kX), g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class Op>
@@ -61,7 +60,7 @@ constexpr int kX = 0, kOutGrad = 1, kXGrad = 0;
 template <class Op>
 void Define(OpDef& op) {
   op.Comment("X@GRAD: Out@GRAD put back in the order of X.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of Out")
       .Output(kXGrad, "X@GRAD", "shape of X")
       .AttrsOf(Op::kName)

@@ -2,6 +2,7 @@
 
 #include "kernels/broadcast.h"
 #include "kernels/elementwise.h"
+#include "op/gradient_call.h"
 #include "op/gradient_shapes.h"
 #include "operators/shape/slicing.h"
 
@@ -102,13 +103,7 @@ void DefineSetValue(OpDef& op) {
       .MixedDTypes()
       .ShareLoD(kInput)
       .InPlace(kInput, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("set_value_grad",
-               {g.OutputGrad(kOut), g.InputShape(kValueTensor), g.Inputs(kStartsTensorList),
-                g.Inputs(kEndsTensorList), g.Inputs(kStepsTensorList)},
-               {g.InputGrad(kInput), g.InputGrad(kValueTensor)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -141,21 +136,14 @@ void DefineSetValueGrad(OpDef& op) {
                       "= Out@GRAD there, summed over the "
                       "axes along which the value was broadcast.")
                .Input(kOutGrad, "Out@GRAD", "shape of Out")
-               .Input(kValueTensor, "ValueTensor", "its shape"),
+               .Input(kValueTensor, "ValueTensor", "its shape", kShapeOnly),
            kStartsTensorList)
       .Output(kInputGrad, "Input@GRAD", "shape of Input")
       .Output(kValueTensorGrad, "ValueTensor@GRAD", "shape of ValueTensor")
       .AttrsOf("set_value")
       .Shape(InferGradShape)
       .MixedDTypes()
-      .Grad([](GradBuilder& g) {
-        g.Call("set_value_grad_grad",
-               {g.InputShape(kOutGrad), g.InputShape(kValueTensor), g.OutputGrad(kInputGrad),
-                g.OutputGrad(kValueTensorGrad), g.Inputs(kStartsTensorList),
-                g.Inputs(kEndsTensorList), g.Inputs(kStepsTensorList)},
-               {g.InputGrad(kOutGrad)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -187,8 +175,8 @@ void DefineSetValueGradGrad(OpDef& op) {
   AddLists(
       op.Comment("Out@GRAD@GRAD = Input@GRAD@GRAD, but ValueTensor@GRAD@GRAD where the value was "
                  "written, an absent one being 0.")
-          .Input(kOutGrad, "Out@GRAD", "its shape")
-          .Input(kValueTensor, "ValueTensor", "its shape")
+          .Input(kOutGrad, "Out@GRAD", "its shape", kShapeOnly)
+          .Input(kValueTensor, "ValueTensor", "its shape", kShapeOnly)
           .Input(kInputGradGrad, "Input@GRAD@GRAD", "shape of Input", kDispensable)
           .Input(kValueGradGrad, "ValueTensor@GRAD@GRAD", "shape of ValueTensor", kDispensable),
       kStartsTensorList)

@@ -8,7 +8,7 @@ struct ShuffleChannelAttrs {
 };
 
 struct ShuffleChannel {
-  static constexpr const char *kName = "shuffle_channel", *kGrad = "shuffle_channel_grad",
+  static constexpr const char *kName = "shuffle_channel",
                               *kHelp = "[N, C, H, W], C a multiple of group";
   using Attrs = ShuffleChannelAttrs;
   static rearrange::Plan Describe(const Dims& x, const Attrs& a) {

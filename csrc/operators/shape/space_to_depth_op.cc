@@ -8,7 +8,7 @@ struct SpaceToDepthAttrs {
 };
 
 struct SpaceToDepth {
-  static constexpr const char *kName = "space_to_depth", *kGrad = "space_to_depth_grad",
+  static constexpr const char *kName = "space_to_depth",
                               *kHelp =
                                   "[N, C, H, W]: C a multiple of blocksize^2, H and W of blocksize";
   using Attrs = SpaceToDepthAttrs;

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "kernels/strided_copy.h"
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "operators/arguments.h"
 
@@ -113,13 +114,7 @@ void DefineSplit(OpDef& op) {
       .MixedDTypes()
       .KernelAllocates()
       .MayShare(kX, kOut)
-      .Grad([](GradBuilder& g) {
-        g.Call("split_grad",
-               {g.InputShape(kX), g.OutputGrads(kOut), g.Input(kAxisTensor),
-                g.Inputs(kSectionsTensorList)},
-               {g.InputGrad(kX)})
-            .SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class T>
@@ -151,7 +146,7 @@ constexpr int kX = 0, kOutGrad = 1, kAxisTensor = 2, kSectionsTensorList = 3, kX
 
 void DefineSplitGrad(OpDef& op) {
   op.Comment("X@GRAD = the Out@GRAD one after the other along the axis, an absent one being zeros.")
-      .Input(kX, "X", "its shape")
+      .Input(kX, "X", "its shape", kShapeOnly)
       .Input(kOutGrad, "Out@GRAD", "shape of each Out, elements may be absent",
              kDuplicable | kDispensable)
       .Input(kAxisTensor, "AxisTensor", "one integer, in place of axis", kDispensable)

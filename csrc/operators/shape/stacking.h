@@ -3,6 +3,7 @@
 
 #include "kernels/join.h"
 #include "kernels/strided_copy.h"
+#include "op/gradient_call.h"
 #include "op/lod_rule.h"
 #include "op/op_registry.h"
 
@@ -62,7 +63,7 @@ void Part(const Tensor& whole, int axis, KernelContext& ctx, int slot) {
 
 constexpr int kMostPieces = 4000000;
 
-// unstack (out slot Y, with num) and unbind (out slot Out): D has kType, kGradType, kOut, Attrs and
+// unstack (out slot Y, with num) and unbind (out slot Out): D has kType, kOut, Attrs and
 // Axis(const Attrs&), Num(const Attrs&).
 template <class D>
 int CountOf(int, const Call& call) {
@@ -97,9 +98,7 @@ OpDef& DefineParting(OpDef& op) {
       })
       .KernelAllocates()
       .MayShare(0, 0)
-      .Grad([](GradBuilder& g) {
-        g.Call(D::kGradType, {g.InputShape(0), g.OutputGrads(0)}, {g.InputGrad(0)}).SameAttrs();
-      });
+      .Grad(CallGradient);
 }
 
 template <class D, class T>
@@ -113,7 +112,7 @@ struct PartKernel {
 template <class D>
 void DefinePartingGrad(OpDef& op) {
   op.Comment("X@GRAD = the gradients of the pieces side by side, an absent one being zeros.")
-      .Input(0, "X", "its shape")
+      .Input(0, "X", "its shape", kShapeOnly)
       .Input(1, D::kOutGrad, "shape of each piece, elements may be absent",
              kDuplicable | kDispensable)
       .Output(0, "X@GRAD", "shape of X")

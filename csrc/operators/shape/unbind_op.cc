@@ -9,7 +9,7 @@ struct UnbindAttrs {
 
 struct Unbind {
   using Attrs = UnbindAttrs;
-  static constexpr const char *kType = "unbind", *kGradType = "unbind_grad";
+  static constexpr const char* kType = "unbind";
   static constexpr const char *kOut = "Out", *kOutGrad = "Out@GRAD";
   static int Axis(const Attrs& a) { return a.axis; }
   static int Num(const Attrs&) { return 0; }

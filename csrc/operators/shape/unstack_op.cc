@@ -10,7 +10,7 @@ struct UnstackAttrs {
 
 struct Unstack {
   using Attrs = UnstackAttrs;
-  static constexpr const char *kType = "unstack", *kGradType = "unstack_grad";
+  static constexpr const char* kType = "unstack";
   static constexpr const char *kOut = "Y", *kOutGrad = "Y@GRAD";
   static int Axis(const Attrs& a) { return a.axis; }
   static int Num(const Attrs& a) { return a.num; }
