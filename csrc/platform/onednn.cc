@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <type_traits>
 
 #include "platform/onednn_api.h"
@@ -43,17 +42,9 @@ void* OpenLibrary() {
 std::atomic<int> g_calls{0};  // that oneDNN computes
 std::atomic<bool> g_ends{false};
 
-void AwaitCalls() {
-  constexpr int kMostNaps = 20000;  // 2 s
-  g_ends = true;
-  timespec nap{0, 100000};
-  for (int i = 0; i < kMostNaps && g_calls > 0; ++i) nanosleep(&nap, nullptr);
-}
-
 const OneDnnApi* Load() {
   void* handle = OpenLibrary();
   if (!handle) return nullptr;
-  std::atexit(AwaitCalls);  // runs before what the library registered when it was opened
   static OneDnnApi api;
   bool complete = true;
   api.ForEach([&](const char* name, auto* function) {
@@ -80,6 +71,13 @@ void EnterLibrary() {
   for (;;) pause();
 }
 void LeaveLibrary() { --g_calls; }
+
+void EndOneDnn() {
+  constexpr int kMostNaps = 20000;
+  const timespec nap{0, 100000};
+  g_ends = true;
+  for (int i = 0; i < kMostNaps && g_calls > 0; ++i) nanosleep(&nap, nullptr);
+}
 
 const OneDnnApi* OneDnn() {
   if (FLAGS_kernel_library == "plain") return nullptr;
@@ -131,6 +129,7 @@ bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
 }
 #else
 const OneDnnApi* OneDnn() { return nullptr; }
+void EndOneDnn() {}
 bool OneDnnGemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
                 int64_t, float, float*, int64_t) {
   return false;

@@ -90,8 +90,7 @@ struct OneDnnApi {
   }
 };
 
-// At the end of the process oneDNN's tables go away: from then on EnterLibrary() does not return, and
-// calls that have begun are waited for.
+// Around each call that computes or makes a primitive; see EndOneDnn().
 void EnterLibrary();
 void LeaveLibrary();
 
