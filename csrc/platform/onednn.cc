@@ -9,6 +9,7 @@
 
 #ifdef WITH_ONEDNN
 #include <dlfcn.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ void* OpenLibrary() {
 
 std::atomic<int> g_calls{0};  // that oneDNN computes
 std::atomic<bool> g_ends{false};
+const int g_fork_handler = pthread_atfork(nullptr, nullptr, [] { g_calls = 0; });
 
 const OneDnnApi* Load() {
   void* handle = OpenLibrary();
