@@ -67,7 +67,7 @@ fuzz: $(STAMPS)/sanitize $(STAMPS)/package-test
 	cd build/sanitize && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/build/sanitize/site:$(CURDIR)/tests OMP_NUM_THREADS=1 \
 	  $(SANITIZED) $(CURDIR)/$(PY) $(CURDIR)/tests/test_fuzz_operators.py --all $(CALLS)
 
-# Threads of users and loaders, each with one compute thread: libgomp's own waiting is invisible to TSan.
+# Threads of users and loaders; the pool's own are in tests/cpp/threads_test.cc.
 sanitize-threads: TESTS = tests/process/test_reliability.py tests/io tests/imperative tests/dygraph/test_watch.py
 sanitize-threads: $(STAMPS)/threads $(STAMPS)/package-test
 	$(call run_pytest_in,build/threads,LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 \

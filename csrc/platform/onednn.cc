@@ -9,7 +9,11 @@
 
 #ifdef WITH_ONEDNN
 #include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <type_traits>
 
 #include "platform/onednn_api.h"
@@ -36,6 +40,10 @@ void* OpenLibrary() {
   return dlopen(kName, RTLD_NOW | RTLD_LOCAL);
 }
 
+std::atomic<int> g_calls{0};  // that oneDNN computes
+std::atomic<bool> g_ends{false};
+const int g_fork_handler = pthread_atfork(nullptr, nullptr, [] { g_calls = 0; });
+
 const OneDnnApi* Load() {
   void* handle = OpenLibrary();
   if (!handle) return nullptr;
@@ -57,6 +65,21 @@ const OneDnnApi* Load() {
 }
 
 }  // namespace
+
+void EnterLibrary() {
+  ++g_calls;
+  if (!g_ends) return;
+  --g_calls;
+  for (;;) pause();
+}
+void LeaveLibrary() { --g_calls; }
+
+void EndOneDnn() {
+  constexpr int kMostNaps = 20000;
+  const timespec nap{0, 100000};
+  g_ends = true;
+  for (int i = 0; i < kMostNaps && g_calls > 0; ++i) nanosleep(&nap, nullptr);
+}
 
 const OneDnnApi* OneDnn() {
   if (FLAGS_kernel_library == "plain") return nullptr;
@@ -108,6 +131,7 @@ bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
 }
 #else
 const OneDnnApi* OneDnn() { return nullptr; }
+void EndOneDnn() {}
 bool OneDnnGemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
                 int64_t, float, float*, int64_t) {
   return false;

@@ -21,4 +21,8 @@ const OneDnnApi* OneDnn();
 bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a,
                 int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc);
 
+// For the end of the process, before its static objects go away, oneDNN's kernels among them: waits
+// for calls that other threads have begun, 2 s at most; later ones stop where they are.
+void EndOneDnn();
+
 }  // namespace dygraph

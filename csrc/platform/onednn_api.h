@@ -90,16 +90,22 @@ struct OneDnnApi {
   }
 };
 
+// Around each call that computes or makes a primitive; see EndOneDnn().
+void EnterLibrary();
+void LeaveLibrary();
+
 // While it lives, oneDNN computes with the calling thread alone, and primitives are made for that.
 class OneThread {
  public:
   explicit OneThread(const OneDnnApi& api) : api_(api) {
+    EnterLibrary();
     if (!api.omp_set_num_threads || !api.omp_get_max_threads) return;
     before_ = api.omp_get_max_threads();
     if (before_ != 1) api.omp_set_num_threads(1);
   }
   ~OneThread() {
     if (before_ > 1) api_.omp_set_num_threads(before_);
+    LeaveLibrary();
   }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;

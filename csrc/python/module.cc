@@ -4,6 +4,7 @@
 
 #include "op/op_registry.h"
 #include "platform/interrupt.h"
+#include "platform/onednn.h"
 #include "python/bind.h"
 #include "python/bind_host.h"
 #include "python/convert.h"
@@ -59,6 +60,7 @@ void LendInterpreter() {
     if (PyGILState_Check() && PyErr_CheckSignals() != 0) ThrowPythonError();
   };
   interrupt::SetLook(LookForSignals);
+  Py_AtExit(EndOneDnn);  // before exit(), which also destroys what was made after this line
 }
 
 }  // namespace

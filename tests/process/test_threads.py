@@ -165,6 +165,38 @@ def test_the_flag_can_change():
         dygraph.set_num_threads(before)
 
 
+def test_other_users_of_openmp_keep_their_number():
+    """oneDNN takes one thread of it, on pieces that our pool computes."""
+    code = """
+    import ctypes
+
+    omp = ctypes.CDLL("libgomp.so.1")
+    dygraph.set_num_threads(3)
+    dygraph.set_flags({"FLAGS_matrix_product": "onednn"})
+    before = threads()
+    x = dygraph.to_variable(np.ones((400, 400), "float32"))
+    assert (x @ x).numpy()[3, 5] == 400
+    images = dygraph.to_variable(np.ones((8, 32, 30, 30), "float32"))
+    filters = dygraph.to_variable(np.ones((32, 32, 3, 3), "float32"))
+    out = _core.run_op("conv2d", {"Input": images, "Filter": filters}, {})["Output"]
+    assert out.numpy()[7, 31, 27, 27] == 9 * 32
+    print(omp.omp_get_max_threads(), threads() - before)
+    """
+    assert check(code, OMP_NUM_THREADS="4") == ["4", "2"]
+
+
+def test_the_flag_of_fluid_for_the_same_bits():
+    before = dygraph.get_flags("FLAGS_cpu_deterministic")
+    assert before == {"FLAGS_cpu_deterministic": True}
+    try:
+        for value in (False, True):
+            dygraph.set_flags({"FLAGS_cpu_deterministic": value})
+            assert dygraph.get_flags("cpu_deterministic") == {"cpu_deterministic": value}
+    finally:
+        dygraph.set_flags(before)
+    assert check("print(1)", FLAGS_cpu_deterministic="1") == ["1"]
+
+
 def groups(folder, files):
     for name, text in files.items():
         path = folder / name

@@ -1,5 +1,5 @@
 // Convolutions by oneDNN: images and volumes channels-last, filters packed as each primitive likes
-// them. Ready primitives are kept by shape. Some 750 lines because images and volumes, both ways,
+// them. Ready primitives are kept by shape. Some 800 lines because images and volumes, both ways,
 // share one cache and one packing.
 #include <array>
 #include <atomic>
