@@ -109,7 +109,8 @@ void Dealloc(PyObject* self) {
 PyObject* NewWrapper(PyTypeObject* type) {
   if (type == &VariableType && spare_count > 0) {
     PyObject* self = spare_wrappers[--spare_count];
-    return PyObject_Init(self, &VariableType);
+    Py_SET_REFCNT(self, 1);  // the type is still there
+    return self;
   }
   // tracks; a bare wrapper refers to nothing the collector should see
   PyObject* self = type->tp_alloc(type, 0);

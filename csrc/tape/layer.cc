@@ -1,7 +1,5 @@
 #include "tape/layer.h"
 
-#include "run/run.h"
-
 namespace dygraph {
 
 const std::string* EagerCall::NameOf(int flat) const {
@@ -13,14 +11,6 @@ void EagerCall::Hold() {
   if (!held_.empty()) return;
   held_.reserve(in.flat().size());
   for (Variable* v : in.flat()) held_.emplace_back(v);
-}
-
-void Layer::Below(EagerCall& call) {
-  if (below_) {
-    below_->Run(call);
-  } else {
-    dygraph::Run(call.values);
-  }
 }
 
 }  // namespace dygraph

@@ -2,7 +2,7 @@
 // one, writing down is one, describing a program is one; a thread has a chain of those switched on.
 #pragma once
 
-#include "op/op_info.h"
+#include "run/run.h"
 #include "tape/variable.h"
 
 namespace dygraph {
@@ -53,7 +53,13 @@ class Layer {
 
  protected:
   // The layers below this one, and after the last one the computation.
-  void Below(EagerCall& call);
+  void Below(EagerCall& call) {
+    if (below_) {
+      below_->Run(call);
+    } else {
+      dygraph::Run(call.values);
+    }
+  }
 
  private:
   friend struct ThreadState;

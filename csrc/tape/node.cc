@@ -81,6 +81,7 @@ void Node::ClearRetainedGrad(uint32_t output) {
   }
 }
 
+const Ref<Attrs>& OpNode::attrs() const { return attrs_ ? attrs_ : op_.default_attrs; }
 const char* OpNode::name() const { return op_.type.c_str(); }
 void* OpNode::operator new(size_t) { return Pool<OpNode>::Get(); }
 void OpNode::operator delete(void* p) { Pool<OpNode>::Put(p); }

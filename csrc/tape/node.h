@@ -139,6 +139,7 @@ class OpNode : public Node {
 
   const OpInfo& op() const { return op_; }
   const Recipe& recipe() const { return *recipe_; }
+  const Ref<Attrs>& attrs() const;
   SmallVector<Value, 2>& kept() { return kept_; }  // by position in recipe().kept
   // Where calls are recorded: the numbers of the kept values, so that a recorder knows them again.
   void KeepNumbers(std::vector<uint64_t> numbers) {
@@ -163,7 +164,7 @@ class OpNode : public Node {
 
   const OpInfo& op_;
   const Recipe* recipe_;
-  Ref<Attrs> attrs_;
+  Ref<Attrs> attrs_;  // null: the default ones of the operator
   SmallVector<Value, 2> kept_;
   std::unique_ptr<std::vector<SavedValueHooks::Unpack>> packed_;  // as kept_; empty: not packed
   std::unique_ptr<std::vector<uint64_t>> numbers_;                // as kept_

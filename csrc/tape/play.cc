@@ -248,13 +248,13 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
       complete &= present > 0 || call.op->inputs[s].dispensable();
     }
     if (!complete) continue;
-    const Ref<Attrs>* attrs = &(call.same_attrs ? attrs_
+    const Ref<Attrs>* attrs = &(call.same_attrs ? this->attrs()
                                 : call.attrs    ? call.attrs
                                                 : call.op->default_attrs);
     Ref<Attrs> computed;
     if (call.attr_fn) {
       computed = Attrs::Make(call.op->attr_table);
-      call.attr_fn(attrs_->data(), computed->mutable_data());
+      call.attr_fn(this->attrs()->data(), computed->mutable_data());
       attrs = &computed;
     }
     OpOptions run;

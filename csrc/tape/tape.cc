@@ -93,8 +93,11 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
     if (v && v->IsLeaf()) v->MakeLeaf();
   }
   auto outputs = static_cast<uint32_t>(out.size());
-  auto node = Ref<OpNode>::New(own ? new LongOpNode(call.op, *own, call.attrs, outputs)
-                                   : new OpNode(call.op, recipe, call.attrs, outputs));
+  // Default attributes live as long as the operator.
+  Ref<Attrs> attrs;
+  if (call.attrs != call.op.default_attrs) attrs = call.attrs;
+  auto node = Ref<OpNode>::New(own ? new LongOpNode(call.op, *own, std::move(attrs), outputs)
+                                   : new OpNode(call.op, recipe, std::move(attrs), outputs));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
   node->in_ends.Append(in_ends.begin(), in_ends.end());
   node->out_ends.Append(out_ends.begin(), out_ends.end());
@@ -119,7 +122,10 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
     }
     const Value& v = from->value();
     if (r.kind == RecipeRef::kInputShape && v.is_tensor()) {
-      kept.emplace_back(v.tensor().Meta());
+      const Tensor& t = v.tensor();
+      Tensor& shape = kept.emplace_back().MutableTensor();
+      shape.SetMeta(t.dims(), t.dtype(), t.place(), t.layout());
+      if (__builtin_expect(t.lod() != nullptr, 0)) shape.SetLoD(t.lod_ref());
     } else if (__builtin_expect(IsForeign(v), 0)) {
       kept.emplace_back(Lasting(v));
     } else {

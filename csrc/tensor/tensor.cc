@@ -44,7 +44,10 @@ void Tensor::SetMeta(const Dims& dims, DType dtype, Place place, Layout layout) 
     }
   }
   numel_ = numel;
-  dims_ = dims;
+  if (&dims != &dims_) {  // few sizes, sooner copied than a block of so many bytes
+    dims_.clear();
+    for (int64_t d : dims) dims_.push_back(d);
+  }
   dtype_ = dtype;
   place_ = place;
   layout_ = layout;
