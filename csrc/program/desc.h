@@ -1,8 +1,8 @@
 // A program as data: plain structs with the fields of framework.proto, and look-ups on them.
 //
 // A plain member is a required field, std::optional and Boxed an optional one whose presence
-// counts, std::vector and Items a repeated one. `unknown` keeps the bytes of fields this version does not
-// know, so that a round trip loses nothing.
+// counts, std::vector and Items a repeated one. `unknown` keeps the bytes of fields this version
+// does not know, so that a round trip loses nothing.
 #pragma once
 
 #include <cstdint>

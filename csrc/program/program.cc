@@ -119,8 +119,10 @@ void Block::SetOps(std::vector<OpRef> ops) {
 
 int64_t Block::IndexOf(const Op& op) const {
   if (op.block_ != this) return -1;
-  auto at = std::find_if(ops_.rbegin(), ops_.rend(), [&](const OpRef& o) { return o.get() == &op; });
-  return at == ops_.rend() ? -1 : ops_.rend() - at - 1;
+  for (size_t i = ops_.size(); i-- > 0;) {
+    if (ops_[i].get() == &op) return static_cast<int64_t>(i);
+  }
+  return -1;
 }
 
 // Variables ---------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 // place where names and order live; what Python shows are views of it.
 //
 // Every edit moves the version. Versions count in one row for all programs: no two have the same
-// one, what was made of a program can be kept by its version alone, and what came after a moment can
-// be taken back. A snapshot is immutable and shares all parts; an
-// edit copies the one part it changes.
+// one, what was made of a program can be kept by its version alone, and what came after a moment
+// can be taken back. A snapshot is immutable and shares all parts; an edit copies the one part it
+// changes.
 #pragma once
 
 #include <atomic>

@@ -295,7 +295,7 @@ void BindEdited(py::module_& m) {
           [](Program& p, decltype(Marks::role_var) value) { p.marks.role_var = std::move(value); })
       .def_property(
           "name_scope", [](const Program& p) { return p.marks.name_scope; },
-          [](Program& p, decltype(Marks::name_scope) value) { p.marks.name_scope = std::move(value); })
+          [](Program& p, std::string value) { p.marks.name_scope = std::move(value); })
       .def_property(
           "device", [](const Program& p) { return p.marks.device; },
           [](Program& p, decltype(Marks::device) value) { p.marks.device = std::move(value); })

@@ -202,7 +202,8 @@ void BindOperators(py::module_& m) {
       .def("copy", [](const Op& o) { return MakeRef<Op>(o.part()); })
       .def_property_readonly("type", [](const Op& o) { return o.desc().type; })
       .def_property_readonly("input_names", [](const Op& o) { return SlotNames(o.desc().inputs); })
-      .def_property_readonly("output_names", [](const Op& o) { return SlotNames(o.desc().outputs); })
+      .def_property_readonly("output_names",
+                             [](const Op& o) { return SlotNames(o.desc().outputs); })
       .def_property_readonly("input_arg_names",
                              [](const Op& o) { return ArgumentNames(o.desc().inputs); })
       .def_property_readonly("output_arg_names",
@@ -241,8 +242,10 @@ void BindOperators(py::module_& m) {
            })
       .def("set_input", [](Op& o, const std::string& slot,
                            Names names) { SetArguments(o.Edit().inputs, slot, std::move(names)); })
-      .def("set_output", [](Op& o, const std::string& slot,
-                            Names names) { SetArguments(o.Edit().outputs, slot, std::move(names)); })
+      .def("set_output",
+           [](Op& o, const std::string& slot, Names names) {
+             SetArguments(o.Edit().outputs, slot, std::move(names));
+           })
       .def("remove_input",
            [](Op& o, const std::string& slot) {
              auto& slots = o.Edit().inputs;
