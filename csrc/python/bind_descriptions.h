@@ -3,11 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "base/ref.h"
 #include "program/program.h"
-#include "python/caster.h"  // of Ref<Variable>, which is no holder
-
-PYBIND11_DECLARE_HOLDER_TYPE(T, dygraph::Ref<T>, true)
+#include "python/holder.h"
 
 namespace dygraph::python {
 
