@@ -20,6 +20,7 @@
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/sizes.h"
+#include "python/steal.h"
 
 namespace py = pybind11;
 
@@ -35,11 +36,6 @@ using program::Scope;
 using program::ScopeVar;
 using VarRef = Ref<Variable>;
 using ScopeRef = std::shared_ptr<Scope>;
-
-py::object Steal(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
 
 // A variable of a scope, which keeps the scope alive. It is its own tensor, as Fluid's users know
 // it: what is asked and set is the value in the scope, now.

@@ -8,17 +8,13 @@
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
+#include "python/steal.h"
 
 namespace py = pybind11;
 
 namespace dygraph::python {
 
 namespace {
-
-py::object Steal(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
 
 Ref<Attrs> AttrsFromDict(const OpInfo& op, const py::dict& given) {
   if (given.empty()) return op.default_attrs;

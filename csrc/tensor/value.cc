@@ -18,4 +18,6 @@ void Value::Fail(VarKind asked) const {
         asked == VarKind::kTensor ? ". Merge it into a dense tensor first with to_dense()" : "");
 }
 
+void Value::BecomeTensor() { *this = Value(Tensor()); }
+
 }  // namespace dygraph
