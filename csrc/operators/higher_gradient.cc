@@ -115,6 +115,21 @@ void Problem::WriteTo(Place place, const std::vector<Jet>& from, double Jet::* p
   }
 }
 
+namespace {
+// The recipe of a third gradient: an error for every input of it.
+void RefuseFourthOrder(GradBuilder& g) {
+  RecipeSlot arriving;
+  for (int slot = 0; slot < static_cast<int>(g.op().outputs.size()); ++slot) {
+    for (RecipeRef r : g.OutputGrads(slot)) arriving.push_back(r);
+  }
+  for (int slot = 0; slot < static_cast<int>(g.op().inputs.size()); ++slot) {
+    for (int i = 0; i < g.InputCount(slot); ++i) {
+      if (g.Wants(slot, i)) g.Call("third_grad_limit", {arriving}, {g.InputGrad(slot, i)});
+    }
+  }
+}
+}  // namespace
+
 void DefineThird(OpDef& op, const char* second, void (*define_second)(OpDef&)) {
   OpInfo info;
   OpDef description(&info);
@@ -151,7 +166,8 @@ void DefineThird(OpDef& op, const char* second, void (*define_second)(OpDef&)) {
             if (ctx.call().in.at(s, i)) ctx.SetOutputAt(s, i, ctx.dims(s, i), ctx.dtype(s, i));
           }
         }
-      });
+      })
+      .Grad(RefuseFourthOrder);
 }
 
 void CallThird(GradBuilder& g, uint32_t serves) {
@@ -167,9 +183,11 @@ void CallThird(GradBuilder& g, uint32_t serves) {
   if (!second.attrs_of.empty()) call.SameAttrs();
 }
 
-void Solve(KernelContext& ctx, const std::vector<Input>& inputs,
-           const std::vector<Result>& results, int inputs_of_second, void (*run)(Problem&)) {
-  Problem problem(ctx, inputs, results, inputs_of_second);
+void Solve(KernelContext& ctx, const std::vector<Input>& inputs, const std::vector<Result>& results,
+           bool third, void (*run)(Problem&)) {
+  // The third gives a gradient to each input of the second.
+  Problem problem(ctx, inputs, results,
+                  third ? static_cast<int>(ctx.call().op->outputs.size()) : -1);
   run(problem);
   problem.Flush();
   problem.Write();

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "kernels/scalar_tape.h"
-#include "operators/third_grad_limit.h"
+#include "op/op_registry.h"
 
 namespace dygraph::higher {
 
@@ -110,33 +110,25 @@ class Problem {
   std::vector<Use> uses_;
 };
 
-// Makes the problem, runs it and writes the outputs.
-void Solve(KernelContext& ctx, const std::vector<Input>& inputs,
-           const std::vector<Result>& results, int inputs_of_second, void (*run)(Problem&));
+// Makes the problem, runs it and writes the outputs. `third`: in a kernel of the third gradient.
+void Solve(KernelContext& ctx, const std::vector<Input>& inputs, const std::vector<Result>& results,
+           bool third, void (*run)(Problem&));
 
 // The third gradient operator, from the description of the second: its inputs, the gradients of its
 // outputs, and the gradients of its inputs as outputs.
 void DefineThird(OpDef& op, const char* second, void (*define_second)(OpDef&));
 
+// The recipe of the second gradient operator. `serves`: bits of the inputs that get gradients.
 void CallThird(GradBuilder& g, uint32_t serves);
-
-// The recipe of the second gradient operator.
 template <class P>
 void Recipe(GradBuilder& g) {
   CallThird(g, P::kServes);
 }
 
-template <class P>
-void DefineThirdOf(OpDef& op, const char* second) {
-  DefineThird(op, second, P::Define);
-  op.Grad(RefuseFourthOrder);
-}
-
 template <class P, class T>
 struct ThirdKernel {
   static void Compute(KernelContext& ctx) {
-    int inputs_of_second = static_cast<int>(ctx.call().op->outputs.size());
-    Solve(ctx, P::Inputs(ctx), P::Results(ctx), inputs_of_second, P::Run);
+    Solve(ctx, P::Inputs(ctx), P::Results(ctx), true, P::Run);
   }
 };
 
@@ -144,7 +136,7 @@ struct ThirdKernel {
 template <class P, class T>
 struct SecondKernel {
   static void Compute(KernelContext& ctx) {
-    Solve(ctx, P::Inputs(ctx), P::Results(ctx), -1, P::Run);
+    Solve(ctx, P::Inputs(ctx), P::Results(ctx), false, P::Run);
   }
 };
 
@@ -152,9 +144,10 @@ struct SecondKernel {
 
 // The third gradient operator NAME_grad of the second gradient operator NAME, of policy P. The
 // operators' library is one, so the policy must have a name of its own.
-#define REGISTER_THIRD_GRADIENT(name, P)                                                           \
-  template <class T>                                                                               \
-  using P##ThirdKernel = ::dygraph::higher::ThirdKernel<P, T>;                                     \
-  REGISTER_OPERATOR(name##_grad,                                                                   \
-                    [](::dygraph::OpDef& op) { ::dygraph::higher::DefineThirdOf<P>(op, #name); }); \
+#define REGISTER_THIRD_GRADIENT(name, P)                       \
+  template <class T>                                           \
+  using P##ThirdKernel = ::dygraph::higher::ThirdKernel<P, T>; \
+  REGISTER_OPERATOR(name##_grad, [](::dygraph::OpDef& op) {    \
+    ::dygraph::higher::DefineThird(op, #name, P::Define);      \
+  });                                                          \
   REGISTER_CPU_KERNEL(name##_grad, P##ThirdKernel, float, double)
