@@ -14,9 +14,10 @@
 #include <mutex>
 
 #include "platform/interrupt.h"
-#include "platform/threads.h"
 
 namespace dygraph::detail {
+
+__thread int t_serial __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 

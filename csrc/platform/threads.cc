@@ -13,7 +13,6 @@
 #include "base/enforce.h"
 #include "base/flags.h"
 #include "platform/thread_count.h"
-#include "platform/thread_pool.h"
 
 namespace dygraph {
 
@@ -25,7 +24,6 @@ FLAG(bool, cpu_deterministic, true,
 
 namespace detail {
 
-__thread int t_serial __attribute__((tls_model("initial-exec"))) = 0;
 std::atomic<int> g_threads{0};
 
 }  // namespace detail

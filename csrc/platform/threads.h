@@ -1,14 +1,14 @@
-// The one compute pool (OpenMP) and the loops that use it.
+// Compute threads, and the loops that use them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "platform/thread_pool.h"
+
 namespace dygraph {
 
 namespace detail {
-// Above 0 the thread computes alone.
-extern __thread int t_serial __attribute__((tls_model("initial-exec")));
 extern std::atomic<int> g_threads;  // 0 until first asked for
 int DefaultThreads();               // fills g_threads
 }  // namespace detail
