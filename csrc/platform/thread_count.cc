@@ -1,10 +1,14 @@
 #include "platform/thread_count.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
+#include <iterator>
 #include <sstream>
+#include <thread>
 
 namespace dygraph {
 
@@ -70,6 +74,28 @@ int QuotaCores(const std::string& groups, const std::string& root) {
       take(Least(root + "/" + folder, path, CoresOf1));
   }
   return least;
+}
+
+namespace {
+
+int AffinityCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());  // more cores than a cpu_set_t holds
+}
+
+int CgroupCores() {
+  std::ifstream file("/proc/self/cgroup");
+  std::string groups{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return QuotaCores(groups, "/sys/fs/cgroup");
+}
+
+}  // namespace
+
+int AvailableCores() {
+  int cores = AffinityCores();
+  int quota = CgroupCores();
+  return quota ? std::min(cores, quota) : cores;
 }
 
 }  // namespace dygraph

@@ -11,6 +11,9 @@ namespace dygraph {
 // cpu.cfs_period_us below cpu/ or cpu,cpuacct/ (version 1).
 int QuotaCores(const std::string& groups, const std::string& root);
 
+// By affinity mask and cgroup quota, at least 1.
+int AvailableCores();
+
 // After flags have changed: FLAGS_num_threads above 0 is a SetNumThreads.
 void ReadThreadFlag();
 

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "platform/interrupt.h"
+#include "platform/thread_count.h"
 
 namespace dygraph::detail {
 

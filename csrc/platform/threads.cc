@@ -1,14 +1,9 @@
 #include "platform/threads.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <thread>
 
 #include "base/enforce.h"
 #include "base/flags.h"
@@ -42,18 +37,6 @@ void AfterForkInChild() {
 }
 
 const int g_fork_handler = pthread_atfork(nullptr, nullptr, AfterForkInChild);
-
-int AffinityCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());  // more cores than a cpu_set_t holds
-}
-
-int CgroupCores() {
-  std::ifstream file("/proc/self/cgroup");
-  std::string groups{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return QuotaCores(groups, "/sys/fs/cgroup");
-}
 
 }  // namespace
 
@@ -94,12 +77,6 @@ void ReadThreadFlag() {
 
 void SetServiceThread() {
   if (!detail::t_serial) detail::t_serial = 1;
-}
-
-int AvailableCores() {
-  int cores = AffinityCores();
-  int quota = CgroupCores();
-  return quota ? std::min(cores, quota) : cores;
 }
 
 }  // namespace dygraph

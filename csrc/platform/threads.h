@@ -24,8 +24,6 @@ inline int NumThreads() {
 void SetNumThreads(int n);
 // The calling thread (scheduler, loader, executor) computes with one thread from now on.
 void SetServiceThread();
-// By affinity mask and cgroup quota, at least 1.
-int AvailableCores();
 
 namespace detail {
 // Runs body(state, i) for i in [0, blocks) and looks for Ctrl-C between them. The first exception of
