@@ -4,6 +4,7 @@
 
 #include "op/recipes.h"
 #include "execute/plan.h"
+#include "op/gradient_shapes.h"
 
 namespace dygraph::program {
 

@@ -1,7 +1,6 @@
 #include "op/call_checks.h"
 
 #include "base/standard_errors.h"
-#include "op/rows_flag.h"
 
 namespace dygraph {
 
@@ -67,7 +66,7 @@ void CheckInputs(const Call& call, DType dtype) {
     for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
-      if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && TakesRows(op.inputs[s])))
+      if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && op.inputs[s].takes_rows()))
         FailKind(call, s, i, *v, true);
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
         THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),

@@ -19,6 +19,8 @@ enum SlotFlags : uint8_t {
   kIntermediate = 4,  // an output for the gradient's eyes; Python does not return it
   kExtra = 8,         // an output made only when asked for by name
   kWeight = 16,       // stays in plain order whatever the kernel's layout
+  kTakesRows = 32,    // may hold selected rows
+  kShapeOnly = 64,    // in a gradient operator: the sizes and the type of an input, never its data
 };
 
 struct SlotInfo {
@@ -31,6 +33,7 @@ struct SlotInfo {
   bool intermediate() const { return flags & kIntermediate; }
   bool extra() const { return flags & kExtra; }
   bool weight() const { return flags & kWeight; }
+  bool takes_rows() const { return flags & kTakesRows; }
 };
 
 using ShapeRule = void (*)(InferContext&);
@@ -78,10 +81,10 @@ class OpInfo {
   // Kernels of one (device, dtype), preferred first; empty when there is none.
   std::vector<const Kernel*> Candidates(DeviceKind device, DType dtype) const;
 
-  // The one kernel for (device, dtype) if there is exactly one and it takes all calls; the usual
-  // case.
   struct RecipeCache;
   mutable std::shared_ptr<RecipeCache> recipes;
+  // The one kernel for (device, dtype) if there is exactly one and it takes all calls; the usual
+  // case.
   const Kernel* sole_kernel[kMaxDeviceKinds][kNumDTypes] = {};
 };
 

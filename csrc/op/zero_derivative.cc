@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "op/call.h"
+#include "op/gradient_shapes.h"
 #include "op/op_registry.h"
 
 namespace dygraph {

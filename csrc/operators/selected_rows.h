@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "op/op_registry.h"
-#include "op/rows_flag.h"
 
 namespace dygraph::selected_rows {
 

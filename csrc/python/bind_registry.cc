@@ -2,7 +2,6 @@
 
 #include "base/nearest.h"
 #include "op/recipes.h"
-#include "op/rows_flag.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
@@ -115,7 +114,7 @@ py::dict DescribeSlot(const SlotInfo& s) {
   d["dispensable"] = s.dispensable();
   d["intermediate"] = s.intermediate();
   d["extra"] = s.extra();
-  d["rows"] = TakesRows(s);
+  d["rows"] = s.takes_rows();
   return d;
 }
 

@@ -42,7 +42,7 @@ void DefineSum(OpDef& op) {
       .Example(
           ">>> F.sum([to_variable([1.0, 2.0]), to_variable([10.0, 20.0])]).tolist()\n"
           "[11.0, 22.0]")
-      .Input(kX, "X", "operands of one shape", kDuplicable | kRows)
+      .Input(kX, "X", "operands of one shape", kDuplicable | kTakesRows)
       .Output(kOut, "Out", "their shape")
       .VarType(InferVarType)
       .Shape(InferShape)

@@ -20,7 +20,7 @@ void DefineGetTensorFromSelectedRows(OpDef& op) {
           ">>> rows = dygraph.selected_rows([1, 3], 4, [[5.0], [6.0]])\n"
           ">>> F.get_tensor_from_selected_rows(rows).tolist(), rows.to_dense().tolist()\n"
           "([[5.0], [6.0]], [[0.0], [5.0], [0.0], [6.0]])")
-      .Input(kX, "X", "selected rows", kRows)
+      .Input(kX, "X", "selected rows", kTakesRows)
       .Output(kOut, "Out", "[number of rows, the other sizes of X]")
       .Shape(InferShape)
       .KernelAllocates()

@@ -16,7 +16,7 @@ void DefineMergeSelectedRows(OpDef& op) {
           ">>> merged = F.merge_selected_rows(x)\n"
           ">>> merged.rows(), merged.rows_value().tolist()\n"
           "([0, 2], [[2.0], [4.0]])")
-      .Input(kX, "X", "selected rows", kRows)
+      .Input(kX, "X", "selected rows", kTakesRows)
       .Output(kOut, "Out", "selected rows of the height of X")
       .VarType(InferVarType)
       .NoGrad();

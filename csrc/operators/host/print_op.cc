@@ -6,7 +6,6 @@
 
 #include "base/output.h"
 #include "op/op_registry.h"
-#include "op/rows_flag.h"
 
 namespace dygraph {
 namespace {
@@ -47,7 +46,7 @@ void DefinePrint(OpDef& op) {
           "  - shape: [3]\n"
           "  - dtype: float64\n"
           "  - data: [1 2.5 nan]")
-      .Input(kIn, "In", "a tensor or selected rows", kRows)
+      .Input(kIn, "In", "a tensor or selected rows", kTakesRows)
       .Output(kOut, "Out", "the same value")
       .Attr(&PrintAttrs::first_n, "first_n", "print this often; below 1: whenever it runs")
       .Attr(&PrintAttrs::message, "message", "a text of the user's")

@@ -3,7 +3,6 @@
 #include "op/gradient_shapes.h"
 #include "op/host_function.h"
 #include "op/op_registry.h"
-#include "op/rows_flag.h"
 
 namespace dygraph {
 namespace {
@@ -24,7 +23,8 @@ void DefinePyFunc(OpDef& op) {
   op.Comment(
         "Out = what a Python function makes of X. Programs hold a handle of the function, "
         "which means nothing in another process: static.layers.py_func writes this operator.")
-      .Input(kX, "X", "any number of variables, of any types", kDuplicable | kDispensable | kRows)
+      .Input(kX, "X", "any number of variables, of any types",
+             kDuplicable | kDispensable | kTakesRows)
       .Output(kOut, "Out", "shapes and types are those their variables declare",
               kDuplicable | kDispensable)
       .Attr(&PyFuncAttrs::forward_callable_id, "forward_callable_id", "handle of the function",
@@ -69,9 +69,11 @@ void DefinePyFuncGrad(OpDef& op) {
         "no "
         "gradient itself: nobody knows that of a Python function.")
       .Input(kX, "X", "inputs of py_func; their shapes alone where it skips them",
-             kDuplicable | kDispensable | kRows)
-      .Input(kOut, "Out", "its results that it does not skip", kDuplicable | kDispensable | kRows)
-      .Input(kOutGrad, "Out@GRAD", "gradients of its results", kDuplicable | kDispensable | kRows)
+             kDuplicable | kDispensable | kTakesRows)
+      .Input(kOut, "Out", "its results that it does not skip",
+             kDuplicable | kDispensable | kTakesRows)
+      .Input(kOutGrad, "Out@GRAD", "gradients of its results",
+             kDuplicable | kDispensable | kTakesRows)
       .Output(kXGrad, "X@GRAD", "shapes of X", kDuplicable)
       .AttrsOf("py_func")
       .Shape([](InferContext& ctx) {

@@ -53,7 +53,7 @@ void DefineSplitSelectedRows(OpDef& op) {
           ">>> top, bottom = F.split_selected_rows(x, height_sections=[2, 2])\n"
           ">>> top.rows(), bottom.rows(), bottom.rows_value().tolist()\n"
           "([0, 1], [1], [[2.0]])")
-      .Input(kX, "X", "selected rows", kRows)
+      .Input(kX, "X", "selected rows", kTakesRows)
       .Output(kOut, "Out", "selected rows, one for each section", kDuplicable)
       .Attr(&SplitSelectedRowsAttrs::height_sections, "height_sections",
             "heights that add up to the height of X")

@@ -26,7 +26,7 @@ void DefineAdagrad(OpDef& op) {
           ">>> round(param.item(), 4), moment.item()  # 1 - 0.5 * 3 / sqrt(25)\n"
           "(0.7, 25.0)")
       .Input(kParam, "Param", "any shape")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kTakesRows)
       .Input(kMoment, "Moment", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Output(kParamOut, "ParamOut", "shape of Param")

@@ -40,7 +40,7 @@ void DefineAdamw(OpDef& op) {
           ">>> [round(v.item(), 4) for v in out[:3]]  # 1 * (1 - 0.5 * 0.01) - 0.5\n"
           "[0.495, 0.2, 0.004]")
       .Input(kParam, "Param", "any shape")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kTakesRows)
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Input(kMoment1, "Moment1", "shape and type of Param")
       .Input(kMoment2, "Moment2", "shape and type of Param")

@@ -38,7 +38,7 @@ void DefineLamb(OpDef& op) {
           ">>> [round(v.item(), 4) for v in out]  # 2 - 0.1 * |2| / |1| * 1\n"
           "[1.8, 0.3, 0.009]")
       .Input(kParam, "Param", "any shape")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kTakesRows)
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Input(kMoment1, "Moment1", "shape and type of Param")
       .Input(kMoment2, "Moment2", "shape and type of Param")

@@ -33,7 +33,7 @@ void DefineMomentum(OpDef& op) {
           ">>> round(param.item(), 4), velocity.item()\n"
           "(0.75, 2.5)")
       .Input(kParam, "Param", "any shape")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kTakesRows)
       .Input(kVelocity, "Velocity", "shape and type of Param")
       .Input(kLearningRate, "LearningRate", "[1] or []")
       .Output(kParamOut, "ParamOut", "shape of Param")

@@ -10,7 +10,6 @@
 
 #include "kernels/elementwise.h"
 #include "op/op_registry.h"
-#include "op/rows_flag.h"
 #include "platform/loop_queue.h"
 
 namespace dygraph::optimizer {

@@ -43,7 +43,7 @@ void DefineRmsprop(OpDef& op) {
       .Input(kMeanSquare, "MeanSquare", "shape and type of Param")
       .Input(kMeanGrad, "MeanGrad", "shape and type of Param; needed if centered", kDispensable)
       .Input(kLearningRate, "LearningRate", "[1] or []")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kTakesRows)
       .Input(kMoment, "Moment", "shape and type of Param")
       .Output(kParamOut, "ParamOut", "shape of Param")
       .Output(kMomentOut, "MomentOut", "shape of Param")

@@ -23,7 +23,7 @@ void DefineSgd(OpDef& op) {
           "[0.5, 2.5]")
       .Input(kParam, "Param", "any shape")
       .Input(kLearningRate, "LearningRate", "[1] or []")
-      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kRows)
+      .Input(kGrad, "Grad", "shape and type of Param; a tensor or selected rows", kTakesRows)
       .Output(kParamOut, "ParamOut", "shape of Param")
       .Shape(InferShape)
       .MixedDTypes()

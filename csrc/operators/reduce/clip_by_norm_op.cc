@@ -18,7 +18,7 @@ void DefineClipByNorm(OpDef& op) {
           ">>> out = F.clip_by_norm(to_variable([3.0, 4.0]), max_norm=1.0)\n"
           ">>> [round(v, 4) for v in out.tolist()]\n"
           "[0.6, 0.8]")
-      .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
+      .Input(kX, "X", "any shape; a tensor or selected rows", kTakesRows)
       .Output(kOut, "Out", "shape of X")
       .Attr(&ClipByNormAttrs::max_norm, "max_norm", "the largest norm", AtLeast(0))
       .VarType(selected_rows::VarTypeOf<kX, kOut>)

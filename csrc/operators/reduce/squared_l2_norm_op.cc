@@ -1,6 +1,5 @@
 #include "kernels/reduce.h"
 #include "op/op_registry.h"
-#include "op/rows_flag.h"
 
 namespace dygraph {
 namespace {
@@ -12,7 +11,7 @@ void DefineSquaredL2Norm(OpDef& op) {
       .Example(
           ">>> F.squared_l2_norm(to_variable([[1.0, 2.0], [3.0, 4.0]])).item()\n"
           "30.0")
-      .Input(kX, "X", "any shape; a tensor or selected rows", kRows)
+      .Input(kX, "X", "any shape; a tensor or selected rows", kTakesRows)
       .Output(kOut, "Out", "shape []")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, Dims()); })
       .Grad([](GradBuilder& g) {
