@@ -5,6 +5,7 @@
 #   make fuzz         random calls of every operator under ASan and UBSan
 #   make test-big   more than 2^31 elements, 5 GB
 #   make interop    our files and Paddle's, both ways, with Paddle 2.6.2 in .venv-paddle
+#   make protos     record what saved programs rely on of operators
 #   make docs  make bench  make format  make clean
 SHELL  := /bin/bash
 PYTHON ?= python3
@@ -26,7 +27,8 @@ PYTHON_SOURCES := $(shell find dygraph static -name '*.py')
 
 # Build tools live in .venv, not in pip's throw-away environment: their paths stay, so objects are reused.
 PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -q
-BUILD_HERE = DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) --no-build-isolation
+# pip shows nothing of what it starts; the line of progress goes to this shell's own output.
+BUILD_HERE = DYGRAPH_PROGRESS=/proc/$$$$/fd/2 DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) --no-build-isolation
 # $(call run_ctest,build directory): tests/cpp joins a build that pip has made.
 run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON >$(1)/configure.log && \
             $(VENV)/bin/cmake --build $(1) && \
@@ -36,11 +38,12 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: docs fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
-	$(PY) -m dygraph check
-	$(PY) examples/digits.py
+	@$(PY) -m dygraph check
+	@echo "Training on scans of handwritten digits: examples/digits.py"
+	@$(PY) examples/digits.py
 
 test: $(STAMPS)/package-test
 	$(call run_ctest,$(BUILD))
@@ -87,6 +90,10 @@ docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py
 	$(PY) docs/compare_operators.py
 
+# Records the slots and attributes that saved programs rely on; refuses what old ones do not survive.
+protos: $(STAMPS)/package-test
+	$(PY) tests/static/op_protos.py --rewrite
+
 bench: $(STAMPS)/package-examples
 	set -e; for script in overhead train operators memory startup executor report; do $(PY) benchmarks/$$script.py; done
 
@@ -110,19 +117,20 @@ prerequisites:
 	  { echo "Python's venv is missing. On Debian: apt install python3-venv" >&2; exit 1; }
 
 $(STAMPS)/tools: pyproject.toml | prerequisites
-	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	mkdir -p $(STAMPS)
-	$(PY) -c 'import sys, importlib as i; \
+	@echo "Making $(VENV) with the tools of the build"
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	@$(PY) -c 'import sys, importlib as i; \
 	  toml = i.import_module("tomllib" if sys.version_info >= (3, 11) else "pip._vendor.tomli"); \
 	  print(*toml.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' >$(STAMPS)/tools.txt
-	$(PIP) -r $(STAMPS)/tools.txt
-	touch $@
+	@$(PIP) -r $(STAMPS)/tools.txt
+	@touch $@
 
 # The package, editable, with what examples, tests or development need: package-examples, package-test, package-dev.
 $(STAMPS)/package-%: $(BINARY_SOURCES) $(STAMPS)/tools
-	@echo "Building the C++ core (minutes the first time)"
-	$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
-	touch $@
+	@echo "Installing dygraph and what its $* need; the C++ core is compiled (minutes the first time)"
+	@$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
+	@touch $@
 
 # Only few files differ without oneDNN: the objects of the main build are taken over where there is one.
 $(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools | $(STAMPS)/package-test

@@ -1,10 +1,13 @@
 """Builds the C++ part with CMake and Ninja; everything else is in pyproject.toml.
 
 Environment: DYGRAPH_WITH_ONEDNN=0 leaves oneDNN out, DYGRAPH_CMAKE_ARGS passes options to CMake,
-DYGRAPH_BUILD_DIR says where the objects are kept between builds.
+DYGRAPH_BUILD_DIR says where the objects are kept between builds, DYGRAPH_PROGRESS names the file
+or terminal that shows how far the compiler is (pip keeps our own output to itself).
 """
 
+import contextlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -26,6 +29,39 @@ def with_onednn():
 def build_directory():
     default = f"build/{sys.implementation.cache_tag}{'' if with_onednn() else '-plain'}"
     return ROOT / os.environ.get("DYGRAPH_BUILD_DIR", default)
+
+
+def compile_objects(objects):
+    """Builds, and shows how many files of how many are compiled."""
+    command = ["cmake", "--build", str(objects)]
+    place = os.environ.get("DYGRAPH_PROGRESS")
+    if not place:
+        subprocess.check_call(command)
+        return
+    from tqdm import tqdm
+
+    with contextlib.ExitStack() as stack:
+        shown = stack.enter_context(open(place, "a", encoding="utf-8"))
+        ninja = stack.enter_context(
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env={**os.environ, "NINJA_STATUS": "[%f/%t] "},
+            )
+        )  # fmt: skip
+        bar = stack.enter_context(
+            tqdm(
+                desc="Compiling", unit="file", file=shown, leave=True, delay=1,
+                mininterval=0.5 if shown.isatty() else 20,
+            )
+        )  # fmt: skip
+        for line in ninja.stdout:
+            if step := re.match(r"\[(\d+)/(\d+)\] ", line):
+                bar.total = int(step[2])
+                bar.update(int(step[1]) - bar.n)
+            else:
+                print(line, end="")
+    if ninja.returncode:
+        raise subprocess.CalledProcessError(ninja.returncode, command)
 
 
 class CleanBuild(build):
@@ -51,7 +87,7 @@ class CMakeBuild(build_ext):
             *shlex.split(os.environ.get("DYGRAPH_CMAKE_ARGS", "")),
         ]  # fmt: skip
         subprocess.check_call(configure)
-        subprocess.check_call(["cmake", "--build", str(objects)])
+        compile_objects(objects)
         shutil.rmtree(package / "libs", ignore_errors=True)
         self.install(objects, package, "runtime")
         self.write_stubs(package)

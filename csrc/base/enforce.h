@@ -4,7 +4,7 @@
 #pragma once
 
 #include <exception>
-#include <sstream>
+#include <ostream>
 #include <string>
 
 namespace dygraph {
@@ -44,12 +44,32 @@ class Error : public std::exception {
   std::string message_;
 };
 
+namespace detail {
+// A part of a message and the function that writes it: one function a type, not one a message.
+struct MessagePart {
+  const void* at;
+  void (*write)(std::ostream&, const void*);
+};
+void WriteText(std::ostream& out, const void* at);
+template <class T>
+void WritePart(std::ostream& out, const void* at) {
+  out << *static_cast<const T*>(at);
+}
+template <size_t N>
+MessagePart PartOf(const char (&text)[N]) {
+  return {text, &WriteText};
+}
+template <class T>
+MessagePart PartOf(const T& part) {
+  return {&part, &WritePart<T>};
+}
+[[noreturn]] void ThrowParts(ErrorKind kind, const MessagePart* parts, size_t count);
+}  // namespace detail
+
 template <class... Parts>
 [[noreturn]] __attribute__((noinline, cold)) void Throw(ErrorKind kind, const Parts&... parts) {
-  std::ostringstream text;
-  text << std::boolalpha;
-  (text << ... << parts);
-  throw Error(kind, text.str());
+  const detail::MessagePart list[] = {detail::PartOf(parts)...};
+  detail::ThrowParts(kind, list, sizeof...(Parts));
 }
 
 }  // namespace dygraph

@@ -1,61 +1,41 @@
-// Copies of many rows that lie evenly apart.
+// Copies of many rows that lie evenly apart. Elements are 1, 2, 4 or 8 bytes: the loops are compiled
+// for these sizes, in even_rows.cc.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
-#include "kernels/parallel.h"
-#include "kernels/simd.h"
 #include "kernels/strides.h"
 
 namespace dygraph::kernels {
+
+// The unsigned number of T's size.
+template <class T>
+using BitsOf = std::conditional_t<
+    sizeof(T) == 1, uint8_t,
+    std::conditional_t<sizeof(T) == 2, uint16_t,
+                       std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
+
+namespace detail {
+template <class Bits>
+void CopyEvenRows(const Bits* x, int64_t xs, Bits* y, int64_t ys, int64_t rows, int64_t n);
+}
 
 // y[r * ys + i] = x[r * xs + i] for r < rows, i < n. Rows of a few cache lines are moved in place
 // of calls of memcpy, which cost more; so are longer ones whose ends lie differently in their cache
 // lines, for which memcpy takes twice as long on some processors.
 template <class T>
 void CopyEvenRows(const T* x, int64_t xs, T* y, int64_t ys, int64_t rows, int64_t n) {
-  constexpr int64_t kLine = 64, kChunk = kLine / sizeof(T), kLong = 1024;
-  auto aligned = [=](const void* a, const void* b) {
-    return (reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b)) % kLine == 0;
-  };
-  if (n < kChunk) {
-    for (int64_t r = 0; r < rows; ++r, x += xs, y += ys) {
-      DYGRAPH_IVDEP
-      for (int64_t i = 0; i < n; ++i) y[i] = x[i];
-    }
-  } else if (n > kLong && aligned(x, y) && (rows == 1 || aligned(x + xs, y + ys))) {
-    for (int64_t r = 0; r < rows; ++r) std::memcpy(y + r * ys, x + r * xs, n * sizeof(T));
-  } else {
-    Simd([=] {
-      for (int64_t r = 0; r < rows; ++r) {
-        const T* from = x + r * xs;
-        T* to = y + r * ys;
-        std::memcpy(to, from, kLine);
-        int64_t i = kChunk - reinterpret_cast<uintptr_t>(to) % kLine / sizeof(T);
-        for (; i + kChunk <= n; i += kChunk) std::memcpy(to + i, from + i, kLine);
-        std::memcpy(to + n - kChunk, from + n - kChunk, kLine);  // the rest, with some once more
-      }
-    });
-  }
+  static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>);
+  detail::CopyEvenRows(reinterpret_cast<const BitsOf<T>*>(x), xs, reinterpret_cast<BitsOf<T>*>(y),
+                       ys, rows, n);
 }
 
 // The same for all rows of a walk of two arrays, whose innermost dimension is dense in both and has
-// `n` elements; there are others.
-template <class T>
-void CopyDenseRows(const Walk<2>& walk, const T* x, T* y) {
-  int last = walk.rank - 1, inner = last - 1;
-  int64_t n = walk.dims[last], size = walk.dims[inner];
-  int64_t xs = walk.strides[0][inner], ys = walk.strides[1][inner];
-  ParallelRows(walk.Count(0, last), n, [&](int64_t begin, int64_t end) {
-    Odometer<2> at(walk, inner, begin / size);
-    for (int64_t r = begin, i = begin % size; r < end; i = 0, at.Next()) {
-      int64_t count = std::min(size - i, end - r);
-      CopyEvenRows(x + at.offset[0] + i * xs, xs, y + at.offset[1] + i * ys, ys, count, n);
-      r += count;
-    }
-  });
-}
+// `n` elements; there are others. Of uint8_t to
+// uint64_t.
+template <class Bits>
+void CopyDenseRows(const Walk<2>& walk, const Bits* x, Bits* y);
 
 }  // namespace dygraph::kernels

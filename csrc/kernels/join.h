@@ -7,6 +7,7 @@
 
 #include "base/small_vector.h"
 #include "kernels/even_rows.h"
+#include "kernels/parallel.h"
 
 namespace dygraph::kernels {
 

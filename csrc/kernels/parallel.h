@@ -17,14 +17,10 @@ inline int64_t Grain(int64_t cost = 1) { return std::max<int64_t>(32768 / cost, 
 // elements: it rounds its pieces up to cache lines, which would leave few rows on one thread.
 template <class Body>
 void ParallelRows(int64_t rows, int64_t row_cost, const Body& body) {
-  int64_t threads = rows * row_cost < 2 * Grain() || rows < 2 ? 1 : NumThreads();
-  const int64_t rounds = rows * row_cost / (threads * kMostGrains * Grain()) + 1;
-  if (threads * rounds <= 1) {
-    if (rows > 0) body(int64_t{0}, rows);
-    return;
+  if (rows * row_cost >= 2 * Grain()) {
+    return dygraph::detail::RunRows(rows, row_cost, Grain(), &dygraph::detail::RunPiece<Body>, &body);
   }
-  int64_t pieces = std::min({threads * rounds, rows, rows * row_cost / Grain()});
-  ParallelBlocks(pieces, [&](int64_t i) { body(rows * i / pieces, rows * (i + 1) / pieces); });
+  if (rows > 0) dygraph::detail::RunPiece<Body>(&body, 0, rows);
 }
 
 }  // namespace dygraph::kernels

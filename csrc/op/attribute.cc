@@ -154,12 +154,30 @@ void AttrTable::Set(void* attrs, int field, const AttrValue& value) const {
     fitting = &converted;
   }
   if (f.check) f.check(f.name, *fitting);
-  f.set(static_cast<char*>(attrs) + f.offset, *fitting);
+  void* member = static_cast<char*>(attrs) + f.offset;
+  if (f.is_dtype) {
+    *static_cast<DType*>(member) = DTypeFromWire(std::get<int32_t>(*fitting));
+  } else {
+    std::visit([&](const auto& v) { *static_cast<std::decay_t<decltype(v)>*>(member) = v; },
+               *fitting);
+  }
 }
+
+namespace {
+template <size_t kType = 0>
+AttrValue Read(const void* member, AttrType type) {
+  if constexpr (kType + 1 < std::variant_size_v<AttrValue>) {
+    if (static_cast<size_t>(type) != kType) return Read<kType + 1>(member, type);
+  }
+  return *static_cast<const std::variant_alternative_t<kType, AttrValue>*>(member);
+}
+}  // namespace
 
 AttrValue AttrTable::Get(const void* attrs, int field) const {
   const AttrField& f = fields[field];
-  return f.get(static_cast<const char*>(attrs) + f.offset);
+  const void* member = static_cast<const char*>(attrs) + f.offset;
+  if (f.is_dtype) return static_cast<int32_t>(ToWire(*static_cast<const DType*>(member)));
+  return Read(member, f.type);
 }
 
 Ref<Attrs> Attrs::Make(const AttrTable& table) {

@@ -54,10 +54,8 @@ struct AttrField {
   std::string help;
   AttrType type;
   bool is_dtype = false;  // wire INT, but Python takes dtypes and their names
-  uint32_t offset = 0;
+  uint32_t offset = 0;  // in the struct
   AttrCheck check;
-  void (*set)(void* member, const AttrValue& value) = nullptr;
-  AttrValue (*get)(const void* member) = nullptr;
 };
 
 class AttrTable {
@@ -100,36 +98,25 @@ class Attrs : public RefCounted<Attrs> {
   uint64_t padding_ = 0;  // the struct that follows is 16-byte aligned
 };
 
-namespace detail {
+// The attribute type of a member's C++ type; a DType is an int on the wire.
 template <class M>
-struct MemberTraits;
-#define REGISTER_ATTR_MEMBER(cpp, wire)                              \
-  template <>                                                        \
-  struct MemberTraits<cpp> {                                         \
-    static constexpr AttrType type = AttrType::wire;                 \
-    static cpp From(const AttrValue& v) { return std::get<cpp>(v); } \
-    static AttrValue To(const cpp& m) { return m; }                  \
+constexpr AttrType AttrTypeOf() {
+  if constexpr (std::is_same_v<M, int32_t> || std::is_same_v<M, DType>) return AttrType::kInt;
+  else if constexpr (std::is_same_v<M, float>) return AttrType::kFloat;
+  else if constexpr (std::is_same_v<M, std::string>) return AttrType::kString;
+  else if constexpr (std::is_same_v<M, std::vector<int32_t>>) return AttrType::kInts;
+  else if constexpr (std::is_same_v<M, std::vector<float>>) return AttrType::kFloats;
+  else if constexpr (std::is_same_v<M, std::vector<std::string>>) return AttrType::kStrings;
+  else if constexpr (std::is_same_v<M, bool>) return AttrType::kBool;
+  else if constexpr (std::is_same_v<M, std::vector<bool>>) return AttrType::kBools;
+  else if constexpr (std::is_same_v<M, BlockIndex>) return AttrType::kBlock;
+  else if constexpr (std::is_same_v<M, int64_t>) return AttrType::kLong;
+  else if constexpr (std::is_same_v<M, std::vector<BlockIndex>>) return AttrType::kBlocks;
+  else {
+    static_assert(std::is_same_v<M, std::vector<int64_t>>, "an attribute cannot have this type");
+    return AttrType::kLongs;
   }
-REGISTER_ATTR_MEMBER(int32_t, kInt);
-REGISTER_ATTR_MEMBER(float, kFloat);
-REGISTER_ATTR_MEMBER(std::string, kString);
-REGISTER_ATTR_MEMBER(std::vector<int32_t>, kInts);
-REGISTER_ATTR_MEMBER(std::vector<float>, kFloats);
-REGISTER_ATTR_MEMBER(std::vector<std::string>, kStrings);
-REGISTER_ATTR_MEMBER(bool, kBool);
-REGISTER_ATTR_MEMBER(std::vector<bool>, kBools);
-REGISTER_ATTR_MEMBER(BlockIndex, kBlock);
-REGISTER_ATTR_MEMBER(int64_t, kLong);
-REGISTER_ATTR_MEMBER(std::vector<BlockIndex>, kBlocks);
-REGISTER_ATTR_MEMBER(std::vector<int64_t>, kLongs);
-#undef REGISTER_ATTR_MEMBER
-template <>
-struct MemberTraits<DType> {
-  static constexpr AttrType type = AttrType::kInt;
-  static DType From(const AttrValue& v) { return DTypeFromWire(std::get<int32_t>(v)); }
-  static AttrValue To(const DType& m) { return static_cast<int32_t>(ToWire(m)); }
-};
-}  // namespace detail
+}
 
 template <class A>
 void BindAttrStruct(AttrTable* table) {
@@ -141,20 +128,10 @@ void BindAttrStruct(AttrTable* table) {
 }
 
 template <class A, class M>
-AttrField MakeAttrField(M A::* member, const char* name, const char* help, AttrCheck check) {
-  using Traits = detail::MemberTraits<M>;
-  AttrField f;
-  f.name = name;
-  f.help = help;
-  f.type = Traits::type;
-  f.is_dtype = std::is_same_v<M, DType>;
+uint32_t OffsetOf(M A::* member) {
   alignas(A) static const unsigned char blank[sizeof(A)] = {};
   const A* at = reinterpret_cast<const A*>(blank);
-  f.offset = static_cast<uint32_t>(reinterpret_cast<const unsigned char*>(&(at->*member)) - blank);
-  f.check = std::move(check);
-  f.set = [](void* m, const AttrValue& v) { *static_cast<M*>(m) = Traits::From(v); };
-  f.get = [](const void* m) { return Traits::To(*static_cast<const M*>(m)); };
-  return f;
+  return static_cast<uint32_t>(reinterpret_cast<const unsigned char*>(&(at->*member)) - blank);
 }
 
 }  // namespace dygraph

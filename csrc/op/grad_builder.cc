@@ -11,6 +11,17 @@
 
 namespace dygraph {
 
+RecipeSlot::RecipeSlot() = default;
+RecipeSlot::RecipeSlot(RecipeRef ref) {
+  if (ref.kind != RecipeRef::kAbsent) push_back(ref);
+}
+RecipeSlot::RecipeSlot(std::vector<RecipeRef> refs) : std::vector<RecipeRef>(std::move(refs)) {}
+RecipeSlot::RecipeSlot(const RecipeSlot&) = default;
+RecipeSlot::RecipeSlot(RecipeSlot&&) noexcept = default;
+RecipeSlot& RecipeSlot::operator=(const RecipeSlot&) = default;
+RecipeSlot& RecipeSlot::operator=(RecipeSlot&&) noexcept = default;
+RecipeSlot::~RecipeSlot() = default;
+
 GradBuilder::GradBuilder(const Situation& situation) : situation_(situation) {}
 
 int GradBuilder::FlatInput(int slot, int i) const {

@@ -32,13 +32,17 @@ struct RecipeRef {
   }
 };
 
-// The argument of one slot of a gradient call: nothing, one reference or several.
+// The argument of one slot of a gradient call: nothing, one reference or several. Every recipe makes
+// many, so that what it is made and ended by is compiled once.
 struct RecipeSlot : public std::vector<RecipeRef> {
-  RecipeSlot() = default;
-  RecipeSlot(RecipeRef ref) {
-    if (ref.kind != RecipeRef::kAbsent) push_back(ref);
-  }
-  RecipeSlot(std::vector<RecipeRef> refs) : std::vector<RecipeRef>(std::move(refs)) {}
+  RecipeSlot();
+  RecipeSlot(RecipeRef ref);
+  RecipeSlot(std::vector<RecipeRef> refs);
+  RecipeSlot(const RecipeSlot&);
+  RecipeSlot(RecipeSlot&&) noexcept;
+  RecipeSlot& operator=(const RecipeSlot&);
+  RecipeSlot& operator=(RecipeSlot&&) noexcept;
+  ~RecipeSlot();
 };
 
 using AttrFn = void (*)(const void* forward, void* backward);

@@ -16,6 +16,11 @@ void FailAbsent(const Call& call, bool input, int slot, int i) {
         " is needed for what was asked of this call, but was left out");
 }
 
+void InferContext::SetOutputAt(int slot, int i, const Dims& dims, DType dtype) {
+  Value* out = call_.out.at(slot, i);
+  if (out) out->MutableTensor().SetMeta(dims, dtype == DType::kUnset ? default_dtype_ : dtype);
+}
+
 namespace {
 // X -> x, LearningRate -> learning_rate, Beta1Pow -> beta1_pow, X@GRAD -> x_grad.
 std::string PythonName(const std::string& slot) {
@@ -56,6 +61,9 @@ void AddSlot(const OpInfo& op, std::vector<SlotInfo>* slots, int index, const ch
 }
 }  // namespace
 
+OpInfo::OpInfo() = default;
+OpInfo::~OpInfo() = default;
+
 int OpInfo::InputSlot(const std::string& name) const { return FindSlot(inputs, name, "input"); }
 int OpInfo::OutputSlot(const std::string& name) const { return FindSlot(outputs, name, "output"); }
 
@@ -84,6 +92,27 @@ OpDef& OpDef::Input(int index, const char* name, const char* help, int flags) {
 
 OpDef& OpDef::Output(int index, const char* name, const char* help, int flags) {
   AddSlot(info_, &info_.outputs, index, name, help, flags);
+  return *this;
+}
+
+OpDef& OpDef::AddAttr(AttrType type, bool is_dtype, uint32_t offset, const char* name,
+                      const char* help) {
+  info_.attr_table.fields.push_back({name, help, type, is_dtype, offset, nullptr});
+  return *this;
+}
+
+OpDef& OpDef::CheckAttr(AttrCheck check) {
+  info_.attr_table.fields.back().check = std::move(check);
+  return *this;
+}
+
+OpDef& OpDef::InPlace(int in, int out) {
+  info_.in_place.emplace_back(in, out);
+  return *this;
+}
+
+OpDef& OpDef::MayShare(int in, int out) {
+  info_.may_share.emplace_back(in, out);
   return *this;
 }
 

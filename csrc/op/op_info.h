@@ -40,6 +40,8 @@ using OutputCountRule = int (*)(int slot, const Call&);
 
 class OpInfo {
  public:
+  OpInfo();
+  ~OpInfo();
   std::string type;
   std::string comment;  // the formula, what it does
   const char* example = "";  // a doctest
@@ -96,10 +98,14 @@ class OpDef {
   OpDef& Input(int index, const char* name, const char* help, int flags = kSingle);
   OpDef& Output(int index, const char* name, const char* help, int flags = kSingle);
   template <class A, class M>
-  OpDef& Attr(M A::* member, const char* name, const char* help, AttrCheck check = nullptr) {
-    if (!info_.attr_table.construct) BindAttrStruct<A>(&info_.attr_table);
-    info_.attr_table.fields.push_back(MakeAttrField(member, name, help, std::move(check)));
-    return *this;
+  OpDef& Attr(M A::* member, const char* name, const char* help) {
+    BindAttrStruct<A>(&info_.attr_table);
+    return AddAttr(AttrTypeOf<M>(), std::is_same_v<M, DType>, OffsetOf(member), name, help);
+  }
+  template <class A, class M>
+  OpDef& Attr(M A::* member, const char* name, const char* help, AttrCheck check) {
+    Attr(member, name, help);
+    return CheckAttr(std::move(check));
   }
   // A gradient operator has the attributes of its forward operator, whatever order the files
   // register in.
@@ -122,11 +128,13 @@ class OpDef {
   OpDef& MixedDTypes() { info_.mixed_dtypes = true; return *this; }
   OpDef& KernelAllocates() { info_.allocates = false; return *this; }
   OpDef& ShareLoD(int in) { info_.lod_from = in; return *this; }
-  OpDef& InPlace(int in, int out) { info_.in_place.emplace_back(in, out); return *this; }
-  OpDef& MayShare(int in, int out) { info_.may_share.emplace_back(in, out); return *this; }
   // clang-format on
+  OpDef& InPlace(int in, int out);
+  OpDef& MayShare(int in, int out);
 
  private:
+  OpDef& AddAttr(AttrType type, bool is_dtype, uint32_t offset, const char* name, const char* help);
+  OpDef& CheckAttr(AttrCheck check);  // of the attribute added last
   OpInfo& info_;
 };
 

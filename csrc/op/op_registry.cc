@@ -191,18 +191,23 @@ OpRegistration::OpRegistration(const char* type, void (*define)(OpDef&), const c
   }
 }
 
+KernelRegistration::KernelRegistration(const char* type, DeviceKind device, KernelLayout layout,
+                                       Library library, KernelList kernels,
+                                       bool (*accepts)(const Call&), const char* file, int line)
+    : KernelRegistration(type, DeviceKindName(device).c_str(), layout, library, kernels, accepts,
+                         file, line) {}
+
 KernelRegistration::KernelRegistration(const char* type, const char* device, KernelLayout layout,
-                                       Library library,
-                                       std::vector<std::pair<DType, KernelFn>> kernels,
+                                       Library library, KernelList kernels,
                                        bool (*accepts)(const Call&), const char* file, int line) {
   Registry& r = TheRegistry();
   std::lock_guard<std::mutex> lock(r.mutex);
   r.changed = true;
   PendingKernels p{type, device, {}};
-  for (auto& [dtype, fn] : kernels) {
+  for (size_t i = 0; i < kernels.count; ++i) {
     Kernel k;
-    k.key = {DeviceKind::kCPU, dtype, layout, library};
-    k.run = fn;
+    k.key = {DeviceKind::kCPU, kernels.kernels[i].dtype, layout, library};
+    k.run = kernels.kernels[i].run;
     k.accepts = accepts;
     k.file = file;
     k.line = line;

@@ -25,24 +25,32 @@ class OpRegistration {
   OpRegistration(const char* type, void (*define)(OpDef&), const char* file, int line);
 };
 
+struct TypedKernel {
+  DType dtype;
+  KernelFn run;
+};
+struct KernelList {
+  const TypedKernel* kernels;
+  size_t count;
+};
+
 class KernelRegistration {
  public:
   // `device` is the name of a kind of device, which may be registered later.
   KernelRegistration(const char* type, const char* device, KernelLayout layout, Library library,
-                     std::vector<std::pair<DType, KernelFn>> kernels, bool (*accepts)(const Call&),
+                     KernelList kernels, bool (*accepts)(const Call&),
                      const char* file, int line);
   KernelRegistration(const char* type, DeviceKind device, KernelLayout layout, Library library,
-                     std::vector<std::pair<DType, KernelFn>> kernels, bool (*accepts)(const Call&),
-                     const char* file, int line)
-      : KernelRegistration(type, DeviceKindName(device).c_str(), layout, library,
-                           std::move(kernels), accepts, file, line) {}
+                     KernelList kernels, bool (*accepts)(const Call&),
+                     const char* file, int line);
 };
 
 // static: GCC names this function by K's bare name, so that templates of equal names in namespaces
 // without a name of different files would share one of them.
 template <template <class> class K, class... Ts>
-static std::vector<std::pair<DType, KernelFn>> KernelsFor() {
-  return {{DTypeOf<Ts>::value, &K<Ts>::Compute}...};
+static KernelList KernelsFor() {
+  static constexpr TypedKernel kKernels[] = {{DTypeOf<Ts>::value, &K<Ts>::Compute}...};
+  return {kKernels, sizeof...(Ts)};
 }
 
 }  // namespace dygraph

@@ -8,17 +8,7 @@
 namespace dygraph::channels {
 
 // X with its channels second.
-inline Tensor Second(const Tensor& t, bool channels_last) {
-  if (!channels_last) return t;
-  const Dims& d = t.dims();
-  int rank = d.rank();
-  Dims dims = {d[0], d[rank - 1]};
-  dims.Append(d.begin() + 1, d.end() - 1);
-  Tensor out(dims, t.dtype());
-  kernels::NhwcToNchw(t.raw_data(), d[0], d[rank - 1], Numel(d, 1, rank - 1),
-                      out.mutable_raw_data(), SizeOf(t.dtype()));
-  return out;
-}
+Tensor Second(const Tensor& t, bool channels_last);
 
 // An output computed with the channels second, and put where it belongs at the end.
 template <class T>

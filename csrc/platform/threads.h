@@ -33,6 +33,18 @@ namespace detail {
 void ParallelRun(int64_t blocks, void (*body)(void*, int64_t), void* state);
 }  // namespace detail
 
+namespace detail {
+// The one copy of the body's code, whichever way it is reached.
+template <class Body>
+__attribute__((noinline)) void RunPiece(const void* body, int64_t begin, int64_t end) {
+  (*static_cast<const Body*>(body))(begin, end);
+}
+using PieceFn = void (*)(const void* body, int64_t begin, int64_t end);
+// The loops of ParallelFor and kernels::ParallelRows, where one piece may not be enough.
+void RunElements(int64_t n, int64_t grain, PieceFn piece, const void* body);
+void RunRows(int64_t rows, int64_t row_cost, int64_t grain, PieceFn piece, const void* body);
+}  // namespace detail
+
 // Calls body(i) for i in [0, blocks), on the pool when there is more than one block and one thread.
 // Results must not depend on which thread runs a block: that is what makes our kernels give the
 // same bits for any thread count.
@@ -54,21 +66,8 @@ constexpr int64_t kMostGrains = 512;
 // Pieces may differ with the thread count, so only for work whose elements are independent.
 template <class Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
-  int64_t threads = n < 2 * grain ? 1 : NumThreads();
-  if (threads <= 1 && n / kMostGrains <= grain) {
-    if (n > 0) body(int64_t{0}, n);
-    return;
-  }
-  int64_t pieces = n / grain;
-  if (pieces > threads) pieces = threads;
-  pieces *= n / (pieces * grain) / kMostGrains + 1;
-  int64_t step = ((n + pieces - 1) / pieces + 15) / 16 * 16;  // whole cache lines of floats
-  pieces = (n + step - 1) / step;
-  ParallelBlocks(pieces, [&](int64_t i) {
-    int64_t begin = i * step;
-    int64_t end = begin + step < n ? begin + step : n;
-    body(begin, end);
-  });
+  if (n >= 2 * grain) return detail::RunElements(n, grain, &detail::RunPiece<Body>, &body);
+  if (n > 0) detail::RunPiece<Body>(&body, 0, n);
 }
 
 }  // namespace dygraph

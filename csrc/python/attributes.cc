@@ -10,6 +10,7 @@
 #include "program/op_binding.h"
 #include "program/utf8.h"
 #include "python/convert.h"
+#include "python/steal.h"
 
 namespace dygraph::python {
 
@@ -17,11 +18,6 @@ using program::OpDesc;
 using Names = std::vector<std::string>;
 
 namespace {
-
-py::object Steal(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
 
 // A str, or bytes where the string of a file is no text.
 py::object StringObject(const std::string& value) {

@@ -21,6 +21,7 @@
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/steal.h"
 #include "python/wrapper.h"
 #include "tape/describe.h"
 #include "tape/thread_state.h"
@@ -40,11 +41,6 @@ using program::VarType;
 using OpHandle = std::shared_ptr<OpDesc>;
 using VarHandle = std::shared_ptr<VarDesc>;
 using Names = std::vector<std::string>;
-
-py::object Steal(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
 
 // Slots -------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/sizes.h"
+#include "python/steal.h"
 #include "tape/thread_state.h"
 #include "trace/recorder.h"
 
@@ -34,11 +35,6 @@ using program::Scope;
 using program::ScopeVar;
 using VarRef = Ref<Variable>;
 using ScopeRef = std::shared_ptr<Scope>;
-
-py::object Steal(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
 
 // An eager variable that a scope's name stands for.
 class SharedVariable final : public program::SharedValue {

@@ -6,6 +6,7 @@
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
+#include "python/steal.h"
 #include "run/run.h"
 #include "tape/door.h"
 #include "tape/thread_state.h"
@@ -15,11 +16,6 @@ namespace py = pybind11;
 namespace dygraph::python {
 
 namespace {
-
-py::object Steal(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
 
 Ref<Attrs> AttrsFromDict(const OpInfo& op, const py::dict& given) {
   if (given.empty()) return op.default_attrs;

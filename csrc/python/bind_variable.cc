@@ -5,6 +5,7 @@
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/steal.h"
 #include "python/variable_slots.h"
 #include "tape/door.h"
 #include "tape/thread_state.h"
@@ -16,11 +17,6 @@ namespace dygraph::python {
 namespace {
 
 using VarRef = Ref<Variable>;
-
-py::object Steal(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
 
 VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object name) {
   DType cast = dtype.is_none() ? DType::kUnset : DTypeFromPython(dtype.ptr());

@@ -18,7 +18,7 @@ namespace dygraph::python {
 namespace {
 
 // The function answers only on threads that hold the interpreter's lock.
-watch::CallerFunction FromPython(py::object function) {
+watch::CallerFunction CallerFrom(py::object function) {
   auto kept = std::make_shared<Kept>(std::move(function));
   return [kept]() -> std::string {
     if (!PyGILState_Check()) return "";
@@ -78,7 +78,7 @@ void BindWatch(py::module_& m) {
   w.def("release", &watch::Release);
   w.def("switches", &watch::Switches);
   w.def("set_caller_function",
-        [](py::object function) { watch::SetCallerFunction(FromPython(std::move(function))); });
+        [](py::object function) { watch::SetCallerFunction(CallerFrom(std::move(function))); });
   w.def("add_event", [](const std::string& name, uint64_t start, uint64_t duration) {
     profiler::Event event;
     event.name = name;

@@ -14,6 +14,10 @@ bool OrdersAgree(const Dims& dims) { return dims[1] == 1 || Numel(dims, 2, dims.
 
 }  // namespace
 
+Tensor::Tensor(Dims dims, DType dtype, Place place, Layout layout) {
+  Allocate(std::move(dims), dtype, place, layout);
+}
+
 const LoDLevels& Tensor::lod_levels() const {
   static const LoDLevels kNone;
   return lod_ ? lod_->levels : kNone;

@@ -16,9 +16,7 @@ enum class Layout : uint8_t { kPlain, kNHWC };
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(Dims dims, DType dtype, Place place = CPUPlace(), Layout layout = Layout::kPlain) {
-    Allocate(std::move(dims), dtype, place, layout);
-  }
+  Tensor(Dims dims, DType dtype, Place place = CPUPlace(), Layout layout = Layout::kPlain);
 
   const Dims& dims() const { return dims_; }
   int rank() const { return dims_.rank(); }

@@ -18,4 +18,9 @@ void Value::Fail(VarKind asked) const {
         asked == VarKind::kTensor ? ". Merge it into a dense tensor first with to_dense()" : "");
 }
 
+void Value::BecomeTensor() {  // tensor_ is empty
+  rows_.reset();
+  kind_ = VarKind::kTensor;
+}
+
 }  // namespace dygraph

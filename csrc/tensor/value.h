@@ -33,10 +33,7 @@ class Value {
 
   // Becomes a tensor (empty if it was something else).
   Tensor& MutableTensor() {
-    if (kind_ != VarKind::kTensor) {  // tensor_ is empty
-      rows_.reset();
-      kind_ = VarKind::kTensor;
-    }
+    if (__builtin_expect(kind_ != VarKind::kTensor, 0)) BecomeTensor();
     return tensor_;
   }
   void SetRows(Ref<SelectedRows> rows) { *this = Value(std::move(rows)); }
@@ -50,6 +47,7 @@ class Value {
 
  private:
   [[noreturn]] void Fail(VarKind asked) const;
+  void BecomeTensor();
   Tensor tensor_;
   Ref<SelectedRows> rows_;
   VarKind kind_ = VarKind::kEmpty;

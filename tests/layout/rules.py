@@ -308,11 +308,12 @@ def arguments(code, plain, start):
 
 def an_operator_is_one_file(files):
     """activation/relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve one family
-    in its folder, several in operators/ itself."""
+    in its folder, several in operators/ itself, and may have a .cc of their name beside them."""
     return [
         f"{path}: must be called <family>/<name>_op.cc (<name>_op_<library>.cc, <name>_op.cu)"
         for path, _, _ in cpp(files, "operators")
-        if not re.fullmatch(
+        if str(PurePosixPath(path).with_suffix(".h")) not in files
+        and not re.fullmatch(
             r"csrc/operators/([a-z]+/[a-z0-9_]+_op(_onednn|_cuda)?\.(cc|cu)|([a-z]+/)?[a-z0-9_]+\.(h|cuh))",
             path,
         )

@@ -1,16 +1,16 @@
-"""The frozen record of all operators, op_protos.json, and what of a change old models survive.
+"""The frozen records of operators, a protos.json a family, and what of a change old models survive.
 
-A saved program names slots and attributes of its operators. ``--rewrite`` records what was added
+A saved program names slots and attributes of its operators. ``make protos`` records what was added
 since; it refuses where a program that was saved before would not load or would compute something
-else. ``--rewrite --break`` records that too: then old models need a conversion. ``--print`` shows
-the operators of this build.
+else. By hand: ``--rewrite`` does the same, ``--rewrite --break`` records that too, and then old
+models need a conversion. ``--print`` shows the operators of this build.
 """
 
 import json
 import pathlib
 import sys
 
-RECORD = pathlib.Path(__file__).with_name("op_protos.json")
+RECORDS = pathlib.Path(__file__).parents[1] / "operators"
 FLAGS = ("duplicable", "dispensable", "intermediate", "extra")
 
 
@@ -46,7 +46,23 @@ def text_of(record):
 
 
 def recorded():
-    return json.loads(RECORD.read_text())
+    """What the records of all families hold together."""
+    return {
+        name: proto
+        for path in sorted(RECORDS.glob("*/protos.json"))
+        for name, proto in json.loads(path.read_text()).items()
+    }
+
+
+def families(record):
+    """{family: its part of the record}, by the folders that the operators' files lie in."""
+    from dygraph import _core
+
+    parts = {}
+    for name in record:
+        family = pathlib.PurePath(_core.describe_op(name)["file"]).parent.name
+        parts.setdefault(family, {})[name] = record[name]
+    return parts
 
 
 def breaks(old, new):
@@ -87,12 +103,13 @@ def main(arguments):
     if arguments not in (["--rewrite"], ["--rewrite", "--break"]):
         print(__doc__)
         return 2
-    problems = list(breaks(recorded(), new)) if RECORD.exists() else []
+    problems = list(breaks(recorded(), new))
     if problems and "--break" not in arguments:
         print("\n".join(["Models that were saved before would break:", *problems]))
         return 1
-    RECORD.write_text(text_of(new))
-    print(f"{RECORD}: {len(new)} operators")
+    for family, part in families(new).items():
+        (RECORDS / family / "protos.json").write_text(text_of(part))
+    print(f"{RECORDS}/*/protos.json: {len(new)} operators")
     return 0
 
 

@@ -16,45 +16,15 @@ struct ElementwiseAttrs {
 };
 
 // Y's shape with ones where axis leaves gaps, so that the two shapes broadcast as NumPy's do.
-inline Dims AlignY(const Dims& x, const Dims& y, int axis) {
-  if (axis < 0 || y.size() >= x.size()) {
-    ENFORCE(axis >= -1, OutOfRange, "the attribute axis must be -1 or at least 0, got ", axis);
-    return y;
-  }
-  int rank = y.rank();
-  while (rank > 0 && axis > x.rank() - rank && y[rank - 1] == 1)
-    --rank;  // trailing ones match anything
-  ENFORCE(axis <= x.rank() - rank, InvalidArgument, "the axes of Y ", y,
-          " must lie within those of X ", x, " from axis on, got axis ", axis);
-  Dims aligned(x.size(), 1);
-  for (int i = 0; i < rank; ++i) aligned[axis + i] = y[i];
-  return aligned;
-}
+Dims AlignY(const Dims& x, const Dims& y, int axis);
 
-inline void InferShape(InferContext& ctx) {
-  const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
-  if (__builtin_expect(x == y, 1)) return ctx.SetOutput(kOut, x);
-  ctx.SetOutput(kOut, BroadcastDims(x, AlignY(x, y, ctx.attrs<ElementwiseAttrs>().axis)));
-}
+void InferShape(InferContext& ctx);
 
 // What all elementwise_* operators declare.
-inline OpDef& DefineBinary(OpDef& op, const char* comment) {
-  return op.Comment(comment)
-      .Input(kX, "X", "any shape")
-      .Input(kY, "Y", "broadcasts with X")
-      .Output(kOut, "Out", "the common shape")
-      .Attr(&ElementwiseAttrs::axis, "axis", "first axis of X that Y lies along; -1: NumPy's rule")
-      .Shape(InferShape)
-      .KeepsLayout()
-      .ShareLoD(kX)
-      .InPlace(kX, kOut);
-}
+OpDef& DefineBinary(OpDef& op, const char* comment);
 
 // Shape rule of gradients whose first inputs are X and Y, and whose outputs are theirs.
-inline void InferGradShape(InferContext& ctx) {
-  ctx.SetOutput(0, ctx.dims(kX), ctx.dtype(kX));
-  ctx.SetOutput(1, ctx.dims(kY), ctx.dtype(kY));
-}
+void InferGradShape(InferContext& ctx);
 
 // Dims and strides of two operands over their common shape, in the memory order of a channels-last
 // operand if there is one.
@@ -62,45 +32,8 @@ struct Plan {
   Dims dims, x, y;
 };
 
-namespace detail {
-inline Dims StridesOver(const Tensor& t, const Dims& aligned, const Dims& out) {
-  Dims strides(out.size(), 0);
-  int shift = out.rank() - aligned.rank();
-  if (t.layout() == Layout::kNHWC) {
-    int64_t stride = t.dim(1);
-    for (int i = aligned.rank() - 1; i >= 2; --i) {
-      strides[shift + i] = aligned[i] == 1 ? 0 : stride;
-      stride *= aligned[i];
-    }
-    strides[shift + 1] = aligned[1] == 1 ? 0 : 1;
-    strides[shift] = aligned[0] == 1 ? 0 : stride;
-    return strides;
-  }
-  int64_t stride = 1;
-  for (int i = aligned.rank() - 1; i >= 0; --i) {
-    strides[shift + i] = aligned[i] == 1 ? 0 : stride;
-    stride *= aligned[i];
-  }
-  return strides;
-}
-
-inline void ToChannelsLast(Dims* d) {
-  int64_t channel = (*d)[1];
-  for (int i = 1; i + 1 < d->rank(); ++i) (*d)[i] = (*d)[i + 1];
-  d->back() = channel;
-}
-}  // namespace detail
-
-inline Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const Dims& y_dims,
-                     const Dims& out, bool channels_last) {
-  Plan p{out, detail::StridesOver(x, x_dims, out), detail::StridesOver(y, y_dims, out)};
-  if (channels_last) {
-    detail::ToChannelsLast(&p.dims);
-    detail::ToChannelsLast(&p.x);
-    detail::ToChannelsLast(&p.y);
-  }
-  return p;
-}
+Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const Dims& y_dims,
+              const Dims& out, bool channels_last);
 
 // out = f(x, y), broadcasting.
 template <class T, class Out, class F>
@@ -117,36 +50,13 @@ void Apply(const Tensor& x, const Tensor& y, int axis, Tensor* out, F f, int64_t
 
 // Sums `g` (shape of the result) over what was broadcast of an operand of shape `dims`, aligned as
 // `aligned`.
-template <class T>
-void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out) {
-  if (out->numel() == 0) return;
-  if (g.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
-  Dims dims = g.dims(), from = detail::StridesOver(g, dims, dims);
-  for (int i = 0; i < dims.rank(); ++i) {
-    if (from[i] == 0) from[i] = 1;  // an axis of one element: any stride
-  }
-  Tensor like = Tensor();
-  like.SetMeta(aligned, g.dtype());
-  Dims to = detail::StridesOver(like, aligned, dims);
-  if (g.layout() == Layout::kNHWC) {  // in the order of memory
-    detail::ToChannelsLast(&dims);
-    detail::ToChannelsLast(&from);
-    detail::ToChannelsLast(&to);
-  }
-  kernels::SumTo(dims, g.data<T>(), from, out->mutable_data<T>(), to);
-}
+template <class T>  // float, double
+void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out);
 
 // `t`, aligned as `aligned`, repeated to the shape and order of `like`; itself where nothing is to
 // be repeated.
-template <class T>
-Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
-  if (t.dims() == like.dims()) return t;
-  Tensor full(like.dims(), t.dtype(), like.place(), like.layout());
-  if (full.numel() == 0) return full;
-  Plan p = MakePlan(t, aligned, t, aligned, like.dims(), like.layout() == Layout::kNHWC);
-  kernels::Repeat(p.dims, t.data<T>(), p.x, full.mutable_data<T>());
-  return full;
-}
+template <class T>  // float, double
+Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like);
 
 // out = f(g, other), summed over what was broadcast of the operand that `out` is the gradient of,
 // aligned as `aligned`.

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 #include <cstdlib>
 
 #include "base/output.h"

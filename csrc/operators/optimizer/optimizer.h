@@ -17,60 +17,23 @@ namespace dygraph::optimizer {
 
 // A tensor the step reads and writes beside the parameter, or its gradient (dense or selected
 // rows): shape and type of Param.
-inline void CheckLikeParam(const InferContext& ctx, int param, int slot, const char* name) {
-  const Dims &p = ctx.dims(param), &d = ctx.dims(slot);
-  bool same = p.rank() == d.rank();
-  for (int i = 0; same && i < p.rank(); ++i) same = p[i] == d[i] || !BothKnown(p[i], d[i]);
-  ENFORCE(same, InvalidArgument, name, " must have the shape of Param, ", p, ", got ", d);
-  ENFORCE(ctx.dtype(slot) == ctx.dtype(param), Type, name, " must have the element type of Param, ",
-          ctx.dtype(param), ", got ", ctx.dtype(slot));
-}
+void CheckLikeParam(const InferContext& ctx, int param, int slot, const char* name);
 
-inline bool IsScalar(const Dims& d) {
-  return d.empty() || (d.rank() == 1 && (d[0] == 1 || d[0] < 0));
-}
-
+bool IsScalar(const Dims& d);  // [1] or []
 // A number in a tensor of shape [1] or [], of float32 or Param's type.
-inline void CheckScalar(const InferContext& ctx, int param, int slot, const char* name) {
-  ENFORCE(IsScalar(ctx.dims(slot)), InvalidArgument, name,
-          " must hold one number, shape [1] or [], got ", ctx.dims(slot));
-  DType type = ctx.dtype(slot);
-  ENFORCE(type == DType::kFloat32 || type == ctx.dtype(param), Type, name,
-          " must be of float32 or Param's type, ", ctx.dtype(param), ", got ", type);
-}
+void CheckScalar(const InferContext& ctx, int param, int slot, const char* name);
 
 // The shape rule most steps share: the gradient and the states are like Param, the outputs like
 // their inputs. `kept` pairs input and output slots, Param's first.
-inline void InferStep(InferContext& ctx, int param, int grad,
-                      std::initializer_list<std::pair<int, int>> kept,
-                      std::initializer_list<int> scalars) {
-  const auto& slots = ctx.call().op->inputs;
-  CheckLikeParam(ctx, param, grad, slots[grad].name.c_str());
-  for (auto [in, out] : kept) {
-    if (in != param && ctx.HasInput(in)) CheckLikeParam(ctx, param, in, slots[in].name.c_str());
-  }
-  for (int slot : scalars) {
-    if (ctx.HasInput(slot)) CheckScalar(ctx, param, slot, slots[slot].name.c_str());
-  }
-  for (auto [in, out] : kept) ctx.SetOutput(out, ctx.dims(param), ctx.dtype(param));
-}
+void InferStep(InferContext& ctx, int param, int grad,
+               std::initializer_list<std::pair<int, int>> kept, std::initializer_list<int> scalars);
 
 // A power of beta, or another number that goes from step to step.
-inline void InferNumber(InferContext& ctx, int in, int out) {
-  ctx.SetOutput(out, ctx.dims(in), ctx.dtype(in));
-}
-inline void StoreNumber(Tensor* out, double value) {
-  if (!out) return;
-  VisitDType(out->dtype(), [&](auto tag) {
-    using U = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<U>) *out->mutable_data<U>() = static_cast<U>(value);
-  });
-}
+void InferNumber(InferContext& ctx, int in, int out);
+void StoreNumber(Tensor* out, double value);
 
 // Elements of one row of a parameter whose gradient is selected rows.
-inline int64_t RowWidth(const Tensor& param) {
-  return param.dim(0) == 0 ? 0 : param.numel() / param.dim(0);
-}
+int64_t RowWidth(const Tensor& param);
 
 // Calls f(row of Param, row of the gradient, or nullptr where it has none) for every row, in
 // parallel. `g` is merged: its rows are ascending and distinct.
@@ -102,10 +65,7 @@ void ForTouchedRows(int64_t width, const SelectedRows& g, F f) {
 }
 
 // What a step that touches few rows leaves as it is, where it does not write in place.
-inline void CopyThrough(const Tensor& from, Tensor* to) {
-  if (from.raw_data() != to->raw_data() && from.numel() > 0)
-    std::memcpy(to->mutable_raw_data(), from.raw_data(), from.bytes());
-}
+void CopyThrough(const Tensor& from, Tensor* to);
 
 // body(begin, end) over n elements, in parallel: together with the loops of other parameters' steps
 // where those wait for each other (platform/loop_queue.h), so a kernel may not read what this

@@ -4,10 +4,6 @@
 // first gets the gradient.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "operators/higher_gradient.h"
 #include "operators/reduce/reduction.h"
 
@@ -18,190 +14,21 @@ struct Norm {
   reduce::ReduceAttrs over;  // which axes
 };
 
-// The elements of one result, the same for each.
-struct Elements {
-  int64_t count, stride = 1;
-  std::vector<int64_t> list;  // empty: `stride` apart
-  Elements(const Dims& x, const reduce::Axes& axes) {
-    kernels::Walk<1> walk;
-    Dims strides = Strides(x);
-    for (int i = 0; i < x.rank(); ++i) {
-      if (axes.reduced[i]) walk.Push(x[i], {strides[i]});
-    }
-    count = walk.Count(0, walk.rank);
-    if (walk.rank > 1) {
-      list = reduce::ElementOffsets(x, axes);
-    } else if (walk.rank == 1) {
-      stride = walk.strides[0][0];
-    }
-  }
-  int64_t operator[](int64_t i) const { return list.empty() ? i * stride : list[i]; }
-};
-
-// Calls f(place of the result, place of its first element, elements), in parallel.
-template <class F>
-void ForEachNorm(const Dims& x, const Norm& norm, F f) {
-  reduce::Axes axes(x.rank(), norm.over);
-  Elements elements(x, axes);
-  reduce::Strides strides(x, axes);
-  kernels::Walk<2> kept;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (!axes.reduced[i]) kept.Push(x[i], {strides.x[i], strides.out[i]});
-  }
-  kernels::ParallelRows(kept.Count(0, kept.rank), elements.count * 8,
-                        [&](int64_t begin, int64_t end) {
-                          kernels::Odometer<2> at(kept, kept.rank, begin);
-                          for (int64_t i = begin; i < end; ++i, at.Next())
-                            f(at.offset[1], at.offset[0], elements);
-                        });
-}
-
-// The norm of a whole order from 1 to 4 as a reduction, in doubles.
-template <class T, int kP>
-struct PowerSumOp {
-  using In = T;
-  using Lane = double;
-  using Total = double;
-  static constexpr Lane kInit = 0;
-  static constexpr bool kCheap = false;
-  DYGRAPH_INLINE static Lane Add(Lane a, T x) {
-    double v = std::fabs(static_cast<double>(x));
-    if constexpr (kP == 1) return a + v;
-    if constexpr (kP == 2) return a + v * v;
-    if constexpr (kP == 3) return a + v * v * v;
-    return a + (v * v) * (v * v);
-  }
-  DYGRAPH_INLINE static Lane Fold(Lane a, Lane b) { return a + b; }
-  DYGRAPH_INLINE static Total Merge(Total a, Total b) { return a + b; }
-  DYGRAPH_INLINE static Total Finish(Total a, int64_t) {
-    return kP == 1 ? a : kP == 2 ? std::sqrt(a) : std::pow(a, 1.0 / kP);
-  }
-};
-
+// Compute, Grad and GradGrad are of float and double.
 template <class T>
-void Compute(const Tensor& x, const Norm& norm, Tensor* out) {
-  double p = norm.p;
-  const T* from = x.data<T>();
-  T* to = out->mutable_data<T>();
-  ENFORCE(!std::isinf(p) || x.numel() > 0 || out->numel() == 0, InvalidArgument,
-          "X must have elements for a norm of order ", p, ", got shape ", x.dims());
-  reduce::Axes axes(x.rank(), norm.over);
-  Span<const bool> reduced(axes.reduced.data(), x.dims().size());
-  if (p == 1) return kernels::Reduce<PowerSumOp<T, 1>>(from, x.dims(), reduced, to);
-  if (p == 2) return kernels::Reduce<PowerSumOp<T, 2>>(from, x.dims(), reduced, to);
-  if (p == 3) return kernels::Reduce<PowerSumOp<T, 3>>(from, x.dims(), reduced, to);
-  if (p == 4) return kernels::Reduce<PowerSumOp<T, 4>>(from, x.dims(), reduced, to);
-  ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
-    double total = p == -HUGE_VAL ? HUGE_VAL : 0;
-    for (int64_t i = 0; i < elements.count; ++i) {
-      double v = std::fabs(static_cast<double>(from[first + elements[i]]));
-      if (std::isinf(p)) {
-        if (p > 0 ? !(v <= total) : !(v >= total)) total = total != total ? total : v;
-      } else {
-        total += p == 0 ? v != 0 : std::pow(v, p);
-      }
-    }
-    if (p != 0 && !std::isinf(p)) total = std::pow(total, 1 / p);
-    to[place] = static_cast<T>(total);
-  });
-}
-
-// The first element whose |x| is the norm; count where there is none.
-template <class T>
-int64_t Extreme(const T* x, const Elements& elements, T norm) {
-  int64_t i = 0;
-  while (i < elements.count && std::fabs(x[elements[i]]) != norm) ++i;
-  return i;
-}
-
-inline double Sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; }
-
-// d norm / d x of an element, for a finite p and a norm other than 0.
-inline double Slope(double v, double norm, double p) {
-  if (v == 0 || p == 0) return 0;
-  if (p == 1) return Sign(v);
-  if (p == 2) return v / norm;
-  return Sign(v) * std::pow(std::fabs(v) / norm, p - 1);
-}
-
-// x_grad = f(x, factor of its result), in one pass.
-template <class T, class F>
-void Scaled(const Tensor& x, const double* factor, const Norm& norm, Tensor* x_grad, F f) {
-  reduce::Strides strides(x.dims(), reduce::Axes(x.rank(), norm.over));
-  kernels::Broadcast(x.dims(), x.data<T>(), strides.x, factor, strides.out,
-                     x_grad->mutable_data<T>(), f);
-}
+void Compute(const Tensor& x, const Norm& norm, Tensor* out);
 
 // x_grad = g d norm / d x.
 template <class T>
-void Grad(const Tensor& x, const Tensor& out, const Tensor& g, const Norm& norm, Tensor* x_grad) {
-  double p = norm.p;
-  const T *from = x.data<T>(), *o = out.data<T>(), *gd = g.data<T>();
-  if (x.numel() == 0) return;
-  if (p == 1 || p == 2) {
-    std::vector<double> factors(out.numel());
-    for (size_t i = 0; i < factors.size(); ++i) {
-      double length = p == 1 ? 1 : o[i];
-      factors[i] = o[i] == 0 ? 0 : gd[i] / length;
-    }
-    if (p == 1) {
-      return Scaled<T>(x, factors.data(), norm, x_grad, [](T v, double factor) {
-        return static_cast<T>(v > 0 ? factor : v < 0 ? -factor : 0.0);
-      });
-    }
-    return Scaled<T>(x, factors.data(), norm, x_grad, [](T v, double factor) {
-      return static_cast<T>(v == 0 ? 0.0 : static_cast<double>(v) * factor);
-    });
-  }
-  T* to = x_grad->mutable_data<T>();
-  ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
-    const T* in = from + first;
-    T* result = to + first;
-    bool flat = o[place] == 0 || std::isinf(p);
-    for (int64_t i = 0; i < elements.count; ++i) {
-      int64_t at = elements[i];
-      result[at] = flat ? T(0) : static_cast<T>(gd[place] * Slope(in[at], o[place], p));
-    }
-    if (!std::isinf(p)) return;
-    int64_t winner = Extreme(in, elements, o[place]);
-    if (winner < elements.count)
-      result[elements[winner]] = static_cast<T>(gd[place] * Sign(in[elements[winner]]));
-  });
-}
+void Grad(const Tensor& x, const Tensor& out, const Tensor& g, const Norm& norm, Tensor* x_grad);
 
 // What flows back from w, the gradient of x_grad: into g it is w d norm / d x, into x
 // g (p - 1) (|x|^(p - 2) norm^(1 - p) w - u (u w) / norm) with u = d norm / d x.
 template <class T>
 void GradGrad(const Tensor& x, const Tensor& out, const Tensor& g, const Tensor& w,
-              const Norm& norm, Tensor* g_grad, Tensor* x_grad) {
-  double p = norm.p;
-  const T *from = x.data<T>(), *o = out.data<T>(), *gd = g.data<T>(), *wd = w.data<T>();
-  T* to_g = g_grad ? g_grad->mutable_data<T>() : nullptr;
-  T* to_x = x_grad ? x_grad->mutable_data<T>() : nullptr;
-  ForEachNorm(x.dims(), norm, [=](int64_t place, int64_t first, const Elements& elements) {
-    const T *in = from + first, *wi = wd + first;
-    double size = o[place], product = 0;
-    if (std::isinf(p)) {
-      int64_t winner = Extreme(in, elements, o[place]);
-      if (winner < elements.count) product = wi[elements[winner]] * Sign(in[elements[winner]]);
-    } else if (size != 0) {
-      for (int64_t i = 0; i < elements.count; ++i)
-        product += Slope(in[elements[i]], size, p) * wi[elements[i]];
-    }
-    if (to_g) to_g[place] = static_cast<T>(product);
-    if (!to_x) return;
-    bool straight = size == 0 || p == 0 || p == 1 || std::isinf(p);
-    for (int64_t i = 0; i < elements.count; ++i) {
-      int64_t at = elements[i];
-      double bend = 0, v = in[at];
-      if (!straight) {
-        double own = p == 2 ? 1 : v == 0 ? 0 : std::pow(std::fabs(v) / size, p - 2);
-        bend = gd[place] * (p - 1) * (own * wi[at] - Slope(v, size, p) * product) / size;
-      }
-      to_x[first + at] = static_cast<T>(bend);
-    }
-  });
-}
+              const Norm& norm, Tensor* g_grad, Tensor* x_grad);
+
+void RunThird(higher::Problem& problem, const Norm& norm);  // of X alone, direction in slot 3
 
 // The gradient operators of an operator Out = norm of X. D has kType, kGradType, kGradGradType and
 // Of(attributes, shape of X).
@@ -242,33 +69,7 @@ struct Third {
   static std::vector<higher::Input> Inputs(const KernelContext&) { return {{0, 3, 1}}; }
   static std::vector<higher::Result> Results(const KernelContext&) { return {{2, 0}}; }
   static void Run(higher::Problem& problem) {
-    using higher::Scalar;
-    const Dims& x = problem.ctx.In(0).dims();
-    Norm norm = D::Of(problem.ctx.call().attrs, x);
-    const double p = norm.p;
-    reduce::Axes axes(x.rank(), norm.over);
-    std::vector<int64_t> elements = reduce::ElementOffsets(x, axes);
-    if (p == 0 || Numel(x) == 0) return;
-    reduce::ForEachResultInOrder(x, axes, [&](int64_t place, int64_t first) {
-      std::vector<Scalar> sizes;  // |x|
-      for (int64_t e : elements) {
-        Scalar v = problem.Leaf(0, first + e);
-        const double sign = Sign(ValueOf(v));
-        if (sign != 0 || p == 2 || p < 0) sizes.push_back(v * (p == 2 && sign == 0 ? 1 : sign));
-      }
-      auto less = [](Scalar a, Scalar b) { return ValueOf(a) < ValueOf(b); };
-      auto most = std::max_element(sizes.begin(), sizes.end(), less);
-      if (most == sizes.end()) return;
-      if (std::isinf(p)) {
-        if (p < 0) most = std::min_element(sizes.begin(), sizes.end(), less);
-        problem.Set(0, place, *most);
-      } else if (ValueOf(*most) != 0) {
-        Scalar sum = kernels::Constant(0);
-        for (Scalar v : sizes) sum = sum + (p == 1 ? v : p == 2 ? v * v : Pow(v, p));
-        if (ValueOf(sum) > 0) problem.Set(0, place, p == 1 ? sum : Pow(sum, 1 / p));
-      }
-      problem.Flush();
-    });
+    RunThird(problem, D::Of(problem.ctx.call().attrs, problem.ctx.In(0).dims()));
   }
 };
 

@@ -1,0 +1,119 @@
+#include "operators/arithmetic/binary.h"
+
+namespace dygraph::elementwise {
+
+Dims AlignY(const Dims& x, const Dims& y, int axis) {
+  if (axis < 0 || y.size() >= x.size()) {
+    ENFORCE(axis >= -1, OutOfRange, "the attribute axis must be -1 or at least 0, got ", axis);
+    return y;
+  }
+  int rank = y.rank();
+  while (rank > 0 && axis > x.rank() - rank && y[rank - 1] == 1)
+    --rank;  // trailing ones match anything
+  ENFORCE(axis <= x.rank() - rank, InvalidArgument, "the axes of Y ", y,
+          " must lie within those of X ", x, " from axis on, got axis ", axis);
+  Dims aligned(x.size(), 1);
+  for (int i = 0; i < rank; ++i) aligned[axis + i] = y[i];
+  return aligned;
+}
+
+void InferShape(InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
+  if (__builtin_expect(x == y, 1)) return ctx.SetOutput(kOut, x);
+  ctx.SetOutput(kOut, BroadcastDims(x, AlignY(x, y, ctx.attrs<ElementwiseAttrs>().axis)));
+}
+
+OpDef& DefineBinary(OpDef& op, const char* comment) {
+  return op.Comment(comment)
+      .Input(kX, "X", "any shape")
+      .Input(kY, "Y", "broadcasts with X")
+      .Output(kOut, "Out", "the common shape")
+      .Attr(&ElementwiseAttrs::axis, "axis", "first axis of X that Y lies along; -1: NumPy's rule")
+      .Shape(InferShape)
+      .KeepsLayout()
+      .ShareLoD(kX)
+      .InPlace(kX, kOut);
+}
+
+void InferGradShape(InferContext& ctx) {
+  ctx.SetOutput(0, ctx.dims(kX), ctx.dtype(kX));
+  ctx.SetOutput(1, ctx.dims(kY), ctx.dtype(kY));
+}
+
+namespace {
+Dims StridesOver(const Tensor& t, const Dims& aligned, const Dims& out) {
+  Dims strides(out.size(), 0);
+  int shift = out.rank() - aligned.rank();
+  if (t.layout() == Layout::kNHWC) {
+    int64_t stride = t.dim(1);
+    for (int i = aligned.rank() - 1; i >= 2; --i) {
+      strides[shift + i] = aligned[i] == 1 ? 0 : stride;
+      stride *= aligned[i];
+    }
+    strides[shift + 1] = aligned[1] == 1 ? 0 : 1;
+    strides[shift] = aligned[0] == 1 ? 0 : stride;
+    return strides;
+  }
+  int64_t stride = 1;
+  for (int i = aligned.rank() - 1; i >= 0; --i) {
+    strides[shift + i] = aligned[i] == 1 ? 0 : stride;
+    stride *= aligned[i];
+  }
+  return strides;
+}
+
+void ToChannelsLast(Dims* d) {
+  int64_t channel = (*d)[1];
+  for (int i = 1; i + 1 < d->rank(); ++i) (*d)[i] = (*d)[i + 1];
+  d->back() = channel;
+}
+}  // namespace
+
+Plan MakePlan(const Tensor& x, const Dims& x_dims, const Tensor& y, const Dims& y_dims,
+              const Dims& out, bool channels_last) {
+  Plan p{out, StridesOver(x, x_dims, out), StridesOver(y, y_dims, out)};
+  if (channels_last) {
+    ToChannelsLast(&p.dims);
+    ToChannelsLast(&p.x);
+    ToChannelsLast(&p.y);
+  }
+  return p;
+}
+
+template <class T>
+void ReduceTo(const Tensor& g, const Dims& aligned, Tensor* out) {
+  if (out->numel() == 0) return;
+  if (g.numel() == 0) return kernels::Fill(out->mutable_data<T>(), out->numel(), T(0));
+  Dims dims = g.dims(), from = StridesOver(g, dims, dims);
+  for (int i = 0; i < dims.rank(); ++i) {
+    if (from[i] == 0) from[i] = 1;  // an axis of one element: any stride
+  }
+  Tensor like = Tensor();
+  like.SetMeta(aligned, g.dtype());
+  Dims to = StridesOver(like, aligned, dims);
+  if (g.layout() == Layout::kNHWC) {  // in the order of memory
+    ToChannelsLast(&dims);
+    ToChannelsLast(&from);
+    ToChannelsLast(&to);
+  }
+  kernels::SumTo(dims, g.data<T>(), from, out->mutable_data<T>(), to);
+}
+
+template <class T>
+Tensor Expanded(const Tensor& t, const Dims& aligned, const Tensor& like) {
+  if (t.dims() == like.dims()) return t;
+  Tensor full(like.dims(), t.dtype(), like.place(), like.layout());
+  if (full.numel() == 0) return full;
+  Plan p = MakePlan(t, aligned, t, aligned, like.dims(), like.layout() == Layout::kNHWC);
+  kernels::Repeat(p.dims, t.data<T>(), p.x, full.mutable_data<T>());
+  return full;
+}
+
+#define REGISTER_TYPE(T)                                           \
+  template void ReduceTo<T>(const Tensor&, const Dims&, Tensor*); \
+  template Tensor Expanded<T>(const Tensor&, const Dims&, const Tensor&)
+REGISTER_TYPE(float);
+REGISTER_TYPE(double);
+#undef REGISTER_TYPE
+
+}  // namespace dygraph::elementwise
