@@ -125,8 +125,6 @@ class Operators(MutableSequence):
             other = list(other)
         return list(self) == other if isinstance(other, list) else NotImplemented
 
-    __hash__ = None
-
     def __setitem__(self, index, value):
         ops = self._core.ops()
         ops[index] = value

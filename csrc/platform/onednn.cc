@@ -95,7 +95,7 @@ bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
   // Pieces by the sizes alone, so that the bits are the same for any number of threads. Those of
   // long products take 50 ms at most, between which Ctrl-C is looked for, and end along k where
   // oneDNN's own steps do.
-  constexpr int64_t kLeast = 1 << 21, kMost = int64_t{1} << 31, kPieces = 16, kRowUnit = 8,
+  constexpr int64_t kLeast = 1 << 20, kMost = int64_t{1} << 31, kPieces = 8, kRowUnit = 8,
                     kColumnUnit = 16, kLeastColumns = 128, kDepth = 1536;
   int64_t rows = m, columns = n;
   const double volume = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);

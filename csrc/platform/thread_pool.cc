@@ -25,7 +25,7 @@ namespace {
 constexpr int kMostHelpers = 1023, kLoops = 16, kPieces = 64;
 
 // Nanoseconds. Measured: benchmarks/threads.py.
-constexpr int64_t kIdleSpin = 200000;   // a helper looks for work this long before it sleeps,
+constexpr int64_t kIdleSpin = 1000000;  // a helper looks for work this long before it sleeps,
 constexpr int64_t kShortSpin = 5000;    // this long on a core that another process wants,
 constexpr int64_t kInterrupted = 100000;  // which it knows by a gap between two looks
 constexpr int64_t kWaitSpin = 50000;    // a caller waits this long for helpers before it sleeps
