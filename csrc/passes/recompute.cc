@@ -186,9 +186,9 @@ void RunRecompute(PassCall& call) {
 }
 
 void DefineRecompute(PassDef& pass) {
-  pass.Comment("Less memory for more time: gradient operators read what is computed again, from the "
-               "checkpoints, shortly before. Operators that draw numbers or go on from run to run "
-               "are not run again.")
+  pass.Comment("Less memory for more time: gradient operators read what is computed again, from "
+               "the checkpoints, shortly before. Operators that draw numbers or go on from run to "
+               "run are not run again.")
       .Option("checkpoints", Names(), "results of the forward pass that are kept")
       .Option("block", int64_t{0}, "the number of the block")
       .Option("forward", int64_t{-1},

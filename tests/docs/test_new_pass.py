@@ -27,7 +27,8 @@ def tutorial(tmp_path_factory):
     case, use, function = blocks("python")
     (folder / "test_drop_unit_scale.py").write_text(case)
     (folder / "use.py").write_text(use + function)
-    (folder / "load.py").write_text(f"import dygraph\nassert dygraph.load_library({library!r}) == []\n")
+    load = f"import dygraph\nassert dygraph.load_library({library!r}) == []\n"
+    (folder / "load.py").write_text(load)
     (folder / "conftest.py").write_text("import load\n")
     return folder
 
@@ -43,7 +44,8 @@ def run(folder, code):
 
 
 def test_the_case_of_the_page_passes(tutorial):
-    out = run(tutorial, "import pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '.']))")
+    code = "import pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '.']))"
+    out = run(tutorial, code)
     assert "3 passed" in out, out
 
 
