@@ -19,6 +19,7 @@ import peer
 import report
 
 LINKS = 1000
+DESCRIBING = {"describe": 8e-3, "describe and differentiate": 20e-3}  # seconds for all links
 PER_OPERATOR = 0.3e-6  # seconds over the kernel
 INFERENCE = {
     "MLP": networks.mlp,
@@ -160,9 +161,9 @@ def main(rounds):
         for name, most in (("chain 8x8", None), ("chain 1x1", PER_OPERATOR)):
             seconds = peer.interleave([us], name, rounds)[0]["ours"] / LINKS
             table.add(f"run, one operator of a {name}", seconds, most=most)
-        for name in ("describe", "describe and differentiate"):
+        for name, most in DESCRIBING.items():
             seconds = peer.interleave([us], name, rounds)[0]["ours"]
-            table.add(f"{name} {LINKS} operators", seconds)
+            table.add(f"{name} {LINKS} operators", seconds, most=most)
     for threads in (1, 2):
         with peer.Side(__file__, "ours", threads) as us, peer.Side(
             __file__, "torch", threads

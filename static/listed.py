@@ -323,9 +323,9 @@ class Variables(MutableMapping):
         for name, variable in variables.items():
             if self.get(name) is not variable:
                 self._require(name, variable)
-        gone = [name for name, v in self.items() if variables.get(name) is not v]
+        gone = dict.fromkeys(n for n, v in self.items() if variables.get(n) is not v)
         kept = [name for name in self if name not in gone]
-        if [name for name in variables if name in kept] != kept:
+        if [name for name in variables if name in self and name not in gone] != kept:
             raise UnimplementedError(
                 "block.vars: variables keep the order in which they were declared, got another one"
             )

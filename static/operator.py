@@ -1,7 +1,7 @@
 """Operators of programs."""
 
 from dygraph import _core
-from dygraph.errors import PreconditionNotMetError
+from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from static.listed import ShownList, shown
 from static.variable import as_names
 
@@ -37,6 +37,10 @@ class Operator:
     """
 
     def __init__(self, block, desc):
+        if not isinstance(desc, _core.Op):
+            raise ArgumentTypeError(
+                f"an operator is made by block.append_op(...), got {kind_of(desc)} for one"
+            )
         self.block = block
         self.desc = desc
 

@@ -32,7 +32,7 @@ struct PreparedProgram::Bound {
   };
   Names names;
   Call call;
-  SmallVector<const Value*, 6> in;  // the door may put transformed inputs in their place
+  SmallVector<const Value*, 6> in;  // transformed inputs may stand in their place
   std::vector<Bound> parts;         // as the operator's
   ScopeVar* weight = nullptr;       // whose kept form may take its place
   Dims suits;                       // of the first input, whose kernel takes that form

@@ -46,7 +46,10 @@ class InferContext {
   void SetOutput(int slot, const Dims& dims, DType dtype = DType::kUnset) {
     SetOutputAt(slot, 0, dims, dtype);
   }
-  void SetOutputAt(int slot, int i, const Dims& dims, DType dtype = DType::kUnset);
+  void SetOutputAt(int slot, int i, const Dims& dims, DType dtype = DType::kUnset) {
+    Value* out = call_.out.at(slot, i);
+    if (out) out->MutableTensor().SetMeta(dims, dtype == DType::kUnset ? default_dtype_ : dtype);
+  }
   Call& call() { return call_; }
 
  private:

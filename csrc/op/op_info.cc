@@ -16,11 +16,6 @@ void FailAbsent(const Call& call, bool input, int slot, int i) {
         " is needed for what was asked of this call, but was left out");
 }
 
-void InferContext::SetOutputAt(int slot, int i, const Dims& dims, DType dtype) {
-  Value* out = call_.out.at(slot, i);
-  if (out) out->MutableTensor().SetMeta(dims, dtype == DType::kUnset ? default_dtype_ : dtype);
-}
-
 namespace {
 // X -> x, LearningRate -> learning_rate, Beta1Pow -> beta1_pow, X@GRAD -> x_grad.
 std::string PythonName(const std::string& slot) {

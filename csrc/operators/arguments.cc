@@ -26,10 +26,12 @@ IntList ReadIntList(const Call& call, int tensor_slot, int list_slot, const std:
     list.known = t.has_data();
     ENFORCE(list.known || !t.dims().HasUnknown(), InvalidArgument, "the length of ", slot,
             " must be known while a program is built, got shape ", t.dims());
-    list.values = list.known ? Integers(t, slot) : std::vector<int64_t>(t.numel(), -1);
+    std::vector<int64_t> given =
+        list.known ? Integers(t, slot) : std::vector<int64_t>(t.numel(), -1);
+    list.values.Append(given.begin(), given.end());
     return list;
   }
-  list.values.assign(attr.begin(), attr.end());
+  list.values.Append(attr.begin(), attr.end());
   return list;
 }
 

@@ -22,7 +22,7 @@ std::vector<int64_t> Integers(const Tensor& t, const char* slot);
 // While a program is built tensors have no values: then `known` is false and only the length is
 // right.
 struct IntList {
-  std::vector<int64_t> values;
+  SmallVector<int64_t, 8> values;
   bool known = true;
 };
 

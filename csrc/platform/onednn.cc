@@ -96,7 +96,7 @@ bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
   // long products take 50 ms at most, between which Ctrl-C is looked for, and end along k where
   // oneDNN's own steps do.
   constexpr int64_t kLeast = 1 << 21, kMost = int64_t{1} << 31, kPieces = 16, kRowUnit = 8,
-                    kColumnUnit = 16, kLeastColumns = 64, kDepth = 1536;
+                    kColumnUnit = 16, kLeastColumns = 128, kDepth = 1536;
   int64_t rows = m, columns = n;
   const double volume = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   for (int64_t pieces = 1; volume >= 2.0 * kLeast * static_cast<double>(pieces) &&
@@ -105,7 +105,7 @@ bool OneDnnGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
     const bool wide = columns >= 2 * kLeastColumns, high = rows >= 2 * kRowUnit;
     if (!wide && !high) break;
     // vectors lie along columns: they should stay long
-    const bool across = wide && (!high || columns > 2 * rows);
+    const bool across = wide && (!high || columns > rows);
     int64_t& side = across ? columns : rows;
     const int64_t unit = across ? kColumnUnit : kRowUnit;
     side = ((side + 1) / 2 + unit - 1) / unit * unit;

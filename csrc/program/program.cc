@@ -143,7 +143,8 @@ void Var::set_stop_gradient(bool stop) {
   stop_gradient_ = stop;
   const VarDesc& told = desc();
   if (told.stop_gradient && *told.stop_gradient != stop && IsFloating(ElementType(told)))
-    Edit([&](VarDesc& desc) { desc.stop_gradient = stop; });
+    return Edit([&](VarDesc& desc) { desc.stop_gradient = stop; });
+  if (face()) hooks().changed(face(), told);
 }
 
 Block::~Block() { Dissolve(); }

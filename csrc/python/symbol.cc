@@ -88,7 +88,7 @@ int SetStopGradient(PyObject* self, PyObject* value, void*) {
   if (!value) PyErr_SetString(PyExc_AttributeError, "stop_gradient cannot be deleted");
   if (truth < 0) return -1;
   PyObject* done = Guarded([&]() -> PyObject* {
-    VarOf(self).set_stop_gradient(truth);
+    VarOf(self).set_stop_gradient(truth);  // or throws
     if (Var* var = AsSymbol(self)->var) var->set_stop_gradient(truth);
     Py_RETURN_NONE;
   });
@@ -107,10 +107,13 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 // The Variable shows what the description says.
-void Show(Variable& variable, const VarDesc& desc) {
+void Show(Variable& variable, const VarDesc& desc, bool stop_gradient) {
   variable.fresh_value() = program::ValueOf(desc);
   variable.set_name(desc.name);
   variable.persistable = desc.persistable.value_or(false);
+  const Value& value = variable.value();
+  bool floating = !value.empty() && IsFloating(value.dtype());
+  variable.set_stop_gradient(stop_gradient || !floating);
 }
 
 void Attach(PyObject* wrapper, Var& var) {
@@ -289,10 +292,7 @@ py::object FaceOf(Var& var, PyTypeObject* type) {
   }
   Ref<Variable> variable = Variable::Make();
   variable->set_symbolic();
-  Show(*variable, var.desc());
-  const Value& value = variable->value();
-  if (!var.stop_gradient() && !value.empty() && IsFloating(value.dtype()))
-    variable->set_stop_gradient(false);
+  Show(*variable, var.desc(), var.stop_gradient());
   py::object made = py::reinterpret_steal<py::object>(WrapAs(std::move(variable), type));
   if (!var.face()) Attach(made.ptr(), var);
   return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(var.face()));
@@ -330,7 +330,8 @@ void BindSymbols(py::module_& m) {
   m.add_object("Symbol", py::handle(reinterpret_cast<PyObject*>(&SymbolType)));
   program::Faced::hooks().release = [](void* face) { Py_DECREF(static_cast<PyObject*>(face)); };
   program::Faced::hooks().changed = [](void* face, const VarDesc& desc) {
-    Show(VarOf(static_cast<PyObject*>(face)), desc);
+    auto* symbol = static_cast<PyObject*>(face);
+    Show(VarOf(symbol), desc, AsSymbol(symbol)->var->stop_gradient());
   };
   m.def("set_describing", [](bool on) { return CurrentThread().SetDescribing(on); });
   m.def("lend_static", [](py::type variable, py::type parameter, py::type op, py::function current,

@@ -19,7 +19,8 @@ struct ThreadState {
   // The first layer of a call; nullptr: it is computed, and that is all.
   Layer* layer = nullptr;
   Listener* listeners = nullptr;  // below the tape, the newest first
-  DescribingLayer* describing_layer = nullptr;  // of this thread, switched on or not
+  // Of this thread, switched on or not: an input that is symbolic brings it along.
+  DescribingLayer* describing_layer = nullptr;
   bool recording = true;    // on the tape
   bool describing = false;  // calls without inputs are written into a program
   // Why gradients are off, for the error of a later backward(): nullptr for no_grad.
@@ -32,7 +33,7 @@ struct ThreadState {
   int playing = 0;
   const std::string* playing_caller = nullptr;
 
-  // What was switched on before.
+  // They give what was before.
   bool SetRecording(bool on);
   bool SetDescribing(bool on);
 

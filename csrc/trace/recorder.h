@@ -1,4 +1,4 @@
-// Writes immediate calls down as a program: a listener of the door that gives values names.
+// Writes eager calls down as a program: a listener (tape/layer.h) that gives values names.
 //
 // A name belongs to a value, not to a variable: it keys on the value number, which every write
 // renews. So a variable written in the middle of a recording stands for two names, and two

@@ -46,8 +46,9 @@ ProgramDesc Sample() {
   ProgramDesc program;
   program.blocks.resize(2);
   BlockDesc& global = program.blocks[0];
-  global.vars = {Tensor("x"), Tensor("y")};
-  global.ops.resize(2);
+  global.vars.push_back(Tensor("x"));
+  global.vars.push_back(Tensor("y"));
+  for (int i = 0; i < 2; ++i) global.ops.emplace_back();
   global.ops[0].type = "relu";
   global.ops[0].inputs = {{"X", {"x"}, {}}};
   global.ops[0].outputs = {{"Out", {"y"}, {}}};
@@ -69,7 +70,7 @@ void TestLookups() {
   Check(!op.FindAttr<float>("axis") && !op.FindAttr("none"), "FindAttr of another type or name");
   Check(op.Input("X") && !op.Input("Out") && op.Slot("Out")->at(0) == "y", "slots");
   Check(program.FindVarRecursive(1, "x") == &program.blocks[0].vars[0], "outer variable");
-  program.blocks[1].vars = {Tensor("x")};
+  program.blocks[1].vars.push_back(Tensor("x"));
   Check(program.FindVarRecursive(1, "x") == &program.blocks[1].vars[0], "inner shadows outer");
   program.blocks[0].parent_idx = 1;  // a cycle ends the search
   Check(!program.FindVarRecursive(1, "none"), "cycle of parents");
@@ -78,7 +79,7 @@ void TestLookups() {
 void TestRoundTrip() {
   ProgramDesc program;
   program.blocks.resize(1);
-  program.blocks[0].vars = {Tensor("x")};
+  program.blocks[0].vars.push_back(Tensor("x"));
   std::string tensor = std::string("\x08\x05\x10", 3) + std::string(9, '\xff') + "\x01\x10\x0d";
   std::string type = "\x08\x07\x1a?\x0a?" + tensor;
   type[5] = static_cast<char>(tensor.size());
@@ -182,10 +183,12 @@ void TestVerify() {
   refuse(ErrorKind::OutOfRange, "forward_block_idx must be -1 or another block",
          [](ProgramDesc& p) { p.blocks[1].forward_block_idx = 2; });
   refuse(ErrorKind::Format, "must have its sub-block for itself, got block 1",
-         [](ProgramDesc& p) { p.blocks[0].ops[0].SetAttr("blocks", BlockIndices{{1}}); });
+         [](ProgramDesc& p) { p.blocks[0].ops[0].SetAttr("blocks", std::vector<BlockIndex>{{1}}); });
   refuse(ErrorKind::Format, "sub-blocks must not contain each other", [](ProgramDesc& p) {
-    p.blocks[1].ops = {p.blocks[0].ops[1]};
-    p.blocks[0].ops.pop_back();
+    p.blocks[1].ops.Share(p.blocks[0].ops.TakePart(1));
+    Items<OpDesc> first;
+    first.Share(p.blocks[0].ops.TakePart(0));
+    p.blocks[0].ops = first;
   });
   refuse(ErrorKind::NotFound, "blocks[0].ops[0] (relu): the input X must be declared",
          [](ProgramDesc& p) { p.blocks[0].ops[0].inputs[0].arguments = {"z"}; });

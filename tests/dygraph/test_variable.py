@@ -433,3 +433,89 @@ def test_a_switch_cannot_be_deleted_or_ambiguous(name):
         delattr(x, name)
     with pytest.raises(ValueError, match="ambiguous"):
         setattr(x, name, np.ones(2))
+
+
+class TestQuickCalls:
+    """reshape, sum, mean and a basic index, which the type answers without a Python function."""
+
+    def test_many_shapes_and_axes_in_turn(self):
+        rng = np.random.default_rng(0)
+        a = rng.standard_normal((2, 3, 4, 5)).astype("float32")
+        x = var(a)
+        shapes = [(n, 120 // n) for n in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 40, 60, 120)]
+        shapes += [(n, -1) for n, _ in shapes] + [(-1, n, m) for n in (1, 2, 3) for m in (1, 2, 4)]
+        for _ in range(3):
+            for shape in shapes:
+                np.testing.assert_array_equal(x.reshape(*shape).numpy(), a.reshape(shape))
+                np.testing.assert_array_equal(x.reshape(list(shape)).numpy(), a.reshape(shape))
+            for axis in (None, *range(-4, 4)):
+                for keep in (False, True):
+                    for name in ("sum", "mean"):
+                        got = getattr(x, name)(axis, keep).numpy()
+                        want = getattr(a.astype("float64"), name)(axis=axis, keepdims=keep)
+                        assert got.shape == np.shape(want)
+                        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+    def test_indices_drawn_at_random(self):
+        rng = np.random.default_rng(1)
+        a = rng.standard_normal((4, 5, 6)).astype("float32")
+        x = var(a)
+        ends = [None, *range(-8, 9)]
+        steps = [None, -3, -2, -1, 1, 2, 3]
+
+        def part(size):
+            if rng.random() < 0.3:
+                return int(rng.integers(-size, size))
+            start, stop = (ends[rng.integers(len(ends))] for _ in "ab")
+            return slice(start, stop, steps[rng.integers(len(steps))])
+
+        for _ in range(2000):
+            index = tuple(part(size) for size in a.shape[: rng.integers(1, 4)])
+            np.testing.assert_array_equal(x[index].numpy(), a[index], err_msg=str(index))
+            one = index[0]
+            np.testing.assert_array_equal(x[one].numpy(), a[one], err_msg=str(one))
+
+    def test_what_is_not_at_once_is_as_before(self):
+        a = np.arange(6, dtype="float32").reshape(2, 3)
+        x = var(a)
+        assert x.sum(axis=1, keepdim=True).shape == (2, 1)
+        assert x.sum([0, 1]).item() == 15 and x.sum(np.int64(1)).shape == (2,)
+        assert x.mean(keepdim=True).shape == (1, 1)
+        assert var([1, 2], "int64").mean().item() == 1.5
+        assert var([1.0, 2.0]).sum(-1).shape == ()
+        assert x.reshape(np.int64(3), 2).shape == (3, 2)
+        assert x.reshape(np.array([6])).shape == (6,)
+        assert x[np.int64(1), None].shape == (1, 3) and x[..., 1].shape == (2,)
+        assert x[1, ::2].numpy().tolist() == [3.0, 5.0]
+        assert x[2**40 :].shape == (0, 3) and x[-(2**40) :].shape == (2, 3)
+        for bad, error in [
+            (lambda: x.sum(2), IndexError),
+            (lambda: x.sum(True), TypeError),
+            (lambda: x.sum(0, False, 1), TypeError),
+            (lambda: x.sum(axes=1), TypeError),
+            (lambda: x.reshape(-2, 3), ValueError),
+            (lambda: x.reshape(4), ValueError),
+            (lambda: x.reshape(shape=(6,)), TypeError),
+            (lambda: x[2], IndexError),
+            (lambda: x[0, 3], IndexError),
+            (lambda: x[::0], ValueError),
+            (lambda: x[2**40], IndexError),
+        ]:
+            with pytest.raises(error):
+                bad()
+
+    def test_gradients_pass(self):
+        x = var(np.arange(6).reshape(2, 3), grad=True)
+        (x.reshape(3, 2).sum(0)[1] + x[:, ::2].mean() + x[0].sum()).backward()
+        want = np.array([[0, 1, 0], [1, 0, 1]]) + np.array([[0.25, 0, 0.25]] * 2)
+        want[0] += 1
+        np.testing.assert_allclose(x.grad.numpy(), want)
+
+    def test_help_shows_what_they_take(self):
+        import inspect
+
+        assert list(inspect.signature(dygraph.Variable.sum).parameters) == [
+            "self", "axis", "keepdim",
+        ]  # fmt: skip
+        assert "One size may be -1" in dygraph.Variable.reshape.__doc__
+        assert dygraph.Variable.mean.__name__ == "mean"

@@ -468,3 +468,19 @@ def test_programs_with_looked_at_parts_are_freed():
     del y
     gc.collect()
     assert seen() is None
+
+
+def test_the_backward_pass_lets_gradients_through_what_it_writes(block):
+    """Also where Python has looked at the variable before."""
+    x = block.var("x")
+    x.stop_gradient = False
+    for name in ("one.tmp_0", "two.tmp_0"):
+        block.var(name).stop_gradient = False
+    two = block.var("two.tmp_0")
+    looked = block.create_var(name="x@GRAD@LATER", shape=[3], dtype="float32", stop_gradient=True)
+    (gradient,) = static.gradients(two, x)
+    block.rename_var(gradient.name, "first")
+    assert looked.stop_gradient and not gradient.stop_gradient
+    assert not static.layers.scale(gradient, 2.0).stop_gradient
+    gradient.stop_gradient = True
+    assert static.layers.scale(gradient, 2.0).stop_gradient

@@ -55,7 +55,7 @@ std::vector<int64_t> OutSizes(InferContext& ctx) {
             ctx.HasInput(kSizeTensor) ? "SizeTensor" : "OutSize", " must hold ", Op::kAxes,
             " integers, got ", given.values.size());
     if (!given.known) return std::vector<int64_t>(Op::kAxes, -1);
-    out = given.values;
+    out.assign(given.values.begin(), given.values.end());
   } else {
     float scale = a.scale;
     if (ctx.HasInput(kScale)) {

@@ -21,7 +21,7 @@ struct Crop : Description {
     Dims shape =
         call.in.count(1) > 0 ? call.in.at(1)->dims() : Dims(a.shape.begin(), a.shape.end());
     IntList offsets = ReadIntList(call, 2, -1, a.offsets);
-    if (offsets.values.empty()) offsets.values.assign(x.size(), 0);
+    if (offsets.values.empty()) offsets.values.resize(x.size(), 0);
     ENFORCE(shape.size() == x.size() && offsets.values.size() == x.size(), InvalidArgument,
             "shape and offsets must have a number for each axis of X ", x, ", got shape ", shape,
             " and offsets ", Dims(offsets.values));

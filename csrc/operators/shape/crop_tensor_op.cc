@@ -22,8 +22,8 @@ struct CropTensor : Description {
   static Maps Of(const Call& call, const Dims& x) {
     const CropTensorAttrs& a = *static_cast<const CropTensorAttrs*>(call.attrs);
     IntList shape = ReadIntList(call, 1, 3, a.shape), offsets = ReadIntList(call, 2, 4, a.offsets);
-    if (offsets.values.empty()) offsets.values.assign(x.size(), 0);
-    if (shape.values.empty()) shape.values.assign(x.size(), -1);
+    if (offsets.values.empty()) offsets.values.resize(x.size(), 0);
+    if (shape.values.empty()) shape.values.resize(x.size(), -1);
     ENFORCE(shape.values.size() == x.size() && offsets.values.size() == x.size(), InvalidArgument,
             "shape and offsets must have a number for each axis of X ", x, ", got shape ",
             Dims(shape.values), " and offsets ", Dims(offsets.values));

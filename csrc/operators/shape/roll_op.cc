@@ -25,7 +25,7 @@ struct Roll : Description {
   static Maps Of(const Call& call, const Dims& x) {
     const RollAttrs& a = *static_cast<const RollAttrs*>(call.attrs);
     const IntList shifts_of = ReadIntList(call, kShiftsTensor, -1, a.shifts);
-    const std::vector<int64_t>& given = shifts_of.values;
+    const auto& given = shifts_of.values;
     Maps maps;
     maps.out = x;
     if (a.dims.empty()) {  // as if X had one axis
