@@ -46,7 +46,7 @@ def apply(name, program, scope=None, **options):
     Parameters
     ----------
     name : str
-        One of `names()`; `about` tells its options.
+        One of `names()`; `about` lists its options.
     program : Program
         Stays as it is.
     scope : Scope, optional
