@@ -312,7 +312,7 @@ class TracedLayer:
         feeds = _choose(self.feed_names, feed, "feed")
         fetches = _choose(self.fetch_names, fetch, "fetch")
         test = self.program.clone(for_test=True)
-        pruned = _core.prune(test.desc, feeds, fetches)
+        pruned = _core.apply_pass(test.desc, "prune", {"feeds": feeds, "fetches": fetches})
         _core.save_inference_model(os.fspath(dirname), pruned, self.scope)
 
 

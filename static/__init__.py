@@ -25,6 +25,7 @@ from static import (
     metrics,
     nets,
     optimizer,
+    passes,
     profiler,
     spellings,
 )
@@ -120,7 +121,7 @@ __all__ = [
     "default_startup_program", "device_guard", "diff", "draw_graph", "dygraph", "embedding",
     "evaluator", "fold_inference", "global_scope", "gradients", "initializer", "io",
     "layer_helper", "layers", "load", "load_inference_model", "metrics", "name_scope", "nets",
-    "one_hot", "optimizer", "profiler", "program_guard", "regularizer", "save",
+    "one_hot", "optimizer", "passes", "profiler", "program_guard", "regularizer", "save",
     "save_inference_model", "scope_guard", "switch_main_program", "switch_startup_program",
     "to_code", "unique_name",
 ]  # fmt: skip

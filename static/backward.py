@@ -7,8 +7,8 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.watch import user_line
+from static import passes
 from static.program import OpRole
-from static.recompute import again
 from static.variable import Variable, as_names
 
 __all__ = ["append_backward", "gradients"]
@@ -221,12 +221,22 @@ def _differentiate(
         end, [t.name for t in targets], [s.name for s in seeds], stopped, inputs, with_zeros,
         only_flat,
     )  # fmt: skip
-    if checkpoints:
-        visible = [v for b in program.visible_blocks(block) for v in b.vars.values()]
-        lasting = {v.name for v in visible if v.persistable or v.is_data}
-        made = again(block.ops[:end], made, checkpoints, lasting)
+    first = block.core.op_count
     with program.marked(OpRole.Backward):
-        if callbacks:
+        if checkpoints:
+            block.core.append_gradients(made, user_line())
+            passes.run(
+                "recompute", program, checkpoints=sorted(checkpoints), block=block.idx, forward=end,
+                backward=first,
+            )  # fmt: skip
+            if callbacks:  # each sees its operator as the last one
+                again = block.ops[first:]
+                block.set_ops(block.ops[:first])
+                for op in again:
+                    block.put_op(op)
+                    for callback in callbacks:
+                        callback(block, op)
+        elif callbacks:
             for desc, source in made:
                 block.core.append_gradients([(desc, source)], user_line())
                 for callback in callbacks:

@@ -198,7 +198,7 @@ class Executor:
             wanted = program.desc.fetch_names if fetches is None else list(fetches)
             every = order if reads is None else order + reads.outputs
             if prune:
-                desc = _core.prune(desc, every, wanted)
+                desc = _core.apply_pass(desc, "prune", {"feeds": every, "fetches": wanted})
             prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place)
             prepared.set_seed(program.random_seed)
             plan = self._prepared[key] = _Plan(prepared, order, reads)

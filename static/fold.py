@@ -4,6 +4,7 @@ import numpy as np
 
 from dygraph import _core
 from dygraph.errors import PreconditionNotMetError
+from static import passes
 from static.variable_files import require_program, require_scope
 
 __all__ = ["fold_inference"]
@@ -60,15 +61,27 @@ def fold_inference(program, scope=None):
     program = require_program(program, "fold_inference")
     scope = require_scope(scope, "fold_inference")
     copy = program.clone(for_test=True)
-    block = copy.global_block()
+    passes.run("fold_inference", copy, scope)
+    return copy
+
+
+def _fold(program, scope):
+    scope = require_scope(scope, "fold_inference")
+    block = program.global_block()
     for op in list(block.ops):
         if op.type == "dropout":
             _drop(block, op)
     for op in list(block.ops):
         if op.type in _NORMS:
             _Fold(block, op, scope).run()
-    _forget(copy)
-    return copy
+    _forget(program)
+
+
+passes.add(
+    "fold_inference", _fold,
+    "Normalisation by running statistics becomes part of the weights before it, which the scope "
+    "holds; dropout goes. For programs in test mode.",
+)  # fmt: skip
 
 
 def _readers(block, name):
@@ -104,8 +117,6 @@ def _forget(program):
         }  # fmt: skip
         unused = {n for n, v in block.vars.items() if n not in used and not v.is_data}
         block.core.forget_vars(unused)
-        for name in unused:
-            program.held.pop(name, None)
 
 
 class _Fold:

@@ -148,7 +148,8 @@ def save_inference_model(
         files.write_together(dirname, contents)
         return fetches
     test = program.clone(for_test=True)
-    pruned = _core.prune(test.desc, list(feeded_var_names), fetches)
+    options = {"feeds": list(feeded_var_names), "fetches": fetches}
+    pruned = _core.apply_pass(test.desc, "prune", options)
     _refuse_functions(Program(pruned))
     if program_only:
         warnings.warn(

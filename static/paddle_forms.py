@@ -7,7 +7,7 @@ fewer variables than Paddle's operators ask for: `for_paddle` adds them.
 
 from dygraph import _core, unique_name
 from dygraph.errors import ArgumentTypeError, kind_of
-from static import paddle_operators
+from static import paddle_operators, passes
 from static.program import OpRole, Program
 
 __all__ = ["for_paddle", "unknown_to_paddle"]
@@ -108,8 +108,11 @@ def for_paddle(program):
     [['Out@GRAD', 'XShape']]
     """
     _require(program, "for_paddle")
-    copy = program.clone()
-    for block in copy.blocks:
+    return passes.apply("for_paddle", program)
+
+
+def _for_paddle(program, scope):
+    for block in program.blocks:
         for op in list(block.ops):
             if op.type == "scaled_dot_product_attention" and not _has_gradient(block, op):
                 _spell_attention_out(block, op)
@@ -121,7 +124,13 @@ def for_paddle(program):
         for op in block.ops:
             if op.type in _MORE_SLOTS:
                 _add_slots(block, op)
-    return copy
+
+
+passes.add(
+    "for_paddle", _for_paddle,
+    "The form of Paddle 2: gradient operators read, and forward operators write, what Paddle's do; "
+    "attention without a gradient becomes products and a softmax.",
+)  # fmt: skip
 
 
 def _has_gradient(block, op):

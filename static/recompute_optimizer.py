@@ -1,4 +1,4 @@
-"""Training that keeps checkpoints of the forward pass alone (`static.recompute`)."""
+"""Training that keeps checkpoints of the forward pass alone (the pass `recompute`)."""
 
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from static.backward import append_backward

@@ -4,7 +4,8 @@
 #include <unordered_set>
 
 #include "base/nearest.h"
-#include "execute/plan.h"
+#include "execute/frame.h"
+#include "execute/plan_passes.h"
 #include "platform/device_context.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
@@ -80,16 +81,11 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   }
   for (const std::string& name : fetches_) {
     find(name, "what is fetched");
-    fetch_slots_.push_back(SlotOf(name));
+    plan_.fetches.push_back(SlotOf(name));
   }
   BindOperators();
   CheckReads();
-  FuseOperators();
-  FindLastUses();
-  FindSpentInputs();
-  FindSpentAdditions();
-  FindKeptWeights();
-  FindUpdates();
+  for (const PlanPass& pass : PlanPasses()) pass.run(plan_);
   slot_numbers_.clear();
 }
 
@@ -97,14 +93,14 @@ PreparedProgram::~PreparedProgram() = default;
 
 size_t PreparedProgram::operators() const {
   size_t count = 0;
-  for (const Op& op : ops_) count += op.parts.empty() ? 1 : op.parts.size();
+  for (const PlanOp& op : plan_.ops) count += op.parts.empty() ? 1 : op.parts.size();
   return count;
 }
 
 int PreparedProgram::SlotOf(const std::string& name) {
   if (name.empty() || name == kEmptyName) return -1;
-  auto [at, is_new] = slot_numbers_.emplace(name, static_cast<int>(slots_.size()));
-  if (is_new) slots_.push_back({name, false});
+  auto [at, is_new] = slot_numbers_.emplace(name, static_cast<int>(plan_.slots.size()));
+  if (is_new) plan_.slots.push_back({name, false});
   return at->second;
 }
 
@@ -112,7 +108,7 @@ void PreparedProgram::BindOperators() {
   for (size_t i = 0; i < block_.ops.size(); ++i) {
     const OpDesc& desc = block_.ops[i];
     if (IsFeed(desc) || IsFetch(desc)) continue;
-    Op op;
+    PlanOp op;
     op.info = &GetOp(desc.type);
     op.attrs = ReadAttrs(*op.info, desc);
     op.desc = &desc;
@@ -150,36 +146,36 @@ void PreparedProgram::BindOperators() {
                   op.in[in] == op.out[out];
       if (same) op.reuse |= 1u << pair;
     }
-    ops_.push_back(std::move(op));
+    plan_.ops.push_back(std::move(op));
   }
-  for (Op& op : ops_) {
-    for (int s : op.in) op.in_names.push_back(s < 0 ? nullptr : &slots_[s].name);
+  for (PlanOp& op : plan_.ops) {
+    for (int s : op.in) op.in_names.push_back(s < 0 ? nullptr : &plan_.slots[s].name);
   }
   auto positions = block_.VarPositions();
-  for (Slot& slot : slots_) {
+  for (PlanSlot& slot : plan_.slots) {
     auto at = positions.find(slot.name);
     slot.persistable = at != positions.end() && block_.vars[at->second].persistable.value_or(false);
   }
-  std::vector<const Op*> reader(slots_.size(), nullptr);  // the last one so far
-  for (Op& op : ops_) {
+  std::vector<const PlanOp*> reader(plan_.slots.size(), nullptr);  // the last one so far
+  for (PlanOp& op : plan_.ops) {
     for (int s : op.in) {
       if (s >= 0) reader[s] = &op;
     }
     for (size_t k = 0; k < op.out.size(); ++k) {
       int s = op.out[k];
-      if (s >= 0 && (slots_[s].persistable || reader[s] == &op))
+      if (s >= 0 && (plan_.slots[s].persistable || reader[s] == &op))
         op.staged.push_back(static_cast<int>(k));
     }
   }
 }
 
 void PreparedProgram::CheckReads() const {
-  std::vector<bool> written(slots_.size());
-  for (size_t s = 0; s < slots_.size(); ++s) written[s] = slots_[s].persistable;
+  std::vector<bool> written(plan_.slots.size());
+  for (size_t s = 0; s < plan_.slots.size(); ++s) written[s] = plan_.slots[s].persistable;
   for (int s : feed_slots_) written[s] = true;
-  for (const Op& op : ops_) {
+  for (const PlanOp& op : plan_.ops) {
     for (int s : op.in) {
-      ENFORCE(s < 0 || written[s], PreconditionNotMet, "the variable '", slots_[s].name,
+      ENFORCE(s < 0 || written[s], PreconditionNotMet, "the variable '", plan_.slots[s].name,
               "' must be fed, since no operator writes it before ", op.desc->type, " reads it",
               PositionText(*op.desc, op.position, 0));
     }
@@ -188,7 +184,7 @@ void PreparedProgram::CheckReads() const {
     }
   }
   for (size_t i = 0; i < fetches_.size(); ++i) {
-    ENFORCE(written[fetch_slots_[i]], PreconditionNotMet, "the variable '", fetches_[i],
+    ENFORCE(written[plan_.fetches[i]], PreconditionNotMet, "the variable '", fetches_[i],
             "' must be written by an operator or fed to be fetched");
   }
 }
@@ -196,15 +192,15 @@ void PreparedProgram::CheckReads() const {
 std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
   auto frame = std::make_unique<Frame>();
   frame->scope = Scope::Make();
-  for (const Slot& slot : slots_) {
+  for (const PlanSlot& slot : plan_.slots) {
     if (slot.persistable) {
       ScopeVar* found = scope_->FindVar(slot.name);
       ScopeVar& var = found ? *found : scope_->Var(slot.name);
-      frame->values.push_back(var.Bind(plan_));
+      frame->values.push_back(var.Bind(identity_));
       frame->vars.push_back(&var);
       if (var.shared()) frame->shared.push_back(var.shared());
     } else {
-      frame->values.push_back(frame->scope->Var(slot.name).Bind(plan_));
+      frame->values.push_back(frame->scope->Var(slot.name).Bind(identity_));
       frame->vars.push_back(nullptr);
       frame->temporaries.push_back(frame->values.back());
     }
@@ -213,17 +209,17 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
   std::sort(seen.begin(), seen.end());
   frame->aliased = std::adjacent_find(seen.begin(), seen.end()) != seen.end();
   size_t staged = 0;
-  for (const Op& op : ops_) {
+  for (const PlanOp& op : plan_.ops) {
     staged = std::max(staged, op.staged.size());
-    for (const Op& part : op.parts) staged = std::max(staged, part.staged.size());
+    for (const PlanOp& part : op.parts) staged = std::max(staged, part.staged.size());
   }
   frame->staging.resize(staged);
-  frame->calls.resize(ops_.size());
-  for (size_t i = 0; i < ops_.size(); ++i) Bind(ops_[i], frame.get(), &frame->calls[i]);
+  frame->calls.resize(plan_.ops.size());
+  for (size_t i = 0; i < plan_.ops.size(); ++i) Bind(plan_.ops[i], frame.get(), &frame->calls[i]);
   return frame;
 }
 
-void PreparedProgram::Bind(const Op& op, Frame* frame, Bound* bound) const {
+void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
   bound->call.op = op.info;
   bound->call.attrs = op.attrs->data();
   bound->call.reuse = op.reuse;
@@ -280,7 +276,7 @@ void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
 }
 
 // What an operator was the last one to use.
-void PreparedProgram::Release(const Op& op, Frame& frame) const {
+void PreparedProgram::Release(const PlanOp& op, Frame& frame) const {
   for (int s : op.read) {
     Value* value = frame.values[s];
     if (value->is_tensor()) *value = Value(value->tensor().Meta());
@@ -290,17 +286,17 @@ void PreparedProgram::Release(const Op& op, Frame& frame) const {
 
 void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
   void (*check_signals)() = Interpreter().check_signals;
-  for (size_t i = 0; i < ops_.size(); ++i) {
-    const Op& op = ops_[i];
+  for (size_t i = 0; i < plan_.ops.size(); ++i) {
+    const PlanOp& op = plan_.ops[i];
     if (__builtin_expect(op.updates > 0, 0) && RunTogether(i, frame, random)) {
-      for (size_t end = i + op.updates; i < end; ++i) Release(ops_[i], frame);
+      for (size_t end = i + op.updates; i < end; ++i) Release(plan_.ops[i], frame);
       --i;
       continue;
     }
-    if (i + 1 < ops_.size() && __builtin_expect(ops_[i + 1].as_end != nullptr, 0)) {
+    if (i + 1 < plan_.ops.size() && __builtin_expect(plan_.ops[i + 1].as_end != nullptr, 0)) {
       bool both = RunToEnd(i, frame, random);
       Release(op, frame);
-      if (both) Release(ops_[++i], frame);
+      if (both) Release(plan_.ops[++i], frame);
     } else {
       RunFused(op, frame, frame.calls[i], random);
       Release(op, frame);
@@ -309,7 +305,8 @@ void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
   }
 }
 
-void PreparedProgram::RunOne(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const {
+void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
+                             RandomStreams random) const {
   Call& call = bound.call;
   for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
   if (op.random >= 0) {
@@ -400,7 +397,7 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomS
       frame.apart = true;
       begin();
     }
-    for (int s : fetch_slots_) results.push_back(*frame.values[s]);
+    for (int s : plan_.fetches) results.push_back(*frame.values[s]);
   }
   ReleasePages();
   return results;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "execute/plan.h"
 #include "op/call.h"
 #include "platform/place.h"
 #include "program/desc.h"
@@ -47,52 +48,39 @@ class PreparedProgram {
   void set_seed(uint64_t seed) { seed_ = seed; }
 
  private:
-  struct Op;
-  struct Slot;
   struct Bound;
   struct Frame;
   struct BeginAnew;
   class Running;
   int SlotOf(const std::string& name);
   void BindOperators();
-  bool HasFixedStatistics(const Op& norm, const std::vector<int>& readers) const;
-  bool FuseBatchNorm(size_t first, const std::vector<int>& readers);
-  void FindEnds(const std::vector<int>& readers);
-  void FindSpentAdditions();
-  void FuseOperators();
-  void FindLastUses();
-  void FindSpentInputs();
-  void FindKeptWeights();
-  bool IsUpdate(const Op& op) const;
-  void FindUpdates();
   void CheckReads() const;
   void CheckFeed(size_t i, const Value& value) const;
   std::unique_ptr<Frame> MakeFrame() const;
-  void Bind(const Op& op, Frame* frame, Bound* bound) const;
+  void Bind(const PlanOp& op, Frame* frame, Bound* bound) const;
   void RunOps(Frame& frame, RandomStreams random) const;
-  void RunOne(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const;
-  void RunFused(const Op& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunOne(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunFused(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   bool RunToEnd(size_t i, Frame& frame, RandomStreams random) const;
   bool RunTogether(size_t first, Frame& frame, RandomStreams random) const;
-  void Release(const Op& op, Frame& frame) const;
-  void RunKept(const Op& op, Bound& bound) const;
+  void Release(const PlanOp& op, Frame& frame) const;
+  void RunKept(const PlanOp& op, Bound& bound) const;
   void ReleasePages();
-  bool RunAtOnce(const Op& op, Frame& frame, Bound& bound) const;
+  bool RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) const;
 
   std::shared_ptr<const ProgramDesc> program_;
   const BlockDesc& block_;
   std::shared_ptr<Scope> scope_;
   Place place_;
   std::vector<std::string> feeds_, fetches_;
-  std::vector<int> feed_slots_, fetch_slots_;
+  std::vector<int> feed_slots_;
   std::vector<const VarDesc*> feed_vars_;
-  std::vector<Slot> slots_;
   std::unordered_map<std::string, int> slot_numbers_;  // while preparing
-  std::vector<Op> ops_;
+  Plan plan_;
   int random_ops_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;
-  std::shared_ptr<const void> plan_ = std::make_shared<int>();  // stands for this program
+  std::shared_ptr<const void> identity_ = std::make_shared<int>();  // stands for this program
   mutable std::atomic<size_t> given_up_{0};  // bytes of weights, in all runs
   std::atomic<bool> released_{false};
   uint64_t runs_ = 0;

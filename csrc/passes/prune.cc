@@ -3,11 +3,15 @@
 #include <unordered_set>
 
 #include "base/nearest.h"
+#include "passes/pass.h"
 #include "program/op_binding.h"
+#include "program/uses.h"
 
 namespace dygraph::program {
 
 namespace {
+
+using Names = std::vector<std::string>;
 
 VarDesc HolderOf(const char* name, VarType::Type type) {
   VarDesc var;
@@ -26,78 +30,82 @@ OpDesc Mover(const char* type, const std::string& from, const std::string& to, s
   return op;
 }
 
-void CheckNames(const BlockDesc& block, const std::vector<std::string>& names, const char* what) {
+void CheckNames(const Block& block, const Names& names, const char* what) {
   std::unordered_set<std::string> seen;
-  auto positions = block.VarPositions();
   for (const std::string& name : names) {
     ENFORCE(seen.insert(name).second || std::string(what) == "fetched", InvalidArgument,
             "a variable may be fed once, got '", name, "' twice");
-    if (positions.count(name)) continue;
-    std::vector<std::string> known;
-    for (const VarDesc& v : block.vars) known.push_back(v.name);
+    if (block.Find(name)) continue;
+    Names known;
+    for (const VarRef& v : block.vars()) known.push_back(v->name());
     THROW(InvalidArgument, "what is ", what, " must be a variable of the program, got '", name,
           "'.", DidYouMean(name, known));
   }
 }
 
-}  // namespace
-
-void AddFeedAndFetch(BlockDesc* block, const std::vector<std::string>& feeds,
-                     const std::vector<std::string>& fetches) {
-  block->vars.push_back(HolderOf("feed", VarType::Type::FEED_MINIBATCH));
-  block->vars.push_back(HolderOf("fetch", VarType::Type::FETCH_LIST));
-  Items<OpDesc> ops;
-  for (size_t i = 0; i < feeds.size(); ++i) ops.push_back(Mover("feed", "feed", feeds[i], i));
-  for (size_t i = 0; i < block->ops.size(); ++i) ops.Share(block->ops.TakePart(i));
-  for (size_t i = 0; i < fetches.size(); ++i) ops.push_back(Mover("fetch", fetches[i], "fetch", i));
-  block->ops = std::move(ops);
-}
-
-ProgramDesc Prune(const ProgramDesc& program, const std::vector<std::string>& feeds,
-                  const std::vector<std::string>& fetches) {
+void Prune(PassCall& call) {
+  const Names &feeds = call.option<Names>("feeds"), &fetches = call.option<Names>("fetches");
   ENFORCE(!fetches.empty(), InvalidArgument,
           "a program needs at least one variable to fetch, got none");
-  ENFORCE(program.blocks.size() == 1, Unimplemented,
-          "only a program of one block is cut down, got ", program.blocks.size());
-  const BlockDesc& block = program.blocks[0];
+  const auto& blocks = call.program().blocks();
+  ENFORCE(blocks.size() == 1, Unimplemented, "only a program of one block is cut down, got ",
+          blocks.size());
+  Block& block = *blocks[0];
   CheckNames(block, feeds, "fed");
   CheckNames(block, fetches, "fetched");
-  std::unordered_set<std::string> needed(fetches.begin(), fetches.end()), used(needed),
-      fed(feeds.begin(), feeds.end());
-  std::vector<size_t> kept;
-  for (size_t i = block.ops.size(); i-- > 0;) {
-    const OpDesc& op = block.ops[i];
-    if (IsFetch(op)) continue;
-    bool makes = false;
-    for (const OpDesc::Var& slot : op.outputs) {
-      for (const std::string& name : slot.arguments)
-        makes |= needed.count(name) && !fed.count(name);
-    }
-    if (!makes) continue;
+
+  const std::vector<OpRef> all = block.ops();
+  std::unordered_set<std::string> fed(feeds.begin(), feeds.end()), used(fed);
+  Names made;
+  for (const std::string& name : fetches) {
+    if (used.insert(name).second) made.push_back(name);
+  }
+  std::vector<bool> needed = Uses(block).LeadTo(made, fed, Uses::Writers::kAllBefore);
+  for (size_t i = all.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const OpDesc& op = all[i]->desc();
     ENFORCE(!IsFeed(op), PreconditionNotMet, "the fetched variables need '",
             op.Output("Out")->at(0), "', which must be among the feeds");
-    kept.push_back(i);
-    for (const OpDesc::Var& slot : op.outputs)
-      used.insert(slot.arguments.begin(), slot.arguments.end());
-    for (const OpDesc::Var& slot : op.inputs) {
-      used.insert(slot.arguments.begin(), slot.arguments.end());
-      needed.insert(slot.arguments.begin(), slot.arguments.end());
+    for (const auto* slots : {&op.inputs, &op.outputs}) {
+      for (const OpDesc::Var& slot : *slots)
+        used.insert(slot.arguments.begin(), slot.arguments.end());
     }
   }
-  used.insert(feeds.begin(), feeds.end());
-  ProgramDesc pruned;
-  pruned.version = program.version;
-  pruned.op_compatible_map = program.op_compatible_map;
-  pruned.op_version_map = program.op_version_map;
-  BlockDesc& to = pruned.blocks.emplace_back();
-  to.idx = 0;
-  to.parent_idx = -1;
-  for (auto op = kept.rbegin(); op != kept.rend(); ++op) to.ops.Share(block.ops.part(*op));
-  for (size_t i = 0; i < block.vars.size(); ++i) {
-    if (used.count(block.vars[i].name)) to.vars.Share(block.vars.part(i));
+
+  FeedAndFetch ends(feeds, fetches);
+  std::vector<OpRef> ops;
+  for (OpDesc& op : ends.before) ops.push_back(MakeRef<Op>(std::move(op)));
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (needed[i]) ops.push_back(all[i]);
   }
-  AddFeedAndFetch(&to, feeds, fetches);
-  return pruned;
+  for (OpDesc& op : ends.after) ops.push_back(MakeRef<Op>(std::move(op)));
+  block.SetOps(std::move(ops));
+  std::unordered_set<std::string> unused;
+  for (const VarRef& var : block.vars()) {
+    if (!used.count(var->name())) unused.insert(var->name());
+  }
+  block.RemoveVars(unused);
+  for (VarDesc& holder : ends.holders) block.Declare(MakeRef<Var>(std::move(holder)));
 }
+
+void DefinePrune(PassDef& pass) {
+  pass.Comment("The operators that the fetched variables need, given the fed ones, with their "
+               "variables and with feed and fetch operators in this order; nothing else.")
+      .Option("feeds", Names(), "the variables that are given")
+      .Option("fetches", Names(), "the variables that are wanted, at least one")
+      .Run(Prune);
+}
+
+}  // namespace
+
+FeedAndFetch::FeedAndFetch(const Names& feeds, const Names& fetches) {
+  holders.push_back(HolderOf("feed", VarType::Type::FEED_MINIBATCH));
+  holders.push_back(HolderOf("fetch", VarType::Type::FETCH_LIST));
+  for (size_t i = 0; i < feeds.size(); ++i) before.push_back(Mover("feed", "feed", feeds[i], i));
+  for (size_t i = 0; i < fetches.size(); ++i)
+    after.push_back(Mover("fetch", fetches[i], "fetch", i));
+}
+
+REGISTER_PASS(prune, DefinePrune);
 
 }  // namespace dygraph::program

@@ -1,4 +1,4 @@
-// The part of a program that leads from some variables to others.
+// Feed and fetch operators around a block, which prune writes and so do recorded programs.
 #pragma once
 
 #include <string>
@@ -8,16 +8,11 @@
 
 namespace dygraph::program {
 
-// Block 0 cut down to the operators that `fetches` need once `feeds` are given, with their
-// variables, and with feed and fetch operators in this order. InvalidArgument for a name that is no
-// variable; PreconditionNotMet if a variable that is fed in `program` is still needed and not among
-// `feeds`.
-ProgramDesc Prune(const ProgramDesc& program, const std::vector<std::string>& feeds,
-                  const std::vector<std::string>& fetches);
-
-// Feed and fetch operators with their columns and holder variables around the operators of a block,
-// as Fluid writes them.
-void AddFeedAndFetch(BlockDesc* block, const std::vector<std::string>& feeds,
-                     const std::vector<std::string>& fetches);
+// What Fluid writes: two holder variables, and an operator for each variable, with its column.
+struct FeedAndFetch {
+  FeedAndFetch(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches);
+  std::vector<VarDesc> holders;
+  std::vector<OpDesc> before, after;
+};
 
 }  // namespace dygraph::program

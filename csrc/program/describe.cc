@@ -150,7 +150,7 @@ BackwardResult MakeBackward(const Block& block, size_t count, std::vector<std::s
   return MakeBackward(request);
 }
 
-void AppendGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {
+void CompleteGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {
   const OpDesc& op = made->desc();
   std::vector<Var*> written;
   for (const OpDesc::Var& slot : op.outputs) {
@@ -180,6 +180,10 @@ void AppendGradient(Block& block, const OpRef& made, const Op* source, const std
   if (KeepsLevels(op.type)) PassLevels(block, op);
   for (Var* var : written) var->set_stop_gradient(false);
   Mark(*block.program(), {line}, source ? &source->desc() : nullptr, &made->Edit());
+}
+
+void AppendGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {
+  CompleteGradient(block, made, source, line);
   block.Insert(block.ops().size(), made);
 }
 

@@ -47,7 +47,10 @@ BackwardResult MakeBackward(const Block& block, size_t count, std::vector<std::s
                             const std::vector<std::string>& inputs,
                             std::vector<std::string> with_zeros, bool only_flat);
 
-// Appends a gradient operator that comes of `source`, or of none, with the variables it writes.
+// Makes a gradient operator that comes of `source`, or of none, one of the block's: with marks and
+// the variables it writes. It is still to be put in.
+void CompleteGradient(Block& block, const OpRef& op, const Op* source, const std::string& line);
+// The same at the end of the block.
 void AppendGradient(Block& block, const OpRef& op, const Op* source, const std::string& line);
 
 }  // namespace dygraph::program

@@ -1,5 +1,6 @@
 #include "program/uses.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "program/op_binding.h"
@@ -12,6 +13,13 @@ std::vector<const OpDesc*> Each(const Items<OpDesc>& ops) {
   std::vector<const OpDesc*> each;
   each.reserve(ops.size());
   for (const OpDesc& op : ops) each.push_back(&op);
+  return each;
+}
+
+std::vector<const OpDesc*> Each(const Block& block) {
+  std::vector<const OpDesc*> each;
+  each.reserve(block.ops().size());
+  for (const OpRef& op : block.ops()) each.push_back(&op->desc());
   return each;
 }
 
@@ -35,6 +43,8 @@ Uses::Uses(std::vector<const OpDesc*> ops) : ops_(std::move(ops)) {
 
 Uses::Uses(const Items<OpDesc>& ops) : Uses(Each(ops)) {}
 
+Uses::Uses(const Block& block) : Uses(Each(block)) {}
+
 const Uses::Of& Uses::Find(const std::string& name) const {
   static const Of none;
   auto at = names_.find(name);
@@ -50,21 +60,33 @@ const std::vector<size_t>& Uses::ReadersOf(const std::string& name) const {
 }
 
 std::vector<bool> Uses::LeadTo(const std::vector<std::string>& names,
-                               const std::unordered_set<std::string>& ends) const {
+                               const std::unordered_set<std::string>& ends,
+                               Writers which) const {
   std::vector<bool> found(ops_.size());
   std::vector<size_t> stack;
-  auto visit = [&](const std::string& name) {
-    const std::vector<size_t>& writers = WritersOf(name);
-    if (writers.empty() || found[writers.back()]) return;
-    found[writers.back()] = true;
-    stack.push_back(writers.back());
+  std::unordered_map<const Of*, size_t> looked;  // how many of the writers
+  auto visit = [&](const std::string& name, size_t reader) {
+    const Of& of = Find(name);
+    if (of.writers.empty()) return;
+    const auto end = which == Writers::kLast
+                         ? of.writers.end()
+                         : std::lower_bound(of.writers.begin(), of.writers.end(), reader);
+    const auto count = static_cast<size_t>(end - of.writers.begin());
+    size_t& first = looked[&of];
+    if (which == Writers::kLast) first = std::max(first, count - 1);
+    for (; first < count; ++first) {
+      size_t i = of.writers[first];
+      if (found[i]) continue;
+      found[i] = true;
+      stack.push_back(i);
+    }
   };
-  for (const std::string& name : names) visit(name);
+  for (const std::string& name : names) visit(name, ops_.size());
   while (!stack.empty()) {
     size_t i = stack.back();
     stack.pop_back();
     ForNames(ops_[i]->inputs, [&](const std::string& name) {
-      if (!ends.count(name)) visit(name);
+      if (!ends.count(name)) visit(name, i);
     });
   }
   return found;

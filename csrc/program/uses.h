@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "program/desc.h"
+#include "program/program.h"
 
 namespace dygraph::program {
 
@@ -16,13 +16,16 @@ class Uses {
  public:
   explicit Uses(std::vector<const OpDesc*> ops);
   explicit Uses(const Items<OpDesc>& ops);
+  explicit Uses(const Block& block);
 
   const std::vector<size_t>& WritersOf(const std::string& name) const;
   const std::vector<size_t>& ReadersOf(const std::string& name) const;
-  // Operators on a way to one of the variables. Of several writers the last one counts; behind a
-  // variable among `ends` the way is not followed.
+  // Operators on a way to one of the variables. Of several writers the last one of the list counts,
+  // or all that come before who reads it; behind a variable among `ends` the way is not followed.
+  enum class Writers { kLast, kAllBefore };
   std::vector<bool> LeadTo(const std::vector<std::string>& names,
-                           const std::unordered_set<std::string>& ends) const;
+                           const std::unordered_set<std::string>& ends,
+                           Writers which = Writers::kLast) const;
 
  private:
   struct Of {

@@ -8,7 +8,6 @@
 
 #include "execute/executor.h"
 #include "files/inference_model.h"
-#include "passes/prune.h"
 #include "program/describe.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
@@ -332,9 +331,6 @@ void BindWhole(py::module_& m) {
                              [](const PyProgram& p) { return program::FeedNames(*p.desc); })
       .def_property_readonly("fetch_names",
                              [](const PyProgram& p) { return program::FetchNames(*p.desc); });
-  m.def("prune", [](const PyProgram& p, const Names& feeds, const Names& fetches) {
-    return PyProgram{std::make_shared<const ProgramDesc>(program::Prune(*p.desc, feeds, fetches))};
-  });
   // A program of one block with these and nothing more.
   m.def("parts_to_bytes", [](const std::vector<VarRef>& vars, const std::vector<OpRef>& ops) {
     ProgramDesc alone;
@@ -357,6 +353,7 @@ void BindDescriptions(py::module_& m) {
   BindBlocks(m);
   BindEdited(m);
   BindWhole(m);
+  BindPasses(m);
 }
 
 }  // namespace dygraph::python

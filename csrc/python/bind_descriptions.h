@@ -15,5 +15,6 @@ struct PyProgram {
 
 // Operators and variables one by one.
 void BindParts(pybind11::module_& m);
+void BindPasses(pybind11::module_& m);
 
 }  // namespace dygraph::python

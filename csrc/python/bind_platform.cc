@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/flags.h"
+#include "base/load_problems.h"
 #include "memory/memory.h"
 #include "op/op_registry.h"
 #include "platform/device_context.h"
@@ -39,6 +40,7 @@ std::vector<std::string> LoadLibrary(const std::string& path) {
   PyObject* functions = py::module_::import("dygraph._core").attr("ops").ptr();
   try {
     FreezeRegistry();
+    ThrowLoadProblems();  // of what needs no freeze, such as passes
   } catch (const Error&) {
     AddOperatorFunctions(functions);  // of those that fit
     throw;

@@ -6,7 +6,6 @@
 
 #include "execute/executor.h"
 #include "files/inference_model.h"
-#include "passes/prune.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
 #include "program/wire.h"

@@ -249,7 +249,13 @@ Recording Recorder::Finish(const std::vector<Variable*>& outputs) {
   WriteUnchangedParameters();
   block_.idx = 0;
   block_.parent_idx = -1;
-  AddFeedAndFetch(&block_, result_.feeds, result_.fetches);
+  FeedAndFetch ends(result_.feeds, result_.fetches);
+  for (VarDesc& holder : ends.holders) block_.vars.push_back(std::move(holder));
+  Items<OpDesc> ops;
+  for (OpDesc& op : ends.before) ops.push_back(std::move(op));
+  for (size_t i = 0; i < block_.ops.size(); ++i) ops.Share(block_.ops.TakePart(i));
+  for (OpDesc& op : ends.after) ops.push_back(std::move(op));
+  block_.ops = std::move(ops);
   result_.program.blocks.push_back(std::move(block_));
   result_.program.version.emplace().version = 0;
   return std::move(result_);

@@ -36,7 +36,7 @@ CIRCLES = [
     {"op/grad_builder", "op/gradient_of", "op/op_info", "op/op_registry", "op/recipes"},
     {"platform/onednn", "platform/onednn_api"},
     {"tape/node", "tape/variable"},
-    {"execute/executor", "execute/plan"},
+    {"execute/executor", "execute/frame"},
     {"files/file_set", "files/model_files"},
     {"kernels/recurrent", "kernels/recurrent_steps"},
     {"python/errors", "python/sizes"},

@@ -349,7 +349,9 @@ def foreign_model(folder, handle):
     y = layers.py_func(tanh, x, var("y", [-1, 3]))
     program = static.default_main_program()
     own = np.int64(block().ops[-1].attr("forward_callable_id"))
-    binary = _core.prune(program.desc, ["x"], [y.name]).to_bytes()
+    binary = _core.apply_pass(
+        program.desc, "prune", {"feeds": ["x"], "fetches": [y.name]}
+    ).to_bytes()
     old, new = varint(int(own)), varint(handle(int(own)))
     assert binary.count(old) == 1 and len(old) == len(new)
     (folder / "__model__").write_bytes(binary.replace(old, new))

@@ -92,3 +92,37 @@ def test_chains_of_any_length_are_made_again():
     assert grad.tolist() == [1.0, 1.0]  # the mean of loss * w, where loss is 1 + 1, by each w
     made_again = sum("@RECOMPUTE" in n for op in main.global_block().ops for n in op.output_arg_names)
     assert made_again > 0
+
+
+def test_callbacks_see_what_runs_again_as_the_last_operator():
+    main = static.Program()
+    seen = []
+
+    def note(block, op):
+        assert block.ops[-1] is op
+        seen.append(op.type)
+
+    with static.program_guard(main, static.Program()):
+        x = static.data("x", [None, 4])
+        half = static.layers.square(static.layers.exp(static.layers.fc(x, 4)))
+        loss = static.layers.mean(half)
+        count = len(main.global_block().ops)
+        static.append_backward(loss, callbacks=[note], checkpoints=[half])
+    appended = [op.type for op in main.global_block().ops[count:]]
+    assert seen == appended[1:]  # after the gradient of the loss
+    assert seen.count("exp") == 1 and "exp_grad" in seen
+
+
+def test_what_is_written_over_what_it_reads_is_not_made_again():
+    """The value before is gone: y of the first operator would be scaled twice."""
+    main = static.Program()
+    with static.program_guard(main), static.unique_name.guard():
+        x = static.data("x", [1], "float32")
+        x.stop_gradient = False
+        main.global_block().append_op("scale", {"X": x}, {"Out": x}, {"scale": 2.0})
+        half = static.layers.square(static.layers.square(x))
+        (loss,) = [static.layers.mean(half)]
+        w = main.global_block().create_parameter([1], "float32", "w")
+        static.append_backward(static.layers.mean(loss * w), checkpoints=[half])
+    again = [n for op in main.global_block().ops for n in op.output_arg_names if "@RECOMPUTE" in n]
+    assert "x@RECOMPUTE" not in again

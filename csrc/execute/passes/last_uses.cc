@@ -2,9 +2,9 @@
 // their values, as a shape until the last one that asks for that alone.
 #include <algorithm>
 
-#include "op/recipes.h"
-#include "execute/plan.h"
+#include "execute/plan_passes.h"
 #include "op/gradient_shapes.h"
+#include "op/recipes.h"
 
 namespace dygraph::program {
 
@@ -14,8 +14,7 @@ namespace {
 // their sizes alone. The tape keeps no data of those either.
 class ShapeReads {
  public:
-  template <class Op>
-  explicit ShapeReads(const Op& op) {
+  explicit ShapeReads(const PlanOp& op) {
     if (!op.info->gradient_of) return;
     try {
       Read(op);
@@ -31,8 +30,7 @@ class ShapeReads {
     return slot < 0 ? 0 : ends[slot] - (slot ? ends[slot - 1] : 0);
   }
 
-  template <class Op>
-  void Read(const Op& op) {
+  void Read(const PlanOp& op) {
     const OpInfo& forward = *op.info->gradient_of->forward;
     bool same_attrs = AttrsOwner(*op.info) == AttrsOwner(forward);
     std::vector<uint32_t> in_ends, out_ends;
@@ -99,9 +97,9 @@ class ShapeReads {
 
 }  // namespace
 
-void PreparedProgram::FindLastUses() {
-  std::vector<int> last(slots_.size(), -1), last_read(slots_.size(), -1);
-  auto use = [&](const Op& op, size_t i) {
+void FindLastUses(Plan& plan) {
+  std::vector<int> last(plan.slots.size(), -1), last_read(plan.slots.size(), -1);
+  auto use = [&](const PlanOp& op, size_t i) {
     ShapeReads shapes(op);
     int at = static_cast<int>(i);
     size_t k = 0;
@@ -116,17 +114,17 @@ void PreparedProgram::FindLastUses() {
       if (s >= 0) last[s] = last_read[s] = at;
     }
   };
-  for (size_t i = 0; i < ops_.size(); ++i) {
-    use(ops_[i], i);
-    for (const Op& part : ops_[i].parts) use(part, i);
+  for (size_t i = 0; i < plan.ops.size(); ++i) {
+    use(plan.ops[i], i);
+    for (const PlanOp& part : plan.ops[i].parts) use(part, i);
   }
-  for (int s : fetch_slots_) last[s] = -1;
-  for (size_t s = 0; s < slots_.size(); ++s) {
-    if (slots_[s].persistable || last[s] < 0) continue;
-    ops_[last[s]].done.push_back(static_cast<int>(s));
+  for (int s : plan.fetches) last[s] = -1;
+  for (size_t s = 0; s < plan.slots.size(); ++s) {
+    if (plan.slots[s].persistable || last[s] < 0) continue;
+    plan.ops[last[s]].done.push_back(static_cast<int>(s));
     // Of what is fed the shape alone may be read; the caller holds it anyway.
     if (last_read[s] >= 0 && last_read[s] < last[s])
-      ops_[last_read[s]].read.push_back(static_cast<int>(s));
+      plan.ops[last_read[s]].read.push_back(static_cast<int>(s));
   }
 }
 

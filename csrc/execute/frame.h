@@ -1,0 +1,66 @@
+// What a run of a prepared program uses; for the files of the executor alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "execute/executor.h"
+
+namespace dygraph::program {
+
+// Sets a field of a call while it lives.
+template <class T>
+class Beside {
+ public:
+  Beside(T** field, T* value) : field_(field) { *field_ = value; }
+  ~Beside() { *field_ = nullptr; }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+ private:
+  T** field_;
+};
+
+// An operator's call on the values of a frame.
+struct PreparedProgram::Bound {
+  struct Names final : Caller {
+    const PlanOp* op = nullptr;
+    const std::string* NameOf(int flat) const override {
+      return op->in_names.empty() ? nullptr : op->in_names[flat];  // it stands for several
+    }
+  };
+  Names names;
+  Call call;
+  SmallVector<const Value*, 6> in;  // transformed inputs may stand in their place
+  std::vector<Bound> parts;         // as the operator's
+  ScopeVar* weight = nullptr;       // whose kept form may take its place
+  Dims suits;                       // of the first input, whose kernel takes that form
+  // Whether the kernel that does the next operator's steps too gives the bits of both one after the
+  // other: for a first input of these sizes, so many threads, and writing into the summand or not;
+  // found out in the first such run.
+  enum class Joint { kUnknown, kEqual, kApart };
+  Joint joint = Joint::kUnknown;
+  Dims joint_for;
+  int joint_threads = 0;
+  bool joint_into = false;
+  Epilogue end;  // of the operator before, where this one is its end
+};
+
+// What one run at a time uses: the scope of temporaries and the calls bound to its values.
+struct PreparedProgram::Frame {
+  std::shared_ptr<Scope> scope;
+  std::vector<Value*> values;  // by slot
+  std::vector<ScopeVar*> vars;  // of persistable ones, by slot
+  std::vector<Bound> calls;    // by operator
+  std::vector<Value> staging;
+  std::vector<Value*> temporaries;
+  std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
+  bool aliased = false;               // two names stand for one variable
+  bool apart = false;                 // this run does no operator's steps in the kernel before it
+};
+
+// Ends a run whose values, such as NaN, want every operator by itself; it begins anew that way.
+struct PreparedProgram::BeginAnew {};
+
+}  // namespace dygraph::program

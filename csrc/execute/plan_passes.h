@@ -1,0 +1,31 @@
+// The passes over the plan of a program. They change no bit of what a run gives.
+#pragma once
+
+#include <vector>
+
+#include "base/span.h"
+#include "execute/plan.h"
+
+namespace dygraph::program {
+
+struct PlanPass {
+  const char *name, *what;
+  void (*run)(Plan& plan);
+};
+
+// In the order they run: the later ones see what the earlier ones made.
+Span<const PlanPass> PlanPasses();
+
+// A file each, in execute/passes/.
+void FuseBatchNorms(Plan& plan);
+void JoinEpilogues(Plan& plan);
+void FindLastUses(Plan& plan);
+void FindSpentInputs(Plan& plan);
+void FindSpentAdditions(Plan& plan);
+void FindKeptWeights(Plan& plan);
+void FindUpdates(Plan& plan);
+
+// Batch normalisation that only maps X to Y, by running statistics.
+bool HasFixedStatistics(const Plan& plan, const PlanOp& norm, const std::vector<int>& readers);
+
+}  // namespace dygraph::program

@@ -1,0 +1,103 @@
+// Passes: what rewrites whole programs, each by its name and through one door. A pass registers
+// itself, as an operator does, and nothing lists it; docs/new_pass.md adds one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "op/attribute.h"
+#include "program/program.h"
+#include "program/scope.h"
+
+namespace dygraph::program {
+
+struct Pass;
+
+// One application of a pass: the program to edit, and what its user said.
+class PassCall {
+ public:
+  PassCall(const Pass& pass, Program* program, std::shared_ptr<Scope> scope);
+  Program& program() const { return *program_; }
+  // Where the values of its variables are; null where none was given.
+  const std::shared_ptr<Scope>& scope() const { return scope_; }
+  template <class T>
+  const T& option(const char* name) const {
+    return std::get<T>(values_[Find(name)]);
+  }
+  const std::vector<dygraph::AttrValue>& values() const { return values_; }  // as Pass::options
+  // NotFound for a name that is no option's; Type for a value of another type than the option's.
+  void Set(const std::string& name, dygraph::AttrValue value);
+
+ private:
+  size_t Find(const std::string& name) const;
+  const Pass& pass_;
+  Program* program_;
+  std::shared_ptr<Scope> scope_;
+  std::vector<dygraph::AttrValue> values_;
+};
+
+struct PassOption {
+  AttrField field;  // name, help and type
+  dygraph::AttrValue initial;
+};
+
+struct Pass {
+  std::string name, what;
+  std::vector<PassOption> options;
+  std::function<void(PassCall&)> run;
+  std::string place;  // file and line
+};
+
+// What REGISTER_PASS's function fills in.
+class PassDef {
+ public:
+  explicit PassDef(Pass* pass) : pass_(*pass) {}
+  PassDef& Comment(const char* text) {
+    pass_.what = text;
+    return *this;
+  }
+  // Of a type that attributes of operators may have.
+  template <class T>
+  PassDef& Option(const char* name, T initial, const char* help) {
+    return AddOption(AttrTypeOf<T>(), dygraph::AttrValue(std::move(initial)), name, help);
+  }
+  // Edits the program, or throws.
+  PassDef& Run(std::function<void(PassCall&)> run) {
+    pass_.run = std::move(run);
+    return *this;
+  }
+
+ private:
+  PassDef& AddOption(dygraph::AttrType type, dygraph::AttrValue initial, const char* name,
+                     const char* help);
+  Pass& pass_;
+};
+
+std::vector<std::string> PassNames();           // sorted
+const Pass& GetPass(const std::string& name);   // NotFound with near spellings
+void AddPass(std::unique_ptr<Pass> pass);       // AlreadyExists for a name that is taken
+
+// The door. `options` are those that differ from their initial values. What the pass leaves must be
+// a program that Verify accepts if it was one before.
+using PassOptions = std::vector<std::pair<std::string, dygraph::AttrValue>>;
+void ApplyPass(const std::string& name, Program* program, const PassOptions& options,
+               std::shared_ptr<Scope> scope = nullptr);
+// The same of a snapshot, which stays.
+ProgramRef ApplyPass(const std::string& name, ProgramRef program, const PassOptions& options,
+                     std::shared_ptr<Scope> scope = nullptr);
+
+class PassRegistration {
+ public:
+  PassRegistration(const char* name, void (*define)(PassDef&), const char* file, int line);
+};
+
+}  // namespace dygraph::program
+
+// REGISTER_PASS(prune, DefinePrune);
+#define REGISTER_PASS(name, define)                                                           \
+  static ::dygraph::program::PassRegistration pass_registration_##name(#name, define, __FILE__, \
+                                                                       __LINE__)

@@ -1,0 +1,146 @@
+"""Passes: what rewrites whole programs, by name. ``docs/new_pass.md`` adds one in C++."""
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.watch import user_line
+from static.program import Program
+from static.scope import Scope
+
+__all__ = ["about", "add", "apply", "names"]
+
+
+def names():
+    """Names of all passes, sorted; those of libraries that were loaded among them.
+
+    >>> import static
+    >>> {"fold_inference", "prune", "recompute"} <= set(static.passes.names())
+    True
+    """
+    return _core.pass_names()
+
+
+def about(name):
+    r"""What a pass does and which options it takes, as text.
+
+    Raises
+    ------
+    NotFoundError
+        (a KeyError) There is no such pass; the message has names like it.
+
+    Examples
+    --------
+    >>> import static
+    >>> print("\n".join(static.passes.about("prune").splitlines()[1:]))
+        feeds: a list of strings, default []; the variables that are given
+        fetches: a list of strings, default []; the variables that are wanted, at least one
+    """
+    what, options = _core.pass_info(_require(name, "about"))
+    lines = [f"{name}: {what}"]
+    lines += [f"    {o}: {kind}, default {value!r}; {text}" for o, kind, value, text in options]
+    return "\n".join(lines)
+
+
+def apply(name, program, scope=None, **options):
+    """A copy of a program, rewritten by a pass.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`; `about` lists its options.
+    program : Program
+        Stays as it is.
+    scope : Scope, optional
+        Where the values of its variables are, for passes that read or write them.
+    options
+        Those of the pass.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    NotFoundError
+        (a KeyError) No pass or option has this name; the message has names like it.
+    ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError
+        An option is of another type, or what the pass itself says.
+
+    Examples
+    --------
+    >>> import static
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     x = static.data("x", [None, 4])
+    ...     y = static.layers.exp(x)
+    ...     z = static.layers.sqrt(y)
+    >>> less = static.passes.apply("prune", main, feeds=["x"], fetches=[y.name])
+    >>> [op.type for op in less.global_block().ops]
+    ['feed', 'exp', 'fetch']
+    """
+    _require(name, "apply")
+    if not isinstance(program, Program):
+        raise ArgumentTypeError(
+            f"passes.apply: program must be a static.Program, got {kind_of(program)}"
+        )
+    copy = program.clone()
+    run(name, copy, scope, **options)
+    return copy
+
+
+def run(name, program, scope=None, **options):
+    """Rewrite a program itself. Where it raises, the program may be half rewritten."""
+    if scope is not None and not isinstance(scope, Scope):
+        raise ArgumentTypeError(f"passes.apply: scope must be a static.Scope, got {kind_of(scope)}")
+    _core.apply_pass(program.core, name, options, scope)
+    for held in [held for held in program.held if not program.declares(held)]:
+        del program.held[held]
+
+
+def add(name, function, what, options=()):
+    """Add a pass that is a function of Python.
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+        ``function(program, scope, **options)`` edits the program; what it returns counts for
+        nothing.
+    what : str
+        What it does, for `about`.
+    options : list of (str, initial value, str)
+        Names, values where the caller says nothing, and what they mean. The value's type is the
+        option's: bool, int, float, str, or a list of str.
+
+    Raises
+    ------
+    AlreadyExistsError
+        (a ValueError) There is a pass of this name.
+
+    Examples
+    --------
+    >>> import static
+    >>> def without_prints(program, scope):
+    ...     for block in program.blocks:
+    ...         block.ops[:] = [op for op in block.ops if op.type != "print"]
+    >>> static.passes.add("without_prints", without_prints, "Operators print are left out.")
+    >>> "without_prints" in static.passes.names()
+    True
+    """
+    _require(name, "add")
+    if not callable(function):
+        raise ArgumentTypeError(f"passes.add: function must be callable, got {kind_of(function)}")
+    if not isinstance(what, str):
+        raise ArgumentTypeError(f"passes.add: what must be a text, got {kind_of(what)}")
+    for option in options:
+        if not isinstance(option, tuple) or [type(option[0]), type(option[-1])] != [str, str]:
+            raise ArgumentTypeError(
+                "passes.add: options must be a list of (name, initial value, text), got "
+                f"{option!r}"
+            )
+    _core.add_pass(name, what, function, list(options), user_line())
+
+
+def _require(name, what):
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"passes.{what}: name must be a string, got {kind_of(name)}")
+    return name

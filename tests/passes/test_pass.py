@@ -1,0 +1,180 @@
+"""The registry of passes and the door through which each is applied."""
+
+import numpy as np
+import pytest
+
+import static
+from dygraph import errors
+from static import passes
+
+
+def chain():
+    """x -> exp -> sqrt -> square, and a branch that nothing needs."""
+    main = static.Program()
+    with static.program_guard(main):
+        x = static.data("x", [None, 3])
+        y = static.layers.sqrt(static.layers.exp(x))
+        static.layers.relu(y)
+        z = static.layers.square(y)
+    return main, y.name, z.name
+
+
+def types(program):
+    return [op.type for op in program.global_block().ops]
+
+
+def add(function, options=()):
+    """A pass for one test: passes stay registered, so each has a name of its own."""
+    name = f"of_a_test_{len(passes.names())}"
+    passes.add(name, function, "Something.", options)
+    return name
+
+
+def test_the_passes_of_the_library():
+    assert passes.names() == sorted(passes.names())
+    assert {"fold_inference", "for_paddle", "prune", "recompute"} <= set(passes.names())
+
+
+@pytest.mark.parametrize("name", ["fold_inference", "for_paddle", "prune", "recompute"])
+def test_each_tells_what_it_does(name):
+    assert passes.about(name).startswith(f"{name}: ")
+
+
+def test_prune_leaves_the_program_that_is_given():
+    main, y, z = chain()
+    before = main.serialize_to_string()
+    less = passes.apply("prune", main, feeds=["x"], fetches=[z])
+    assert types(less) == ["feed", "exp", "sqrt", "square", "fetch"]
+    assert main.serialize_to_string() == before
+    assert sorted(less.global_block().vars)[:2] != []
+    assert {"feed", "fetch", "x", z} <= set(less.global_block().vars)
+    assert len(less.global_block().vars) == 6  # with the results of exp and sqrt
+    (value,) = static.Executor().run(less, {"x": np.zeros((1, 3), "float32")}, [z])
+    np.testing.assert_array_equal(value, np.ones((1, 3), "float32"))
+
+
+def test_prune_stops_at_what_is_fed():
+    main, y, z = chain()
+    assert types(passes.apply("prune", main, feeds=[y], fetches=[z])) == ["feed", "square", "fetch"]
+    assert types(passes.apply("prune", main, feeds=[y], fetches=[y])) == ["feed", "fetch"]
+
+
+def test_prune_keeps_every_writer_before_a_reader_and_none_after():
+    main = static.Program()
+    with static.program_guard(main):
+        x = static.data("x", [1])
+        y = static.layers.exp(x)
+        static.layers.increment(y)
+        z = static.layers.square(y)
+        static.layers.increment(y)
+    less = passes.apply("prune", main, feeds=["x"], fetches=[z.name])
+    assert types(less) == ["feed", "exp", "increment", "square", "fetch"]
+    less = passes.apply("prune", main, feeds=["x"], fetches=[y.name])
+    assert types(less) == ["feed", "exp", "increment", "increment", "fetch"]
+    (value,) = static.Executor().run(less, {"x": np.zeros(1, "float32")}, [y])
+    np.testing.assert_array_equal(value, [3])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"feeds": ["x"]}, errors.InvalidArgumentError, "at least one variable to fetch"),
+        ({"fetch": ["x"]}, errors.NotFoundError, "are feeds, fetches, got 'fetch'"),
+        ({"fetches": ["q"]}, errors.InvalidArgumentError, "what is fetched .* got 'q'"),
+        ({"fetches": 3.5}, errors.ArgumentTypeError, "fetches"),
+        ({"fetches": "x"}, errors.ArgumentTypeError, "fetches must be a list of strings"),
+    ],
+)
+def test_prune_on_wrong_options(options, error, said):
+    main, _, _ = chain()
+    with pytest.raises(error, match=said):
+        passes.apply("prune", main, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda p: passes.apply("prun", p), KeyError, "'prun'.*prune"),
+        (lambda p: passes.about("prun"), KeyError, "'prun'.*prune"),
+        (lambda p: passes.apply(3, p), TypeError, "name must be a string, got int"),
+        (lambda p: passes.apply("prune", p.desc), TypeError, "must be a static.Program"),
+        (lambda p: passes.apply("prune", p, scope=3), TypeError, "must be a static.Scope"),
+        (lambda p: passes.add("a", 3, "b"), TypeError, "function must be callable"),
+        (lambda p: passes.add("a", print, 3), TypeError, "what must be a text"),
+        (lambda p: passes.add("a", print, "b", ["c"]), TypeError, "options must be a list"),
+        (lambda p: passes.add("prune", print, "b"), ValueError, "prune is registered at"),
+        (lambda p: passes.add("a", print, "b", [("c", 1j, "d")]), TypeError, "complex"),
+    ],
+)
+def test_wrong_calls(call, error, said):
+    with pytest.raises(error, match=said):
+        call(chain()[0])
+
+
+def test_options_of_a_function():
+    seen = []
+    options = [
+        ("names", ["a"], ""), ("times", 2, ""), ("rate", 0.5, ""), ("deep", True, ""),
+        ("mode", "fast", ""),
+    ]  # fmt: skip
+    name = add(lambda program, scope, **given: seen.append((scope, given)), options)
+    scope = static.Scope()
+    passes.apply(name, chain()[0], scope, times=1 << 40, mode="slow")
+    ((got, given),) = seen
+    assert got is scope
+    assert given == {"names": ["a"], "times": 1 << 40, "rate": 0.5, "deep": True, "mode": "slow"}
+    with pytest.raises(TypeError, match="times"):
+        passes.apply(name, chain()[0], times="many")
+
+
+def test_what_a_function_raises_comes_out():
+    def breaks(program, scope):
+        program.global_block().remove_op(0)
+        raise ZeroDivisionError("mine")
+
+    main, _, _ = chain()
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        passes.apply(add(breaks), main)
+    assert types(main) == ["exp", "sqrt", "relu", "square"]
+
+
+def test_a_broken_result_names_the_pass():
+    def forgets(program, scope):
+        program.global_block().forget_var("x")
+
+    name = add(forgets)
+    with pytest.raises(KeyError, match=f"'x'.*\n?.*the pass {name}"):
+        passes.apply(name, chain()[0])
+
+
+def test_a_program_that_was_broken_before_passes():
+    main, _, _ = chain()
+    main.global_block().forget_var("x")
+    assert types(passes.apply(add(lambda program, scope: None), main)) == types(main)
+
+
+def test_recompute_of_a_program_that_is_finished():
+    """The door gives what append_backward(checkpoints=...) writes, but for order of variables."""
+
+    def described(kept):
+        main = static.Program()
+        with static.program_guard(main, static.Program()), static.unique_name.guard():
+            x = static.data("x", [None, 4])
+            half = static.layers.tanh(static.layers.fc(static.layers.tanh(x * 2.0), 4))
+            loss = static.layers.mean(static.layers.tanh(half * half))
+            static.append_backward(loss, checkpoints=[half] if kept else None)
+        return main, half.name
+
+    wanted, half = described(True)
+    plain, _ = described(False)
+    got = passes.apply("recompute", plain, checkpoints=[half])
+    assert types(got).count("tanh") == types(plain).count("tanh") + 1
+    assert [str(op) for op in got.global_block().ops] == [
+        str(op) for op in wanted.global_block().ops
+    ]
+    with pytest.raises(ValueError, match="a checkpoint must be a variable .* 'q'"):
+        passes.apply("recompute", plain, checkpoints=["q"])
+    with pytest.raises(IndexError, match="block"):
+        passes.apply("recompute", plain, block=1)
+    with pytest.raises(IndexError, match="up to"):
+        passes.apply("recompute", plain, backward=1000)
