@@ -22,6 +22,7 @@
 #include "check.h"
 #include "memory/buddy_allocator.h"
 #include "platform/device_context.h"
+#include "platform/thread_count.h"
 #include "platform/threads.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
