@@ -511,4 +511,4 @@ def _write(target, result):
 
 
 _core.set_hints(marks.HINTS)
-_core.lend_static(Variable, Parameter, Operator, _current, unique_name.generate, _write)
+_core.set_static(Variable, Parameter, Operator, _current, unique_name.generate, _write)

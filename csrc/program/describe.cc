@@ -68,8 +68,9 @@ void Mark(const Program& program, std::vector<std::string> lines, const OpDesc* 
   const Marks& marks = program.marks;
   const std::string* scope = &marks.name_scope;
   if (like) {
-    if (const auto* told = like->FindAttr<std::string>(kScopeAttr)) scope = told;
-    if (const auto* told = like->FindAttr<std::vector<std::string>>(kCallstackAttr)) lines = *told;
+    if (const auto* found = like->FindAttr<std::string>(kScopeAttr)) scope = found;
+    if (const auto* stack = like->FindAttr<std::vector<std::string>>(kCallstackAttr))
+      lines = *stack;
   }
   op->SetAttr("op_role", marks.role);
   op->SetAttr("op_role_var", marks.role_var);

@@ -19,7 +19,7 @@ struct Part : RefCounted<Part<T>> {
   T value;
 };
 
-// The value of a part, for writing: a copy of it where somebody else reads this one.
+// The value of a part, for writing: a copy of it where a snapshot reads this one.
 template <class T>
 T& Own(Ref<Part<T>>& part) {
   if (!part->unique()) part = MakeRef<Part<T>>(T(part->value));

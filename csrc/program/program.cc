@@ -128,9 +128,9 @@ int64_t Block::IndexOf(const Op& op) const {
 // Variables ---------------------------------------------------------------------------------------
 
 Var::Var(Ref<Part<VarDesc>> part) : part_(std::move(part)) {
-  const VarDesc& told = desc();
-  if (told.stop_gradient && (*told.stop_gradient || IsFloating(ElementType(told))))
-    stop_gradient_ = *told.stop_gradient;
+  const VarDesc& now = desc();
+  if (now.stop_gradient && (*now.stop_gradient || IsFloating(ElementType(now))))
+    stop_gradient_ = *now.stop_gradient;
 }
 
 void Var::Replace(Ref<Part<VarDesc>> next) {
@@ -141,10 +141,10 @@ void Var::Replace(Ref<Part<VarDesc>> next) {
 
 void Var::set_stop_gradient(bool stop) {
   stop_gradient_ = stop;
-  const VarDesc& told = desc();
-  if (told.stop_gradient && *told.stop_gradient != stop && IsFloating(ElementType(told)))
+  const VarDesc& now = desc();
+  if (now.stop_gradient && *now.stop_gradient != stop && IsFloating(ElementType(now)))
     return Edit([&](VarDesc& desc) { desc.stop_gradient = stop; });
-  if (face()) hooks().changed(face(), told);
+  if (face()) hooks().changed(face(), now);
 }
 
 Block::~Block() { Dissolve(); }

@@ -140,7 +140,7 @@ class Block : public RefCounted<Block>, public Faced {
   Block(Program* program, BlockDesc frame) : program_(program), frame_(std::move(frame)) {}
   void Touch();
   void Forget(Op* op);
-  void Dissolve();  // when the program ends: nobody could collect the faces after it
+  void Dissolve();  // when the program ends: the faces could not be collected after it
   bool Sees(const Block& other) const;
 
   Program* program_;

@@ -37,7 +37,7 @@ struct Lent {
   PyObject* current = nullptr;   // gives the program of calls without inputs, as _core.Program
   PyObject* generate = nullptr;  // a name that no layer has
   PyObject* write = nullptr;     // write(target, result)
-} lent;
+} statics;
 std::vector<std::string> own_folders;
 
 py::handle Required(PyObject* o) {
@@ -133,7 +133,7 @@ Program& ProgramOf(const EagerCall& call) {
             "' was taken out of its block");
     return *var->block()->program();
   }
-  return py::cast<Program&>(Required(lent.current)());
+  return py::cast<Program&>(Required(statics.current)());
 }
 
 // The name of a variable in the program; an eager parameter enters it.
@@ -150,7 +150,7 @@ std::string NameIn(Program& program, const Block& block, Variable* v, const std:
 class ResultNames {
  public:
   ResultNames(Program& program, const std::string& type) : program_(program) {
-    if (program.layers.empty()) own_.name = py::cast<std::string>(Required(lent.generate)(type));
+    if (program.layers.empty()) own_.name = py::cast<std::string>(Required(statics.generate)(type));
   }
   std::string operator()() {
     Program::Layer& layer = program_.layers.empty() ? own_ : program_.layers.back();
@@ -202,7 +202,7 @@ void AppendCall(const EagerCall& call) {
       var->set_stop_gradient(v->stop_gradient());
       v->set_name(var->name());
       py::object face = py::reinterpret_steal<py::object>(
-          WrapAs(Ref<Variable>(v), reinterpret_cast<PyTypeObject*>(lent.variable_class)));
+          WrapAs(Ref<Variable>(v), reinterpret_cast<PyTypeObject*>(statics.variable_class)));
       Attach(face.ptr(), *var);
       slot.arguments.push_back(var->name());
       made.push_back(std::move(var));
@@ -276,7 +276,7 @@ py::object FaceOf(program::Op& op) {
           ": the operator must be in its block, but it was taken out");
   py::object block =
       py::reinterpret_borrow<py::object>(static_cast<PyObject*>(op.block()->face()));
-  py::object made = Required(lent.operator_class)(block, program::OpRef(&op));
+  py::object made = Required(statics.operator_class)(block, program::OpRef(&op));
   if (!op.face()) SetFace(&op, made);  // another thread may have come first
   return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(op.face()));
 }
@@ -288,7 +288,7 @@ py::object FaceOf(Var& var, PyTypeObject* type) {
   if (!type) {
     bool parameter = var.desc().is_parameter.value_or(false);
     type = reinterpret_cast<PyTypeObject*>(
-        Required(parameter ? lent.parameter_class : lent.variable_class).ptr());
+        Required(parameter ? statics.parameter_class : statics.variable_class).ptr());
   }
   Ref<Variable> variable = Variable::Make();
   variable->set_symbolic();
@@ -321,7 +321,7 @@ std::string UserLine() {
 
 void WriteInProgram(const Ref<Variable>& target, const Ref<Variable>& result) {
   py::object to = py::reinterpret_steal<py::object>(Wrap(target));
-  Required(lent.write)(to, py::reinterpret_steal<py::object>(Wrap(result)));
+  Required(statics.write)(to, py::reinterpret_steal<py::object>(Wrap(result)));
 }
 
 void BindSymbols(py::module_& m) {
@@ -334,10 +334,10 @@ void BindSymbols(py::module_& m) {
     Show(VarOf(symbol), desc, AsSymbol(symbol)->var->stop_gradient());
   };
   m.def("set_describing", [](bool on) { return CurrentThread().SetDescribing(on); });
-  m.def("lend_static", [](py::type variable, py::type parameter, py::type op, py::function current,
+  m.def("set_static", [](py::type variable, py::type parameter, py::type op, py::function current,
                           py::function generate, py::function write) {
-    lent = {variable.release().ptr(), parameter.release().ptr(), op.release().ptr(),
-            current.release().ptr(), generate.release().ptr(), write.release().ptr()};
+    statics = {variable.release().ptr(), parameter.release().ptr(), op.release().ptr(),
+               current.release().ptr(),  generate.release().ptr(),  write.release().ptr()};
     SetDescribeCall(&AppendCall);
   });
   // {type: {name: (wire type, value)}}

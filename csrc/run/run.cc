@@ -70,7 +70,7 @@ bool IsRagged(const Call& call) {
   return from && from->is_tensor() && from->tensor().lod();
 }
 
-// An optimizer step writes into the parameter it read, unless somebody else shares the storage.
+// An optimizer step writes into the parameter it read, unless another tensor shares the storage.
 __attribute__((noinline)) void ReuseStorage(Call& call) {
   for (size_t i = 0; i < call.op->in_place.size(); ++i) {
     if (!(call.reuse >> i & 1)) continue;
