@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import re
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -158,7 +159,10 @@ def write(name, title, table, notes):
     """Keep a table as Markdown, and print it."""
     text = f"# {title}\n\n{machine()}\n\n{table}\n"
     if notes:
-        text += "\n" + "\n".join(f"- {note}" for note in notes) + "\n"
+        wrap = textwrap.TextWrapper(
+            100, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+        )
+        text += "\n" + "\n".join(wrap.fill(note) for note in notes) + "\n"
     print("\n" + text)
     path = RESULTS / f"{name}.md"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ class ThreadModes(_local):
     forced = property(
         lambda self: _core.recording_forced(), lambda self, on: _core.set_recording_forced(on)
     )
-    # why recording is off, told by a later backward()
+    # why recording is off, for the error of a later backward()
     reason = property(lambda self: _core.grad_off_reason())
 
 

@@ -1,7 +1,7 @@
 """Looking at operator calls while they run: who called, which result is not finite.
 
 `detect_anomaly` names the line of the first NaN; ``FLAGS_log_calls`` prints every call. Only
-what is asked for costs anything; a call that nobody watches costs one test more.
+what is asked for costs anything; without watchers a call costs one test more.
 """
 
 import functools

@@ -2,9 +2,9 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <sstream>
 #include <cstring>
 #include <mutex>
+#include <sstream>
 
 #include "base/enforce.h"
 #include "base/nearest.h"

@@ -35,7 +35,7 @@ struct PlanOp {
   uint32_t reuse = 0;
   int updates = 0;                 // from here on, whose loops run together
   SmallVector<int, 4> read;        // slots of which only the sizes are asked after this operator
-  SmallVector<int, 4> done;        // slots nobody uses after this operator
+  SmallVector<int, 4> done;        // slots not used after this operator
   std::unique_ptr<KeptForm> kept;  // of a weight that the program does not write
   int weight = -1;                 // which input that is; -1: it is read elsewhere too
   // One operator in place of several, whose bits it has: these, which run instead while somebody

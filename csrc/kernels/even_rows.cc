@@ -8,8 +8,6 @@
 
 namespace dygraph::kernels {
 
-namespace detail {
-
 template <class T>
 void CopyEvenRows(const T* x, int64_t xs, T* y, int64_t ys, int64_t rows, int64_t n) {
   constexpr int64_t kLine = 64, kChunk = kLine / sizeof(T), kLong = 1024;
@@ -37,8 +35,6 @@ void CopyEvenRows(const T* x, int64_t xs, T* y, int64_t ys, int64_t rows, int64_
   }
 }
 
-}  // namespace detail
-
 template <class T>
 void CopyDenseRows(const Walk<2>& walk, const T* x, T* y) {
   int last = walk.rank - 1, inner = last - 1;
@@ -48,14 +44,14 @@ void CopyDenseRows(const Walk<2>& walk, const T* x, T* y) {
     Odometer<2> at(walk, inner, begin / size);
     for (int64_t r = begin, i = begin % size; r < end; i = 0, at.Next()) {
       int64_t count = std::min(size - i, end - r);
-      detail::CopyEvenRows(x + at.offset[0] + i * xs, xs, y + at.offset[1] + i * ys, ys, count, n);
+      CopyEvenRows(x + at.offset[0] + i * xs, xs, y + at.offset[1] + i * ys, ys, count, n);
       r += count;
     }
   });
 }
 
-#define REGISTER_BITS(T)                                                                       \
-  template void detail::CopyEvenRows(const T*, int64_t, T*, int64_t, int64_t, int64_t);        \
+#define REGISTER_BITS(T)                                                                \
+  template void CopyEvenRows(const T*, int64_t, T*, int64_t, int64_t, int64_t);         \
   template void CopyDenseRows(const Walk<2>&, const T*, T*)
 REGISTER_BITS(uint8_t);
 REGISTER_BITS(uint16_t);

@@ -18,7 +18,8 @@ inline int64_t Grain(int64_t cost = 1) { return std::max<int64_t>(32768 / cost, 
 template <class Body>
 void ParallelRows(int64_t rows, int64_t row_cost, const Body& body) {
   if (rows * row_cost >= 2 * Grain()) {
-    return dygraph::detail::RunRows(rows, row_cost, Grain(), &dygraph::detail::RunPiece<Body>, &body);
+    return dygraph::detail::RunRows(rows, row_cost, Grain(), &dygraph::detail::RunPiece<Body>,
+                                    &body);
   }
   if (rows > 0) dygraph::detail::RunPiece<Body>(&body, 0, rows);
 }

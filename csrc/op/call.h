@@ -86,7 +86,7 @@ struct Call {
   LoopQueue* queue = nullptr;    // where the loops of updates wait for those of others
   KeptForm* kept = nullptr;      // of a weight that the caller reads again and again
   Epilogue* epilogue = nullptr;  // what the kernel may do before it writes the result
-  // Where somebody watches: part of a backward pass; the line of the host language's program.
+  // For watchers: whether a backward pass makes the call, and the line of the user's program.
   bool backward = false;
   const std::string* line = nullptr;
 };

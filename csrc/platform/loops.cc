@@ -31,7 +31,8 @@ void RunRows(int64_t rows, int64_t row_cost, int64_t grain, PieceFn piece, const
   const int64_t grains = rows * row_cost / grain;
   const int64_t pieces = std::min({PiecesFor(grains, threads), rows, grains});
   if (pieces <= 1) return piece(body, 0, rows);
-  ParallelBlocks(pieces, [&](int64_t i) { piece(body, rows * i / pieces, rows * (i + 1) / pieces); });
+  ParallelBlocks(pieces,
+                 [&](int64_t i) { piece(body, rows * i / pieces, rows * (i + 1) / pieces); });
 }
 
 }  // namespace dygraph::detail

@@ -146,7 +146,7 @@ void BindAutograd(py::module_& m) {
       py::arg("create_graph"), py::arg("allow_unused"),
       py::arg("no_grad_vars") = std::vector<VarRef>());
   m.def("grad_enabled", [] { return CurrentThread().recording; });
-  // reason: why recording is off, told by a later backward(); an empty one keeps the default text.
+  // reason: why recording is off, for the error of a later backward(); an empty one keeps the default text.
   m.def(
       "set_grad_enabled",
       [](bool on, const std::string& reason) {

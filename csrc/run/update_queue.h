@@ -13,7 +13,7 @@ namespace dygraph {
 // their own or another thread drops a gradient meanwhile.
 class UpdateQueue {
  public:
-  // For the calls that follow; nullptr where somebody watches each call.
+  // For the calls that follow; nullptr while a watcher is active.
   LoopQueue* queue();
   // Before a call: not what the operator may write in place, which must have one owner.
   void KeepInput(const OpInfo& op, int slot, const Value& value);

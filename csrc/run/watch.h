@@ -1,5 +1,5 @@
 // Looking at operator calls while they run: events for the profiler, a line in the log, a check for
-// NaN and infinity, the caller's line. A call that nobody watches pays one test of one word.
+// NaN and infinity, the caller's line. Without watchers a call tests one word.
 #pragma once
 
 #include <atomic>

@@ -8,7 +8,7 @@ namespace dygraph {
 
 struct OpOptions {
   // Variables that take the results, by slot; an operator's in-place pairs then write into their
-  // storage if nobody shares it.
+  // storage unless it is shared.
   const SlotList<Variable>* targets = nullptr;
   // lengths of output lists, by slot; negative: the operator's rule
   const SmallVector<int, 4>* counts = nullptr;
@@ -16,7 +16,7 @@ struct OpOptions {
   bool extras = false;                // make kExtra outputs too
   // shapes follow from a recorded call: no need to check a gradient's
   bool from_tape = false;
-  // In-place pairs of the operator, by position, whose input nobody will read again.
+  // In-place pairs of the operator, by position, whose input is not read again.
   uint32_t spent = 0;
   LoopQueue* queue = nullptr;  // where loops of an update may wait
 };

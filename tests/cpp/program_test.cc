@@ -82,7 +82,7 @@ void TestLists() {
   Check(block.ops().size() == 1 && block.ops()[0] == op && !block.Find("y"), "taken back");
   Check(block.Remove(0) == op && !op->block(), "taken out");
   block.RemoveVar("x");
-  Check(block.vars().empty() && !block.Find("x"), "nobody reads it");
+  Check(block.vars().empty() && !block.Find("x"), "a variable without readers goes");
 }
 
 void TestUses() {

@@ -59,12 +59,12 @@ class Model:
     def check(self, pb):
         binary = self.program.serialize_to_string()
         (block,) = pb.ProgramDesc.FromString(binary).blocks
-        told = []
+        applied = []
         for op in block.ops:
             (factor,) = (a.f for a in op.attrs if a.name == "scale")
             (read,), (to,) = op.inputs[0].arguments, op.outputs[0].arguments
-            told.append((op.type, read, to, factor))
-        assert told == [("scale", *rest) for _, *rest in self.ops]
+            applied.append((op.type, read, to, factor))
+        assert applied == [("scale", *rest) for _, *rest in self.ops]
         assert [v.name for v in block.vars] == self.names == [*self.block.vars]
         assert static.Program.parse_from_string(binary).serialize_to_string() == binary
         assert self.block.ops == [e[0] for e in self.ops]
@@ -399,7 +399,7 @@ def test_parts_that_were_taken_out(block):
     y = block.vars.pop("two.tmp_0")
     with pytest.raises(PreconditionNotMetError, match=r"'two.tmp_0' was taken out"):
         static.layers.relu(y)
-    y.stop_gradient = False  # what nobody sees any more
+    y.stop_gradient = False  # y is no longer in the program
     block.vars["two.tmp_0"] = y
     assert static.layers.relu(y).op.input("X") == ["two.tmp_0"]
 

@@ -78,7 +78,10 @@ void Count(int64_t* counter) { *counter = kernels::Plus(*counter, int64_t{1}); }
 
 double Area(const int64_t* pos, const int64_t* neg, int64_t buckets, bool roc) {
   int64_t all_pos = 0, all_neg = 0;
-  for (int64_t i = 0; i < buckets; ++i) all_pos = kernels::Plus(all_pos, pos[i]), all_neg = kernels::Plus(all_neg, neg[i]);
+  for (int64_t i = 0; i < buckets; ++i) {
+    all_pos = kernels::Plus(all_pos, pos[i]);
+    all_neg = kernels::Plus(all_neg, neg[i]);
+  }
   if (all_pos == 0 || all_neg == 0) return 0;
   double area = 0, true_pos = 0, false_pos = 0, precision = 1;
   for (int64_t i = buckets - 1; i >= 0; --i) {
