@@ -1,5 +1,6 @@
 # Everything runs in .venv, which is made on first use. Steps leave stamps, so that a second run only does what changed.
 #   make quickstart   install, self-check, train and export a network on real images
+#   make build        compile what changed and link it into the package
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
 #   make sanitize     under ASan and UBSan          make sanitize-threads   the core under TSan
 #   make fuzz         random calls of every operator under ASan and UBSan
@@ -38,12 +39,14 @@ run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_N
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
 
-.PHONY: docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
+.PHONY: build docs protos fuzz interop test-big quickstart test test-no-onednn sanitize sanitize-threads bench format clean prerequisites
 
 quickstart: $(STAMPS)/package-examples
 	@$(PY) -m dygraph check
 	@echo "Training on scans of handwritten digits: examples/digits.py"
 	@$(PY) examples/digits.py
+
+build: $(STAMPS)/package-test
 
 test: $(STAMPS)/package-test
 	$(call run_ctest,$(BUILD))

@@ -109,6 +109,14 @@ class SmallVector {
   void Append(It first, It last) {
     for (; first != last; ++first) emplace_back(*first);
   }
+  // Counts `n` more elements and gives their place, for the caller to fill.
+  T* Extend(size_t n) {
+    static_assert(std::is_trivially_copyable_v<T>, "elements would exist without a constructor");
+    reserve(size_ + n);
+    T* added = data_ + size_;
+    size_ += static_cast<uint32_t>(n);
+    return added;
+  }
 
   bool operator==(const SmallVector& other) const {
     if (size_ != other.size_) return false;

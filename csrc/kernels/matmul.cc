@@ -32,9 +32,9 @@ constexpr const char* kTables[] = {  // by instruction set: baseline, AVX2, AVX-
 constexpr int64_t kMostRows = 96, kPanelsPay = 1 << 14;
 
 int ClassOf(int64_t size) {
-  int found = 0;
-  for (int64_t bound : kBounds) found += size >= bound;
-  return found;
+  size_t found = 0;
+  while (found < kBounds.size() && size >= kBounds[found]) ++found;
+  return static_cast<int>(found);
 }
 
 Product Asked() {

@@ -1,9 +1,10 @@
 // One operator call with its values bound to slots.
 #pragma once
 
-#include "base/enforce.h"
+#include <cstring>
 #include <string>
 
+#include "base/enforce.h"
 #include "base/small_vector.h"
 #include "tensor/value.h"
 
@@ -29,6 +30,10 @@ class SlotList {
     if (v) Push(v);
     Close();
   }
+  // Closes slots until there are so many.
+  void CloseUpTo(int slots) {
+    while (slots_ < slots) Close();
+  }
   int slots() const { return slots_; }
   int begin_of(int slot) const { return slot == 0 ? 0 : static_cast<int>(ends_[slot - 1]); }
   int count(int slot) const {
@@ -39,10 +44,11 @@ class SlotList {
   // The same slots with f(element) in them.
   template <class U, class F>
   void Map(const SlotList<U>& other, F f) {
-    Span<const uint32_t> ends = other.ends();
-    for (size_t i = 0; i < ends.size(); ++i) ends_[i] = ends[i];
-    slots_ = static_cast<int>(ends.size());
-    for (U* v : other.flat()) flat_.push_back(f(v));
+    slots_ = other.slots();
+    std::memcpy(ends_.data(), other.ends().data(), static_cast<size_t>(slots_) * sizeof(uint32_t));
+    Span<U* const> from = other.flat();
+    V** to = flat_.Extend(from.size());
+    for (U* v : from) *to++ = f(v);
   }
   Span<const uint32_t> ends() const { return {ends_.data(), static_cast<size_t>(slots_)}; }
   V*& flat_at(int i) { return flat_[i]; }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "base/nearest.h"
 #include "op/op_info.h"
 #include "op/op_registry.h"
 #include "op/recipes.h"
@@ -90,7 +91,12 @@ GradBuilder::CallRef& GradBuilder::CallRef::SameAttrs() {
 GradBuilder::CallRef& GradBuilder::CallRef::Attr(const char* name, const AttrValue& value) {
   RecipeCall& call = recipe_->calls[index_];
   if (!call.attrs) call.attrs = Attrs::Make(call.op->attr_table);
-  call.attrs->Set(name, value);
+  try {
+    call.attrs->Set(name, value);
+  } catch (Error& e) {
+    e.AddOperator("the call of " + call.op->type + " in a gradient recipe");
+    throw;
+  }
   return *this;
 }
 
@@ -107,7 +113,10 @@ GradBuilder::CallRef GradBuilder::Call(const char* type, std::initializer_list<R
 GradBuilder::CallRef GradBuilder::CallLists(const std::string& type, std::vector<RecipeSlot> in,
                                             std::vector<RecipeSlot> out) {
   RecipeCall call;
-  call.op = &GetOp(type);
+  call.op = FindOp(type);
+  ENFORCE(call.op, NotFound, "the gradient recipe of ", situation_.op->type,
+          " must call operators that are registered, got '", type, "'.",
+          DidYouMean(type, OpNames()));
   call.in = std::move(in);
   call.out = std::move(out);
   ENFORCE(call.in.size() <= call.op->inputs.size() && call.out.size() <= call.op->outputs.size(),
@@ -168,7 +177,21 @@ Recipe GradBuilder::Finish() {
     live.push_back(std::move(*call));
   }
   std::reverse(live.begin(), live.end());
+  std::vector<bool> written(recipe_.temps, false);
   for (const RecipeCall& call : live) {
+    for (const RecipeSlot& slot : call.in) {
+      for (RecipeRef ref : slot) {
+        ENFORCE(ref.kind != RecipeRef::kTemp || written[ref.index], PreconditionNotMet,
+                "the gradient recipe of ", situation_.op->type,
+                " must write a Temp before it reads it, but its call of ", call.op->type,
+                " reads one that no earlier call has among its outputs");
+      }
+    }
+    for (const RecipeSlot& slot : call.out) {
+      for (RecipeRef ref : slot) {
+        if (ref.kind == RecipeRef::kTemp) written[ref.index] = true;
+      }
+    }
     for (const RecipeSlot& slot : call.out) {
       for (RecipeRef ref : slot) {
         if (ref.kind != RecipeRef::kInputGrad) continue;

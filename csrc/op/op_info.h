@@ -64,6 +64,7 @@ class OpInfo {
   bool random = false;        // draws numbers
   bool mixed_dtypes = false;  // inputs may differ in type (label and logits, ids and table)
   bool allocates = true;      // the door allocates dense outputs; false: the kernel does
+  bool one_output = false;    // a single one that every call makes; set when the registry freezes
   int lod_from = -1;          // input slot whose LoD the outputs take; -1: none
   std::vector<std::pair<int, int>> in_place;  // (input slot, output slot) that may be one variable
   // (input slot, output slot) whose storage may be shared

@@ -69,8 +69,8 @@ void JoinKernels(Registry& r, PendingKernels& p) {
 
 // False, with the problem noted, when the operator must not join.
 bool JoinOperator(Registry& r, OpInfo* op) {
+  const std::string who = "operator " + op->type + " at " + At(op->file, op->line);
   if (!op->attrs_of.empty()) {
-    std::string who = "operator " + op->type + " at " + At(op->file, op->line);
     auto forward = r.ops.find(op->attrs_of);
     if (forward == r.ops.end()) {
       AddLoadProblem(ErrorKind::NotFound,
@@ -86,11 +86,24 @@ bool JoinOperator(Registry& r, OpInfo* op) {
     }
     op->attr_table = forward->second->attr_table;
   }
+  if (op->lod_from >= static_cast<int>(op->inputs.size())) {
+    AddLoadProblem(ErrorKind::PreconditionNotMet,
+                   who + " must take its LoD from one of its " + std::to_string(op->inputs.size()) +
+                       " inputs, got ShareLoD(" + std::to_string(op->lod_from) + ")");
+    return false;
+  }
+  if (op->allocates && !op->outputs.empty() && !op->shape_rule && !op->var_type_rule) {
+    AddLoadProblem(ErrorKind::PreconditionNotMet,
+                   who + " must have a shape rule, for its outputs are allocated by it. Add "
+                         ".Shape(...) or .SameShape(...), or .KernelAllocates()");
+    return false;
+  }
   op->default_attrs = Attrs::Make(op->attr_table);
   return true;
 }
 
 void BuildKernelTable(OpInfo* op) {
+  op->one_output = op->outputs.size() == 1 && !op->outputs[0].duplicable() && !op->outputs[0].extra();
   // Libraries before our own loops: they may decline, ours takes what is left.
   std::stable_sort(op->kernels.begin(), op->kernels.end(), [](const Kernel& a, const Kernel& b) {
     return (a.accepts != nullptr) > (b.accepts != nullptr);

@@ -31,7 +31,8 @@ IntList ReadIntList(const Call& call, int tensor_slot, int list_slot, const std:
     list.values.Append(given.begin(), given.end());
     return list;
   }
-  list.values.Append(attr.begin(), attr.end());
+  int64_t* to = list.values.Extend(attr.size());
+  for (A value : attr) *to++ = value;
   return list;
 }
 

@@ -98,15 +98,13 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
         (*input_grads)[i] = VarRef(&RequireVariable(item.ptr(), (name + ": a gradient").c_str()));
     }
   };
-  SmallVector<Edge, 2> edges;  // before the node: leaves must be older than what reads them
-  for (const VarRef& v : inputs) edges.push_back(v ? v->GradEdge() : Edge());
   Ref<FunctionNode> node(new FunctionNode(name, static_cast<uint32_t>(outputs.size()), play));
   *self = node.get();
   for (const VarRef& v : inputs) {
     bool holds = v && !v->value().empty();
     node->Expect(holds ? v->value().dims() : Dims(), holds ? v->value().dtype() : DType::kUnset);
   }
-  node->edges() = std::move(edges);
+  for (const VarRef& v : inputs) node->AddEdge(v ? v->GradEdge() : Edge());
   if (watch::Switches() & watch::kCallers) node->caller = watch::AskCaller();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && IsFloating(outputs[i]->value().dtype()))

@@ -287,14 +287,20 @@ std::string Document(const OpInfo& op) {
   if (!op.inputs.empty() || !op.attr_table.fields.empty()) {
     text << "\nParameters\n----------\n";
     for (const SlotInfo& s : op.inputs) {
+      if (op.attr_table.Find(s.python_name) >= 0) continue;  // one argument with the attribute below
       text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
            << (s.dispensable() ? ", optional" : "") << "\n    Slot " << s.name << ". " << s.help
            << "\n";
     }
     for (size_t a = 0; a < op.attr_table.fields.size(); ++a) {
       const AttrField& f = op.attr_table.fields[a];
-      text << Spelling(f.name) << " : " << (f.is_dtype ? "dtype" : Name(f.type)) << ", default "
-           << DefaultOf(op, static_cast<int>(a)) << "\n    " << f.help << "\n";
+      auto slot = std::find_if(op.inputs.begin(), op.inputs.end(),
+                               [&](const SlotInfo& s) { return s.python_name == f.name; });
+      bool twin = slot != op.inputs.end();
+      text << Spelling(f.name) << " : " << (f.is_dtype ? "dtype" : Name(f.type))
+           << (twin ? " or Variable" : "") << ", default " << DefaultOf(op, static_cast<int>(a))
+           << "\n    " << f.help << "\n";
+      if (twin) text << "    A Variable is for slot " << slot->name << ". " << slot->help << "\n";
     }
   }
   text << "\nReturns\n-------\n";

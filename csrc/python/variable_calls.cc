@@ -62,7 +62,7 @@ bool IsInt(PyObject* o, int32_t* value) {
 PyObject* RunFirst(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
   SlotList<Variable> in;
   in.Add(&x);
-  for (size_t s = 1; s < op.inputs.size(); ++s) in.Close();
+  in.CloseUpTo(static_cast<int>(op.inputs.size()));
   Outputs out;
   Ref<Attrs> held = attrs;  // the table may take another's place meanwhile
   RunOp(op, held, in, &out);
@@ -143,10 +143,12 @@ bool ReadBound(PyObject* o, int32_t other, int32_t* value) {
   return true;
 }
 
-// Ints and slices, in the terms of the slicing operators.
+// Ints and slices, in the terms of the slicing operators: axis, start, end, step of each; a step of
+// 0 stands for an index, which takes its axis away.
 struct Selection {
-  Ints axes, starts, ends, steps, picked;
-  bool strided = false;
+  static constexpr size_t kAxis = 0, kStart = 1, kEnd = 2, kStep = 3, kFields = 4;
+  Ints parts;
+  bool strided = false, picked = false;
 
   bool Add(PyObject* item, int32_t axis, int64_t size) {
     int32_t start, end, step = 1;
@@ -160,13 +162,23 @@ struct Selection {
     } else {
       if (!IsInt(item, &start) || start < -size || start >= size) return false;
       end = start == -1 ? kFar : start + 1;
-      picked.push_back(axis);
+      step = 0;
+      picked = true;
     }
-    axes.push_back(axis);
-    starts.push_back(start);
-    ends.push_back(end);
-    steps.push_back(step);
+    int32_t* part = parts.Extend(kFields);
+    part[kAxis] = axis;
+    part[kStart] = start;
+    part[kEnd] = end;
+    part[kStep] = step;
     return true;
+  }
+
+  std::vector<int32_t> List(size_t field, bool of_picked = false) const {
+    std::vector<int32_t> list;
+    for (size_t i = 0; i < parts.size(); i += kFields) {
+      if (!of_picked || parts[i + kStep] == 0) list.push_back(parts[i + field]);
+    }
+    return list;
   }
 };
 
@@ -184,23 +196,19 @@ PyObject* Item(Variable& x, PyObject* index) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (!chosen.Add(items[i], static_cast<int32_t>(i), dims[static_cast<size_t>(i)])) return nullptr;
   }
-  if (chosen.axes.empty() || (chosen.strided && !chosen.picked.empty())) return nullptr;
-  Ints key = {static_cast<int32_t>(chosen.axes.size())};
-  for (const Ints* part : {&chosen.axes, &chosen.starts, &chosen.ends,
-                           chosen.strided ? &chosen.steps : &chosen.picked}) {
-    key.Append(part->begin(), part->end());
-  }
+  if (chosen.parts.empty() || (chosen.strided && chosen.picked)) return nullptr;
   const OpInfo& op = chosen.strided ? calls->strided : calls->slice;
   KnownAttrs& known = chosen.strided ? calls->strides : calls->slices;
-  const Ref<Attrs>& attrs = known.Of(key, [&] {
+  const Ref<Attrs>& attrs = known.Of(chosen.parts, [&] {
     Ref<Attrs> made = Attrs::Make(op.attr_table);
-    auto set = [&](const char* name, const Ints& list) {
-      made->Set(name, List(list.data(), list.size()));
-    };
-    set("axes", chosen.axes);
-    set("starts", chosen.starts);
-    set("ends", chosen.ends);
-    chosen.strided ? set("strides", chosen.steps) : set("decrease_axis", chosen.picked);
+    made->Set("axes", chosen.List(Selection::kAxis));
+    made->Set("starts", chosen.List(Selection::kStart));
+    made->Set("ends", chosen.List(Selection::kEnd));
+    if (chosen.strided) {
+      made->Set("strides", chosen.List(Selection::kStep));
+    } else {
+      made->Set("decrease_axis", chosen.List(Selection::kAxis, true));
+    }
     return made;
   });
   return RunFirst(op, attrs, x);

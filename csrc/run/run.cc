@@ -16,7 +16,7 @@ namespace {
 // One look at each input of the usual call: slots that must be filled are, and all hold plain
 // tensors of the kernel's type on one place, so that nothing is to be refused or brought into
 // another form. What this does not know it leaves to the functions that do.
-inline bool IsUsual(const Call& call, DType* dtype, Place* place) {
+inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* elements) {
   const OpInfo& op = *call.op;
   Span<const Value* const> flat = call.in.flat();
   Span<const uint32_t> ends = call.in.ends();
@@ -25,14 +25,21 @@ inline bool IsUsual(const Call& call, DType* dtype, Place* place) {
   for (size_t s = 0; s < ends.size(); begin = ends[s++]) {
     if (__builtin_expect(ends[s] == begin, 0) && !op.inputs[s].dispensable()) return false;
   }
+  const Value* first = flat[0];
+  if (!first || !first->is_tensor()) return false;
+  *place = first->tensor().place();
+  *dtype = first->tensor().dtype();
+  if (op.kernel_dtype) {  // it may look at any input
+    for (const Value* v : flat) {
+      if (!v || !v->is_tensor()) return false;
+    }
+    *dtype = op.kernel_dtype(call);
+  }
   for (const Value* v : flat) {
     if (!v || !v->is_tensor()) return false;
-  }
-  *place = flat[0]->tensor().place();
-  *dtype = op.kernel_dtype ? op.kernel_dtype(call) : flat[0]->tensor().dtype();
-  for (const Value* v : flat) {
     const Tensor& t = v->tensor();
     if (t.dtype() != *dtype || t.layout() != Layout::kPlain || t.place() != *place) return false;
+    *elements += t.numel();
   }
   return true;
 }
@@ -52,6 +59,10 @@ __attribute__((noinline)) const Kernel* ChooseSlow(const Call& call, Place place
   for (const Kernel* k : candidates) {  // the library asked for has none: any that fits
     if (!k->accepts || k->accepts(call)) return k;
   }
+  ENFORCE(!call.op->kernels.empty(), Unimplemented,
+          "an operator must have kernels to be computed, got none. Register them with "
+          "REGISTER_CPU_KERNEL(",
+          call.op->type, ", Kernel, float, double)");
   THROW(Unimplemented, "there must be a kernel for ", dtype, " on ", place, ", got kernels for ",
         KnownTypes(*call.op, place.kind), ". Convert the inputs with astype() or move them");
 }
@@ -86,13 +97,16 @@ __attribute__((noinline)) void ReuseStorage(Call& call) {
   }
 }
 
-inline void AllocateOutputs(Call& call, Place place, Layout layout) {
+// Gives how many elements the outputs have.
+inline int64_t AllocateOutputs(Call& call, Place place, Layout layout) {
   const OpInfo& op = *call.op;
   Span<Value* const> out = call.out.flat();
   int slot = 0;
+  int64_t elements = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i] || !out[i]->is_tensor()) continue;
     Tensor& t = out[i]->MutableTensor();
+    elements += t.numel();
     if (t.has_data() || t.dtype() == DType::kUnset) continue;
     Layout order = Layout::kPlain;
     if (__builtin_expect(layout != Layout::kPlain && (t.rank() == 4 || t.rank() == 5), 0)) {
@@ -101,6 +115,7 @@ inline void AllocateOutputs(Call& call, Place place, Layout layout) {
     }
     t.AllocateData(place, order);
   }
+  return elements;
 }
 
 DeviceContext& ContextOf(Place place) {
@@ -108,13 +123,14 @@ DeviceContext& ContextOf(Place place) {
   return place == CPUPlace() ? cpu : GetDeviceContext(place);
 }
 
-// About 10 us of work; handing the interpreter's lock over costs 0.1 us.
-inline bool WorthUnlocking(const Call& call) {
-  constexpr int64_t kElements = 1 << 15;
+// Of inputs and outputs together: about 10 us of work, where handing the interpreter's lock over
+// costs 0.1 us.
+constexpr int64_t kWorthUnlocking = 1 << 15;
+
+int64_t ElementsOfInputs(const Call& call) {
   int64_t n = 0;
   for (const Value* v : call.in.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
-  for (const Value* v : call.out.flat()) n += v && v->is_tensor() ? v->tensor().numel() : 0;
-  return n >= kElements;
+  return n;
 }
 
 // Runs the kernel without the interpreter's lock. It reads copies of its inputs' values, which
@@ -137,15 +153,16 @@ __attribute__((noinline)) void RunUnlocked(const Kernel& kernel, KernelContext& 
   kernel.run(ctx);
 }
 
-inline void RunKernel(const Kernel& kernel, KernelContext& ctx, Call& call) {
-  if (__builtin_expect(Interpreter().release_lock && WorthUnlocking(call), 0))
+inline void RunKernel(const Kernel& kernel, KernelContext& ctx, Call& call, int64_t elements) {
+  if (__builtin_expect(elements >= kWorthUnlocking, 0) && Interpreter().release_lock)
     return RunUnlocked(kernel, ctx, call);
   kernel.run(ctx);
 }
 
 // Shapes, memory, the kernel: of a call whose inputs have the kernel's form. `layout`: the order
-// that the outputs take.
-inline void Compute(Call& call, const Kernel& kernel, Place place, DType dtype, Layout layout) {
+// that the outputs take; `elements`: of all inputs.
+inline void Compute(Call& call, const Kernel& kernel, Place place, DType dtype, Layout layout,
+                    int64_t elements) {
   const OpInfo& op = *call.op;
   if (__builtin_expect(op.gradient_of && !call.from_tape, 0)) CheckGradientCall(call);
   InferContext infer(call, true, dtype);
@@ -153,15 +170,16 @@ inline void Compute(Call& call, const Kernel& kernel, Place place, DType dtype, 
   if (op.shape_rule) op.shape_rule(infer);
   if (__builtin_expect(call.reuse != 0, 0)) ReuseStorage(call);
   if (op.lod_from >= 0 && __builtin_expect(IsRagged(call), 0)) PassLoD(call);
-  if (op.allocates) AllocateOutputs(call, place, layout);
+  if (op.allocates) elements += AllocateOutputs(call, place, layout);
   KernelContext ctx(call, ContextOf(place));
   if (__builtin_expect(op.random, 0) && !call.random_given) {
     call.random_seed = GeneratorSeed();
     call.random_stream = NextRandomCall();
   }
-  if (__builtin_expect(call.reuse == 0 || call.from_tape, 1)) return RunKernel(kernel, ctx, call);
+  if (__builtin_expect(call.reuse == 0 || call.from_tape, 1))
+    return RunKernel(kernel, ctx, call, elements);
   interrupt::Off written_in_place;
-  RunKernel(kernel, ctx, call);
+  RunKernel(kernel, ctx, call, elements);
 }
 
 __attribute__((noinline)) void RunUnusual(Call& call) {
@@ -172,16 +190,17 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   const Kernel& kernel = *Choose(call, place, dtype);
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, kernel, place);
-  Compute(call, kernel, place, dtype, layout);
+  Compute(call, kernel, place, dtype, layout, ElementsOfInputs(call));
 }
 
 void RunUnwatched(Call& call) {
   DType dtype;
   Place place;
-  if (__builtin_expect(IsUsual(call, &dtype, &place), 1)) {
+  int64_t elements = 0;
+  if (__builtin_expect(IsUsual(call, &dtype, &place, &elements), 1)) {
     const Kernel& kernel = *Choose(call, place, dtype);
     if (__builtin_expect(kernel.key.layout != KernelLayout::kNHWC, 1))
-      return Compute(call, kernel, place, dtype, Layout::kPlain);
+      return Compute(call, kernel, place, dtype, Layout::kPlain, elements);
   }
   RunUnusual(call);
 }

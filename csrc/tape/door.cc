@@ -98,12 +98,18 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
     return &v->value();
   });
   call.marks = marks;
-  try {
-    MakeOutputs(op, values, options, out);
-  } catch (...) {
-    RethrowFor(op);
+  if (__builtin_expect(op.one_output && !options.counts && !options.wanted, 1)) {
+    Variable* made = out->owned.emplace_back(Variable::Make()).get();
+    out->slots.Add(made);
+    values.out.Add(&made->fresh_value());
+  } else {
+    try {
+      MakeOutputs(op, values, options, out);
+    } catch (...) {
+      RethrowFor(op);
+    }
+    values.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
   }
-  values.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
   if (__builtin_expect(marks & Variable::kSymbolic, 0)) return thread.describing_layer->Run(call);
   // Listeners see the old value beside the new one.
   if (options.targets && !thread.recording && !thread.listeners)

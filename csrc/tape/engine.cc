@@ -283,7 +283,7 @@ class ZeroNode : public Node {
  public:
   explicit ZeroNode(Span<Variable* const> of) : Node(1) {
     for (Variable* v : of) {
-      if (v) edges().push_back(v->GradEdge());
+      if (v) AddEdge(v->GradEdge());
     }
   }
   void Play(GradList&, GradList*, const PlayOptions&) override {}
@@ -388,7 +388,7 @@ std::vector<Ref<Variable>> Grad(Span<Variable* const> outputs, Span<Variable* co
       if (!create_graph) continue;
       Ref<ZeroNode> node = MakeRef<ZeroNode>(outputs);
       for (Variable* g : grad_outputs) {
-        if (g) node->edges().push_back(g->GradEdge());
+        if (g) node->AddEdge(g->GradEdge());
       }
       c.grad->SetProducer(Ref<Node>(node.get()), 0);
     }

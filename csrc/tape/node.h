@@ -57,9 +57,13 @@ class Node : public RefCounted<Node> {
   explicit Node(uint32_t outputs);
   virtual ~Node() = default;
 
-  uint64_t seq() const { return seq_; }  // creation number: consumers have larger ones
+  uint64_t seq() const { return seq_; }  // of this node alone; larger than those of its inputs
   uint32_t outputs() const { return outputs_; }
   SmallVector<Edge, 2>& edges() { return edges_; }  // one per input, in flat order
+  void AddEdge(Edge edge) {
+    if (edge.node && __builtin_expect(edge.node->seq_ > seq_, 0)) seq_ = NextSeq(edge.node->seq_);
+    edges_.emplace_back(std::move(edge));
+  }
   // Takes the gradients of its outputs (some absent), gives those of its inputs by edge number.
   virtual void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) = 0;
   virtual const char* name() const = 0;
@@ -99,6 +103,8 @@ class Node : public RefCounted<Node> {
     uint32_t output;
     Ref<Variable> grad;
   };
+  static uint64_t NextSeq(uint64_t after);
+
   uint64_t seq_;
   uint32_t outputs_;
   SmallVector<Edge, 2> edges_;

@@ -87,8 +87,7 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
   Span<Variable* const> in = call.in.flat();
   if (recipe.calls.empty() && !AnyFlat(call, wanted)) return;
   Span<Variable* const> out = call.out.flat();
-  // Leaf nodes before this one: they must be older than all that read them, or they would play too
-  // early.
+  // Leaf nodes before this one, which has to be newer than what it reads.
   for (Variable* v : in) {
     if (v && v->IsLeaf()) v->MakeLeaf();
   }
@@ -99,15 +98,10 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
   auto node = Ref<OpNode>::New(own ? new LongOpNode(call.op, *own, std::move(attrs), outputs)
                                    : new OpNode(call.op, recipe, std::move(attrs), outputs));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
-  node->in_ends.Append(in_ends.begin(), in_ends.end());
-  node->out_ends.Append(out_ends.begin(), out_ends.end());
-  SmallVector<Edge, 2>& edges = node->edges();
+  std::copy(in_ends.begin(), in_ends.end(), node->in_ends.Extend(in_ends.size()));
+  std::copy(out_ends.begin(), out_ends.end(), node->out_ends.Extend(out_ends.size()));
   for (size_t i = 0; i < in.size(); ++i) {
-    if (wanted.Has(static_cast<int>(i))) {
-      edges.emplace_back(in[i]->GradEdge());
-    } else {
-      edges.emplace_back();
-    }
+    node->AddEdge(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());
   }
   SmallVector<Value, 2>& kept = node->kept();
   for (RecipeRef r : recipe.kept) {
@@ -122,10 +116,7 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
     }
     const Value& v = from->value();
     if (r.kind == RecipeRef::kInputShape && v.is_tensor()) {
-      const Tensor& t = v.tensor();
-      Tensor& shape = kept.emplace_back().MutableTensor();
-      shape.SetMeta(t.dims(), t.dtype(), t.place(), t.layout());
-      if (__builtin_expect(t.lod() != nullptr, 0)) shape.SetLoD(t.lod_ref());
+      kept.emplace_back().MutableTensor().SetMeta(v.tensor());
     } else if (__builtin_expect(IsForeign(v), 0)) {
       kept.emplace_back(Lasting(v));
     } else {

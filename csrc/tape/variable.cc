@@ -101,17 +101,6 @@ void Variable::set_stop_gradient(bool stop) {
   set_not_recorded(nullptr);
 }
 
-Edge Variable::GradEdge() {
-  if (producer_.node) return producer_;
-  if (stop_gradient()) return Edge();
-  MakeLeaf();
-  return Edge{Ref<Node>(leaf_.get()), 0};
-}
-
-void Variable::MakeLeaf() {
-  if (!leaf_ && !producer_.node && RequiresGrad()) leaf_ = MakeRef<LeafNode>(this);
-}
-
 Ref<Variable> Variable::Detach() const {
   Ref<Variable> v = Make(value_);
   v->value_number = value_number;

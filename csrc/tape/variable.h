@@ -38,8 +38,17 @@ class Variable : public RefCounted<Variable> {
     producer_.index = index;
     marks_ |= kWantsGradient;
   }
-  Edge GradEdge();  // producer, or the leaf node made at first need, or nothing
-  void MakeLeaf();  // a leaf that wants a gradient has its node from now on
+  // Producer, or the leaf node made at first need, or nothing.
+  Edge GradEdge() {
+    if (producer_.node) return producer_;
+    if (!RequiresGrad()) return Edge();
+    MakeLeaf();
+    return Edge{Ref<Node>(leaf_.get()), 0};
+  }
+  // A leaf that wants a gradient has its node from now on.
+  void MakeLeaf() {
+    if (!leaf_ && !producer_.node && RequiresGrad()) leaf_ = MakeRef<LeafNode>(this);
+  }
   Ref<Variable> Detach() const;
 
   Ref<Variable> grad() const;

@@ -24,6 +24,9 @@ const LoDLevels& Tensor::lod_levels() const {
 }
 
 void Tensor::FailRead(DType asked) const {
+  ENFORCE(dtype_ != DType::kUnset, PreconditionNotMet,
+          "the values of a tensor were used that has no shape and type yet. Inside an operator, its "
+          "shape rule must call SetOutput for each output that the kernel writes");
   ENFORCE(
       data_, PreconditionNotMet, "the values of a tensor of shape ", dims_,
       " were read, but it holds none. Only its shape was kept, or nothing has been written yet");
@@ -46,11 +49,27 @@ void Tensor::SetMeta(const Dims& dims, DType dtype, Place place, Layout layout) 
   numel_ = numel;
   if (&dims != &dims_) {  // few sizes, sooner copied than a block of so many bytes
     dims_.clear();
-    for (int64_t d : dims) dims_.push_back(d);
+    int64_t* to = dims_.Extend(dims.size());
+    for (int64_t d : dims) *to++ = d;
   }
   dtype_ = dtype;
   place_ = place;
   layout_ = layout;
+}
+
+void Tensor::SetMeta(const Tensor& t) {
+  data_ = nullptr;
+  storage_.reset();
+  lod_ = t.lod_;
+  numel_ = t.numel_;
+  if (this != &t) {
+    dims_.clear();
+    int64_t* to = dims_.Extend(t.dims_.size());
+    for (int64_t d : t.dims_) *to++ = d;
+  }
+  dtype_ = t.dtype_;
+  place_ = t.place_;
+  layout_ = t.layout_;
 }
 
 void Tensor::AllocateData(Place place, Layout layout) {
@@ -83,12 +102,7 @@ void Tensor::MakeWritable() {
 
 Tensor Tensor::Meta() const {
   Tensor t;
-  t.numel_ = numel_;
-  t.dims_ = dims_;
-  t.dtype_ = dtype_;
-  t.layout_ = layout_;
-  t.place_ = place_;
-  t.lod_ = lod_;
+  t.SetMeta(*this);
   return t;
 }
 

@@ -53,12 +53,14 @@ class Tensor {
   // program being built.
   void SetMeta(const Dims& dims, DType dtype, Place place = CPUPlace(),
                Layout layout = Layout::kPlain);
+  // Shape, type, place, order and LoD of `t`, no data.
+  void SetMeta(const Tensor& t);
   // Gives the shape set by SetMeta() a block of its own.
   void AllocateData(Place place, Layout layout = Layout::kPlain);
   // Copies the data if anybody else holds the storage, so that writing in place is seen by us
   // alone.
   void MakeWritable();
-  Tensor Meta() const;               // this shape and type, no data
+  Tensor Meta() const;               // what SetMeta() takes of this one
   Tensor Reshaped(Dims dims) const;  // same storage; needs plain order and equal numel
   // leading-axis slice, same storage; needs plain order
   Tensor Rows(int64_t begin, int64_t end) const;

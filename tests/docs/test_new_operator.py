@@ -73,3 +73,33 @@ def test_the_command_of_the_page_builds(tutorial):
     done = subprocess.run(command, shell=True, cwd=tutorial, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tutorial / "again.so").exists()
+
+
+def test_the_operator_of_another_shape(tmp_path):
+    source = tmp_path / "row_spread_op.cc"
+    source.write_text("\n".join(blocks("cc")))
+    library = plugins.build(source, tmp_path / "row_spread.so")
+    run(
+        tmp_path,
+        f"""
+import dygraph, numpy as np
+assert dygraph.load_library({library!r}) == ["row_spread"]
+values = np.array([[1.0, 5.0, 2.0], [0.0, 4.0, -3.0]])
+x = dygraph.to_variable(values)
+x.stop_gradient = False
+y = dygraph.functional.row_spread(x)
+assert y.tolist() == [4.0, 7.0]
+(g,) = dygraph.grad([(y * y).sum()], [x], create_graph=True)
+assert g.tolist() == [[-8.0, 8.0, 0.0], [0.0, 14.0, -14.0]]  # 2 spread at the extremes
+weights = dygraph.to_variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype="float64")
+(gg,) = dygraph.grad([(g * weights).sum()], [x])  # of 2 spread (weight at max - weight at min)
+assert gg.tolist() == [[-2.0, 2.0, 0.0], [0.0, -2.0, 2.0]]
+for shape in [(3,), (2, 0)]:
+    try:
+        dygraph.functional.row_spread(dygraph.to_variable(np.ones(shape)))
+    except dygraph.errors.InvalidArgumentError as e:
+        assert str(list(shape)) in str(e)
+    else:
+        raise SystemExit(f"took {{shape}}")
+""",
+    )

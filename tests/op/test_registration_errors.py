@@ -90,6 +90,78 @@ def test_a_wrong_description_leaves_its_operator_out(tmp_path):
     assert f"plugin.cc:{LINES + 1}: slot X of operator crooked is declared as number 1" in text
 
 
+def test_what_a_description_lacks_is_named(tmp_path):
+    text = load(
+        tmp_path,
+        """
+REGISTER_OPERATOR(shapeless, [](OpDef& op) {
+  op.Comment("3 x").Input(0, "X", "any").Output(0, "Out", "X's shape");
+});
+REGISTER_OPERATOR(ragged, [](OpDef& op) {
+  op.Comment("3 x").Input(0, "X", "any").Output(0, "Out", "X's shape").SameShape(0, 0).ShareLoD(3);
+});
+""",
+        "assert not {'shapeless', 'ragged'} & set(_core.op_names())",
+    )
+    assert "operator shapeless at" in text and "must have a shape rule" in text
+    assert "operator ragged at" in text
+    assert "must take its LoD from one of its 1 inputs, got ShareLoD(3)" in text
+
+
+RECIPES = """
+void DefineTriple(OpDef& op, GradMaker recipe) {
+  Define(op);
+  op.Grad(recipe);
+}
+REGISTER_OPERATOR(from_nothing, [](OpDef& op) {
+  DefineTriple(op, [](GradBuilder& g) {
+    RecipeRef t = g.Temp();
+    g.Call("elementwise_mul", {g.OutputGrad(0), t}, {g.InputGrad(0)});
+  });
+});
+REGISTER_OPERATOR(to_nothing, [](OpDef& op) {
+  DefineTriple(op, [](GradBuilder& g) { g.Call("scaale", {g.OutputGrad(0)}, {g.InputGrad(0)}); });
+});
+REGISTER_OPERATOR(misspelt, [](OpDef& op) {
+  DefineTriple(op, [](GradBuilder& g) {
+    g.Call("scale", {g.OutputGrad(0)}, {g.InputGrad(0)}).Attr("factor", 3.0f);
+  });
+});
+REGISTER_OPERATOR(unset, [](OpDef& op) {
+  op.Comment("3 x").Input(0, "X", "any").Output(0, "Out", "X's shape");
+  op.Shape([](InferContext&) {});
+});
+REGISTER_CPU_KERNEL(from_nothing, K, double);
+REGISTER_CPU_KERNEL(to_nothing, K, double);
+REGISTER_CPU_KERNEL(unset, K, double);
+"""
+MISTAKES = """
+def message(call):
+    try:
+        call()
+    except _core.DygraphError as e:
+        return str(e)
+x = _core.to_variable([2.0])
+print(message(lambda: _core.run_op('misspelt', {'X': x})))
+print(message(lambda: _core.run_op('unset', {'X': x})))
+x.stop_gradient = False
+for name in 'from_nothing', 'to_nothing':
+    print(message(lambda: _core.backward([_core.run_op(name, {'X': x})['Out']], [None])))
+print(message(lambda: _core.describe_recipe('misspelt', {})))
+"""
+
+
+def test_mistakes_that_show_in_a_call_name_what_is_wrong(tmp_path):
+    kernels, shape, temp, callee, attribute = load(tmp_path, RECIPES, MISTAKES).splitlines()
+    assert "misspelt: an operator must have kernels to be computed, got none." in kernels
+    assert "unset: the values of a tensor were used that has no shape and type yet." in shape
+    assert "the gradient recipe of from_nothing must write a Temp before it reads it" in temp
+    assert "its call of elementwise_mul reads one" in temp
+    assert "the gradient recipe of to_nothing must call operators that are registered" in callee
+    assert "got 'scaale'. Did you mean 'scale'" in callee
+    assert "the call of scale in a gradient recipe: there must be an attribute" in attribute
+
+
 def test_files_that_are_no_libraries(tmp_path):
     text_file = tmp_path / "text.so"
     text_file.write_text("not a library")

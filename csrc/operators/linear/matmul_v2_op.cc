@@ -50,8 +50,16 @@ struct MatmulV2Kernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
     const MatmulV2Attrs& a = ctx.attrs<MatmulV2Attrs>();
+    Tensor& out = ctx.Out(kOut);
+    T* to = out.mutable_data<T>();
+    if constexpr (!std::is_integral_v<T>) {
+      if (x.rank() == 2 && y.rank() == 2) {  // the usual case, at once
+        return kernels::MatMul<T>(a.trans_x, a.trans_y, out.dim(0), out.dim(1), x.dim(!a.trans_x),
+                                  T(1), x.data<T>(), x.dim(1), y.data<T>(), y.dim(1), T(0), to,
+                                  out.dim(1));
+      }
+    }
     Product p = Describe(x.dims(), y.dims(), a.trans_x, a.trans_y);
-    T* to = ctx.Out(kOut).mutable_data<T>();
     if constexpr (std::is_integral_v<T>) {
       MultiplyIntegers(p, x.data<T>(), y.data<T>(), to);
     } else {

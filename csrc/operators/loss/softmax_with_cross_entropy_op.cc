@@ -173,7 +173,8 @@ void DefineGrad(OpDef& op) {
       .InPlace(kSoftmax, kLogitsGrad)
       .Shape(InferGradShape)
       .Grad([](GradBuilder& g) {
-        RecipeRef v = g.OutputGrad(kLogitsGrad), a = g.Temp(), b = g.Temp();
+        RecipeRef v = g.OutputGrad(kLogitsGrad), a = g.Temp();
+        RecipeSlot to_softmax(a);
         g.Call("softmax_with_cross_entropy_grad_grad",
                {g.Input(kLabel), g.Input(kSoftmax), g.Input(kLossGrad), v},
                {g.InputGrad(kLossGrad), a})
@@ -184,10 +185,12 @@ void DefineGrad(OpDef& op) {
           AttrValue axis = g.attrs<LossAttrs>().axis;
           g.Call("softmax_grad", {g.Input(kSoftmax), v}, {g.InputGrad(kSoftmaxGrad)})
               .Attr("axis", axis);
+          RecipeRef b = g.Temp();
           g.Call("softmax_grad_grad", {g.Input(kSoftmax), g.Input(kSoftmaxGrad), v}, {b})
               .Attr("axis", axis);
+          to_softmax.push_back(b);
         }
-        g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kSoftmax)});
+        g.Call("sum", {to_softmax}, {g.InputGrad(kSoftmax)});
       });
 }
 
@@ -335,17 +338,20 @@ void DefineGradGrad(OpDef& op) {
         RecipeRef to_loss = g.OutputGrad(kLossResult), to_y = g.OutputGrad(kSoftmaxResult);
         const char* self = "softmax_with_cross_entropy_grad_grad";
         g.Call(self, {label, y, to_loss, v}, {{}, g.InputGrad(kSoftmax)}).SameAttrs();
-        RecipeRef a = g.Temp(), b = g.Temp(), with = g.Temp(), without = g.Temp();
+        RecipeRef a = g.Temp();
+        RecipeSlot to_v(a);
         g.Call("softmax_with_cross_entropy_grad", {label, y, to_loss, {}}, {a}).SameAttrs();
         if (g.HasInput(kLossGrad)) {
+          RecipeRef b = g.Temp(), with = g.Temp(), without = g.Temp();
           g.Call(self, {label, y, g.Input(kLossGrad), to_y}, {{}, b}).SameAttrs();
+          to_v.push_back(b);
           // sum(U m V): V in place of Softmax, less what no Softmax at all gives.
           RecipeRef none = g.ApplyScale(y, 0.0f);
           g.Call(self, {label, v, {}, to_y}, {with, {}}).SameAttrs();
           g.Call(self, {label, none, {}, to_y}, {without, {}}).SameAttrs();
           g.Call("elementwise_sub", {with, without}, {g.InputGrad(kLossGrad)});
         }
-        g.Call("sum", {RecipeSlot({a, b})}, {g.InputGrad(kV)});
+        g.Call("sum", {to_v}, {g.InputGrad(kV)});
       });
 }
 

@@ -20,7 +20,9 @@ struct Region {
 template <class A>
 Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& starts,
                   const IntList& ends, const IntList& steps, const std::vector<A>& decrease) {
-  Region r{x, Dims(x.size(), 0), Dims(x.size(), 1), Dims()};
+  Region r{x, {}, {}, {}};
+  std::fill_n(r.start.Extend(x.size()), x.size(), 0);
+  std::fill_n(r.step.Extend(x.size()), x.size(), 1);
   size_t n = axes.size();
   ENFORCE(starts.values.size() == n && ends.values.size() == n &&
               (steps.values.empty() || steps.values.size() == n),
@@ -51,12 +53,21 @@ Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& star
     start = clamp(start);
     end = clamp(end);
     bool any = step > 0 ? start < end : start > end;
-    int64_t count = !any       ? 0
-                    : step > 0 ? (end - start - 1) / step + 1
-                               : (end - start + 1) / step + 1;
+    int64_t count = any ? (step > 0 ? end - start - 1 : start - end - 1) : -1;  // steps of 1
+    if (step != 1 && any) {
+      int64_t width = step > 0 ? step : -step;
+      // A division of 32 bits takes a third of the time.
+      bool narrow = (count | width) >> 32 == 0;
+      count = narrow ? static_cast<uint32_t>(count) / static_cast<uint32_t>(width) : count / width;
+    }
+    ++count;
     r.start[axis] = any ? start : 0;
     r.step[axis] = count > 1 ? step : 1;  // a step nobody takes may be of any size
     r.dims[axis] = count;
+  }
+  if (gone == 0) {
+    r.kept = r.dims;
+    return r;
   }
   for (int i = 0; i < x.rank(); ++i) {
     if (!(gone >> i & 1)) {
@@ -83,34 +94,41 @@ bool KeepsRows(const LoDCall& c, Region (*region_of)(const Call&, const Dims&)) 
   return r.dims[0] == x[0] && r.start[0] == 0 && r.step[0] == 1;
 }
 
-// Where the box begins in a dense array of shape `x`, and its strides there, in elements.
-inline int64_t Offset(const Dims& x, const Region& r, Dims* strides) {
-  *strides = Strides(x);
+// The box in a dense array of shape `x`, in elements.
+struct Place {
   int64_t offset = 0;
-  for (int i = 0; i < x.rank(); ++i) {
-    offset += r.start[i] * (*strides)[i];
-    (*strides)[i] *= r.step[i];
+  int64_t size = 1;
+  int64_t strides[kMaxRank];
+  int64_t dense_strides[kMaxRank];  // of an array that has the shape of the box
+
+  Place(const Dims& x, const Region& r) {
+    int64_t stride = 1;
+    for (size_t i = x.size(); i-- > 0; stride *= x[i]) {
+      offset += r.start[i] * stride;
+      strides[i] = r.step[i] * stride;
+      dense_strides[i] = size;
+      size *= r.dims[i];
+    }
   }
-  return offset;
-}
+};
 
 // dense = x[box] and x[box] = dense, `dense` having the shape of the box. Types of equal size are
 // the same to it.
 inline void Gather(const Tensor& x, const Region& r, Tensor* dense) {
-  if (Numel(r.dims) == 0) return;
-  Dims strides;
-  size_t size = SizeOf(x.dtype());
-  const char* from = static_cast<const char*>(x.raw_data()) +
-                     Offset(x.dims(), r, &strides) * static_cast<int64_t>(size);
-  kernels::CopyStrided(r.dims, from, strides, dense->mutable_raw_data(), Strides(r.dims), size);
+  Place at(x.dims(), r);
+  if (at.size == 0) return;
+  size_t size = SizeOf(x.dtype()), rank = r.dims.size();
+  const char* from =
+      static_cast<const char*>(x.raw_data()) + at.offset * static_cast<int64_t>(size);
+  kernels::CopyStrided(r.dims, from, {at.strides, rank}, dense->mutable_raw_data(),
+                       {at.dense_strides, rank}, size);
 }
 inline void Scatter(const void* dense, const Dims& dense_strides, const Region& r, Tensor* x) {
-  if (Numel(r.dims) == 0) return;
-  Dims strides;
+  Place at(x->dims(), r);
+  if (at.size == 0) return;
   size_t size = SizeOf(x->dtype());
-  char* to = static_cast<char*>(x->mutable_raw_data()) +
-             Offset(x->dims(), r, &strides) * static_cast<int64_t>(size);
-  kernels::CopyStrided(r.dims, dense, dense_strides, to, strides, size);
+  char* to = static_cast<char*>(x->mutable_raw_data()) + at.offset * static_cast<int64_t>(size);
+  kernels::CopyStrided(r.dims, dense, dense_strides, to, {at.strides, r.dims.size()}, size);
 }
 
 }  // namespace dygraph::slicing
