@@ -119,12 +119,20 @@ def add(name, function, what, options=()):
     Examples
     --------
     >>> import static
-    >>> def without_prints(program, scope):
+    >>> def with_rate(program, scope, rate=0.5):
     ...     for block in program.blocks:
-    ...         block.ops[:] = [op for op in block.ops if op.type != "print"]
-    >>> static.passes.add("without_prints", without_prints, "Operators print are left out.")
-    >>> "without_prints" in static.passes.names()
-    True
+    ...         for op in block.ops:
+    ...             if op.type == "dropout":
+    ...                 op.set_attr("dropout_prob", rate)
+    >>> static.passes.add(
+    ...     "with_rate", with_rate, "Gives every dropout one rate.", [("rate", 0.5, "its rate")]
+    ... )
+    >>> main = static.Program()
+    >>> with static.program_guard(main):
+    ...     y = static.layers.dropout(static.data("x", [None, 4]), 0.1)
+    >>> same = static.passes.apply("with_rate", main, rate=0.25)
+    >>> [op.attr("dropout_prob") for op in same.global_block().ops if op.type == "dropout"]
+    [0.25]
     """
     _require(name, "add")
     if not callable(function):
