@@ -116,7 +116,7 @@ const char* EnumName(VarType::Type type) {
   return NameAt(kNames, static_cast<int32_t>(type));
 }
 
-const char* EnumName(Scalar::Type type) {
+const char* EnumName(TypedNumber::Type type) {
   static constexpr const char* kNames[] = {nullptr, "BOOLEAN", "LONG", "FLOAT64", "COMPLEX128"};
   return NameAt(kNames, static_cast<int32_t>(type));
 }

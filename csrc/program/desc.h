@@ -2,68 +2,25 @@
 //
 // A plain member is a required field, std::optional and Boxed an optional one whose presence
 // counts, std::vector and Items a repeated one. `unknown` keeps the bytes of fields this version
-// does not know, so that a round trip loses nothing.
+// does not know, so that a round trip loses nothing. The value of an attribute is AttrValue, as
+// everywhere.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "base/boxed.h"
 #include "op/attribute.h"
 #include "program/items.h"
 
 namespace dygraph::program {
 
-// An optional value on the heap: one pointer while absent, so that rare fields do not swell every
-// message.
-template <class T>
-class Boxed {
- public:
-  Boxed() = default;
-  Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
-  Boxed(Boxed&&) noexcept = default;
-  Boxed& operator=(Boxed other) noexcept {
-    value_ = std::move(other.value_);
-    return *this;
-  }
-  explicit operator bool() const { return value_ != nullptr; }
-  T& operator*() const { return *value_; }
-  T* operator->() const { return value_.get(); }
-  T& emplace() { return *(value_ = std::make_unique<T>()); }
-  void reset() { value_.reset(); }
-
- private:
-  std::unique_ptr<T> value_;
-};
-
 // Enumerators are spelled as in the schema, where tools and printed programs show them.
-enum class AttrType : int32_t {
-  INT,
-  FLOAT,
-  STRING,
-  INTS,
-  FLOATS,
-  STRINGS,
-  BOOLEAN,
-  BOOLEANS,
-  BLOCK,
-  LONG,
-  BLOCKS,
-  LONGS,
-  FLOAT64S,  // from here on Paddle 2.5 and later
-  VAR,
-  VARS,
-  FLOAT64,
-  SCALAR,
-  SCALARS,
-};
-
 struct VarType {
   enum class Type : int32_t {
     UNSET = -1,  // never written
@@ -142,48 +99,12 @@ struct VarDesc {
   Boxed<std::string> unknown;
 };
 
-struct VarName {
-  std::string value;
-};
-struct VarNames {
-  std::vector<std::string> values;
-};
-
-// A number that carries its type.
-struct Scalar {
-  enum class Type : int32_t { UNSET = 0, BOOLEAN = 1, LONG = 2, FLOAT64 = 3, COMPLEX128 = 4 };
-  struct Complex {
-    double r = 0, i = 0;
-    Boxed<std::string> unknown;
-  };
-  Type type = Type::UNSET;
-  std::optional<bool> b;
-  std::optional<int64_t> i;
-  std::optional<double> r;
-  Boxed<Complex> c;
-  Boxed<std::string> unknown;
-};
-
-namespace detail {
-template <class Values, class... More>
-struct With;
-template <class... Values, class... More>
-struct With<std::variant<Values...>, More...> {
-  using type = std::variant<Values..., More...>;
-};
-}  // namespace detail
-
-// The values that attributes of operators have, and behind them what only files hold. In the order
-// of AttrType: the index is the type, so the two cannot disagree.
-using AttrValue = detail::With<dygraph::AttrValue, std::vector<double>, VarName, VarNames, double,
-                               Boxed<Scalar>, std::vector<Scalar>>::type;
-
 struct OpDesc {
   struct Attr {
     std::string name;
     AttrValue value;
     Boxed<std::string> unknown;
-    AttrType type() const { return static_cast<AttrType>(value.index()); }
+    AttrType type() const { return TypeOf(value); }
   };
   struct Var {
     std::string parameter;
@@ -313,7 +234,7 @@ std::vector<int32_t> VisibleBlocks(int32_t block, size_t count, Around&& around)
 // The name in the schema; null for a number that has none.
 const char* EnumName(AttrType type);
 const char* EnumName(VarType::Type type);
-const char* EnumName(Scalar::Type type);
+const char* EnumName(TypedNumber::Type type);
 const char* EnumName(CompatibleInfo::Type type);
 
 }  // namespace dygraph::program

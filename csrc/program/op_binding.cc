@@ -10,11 +10,6 @@ namespace dygraph::program {
 
 namespace {
 
-AttrValue ToWireValue(dygraph::AttrValue value) {
-  return std::visit([](auto&& v) -> AttrValue { return AttrValue(std::move(v)); },
-                    std::move(value));
-}
-
 std::string ListOf(const std::vector<SlotInfo>& slots) {
   std::string list;
   for (const SlotInfo& s : slots) list += (list.empty() ? "" : ", ") + s.name;
@@ -94,12 +89,10 @@ void CheckFeedFetch(const OpDesc& op) {
 
 }  // namespace
 
-AttrValue WireValue(const Attrs& attrs, int field) { return ToWireValue(attrs.Get(field)); }
-
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
   for (size_t i = 0; i < table.fields.size(); ++i) {
-    AttrValue value = ToWireValue(attrs.Get(static_cast<int>(i)));
+    AttrValue value = attrs.Get(static_cast<int>(i));
     SpellForPaddle(desc->type, table.fields[i].name, &value);
     desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }
@@ -116,7 +109,7 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
       THROW(Format, "the operator must know its attributes, got '", attr.name, "'.",
             DidYouMean(attr.name, names));
     }
-    attrs->Set(field, FromWireValue(attr));
+    attrs->Set(field, Declarable(attr));
   }
   return attrs;
 }

@@ -11,10 +11,7 @@ namespace dygraph::program {
 constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
 constexpr const char* kEmptyName = "@EMPTY@";           // Fluid's argument for "no variable here"
 
-// One attribute, with its wire type.
-AttrValue WireValue(const Attrs& attrs, int field);
-
-// Every attribute of the operator, defaults included, with its wire type.
+// Every attribute of the operator, defaults included.
 void WriteAttrs(const Attrs& attrs, OpDesc* desc);
 
 // The attributes of a described operator. Format for one the operator does not know (bookkeeping of

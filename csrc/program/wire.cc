@@ -319,13 +319,7 @@ class Reader {
     if (!EnumName(static_cast<AttrType>(type))) {
       Fail(path, in.at, "no attribute has the type ", type);
     }
-    attr.value = AttrOfType(type, std::make_index_sequence<std::variant_size_v<AttrValue>>());
-  }
-  template <size_t... kTypes>
-  static AttrValue AttrOfType(size_t type, std::index_sequence<kTypes...>) {
-    AttrValue value;
-    ((type == kTypes ? void(value.emplace<kTypes>()) : void()), ...);
-    return value;
+    attr.value = EmptyValue(static_cast<AttrType>(type));
   }
 
   // Room for `more` elements: exactly, unless a list arrives in many parts.

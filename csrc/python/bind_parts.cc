@@ -236,9 +236,8 @@ void BindOperators(py::module_& m) {
            [](const Op& o, const std::string& name) { return o.desc().FindAttr(name) != nullptr; })
       .def("attr_type",
            [](const Op& o, const std::string& name) {
-             Attribute(o.desc(), name);
-             size_t type = o.desc().FindAttr(name)->index();
-             return program::EnumName(static_cast<program::AttrType>(type));
+             Attribute(o.desc(), name);  // NotFound
+             return program::EnumName(TypeOf(*o.desc().FindAttr(name)));
            })
       .def("set_input", [](Op& o, const std::string& slot,
                            Names names) { SetArguments(o.Edit().inputs, slot, std::move(names)); })

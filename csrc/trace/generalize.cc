@@ -15,21 +15,6 @@ bool SameArguments(const std::vector<OpDesc::Var>& a, const std::vector<OpDesc::
   return true;
 }
 
-std::string TextOf(const AttrValue& value) {
-  return std::visit(
-      [](const auto& v) -> std::string {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, std::vector<BlockIndex>>) {
-          return "a block";
-        } else if constexpr (!std::is_constructible_v<dygraph::AttrValue, const T&>) {
-          return "a value of Paddle 2";
-        } else {
-          return ToString(dygraph::AttrValue(v));
-        }
-      },
-      value);
-}
-
 using Sizes = std::vector<int64_t>;
 
 bool Read(const OpDesc& op, Sizes* sizes) {
@@ -142,12 +127,12 @@ class Opener {
 
 void CompareAttrs(OpDesc& a, const OpDesc& b, size_t index, const Opener& opener) {
   const AttrValue *one = a.FindAttr("shape"), *two = b.FindAttr("shape");
-  bool opened = one && two && TextOf(*one) != TextOf(*two) && opener.Open(&a, b);
+  bool opened = one && two && ToString(*one) != ToString(*two) && opener.Open(&a, b);
   for (const OpDesc::Attr& attr : a.attrs) {
     if (attr.name == kCallstackAttr || (opened && attr.name == "shape")) continue;
     const AttrValue* other = b.FindAttr(attr.name);
     if (!other && a.type != b.type) continue;  // of the operator that took its place
-    std::string first = TextOf(attr.value), second = other ? TextOf(*other) : "nothing";
+    std::string first = ToString(attr.value), second = other ? ToString(*other) : "nothing";
     ENFORCE(first == second, InvalidArgument, a.type, ": the attribute ", attr.name,
             " must not depend on the batch size, got ", first, " at the first size and ", second,
             " at the second", PositionText(a, index, 0),
