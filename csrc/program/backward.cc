@@ -83,27 +83,23 @@ class Pass {
     std::unordered_set<std::string> leads = request_.inputs;
     std::vector<bool> led(request_.ops.size(), request_.inputs.empty());
     for (size_t i = 0; !request_.inputs.empty() && i < request_.ops.size(); ++i) {
-      for (const OpDesc::Var& slot : request_.ops[i]->inputs) {
-        for (const std::string& name : slot.arguments)
-          led[i] = led[i] || (leads.count(name) && request_.wants(name));
-      }
+      ForNames(request_.ops[i]->inputs, [&](const std::string& name) {
+        led[i] = led[i] || (leads.count(name) && request_.wants(name));
+      });
       if (!led[i]) continue;
-      for (const OpDesc::Var& slot : request_.ops[i]->outputs)
-        leads.insert(slot.arguments.begin(), slot.arguments.end());
+      ForNames(request_.ops[i]->outputs, [&](const std::string& name) { leads.insert(name); });
     }
     std::unordered_set<std::string> reached(request_.targets.begin(), request_.targets.end());
     useful_.resize(request_.ops.size());
     for (size_t i = request_.ops.size(); i-- > 0;) {
       const OpDesc& op = *request_.ops[i];
       bool makes = false;
-      for (const OpDesc::Var& slot : op.outputs) {
-        for (const std::string& name : slot.arguments)
-          makes |= name != kEmptyName && reached.count(name) && request_.wants(name);
-      }
+      ForNames(op.outputs, [&](const std::string& name) {
+        makes |= reached.count(name) && request_.wants(name);
+      });
       useful_[i] = makes && led[i];
       if (!useful_[i]) continue;
-      for (const OpDesc::Var& slot : op.inputs)
-        reached.insert(slot.arguments.begin(), slot.arguments.end());
+      ForNames(op.inputs, [&](const std::string& name) { reached.insert(name); });
     }
   }
 
@@ -139,10 +135,7 @@ class Pass {
 
   void Rename(Term& term, const std::string& name) {
     if (read_terms_.count(term.name)) {
-      for (Step& step : steps_) {
-        for (OpDesc::Var& slot : step.op->inputs)
-          std::replace(slot.arguments.begin(), slot.arguments.end(), term.name, name);
-      }
+      for (Step& step : steps_) RenameArguments(&step.op->inputs, term.name, name);
     }
     (*term.outputs)[term.slot].arguments[term.index] = name;
     term.name = name;
@@ -178,12 +171,10 @@ class Pass {
       }
       bool any = false, zero = false;
       for (const std::string& name : out_grads) any |= !name.empty();
-      for (const OpDesc::Var& slot : desc.outputs) {
-        for (const std::string& name : slot.arguments) {
-          pending_.erase(name);
-          zero |= zero_.erase(name) > 0;
-        }
-      }
+      ForNames(desc.outputs, [&](const std::string& name) {
+        pending_.erase(name);
+        zero |= zero_.erase(name) > 0;
+      });
       if (f && !f->op->has_no_grad && (any || zero)) PlayRecipe(*f, number, out_grads, any);
     } catch (Error& e) {
       e.AddOperator(desc.type);

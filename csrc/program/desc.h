@@ -66,11 +66,7 @@ struct VarType {
     std::optional<int32_t> lod_level;
     Boxed<std::string> unknown;
   };
-  struct LoDTensorArrayDesc {
-    TensorDesc tensor;
-    std::optional<int32_t> lod_level;
-    Boxed<std::string> unknown;
-  };
+  using LoDTensorArrayDesc = LoDTensorDesc;  // the same fields
   struct ReaderDesc {
     std::vector<LoDTensorDesc> lod_tensor;
     Boxed<std::string> unknown;
@@ -129,15 +125,28 @@ struct OpDesc {
   }
   void SetAttr(std::string_view name, AttrValue value);  // replaces in place or appends
 
-  // The arguments of a slot; null if the operator does not bind it. Slot looks at the inputs, then
-  // the outputs.
+  // The arguments of a slot; null if the operator does not bind it.
   std::vector<std::string>* Input(std::string_view slot);
   std::vector<std::string>* Output(std::string_view slot);
-  std::vector<std::string>* Slot(std::string_view slot);
   const std::vector<std::string>* Input(std::string_view slot) const;
   const std::vector<std::string>* Output(std::string_view slot) const;
-  const std::vector<std::string>* Slot(std::string_view slot) const;
 };
+
+// The arguments of slots.
+
+constexpr const char* kEmptyName = "@EMPTY@";  // Fluid's argument for "no variable here"
+
+// each(name) for the names of variables, in order.
+template <class Slots, class F>
+void ForNames(Slots& slots, F&& each) {
+  for (auto& slot : slots) {
+    for (auto& name : slot.arguments) {
+      if (name != kEmptyName) each(name);
+    }
+  }
+}
+bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name);
+void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from, const std::string& to);
 
 struct BlockDesc {
   int32_t idx = 0;
@@ -149,7 +158,6 @@ struct BlockDesc {
 
   // Linear: for many look-ups build VarPositions once.
   const VarDesc* FindVar(std::string_view name) const;
-  VarDesc* FindVar(std::string_view name);
   // Name -> place in vars (the first where names repeat); valid until vars change.
   std::unordered_map<std::string_view, size_t> VarPositions() const;
 };
@@ -210,8 +218,6 @@ struct ProgramDesc {
   // The blocks whose variables a block sees: itself and its ancestors, nearest first; then, for a
   // gradient block, the block it differentiates and that one's. Safe on unverified programs.
   std::vector<int32_t> VisibleBlocks(int32_t block) const;
-  // The first of the name in these; null if none.
-  const VarDesc* FindVarRecursive(int32_t block, std::string_view name) const;
 };
 
 // The same of `count` blocks, each with what `around` gives of its number: the block around it and

@@ -154,20 +154,17 @@ BackwardResult MakeBackward(const Block& block, size_t count, std::vector<std::s
 void CompleteGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {
   const OpDesc& op = made->desc();
   std::vector<Var*> written;
-  for (const OpDesc::Var& slot : op.outputs) {
-    for (const std::string& name : slot.arguments) {
-      if (name == kEmptyName) continue;
-      Var* var = block.FindRecursive(name);
-      if (!var) {
-        VarDesc desc;
-        desc.name = name;
-        desc.type.type = VarType::Type::LOD_TENSOR;
-        var = &block.Declare(MakeRef<Var>(std::move(desc)));
-        var->made_at = line;
-      }
-      written.push_back(var);
+  ForNames(op.outputs, [&](const std::string& name) {
+    Var* var = block.FindRecursive(name);
+    if (!var) {
+      VarDesc desc;
+      desc.name = name;
+      desc.type.type = VarType::Type::LOD_TENSOR;
+      var = &block.Declare(MakeRef<Var>(std::move(desc)));
+      var->made_at = line;
     }
-  }
+    written.push_back(var);
+  });
   try {
     InferInto(block, op);
   } catch (Error& e) {

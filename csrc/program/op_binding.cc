@@ -175,6 +175,10 @@ const VarType::TensorDesc* TensorOf(const VarDesc& var) {
   return nullptr;
 }
 
+Dims DimsOf(const VarType::TensorDesc& tensor) {
+  return Dims(tensor.dims.begin(), tensor.dims.end());
+}
+
 DType ElementType(const VarDesc& var) {
   const VarType::TensorDesc* tensor = TensorOf(var);
   if (!tensor && var.type.tensor_array) tensor = &var.type.tensor_array->tensor;

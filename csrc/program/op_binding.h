@@ -9,7 +9,6 @@
 namespace dygraph::program {
 
 constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
-constexpr const char* kEmptyName = "@EMPTY@";           // Fluid's argument for "no variable here"
 
 // Every attribute of the operator, defaults included.
 void WriteAttrs(const Attrs& attrs, OpDesc* desc);
@@ -40,5 +39,6 @@ VarType::Type WireType(DType dtype);
 DType ElementType(const VarDesc& var);
 // The sizes of a variable's tensor; null for one that holds none.
 const VarType::TensorDesc* TensorOf(const VarDesc& var);
+Dims DimsOf(const VarType::TensorDesc& tensor);
 
 }  // namespace dygraph::program

@@ -42,12 +42,6 @@ void VisitFields(Tag<VarType::LoDTensorDesc>, M& m, F&& field) {
 }
 
 template <class M, class F>
-void VisitFields(Tag<VarType::LoDTensorArrayDesc>, M& m, F&& field) {
-  field({1, "tensor"}, m.tensor);
-  field({2, "lod_level"}, m.lod_level);
-}
-
-template <class M, class F>
 void VisitFields(Tag<VarType::ReaderDesc>, M& m, F&& field) {
   field({1, "lod_tensor"}, m.lod_tensor);
 }

@@ -3,7 +3,6 @@
 
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "execute/executor.h"
@@ -57,10 +56,7 @@ py::list OpFaces(const Block& block) {
 py::object WriterOf(const Block& block, const std::string& name) {
   const auto& ops = block.ops();
   for (size_t i = ops.size(); i-- > 0;) {
-    for (const OpDesc::Var& slot : ops[i]->desc().outputs) {
-      if (std::find(slot.arguments.begin(), slot.arguments.end(), name) != slot.arguments.end())
-        return FaceOf(*ops[i]);
-    }
+    if (program::Mention(ops[i]->desc().outputs, name)) return FaceOf(*ops[i]);
   }
   return py::none();
 }
@@ -71,12 +67,7 @@ py::list Users(const Block& block, const std::string& name,
   std::vector<OpRef> found;
   for (const BlockRef& each : block.program()->blocks()) {
     for (const OpRef& op : each->ops()) {
-      bool names = false;
-      for (const OpDesc::Var& slot : op->desc().*side) {
-        const Names& all = slot.arguments;
-        names |= std::find(all.begin(), all.end(), name) != all.end();
-      }
-      if (names) found.push_back(op);
+      if (program::Mention(op->desc().*side, name)) found.push_back(op);
     }
   }
   py::list list;

@@ -74,10 +74,7 @@ void SetArguments(std::vector<OpDesc::Var>& slots, const std::string& slot, Name
 // In the slots of one side.
 void Rename(Op& op, std::vector<OpDesc::Var> OpDesc::*side, const std::string& from,
             const std::string& to) {
-  Names names = ArgumentNames(op.desc().*side);
-  if (std::find(names.begin(), names.end(), from) == names.end()) return;  // no edit
-  for (OpDesc::Var& var : op.Edit().*side)
-    std::replace(var.arguments.begin(), var.arguments.end(), from, to);
+  if (program::Mention(op.desc().*side, from)) program::RenameArguments(&(op.Edit().*side), from, to);
 }
 
 // Variables ---------------------------------------------------------------------------------------

@@ -170,40 +170,26 @@ bool SameValue(const Value& a, const Value& b) {
          std::memcmp(x.raw_data(), y.raw_data(), x.bytes()) == 0;
 }
 
-// The first operator that reads the name, for messages.
-std::string ReaderOf(const BlockDesc& block, const std::string& name) {
+// The first operator that reads the name, or makes it, for messages.
+std::string UserOf(const BlockDesc& block, std::vector<OpDesc::Var> OpDesc::*side,
+                   const std::string& name) {
   for (size_t i = 0; i < block.ops.size(); ++i) {
-    for (const OpDesc::Var& slot : block.ops[i].inputs) {
-      for (const std::string& argument : slot.arguments) {
-        if (argument == name) return block.ops[i].type + PositionText(block.ops[i], i, block.idx);
-      }
-    }
+    const OpDesc& op = block.ops[i];
+    if (Mention(op.*side, name)) return op.type + PositionText(op, i, block.idx);
   }
-  return "nobody";
-}
-
-// The operator that makes it.
-std::string MakerOf(const BlockDesc& block, const std::string& name) {
-  for (size_t i = 0; i < block.ops.size(); ++i) {
-    for (const OpDesc::Var& slot : block.ops[i].outputs) {
-      for (const std::string& argument : slot.arguments) {
-        if (argument == name) return block.ops[i].type + PositionText(block.ops[i], i, block.idx);
-      }
-    }
-  }
-  return "nobody";
+  return "no operator";
 }
 
 void MergeVar(VarDesc* a, const VarDesc& b, const BlockDesc& block) {
   ENFORCE(a->type.type == b.type.type && ElementType(*a) == ElementType(b), InvalidArgument,
           "the type of '", a->name, "' must not depend on the batch size. It is made by ",
-          MakerOf(block, a->name));
+          UserOf(block, &OpDesc::outputs, a->name));
   auto* tensor = const_cast<VarType::TensorDesc*>(TensorOf(*a));
   if (!tensor) return;
   const std::vector<int64_t>& other = TensorOf(b)->dims;
   ENFORCE(tensor->dims.size() == other.size(), InvalidArgument, "the rank of '", a->name,
           "' must not depend on the batch size, got ", tensor->dims.size(), " and ", other.size(),
-          ". It is made by ", MakerOf(block, a->name));
+          ". It is made by ", UserOf(block, &OpDesc::outputs, a->name));
   for (size_t i = 0; i < other.size(); ++i) {
     if (tensor->dims[i] != other[i]) tensor->dims[i] = -1;
   }
@@ -249,7 +235,7 @@ void Generalize(Recording* first, const Recording& second) {
             "between two batch "
             "sizes, or from one call to the next. Compute it from the inputs, or pass it as an "
             "input. It is read by ",
-            ReaderOf(a, name));
+            UserOf(a, &OpDesc::inputs, name));
   }
   auto positions = b.VarPositions();
   for (VarDesc& var : a.vars) {
