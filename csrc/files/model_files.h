@@ -53,7 +53,7 @@ class FileReader {
   void Read(void* to, uint64_t size, const char* what);
 
  private:
-  void Fill();
+  size_t ReadSome(char* to, size_t most);  // at least a byte
   std::string path_;
   int fd_ = -1;
   uint64_t size_ = 0, read_ = 0;
