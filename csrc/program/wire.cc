@@ -66,10 +66,11 @@ class Reader {
         end_(begin_ + bytes.size()),
         budget_(4 * bytes.size() + (size_t{64} << 20)) {}
 
-  ProgramDesc Read() {
-    ProgramDesc program;
-    Message(program, {begin_, end_}, Path{nullptr, "ProgramDesc", -1});
-    return program;
+  template <class M>
+  M Read(const char* name) {
+    M message;
+    Message(message, {begin_, end_}, Path{nullptr, name, -1});
+    return message;
   }
 
  private:
@@ -366,8 +367,9 @@ class Reader {
 
 class Writer {
  public:
-  std::string Write(const ProgramDesc& program) {
-    Message(program, Path{nullptr, "ProgramDesc", -1});
+  template <class M>
+  std::string Write(const M& message, const char* name) {
+    Message(message, Path{nullptr, name, -1});
     ENFORCE(out_.size() <= kMaxProgramBytes, InvalidArgument, "ProgramDesc: a program has at most ",
             kMaxProgramBytes, " bytes, got ", out_.size());
     return std::move(out_);
@@ -462,9 +464,19 @@ class Writer {
 ProgramDesc ParseProgram(std::string_view bytes) {
   ENFORCE(bytes.size() <= kMaxProgramBytes, Format, "ProgramDesc: a program has at most ",
           kMaxProgramBytes, " bytes, got ", bytes.size());
-  return Reader(bytes).Read();
+  return Reader(bytes).Read<ProgramDesc>("ProgramDesc");
 }
 
-std::string SerializeProgram(const ProgramDesc& program) { return Writer().Write(program); }
+std::string SerializeProgram(const ProgramDesc& program) {
+  return Writer().Write(program, "ProgramDesc");
+}
+
+VarType::TensorDesc ParseTensorDesc(std::string_view bytes) {
+  return Reader(bytes).Read<VarType::TensorDesc>("TensorDesc");
+}
+
+std::string SerializeTensorDesc(const VarType::TensorDesc& tensor) {
+  return Writer().Write(tensor, "TensorDesc");
+}
 
 }  // namespace dygraph::program
