@@ -19,12 +19,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "files are little-endian, and so are the casts below");
 
 void CheckNames(const ModelNames& names) {
-  for (const std::string* name : {&names.model, &names.weights}) {
-    ENFORCE(!name->empty() && name->size() <= 240 && *name != "." && *name != ".." &&
-                name->find('/') == std::string::npos && name->find('\0') == std::string::npos,
-            InvalidArgument, "the name of a model's file must be 1 to 240 bytes without '/', ",
-            "got '", *name, "'");
-  }
+  CheckFileName(names.model);
+  CheckFileName(names.weights);
   ENFORCE(names.model != names.weights, InvalidArgument,
           "the names of a model's two files must differ, got '", names.model, "' twice");
 }

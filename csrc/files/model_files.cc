@@ -32,6 +32,13 @@ constexpr size_t kBufferBytes = size_t{1} << 18;
 
 }  // namespace
 
+void CheckFileName(const std::string& name) {
+  ENFORCE(!name.empty() && name != "." && name != ".." && name.size() <= 240 &&
+              name.find('/') == std::string::npos && name.find('\0') == std::string::npos,
+          InvalidArgument, "the name of a file must be 1 to 240 bytes without '/', got '", name,
+          "'");
+}
+
 Directory::Directory(const std::string& path, Use use) : path_(path.empty() ? "." : path) {
   if (use == kWrite) {
     std::error_code error;

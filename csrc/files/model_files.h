@@ -8,6 +8,9 @@
 
 namespace dygraph::program {
 
+// InvalidArgument for what cannot be the name of a file and of its temporaries.
+void CheckFileName(const std::string& name);
+
 // An open directory, locked against other savers (or, for reading, against any).
 class Directory {
  public:
