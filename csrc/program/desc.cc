@@ -55,7 +55,8 @@ bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name) {
   return found;
 }
 
-void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from, const std::string& to) {
+void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from,
+                     const std::string& to) {
   for (OpDesc::Var& slot : *slots)
     std::replace(slot.arguments.begin(), slot.arguments.end(), from, to);
 }

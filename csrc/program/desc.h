@@ -146,7 +146,8 @@ void ForNames(Slots& slots, F&& each) {
   }
 }
 bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name);
-void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from, const std::string& to);
+void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from,
+                     const std::string& to);
 
 struct BlockDesc {
   int32_t idx = 0;

@@ -13,6 +13,9 @@ constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that 
 // Every attribute of the operator, defaults included.
 void WriteAttrs(const Attrs& attrs, OpDesc* desc);
 
+// An operator whose attributes have their defaults.
+OpDesc MakeOp(const char* type, std::vector<OpDesc::Var> inputs, std::vector<OpDesc::Var> outputs);
+
 // The attributes of a described operator. Format for one the operator does not know (bookkeeping of
 // Fluid's, which changes no value, is passed over); the operator's own checks say the rest.
 Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc);

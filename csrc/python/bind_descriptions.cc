@@ -7,6 +7,7 @@
 
 #include "execute/executor.h"
 #include "files/inference_model.h"
+#include "program/backward.h"
 #include "program/describe.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
@@ -79,8 +80,9 @@ py::list Users(const Block& block, const std::string& name,
 py::tuple Backward(const Block& block, size_t count, const Names& targets, const Names& grads,
                    const std::unordered_set<std::string>& stopped, const Names& inputs,
                    const Names& with_zeros, bool only_flat) {
-  program::BackwardResult result = program::MakeBackward(
-      block, count, targets, grads, stopped, inputs, with_zeros, only_flat);
+  program::BackwardResult result = program::MakeBackward({block, count, targets, grads, stopped,
+                                                          {inputs.begin(), inputs.end()},
+                                                          with_zeros, only_flat});
   std::vector<std::pair<OpRef, int>> made;
   made.reserve(result.ops.size());
   for (auto& [op, forward] : result.ops) made.emplace_back(MakeRef<Op>(std::move(op)), forward);

@@ -186,12 +186,7 @@ class Recorder::Writes {
   }
 
   OpDesc Copy(const std::string& from, const std::string& to) const {
-    OpDesc op;
-    op.type = "assign";
-    op.inputs.push_back({"X", {from}, {}});
-    op.outputs.push_back({"Out", {to}, {}});
-    const OpInfo& info = GetOp("assign");
-    WriteAttrs(*info.default_attrs, &op);
+    OpDesc op = MakeOp("assign", {{"X", {from}, {}}}, {{"Out", {to}, {}}});
     if (r_.result_.trains) op.SetAttr("op_role", static_cast<int32_t>(kOptimize));
     return op;
   }
