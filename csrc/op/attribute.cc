@@ -57,9 +57,15 @@ double AsNumber(const AttrValue& value) {
 }
 }  // namespace
 
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue::AttrValue(AttrValue&&) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(AttrValue&&) noexcept = default;
+AttrValue::~AttrValue() = default;
+
 AttrValue EmptyValue(AttrType type) {
   return EmptyOf(static_cast<size_t>(type),
-                 std::make_index_sequence<std::variant_size_v<AttrValue>>());
+                 std::make_index_sequence<std::variant_size_v<AnyAttr>>());
 }
 
 std::string ToString(const AttrValue& value) {

@@ -72,12 +72,23 @@ struct TypedNumber {
   }
 };
 
-// The value of an attribute: of an operator, a call, a program or an option of a pass.
-using AttrValue =
+using AnyAttr =
     std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
                  std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
                  std::vector<BlockIndex>, std::vector<int64_t>, std::vector<double>, VarName,
                  VarNames, double, Boxed<TypedNumber>, std::vector<TypedNumber>>;
+// The value of an attribute: of an operator, a call, a program or an option of a pass. Many files
+// make some, so that what one is copied and ended by is compiled once.
+struct AttrValue : AnyAttr {
+  using AnyAttr::AnyAttr;
+  using AnyAttr::operator=;
+  AttrValue() = default;
+  AttrValue(const AttrValue&);
+  AttrValue(AttrValue&&) noexcept;
+  AttrValue& operator=(const AttrValue&);
+  AttrValue& operator=(AttrValue&&) noexcept;
+  ~AttrValue();
+};
 inline AttrType TypeOf(const AttrValue& value) { return static_cast<AttrType>(value.index()); }
 AttrValue EmptyValue(AttrType type);           // 0, nothing
 std::string ToString(const AttrValue& value);  // as Python writes it
@@ -143,7 +154,7 @@ template <class M, size_t kType = 0>
 constexpr AttrType AttrTypeOf() {
   if constexpr (std::is_same_v<M, DType>) {
     return AttrType::kInt;
-  } else if constexpr (std::is_same_v<M, std::variant_alternative_t<kType, AttrValue>>) {
+  } else if constexpr (std::is_same_v<M, std::variant_alternative_t<kType, AnyAttr>>) {
     return static_cast<AttrType>(kType);
   } else {
     static_assert(kType < static_cast<size_t>(AttrType::kLongs),
