@@ -305,8 +305,8 @@ def _verified(path):
 
 def _is_split(dirname, model, weights):
     """Is it Fluid's model with a file for each weight?"""
-    found = [os.path.lexists(os.path.join(dirname, n)) for n in (weights, f"{weights}.next")]
-    if any(found) or not os.path.isfile(os.path.join(dirname, model)):
+    combined = os.path.lexists(os.path.join(dirname, weights))
+    if combined or not os.path.isfile(os.path.join(dirname, model)):
         return False
     with files.open_regular(os.path.join(dirname, model)) as file:
         return file.read(len(_MANIFEST)) != _MANIFEST

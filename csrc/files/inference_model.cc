@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "files/crc32.h"
 #include "execute/executor.h"
-#include "files/model_files.h"
-#include "program/op_binding.h"
+#include "files/crc32.h"
+#include "files/file_set.h"
 #include "files/tensor_stream.h"
+#include "program/op_binding.h"
 #include "program/verify.h"
 #include "program/wire.h"
 
@@ -18,26 +18,12 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "files are little-endian, and so are the casts below");
 
-// Names of the files of a model, and of those it is replaced through.
-struct Files {
-  explicit Files(const ModelNames& names)
-      : model(names.model),
-        new_model(names.model + ".tmp"),
-        weights(names.weights),
-        next_weights(names.weights + ".next") {
-    for (const std::string* name : {&model, &weights}) {
-      ENFORCE(!name->empty() && name->size() <= 240 && *name != "." && *name != ".." &&
-                  name->find('/') == std::string::npos && name->find('\0') == std::string::npos,
-              InvalidArgument, "the name of a model's file must be 1 to 240 bytes without '/', ",
-              "got '", *name, "'");
-    }
-    ENFORCE(model != weights && model != next_weights && weights != new_model &&
-                new_model != next_weights,
-            InvalidArgument, "the names of a model's two files must differ, and not in '.tmp' or ",
-            "'.next' alone, got '", model, "' and '", weights, "'");
-  }
-  const std::string model, new_model, weights, next_weights;
-};
+void CheckNames(const ModelNames& names) {
+  CheckFileName(names.model);
+  CheckFileName(names.weights);
+  ENFORCE(names.model != names.weights, InvalidArgument,
+          "the names of a model's two files must differ, got '", names.model, "' twice");
+}
 
 // The field in front of the program: sizes and checksums.
 struct Manifest {
@@ -114,11 +100,9 @@ Tensor ReadWeight(FileReader* file, const VarDesc& var, Tensor room) {
   TensorHead head = ReadTensorHead(file, what);
   ENFORCE(head.dtype == ElementType(var), Format, "damaged inference model: ", what, " must be ",
           ElementType(var), " as its program says, got ", head.dtype);
-  const std::vector<int64_t>& want = TensorOf(var)->dims;
-  ENFORCE(head.dims == Dims(Span<const int64_t>(want.data(), want.size())), Format,
-          "damaged inference model: ", what, " must have the shape ",
-          Dims(Span<const int64_t>(want.data(), want.size())), " as its program says, got ",
-          head.dims);
+  const Dims want = DimsOf(*TensorOf(var));
+  ENFORCE(head.dims == want, Format, "damaged inference model: ", what, " must have the shape ",
+          want, " as its program says, got ", head.dims);
   return ReadTensorData(file, std::move(head), what, std::move(room));
 }
 
@@ -127,10 +111,7 @@ Tensor ReadWeight(FileReader* file, const VarDesc& var, Tensor room) {
 std::vector<Tensor> RoomFor(const std::vector<const VarDesc*>& vars, uint64_t file_bytes) {
   std::vector<Tensor> rooms(vars.size());
   std::vector<std::pair<uint64_t, size_t>> order;
-  auto dims = [&](size_t i) {
-    const std::vector<int64_t>& d = TensorOf(*vars[i])->dims;
-    return Dims(Span<const int64_t>(d.data(), d.size()));
-  };
+  auto dims = [&](size_t i) { return DimsOf(*TensorOf(*vars[i])); };
   try {
     uint64_t left = file_bytes;
     for (size_t i = 0; i < vars.size(); ++i) {
@@ -168,37 +149,6 @@ std::vector<Value> ReadWeights(FileReader* file, const std::vector<const VarDesc
   return values;
 }
 
-// Does the file hold what the manifest tells of?
-bool Fits(const Directory& directory, const std::string& name, const Manifest& manifest) {
-  FileReader file;
-  if (!file.Open(directory, name.c_str()) || file.size() != manifest.weights_size) return false;
-  std::vector<char> part(size_t{1} << 18);
-  while (file.left() > 0)
-    file.Read(part.data(), std::min<uint64_t>(part.size(), file.left()), "weights");
-  return file.crc() == manifest.weights_crc;
-}
-
-// Ends what a killed saver began: its model is in place, its weights still have to be.
-void FinishEarlierSave(const Directory& directory, const Files& files) {
-  FileReader next, model;
-  Manifest manifest;
-  if (next.Open(directory, files.next_weights.c_str()) &&
-      model.Open(directory, files.model.c_str())) {
-    std::string head(std::min<uint64_t>(model.size(), kManifestBytes), '\0');
-    model.Read(head.data(), head.size(), "a manifest");
-    bool ours = false;
-    try {
-      ours = Decode(head, model.path(), &manifest);
-    } catch (const Error&) {  // damaged: nothing of it to keep
-    }
-    if (ours && !Fits(directory, files.weights, manifest) &&
-        Fits(directory, files.next_weights, manifest)) {
-      directory.Rename(files.next_weights.c_str(), files.weights.c_str());
-      directory.Sync();
-    }
-  }
-}
-
 ProgramDesc WithoutLines(const ProgramDesc& program) {
   ProgramDesc bare = program;
   for (BlockDesc& block : bare.blocks) {
@@ -215,7 +165,7 @@ ProgramDesc WithoutLines(const ProgramDesc& program) {
 
 void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope,
                         const ModelNames& names) {
-  Files files(names);
+  CheckNames(names);
   ProgramDesc bare = WithoutLines(program);
   Verify(bare);
   CheckOperators(bare);
@@ -227,35 +177,28 @@ void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, 
     values.push_back(held ? held->Get() : Value());
     ENFORCE(!values.back().empty(), PreconditionNotMet, "the persistable variable '", var->name,
             "' must hold a value to be saved, got nothing. Run the startup program first");
-    ENFORCE(
-        values.back().is_tensor() && values.back().dtype() == ElementType(*var) && TensorOf(*var) &&
-            values.back().dims() ==
-                Dims(Span<const int64_t>(TensorOf(*var)->dims.data(), TensorOf(*var)->dims.size())),
-        InvalidArgument, "the persistable variable '", var->name,
-        "' must be what the program declares, got ", values.back().dtype(), " ",
-        values.back().dims());
+    ENFORCE(values.back().is_tensor() && values.back().dtype() == ElementType(*var) &&
+                TensorOf(*var) && values.back().dims() == DimsOf(*TensorOf(*var)),
+            InvalidArgument, "the persistable variable '", var->name,
+            "' must be what the program declares, got ", values.back().dtype(), " ",
+            values.back().dims());
   }
   Directory directory(dirname, Directory::kWrite);
-  FinishEarlierSave(directory, files);
+  FileSet set(directory);
   Manifest manifest;
-  FileWriter weights(directory, files.next_weights.c_str());
-  for (const Value& value : values) WriteTensor(&weights, value.tensor());
-  weights.Finish();
-  manifest.weights_size = weights.size();
-  manifest.weights_crc = weights.crc();
+  set.Add(names.weights, [&](FileWriter* file) {
+    for (const Value& value : values) WriteTensor(file, value.tensor());
+    manifest.weights_size = file->size();
+    manifest.weights_crc = file->crc();
+  });
   manifest.program_size = bytes.size();
   manifest.program_crc = Crc32(0, bytes.data(), bytes.size());
-  FileWriter model(directory, files.new_model.c_str());
-  std::string head = Encode(manifest);
-  model.Write(head.data(), head.size());
-  model.Write(bytes.data(), bytes.size());
-  model.Finish();
-  directory.Sync();
-  // From here on the new model is the model.
-  directory.Rename(files.new_model.c_str(), files.model.c_str());
-  directory.Sync();
-  directory.Rename(files.next_weights.c_str(), files.weights.c_str());
-  directory.Sync();
+  set.Add(names.model, [&](FileWriter* file) {
+    std::string head = Encode(manifest);
+    file->Write(head.data(), head.size());
+    file->Write(bytes.data(), bytes.size());
+  });
+  set.Commit();
 }
 
 void CheckModelSize(const ProgramDesc& program, uint64_t bytes) {
@@ -269,11 +212,11 @@ void CheckModelSize(const ProgramDesc& program, uint64_t bytes) {
 }
 
 ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const ModelNames& names) {
-  Files files(names);
+  CheckNames(names);
   Directory directory(dirname, Directory::kRead);
   FileReader model;
-  ENFORCE(model.Open(directory, files.model.c_str()), FileNotFound,
-          "an inference model has a file '", directory.PathOf(files.model.c_str()),
+  ENFORCE(model.Open(directory, names.model.c_str()), FileNotFound,
+          "an inference model has a file '", directory.PathOf(names.model.c_str()),
           "', which is missing");
   std::string bytes = ReadAll(&model);
   Manifest manifest;
@@ -296,14 +239,9 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const M
   FeedNames(program);  // throw where its feeds or fetches are no list
   FetchNames(program);
   std::vector<const VarDesc*> vars = WeightVars(program);
-
-  // Killed between its two renames, a saver left the weights of this model under their other name.
-  bool waiting = ours && Fits(directory, files.next_weights, manifest) &&
-                 !Fits(directory, files.weights, manifest);
-  const std::string& name = waiting ? files.next_weights : files.weights;
   std::vector<Value> values;
   FileReader weights;
-  bool has_weights = weights.Open(directory, name.c_str());
+  bool has_weights = weights.Open(directory, names.weights.c_str());
   CheckModelSize(program, model.size() + (has_weights ? weights.size() : 0));
   if (has_weights) {
     ENFORCE(!ours || weights.size() == manifest.weights_size, Format,
@@ -316,7 +254,7 @@ ProgramDesc LoadInferenceModel(const std::string& dirname, Scope* scope, const M
             "another model");
   } else {
     ENFORCE(vars.empty() && !ours, FileNotFound, "an inference model has a file '",
-            directory.PathOf(files.weights.c_str()), "', which is missing");
+            directory.PathOf(names.weights.c_str()), "', which is missing");
   }
   for (size_t i = 0; i < vars.size(); ++i) scope->Var(vars[i]->name).Set(std::move(values[i]));
   return program;

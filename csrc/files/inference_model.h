@@ -4,9 +4,8 @@
 //   and CRC-32 of both files
 //   __params__   the persistable variables by name, each as Fluid's LoDTensor stream
 //
-// or both under other names. While a model is being replaced there is also __params__.next: weights
-// become the model's at the moment __model__ is renamed, so that a process killed anywhere leaves
-// the old model or the new one.
+// or both under other names. They are replaced together (file_set.h), so that a process killed
+// anywhere leaves the old model or the new one.
 #pragma once
 
 #include <cstdint>

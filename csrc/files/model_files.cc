@@ -32,6 +32,13 @@ constexpr size_t kBufferBytes = size_t{1} << 18;
 
 }  // namespace
 
+void CheckFileName(const std::string& name) {
+  ENFORCE(!name.empty() && name != "." && name != ".." && name.size() <= 240 &&
+              name.find('/') == std::string::npos && name.find('\0') == std::string::npos,
+          InvalidArgument, "the name of a file must be 1 to 240 bytes without '/', got '", name,
+          "'");
+}
+
 Directory::Directory(const std::string& path, Use use) : path_(path.empty() ? "." : path) {
   if (use == kWrite) {
     std::error_code error;
@@ -102,36 +109,33 @@ void FileReader::Read(void* to, uint64_t size, const char* what) {
   char* at = static_cast<char*>(to);
   read_ += size;
   while (size > 0) {
+    size_t n;
     if (at_ == filled_ && size >= kBufferBytes) {
-      ssize_t n = read(fd_, at, size);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) FailIO(path_, "read");
-      ENFORCE(n > 0, Format, "the file '", path_, "' became shorter while it was read");
-      crc_ = Crc32(crc_, at, static_cast<size_t>(n));
-      at += n;
-      size -= static_cast<uint64_t>(n);
-      continue;
+      n = ReadSome(at, size);
+    } else {
+      if (at_ == filled_) {
+        buffer_.resize(kBufferBytes);
+        filled_ = ReadSome(buffer_.data(), buffer_.size());
+        at_ = 0;
+      }
+      n = static_cast<size_t>(std::min<uint64_t>(size, filled_ - at_));
+      std::memcpy(at, buffer_.data() + at_, n);
+      at_ += n;
     }
-    if (at_ == filled_) Fill();
-    size_t n = static_cast<size_t>(std::min<uint64_t>(size, filled_ - at_));
-    std::memcpy(at, buffer_.data() + at_, n);
     crc_ = Crc32(crc_, at, n);
-    at_ += n;
     at += n;
     size -= n;
   }
 }
 
-void FileReader::Fill() {
-  buffer_.resize(kBufferBytes);
+size_t FileReader::ReadSome(char* to, size_t most) {
   ssize_t n;
   do {
-    n = read(fd_, buffer_.data(), buffer_.size());
+    n = read(fd_, to, most);
   } while (n < 0 && errno == EINTR);
   if (n < 0) FailIO(path_, "read");
   ENFORCE(n > 0, Format, "the file '", path_, "' became shorter while it was read");
-  at_ = 0;
-  filled_ = static_cast<size_t>(n);
+  return static_cast<size_t>(n);
 }
 
 FileWriter::FileWriter(const Directory& directory, const char* name)

@@ -8,6 +8,9 @@
 
 namespace dygraph::program {
 
+// InvalidArgument for what cannot be the name of a file and of its temporaries.
+void CheckFileName(const std::string& name);
+
 // An open directory, locked against other savers (or, for reading, against any).
 class Directory {
  public:
@@ -53,7 +56,7 @@ class FileReader {
   void Read(void* to, uint64_t size, const char* what);
 
  private:
-  void Fill();
+  size_t ReadSome(char* to, size_t most);  // at least a byte
   std::string path_;
   int fd_ = -1;
   uint64_t size_ = 0, read_ = 0;

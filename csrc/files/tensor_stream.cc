@@ -14,70 +14,6 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "files are little-endian, and so are the casts below");
 
-void AppendVarint(std::string* to, uint64_t v) {
-  for (; v >= 128; v >>= 7) to->push_back(static_cast<char>((v & 127) | 128));
-  to->push_back(static_cast<char>(v));
-}
-
-// Reads a TensorDesc: its type and sizes, packed or not.
-class TensorDescReader {
- public:
-  TensorDescReader(const std::string& bytes, const std::string& what)
-      : bytes_(bytes), what_(what) {}
-
-  void Read(DType* dtype, Dims* dims) {
-    bool has_type = false;
-    while (at_ < bytes_.size()) {
-      uint64_t tag = Varint();
-      if (tag == 0x08) {
-        *dtype = Type(Varint());
-        has_type = true;
-      } else if (tag == 0x10) {
-        Add(dims, Varint());
-      } else if (tag == 0x12) {
-        uint64_t length = Varint();
-        Check(length <= bytes_.size() - at_);
-        for (size_t end = at_ + length; at_ < end;) Add(dims, Varint());
-      } else {
-        Check(false);
-      }
-    }
-    Check(has_type);
-  }
-
- private:
-  void Check(bool fine) const {
-    ENFORCE(fine, Format, "damaged file of tensors: ", what_,
-            " must be described by a type and sizes, got a damaged description");
-  }
-  uint64_t Varint() {
-    uint64_t v = 0;
-    for (int shift = 0; shift < 70; shift += 7) {
-      Check(at_ < bytes_.size() && shift < 64);
-      uint8_t byte = static_cast<uint8_t>(bytes_[at_++]);
-      v |= static_cast<uint64_t>(byte & 127) << shift;
-      if (byte < 128) break;
-    }
-    return v;
-  }
-  DType Type(uint64_t number) const {
-    for (int i = 0; i < kNumDTypes; ++i) {
-      if (static_cast<uint64_t>(ToWire(static_cast<DType>(i))) == number)
-        return static_cast<DType>(i);
-    }
-    THROW(Format, "damaged file of tensors: ", what_,
-          " must be of an element type of ours, got number ", number);
-  }
-  void Add(Dims* dims, uint64_t size) const {
-    Check(dims->size() < kMaxProgramRank && size <= static_cast<uint64_t>(INT64_MAX));
-    dims->push_back(static_cast<int64_t>(size));
-  }
-
-  const std::string& bytes_;
-  const std::string& what_;
-  size_t at_ = 0;
-};
-
 template <class T>
 T ReadNumber(FileReader* file, const char* what) {
   T number;
@@ -114,13 +50,8 @@ void WriteTensor(FileWriter* file, const Tensor& value) {
     for (int64_t offset : level) Append(&head, offset);
   }
   Append(&head, uint32_t{0});
-  std::string desc;
-  desc.push_back(0x08);
-  AppendVarint(&desc, static_cast<uint64_t>(WireType(t.dtype())));
-  for (int64_t d : t.dims()) {
-    desc.push_back(0x10);
-    AppendVarint(&desc, static_cast<uint64_t>(d));
-  }
+  std::string desc =
+      SerializeTensorDesc({WireType(t.dtype()), {t.dims().begin(), t.dims().end()}, {}});
   Append(&head, static_cast<int32_t>(desc.size()));
   file->Write(head.data(), head.size());
   file->Write(desc.data(), desc.size());
@@ -141,7 +72,15 @@ TensorHead ReadTensorHead(FileReader* file, const std::string& what) {
           " must be described in at most 512 bytes, got ", size);
   std::string desc(static_cast<size_t>(size), '\0');
   file->Read(desc.data(), desc.size(), "a description");
-  TensorDescReader(desc, what).Read(&head.dtype, &head.dims);
+  try {
+    VarType::TensorDesc tensor = ParseTensorDesc(desc);
+    ENFORCE(!tensor.unknown, Format, "It has fields that are unknown");
+    head.dtype = DTypeFromWire(static_cast<int>(tensor.data_type));
+    head.dims = DimsOf(tensor);
+  } catch (const Error& e) {
+    THROW(Format, "damaged file of tensors: ", what, " must be described by a type and sizes. ",
+          e.message());
+  }
   return head;
 }
 

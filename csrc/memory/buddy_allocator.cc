@@ -7,13 +7,6 @@
 #include "base/flags.h"
 #include "memory/system_allocators.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(block, bytes) ((void)(block), (void)(bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(block, bytes) ((void)(block), (void)(bytes))
-#endif
-
 namespace dygraph {
 
 FLAG(double, fraction_of_cpu_memory_to_use, 1.0, "share of physical memory that arenas may take");

@@ -10,6 +10,13 @@
 
 #include "memory/memory.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(block, bytes) ((void)(block), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(block, bytes) ((void)(block), (void)(bytes))
+#endif
+
 namespace dygraph::memory {
 
 constexpr size_t kMaxBytes = size_t{1} << 46;  // more than any address space we meet

@@ -258,7 +258,7 @@ void* Refill(SmallBlockCache& cache, size_t bytes) {
     while (bin.count < wanted) {
       void* block = pool.buddy.Alloc(size);
       if (!block) break;
-      MarkFree(block, size);
+      ASAN_POISON_MEMORY_REGION(block, size);
       bin.blocks[bin.count++] = block;
     }
     std::reverse(bin.blocks, bin.blocks + bin.count);  // low addresses first
@@ -298,7 +298,7 @@ __attribute__((noinline)) void FreeSlow(Place place, void* block, size_t bytes) 
         Sync(pool, *cache);
         Shrink(pool, bin, size, bin.capacity / 2);
       }
-      MarkFree(block, size);
+      ASAN_POISON_MEMORY_REGION(block, size);
       cache->Push(bin, block, bytes);
       return;
     }
@@ -333,7 +333,7 @@ void Free(Place place, void* block, size_t bytes) {
   if (__builtin_expect(bytes <= kSmallBytes && place == CPUPlace() && cache, 1)) {
     SmallBlockCache::Bin& bin = cache->bins[SizeClass(bytes)];
     if (__builtin_expect(bin.count < bin.capacity, 1)) {
-      MarkFree(block, RoundSize(bytes));
+      ASAN_POISON_MEMORY_REGION(block, RoundSize(bytes));
       cache->Push(bin, block, bytes);
       if (__builtin_expect(cache->counts_are_far(), 0)) SyncSlow(*cache);
       return;

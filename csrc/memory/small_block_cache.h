@@ -10,32 +10,12 @@
 
 #include "memory/buddy_allocator.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#endif
-
 namespace dygraph::memory {
 
 constexpr size_t kSmallBytes = size_t{64} << 10;
 constexpr size_t kSmallClasses = 112;
 static_assert(kSmallClasses == 16 + 6 * 16,
               "16 sizes up to 1 KB and for each power of two up to 64 KB");
-
-// Under AddressSanitizer a cached block may not be touched.
-inline void MarkFree(void* block, size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
-  ASAN_POISON_MEMORY_REGION(block, bytes);
-#else
-  (void)block, (void)bytes;
-#endif
-}
-inline void MarkUsed(void* block, size_t bytes) {
-#if defined(__SANITIZE_ADDRESS__)
-  ASAN_UNPOISON_MEMORY_REGION(block, bytes);
-#else
-  (void)block, (void)bytes;
-#endif
-}
 
 inline uint32_t RefillCount(size_t size) {
   return static_cast<uint32_t>(std::clamp<size_t>((size_t{8} << 10) / size, 1, 32));
@@ -80,7 +60,7 @@ class SmallBlockCache {
     Set(used_, used);
     if (used > Get(peak_)) Set(peak_, used);
     Set(allocs_, Get(allocs_) + 1);
-    MarkUsed(block, bytes);
+    ASAN_UNPOISON_MEMORY_REGION(block, bytes);  // a cached block may not be touched
     return block;
   }
   void Push(Bin& bin, void* block, size_t bytes) {

@@ -1,6 +1,7 @@
 #include "op/attribute.h"
 
 #include <sstream>
+#include <utility>
 
 #include "base/enforce.h"
 #include "base/nearest.h"
@@ -8,28 +9,45 @@
 namespace dygraph {
 
 const char* Name(AttrType type) {
-  static const char* const kNames[] = {"an int",         "a float",          "a string",
-                                       "a list of ints", "a list of floats", "a list of strings",
-                                       "a bool",         "a list of bools",  "a block",
-                                       "an int",         "a list of blocks", "a list of ints"};
+  static const char* const kNames[] = {
+      "an int", "a float", "a string", "a list of ints", "a list of floats", "a list of strings",
+      "a bool", "a list of bools", "a block", "an int", "a list of blocks", "a list of ints",
+      "a list of floats", "a variable", "a list of variables", "a float", "a number",
+      "a list of numbers"};
   return kNames[static_cast<int>(type)];
 }
 
 namespace {
 void Write(std::ostream& out, int32_t v) { out << v; }
 void Write(std::ostream& out, int64_t v) { out << v; }
-void Write(std::ostream& out, float v) { out << v; }
+void Write(std::ostream& out, double v) { out << v; }
 void Write(std::ostream& out, bool v) { out << (v ? "True" : "False"); }
 void Write(std::ostream& out, const std::string& v) { out << '\'' << v << '\''; }
 void Write(std::ostream& out, const BlockIndex& v) { out << "block " << v.index; }
+void Write(std::ostream& out, const VarName& v) { Write(out, v.value); }
+void Write(std::ostream& out, const TypedNumber& v) {
+  if (v.b) return Write(out, *v.b);
+  if (v.i) return Write(out, *v.i);
+  if (v.c) out << '(' << v.c->r << (v.c->i < 0 ? "" : "+") << v.c->i << "j)";
+  else Write(out, v.r.value_or(0));
+}
+void Write(std::ostream& out, const Boxed<TypedNumber>& v) { Write(out, v ? *v : TypedNumber()); }
 template <class T>
 void Write(std::ostream& out, const std::vector<T>& v) {
   out << '[';
   for (size_t i = 0; i < v.size(); ++i) {
     if (i) out << ", ";
-    Write(out, static_cast<T>(v[i]));
+    Write(out, static_cast<const T&>(v[i]));
   }
   out << ']';
+}
+void Write(std::ostream& out, const VarNames& v) { Write(out, v.values); }
+
+template <size_t... kTypes>
+AttrValue EmptyOf(size_t type, std::index_sequence<kTypes...>) {
+  AttrValue value;
+  ((type == kTypes ? void(value.emplace<kTypes>()) : void()), ...);
+  return value;
 }
 
 double AsNumber(const AttrValue& value) {
@@ -38,6 +56,17 @@ double AsNumber(const AttrValue& value) {
   return std::get<float>(value);
 }
 }  // namespace
+
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue::AttrValue(AttrValue&&) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(AttrValue&&) noexcept = default;
+AttrValue::~AttrValue() = default;
+
+AttrValue EmptyValue(AttrType type) {
+  return EmptyOf(static_cast<size_t>(type),
+                 std::make_index_sequence<std::variant_size_v<AnyAttr>>());
+}
 
 std::string ToString(const AttrValue& value) {
   std::ostringstream out;
@@ -148,7 +177,7 @@ void AttrTable::Set(void* attrs, int field, const AttrValue& value) const {
   const AttrField& f = fields[field];
   const AttrValue* fitting = &value;
   AttrValue converted;
-  if (value.index() != static_cast<size_t>(f.type)) {
+  if (TypeOf(value) != f.type) {
     ENFORCE(Convert(value, f.type, &converted), Type, "the attribute ", f.name, " must be ",
             Name(f.type), ", got ", ToString(value));
     fitting = &converted;
@@ -163,21 +192,13 @@ void AttrTable::Set(void* attrs, int field, const AttrValue& value) const {
   }
 }
 
-namespace {
-template <size_t kType = 0>
-AttrValue Read(const void* member, AttrType type) {
-  if constexpr (kType + 1 < std::variant_size_v<AttrValue>) {
-    if (static_cast<size_t>(type) != kType) return Read<kType + 1>(member, type);
-  }
-  return *static_cast<const std::variant_alternative_t<kType, AttrValue>*>(member);
-}
-}  // namespace
-
 AttrValue AttrTable::Get(const void* attrs, int field) const {
   const AttrField& f = fields[field];
   const void* member = static_cast<const char*>(attrs) + f.offset;
   if (f.is_dtype) return static_cast<int32_t>(ToWire(*static_cast<const DType*>(member)));
-  return Read(member, f.type);
+  AttrValue value = EmptyValue(f.type);
+  std::visit([&](auto& v) { v = *static_cast<const std::decay_t<decltype(v)>*>(member); }, value);
+  return value;
 }
 
 Ref<Attrs> Attrs::Make(const AttrTable& table) {

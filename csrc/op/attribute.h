@@ -5,18 +5,20 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/ref.h"
 #include "tensor/dtype.h"
 
 namespace dygraph {
 
 // Numbers of AttrType in framework.proto; AttrValue's alternatives stand in the same order.
-enum class AttrType : uint8_t {
+enum class AttrType : int32_t {
   kInt,
   kFloat,
   kString,
@@ -28,7 +30,13 @@ enum class AttrType : uint8_t {
   kBlock,
   kLong,
   kBlocks,
-  kLongs
+  kLongs,
+  kFloat64s,  // from here on only programs of Paddle 2.5 and later have them, no operator
+  kVar,
+  kVars,
+  kFloat64,
+  kScalar,
+  kScalars
 };
 const char* Name(AttrType type);
 
@@ -36,10 +44,53 @@ struct BlockIndex {
   int32_t index = -1;
   bool operator==(const BlockIndex& o) const { return index == o.index; }
 };
-using AttrValue =
+struct VarName {
+  std::string value;
+  bool operator==(const VarName& o) const { return value == o.value; }
+};
+struct VarNames {
+  std::vector<std::string> values;
+  bool operator==(const VarNames& o) const { return values == o.values; }
+};
+
+// A number that carries its type, as a program spells it. `unknown`: see program/desc.h.
+struct TypedNumber {
+  enum class Type : int32_t { UNSET = 0, BOOLEAN = 1, LONG = 2, FLOAT64 = 3, COMPLEX128 = 4 };
+  struct Complex {
+    double r = 0, i = 0;
+    Boxed<std::string> unknown;
+    bool operator==(const Complex& o) const { return r == o.r && i == o.i; }
+  };
+  Type type = Type::UNSET;
+  std::optional<bool> b;
+  std::optional<int64_t> i;
+  std::optional<double> r;
+  Boxed<Complex> c;
+  Boxed<std::string> unknown;
+  bool operator==(const TypedNumber& o) const {
+    return type == o.type && b == o.b && i == o.i && r == o.r && c == o.c;
+  }
+};
+
+using AnyAttr =
     std::variant<int32_t, float, std::string, std::vector<int32_t>, std::vector<float>,
                  std::vector<std::string>, bool, std::vector<bool>, BlockIndex, int64_t,
-                 std::vector<BlockIndex>, std::vector<int64_t>>;
+                 std::vector<BlockIndex>, std::vector<int64_t>, std::vector<double>, VarName,
+                 VarNames, double, Boxed<TypedNumber>, std::vector<TypedNumber>>;
+// The value of an attribute: of an operator, a call, a program or an option of a pass. Many files
+// make some, so that what one is copied and ended by is compiled once.
+struct AttrValue : AnyAttr {
+  using AnyAttr::AnyAttr;
+  using AnyAttr::operator=;
+  AttrValue() = default;
+  AttrValue(const AttrValue&);
+  AttrValue(AttrValue&&) noexcept;
+  AttrValue& operator=(const AttrValue&);
+  AttrValue& operator=(AttrValue&&) noexcept;
+  ~AttrValue();
+};
+inline AttrType TypeOf(const AttrValue& value) { return static_cast<AttrType>(value.index()); }
+AttrValue EmptyValue(AttrType type);           // 0, nothing
 std::string ToString(const AttrValue& value);  // as Python writes it
 
 // Throws when a value is not allowed; `name` is the attribute's.
@@ -99,22 +150,16 @@ class Attrs : public RefCounted<Attrs> {
 };
 
 // The attribute type of a member's C++ type; a DType is an int on the wire.
-template <class M>
+template <class M, size_t kType = 0>
 constexpr AttrType AttrTypeOf() {
-  if constexpr (std::is_same_v<M, int32_t> || std::is_same_v<M, DType>) return AttrType::kInt;
-  else if constexpr (std::is_same_v<M, float>) return AttrType::kFloat;
-  else if constexpr (std::is_same_v<M, std::string>) return AttrType::kString;
-  else if constexpr (std::is_same_v<M, std::vector<int32_t>>) return AttrType::kInts;
-  else if constexpr (std::is_same_v<M, std::vector<float>>) return AttrType::kFloats;
-  else if constexpr (std::is_same_v<M, std::vector<std::string>>) return AttrType::kStrings;
-  else if constexpr (std::is_same_v<M, bool>) return AttrType::kBool;
-  else if constexpr (std::is_same_v<M, std::vector<bool>>) return AttrType::kBools;
-  else if constexpr (std::is_same_v<M, BlockIndex>) return AttrType::kBlock;
-  else if constexpr (std::is_same_v<M, int64_t>) return AttrType::kLong;
-  else if constexpr (std::is_same_v<M, std::vector<BlockIndex>>) return AttrType::kBlocks;
-  else {
-    static_assert(std::is_same_v<M, std::vector<int64_t>>, "an attribute cannot have this type");
-    return AttrType::kLongs;
+  if constexpr (std::is_same_v<M, DType>) {
+    return AttrType::kInt;
+  } else if constexpr (std::is_same_v<M, std::variant_alternative_t<kType, AnyAttr>>) {
+    return static_cast<AttrType>(kType);
+  } else {
+    static_assert(kType < static_cast<size_t>(AttrType::kLongs),
+                  "an attribute cannot have this type");
+    return AttrTypeOf<M, kType + 1>();
   }
 }
 

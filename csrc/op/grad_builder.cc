@@ -61,26 +61,27 @@ RecipeRef GradBuilder::Temp() {
   return {RecipeRef::kTemp, 0, static_cast<uint32_t>(recipe_.temps++)};
 }
 
-RecipeSlot GradBuilder::Inputs(int slot) const {
+namespace {
+// Positions matter: what is absent, as an unwanted gradient is, keeps its place.
+template <class Ref>
+RecipeSlot List(int count, const Ref& ref) {
   RecipeSlot refs;
-  for (int i = 0; i < InputCount(slot); ++i) refs.push_back(Input(slot, i));
+  for (int i = 0; i < count; ++i) refs.push_back(ref(i));
   return refs;
+}
+}  // namespace
+
+RecipeSlot GradBuilder::Inputs(int slot) const {
+  return List(InputCount(slot), [&](int i) { return Input(slot, i); });
 }
 RecipeSlot GradBuilder::InputShapes(int slot) const {
-  RecipeSlot refs;
-  for (int i = 0; i < InputCount(slot); ++i) refs.push_back(InputShape(slot, i));
-  return refs;
+  return List(InputCount(slot), [&](int i) { return InputShape(slot, i); });
 }
 RecipeSlot GradBuilder::OutputGrads(int slot) const {
-  RecipeSlot refs;
-  for (int i = 0; i < OutputCount(slot); ++i) refs.push_back(OutputGrad(slot, i));
-  return refs;
+  return List(OutputCount(slot), [&](int i) { return OutputGrad(slot, i); });
 }
 RecipeSlot GradBuilder::InputGrads(int slot) const {
-  // Positions matter in a list: an unwanted gradient stays as an absent reference.
-  RecipeSlot refs;
-  for (int i = 0; i < InputCount(slot); ++i) refs.push_back(InputGrad(slot, i));
-  return refs;
+  return List(InputCount(slot), [&](int i) { return InputGrad(slot, i); });
 }
 
 GradBuilder::CallRef& GradBuilder::CallRef::SameAttrs() {
@@ -231,6 +232,17 @@ struct OpInfo::RecipeCache {
 };
 
 namespace {
+
+// What a recipe is looked up by.
+struct Asked {
+  const OpInfo& op;
+  const Attrs& attrs;
+  Span<const uint32_t> in_ends, out_ends;
+  const WantedSet& wanted;
+};
+
+using Entry = OpInfo::RecipeCache::Entry;
+
 bool SameAttrs(const Attrs& a, const Attrs& b) {
   for (size_t i = 0; i < a.table().fields.size(); ++i) {
     if (!(a.Get(static_cast<int>(i)) == b.Get(static_cast<int>(i)))) return false;
@@ -238,13 +250,12 @@ bool SameAttrs(const Attrs& a, const Attrs& b) {
   return true;
 }
 
-template <class Entry>
-bool Fits(const Entry& e, const Attrs& attrs, Span<const uint32_t> in, Span<const uint32_t> out,
-          const WantedSet& wanted) {
-  return e.in_ends.size() == in.size() && e.out_ends.size() == out.size() &&
-         std::equal(in.begin(), in.end(), e.in_ends.begin()) &&
-         std::equal(out.begin(), out.end(), e.out_ends.begin()) && e.wanted == wanted.words() &&
-         (!e.attrs || e.attrs.get() == &attrs || SameAttrs(*e.attrs, attrs));
+bool Fits(const Entry& e, const Asked& a) {
+  return e.in_ends.size() == a.in_ends.size() && e.out_ends.size() == a.out_ends.size() &&
+         std::equal(a.in_ends.begin(), a.in_ends.end(), e.in_ends.begin()) &&
+         std::equal(a.out_ends.begin(), a.out_ends.end(), e.out_ends.begin()) &&
+         e.wanted == a.wanted.words() &&
+         (!e.attrs || e.attrs.get() == &a.attrs || SameAttrs(*e.attrs, a.attrs));
 }
 
 std::vector<uint32_t> Counts(Span<const uint32_t> ends, size_t slots) {
@@ -252,96 +263,82 @@ std::vector<uint32_t> Counts(Span<const uint32_t> ends, size_t slots) {
   for (size_t i = 0; i < ends.size(); ++i) counts[i] = ends[i] - (i ? ends[i - 1] : 0);
   return counts;
 }
-}  // namespace
-
-namespace {
-
-Recipe Describe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
-                Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  ENFORCE(op.grad_maker, PreconditionNotMet, "the operator ", op.type,
-          " has no gradient, so backward cannot pass through "
-          "it. Detach its inputs or set their stop_gradient to True");
-  GradBuilder::Situation situation;
-  situation.op = &op;
-  situation.attrs = attrs.data();
-  situation.in_counts = Counts(in_ends, op.inputs.size());
-  situation.out_counts = Counts(out_ends, op.outputs.size());
-  situation.wanted = wanted;
-  GradBuilder builder(situation);
-  op.grad_maker(builder);
-  return builder.Finish();
-}
 
 template <class Ends>
 size_t Total(const Ends& ends) {
   return ends.size() ? ends[ends.size() - 1] : 0;
 }
 
-std::unique_ptr<OpInfo::RecipeCache::Entry> MakeEntry(const OpInfo& op, const Attrs& attrs,
-                                                      Span<const uint32_t> in_ends,
-                                                      Span<const uint32_t> out_ends,
-                                                      const WantedSet& wanted) {
-  auto entry = std::make_unique<OpInfo::RecipeCache::Entry>();
-  entry->in_ends.assign(in_ends.begin(), in_ends.end());
-  entry->out_ends.assign(out_ends.begin(), out_ends.end());
-  entry->wanted = wanted.words();
-  entry->recipe = Describe(op, attrs, in_ends, out_ends, wanted);
-  if (entry->recipe.depends_on_attrs) entry->attrs = Attrs::Copy(attrs);
+std::unique_ptr<Entry> MakeEntry(const Asked& a) {
+  ENFORCE(a.op.grad_maker, PreconditionNotMet, "the operator ", a.op.type,
+          " has no gradient, so backward cannot pass through "
+          "it. Detach its inputs or set their stop_gradient to True");
+  GradBuilder::Situation situation;
+  situation.op = &a.op;
+  situation.attrs = a.attrs.data();
+  situation.in_counts = Counts(a.in_ends, a.op.inputs.size());
+  situation.out_counts = Counts(a.out_ends, a.op.outputs.size());
+  situation.wanted = a.wanted;
+  GradBuilder builder(situation);
+  a.op.grad_maker(builder);
+  auto entry = std::make_unique<Entry>();
+  entry->recipe = builder.Finish();
+  entry->in_ends.assign(a.in_ends.begin(), a.in_ends.end());
+  entry->out_ends.assign(a.out_ends.begin(), a.out_ends.end());
+  entry->wanted = a.wanted.words();
+  if (entry->recipe.depends_on_attrs) entry->attrs = Attrs::Copy(a.attrs);
   return entry;
 }
 
 // `bounded`: nullptr where one more would be too many.
-__attribute__((noinline)) const Recipe* SearchRecipe(const OpInfo& op, const Attrs& attrs,
-                                                     Span<const uint32_t> in_ends,
-                                                     Span<const uint32_t> out_ends,
-                                                     const WantedSet& wanted, bool bounded) {
-  OpInfo::RecipeCache& cache = *op.recipes;
+__attribute__((noinline)) const Recipe* SearchRecipe(const Asked& asked, bool bounded) {
+  OpInfo::RecipeCache& cache = *asked.op.recipes;
   std::lock_guard<std::mutex> lock(cache.mutex);
   for (auto& e : cache.entries) {
-    if (Fits(*e, attrs, in_ends, out_ends, wanted)) {
+    if (Fits(*e, asked)) {
       cache.latest.store(e.get(), std::memory_order_release);
       return &e->recipe;
     }
   }
   if (bounded && cache.entries.size() >= kMostKeptRecipes) return nullptr;
-  cache.entries.push_back(MakeEntry(op, attrs, in_ends, out_ends, wanted));
+  cache.entries.push_back(MakeEntry(asked));
   cache.latest.store(cache.entries.back().get(), std::memory_order_release);
   return &cache.entries.back()->recipe;
 }
 
-const Recipe* Latest(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
-                     Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  OpInfo::RecipeCache::Entry* latest = op.recipes->latest.load(std::memory_order_acquire);
-  return latest && Fits(*latest, attrs, in_ends, out_ends, wanted) ? &latest->recipe : nullptr;
+const Recipe* Latest(const Asked& asked) {
+  Entry* latest = asked.op.recipes->latest.load(std::memory_order_acquire);
+  return latest && Fits(*latest, asked) ? &latest->recipe : nullptr;
 }
 
 }  // namespace
 
 const Recipe& GetRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
                         Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  const Recipe* latest = Latest(op, attrs, in_ends, out_ends, wanted);
-  return latest ? *latest : *SearchRecipe(op, attrs, in_ends, out_ends, wanted, false);
+  const Asked asked{op, attrs, in_ends, out_ends, wanted};
+  const Recipe* latest = Latest(asked);
+  return latest ? *latest : *SearchRecipe(asked, false);
 }
 
 const Recipe* FindRecipe(const OpInfo& op, const Attrs& attrs, Span<const uint32_t> in_ends,
                          Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  if (const Recipe* latest = Latest(op, attrs, in_ends, out_ends, wanted)) return latest;
+  const Asked asked{op, attrs, in_ends, out_ends, wanted};
+  if (const Recipe* latest = Latest(asked)) return latest;
   if (Total(in_ends) + Total(out_ends) > kMostKeptValues) return nullptr;
-  return SearchRecipe(op, attrs, in_ends, out_ends, wanted, true);
+  return SearchRecipe(asked, true);
 }
 
 std::shared_ptr<const Recipe> MakeRecipe(const OpInfo& op, const Attrs& attrs,
                                          Span<const uint32_t> in_ends,
                                          Span<const uint32_t> out_ends, const WantedSet& wanted) {
-  using Entry = OpInfo::RecipeCache::Entry;
+  const Asked asked{op, attrs, in_ends, out_ends, wanted};
   OpInfo::RecipeCache& cache = *op.recipes;
   auto size = [](const Entry& e) { return Total(e.in_ends) + Total(e.out_ends); };
   std::lock_guard<std::mutex> lock(cache.mutex);
   for (auto e = cache.passing.rbegin(); e != cache.passing.rend(); ++e) {
-    if (Fits(**e, attrs, in_ends, out_ends, wanted))
-      return std::shared_ptr<const Recipe>(*e, &(*e)->recipe);
+    if (Fits(**e, asked)) return std::shared_ptr<const Recipe>(*e, &(*e)->recipe);
   }
-  std::shared_ptr<const Entry> made = MakeEntry(op, attrs, in_ends, out_ends, wanted);
+  std::shared_ptr<const Entry> made = MakeEntry(asked);
   if (size(*made) <= kMostPassingValues) {
     cache.passing.push_back(made);
     cache.passing_values += size(*made);

@@ -3,30 +3,24 @@
 #include <string>
 
 #include "base/enforce.h"
+#include "op/gradient_shapes.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
 namespace {
-
-int Find(const std::vector<SlotInfo>& slots, const std::string& name) {
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
-}
 
 // The slot that `name` is the gradient of.
 int FindMarked(const std::vector<SlotInfo>& slots, const std::string& name) {
   const std::string mark = "@GRAD";
   if (name.size() < mark.size()) return -1;
   size_t rest = name.size() - mark.size();
-  return name.compare(rest, mark.size(), mark) == 0 ? Find(slots, name.substr(0, rest)) : -1;
+  return name.compare(rest, mark.size(), mark) == 0 ? FindSlot(slots, name.substr(0, rest)) : -1;
 }
 
 RecipeSlot Argument(const GradBuilder& g, const SlotInfo& slot, const OpInfo& called) {
-  int i = Find(g.op().inputs, slot.name);
+  int i = FindSlot(g.op().inputs, slot.name);
   if (i >= 0) return slot.flags & kShapeOnly ? g.InputShapes(i) : g.Inputs(i);
-  i = Find(g.op().outputs, slot.name);
+  i = FindSlot(g.op().outputs, slot.name);
   if (i >= 0) {
     RecipeSlot refs;
     for (int k = 0; k < g.OutputCount(i); ++k) refs.push_back(g.Output(i, k));

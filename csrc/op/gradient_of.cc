@@ -258,13 +258,15 @@ void CheckGradientCall(const Call& call) {
   const OpInfo& op = *call.op;
   const GradientOf& link = *op.gradient_of;
   ForwardCall forward(call);
+  auto check_count = [&](const char* side, const SlotInfo& slot, int owner, int count) {
+    int must = owner < 0 ? -1 : forward.CountOf(owner);
+    ENFORCE(must < 0 || count == must, InvalidArgument, side, slot.name, ") must be one for each ",
+            NameOf(forward.root(), owner), " of the forward call, ", must, ", got ", count);
+  };
   for (size_t k = 0; k < link.grads.size(); ++k) {
     int slot = static_cast<int>(k), owner = link.grads[k], count = call.in.count(slot);
     if (owner < 0 || count == 0) continue;
-    int must = forward.CountOf(owner);
-    ENFORCE(must < 0 || count == must, InvalidArgument, "Input(", op.inputs[k].name,
-            ") must be one for each ", NameOf(forward.root(), owner), " of the forward call, ",
-            must, ", got ", count);
+    check_count("Input(", op.inputs[k], owner, count);
     for (int i = 0; i < count; ++i) {
       if (const Value* like = forward.Like(owner, i))
         CheckLike(call, slot, i, *like, NameOf(forward.root(), owner));
@@ -273,11 +275,7 @@ void CheckGradientCall(const Call& call) {
   for (size_t k = 0; k < op.outputs.size(); ++k) {
     int count = call.out.count(static_cast<int>(k));
     if (!op.outputs[k].duplicable() || count == 0) continue;
-    int owner = OwnerOf(forward.root(), op.outputs[k].name);
-    int must = owner < 0 ? -1 : forward.CountOf(owner);
-    ENFORCE(must < 0 || count == must, InvalidArgument, "Output(", op.outputs[k].name,
-            ") must be one for each ", NameOf(forward.root(), owner), " of the forward call, ",
-            must, ", got ", count);
+    check_count("Output(", op.outputs[k], OwnerOf(forward.root(), op.outputs[k].name), count);
   }
 }
 

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <type_traits>
 
 #include "platform/onednn_api.h"
 #endif
@@ -47,13 +46,8 @@ const int g_fork_handler = pthread_atfork(nullptr, nullptr, [] { g_calls = 0; })
 const OneDnnApi* Load() {
   void* handle = OpenLibrary();
   if (!handle) return nullptr;
-  static OneDnnApi api;
-  bool complete = true;
-  api.ForEach([&](const char* name, auto* function) {
-    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(handle, name));
-    complete &= *function != nullptr;
-  });
-  if (!complete) return nullptr;
+  static OneDnnApi api(handle);
+  if (!api.complete) return nullptr;
   api.omp_get_max_threads =
       reinterpret_cast<decltype(api.omp_get_max_threads)>(dlsym(handle, "omp_get_max_threads"));
   api.omp_set_num_threads =
@@ -65,6 +59,12 @@ const OneDnnApi* Load() {
 }
 
 }  // namespace
+
+OneDnnApi::Symbol OneDnnApi::Find(const char* name) {
+  void* at = dlsym(library, name);
+  complete &= at != nullptr;
+  return {at};
+}
 
 void EnterLibrary() {
   ++g_calls;

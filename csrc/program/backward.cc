@@ -46,7 +46,8 @@ struct Forward {
 
 class Pass {
  public:
-  explicit Pass(const BackwardRequest& request) : request_(request), uses_(request.ops) {}
+  explicit Pass(const BackwardRequest& request)
+      : request_(request), ops_(Forwards(request)), uses_(ops_) {}
 
   BackwardResult Run() {
     for (size_t i = 0; i < request_.targets.size(); ++i) {
@@ -55,7 +56,7 @@ class Pass {
       order_.push_back(target);
     }
     FindUseful();
-    for (size_t i = request_.ops.size(); i-- > 0;) {
+    for (size_t i = ops_.size(); i-- > 0;) {
       Play(static_cast<int>(i));
     }
     for (const std::string& name : order_) Complete(name);
@@ -78,32 +79,41 @@ class Pass {
     int forward;
   };
 
+  static std::vector<const OpDesc*> Forwards(const BackwardRequest& request) {
+    std::vector<const OpDesc*> ops;
+    ops.reserve(request.count);
+    for (size_t i = 0; i < request.count; ++i) ops.push_back(&request.block.ops()[i]->desc());
+    return ops;
+  }
+
+  // Whether the variable's gradient may be computed.
+  bool Wants(const std::string& name) const {
+    const Var* var = request_.block.FindRecursive(name);
+    return var && !var->stop_gradient() && !request_.stopped.count(name);
+  }
+
   // Operators on a way from something that wants a gradient to a target.
   void FindUseful() {
     std::unordered_set<std::string> leads = request_.inputs;
-    std::vector<bool> led(request_.ops.size(), request_.inputs.empty());
-    for (size_t i = 0; !request_.inputs.empty() && i < request_.ops.size(); ++i) {
-      for (const OpDesc::Var& slot : request_.ops[i]->inputs) {
-        for (const std::string& name : slot.arguments)
-          led[i] = led[i] || (leads.count(name) && request_.wants(name));
-      }
+    std::vector<bool> led(ops_.size(), request_.inputs.empty());
+    for (size_t i = 0; !request_.inputs.empty() && i < ops_.size(); ++i) {
+      ForNames(ops_[i]->inputs, [&](const std::string& name) {
+        led[i] = led[i] || (leads.count(name) && Wants(name));
+      });
       if (!led[i]) continue;
-      for (const OpDesc::Var& slot : request_.ops[i]->outputs)
-        leads.insert(slot.arguments.begin(), slot.arguments.end());
+      ForNames(ops_[i]->outputs, [&](const std::string& name) { leads.insert(name); });
     }
     std::unordered_set<std::string> reached(request_.targets.begin(), request_.targets.end());
-    useful_.resize(request_.ops.size());
-    for (size_t i = request_.ops.size(); i-- > 0;) {
-      const OpDesc& op = *request_.ops[i];
+    useful_.resize(ops_.size());
+    for (size_t i = ops_.size(); i-- > 0;) {
+      const OpDesc& op = *ops_[i];
       bool makes = false;
-      for (const OpDesc::Var& slot : op.outputs) {
-        for (const std::string& name : slot.arguments)
-          makes |= name != kEmptyName && reached.count(name) && request_.wants(name);
-      }
+      ForNames(op.outputs, [&](const std::string& name) {
+        makes |= reached.count(name) && Wants(name);
+      });
       useful_[i] = makes && led[i];
       if (!useful_[i]) continue;
-      for (const OpDesc::Var& slot : op.inputs)
-        reached.insert(slot.arguments.begin(), slot.arguments.end());
+      ForNames(op.inputs, [&](const std::string& name) { reached.insert(name); });
     }
   }
 
@@ -114,9 +124,7 @@ class Pass {
     if (at == pending_.end() || at->second.empty()) return nullptr;
     std::vector<Term>& terms = at->second;
     if (terms.size() > 1) {
-      OpDesc sum;
-      sum.type = "sum";
-      sum.inputs.push_back({"X", {}, {}});
+      std::vector<std::string> added;
       for (size_t k = 0; k < terms.size(); ++k) {
         Term& term = terms[k];
         if (term.outputs) {
@@ -126,12 +134,10 @@ class Pass {
             Rename(term, Free(renamed));
           }
         }
-        sum.inputs[0].arguments.push_back(term.name);
+        added.push_back(term.name);
       }
       std::string whole = Free(GradName(name));
-      sum.outputs.push_back({"Out", {whole}, {}});
-      WriteAttrs(*GetOp("sum").default_attrs, &sum);
-      Append(std::move(sum), -1);
+      Append(MakeOp("sum", {{"X", std::move(added), {}}}, {{"Out", {whole}, {}}}), -1);
       terms.assign(1, {whole, nullptr, 0, 0});
     }
     return &(result_.grads[name] = terms[0].name);
@@ -139,10 +145,7 @@ class Pass {
 
   void Rename(Term& term, const std::string& name) {
     if (read_terms_.count(term.name)) {
-      for (Step& step : steps_) {
-        for (OpDesc::Var& slot : step.op->inputs)
-          std::replace(slot.arguments.begin(), slot.arguments.end(), term.name, name);
-      }
+      for (Step& step : steps_) RenameArguments(&step.op->inputs, term.name, name);
     }
     (*term.outputs)[term.slot].arguments[term.index] = name;
     term.name = name;
@@ -150,7 +153,7 @@ class Pass {
 
   std::string Free(const std::string& name) {
     std::string free = name;
-    for (int i = 0; used_.count(free) || request_.taken(free); ++i)
+    for (int i = 0; used_.count(free) || request_.block.FindRecursive(free); ++i)
       free = name + "_" + std::to_string(i);
     used_.insert(free);
     return free;
@@ -164,7 +167,7 @@ class Pass {
   // Whole gradients of the outputs are taken; earlier writers of these names have gradients of
   // their own.
   void Play(int number) {
-    const OpDesc& desc = *request_.ops[number];
+    const OpDesc& desc = *ops_[number];
     try {
       std::unique_ptr<Forward> f;
       std::vector<std::string> out_grads;
@@ -172,18 +175,16 @@ class Pass {
         f = std::make_unique<Forward>(desc);
         for (const std::string& name : f->out) {
           const std::string* whole =
-              name != kEmptyName && request_.wants(name) ? Complete(name) : nullptr;
+              name != kEmptyName && Wants(name) ? Complete(name) : nullptr;
           out_grads.push_back(whole ? *whole : "");
         }
       }
       bool any = false, zero = false;
       for (const std::string& name : out_grads) any |= !name.empty();
-      for (const OpDesc::Var& slot : desc.outputs) {
-        for (const std::string& name : slot.arguments) {
-          pending_.erase(name);
-          zero |= zero_.erase(name) > 0;
-        }
-      }
+      ForNames(desc.outputs, [&](const std::string& name) {
+        pending_.erase(name);
+        zero |= zero_.erase(name) > 0;
+      });
       if (f && !f->op->has_no_grad && (any || zero)) PlayRecipe(*f, number, out_grads, any);
     } catch (Error& e) {
       e.AddOperator(desc.type);
@@ -207,20 +208,13 @@ class Pass {
 
   // Operators whose result is zeros in the shape of `name` and which have derivatives, zeros too.
   void MakeZeros(const std::string& name) {
-    OpDesc fill, pass;
-    fill.type = "fill_zeros_like";
     std::string zeros = Free("zeros.tmp_" + std::to_string(temps_++));
-    fill.inputs.push_back({"X", {name}, {}});
-    fill.outputs.push_back({"Out", {zeros}, {}});
-    WriteAttrs(*GetOp(fill.type).default_attrs, &fill);
-    Append(std::move(fill), -1);
-    pass.type = "relu_grad";  // 0 where Out is not above 0, whatever Out@GRAD holds
-    pass.inputs.push_back({"Out", {zeros}, {}});
-    pass.inputs.push_back({"Out@GRAD", {name}, {}});
+    Append(MakeOp("fill_zeros_like", {{"X", {name}, {}}}, {{"Out", {zeros}, {}}}), -1);
     std::string made = Free(GradName(name));
-    pass.outputs.push_back({"X@GRAD", {made}, {}});
-    WriteAttrs(*GetOp(pass.type).default_attrs, &pass);
-    Append(std::move(pass), -1);
+    // 0 where Out is not above 0, whatever Out@GRAD holds
+    Append(MakeOp("relu_grad", {{"Out", {zeros}, {}}, {"Out@GRAD", {name}, {}}},
+                  {{"X@GRAD", {made}, {}}}),
+           -1);
     result_.grads[name] = made;
   }
 
@@ -229,7 +223,7 @@ class Pass {
                   bool any) {
     WantedSet wanted;
     for (size_t i = 0; i < f.in.size(); ++i) {
-      if (f.in[i] != kEmptyName && request_.wants(f.in[i])) wanted.Set(static_cast<int>(i));
+      if (f.in[i] != kEmptyName && Wants(f.in[i])) wanted.Set(static_cast<int>(i));
     }
     if (!wanted.any() || (!any && !f.op->grad_maker)) return;
     std::shared_ptr<const Recipe> held =
@@ -319,7 +313,7 @@ class Pass {
     const size_t first = as_input ? number : number + 1;
     auto late = std::lower_bound(writers.begin(), writers.end(), first);
     ENFORCE(late == writers.end(), PreconditionNotMet, "its gradient needs the value of '",
-            name, "', but operator ", *late, ", ", request_.ops[*late]->type,
+            name, "', but operator ", *late, ", ", ops_[*late]->type,
             ", overwrites it. Let that one write another variable");
   }
 
@@ -329,6 +323,7 @@ class Pass {
   }
 
   const BackwardRequest& request_;
+  const std::vector<const OpDesc*> ops_;
   const Uses uses_;
   std::vector<bool> useful_;
   std::unordered_map<std::string, std::vector<Term>> pending_;

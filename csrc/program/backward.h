@@ -2,25 +2,23 @@
 // names.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "program/desc.h"
+#include "program/program.h"
 
 namespace dygraph::program {
 
 std::string GradName(const std::string& name);  // x@GRAD
 
 struct BackwardRequest {
-  std::vector<const OpDesc*> ops;  // the forward pass, in order
+  const Block& block;
+  size_t count;  // how many of its operators are the forward pass
   std::vector<std::string> targets;
-  std::vector<std::string> target_grads;  // as many; names of variables that hold them
-  // True for a variable whose gradient may be computed: a floating type, not stopped.
-  std::function<bool(const std::string&)> wants;
-  std::function<bool(const std::string&)> taken;  // is there a variable of this name?
+  std::vector<std::string> target_grads;    // as many; names of variables that hold them
+  std::unordered_set<std::string> stopped;  // no gradient goes through them either
   // Nothing but what leads to these is differentiated; empty: all that wants a gradient.
   std::unordered_set<std::string> inputs;
   // Of these a gradient that is zero everywhere is made, as zeros; elsewhere nothing is.
@@ -33,7 +31,7 @@ struct BackwardRequest {
 struct BackwardResult {
   struct Made {
     OpDesc op;
-    int forward;  // the operator in `ops` it differentiates; -1: none
+    int forward;  // the operator of the forward pass it differentiates; -1: none
   };
   std::vector<Made> ops;                               // in the order to run
   std::unordered_map<std::string, std::string> grads;  // variable -> its complete gradient

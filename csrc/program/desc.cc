@@ -42,30 +42,27 @@ void OpDesc::SetAttr(std::string_view name, AttrValue value) {
 
 std::vector<std::string>* OpDesc::Input(std::string_view slot) { return FindSlot(inputs, slot); }
 std::vector<std::string>* OpDesc::Output(std::string_view slot) { return FindSlot(outputs, slot); }
-std::vector<std::string>* OpDesc::Slot(std::string_view slot) {
-  auto* input = Input(slot);
-  return input ? input : Output(slot);
-}
 const std::vector<std::string>* OpDesc::Input(std::string_view slot) const {
   return FindSlot(inputs, slot);
 }
 const std::vector<std::string>* OpDesc::Output(std::string_view slot) const {
   return FindSlot(outputs, slot);
 }
-const std::vector<std::string>* OpDesc::Slot(std::string_view slot) const {
-  auto* input = Input(slot);
-  return input ? input : Output(slot);
+
+bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name) {
+  bool found = false;
+  ForNames(slots, [&](const std::string& each) { found |= each == name; });
+  return found;
+}
+
+void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from,
+                     const std::string& to) {
+  for (OpDesc::Var& slot : *slots)
+    std::replace(slot.arguments.begin(), slot.arguments.end(), from, to);
 }
 
 const VarDesc* BlockDesc::FindVar(std::string_view name) const {
   return FindNamed(vars, &VarDesc::name, name);
-}
-VarDesc* BlockDesc::FindVar(std::string_view name) {
-  const Items<VarDesc>& all = vars;  // a look copies nothing
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].name == name) return &vars[i];
-  }
-  return nullptr;
 }
 
 std::unordered_map<std::string_view, size_t> BlockDesc::VarPositions() const {
@@ -79,13 +76,6 @@ std::vector<int32_t> ProgramDesc::VisibleBlocks(int32_t block) const {
   return program::VisibleBlocks(block, blocks.size(), [&](int32_t i) {
     return std::make_pair(blocks[i].parent_idx, blocks[i].forward_block_idx.value_or(-1));
   });
-}
-
-const VarDesc* ProgramDesc::FindVarRecursive(int32_t block, std::string_view name) const {
-  for (int32_t i : VisibleBlocks(block)) {
-    if (const VarDesc* var = blocks[i].FindVar(name)) return var;
-  }
-  return nullptr;
 }
 
 const char* EnumName(AttrType type) {
@@ -116,7 +106,7 @@ const char* EnumName(VarType::Type type) {
   return NameAt(kNames, static_cast<int32_t>(type));
 }
 
-const char* EnumName(Scalar::Type type) {
+const char* EnumName(TypedNumber::Type type) {
   static constexpr const char* kNames[] = {nullptr, "BOOLEAN", "LONG", "FLOAT64", "COMPLEX128"};
   return NameAt(kNames, static_cast<int32_t>(type));
 }

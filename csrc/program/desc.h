@@ -2,68 +2,25 @@
 //
 // A plain member is a required field, std::optional and Boxed an optional one whose presence
 // counts, std::vector and Items a repeated one. `unknown` keeps the bytes of fields this version
-// does not know, so that a round trip loses nothing.
+// does not know, so that a round trip loses nothing. The value of an attribute is AttrValue, as
+// everywhere.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "base/boxed.h"
 #include "op/attribute.h"
 #include "program/items.h"
 
 namespace dygraph::program {
 
-// An optional value on the heap: one pointer while absent, so that rare fields do not swell every
-// message.
-template <class T>
-class Boxed {
- public:
-  Boxed() = default;
-  Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
-  Boxed(Boxed&&) noexcept = default;
-  Boxed& operator=(Boxed other) noexcept {
-    value_ = std::move(other.value_);
-    return *this;
-  }
-  explicit operator bool() const { return value_ != nullptr; }
-  T& operator*() const { return *value_; }
-  T* operator->() const { return value_.get(); }
-  T& emplace() { return *(value_ = std::make_unique<T>()); }
-  void reset() { value_.reset(); }
-
- private:
-  std::unique_ptr<T> value_;
-};
-
 // Enumerators are spelled as in the schema, where tools and printed programs show them.
-enum class AttrType : int32_t {
-  INT,
-  FLOAT,
-  STRING,
-  INTS,
-  FLOATS,
-  STRINGS,
-  BOOLEAN,
-  BOOLEANS,
-  BLOCK,
-  LONG,
-  BLOCKS,
-  LONGS,
-  FLOAT64S,  // from here on Paddle 2.5 and later
-  VAR,
-  VARS,
-  FLOAT64,
-  SCALAR,
-  SCALARS,
-};
-
 struct VarType {
   enum class Type : int32_t {
     UNSET = -1,  // never written
@@ -109,11 +66,7 @@ struct VarType {
     std::optional<int32_t> lod_level;
     Boxed<std::string> unknown;
   };
-  struct LoDTensorArrayDesc {
-    TensorDesc tensor;
-    std::optional<int32_t> lod_level;
-    Boxed<std::string> unknown;
-  };
+  using LoDTensorArrayDesc = LoDTensorDesc;  // the same fields
   struct ReaderDesc {
     std::vector<LoDTensorDesc> lod_tensor;
     Boxed<std::string> unknown;
@@ -142,48 +95,12 @@ struct VarDesc {
   Boxed<std::string> unknown;
 };
 
-struct VarName {
-  std::string value;
-};
-struct VarNames {
-  std::vector<std::string> values;
-};
-
-// A number that carries its type.
-struct Scalar {
-  enum class Type : int32_t { UNSET = 0, BOOLEAN = 1, LONG = 2, FLOAT64 = 3, COMPLEX128 = 4 };
-  struct Complex {
-    double r = 0, i = 0;
-    Boxed<std::string> unknown;
-  };
-  Type type = Type::UNSET;
-  std::optional<bool> b;
-  std::optional<int64_t> i;
-  std::optional<double> r;
-  Boxed<Complex> c;
-  Boxed<std::string> unknown;
-};
-
-namespace detail {
-template <class Values, class... More>
-struct With;
-template <class... Values, class... More>
-struct With<std::variant<Values...>, More...> {
-  using type = std::variant<Values..., More...>;
-};
-}  // namespace detail
-
-// The values that attributes of operators have, and behind them what only files hold. In the order
-// of AttrType: the index is the type, so the two cannot disagree.
-using AttrValue = detail::With<dygraph::AttrValue, std::vector<double>, VarName, VarNames, double,
-                               Boxed<Scalar>, std::vector<Scalar>>::type;
-
 struct OpDesc {
   struct Attr {
     std::string name;
     AttrValue value;
     Boxed<std::string> unknown;
-    AttrType type() const { return static_cast<AttrType>(value.index()); }
+    AttrType type() const { return TypeOf(value); }
   };
   struct Var {
     std::string parameter;
@@ -208,15 +125,29 @@ struct OpDesc {
   }
   void SetAttr(std::string_view name, AttrValue value);  // replaces in place or appends
 
-  // The arguments of a slot; null if the operator does not bind it. Slot looks at the inputs, then
-  // the outputs.
+  // The arguments of a slot; null if the operator does not bind it.
   std::vector<std::string>* Input(std::string_view slot);
   std::vector<std::string>* Output(std::string_view slot);
-  std::vector<std::string>* Slot(std::string_view slot);
   const std::vector<std::string>* Input(std::string_view slot) const;
   const std::vector<std::string>* Output(std::string_view slot) const;
-  const std::vector<std::string>* Slot(std::string_view slot) const;
 };
+
+// The arguments of slots.
+
+constexpr const char* kEmptyName = "@EMPTY@";  // Fluid's argument for "no variable here"
+
+// each(name) for the names of variables, in order.
+template <class Slots, class F>
+void ForNames(Slots& slots, F&& each) {
+  for (auto& slot : slots) {
+    for (auto& name : slot.arguments) {
+      if (name != kEmptyName) each(name);
+    }
+  }
+}
+bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name);
+void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from,
+                     const std::string& to);
 
 struct BlockDesc {
   int32_t idx = 0;
@@ -228,7 +159,6 @@ struct BlockDesc {
 
   // Linear: for many look-ups build VarPositions once.
   const VarDesc* FindVar(std::string_view name) const;
-  VarDesc* FindVar(std::string_view name);
   // Name -> place in vars (the first where names repeat); valid until vars change.
   std::unordered_map<std::string_view, size_t> VarPositions() const;
 };
@@ -289,8 +219,6 @@ struct ProgramDesc {
   // The blocks whose variables a block sees: itself and its ancestors, nearest first; then, for a
   // gradient block, the block it differentiates and that one's. Safe on unverified programs.
   std::vector<int32_t> VisibleBlocks(int32_t block) const;
-  // The first of the name in these; null if none.
-  const VarDesc* FindVarRecursive(int32_t block, std::string_view name) const;
 };
 
 // The same of `count` blocks, each with what `around` gives of its number: the block around it and
@@ -313,7 +241,7 @@ std::vector<int32_t> VisibleBlocks(int32_t block, size_t count, Around&& around)
 // The name in the schema; null for a number that has none.
 const char* EnumName(AttrType type);
 const char* EnumName(VarType::Type type);
-const char* EnumName(Scalar::Type type);
+const char* EnumName(TypedNumber::Type type);
 const char* EnumName(CompatibleInfo::Type type);
 
 }  // namespace dygraph::program

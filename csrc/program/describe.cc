@@ -41,6 +41,20 @@ bool KeepsLevels(const std::string& type) {
   return types.count(type) > 0;
 }
 
+void SetLevel(Var* var, int32_t level) {
+  var->Edit([&](VarDesc& desc) {
+    if (!desc.type.lod_tensor) desc.type.lod_tensor.emplace();
+    desc.type.lod_tensor->lod_level = level;
+  });
+}
+
+VarDesc TensorNamed(std::string name) {
+  VarDesc var;
+  var.name = std::move(name);
+  var.type.type = VarType::Type::LOD_TENSOR;
+  return var;
+}
+
 void PassLevels(Block& block, const OpDesc& op) {
   constexpr size_t kSuffix = 5;  // @GRAD
   for (const OpDesc::Var& slot : op.outputs) {
@@ -49,11 +63,7 @@ void PassLevels(Block& block, const OpDesc& op) {
     Var* gradient = block.FindRecursive(slot.arguments[0]);
     Var* value = of && !of->empty() ? block.FindRecursive(of->front()) : nullptr;
     if (!gradient || !value || gradient->desc().type.type != VarType::Type::LOD_TENSOR) continue;
-    int32_t level = LevelOf(value->desc());
-    gradient->Edit([&](VarDesc& var) {
-      if (!var.type.lod_tensor) var.type.lod_tensor.emplace();
-      var.type.lod_tensor->lod_level = level;
-    });
+    SetLevel(gradient, LevelOf(value->desc()));
   }
 }
 
@@ -102,9 +112,7 @@ void InferInto(Block& block, const OpDesc& op) {
 }
 
 VarRef DeclareResult(Block& block, const Value& value, std::string name) {
-  VarDesc desc;
-  desc.name = std::move(name);
-  desc.type.type = VarType::Type::LOD_TENSOR;
+  VarDesc desc = TensorNamed(std::move(name));
   Describe(value, &desc);
   desc.persistable = false;
   VarRef var = MakeRef<Var>(std::move(desc));
@@ -119,55 +127,24 @@ void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
   if (!from || from->empty()) return;
   if (!AttrsDecideLevels(op.type)) {
     for (const VarRef& var : made) {
-      if (var->desc().type.type != VarType::Type::LOD_TENSOR) continue;
-      var->Edit([](VarDesc& desc) {
-        if (!desc.type.lod_tensor) desc.type.lod_tensor.emplace();
-        desc.type.lod_tensor->lod_level = 0;
-      });
+      if (var->desc().type.type == VarType::Type::LOD_TENSOR) SetLevel(var.get(), 0);
     }
   }
   Var* source = block.FindRecursive(from->front());
   if (source && LevelOf(source->desc()) > 0) InferInto(block, op);
 }
 
-BackwardResult MakeBackward(const Block& block, size_t count, std::vector<std::string> targets,
-                            std::vector<std::string> target_grads,
-                            const std::unordered_set<std::string>& stopped,
-                            const std::vector<std::string>& inputs,
-                            std::vector<std::string> with_zeros, bool only_flat) {
-  BackwardRequest request;
-  request.ops.reserve(count);
-  for (size_t i = 0; i < count; ++i) request.ops.push_back(&block.ops()[i]->desc());
-  request.targets = std::move(targets);
-  request.target_grads = std::move(target_grads);
-  request.inputs.insert(inputs.begin(), inputs.end());
-  request.with_zeros = std::move(with_zeros);
-  request.only_flat = only_flat;
-  request.wants = [&](const std::string& name) {
-    Var* var = block.FindRecursive(name);
-    return var && !var->stop_gradient() && !stopped.count(name);
-  };
-  request.taken = [&](const std::string& name) { return block.FindRecursive(name) != nullptr; };
-  return MakeBackward(request);
-}
-
 void CompleteGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {
   const OpDesc& op = made->desc();
   std::vector<Var*> written;
-  for (const OpDesc::Var& slot : op.outputs) {
-    for (const std::string& name : slot.arguments) {
-      if (name == kEmptyName) continue;
-      Var* var = block.FindRecursive(name);
-      if (!var) {
-        VarDesc desc;
-        desc.name = name;
-        desc.type.type = VarType::Type::LOD_TENSOR;
-        var = &block.Declare(MakeRef<Var>(std::move(desc)));
-        var->made_at = line;
-      }
-      written.push_back(var);
+  ForNames(op.outputs, [&](const std::string& name) {
+    Var* var = block.FindRecursive(name);
+    if (!var) {
+      var = &block.Declare(MakeRef<Var>(TensorNamed(name)));
+      var->made_at = line;
     }
-  }
+    written.push_back(var);
+  });
   try {
     InferInto(block, op);
   } catch (Error& e) {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "op/op_registry.h"
-#include "program/backward.h"
 #include "program/program.h"
 #include "tensor/value.h"
 
@@ -39,13 +38,6 @@ VarRef DeclareResult(Program& program, Block& block, const Value& value, Next&& 
 // Which of `made`, just declared for the operator's results, have the sequences of an input.
 void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
                  const std::vector<VarRef>& made);
-
-// The backward pass, made of the first `count` operators of a block.
-BackwardResult MakeBackward(const Block& block, size_t count, std::vector<std::string> targets,
-                            std::vector<std::string> target_grads,
-                            const std::unordered_set<std::string>& stopped,
-                            const std::vector<std::string>& inputs,
-                            std::vector<std::string> with_zeros, bool only_flat);
 
 // Makes a gradient operator that comes of `source`, or of none, one of the block's: with marks and
 // the variables it writes. It is still to be put in.

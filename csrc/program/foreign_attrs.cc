@@ -47,8 +47,8 @@ bool IsBookkeeping(const std::string& name) {
 }
 
 // The value with which a feature that we do not have is off.
-const std::unordered_map<std::string, dygraph::AttrValue>& Off() {
-  static const auto* values = new std::unordered_map<std::string, dygraph::AttrValue>{
+const std::unordered_map<std::string, AttrValue>& Off() {
+  static const auto* values = new std::unordered_map<std::string, AttrValue>{
       // work of another operator folded into this one
       {"fuse_relu", false},
       {"fuse_brelu", false},
@@ -80,27 +80,27 @@ bool IsLayoutOfPlainData(const OpDesc::Attr& attr) {
   return attr.name == "data_format" && layout && (*layout == "AnyLayout" || *layout == "NCHW");
 }
 
-dygraph::AttrValue NumberOf(const OpDesc::Attr& attr, const Scalar& scalar) {
+AttrValue NumberOf(const OpDesc::Attr& attr, const TypedNumber& scalar) {
   switch (scalar.type) {
-    case Scalar::Type::BOOLEAN: return scalar.b.value_or(false);
-    case Scalar::Type::LONG: return scalar.i.value_or(0);
-    case Scalar::Type::FLOAT64: return static_cast<float>(scalar.r.value_or(0));
+    case TypedNumber::Type::BOOLEAN: return scalar.b.value_or(false);
+    case TypedNumber::Type::LONG: return scalar.i.value_or(0);
+    case TypedNumber::Type::FLOAT64: return static_cast<float>(scalar.r.value_or(0));
     default:
       THROW(Format, "the attribute ", attr.name, " must be a real number, got a complex one");
   }
 }
 
 // The elements of assign_value, which Paddle 2 writes as numbers that carry their type.
-void ReadElements(const OpDesc& desc, const std::vector<Scalar>& elements, Attrs* attrs) {
+void ReadElements(const OpDesc& desc, const std::vector<TypedNumber>& elements, Attrs* attrs) {
   const int32_t* dtype = desc.FindAttr<int32_t>("dtype");
   DType type = dtype ? DTypeFromWire(*dtype) : DType::kFloat32;
   std::vector<int32_t> small;
   std::vector<int64_t> whole;
   std::vector<float> real;
-  for (const Scalar& e : elements) {
-    bool fits = e.type == Scalar::Type::FLOAT64 ? e.r.has_value()
-                : e.type == Scalar::Type::LONG  ? e.i.has_value()
-                                                : e.type == Scalar::Type::BOOLEAN && e.b;
+  for (const TypedNumber& e : elements) {
+    bool fits = e.type == TypedNumber::Type::FLOAT64 ? e.r.has_value()
+                : e.type == TypedNumber::Type::LONG  ? e.i.has_value()
+                                                : e.type == TypedNumber::Type::BOOLEAN && e.b;
     ENFORCE(fits, Format, "the attribute values must hold real numbers, got another element");
     int64_t integer = e.b ? *e.b : e.i.value_or(0);
     double number = e.r ? *e.r : static_cast<double>(integer);
@@ -143,9 +143,9 @@ void SpellForPaddle(const std::string& op, std::string_view attr, AttrValue* val
   if (transpose || resize) *order = *order == "NCDHW" ? "NCHW" : "NHWC";
 }
 
-dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr) {
+AttrValue Declarable(const OpDesc::Attr& attr) {
   return std::visit(
-      [&](const auto& v) -> dygraph::AttrValue {
+      [&](const auto& v) -> AttrValue {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, VarName> || std::is_same_v<T, VarNames>) {
           THROW(Format, "the attribute ", attr.name, " must be a value, got names of variables");
@@ -153,12 +153,12 @@ dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr) {
           return static_cast<float>(v);
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
           return std::vector<float>(v.begin(), v.end());
-        } else if constexpr (std::is_same_v<T, Boxed<Scalar>>) {
-          return NumberOf(attr, v ? *v : Scalar());
-        } else if constexpr (std::is_same_v<T, std::vector<Scalar>>) {
+        } else if constexpr (std::is_same_v<T, Boxed<TypedNumber>>) {
+          return NumberOf(attr, v ? *v : TypedNumber());
+        } else if constexpr (std::is_same_v<T, std::vector<TypedNumber>>) {
           std::vector<float> list;
-          for (const Scalar& e : v) {
-            ENFORCE(e.type == Scalar::Type::FLOAT64, Format, "the attribute ", attr.name,
+          for (const TypedNumber& e : v) {
+            ENFORCE(e.type == TypedNumber::Type::FLOAT64, Format, "the attribute ", attr.name,
                     " must be a list of one type, got numbers that carry theirs");
             list.push_back(std::get<float>(NumberOf(attr, e)));
           }
@@ -173,25 +173,23 @@ dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr) {
 bool HasNoEffect(const OpDesc::Attr& attr) {
   if (IsBookkeeping(attr.name) || IsLayoutOfPlainData(attr)) return true;
   auto off = Off().find(attr.name);
-  if (off == Off().end() || attr.value.index() >= std::variant_size_v<dygraph::AttrValue>)
-    return false;
-  return FromWireValue(attr) == off->second;
+  return off != Off().end() && attr.value == off->second;
 }
 
 bool ReadForeignAttr(const OpInfo& op, const OpDesc& desc, const OpDesc::Attr& attr, Attrs* attrs) {
   if (const char* name = NameInFluid(op.type, attr.name)) {
-    attrs->Set(attrs->table().Require(name), FromWireValue(attr));
+    attrs->Set(attrs->table().Require(name), Declarable(attr));
     return true;
   }
   if (op.type == "assign_value") {
-    if (const auto* elements = std::get_if<std::vector<Scalar>>(&attr.value)) {
+    if (const auto* elements = std::get_if<std::vector<TypedNumber>>(&attr.value)) {
       ReadElements(desc, *elements, attrs);
       return true;
     }
     if (const auto* elements = std::get_if<std::vector<double>>(&attr.value)) {
-      std::vector<Scalar> scalars(elements->size());
+      std::vector<TypedNumber> scalars(elements->size());
       for (size_t i = 0; i < scalars.size(); ++i) {
-        scalars[i].type = Scalar::Type::FLOAT64;
+        scalars[i].type = TypedNumber::Type::FLOAT64;
         scalars[i].r = (*elements)[i];
       }
       if (!scalars.empty()) ReadElements(desc, scalars, attrs);

@@ -10,9 +10,9 @@
 
 namespace dygraph::program {
 
-// As a value of the registry's. Format for one that names variables: such an attribute is computed
-// while the program runs, and no operator of ours has one.
-dygraph::AttrValue FromWireValue(const OpDesc::Attr& attr);
+// As a value of the types that operators declare. Format for one that names variables: such an
+// attribute is computed while the program runs, and no operator of ours has one.
+AttrValue Declarable(const OpDesc::Attr& attr);
 
 // Whether an attribute that the operator does not declare changes nothing: bookkeeping, a hint for
 // a library, or a feature that is switched off.

@@ -12,7 +12,7 @@ Value ValueOf(const VarDesc& var) {
   const VarType::TensorDesc* desc = TensorOf(var);
   if (!desc) return Value();
   Tensor tensor;
-  tensor.SetMeta(Dims(Span<const int64_t>(desc->dims.data(), desc->dims.size())), ElementType(var));
+  tensor.SetMeta(DimsOf(*desc), ElementType(var));
   if (var.type.type == VarType::Type::LOD_TENSOR) return Value(std::move(tensor));
   // Nobody knows how many rows; the first size is the height of the whole.
   Dims dims = tensor.dims();

@@ -4,16 +4,12 @@
 #include <string_view>
 
 #include "base/nearest.h"
+#include "op/gradient_shapes.h"
 #include "program/foreign_attrs.h"
 
 namespace dygraph::program {
 
 namespace {
-
-AttrValue ToWireValue(dygraph::AttrValue value) {
-  return std::visit([](auto&& v) -> AttrValue { return AttrValue(std::move(v)); },
-                    std::move(value));
-}
 
 std::string ListOf(const std::vector<SlotInfo>& slots) {
   std::string list;
@@ -21,47 +17,39 @@ std::string ListOf(const std::vector<SlotInfo>& slots) {
   return list.empty() ? "none" : list;
 }
 
-auto FindSlot(const std::vector<SlotInfo>& slots, const std::string& name) {
-  return std::find_if(slots.begin(), slots.end(),
-                      [&](const SlotInfo& s) { return s.name == name; });
-}
-
 // A gradient operator may be given any variable of its forward call, as Paddle gives it most of
 // them; those it does not read change nothing.
 bool IsOfForward(const OpInfo& op, const std::string& slot) {
   if (!op.gradient_of) return false;
   const OpInfo& forward = *op.gradient_of->forward;
-  return FindSlot(forward.inputs, slot) != forward.inputs.end() ||
-         FindSlot(forward.outputs, slot) != forward.outputs.end();
+  return FindSlot(forward.inputs, slot) >= 0 || FindSlot(forward.outputs, slot) >= 0;
 }
 
 void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
                const std::vector<SlotInfo>& slots, const char* side) {
   for (const OpDesc::Var& var : bound) {
-    auto slot = FindSlot(slots, var.parameter);
-    bool unread = slot == slots.end() && &slots == &op.inputs && IsOfForward(op, var.parameter);
-    ENFORCE(slot != slots.end() || var.arguments.empty() || unread, Format, "the ", side,
-            " slots are ", ListOf(slots), ", got a variable in a slot '", var.parameter, "'");
-    if (slot == slots.end()) continue;
-    ENFORCE(var.arguments.size() <= 1 || slot->duplicable(), Format, "the ", side, " slot ",
-            slot->name, " takes one variable, got ", var.arguments.size());
+    int slot = FindSlot(slots, var.parameter);
+    bool unread = slot < 0 && &slots == &op.inputs && IsOfForward(op, var.parameter);
+    ENFORCE(slot >= 0 || var.arguments.empty() || unread, Format, "the ", side, " slots are ",
+            ListOf(slots), ", got a variable in a slot '", var.parameter, "'");
+    if (slot < 0) continue;
+    ENFORCE(var.arguments.size() <= 1 || slots[slot].duplicable(), Format, "the ", side, " slot ",
+            var.parameter, " takes one variable, got ", var.arguments.size());
   }
 }
 
 // Whether the slot has variables. Some of them alone may not be absent, but for gradients that
 // nothing gave: the function of a user is given None, an operator's optional list keeps the places.
-bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const std::string& slot) {
-  auto declared = FindSlot(op.inputs, slot);
-  bool holes = op.type == "py_func_grad" ||
-               (declared != op.inputs.end() && declared->duplicable() && declared->dispensable() &&
-                slot.find("@GRAD") != std::string::npos);
+bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const SlotInfo& slot) {
+  bool holes = op.type == "py_func_grad" || (slot.duplicable() && slot.dispensable() &&
+                                             slot.name.find("@GRAD") != std::string::npos);
   for (const OpDesc::Var& var : bound) {
-    if (var.parameter != slot) continue;
+    if (var.parameter != slot.name) continue;
     auto absent = [](const std::string& name) { return name.empty() || name == kEmptyName; };
     ptrdiff_t count = std::count_if(var.arguments.begin(), var.arguments.end(), absent);
     ptrdiff_t all = static_cast<ptrdiff_t>(var.arguments.size());
-    ENFORCE(count == 0 || count == all || holes, Format, "Input(", slot, ") must have all of its ", all,
-            " variables, got ", all - count);
+    ENFORCE(count == 0 || count == all || holes, Format, "Input(", slot.name,
+            ") must have all of its ", all, " variables, got ", all - count);
     return all > count;
   }
   return false;
@@ -94,15 +82,23 @@ void CheckFeedFetch(const OpDesc& op) {
 
 }  // namespace
 
-AttrValue WireValue(const Attrs& attrs, int field) { return ToWireValue(attrs.Get(field)); }
-
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
   for (size_t i = 0; i < table.fields.size(); ++i) {
-    AttrValue value = ToWireValue(attrs.Get(static_cast<int>(i)));
+    AttrValue value = attrs.Get(static_cast<int>(i));
     SpellForPaddle(desc->type, table.fields[i].name, &value);
     desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }
+}
+
+OpDesc MakeOp(const char* type, std::vector<OpDesc::Var> inputs,
+              std::vector<OpDesc::Var> outputs) {
+  OpDesc op;
+  op.type = type;
+  op.inputs = std::move(inputs);
+  op.outputs = std::move(outputs);
+  WriteAttrs(*GetOp(op.type).default_attrs, &op);
+  return op;
 }
 
 Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
@@ -116,7 +112,7 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
       THROW(Format, "the operator must know its attributes, got '", attr.name, "'.",
             DidYouMean(attr.name, names));
     }
-    attrs->Set(field, FromWireValue(attr));
+    attrs->Set(field, Declarable(attr));
   }
   return attrs;
 }
@@ -126,7 +122,7 @@ void CheckSlots(const OpInfo& op, const OpDesc& desc) {
   CheckSide(op, desc.outputs, op.outputs, "output");
   CheckResultsDiffer(desc);
   for (const SlotInfo& slot : op.inputs) {
-    bool given = Bound(op, desc.inputs, slot.name);
+    bool given = Bound(op, desc.inputs, slot);
     ENFORCE(slot.dispensable() || given, Format, "Input(", slot.name,
             ") must be given, got nothing");
   }
@@ -180,6 +176,10 @@ const VarType::TensorDesc* TensorOf(const VarDesc& var) {
   if (var.type.type == VarType::Type::SELECTED_ROWS && var.type.selected_rows)
     return &*var.type.selected_rows;
   return nullptr;
+}
+
+Dims DimsOf(const VarType::TensorDesc& tensor) {
+  return Dims(tensor.dims.begin(), tensor.dims.end());
 }
 
 DType ElementType(const VarDesc& var) {

@@ -9,13 +9,12 @@
 namespace dygraph::program {
 
 constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
-constexpr const char* kEmptyName = "@EMPTY@";           // Fluid's argument for "no variable here"
 
-// One attribute, with its wire type.
-AttrValue WireValue(const Attrs& attrs, int field);
-
-// Every attribute of the operator, defaults included, with its wire type.
+// Every attribute of the operator, defaults included.
 void WriteAttrs(const Attrs& attrs, OpDesc* desc);
+
+// An operator whose attributes have their defaults.
+OpDesc MakeOp(const char* type, std::vector<OpDesc::Var> inputs, std::vector<OpDesc::Var> outputs);
 
 // The attributes of a described operator. Format for one the operator does not know (bookkeeping of
 // Fluid's, which changes no value, is passed over); the operator's own checks say the rest.
@@ -43,5 +42,6 @@ VarType::Type WireType(DType dtype);
 DType ElementType(const VarDesc& var);
 // The sizes of a variable's tensor; null for one that holds none.
 const VarType::TensorDesc* TensorOf(const VarDesc& var);
+Dims DimsOf(const VarType::TensorDesc& tensor);
 
 }  // namespace dygraph::program

@@ -15,19 +15,6 @@ std::atomic<uint64_t> last_version{0};
 
 uint64_t NextVersion() { return last_version.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-template <class F>
-void ForNames(const std::vector<OpDesc::Var>& slots, F&& each) {
-  for (const OpDesc::Var& slot : slots) {
-    for (const std::string& name : slot.arguments) each(name);
-  }
-}
-
-bool Names(const std::vector<OpDesc::Var>& slots, const std::string& name) {
-  bool found = false;
-  ForNames(slots, [&](const std::string& each) { found |= each == name; });
-  return found;
-}
-
 // Attributes that hold names of variables.
 bool NamedInAttrs(const OpDesc& op, const std::string& name) {
   for (const OpDesc::Attr& attr : op.attrs) {
@@ -44,9 +31,7 @@ void RenameIn(OpDesc* op, const std::string& from, const std::string& to) {
   auto all = [&](std::vector<std::string>& names) {
     std::replace(names.begin(), names.end(), from, to);
   };
-  for (auto* side : {&op->inputs, &op->outputs}) {
-    for (OpDesc::Var& slot : *side) all(slot.arguments);
-  }
+  for (auto* side : {&op->inputs, &op->outputs}) RenameArguments(side, from, to);
   for (OpDesc::Attr& attr : op->attrs) {
     if (auto* one = std::get_if<VarName>(&attr.value); one && one->value == from) one->value = to;
     if (auto* names = std::get_if<VarNames>(&attr.value)) all(names->values);
@@ -199,8 +184,8 @@ std::string Block::UserOf(const std::string& name) const {
   for (const BlockRef& block : program_->blocks()) {
     for (size_t i = 0; i < block->ops_.size(); ++i) {
       const OpDesc& op = block->ops_[i]->desc();
-      bool reads = Names(op.inputs, name);
-      if (!reads && !Names(op.outputs, name)) continue;
+      bool reads = Mention(op.inputs, name);
+      if (!reads && !Mention(op.outputs, name)) continue;
       if (block.get() != this && block->FindRecursive(name) != var) continue;
       return op.type + PositionText(op, i, block->idx()) + (reads ? ", reads it" : ", writes it");
     }
@@ -254,7 +239,7 @@ void Block::Rename(const std::string& from, const std::string& to) {
   for (Block* block : meant) {
     for (const OpRef& op : block->ops_) {
       const OpDesc& desc = op->desc();
-      if (Names(desc.inputs, from) || Names(desc.outputs, from) || NamedInAttrs(desc, from))
+      if (Mention(desc.inputs, from) || Mention(desc.outputs, from) || NamedInAttrs(desc, from))
         RenameIn(&op->Edit(), from, to);
     }
   }

@@ -42,12 +42,6 @@ void VisitFields(Tag<VarType::LoDTensorDesc>, M& m, F&& field) {
 }
 
 template <class M, class F>
-void VisitFields(Tag<VarType::LoDTensorArrayDesc>, M& m, F&& field) {
-  field({1, "tensor"}, m.tensor);
-  field({2, "lod_level"}, m.lod_level);
-}
-
-template <class M, class F>
 void VisitFields(Tag<VarType::ReaderDesc>, M& m, F&& field) {
   field({1, "lod_tensor"}, m.lod_tensor);
 }
@@ -78,13 +72,13 @@ void VisitFields(Tag<VarDesc>, M& m, F&& field) {
 }
 
 template <class M, class F>
-void VisitFields(Tag<Scalar::Complex>, M& m, F&& field) {
+void VisitFields(Tag<TypedNumber::Complex>, M& m, F&& field) {
   field({1, "r"}, m.r);
   field({2, "i"}, m.i);
 }
 
 template <class M, class F>
-void VisitFields(Tag<Scalar>, M& m, F&& field) {
+void VisitFields(Tag<TypedNumber>, M& m, F&& field) {
   field({1, "type"}, m.type);
   field({2, "b"}, m.b);
   field({3, "i"}, m.i);

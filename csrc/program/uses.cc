@@ -23,15 +23,6 @@ std::vector<const OpDesc*> Each(const Block& block) {
   return each;
 }
 
-template <class F>
-void ForNames(const std::vector<OpDesc::Var>& slots, F&& f) {
-  for (const OpDesc::Var& slot : slots) {
-    for (const std::string& name : slot.arguments) {
-      if (name != kEmptyName) f(name);
-    }
-  }
-}
-
 }  // namespace
 
 Uses::Uses(std::vector<const OpDesc*> ops) : ops_(std::move(ops)) {

@@ -23,6 +23,9 @@ struct Path {
   }
 };
 
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
 // What reading and writing check alike. `fail` throws; it takes the parts of a message.
 class LimitChecker {
  public:
@@ -66,10 +69,11 @@ class Reader {
         end_(begin_ + bytes.size()),
         budget_(4 * bytes.size() + (size_t{64} << 20)) {}
 
-  ProgramDesc Read() {
-    ProgramDesc program;
-    Message(program, {begin_, end_}, Path{nullptr, "ProgramDesc", -1});
-    return program;
+  template <class M>
+  M Read(const char* name) {
+    M message;
+    Message(message, {begin_, end_}, Path{nullptr, name, -1});
+    return message;
   }
 
  private:
@@ -286,17 +290,12 @@ class Reader {
       }
       if (piece.left() > kInlineString) Charge(piece.left() + 1, path, start);
       value.assign(reinterpret_cast<const char*>(piece.at), piece.left());
-    } else if constexpr (std::is_same_v<T, float>) {
-      if (in.left() < 4) Fail(path, start, "a number of 4 bytes is cut off");
-      uint32_t bits = in.at[0] | in.at[1] << 8 | in.at[2] << 16 | uint32_t{in.at[3]} << 24;
-      std::memcpy(&value, &bits, 4);
-      in.at += 4;
-    } else if constexpr (std::is_same_v<T, double>) {
-      if (in.left() < 8) Fail(path, start, "a number of 8 bytes is cut off");
-      uint64_t bits = 0;
-      for (int i = 0; i < 8; ++i) bits |= uint64_t{in.at[i]} << 8 * i;
-      std::memcpy(&value, &bits, 8);
-      in.at += 8;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (in.left() < sizeof(T)) Fail(path, start, "a number of ", sizeof(T), " bytes is cut off");
+      BitsOf<T> bits = 0;
+      for (size_t i = 0; i < sizeof(T); ++i) bits |= BitsOf<T>{in.at[i]} << 8 * i;
+      std::memcpy(&value, &bits, sizeof(T));
+      in.at += sizeof(T);
     } else if constexpr (std::is_enum_v<T>) {
       auto number = static_cast<int32_t>(Varint(in, path));
       value = static_cast<T>(number);
@@ -319,13 +318,7 @@ class Reader {
     if (!EnumName(static_cast<AttrType>(type))) {
       Fail(path, in.at, "no attribute has the type ", type);
     }
-    attr.value = AttrOfType(type, std::make_index_sequence<std::variant_size_v<AttrValue>>());
-  }
-  template <size_t... kTypes>
-  static AttrValue AttrOfType(size_t type, std::index_sequence<kTypes...>) {
-    AttrValue value;
-    ((type == kTypes ? void(value.emplace<kTypes>()) : void()), ...);
-    return value;
+    attr.value = EmptyValue(static_cast<AttrType>(type));
   }
 
   // Room for `more` elements: exactly, unless a list arrives in many parts.
@@ -372,8 +365,9 @@ class Reader {
 
 class Writer {
  public:
-  std::string Write(const ProgramDesc& program) {
-    Message(program, Path{nullptr, "ProgramDesc", -1});
+  template <class M>
+  std::string Write(const M& message, const char* name) {
+    Message(message, Path{nullptr, name, -1});
     ENFORCE(out_.size() <= kMaxProgramBytes, InvalidArgument, "ProgramDesc: a program has at most ",
             kMaxProgramBytes, " bytes, got ", out_.size());
     return std::move(out_);
@@ -424,14 +418,10 @@ class Writer {
     } else if constexpr (std::is_same_v<T, std::string>) {
       Varint(value.size());
       out_ += value;
-    } else if constexpr (std::is_same_v<T, float>) {
-      uint32_t bits;
-      std::memcpy(&bits, &value, 4);
-      for (int shift = 0; shift < 32; shift += 8) out_ += static_cast<char>(bits >> shift);
-    } else if constexpr (std::is_same_v<T, double>) {
-      uint64_t bits;
-      std::memcpy(&bits, &value, 8);
-      for (int shift = 0; shift < 64; shift += 8) out_ += static_cast<char>(bits >> shift);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      BitsOf<T> bits;
+      std::memcpy(&bits, &value, sizeof(T));
+      for (size_t i = 0; i < sizeof(T); ++i) out_ += static_cast<char>(bits >> 8 * i);
     } else if constexpr (std::is_enum_v<T>) {
       if (!EnumName(value)) Fail(path, "the number ", static_cast<int32_t>(value), " has no name");
       Varint(static_cast<uint64_t>(value));
@@ -468,9 +458,19 @@ class Writer {
 ProgramDesc ParseProgram(std::string_view bytes) {
   ENFORCE(bytes.size() <= kMaxProgramBytes, Format, "ProgramDesc: a program has at most ",
           kMaxProgramBytes, " bytes, got ", bytes.size());
-  return Reader(bytes).Read();
+  return Reader(bytes).Read<ProgramDesc>("ProgramDesc");
 }
 
-std::string SerializeProgram(const ProgramDesc& program) { return Writer().Write(program); }
+std::string SerializeProgram(const ProgramDesc& program) {
+  return Writer().Write(program, "ProgramDesc");
+}
+
+VarType::TensorDesc ParseTensorDesc(std::string_view bytes) {
+  return Reader(bytes).Read<VarType::TensorDesc>("TensorDesc");
+}
+
+std::string SerializeTensorDesc(const VarType::TensorDesc& tensor) {
+  return Writer().Write(tensor, "TensorDesc");
+}
 
 }  // namespace dygraph::program

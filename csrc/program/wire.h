@@ -28,6 +28,10 @@ ProgramDesc ParseProgram(std::string_view bytes);
 // written can be read.
 std::string SerializeProgram(const ProgramDesc& program);
 
+// The same of the description in front of each tensor of a stream.
+VarType::TensorDesc ParseTensorDesc(std::string_view bytes);
+std::string SerializeTensorDesc(const VarType::TensorDesc& tensor);
+
 // As str(message) of Python protobuf. Always valid UTF-8: other bytes are escaped.
 std::string ToText(const ProgramDesc& program);
 std::string ToText(const BlockDesc& block);

@@ -19,42 +19,69 @@ using Names = std::vector<std::string>;
 
 namespace {
 
+// What is of one type here and of another in Python.
+py::object ObjectOf(BlockIndex v) { return py::int_(v.index); }
+py::object ObjectOf(const VarName& v) { return py::str(v.value); }
+py::object ObjectOf(const VarNames& v) { return py::cast(v.values); }
 // A str, or bytes where the string of a file is no text.
-py::object StringObject(const std::string& value) {
-  if (program::IsUtf8(value)) return py::str(value);
-  return py::bytes(value);
+py::object ObjectOf(const std::string& v) {
+  if (program::IsUtf8(v)) return py::str(v);
+  return py::bytes(v);
 }
-
-py::object Number(const program::Scalar& v) {
+py::object ObjectOf(const TypedNumber& v) {
   switch (v.type) {
-    case program::Scalar::Type::BOOLEAN: return py::bool_(v.b.value_or(false));
-    case program::Scalar::Type::LONG: return py::int_(v.i.value_or(0));
-    case program::Scalar::Type::FLOAT64: return py::float_(v.r.value_or(0));
-    case program::Scalar::Type::COMPLEX128:
+    case TypedNumber::Type::BOOLEAN: return py::bool_(v.b.value_or(false));
+    case TypedNumber::Type::LONG: return py::int_(v.i.value_or(0));
+    case TypedNumber::Type::FLOAT64: return py::float_(v.r.value_or(0));
+    case TypedNumber::Type::COMPLEX128:
       return py::cast(v.c ? std::complex<double>(v.c->r, v.c->i) : std::complex<double>());
     default: return py::none();
   }
 }
+py::object ObjectOf(const Boxed<TypedNumber>& v) { return v ? ObjectOf(*v) : py::none(); }
+template <class T>
+py::object ObjectOf(const T& v) {
+  return py::cast(v);
+}
+template <class T>
+py::object ObjectOf(const std::vector<T>& v) {
+  py::list list;
+  for (size_t i = 0; i < v.size(); ++i) list.append(ObjectOf(static_cast<const T&>(v[i])));
+  return std::move(list);
+}
 
-program::Scalar ScalarOf(py::handle value) {
-  program::Scalar number;
-  if (py::isinstance<py::bool_>(value)) {
-    number.type = program::Scalar::Type::BOOLEAN;
-    number.b = py::cast<bool>(value);
-  } else if (py::isinstance<py::int_>(value)) {
-    number.type = program::Scalar::Type::LONG;
-    number.i = py::cast<int64_t>(value);
-  } else if (PyComplex_Check(value.ptr())) {
-    number.type = program::Scalar::Type::COMPLEX128;
-    auto complex = py::cast<std::complex<double>>(value);
-    number.c.emplace();
-    number.c->r = complex.real();
-    number.c->i = complex.imag();
+// py::cast_error where the value is of another type.
+template <class T>
+void Take(py::handle from, T* v) {
+  *v = py::cast<T>(from);
+}
+void Take(py::handle from, BlockIndex* v) { v->index = py::cast<int32_t>(from); }
+void Take(py::handle from, VarName* v) { v->value = py::cast<std::string>(from); }
+void Take(py::handle from, VarNames* v) { v->values = py::cast<Names>(from); }
+void Take(py::handle from, TypedNumber* v) {
+  if (py::isinstance<py::bool_>(from)) {
+    v->type = TypedNumber::Type::BOOLEAN;
+    v->b = py::cast<bool>(from);
+  } else if (py::isinstance<py::int_>(from)) {
+    v->type = TypedNumber::Type::LONG;
+    v->i = py::cast<int64_t>(from);
+  } else if (PyComplex_Check(from.ptr())) {
+    v->type = TypedNumber::Type::COMPLEX128;
+    auto complex = py::cast<std::complex<double>>(from);
+    v->c.emplace();
+    v->c->r = complex.real();
+    v->c->i = complex.imag();
   } else {
-    number.type = program::Scalar::Type::FLOAT64;
-    number.r = py::cast<double>(value);
+    v->type = TypedNumber::Type::FLOAT64;
+    v->r = py::cast<double>(from);
   }
-  return number;
+}
+void Take(py::handle from, Boxed<TypedNumber>* v) { Take(from, &v->emplace()); }
+void Take(py::handle from, std::vector<BlockIndex>* v) {
+  for (int32_t block : py::cast<std::vector<int32_t>>(from)) v->push_back({block});
+}
+void Take(py::handle from, std::vector<TypedNumber>* v) {
+  for (py::handle number : from) Take(number, &v->emplace_back());
 }
 
 // What a value alone tells of its wire type; NotFound where that is nothing.
@@ -84,69 +111,16 @@ std::string WireTypeOf(py::handle value) {
 
 }  // namespace
 
-py::object AttrObject(const program::AttrValue& value) {
-  return std::visit(
-      [](const auto& v) -> py::object {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, BlockIndex>) {
-          return py::int_(v.index);
-        } else if constexpr (std::is_same_v<T, std::vector<BlockIndex>>) {
-          py::list list;
-          for (BlockIndex block : v) list.append(block.index);
-          return std::move(list);
-        } else if constexpr (std::is_same_v<T, program::VarName>) {
-          return py::str(v.value);
-        } else if constexpr (std::is_same_v<T, program::VarNames>) {
-          return py::cast(v.values);
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          return StringObject(v);
-        } else if constexpr (std::is_same_v<T, Names>) {
-          py::list list;
-          for (const std::string& s : v) list.append(StringObject(s));
-          return list;
-        } else if constexpr (std::is_same_v<T, program::Boxed<program::Scalar>>) {
-          return v ? Number(*v) : py::none();
-        } else if constexpr (std::is_same_v<T, std::vector<program::Scalar>>) {
-          py::list list;
-          for (const program::Scalar& number : v) list.append(Number(number));
-          return std::move(list);
-        } else {
-          return py::cast(v);
-        }
-      },
-      value);
+py::object AttrObject(const AttrValue& value) {
+  return std::visit([](const auto& v) { return ObjectOf(v); }, value);
 }
 
-program::AttrValue AttrOfType(py::handle value, const std::string& type) {
-  if (type == "INT") return py::cast<int32_t>(value);
-  if (type == "FLOAT") return py::cast<float>(value);
-  if (type == "STRING") return py::cast<std::string>(value);
-  if (type == "INTS") return py::cast<std::vector<int32_t>>(value);
-  if (type == "FLOATS") return py::cast<std::vector<float>>(value);
-  if (type == "STRINGS") return py::cast<Names>(value);
-  if (type == "BOOLEAN") return py::cast<bool>(value);
-  if (type == "BOOLEANS") return py::cast<std::vector<bool>>(value);
-  if (type == "BLOCK") return BlockIndex{py::cast<int32_t>(value)};
-  if (type == "LONG") return py::cast<int64_t>(value);
-  if (type == "BLOCKS") {
-    std::vector<BlockIndex> blocks;
-    for (int32_t block : py::cast<std::vector<int32_t>>(value)) blocks.push_back({block});
-    return blocks;
-  }
-  if (type == "LONGS") return py::cast<std::vector<int64_t>>(value);
-  if (type == "FLOAT64S") return py::cast<std::vector<double>>(value);
-  if (type == "VAR") return program::VarName{py::cast<std::string>(value)};
-  if (type == "VARS") return program::VarNames{py::cast<Names>(value)};
-  if (type == "FLOAT64") return py::cast<double>(value);
-  if (type == "SCALAR") {
-    program::Boxed<program::Scalar> number;
-    number.emplace() = ScalarOf(value);
-    return number;
-  }
-  if (type == "SCALARS") {
-    std::vector<program::Scalar> numbers;
-    for (py::handle number : value) numbers.push_back(ScalarOf(number));
-    return numbers;
+AttrValue AttrOfType(py::handle value, const std::string& type) {
+  for (int32_t i = 0; const char* name = program::EnumName(static_cast<AttrType>(i)); ++i) {
+    if (type != name) continue;
+    AttrValue result = EmptyValue(static_cast<AttrType>(i));
+    std::visit([&](auto& v) { Take(value, &v); }, result);
+    return result;
   }
   THROW(InvalidArgument, "the type of an attribute must be one of AttrType's, got '", type, "'");
 }
@@ -159,9 +133,9 @@ void SetAttr(OpDesc& op, const std::string& name, py::handle value, const py::ob
     if (field < 0) return op.SetAttr(name, AttrOfType(value, WireTypeOf(value)));
     Ref<Attrs> attrs = Attrs::Make(info->attr_table);
     attrs->Set(field, AttrFromPython(value.ptr(), info->attr_table.fields[field]));
-    program::AttrValue wire = program::WireValue(*attrs, field);
-    program::SpellForPaddle(op.type, name, &wire);
-    op.SetAttr(name, std::move(wire));
+    AttrValue fitting = attrs->Get(field);
+    program::SpellForPaddle(op.type, name, &fitting);
+    op.SetAttr(name, std::move(fitting));
   } catch (Error& e) {
     e.AddOperator(op.type);
     throw;
@@ -173,7 +147,7 @@ void SetAttr(OpDesc& op, const std::string& name, py::handle value, const py::ob
 }
 
 py::object Attribute(const OpDesc& op, const std::string& name) {
-  const program::AttrValue* value = op.FindAttr(name);
+  const AttrValue* value = op.FindAttr(name);
   ENFORCE(value, NotFound, op.type, ": there must be an attribute of the given name, got '", name,
           "'");
   return AttrObject(*value);

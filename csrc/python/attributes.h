@@ -1,4 +1,4 @@
-// Attributes of described operators as Python objects, and back.
+// Attributes as Python objects, and those of described operators back.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,9 +11,9 @@ namespace dygraph::python {
 
 namespace py = pybind11;
 
-py::object AttrObject(const program::AttrValue& value);
+py::object AttrObject(const AttrValue& value);
 // An attribute that no operator declares, from its wire type's name.
-program::AttrValue AttrOfType(py::handle value, const std::string& type);
+AttrValue AttrOfType(py::handle value, const std::string& type);
 // Sets an attribute: of its declared type, of the wire type that is named, or of the one that the
 // value tells.
 void SetAttr(program::OpDesc& op, const std::string& name, py::handle value,

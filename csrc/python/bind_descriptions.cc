@@ -3,11 +3,11 @@
 
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "execute/executor.h"
 #include "files/inference_model.h"
+#include "program/backward.h"
 #include "program/describe.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
@@ -57,10 +57,7 @@ py::list OpFaces(const Block& block) {
 py::object WriterOf(const Block& block, const std::string& name) {
   const auto& ops = block.ops();
   for (size_t i = ops.size(); i-- > 0;) {
-    for (const OpDesc::Var& slot : ops[i]->desc().outputs) {
-      if (std::find(slot.arguments.begin(), slot.arguments.end(), name) != slot.arguments.end())
-        return FaceOf(*ops[i]);
-    }
+    if (program::Mention(ops[i]->desc().outputs, name)) return FaceOf(*ops[i]);
   }
   return py::none();
 }
@@ -71,12 +68,7 @@ py::list Users(const Block& block, const std::string& name,
   std::vector<OpRef> found;
   for (const BlockRef& each : block.program()->blocks()) {
     for (const OpRef& op : each->ops()) {
-      bool names = false;
-      for (const OpDesc::Var& slot : op->desc().*side) {
-        const Names& all = slot.arguments;
-        names |= std::find(all.begin(), all.end(), name) != all.end();
-      }
-      if (names) found.push_back(op);
+      if (program::Mention(op->desc().*side, name)) found.push_back(op);
     }
   }
   py::list list;
@@ -88,8 +80,9 @@ py::list Users(const Block& block, const std::string& name,
 py::tuple Backward(const Block& block, size_t count, const Names& targets, const Names& grads,
                    const std::unordered_set<std::string>& stopped, const Names& inputs,
                    const Names& with_zeros, bool only_flat) {
-  program::BackwardResult result = program::MakeBackward(
-      block, count, targets, grads, stopped, inputs, with_zeros, only_flat);
+  program::BackwardResult result = program::MakeBackward({block, count, targets, grads, stopped,
+                                                          {inputs.begin(), inputs.end()},
+                                                          with_zeros, only_flat});
   std::vector<std::pair<OpRef, int>> made;
   made.reserve(result.ops.size());
   for (auto& [op, forward] : result.ops) made.emplace_back(MakeRef<Op>(std::move(op)), forward);

@@ -16,18 +16,12 @@ namespace dygraph::python {
 
 namespace {
 
+using program::CheckFileName;
 using program::Directory;
 using program::FileReader;
 using program::FileSet;
 using program::FileWriter;
 using VarRef = Ref<Variable>;
-
-void CheckName(const std::string& name) {
-  ENFORCE(!name.empty() && name != "." && name != ".." && name.size() <= 240 &&
-              name.find('/') == std::string::npos && name.find('\0') == std::string::npos,
-          InvalidArgument, "the name of a file must be 1 to 240 bytes without '/', got '", name,
-          "'");
-}
 
 // The values as they are now: other threads may write to the variables while the file is written.
 std::vector<Tensor> TensorsOf(const std::vector<VarRef>& variables) {
@@ -44,7 +38,7 @@ std::vector<Tensor> TensorsOf(const std::vector<VarRef>& variables) {
 // The target is replaced by one rename, or is left as it was if `fill` throws or the process dies.
 template <class Fill>
 void Replace(const std::string& dirname, const std::string& name, Fill fill) {
-  CheckName(name);
+  CheckFileName(name);
   std::string temporary = "." + name + ".tmp";
   Released released;  // the directory is locked while another process saves
   Directory directory(dirname, Directory::kWrite);
@@ -101,7 +95,7 @@ void WriteFiles(const std::string& dirname, const py::dict& contents) {
   for (auto [name, content] : contents) {
     Part part{
         py::cast<std::string>(name), py::reinterpret_borrow<py::iterable>(content), {}, false};
-    CheckName(part.name);
+    CheckFileName(part.name);
     if (py::isinstance<py::list>(content) && py::len(content) > 0 &&
         IsVariable(content[py::int_(0)].ptr())) {
       part.is_tensors = true;
@@ -148,7 +142,7 @@ std::vector<VarRef> TensorsIn(const Directory& directory, const std::string& nam
 }
 
 std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& name, size_t count) {
-  CheckName(name);
+  CheckFileName(name);
   Released released;
   return TensorsIn(Directory(dirname, Directory::kRead), name, count);
 }
@@ -156,7 +150,7 @@ std::vector<VarRef> ReadTensors(const std::string& dirname, const std::string& n
 // One tensor of each file, while no other process writes them.
 std::vector<VarRef> ReadTensorFiles(const std::string& dirname,
                                     const std::vector<std::string>& names) {
-  for (const std::string& name : names) CheckName(name);
+  for (const std::string& name : names) CheckFileName(name);
   Released released;
   Directory directory(dirname, Directory::kRead);
   std::vector<VarRef> result;

@@ -74,10 +74,7 @@ void SetArguments(std::vector<OpDesc::Var>& slots, const std::string& slot, Name
 // In the slots of one side.
 void Rename(Op& op, std::vector<OpDesc::Var> OpDesc::*side, const std::string& from,
             const std::string& to) {
-  Names names = ArgumentNames(op.desc().*side);
-  if (std::find(names.begin(), names.end(), from) == names.end()) return;  // no edit
-  for (OpDesc::Var& var : op.Edit().*side)
-    std::replace(var.arguments.begin(), var.arguments.end(), from, to);
+  if (program::Mention(op.desc().*side, from)) program::RenameArguments(&(op.Edit().*side), from, to);
 }
 
 // Variables ---------------------------------------------------------------------------------------
@@ -236,9 +233,8 @@ void BindOperators(py::module_& m) {
            [](const Op& o, const std::string& name) { return o.desc().FindAttr(name) != nullptr; })
       .def("attr_type",
            [](const Op& o, const std::string& name) {
-             Attribute(o.desc(), name);
-             size_t type = o.desc().FindAttr(name)->index();
-             return program::EnumName(static_cast<program::AttrType>(type));
+             Attribute(o.desc(), name);  // NotFound
+             return program::EnumName(TypeOf(*o.desc().FindAttr(name)));
            })
       .def("set_input", [](Op& o, const std::string& slot,
                            Names names) { SetArguments(o.Edit().inputs, slot, std::move(names)); })

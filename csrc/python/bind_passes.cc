@@ -34,10 +34,6 @@ PassOptions OptionsOf(const std::string& name, const py::dict& given) {
   return options;
 }
 
-py::object ObjectOf(const AttrValue& value) {
-  return std::visit([](const auto& v) { return AttrObject(program::AttrValue(v)); }, value);
-}
-
 // An option from its initial value in Python: a bool, int, float, str or list of str.
 PassOption OptionFrom(std::string name, py::handle initial, std::string help) {
   PassOption option;
@@ -61,7 +57,7 @@ void RunFunction(const Kept& function, const std::string& name, const Pass& pass
   py::object program = py::handle(static_cast<PyObject*>(face)).attr("program");
   py::dict options;
   for (size_t i = 0; i < pass.options.size(); ++i)
-    options[py::str(pass.options[i].field.name)] = ObjectOf(call.values()[i]);
+    options[py::str(pass.options[i].field.name)] = AttrObject(call.values()[i]);
   try {
     py::handle(function.get())(program, call.scope(), **options);
   } catch (py::error_already_set& e) {
@@ -80,7 +76,7 @@ void BindPasses(py::module_& m) {
     py::list options;
     for (const PassOption& option : pass.options) {
       options.append(py::make_tuple(option.field.name, std::string(Name(option.field.type)),
-                                    ObjectOf(option.initial), option.field.help));
+                                    AttrObject(option.initial), option.field.help));
     }
     return py::make_tuple(pass.what, options);
   });

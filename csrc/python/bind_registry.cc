@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "op/recipes.h"
+#include "python/attributes.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
@@ -134,8 +135,7 @@ py::dict DescribeOp(const std::string& type) {
     a["type"] = Name(f.type);
     a["wire_type"] = static_cast<int>(f.type);
     a["is_dtype"] = f.is_dtype;
-    a["default"] =
-        Steal(AttrToPython(op.attr_table.Get(op.default_attrs->data(), static_cast<int>(i))));
+    a["default"] = AttrObject(op.attr_table.Get(op.default_attrs->data(), static_cast<int>(i)));
     attrs.append(a);
   }
   for (const Kernel& k : op.kernels) kernels.append(ToString(k.key));

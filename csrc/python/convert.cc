@@ -2,6 +2,7 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cstring>
 #include <limits>
@@ -422,27 +423,7 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
         ", which only programs can give");
 }
 
-namespace {
-struct ToPython {
-  PyObject* operator()(int32_t v) const { return PyLong_FromLong(v); }
-  PyObject* operator()(int64_t v) const { return PyLong_FromLongLong(v); }
-  PyObject* operator()(float v) const { return PyFloat_FromDouble(v); }
-  PyObject* operator()(bool v) const { return PyBool_FromLong(v); }
-  PyObject* operator()(const std::string& v) const {
-    return PyUnicode_FromStringAndSize(v.data(), v.size());
-  }
-  PyObject* operator()(BlockIndex v) const { return PyLong_FromLong(v.index); }
-  template <class T>
-  PyObject* operator()(const std::vector<T>& v) const {
-    PyObject* list = PyList_New(static_cast<Py_ssize_t>(v.size()));
-    for (size_t i = 0; i < v.size(); ++i) PyList_SET_ITEM(list, i, (*this)(static_cast<T>(v[i])));
-    return list;
-  }
-};
-}  // namespace
-
-PyObject* AttrToPython(const AttrValue& value) { return std::visit(ToPython(), value); }
-PyObject* LoDToPython(const LoDLevels& levels) { return ToPython()(levels); }
+PyObject* LoDToPython(const LoDLevels& levels) { return py::cast(levels).release().ptr(); }
 
 LoDLevels LoDFromPython(PyObject* o) {
   if (o == Py_None) return {};

@@ -27,7 +27,6 @@ PyObject* DTypeToPython(DType t);    // the one object of this type
 void AddDTypes(PyObject* module);
 
 AttrValue AttrFromPython(PyObject* value, const AttrField& field);
-PyObject* AttrToPython(const AttrValue& value);
 LoDLevels LoDFromPython(PyObject* o);
 PyObject* LoDToPython(const LoDLevels& levels);
 PyObject* DimsToPython(const Dims& dims);  // a tuple

@@ -15,21 +15,6 @@ bool SameArguments(const std::vector<OpDesc::Var>& a, const std::vector<OpDesc::
   return true;
 }
 
-std::string TextOf(const AttrValue& value) {
-  return std::visit(
-      [](const auto& v) -> std::string {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, BlockIndex> || std::is_same_v<T, std::vector<BlockIndex>>) {
-          return "a block";
-        } else if constexpr (!std::is_constructible_v<dygraph::AttrValue, const T&>) {
-          return "a value of Paddle 2";
-        } else {
-          return ToString(dygraph::AttrValue(v));
-        }
-      },
-      value);
-}
-
 using Sizes = std::vector<int64_t>;
 
 bool Read(const OpDesc& op, Sizes* sizes) {
@@ -142,12 +127,12 @@ class Opener {
 
 void CompareAttrs(OpDesc& a, const OpDesc& b, size_t index, const Opener& opener) {
   const AttrValue *one = a.FindAttr("shape"), *two = b.FindAttr("shape");
-  bool opened = one && two && TextOf(*one) != TextOf(*two) && opener.Open(&a, b);
+  bool opened = one && two && ToString(*one) != ToString(*two) && opener.Open(&a, b);
   for (const OpDesc::Attr& attr : a.attrs) {
     if (attr.name == kCallstackAttr || (opened && attr.name == "shape")) continue;
     const AttrValue* other = b.FindAttr(attr.name);
     if (!other && a.type != b.type) continue;  // of the operator that took its place
-    std::string first = TextOf(attr.value), second = other ? TextOf(*other) : "nothing";
+    std::string first = ToString(attr.value), second = other ? ToString(*other) : "nothing";
     ENFORCE(first == second, InvalidArgument, a.type, ": the attribute ", attr.name,
             " must not depend on the batch size, got ", first, " at the first size and ", second,
             " at the second", PositionText(a, index, 0),
@@ -185,40 +170,26 @@ bool SameValue(const Value& a, const Value& b) {
          std::memcmp(x.raw_data(), y.raw_data(), x.bytes()) == 0;
 }
 
-// The first operator that reads the name, for messages.
-std::string ReaderOf(const BlockDesc& block, const std::string& name) {
+// The first operator that reads the name, or makes it, for messages.
+std::string UserOf(const BlockDesc& block, std::vector<OpDesc::Var> OpDesc::*side,
+                   const std::string& name) {
   for (size_t i = 0; i < block.ops.size(); ++i) {
-    for (const OpDesc::Var& slot : block.ops[i].inputs) {
-      for (const std::string& argument : slot.arguments) {
-        if (argument == name) return block.ops[i].type + PositionText(block.ops[i], i, block.idx);
-      }
-    }
+    const OpDesc& op = block.ops[i];
+    if (Mention(op.*side, name)) return op.type + PositionText(op, i, block.idx);
   }
-  return "nobody";
-}
-
-// The operator that makes it.
-std::string MakerOf(const BlockDesc& block, const std::string& name) {
-  for (size_t i = 0; i < block.ops.size(); ++i) {
-    for (const OpDesc::Var& slot : block.ops[i].outputs) {
-      for (const std::string& argument : slot.arguments) {
-        if (argument == name) return block.ops[i].type + PositionText(block.ops[i], i, block.idx);
-      }
-    }
-  }
-  return "nobody";
+  return "no operator";
 }
 
 void MergeVar(VarDesc* a, const VarDesc& b, const BlockDesc& block) {
   ENFORCE(a->type.type == b.type.type && ElementType(*a) == ElementType(b), InvalidArgument,
           "the type of '", a->name, "' must not depend on the batch size. It is made by ",
-          MakerOf(block, a->name));
+          UserOf(block, &OpDesc::outputs, a->name));
   auto* tensor = const_cast<VarType::TensorDesc*>(TensorOf(*a));
   if (!tensor) return;
   const std::vector<int64_t>& other = TensorOf(b)->dims;
   ENFORCE(tensor->dims.size() == other.size(), InvalidArgument, "the rank of '", a->name,
           "' must not depend on the batch size, got ", tensor->dims.size(), " and ", other.size(),
-          ". It is made by ", MakerOf(block, a->name));
+          ". It is made by ", UserOf(block, &OpDesc::outputs, a->name));
   for (size_t i = 0; i < other.size(); ++i) {
     if (tensor->dims[i] != other[i]) tensor->dims[i] = -1;
   }
@@ -264,7 +235,7 @@ void Generalize(Recording* first, const Recording& second) {
             "between two batch "
             "sizes, or from one call to the next. Compute it from the inputs, or pass it as an "
             "input. It is read by ",
-            ReaderOf(a, name));
+            UserOf(a, &OpDesc::inputs, name));
   }
   auto positions = b.VarPositions();
   for (VarDesc& var : a.vars) {

@@ -25,18 +25,9 @@ uint64_t NextNumber() {
 VarDesc DescribeValue(const std::string& name, const Value& value, bool persistable) {
   VarDesc var;
   var.name = name;
-  VarType::TensorDesc tensor;
-  tensor.data_type = WireType(value.dtype());
-  tensor.dims.assign(value.dims().begin(), value.dims().end());
-  if (value.is_rows()) {
-    var.type.type = VarType::Type::SELECTED_ROWS;
-    var.type.selected_rows.emplace() = std::move(tensor);
-  } else {
-    var.type.type = VarType::Type::LOD_TENSOR;
-    var.type.lod_tensor.emplace();
-    var.type.lod_tensor->tensor = std::move(tensor);
+  Describe(value, &var);
+  if (value.is_tensor())
     var.type.lod_tensor->lod_level = static_cast<int32_t>(value.tensor().lod_levels().size());
-  }
   if (persistable) var.persistable = true;
   return var;
 }

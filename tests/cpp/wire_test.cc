@@ -68,12 +68,13 @@ void TestLookups() {
   op.SetAttr("axis", 4);
   Check(op.attrs.size() == 1 && *op.FindAttr<int32_t>("axis") == 4, "SetAttr replaces");
   Check(!op.FindAttr<float>("axis") && !op.FindAttr("none"), "FindAttr of another type or name");
-  Check(op.Input("X") && !op.Input("Out") && op.Slot("Out")->at(0) == "y", "slots");
-  Check(program.FindVarRecursive(1, "x") == &program.blocks[0].vars[0], "outer variable");
-  program.blocks[1].vars.push_back(Tensor("x"));
-  Check(program.FindVarRecursive(1, "x") == &program.blocks[1].vars[0], "inner shadows outer");
+  Check(op.Input("X") && !op.Input("Out") && op.Output("Out")->at(0) == "y", "slots");
+  Check(Mention(op.inputs, "x") && !Mention(op.inputs, "y"), "names among arguments");
+  RenameArguments(&op.inputs, "x", "z");
+  Check(op.Input("X")->at(0) == "z", "renamed");
+  Check(program.VisibleBlocks(1) == std::vector<int32_t>{1, 0}, "inner blocks come first");
   program.blocks[0].parent_idx = 1;  // a cycle ends the search
-  Check(!program.FindVarRecursive(1, "none"), "cycle of parents");
+  Check(program.VisibleBlocks(1) == std::vector<int32_t>{1, 0}, "cycle of parents");
 }
 
 void TestRoundTrip() {

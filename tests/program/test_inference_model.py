@@ -300,14 +300,13 @@ def test_saving_through_a_planted_link_leaves_its_target_alone(saved, tmp_path):
     target.write_text("precious")
     folder = tmp_path / "model"
     folder.mkdir()
-    for name in ("__model__", "__params__", "__model__.tmp", "__params__.next"):
+    files = ("__model__", "__params__")
+    for name in (*files, *(f".{n}.dygraph.next" for n in files), ".dygraph.set.tmp"):
         (folder / name).symlink_to(target)
     scope, program, feeds, fetches = load(saved[0])
-    with pytest.raises(_core.FormatError, match="symbolic link"):
-        static.save_inference_model(folder, feeds, fetches, None, program, scope=scope)
-    (folder / "__model__").unlink()
-    (folder / "__params__.next").unlink()
     static.save_inference_model(folder, feeds, fetches, None, program, scope=scope)
+    assert sorted(os.listdir(folder)) == list(files)
+    assert not any((folder / name).is_symlink() for name in files)
     assert target.read_text() == "precious" and run(folder, numbers(1, 6)).shape == (1, 3)
 
 
@@ -384,23 +383,22 @@ def test_a_killed_saver_leaves_the_old_or_the_new_model(tmp_path):
     assert done == 12
 
 
-@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+@pytest.mark.parametrize("stage", [0, 1, 2, 3, 4])
 def test_each_stage_of_a_save_loads(saved, tmp_path, stage):
-    """The four states of the directory between two complete saves."""
+    """The states of the directory between two complete saves; from 2 on the new model counts."""
     old = {name: (saved[0] / name).read_bytes() for name in ("__model__", "__params__")}
     model = MLP()
     _, traced = jit.trace(model, [dygraph.to_variable(numbers(4, 6))])
     traced.save_inference_model(tmp_path)
     new = {name: (tmp_path / name).read_bytes() for name in ("__model__", "__params__")}
-    program = new["__model__"] if stage >= 2 else old["__model__"]
-    weights = new["__params__"] if stage >= 3 else old["__params__"]
-    (tmp_path / "__model__").write_bytes(program)
-    (tmp_path / "__params__").write_bytes(weights)
-    if stage == 0:
-        (tmp_path / "__params__.next").write_bytes(new["__params__"][:50])
-    elif stage < 3:
-        (tmp_path / "__params__.next").write_bytes(new["__params__"])
-        (tmp_path / "__model__.tmp").write_bytes(new["__model__"][:99])
+    named = {"__params__": stage >= 3, "__model__": stage == 4}
+    for name in new:
+        (tmp_path / name).write_bytes((new if named[name] else old)[name])
+        if not named[name]:  # cut off where the mark is not there
+            beside = new[name] if stage >= 2 else new[name][:50]
+            (tmp_path / f".{name}.dygraph.next").write_bytes(beside)
+    if stage >= 1:
+        (tmp_path / (".dygraph.set" if stage >= 2 else ".dygraph.set.tmp")).write_bytes(b"")
     x = numbers(3, 6)
     expected = (model if stage >= 2 else saved[1])(dygraph.to_variable(x)).numpy()
     assert run(tmp_path, x).tobytes() == expected.tobytes()
