@@ -85,7 +85,7 @@ __attribute__((noinline)) void WriteTargets(EagerCall& call) {
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
            const OpOptions& options) {
   ThreadState& thread = CurrentThread();
-  EagerCall call(op, attrs, in, out, options.targets);
+  EagerCall call(op, attrs, in, out, options);
   Call& values = call.values;
   values.from_tape = options.from_tape;
   values.place = thread.place;
@@ -105,8 +105,8 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   }
   values.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
   if (__builtin_expect(marks & Variable::kSymbolic, 0)) return thread.describing_layer->Run(call);
-  // Listeners see the old value beside the new one.
-  if (options.targets && !thread.recording && !thread.listeners)
+  // An observer sees the old value beside the new one.
+  if (options.targets && !thread.recording && !thread.observed)
     values.reuse = ReusablePairs(call);
   if (__builtin_expect(watch::Switches() != 0, 0)) {
     values.backward = thread.playing > 0;
