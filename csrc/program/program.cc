@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/enforce.h"
-#include "program/op_binding.h"
+#include "program/op_names.h"
 
 namespace dygraph::program {
 
@@ -14,19 +14,6 @@ constexpr int64_t kVersion = 1008005;  // of Fluid whose programs these are
 std::atomic<uint64_t> last_version{0};
 
 uint64_t NextVersion() { return last_version.fetch_add(1, std::memory_order_relaxed) + 1; }
-
-template <class F>
-void ForNames(const std::vector<OpDesc::Var>& slots, F&& each) {
-  for (const OpDesc::Var& slot : slots) {
-    for (const std::string& name : slot.arguments) each(name);
-  }
-}
-
-bool Names(const std::vector<OpDesc::Var>& slots, const std::string& name) {
-  bool found = false;
-  ForNames(slots, [&](const std::string& each) { found |= each == name; });
-  return found;
-}
 
 // Attributes that hold names of variables.
 bool NamedInAttrs(const OpDesc& op, const std::string& name) {
@@ -199,8 +186,8 @@ std::string Block::UserOf(const std::string& name) const {
   for (const BlockRef& block : program_->blocks()) {
     for (size_t i = 0; i < block->ops_.size(); ++i) {
       const OpDesc& op = block->ops_[i]->desc();
-      bool reads = Names(op.inputs, name);
-      if (!reads && !Names(op.outputs, name)) continue;
+      bool reads = Reads(op, name);
+      if (!reads && !Writes(op, name)) continue;
       if (block.get() != this && block->FindRecursive(name) != var) continue;
       return op.type + PositionText(op, i, block->idx()) + (reads ? ", reads it" : ", writes it");
     }
@@ -254,7 +241,7 @@ void Block::Rename(const std::string& from, const std::string& to) {
   for (Block* block : meant) {
     for (const OpRef& op : block->ops_) {
       const OpDesc& desc = op->desc();
-      if (Names(desc.inputs, from) || Names(desc.outputs, from) || NamedInAttrs(desc, from))
+      if (Reads(desc, from) || Writes(desc, from) || NamedInAttrs(desc, from))
         RenameIn(&op->Edit(), from, to);
     }
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "program/op_binding.h"
+#include "program/op_names.h"
 
 namespace dygraph::program {
 
@@ -21,15 +21,6 @@ std::vector<const OpDesc*> Each(const Block& block) {
   each.reserve(block.ops().size());
   for (const OpRef& op : block.ops()) each.push_back(&op->desc());
   return each;
-}
-
-template <class F>
-void ForNames(const std::vector<OpDesc::Var>& slots, F&& f) {
-  for (const OpDesc::Var& slot : slots) {
-    for (const std::string& name : slot.arguments) {
-      if (name != kEmptyName) f(name);
-    }
-  }
 }
 
 }  // namespace

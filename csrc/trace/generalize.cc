@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "program/op_binding.h"
+#include "program/op_names.h"
 #include "trace/recorder.h"
 
 namespace dygraph::program {
@@ -185,28 +185,22 @@ bool SameValue(const Value& a, const Value& b) {
          std::memcmp(x.raw_data(), y.raw_data(), x.bytes()) == 0;
 }
 
-// The first operator that reads the name, for messages.
-std::string ReaderOf(const BlockDesc& block, const std::string& name) {
+// The first operator that does that to the name, for messages.
+std::string FirstThat(bool (*does)(const OpDesc&, const std::string&), const BlockDesc& block,
+                      const std::string& name) {
   for (size_t i = 0; i < block.ops.size(); ++i) {
-    for (const OpDesc::Var& slot : block.ops[i].inputs) {
-      for (const std::string& argument : slot.arguments) {
-        if (argument == name) return block.ops[i].type + PositionText(block.ops[i], i, block.idx);
-      }
-    }
+    const OpDesc& op = block.ops[i];
+    if (does(op, name)) return op.type + PositionText(op, i, block.idx);
   }
-  return "nobody";
+  return "no operator";
 }
 
-// The operator that makes it.
+std::string ReaderOf(const BlockDesc& block, const std::string& name) {
+  return FirstThat(&Reads, block, name);
+}
+
 std::string MakerOf(const BlockDesc& block, const std::string& name) {
-  for (size_t i = 0; i < block.ops.size(); ++i) {
-    for (const OpDesc::Var& slot : block.ops[i].outputs) {
-      for (const std::string& argument : slot.arguments) {
-        if (argument == name) return block.ops[i].type + PositionText(block.ops[i], i, block.idx);
-      }
-    }
-  }
-  return "nobody";
+  return FirstThat(&Writes, block, name);
 }
 
 void MergeVar(VarDesc* a, const VarDesc& b, const BlockDesc& block) {

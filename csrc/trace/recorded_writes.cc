@@ -2,7 +2,7 @@
 // name for all their values, and operators learn what they are for.
 #include <algorithm>
 
-#include "program/op_binding.h"
+#include "program/op_names.h"
 #include "program/uses.h"
 #include "trace/recorder.h"
 
@@ -12,15 +12,6 @@ namespace {
 
 // Fluid's numbers.
 constexpr int kForward = 0, kBackward = 1, kOptimize = 2, kLoss = 256;
-
-template <class F>
-void ForArguments(std::vector<OpDesc::Var>& slots, const F& f) {
-  for (OpDesc::Var& slot : slots) {
-    for (std::string& name : slot.arguments) {
-      if (name != kEmptyName) f(name);
-    }
-  }
-}
 
 }  // namespace
 
@@ -43,7 +34,7 @@ void Recorder::DropDead(const std::vector<Variable*>& outputs) {
       ops.Share(block_.ops.TakePart(i));
       played.push_back(played_[i]);
     } else {
-      ForArguments(block_.ops[i].outputs, [&](const std::string& name) { dropped.insert(name); });
+      ForNames(block_.ops[i].outputs, [&](const std::string& name) { dropped.insert(name); });
     }
   }
   block_.ops = std::move(ops);
@@ -77,7 +68,7 @@ void Recorder::MarkRoles(const std::vector<Variable*>& outputs) {
     OpDesc& op = block_.ops[i];
     int role = kForward;
     bool reads = false, from_root = false;
-    ForArguments(op.inputs, [&](const std::string& name) {
+    ForNames(op.inputs, [&](const std::string& name) {
       reads |= gradients.count(name) > 0;
       from_root |= roots.count(name) > 0;
     });
@@ -91,11 +82,11 @@ void Recorder::MarkRoles(const std::vector<Variable*>& outputs) {
       role = kBackward;
     }
     if (role != kForward) {
-      ForArguments(op.outputs, [&](const std::string& name) {
+      ForNames(op.outputs, [&](const std::string& name) {
         if (!states.count(name)) gradients.insert(name);
       });
     }
-    ForArguments(op.outputs, [&](const std::string& name) {
+    ForNames(op.outputs, [&](const std::string& name) {
       if (role == kForward && roots.count(name)) role |= kLoss;
     });
     op.SetAttr("op_role", static_cast<int32_t>(role));
@@ -108,8 +99,8 @@ class Recorder::Writes {
  public:
   explicit Writes(Recorder* recorder) : r_(*recorder), ops_(recorder->block_.ops) {
     for (size_t i = 0; i < ops_.size(); ++i) {
-      ForArguments(ops_[i].inputs, [&](std::string& name) { uses_[name].push_back({i, &name}); });
-      ForArguments(ops_[i].outputs, [&](std::string& name) { makers_[name] = {i, &name}; });
+      ForNames(ops_[i].inputs, [&](std::string& name) { uses_[name].push_back({i, &name}); });
+      ForNames(ops_[i].outputs, [&](std::string& name) { makers_[name] = {i, &name}; });
     }
   }
 
