@@ -112,7 +112,7 @@ class Listener : public Layer {
   friend struct ThreadState;
 };
 
-// A layer of a plug-in's; tape/added_layer.h puts it into the chain.
+// A layer of a plug-in; tape/added_layer.h puts it into the chain.
 class AddedLayer {
  public:
   AddedLayer() = default;

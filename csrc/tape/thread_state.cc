@@ -119,6 +119,13 @@ class AddedLayers::Running {
 void AddedLayers::Run(EagerCall& call) {
   Running running(this);
   running.layer->Run(call);
+  bool wanted = false, made = false;
+  for (Variable* v : call.out.flat()) {
+    wanted |= v != nullptr;
+    made |= v && !v->value().empty();
+  }
+  ENFORCE(made || !wanted, PreconditionNotMet, call.op.type,
+          ": an added layer must do the call, by Below or SetResults, got no result");
 }
 
 void AddedLayers::RunBelow(EagerCall& call) {

@@ -53,7 +53,7 @@ _FAMILIES = (
     normalization, printing, python_function, random, reader, recurrent, schedules, sequence,
     tensor,
 )  # fmt: skip
-_OTHERS = {}  # operators without a layer function of their own, as they are asked for
+_OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 
 
 def __getattr__(name):

@@ -238,6 +238,17 @@ void TestOtherInputs() {
   CHECK(Relu(*x)->not_recorded() != nullptr);
 }
 
+// A call that no layer does is an error, not an empty variable.
+void TestForgottenCall() {
+  class Forgetting : public AddedLayer {
+   public:
+    void Run(EagerCall&) override {}
+  };
+  Ref<Variable> x = Numbers(-3, 3);
+  LayerScope scope(std::make_shared<Forgetting>());
+  CHECK_THROWS(Relu(*x), PreconditionNotMet, "relu: an added layer must do the call");
+}
+
 // Results that are no fresh variables are refused: a caller would have one variable twice.
 void TestRefusedResults() {
   class Answering : public AddedLayer {
@@ -354,6 +365,7 @@ int main() {
   dygraph::TestAddedLayersInOrder();
   dygraph::TestLayersThatCall();
   dygraph::TestOtherInputs();
+  dygraph::TestForgottenCall();
   dygraph::TestRefusedResults();
   dygraph::TestInputsStayForLayers();
   dygraph::TestRun();
