@@ -1,6 +1,7 @@
 """Names of modules that load when one of them is first asked for (PEP 562)."""
 
 import importlib
+import sys
 
 
 def names_of(table):
@@ -8,7 +9,6 @@ def names_of(table):
     return {name: module for module, names in table.items() for name in names.split()}
 
 
-def load(namespace, module, names):
-    """Import `module` and put its `names` into `namespace`, where they are found from then on."""
-    loaded = importlib.import_module(module)
-    namespace.update({name: getattr(loaded, name) for name in names.split()})
+def find(module, name):
+    """What `name` is in `module`, which is imported at the first question."""
+    return getattr(sys.modules.get(module) or importlib.import_module(module), name)

@@ -1,7 +1,5 @@
 """Programs: descriptions of computations that run without the Python that made them."""
 
-import importlib
-
 import dygraph
 from dygraph import (
     CPUPlace,
@@ -14,6 +12,7 @@ from dygraph import (
     unique_name,
 )
 from dygraph.errors import did_you_mean
+from dygraph.lazily import find as _find
 from static import (
     backward,
     core,
@@ -100,13 +99,10 @@ spellings.install()
 
 def __getattr__(name):
     if name in _SHARED:
-        value = getattr(importlib.import_module(f"dygraph.{_SHARED[name]}"), name)
-    elif name in spellings.MODULES:
-        value = spellings.find(name)
-    else:
-        raise AttributeError(f"static has no '{name}'.{did_you_mean(name, __dir__())}")
-    globals()[name] = value
-    return value
+        return _find(f"dygraph.{_SHARED[name]}", name)
+    if name in spellings.MODULES:
+        return spellings.find(name)
+    raise AttributeError(f"static has no '{name}'.{did_you_mean(name, __dir__())}")
 
 
 def __dir__():

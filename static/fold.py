@@ -74,7 +74,7 @@ def _fold(program, scope):
     for op in list(block.ops):
         if op.type in _NORMS:
             _Fold(block, op, scope).run()
-    _forget(program)
+    program.forget_unused(weights=True)
 
 
 passes.add(
@@ -84,22 +84,15 @@ passes.add(
 )  # fmt: skip
 
 
-def _readers(block, name):
-    return block.core.readers(name)
-
-
-def _writers(block, name):
-    return block.core.writers(name)
-
-
 def _drop(block, op):
     """Dropout in inference: nothing, or one factor."""
     (x,), (out,) = op.input("X"), op.output("Out")
     keep = op.attr("dropout_implementation") == "upscale_in_train"
-    shown = any(reader.type == "fetch" for reader in _readers(block, out))
+    uses = block.program.core.uses()
+    shown = any(reader.type == "fetch" for reader in uses.readers(out))
     index = op.idx
     block.remove_op(index)
-    if keep and not shown and len(_writers(block, x)) <= 1:
+    if keep and not shown and len(uses.writers(x)) <= 1:
         for b in block.program.blocks:
             for other in b.ops:
                 other.rename_input(out, x)
@@ -108,22 +101,12 @@ def _drop(block, op):
     block.insert_op(index, "scale", {"X": x}, {"Out": out}, {"scale": factor})
 
 
-def _forget(program):
-    """Drop variables that no operator names any more."""
-    for block in program.blocks:
-        used = {
-            name for b in program.blocks for op in b.ops
-            for name in (*op.input_arg_names, *op.output_arg_names)
-        }  # fmt: skip
-        unused = {n for n, v in block.vars.items() if n not in used and not v.is_data}
-        block.core.forget_vars(unused)
-
-
 class _Fold:
     """One normalisation and what comes before it."""
 
     def __init__(self, block, norm, scope):
         self.block, self.norm, self.scope = block, norm, scope
+        self.uses = block.program.core.uses()
         (self.x,), (self.y,) = norm.input("X"), norm.output("Y")
         rank = len(block.var_recursive(self.x).shape)
         last = norm.attr("data_layout") in ("NHWC", "NDHWC") if norm.has_attr("data_layout") else 0
@@ -185,8 +168,8 @@ class _Fold:
     def _sole(self, name):
         """The operator that makes a value which nobody else reads."""
         variable = self.block.vars.get(name)
-        writers = _writers(self.block, name)
-        alone = len(writers) == 1 and len(_readers(self.block, name)) == 1
+        writers = self.uses.writers(name)
+        alone = len(writers) == 1 and len(self.uses.readers(name)) == 1
         if variable is None or variable.persistable or not alone:
             return None
         return writers[0]
@@ -194,7 +177,7 @@ class _Fold:
     def _constant(self, name):
         """A weight that the program does not write."""
         variable = self.block.find_var_recursive(name)
-        return variable is not None and variable.persistable and not _writers(self.block, name)
+        return variable is not None and variable.persistable and not self.uses.writers(name)
 
     def _weights(self, op):
         """The slot that holds the weights, if this operator can be folded into."""
@@ -245,7 +228,7 @@ class _Fold:
             op.set_input("Bias", [])
         (made,) = op.output("Output" if "Output" in op.output_names else "Out")
         if self.x != made:  # the bias of its own, which is in the new one
-            block.remove_op(_writers(block, self.x)[0].idx)
+            block.remove_op(self.uses.writers(self.x)[0].idx)
         index = norm.idx
         block.remove_op(index)
         act = "" if norm.type == "batch_norm" else norm.attr("act_type")

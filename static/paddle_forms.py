@@ -112,18 +112,21 @@ def for_paddle(program):
 
 
 def _for_paddle(program, scope):
+    uses = program.core.uses()
     for block in program.blocks:
         for op in list(block.ops):
-            if op.type == "scaled_dot_product_attention" and not _has_gradient(block, op):
+            if op.type == "scaled_dot_product_attention" and not _has_gradient(uses, op):
                 _spell_attention_out(block, op)
+    uses = program.core.uses()  # what follows binds more slots and takes no operator out
+    for block in program.blocks:
         for op in list(block.ops):
             if op.type == "batch_norm":
                 _written(block, op, "ReserveSpace")
             elif op.type == "reshape2_grad" and "X" in op.input_names:
-                _read_x_shape(block, op)
+                _read_x_shape(block, op, uses)
         for op in block.ops:
             if op.type in _MORE_SLOTS:
-                _add_slots(block, op)
+                _add_slots(op, _forward_of(block, op, uses))
 
 
 passes.add(
@@ -133,11 +136,11 @@ passes.add(
 )  # fmt: skip
 
 
-def _has_gradient(block, op):
+def _has_gradient(uses, op):
     return any(
-        other.type == f"{op.type}_grad" and other.input("LogTotal") == op.output("LogTotal")
-        for other in block.ops
-    )
+        reader.type == f"{op.type}_grad"
+        for name in op.outputs.get("LogTotal", []) for reader in uses.readers(name)
+    )  # fmt: skip
 
 
 def _written(block, op, slot):
@@ -155,10 +158,11 @@ def _written(block, op, slot):
     return name
 
 
-def _read_x_shape(block, op):
+def _read_x_shape(block, op, uses):
     """Let reshape2_grad read XShape of the operator that X went into."""
     (x,) = op.input("X")
-    forward = next((o for o in block.ops if o.type in _RESHAPING and o.input("X") == [x]), None)
+    readers = (o for o in uses.readers(x) if o.block is block and o.type in _RESHAPING)
+    forward = next((o for o in readers if o.input("X") == [x]), None)
     if forward is not None:
         _set_inputs(op, {"XShape": [_written(block, forward, "XShape")],
                          "Out@GRAD": op.input("Out@GRAD")})  # fmt: skip
@@ -172,20 +176,22 @@ def _set_inputs(op, inputs):
         op.set_input(slot, names)
 
 
-def _add_slots(block, op):
-    forward = _forward_of(block, op)
+def _add_slots(op, forward):
     for slot in _MORE_SLOTS[op.type] if forward is not None else ():
         bound = {**forward.inputs, **forward.outputs}.get(slot, ["@EMPTY@"])
         if slot not in op.input_names and bound and bound[0] != "@EMPTY@":
             op.set_input(slot, bound)
 
 
-def _forward_of(block, op):
+def _forward_of(block, op, uses):
     """The call that a gradient operator is of: all it reads that is the forward's, agrees."""
-    for forward in block.ops:
+    (x,) = op.input("X")
+    for forward in uses.readers(x):
         slots = {**forward.inputs, **forward.outputs}
-        if forward.type == op.type.removesuffix("_grad") and all(
-            slots.get(slot, names) == names for slot, names in op.inputs.items()
+        if (
+            forward.block is block
+            and forward.type == op.type.removesuffix("_grad")
+            and all(slots.get(slot, names) == names for slot, names in op.inputs.items())
         ):
             return forward
     return None

@@ -266,16 +266,16 @@ class Program:
                     if op.has_attr("is_test"):
                         op.set_attr("is_test", True)
         if for_test:
-            copy._forget_unused()
+            copy.forget_unused()
         return copy
 
-    def _forget_unused(self):
-        """Drop variables that belonged to operators left out."""
+    def forget_unused(self, weights=False):
+        """Drop variables that belonged to operators left out; weights too where that is asked."""
         for block in self._blocks:
             used = {n for b in self._blocks for op in b.ops for n in _names_of(op)}
             block.core.forget_vars({
                 name for name, variable in block.vars.items()
-                if name not in used and not (variable.persistable or variable.is_data)
+                if name not in used and not variable.is_data and (weights or not variable.persistable)
             })  # fmt: skip
 
     # Where calls go -------------------------------------------------------------------------------

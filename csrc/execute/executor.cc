@@ -85,7 +85,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   }
   BindOperators();
   CheckReads();
-  for (const PlanPass& pass : PlanPasses()) pass.run(plan_);
+  RunPlanPasses(plan_);
   slot_numbers_.clear();
 }
 

@@ -2,20 +2,18 @@
 
 namespace dygraph::program {
 
-Span<const PlanPass> PlanPasses() {
-  static constexpr PlanPass kPasses[] = {
-      {"fuse_batch_norms", "batch_norm, perhaps an addition, and relu: one operator",
-       FuseBatchNorms},
-      {"join_epilogues", "operators whose steps the kernel of the convolution before them does",
-       JoinEpilogues},
-      {"last_uses", "how long temporaries live, and their data", FindLastUses},
-      {"spent_inputs", "results that are written over inputs", FindSpentInputs},
-      {"spent_additions", "results of joined operators that are written over the summand",
-       FindSpentAdditions},
-      {"kept_weights", "weights that are kept in the form of their kernels", FindKeptWeights},
-      {"joint_updates", "neighbouring updates whose loops run together", FindUpdates},
-  };
-  return {kPasses, sizeof(kPasses) / sizeof(kPasses[0])};
+// In one list, for each relies on what those before it did, and what it finds is a field of PlanOp
+// that the executor obeys: a pass comes with its field and with the code that runs it.
+void RunPlanPasses(Plan& plan) {
+  // Operators are put together and moved.
+  FuseBatchNorms(plan);
+  JoinEpilogues(plan);  // those that were put together too
+  // From here on they stay where they are: places in the list are noted.
+  FindLastUses(plan);
+  FindSpentInputs(plan);     // by last uses
+  FindSpentAdditions(plan);  // by last uses and epilogues
+  FindKeptWeights(plan);
+  FindUpdates(plan);
 }
 
 PlanUses::PlanUses(const Plan& plan, Of which)

@@ -3,18 +3,11 @@
 
 #include <vector>
 
-#include "base/span.h"
 #include "execute/plan.h"
 
 namespace dygraph::program {
 
-struct PlanPass {
-  const char *name, *what;
-  void (*run)(Plan& plan);
-};
-
-// In the order they run: the later ones see what the earlier ones made.
-Span<const PlanPass> PlanPasses();
+void RunPlanPasses(Plan& plan);
 
 // A file each, in execute/passes/.
 void FuseBatchNorms(Plan& plan);

@@ -73,6 +73,12 @@ void Prune(PassCall& call) {
   }
 
   FeedAndFetch ends(feeds, fetches);
+  for (const VarDesc& holder : ends.holders) {
+    ENFORCE(!used.count(holder.name), AlreadyExists,
+            "the variables that are left must be called other than 'feed' and 'fetch', where a "
+            "program takes its feeds and leaves its results, got '",
+            holder.name, "'. Rename it with block.rename_var");
+  }
   std::vector<OpRef> ops;
   for (OpDesc& op : ends.before) ops.push_back(MakeRef<Op>(std::move(op)));
   for (size_t i = 0; i < all.size(); ++i) {

@@ -27,11 +27,9 @@ bool IsBackward(const OpDesc& op) {
 Names Arguments(const std::vector<OpDesc::Var>& slots) {
   Names names;
   std::unordered_set<std::string> seen;
-  for (const OpDesc::Var& slot : slots) {
-    for (const std::string& name : slot.arguments) {
-      if (name != kEmptyName && seen.insert(name).second) names.push_back(name);
-    }
-  }
+  ForNames(slots, [&](const std::string& name) {
+    if (seen.insert(name).second) names.push_back(name);
+  });
   return names;
 }
 

@@ -146,6 +146,8 @@ void ForNames(Slots& slots, F&& each) {
   }
 }
 bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name);
+inline bool Reads(const OpDesc& op, const std::string& name) { return Mention(op.inputs, name); }
+inline bool Writes(const OpDesc& op, const std::string& name) { return Mention(op.outputs, name); }
 void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from,
                      const std::string& to);
 

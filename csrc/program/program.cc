@@ -1,9 +1,9 @@
 #include "program/program.h"
+#include "program/op_binding.h"
 
 #include <algorithm>
 
 #include "base/enforce.h"
-#include "program/op_binding.h"
 
 namespace dygraph::program {
 
@@ -184,8 +184,8 @@ std::string Block::UserOf(const std::string& name) const {
   for (const BlockRef& block : program_->blocks()) {
     for (size_t i = 0; i < block->ops_.size(); ++i) {
       const OpDesc& op = block->ops_[i]->desc();
-      bool reads = Mention(op.inputs, name);
-      if (!reads && !Mention(op.outputs, name)) continue;
+      bool reads = Reads(op, name);
+      if (!reads && !Writes(op, name)) continue;
       if (block.get() != this && block->FindRecursive(name) != var) continue;
       return op.type + PositionText(op, i, block->idx()) + (reads ? ", reads it" : ", writes it");
     }
@@ -239,7 +239,7 @@ void Block::Rename(const std::string& from, const std::string& to) {
   for (Block* block : meant) {
     for (const OpRef& op : block->ops_) {
       const OpDesc& desc = op->desc();
-      if (Mention(desc.inputs, from) || Mention(desc.outputs, from) || NamedInAttrs(desc, from))
+      if (Reads(desc, from) || Writes(desc, from) || NamedInAttrs(desc, from))
         RenameIn(&op->Edit(), from, to);
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "program/op_binding.h"
 
 namespace dygraph::program {
 

@@ -1,4 +1,6 @@
-// Use-def chains by name: which operators of a list write and read each variable.
+// Use-def chains by name: which operators of a list write and read each variable. One question of
+// a block that is being edited is answered by a look at each operator: Reads and Writes of
+// program/desc.h.
 #pragma once
 
 #include <string>

@@ -10,6 +10,7 @@
 #include "program/backward.h"
 #include "program/describe.h"
 #include "program/op_binding.h"
+#include "program/uses.h"
 #include "program/verify.h"
 #include "program/wire.h"
 #include "python/bind.h"
@@ -46,35 +47,64 @@ void Stand(const Block& block, py::handle face) {
   SetFace(Behind(face).get(), face);
 }
 
-py::list OpFaces(const Block& block) {
-  std::vector<OpRef> ops = block.ops();  // making a face runs Python
+// The last operator of the block that writes the variable.
+py::object WriterOf(const Block& block, const std::string& name) {
+  const auto& ops = block.ops();
+  auto writes = [&](const OpRef& op) { return program::Writes(op->desc(), name); };
+  auto last = std::find_if(ops.rbegin(), ops.rend(), writes);
+  return last == ops.rend() ? py::none() : FaceOf(**last);
+}
+
+py::list Faces(const std::vector<OpRef>& ops) {  // making a face runs Python
   py::list list;
   for (const OpRef& op : ops) list.append(FaceOf(*op));
   return list;
 }
 
-// The last operator of the block that writes the variable.
-py::object WriterOf(const Block& block, const std::string& name) {
-  const auto& ops = block.ops();
-  for (size_t i = ops.size(); i-- > 0;) {
-    if (program::Mention(ops[i]->desc().outputs, name)) return FaceOf(*ops[i]);
-  }
-  return py::none();
-}
-
-// The operators of all blocks that name a variable among their inputs, or outputs.
-py::list Users(const Block& block, const std::string& name,
-               std::vector<OpDesc::Var> OpDesc::*side) {
+// The operators of all blocks for which that is so.
+template <class F>
+py::list Users(const Block& block, F&& uses) {
   std::vector<OpRef> found;
   for (const BlockRef& each : block.program()->blocks()) {
     for (const OpRef& op : each->ops()) {
-      if (program::Mention(op->desc().*side, name)) found.push_back(op);
+      if (uses(op->desc())) found.push_back(op);
     }
   }
-  py::list list;
-  for (const OpRef& op : found) list.append(FaceOf(*op));
-  return list;
+  return Faces(found);
 }
+
+// Who reads and writes each variable in a program as it is now, for many questions; blocks in their
+// order.
+class ProgramUses {
+ public:
+  explicit ProgramUses(const Program& program) : ops_(All(program)), uses_(Descs(ops_)) {}
+  py::list Readers(const std::string& name) const { return At(uses_.ReadersOf(name)); }
+  py::list Writers(const std::string& name) const { return At(uses_.WritersOf(name)); }
+
+ private:
+  static std::vector<OpRef> All(const Program& program) {
+    std::vector<OpRef> ops;
+    for (const BlockRef& each : program.blocks())
+      ops.insert(ops.end(), each->ops().begin(), each->ops().end());
+    return ops;
+  }
+  static std::vector<const OpDesc*> Descs(const std::vector<OpRef>& ops) {
+    std::vector<const OpDesc*> descs;
+    for (const OpRef& op : ops) descs.push_back(&op->desc());
+    return descs;
+  }
+  // One that names a variable twice stands here once.
+  py::list At(const std::vector<size_t>& numbers) const {
+    std::vector<OpRef> found;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (i == 0 || numbers[i] != numbers[i - 1]) found.push_back(ops_[numbers[i]]);
+    }
+    return Faces(found);
+  }
+
+  std::vector<OpRef> ops_;
+  program::Uses uses_;
+};
 
 // [(operator, number of the forward operator it comes of or -1)], {variable: its gradient}
 py::tuple Backward(const Block& block, size_t count, const Names& targets, const Names& grads,
@@ -98,7 +128,7 @@ void BindBlocks(py::module_& m) {
       // Operators
       .def_property_readonly("op_count", [](const Block& b) { return b.ops().size(); })
       .def("op", [](const Block& b, size_t i) { return FaceOf(*b.ops().at(i)); })
-      .def("ops", &OpFaces)
+      .def("ops", [](const Block& b) { return Faces(std::vector<OpRef>(b.ops())); })
       .def("index", [](const Block& b, const Op& op) { return b.IndexOf(op); })
       .def("insert",
            [](Block& b, size_t index, const py::object& face) {
@@ -120,10 +150,10 @@ void BindBlocks(py::module_& m) {
            })
       .def("writer_of", &WriterOf)
       .def("writers", [](const Block& b, const std::string& name) {
-        return Users(b, name, &OpDesc::outputs);
+        return Users(b, [&](const OpDesc& op) { return program::Writes(op, name); });
       })
       .def("readers", [](const Block& b, const std::string& name) {
-        return Users(b, name, &OpDesc::inputs);
+        return Users(b, [&](const OpDesc& op) { return program::Reads(op, name); });
       })
       // Variables
       .def_property_readonly("var_count", [](const Block& b) { return b.vars().size(); })
@@ -253,11 +283,15 @@ void LetCollect(PyHeapTypeObject* heap) {
 void BindEdited(py::module_& m) {
   m.def("last_version", &program::LastVersion);
   using program::Marks;
+  py::class_<ProgramUses>(m, "Uses")
+      .def("readers", &ProgramUses::Readers)
+      .def("writers", &ProgramUses::Writers);
   py::class_<Program>(m, "Program", py::custom_type_setup(LetCollect))
       .def(py::init<>())
       .def(py::init([](const PyProgram& whole) { return std::make_unique<Program>(whole.desc); }))
       .def_property_readonly("version", &Program::version)
       .def("snapshot", [](Program& p) { return PyProgram{p.Snapshot()}; })
+      .def("uses", [](const Program& p) { return ProgramUses(p); })
       .def_property_readonly("block_count", [](const Program& p) { return p.blocks().size(); })
       .def("block", [](const Program& p, size_t i) { return p.blocks().at(i); })
       .def("create_block",

@@ -79,8 +79,8 @@ class UpdateCall {
     OpOptions options;
     options.targets = &targets;
     options.extras = true;  // powers of beta that Fluid's operators leave to a call of their own
-    // Listeners see each update as it is made.
-    LoopQueue* queue = CurrentThread().listeners ? nullptr : together->queue();
+    // Observers see each update as it is made.
+    LoopQueue* queue = CurrentThread().observed ? nullptr : together->queue();
     options.queue = queue;
     for (int s = 0; queue && s < in.slots(); ++s) {
       if (Variable* v = in.at(s)) together->KeepInput(op_, s, v->value());

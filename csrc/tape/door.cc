@@ -85,7 +85,7 @@ __attribute__((noinline)) void WriteTargets(EagerCall& call) {
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
            const OpOptions& options) {
   ThreadState& thread = CurrentThread();
-  EagerCall call(op, attrs, in, out, options.targets);
+  EagerCall call(op, attrs, in, out, options);
   Call& values = call.values;
   values.from_tape = options.from_tape;
   values.place = thread.place;
@@ -111,8 +111,8 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
     values.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
   }
   if (__builtin_expect(marks & Variable::kSymbolic, 0)) return thread.describing_layer->Run(call);
-  // Listeners see the old value beside the new one.
-  if (options.targets && !thread.recording && !thread.listeners)
+  // An observer sees the old value beside the new one.
+  if (options.targets && !thread.recording && !thread.observed)
     values.reuse = ReusablePairs(call);
   if (__builtin_expect(watch::Switches() != 0, 0)) {
     values.backward = thread.playing > 0;
@@ -127,11 +127,14 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   if (__builtin_expect(call.targets != nullptr, 0)) WriteTargets(call);
 }
 
+// A constant, which calls need not make: they keep a reference to their options.
+static constexpr OpOptions kNoOptions;
+
 Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
   SlotList<Variable> in;
   in.Add(&x);
   Outputs out;
-  RunOp(op, attrs, in, &out);
+  RunOp(op, attrs, in, &out, kNoOptions);
   return std::move(out.owned[0]);
 }
 
@@ -140,7 +143,7 @@ Ref<Variable> RunBinary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x, 
   in.Add(&x);
   in.Add(&y);
   Outputs out;
-  RunOp(op, attrs, in, &out);
+  RunOp(op, attrs, in, &out, kNoOptions);
   return std::move(out.owned[0]);
 }
 

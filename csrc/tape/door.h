@@ -6,21 +6,6 @@
 
 namespace dygraph {
 
-struct OpOptions {
-  // Variables that take the results, by slot; an operator's in-place pairs then write into their
-  // storage unless it is shared.
-  const SlotList<Variable>* targets = nullptr;
-  // lengths of output lists, by slot; negative: the operator's rule
-  const SmallVector<int, 4>* counts = nullptr;
-  const WantedSet* wanted = nullptr;  // by flat output number; nullptr: all
-  bool extras = false;                // make kExtra outputs too
-  // shapes follow from a recorded call: no need to check a gradient's
-  bool from_tape = false;
-  // In-place pairs of the operator, by position, whose input is not read again.
-  uint32_t spent = 0;
-  LoopQueue* queue = nullptr;  // where loops of an update may wait
-};
-
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
            const OpOptions& options = OpOptions());
 

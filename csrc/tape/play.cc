@@ -141,7 +141,7 @@ class SoleReaders {
 template <class Spent>
 __attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, SoleReaders* sole,
                                               const Spent& spent) {
-  if (watch::Switches() || CurrentThread().listeners) return 0;
+  if (watch::Switches() || CurrentThread().observed) return 0;
   uint32_t pairs = 0;
   for (size_t i = 0; i < call.op->in_place.size(); ++i) {
     const RecipeSlot& from = call.in[call.op->in_place[i].first];

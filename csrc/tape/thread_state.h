@@ -8,6 +8,7 @@
 
 namespace dygraph {
 
+class AddedLayers;
 class DescribingLayer;
 class Layer;
 class Listener;
@@ -21,6 +22,9 @@ struct ThreadState {
   Listener* listeners = nullptr;  // below the tape, the newest first
   // Of this thread, switched on or not: an input that is symbolic brings it along.
   DescribingLayer* describing_layer = nullptr;
+  AddedLayers* added_layers = nullptr;  // of this thread, above the tape
+  // Added layers or listeners look at calls: values of inputs stay, results are there at the end.
+  bool observed = false;
   bool recording = true;    // on the tape
   bool describing = false;  // calls without inputs are written into a program
   // Why gradients are off, for the error of a later backward(): nullptr for no_grad.
@@ -42,9 +46,9 @@ struct ThreadState {
   void OnBackward(Variable& root) const;
   void Add(Listener* listener);
   void Remove(Listener* listener);
+  void Link();  // the chain anew, where something was switched
 
  private:
-  void Link();
   TapeLayer* tape_ = nullptr;
   friend struct OwnLayers;
 };

@@ -170,26 +170,34 @@ bool SameValue(const Value& a, const Value& b) {
          std::memcmp(x.raw_data(), y.raw_data(), x.bytes()) == 0;
 }
 
-// The first operator that reads the name, or makes it, for messages.
-std::string UserOf(const BlockDesc& block, std::vector<OpDesc::Var> OpDesc::*side,
-                   const std::string& name) {
+// The first operator that does that to the name, for messages.
+std::string FirstThat(bool (*does)(const OpDesc&, const std::string&), const BlockDesc& block,
+                      const std::string& name) {
   for (size_t i = 0; i < block.ops.size(); ++i) {
     const OpDesc& op = block.ops[i];
-    if (Mention(op.*side, name)) return op.type + PositionText(op, i, block.idx);
+    if (does(op, name)) return op.type + PositionText(op, i, block.idx);
   }
   return "no operator";
+}
+
+std::string ReaderOf(const BlockDesc& block, const std::string& name) {
+  return FirstThat(&Reads, block, name);
+}
+
+std::string MakerOf(const BlockDesc& block, const std::string& name) {
+  return FirstThat(&Writes, block, name);
 }
 
 void MergeVar(VarDesc* a, const VarDesc& b, const BlockDesc& block) {
   ENFORCE(a->type.type == b.type.type && ElementType(*a) == ElementType(b), InvalidArgument,
           "the type of '", a->name, "' must not depend on the batch size. It is made by ",
-          UserOf(block, &OpDesc::outputs, a->name));
+          MakerOf(block, a->name));
   auto* tensor = const_cast<VarType::TensorDesc*>(TensorOf(*a));
   if (!tensor) return;
   const std::vector<int64_t>& other = TensorOf(b)->dims;
   ENFORCE(tensor->dims.size() == other.size(), InvalidArgument, "the rank of '", a->name,
           "' must not depend on the batch size, got ", tensor->dims.size(), " and ", other.size(),
-          ". It is made by ", UserOf(block, &OpDesc::outputs, a->name));
+          ". It is made by ", MakerOf(block, a->name));
   for (size_t i = 0; i < other.size(); ++i) {
     if (tensor->dims[i] != other[i]) tensor->dims[i] = -1;
   }
@@ -235,7 +243,7 @@ void Generalize(Recording* first, const Recording& second) {
             "between two batch "
             "sizes, or from one call to the next. Compute it from the inputs, or pass it as an "
             "input. It is read by ",
-            UserOf(a, &OpDesc::inputs, name));
+            ReaderOf(a, name));
   }
   auto positions = b.VarPositions();
   for (VarDesc& var : a.vars) {

@@ -1,7 +1,7 @@
 """Layers: `Layer` itself, the usual ones with Fluid's arguments, and containers."""
 
 from dygraph.errors import did_you_mean
-from dygraph.lazily import load, names_of
+from dygraph.lazily import find, names_of
 from dygraph.nn.activation import *
 from dygraph.nn.bilinear import *
 from dygraph.nn.common import *
@@ -41,9 +41,7 @@ __all__ = sorted([*(n for n, v in globals().items() if isinstance(v, type)), *_L
 
 def __getattr__(name):
     if name in _LAZY_NAMES:
-        module = _LAZY_NAMES[name]
-        load(globals(), f"dygraph.nn.{module}", _LAZY[module])
-        return globals()[name]
+        return find(f"dygraph.nn.{_LAZY_NAMES[name]}", name)
     hint = "" if name.startswith("__") else did_you_mean(name, __all__)
     raise AttributeError(f"dygraph.nn has no layer '{name}'.{hint}")
 

@@ -4,37 +4,72 @@ Every function of `dygraph.functional` is here as well: on variables of a progra
 eager Variables it computes.
 """
 
-import importlib
-
 import dygraph
 from dygraph import functional
+from static.layers import (
+    activation,
+    arithmetic,
+    convolution,
+    distributions,
+    image,
+    learnt,
+    loss,
+    manipulation,
+    metric,
+    normalization,
+    printing,
+    python_function,
+    random,
+    reader,
+    recurrent,
+    schedules,
+    sequence,
+    tensor,
+)
+from static.layers.activation import *
+from static.layers.arithmetic import *
+from static.layers.convolution import *
 from static.layers.data import data
+from static.layers.distributions import *
+from static.layers.image import *
+from static.layers.learnt import *
+from static.layers.loss import *
 from static.layers.making import layer
+from static.layers.manipulation import *
+from static.layers.metric import *
+from static.layers.normalization import *
+from static.layers.printing import *
+from static.layers.python_function import *
+from static.layers.random import *
+from static.layers.reader import *
+from static.layers.recurrent import *
+from static.layers.schedules import *
+from static.layers.sequence import *
+from static.layers.tensor import *
 from static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    "activation", "arithmetic", "convolution", "distributions", "image", "learnt", "loss",
-    "manipulation", "metric", "normalization", "printing", "python_function", "random", "reader",
-    "recurrent", "schedules", "sequence", "tensor",
+    activation, arithmetic, convolution, distributions, image, learnt, loss, manipulation, metric,
+    normalization, printing, python_function, random, reader, recurrent, schedules, sequence,
+    tensor,
 )  # fmt: skip
-_OWN = {"data": data, "create_global_var": create_global_var, "create_parameter": create_parameter}
-for _family in _FAMILIES:
-    _module = importlib.import_module(f"static.layers.{_family}")
-    _OWN.update({name: getattr(_module, name) for name in _module.__all__})
-globals().update(_OWN)
+_OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 
 
 def __getattr__(name):
-    if name not in functional.__all__:
-        raise AttributeError(
-            f"static.layers has no function '{name}'.{dygraph.errors.did_you_mean(name, __dir__())}"
-        )
-    made = globals()[name] = layer(getattr(functional, name))
-    return made
+    if name not in _OTHERS:
+        if name not in functional.__all__:
+            hint = dygraph.errors.did_you_mean(name, __dir__())
+            raise AttributeError(f"static.layers has no function '{name}'.{hint}")
+        _OTHERS[name] = layer(getattr(functional, name))
+    return _OTHERS[name]
 
 
 def __dir__():
-    return sorted({*_OWN, *functional.__all__})
+    return sorted({*__all__, *functional.__all__})
 
 
-__all__ = sorted(_OWN)
+__all__ = sorted([
+    "data", "create_global_var", "create_parameter",
+    *(name for family in _FAMILIES for name in family.__all__),
+])  # fmt: skip

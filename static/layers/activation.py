@@ -13,7 +13,7 @@ Examples
 """
 
 from dygraph import functional
-from static.layers.making import layer, run, table
+from static.layers.making import attributes, layer, run, table
 
 _FUNCTIONS = table([
     ("abs(x, name=None)", "The absolute value."),
@@ -73,7 +73,7 @@ _FUNCTIONS = table([
     ),
     ("isfinite(x)", "Whether every element is finite: one bool."),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 @layer

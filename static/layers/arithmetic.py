@@ -11,7 +11,7 @@ Examples
 """
 
 from dygraph import check
-from static.layers.making import into, layer, run, table
+from static.layers.making import attributes, into, layer, run, table
 
 _BINARY = {
     "add": "x + y", "sub": "x - y", "mul": "x y", "div": "x / y", "max": "The greater of x and y",
@@ -65,7 +65,7 @@ _FUNCTIONS = table([
         "The sum along a diagonal; `out` is set to it if given.",
     ),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 @layer

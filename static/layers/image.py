@@ -11,7 +11,7 @@ Examples
 from dygraph import _core, check, fluid_functions
 from dygraph.errors import InvalidArgumentError
 from static.layers.convolution import padded
-from static.layers.making import layer, run, table
+from static.layers.making import attributes, layer, run, table
 
 _FUNCTIONS = table([
     ("grid_sampler(x, grid, name=None)", "The pixels at the places of a grid of [-1, 1]."),
@@ -24,7 +24,7 @@ _FUNCTIONS = table([
     ("temporal_shift(x, seg_num, shift_ratio=0.25, name=None)",
      "A share of the channels moved one step back, and one forth."),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 def _pooled(

@@ -4,7 +4,7 @@ from dygraph import check, functional
 from dygraph.errors import InvalidArgumentError
 from dygraph.nn.learnt_loss import SAMPLERS, walker_tables
 from static.layers.learnt import known, parameter
-from static.layers.making import into, layer, run, table
+from static.layers.making import attributes, into, layer, run, table
 from static.layers.sequence import with_levels
 from static.layers.tensor import filled
 
@@ -26,7 +26,7 @@ _FUNCTIONS = table([
      "soft_max_lower_bound=-15.0)", "The loss of a student of labels and of a teacher's scores.",
      "", "input=X"),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 @layer

@@ -22,7 +22,7 @@ from dygraph.nn.activation import activation
 from dygraph.variable import Parameter as EagerParameter
 from static.program import Variable, default_main_program, default_startup_program
 
-__all__ = ["activated", "into", "layer", "run", "table"]
+__all__ = ["activated", "attributes", "into", "layer", "run", "table"]
 
 
 def _variables(values):
@@ -207,6 +207,17 @@ def table(rows):
         names = dict(item.split("=") for item in renames.split())
         made[name] = _function(name, signature, sentence, op or name, names, example)
     return made
+
+
+def attributes(functions, module):
+    """The ``__getattr__`` of a module (PEP 562) of which a table holds further functions."""
+
+    def attribute(name):
+        if name not in functions:
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        return functions[name]
+
+    return attribute
 
 
 def _function(owner, signature, sentence, op, names, example):

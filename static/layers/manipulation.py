@@ -10,7 +10,7 @@ Examples
 
 from dygraph import _core, check, functional
 from dygraph.errors import InvalidArgumentError
-from static.layers.making import activated, layer, run, table
+from static.layers.making import activated, attributes, layer, run, table
 from static.layers.tensor import assign, filled, sized
 from static.unknown_sizes import numbers, variables
 
@@ -49,7 +49,7 @@ _FUNCTIONS = table([
      "element its place there."),
     ("unique_with_counts(x, dtype='int32')", "`unique`, and how often each one is there."),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 @layer

@@ -1,7 +1,7 @@
 """How good a network is: shares, areas, overlaps."""
 
 from dygraph import check
-from static.layers.making import into, layer, run, table
+from static.layers.making import attributes, into, layer, run, table
 from static.parameters import create_global_var
 
 _FUNCTIONS = table([
@@ -9,7 +9,7 @@ _FUNCTIONS = table([
      "(The mean overlap of classes, and for each class the wrong and the right elements.)", "",
      "input=Predictions label=Labels"),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 @layer

@@ -2,7 +2,7 @@
 
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
-from static.layers.making import into, layer, run, table
+from static.layers.making import attributes, into, layer, run, table
 from static.layers.tensor import sized, sizes_of
 from static.unknown_sizes import numbers
 
@@ -10,7 +10,7 @@ _FUNCTIONS = table([
     ("sampling_id(x, min=0.0, max=1.0, seed=0, dtype='float32')",
      "Of each row of probabilities a column, drawn by them."),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 def _drawn(op, shape, attrs, owner):

@@ -12,7 +12,7 @@ import functools
 
 from dygraph import _core, check, nets
 from static.layers.learnt import biased, known, parameter
-from static.layers.making import activated, layer, run, table
+from static.layers.making import activated, attributes, layer, run, table
 from static.program import Variable
 
 _FUNCTIONS = table([
@@ -56,7 +56,7 @@ def _ragged(function):
 
 for _name in ("concat", "expand", "expand_as", "reshape", "reverse", "slice", "unpad"):
     _FUNCTIONS[f"sequence_{_name}"] = _ragged(_FUNCTIONS[f"sequence_{_name}"])
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 @layer

@@ -4,7 +4,7 @@ import numpy as np
 
 from dygraph import _core, check, functional, size_lists, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
-from static.layers.making import into, layer, run, table
+from static.layers.making import attributes, into, layer, run, table
 from static.program import Variable, default_main_program
 from static.unknown_sizes import Unknown, numbers, variables
 
@@ -23,7 +23,7 @@ _FUNCTIONS = table([
      "input=X"),
     ("diag(diagonal)", "A matrix with `diagonal` on its diagonal.", "diag", "diagonal=Diagonal"),
 ])  # fmt: skip
-globals().update(_FUNCTIONS)
+__getattr__ = attributes(_FUNCTIONS, __name__)
 
 
 def _text(value, dtype, owner):

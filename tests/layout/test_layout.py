@@ -141,6 +141,13 @@ EXAMPLES = {
         ("static/io.py", "def f():\n    from static.io import g\n", "static.io"),
         ("static/io.py", "from static import core\n", None),
     ],
+    rules.modules_write_no_globals: [
+        ("static/io.py", "globals().update(f=1)\n", "static/io.py:1"),
+        ("dygraph/nn/__init__.py", "globals()['f'] = 1\n", "globals()"),
+        ("dygraph/nn/__init__.py", "load(globals(), 'f')\n", "globals()"),
+        ("dygraph/functional.py", "globals().update(f=1)\n", None),
+        ("static/io.py", "a = sorted({*globals(), 'f'}, key=len) + list(globals().items())\n", None),
+    ],
     rules.nothing_runs_foreign_code: [
         ("static/io.py", "import pickle\n", "pickle"),
         ("static/io.py", "from tarfile import open\n", "tarfile"),

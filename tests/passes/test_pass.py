@@ -75,6 +75,90 @@ def test_prune_keeps_every_writer_before_a_reader_and_none_after():
     np.testing.assert_array_equal(value, [3])
 
 
+# A field 1001 that no version knows, with the number 7, by the rules of protobuf's wire format: the
+# key 1001 << 3 = 8008 = 62 * 128 + 72 in two bytes, the lower seven bits first.
+UNKNOWN = bytes([0x80 | 72, 62, 7])
+
+
+def varint(number):
+    low = []
+    while number >= 128:
+        low.append(0x80 | number & 127)
+        number >>= 7
+    return bytes([*low, number])
+
+
+def read_varint(data, at):
+    number = shift = 0
+    while True:
+        byte = data[at]
+        at, number, shift = at + 1, number | (byte & 127) << shift, shift + 7
+        if byte < 128:
+            return number, at
+
+
+def with_unknown(data, path):
+    """The message with the unknown field at the end of each message on a path of field numbers."""
+    if not path:
+        return data + UNKNOWN
+    out, at = b"", 0
+    while at < len(data):
+        begin = at
+        key, at = read_varint(data, at)
+        if key & 7 == 2:
+            size, at = read_varint(data, at)
+            inner = data[at : at + size]
+            if key >> 3 == path[0]:
+                inner = with_unknown(inner, path[1:])
+            out += varint(key) + varint(len(inner)) + inner
+            at += size
+        else:
+            assert key & 7 == 0
+            _, at = read_varint(data, at)
+            out += data[begin:at]
+    return out
+
+
+BLOCKS, VARS, OPS = 1, 3, 4  # of framework.proto
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "left"),
+    [([], 1, 1), ([BLOCKS], 1, 1), ([BLOCKS, VARS], 5, 4), ([BLOCKS, OPS], 4, 3)],
+)
+def test_prune_keeps_fields_that_this_version_does_not_know(path, before, left):
+    main, _, z = chain()
+    later = with_unknown(main.serialize_to_string(), path)
+    assert later.count(UNKNOWN) == before
+    program = static.Program.parse_from_string(later)
+    less = passes.apply("prune", program, feeds=["x"], fetches=[z])
+    assert less.serialize_to_string().count(UNKNOWN) == left
+
+
+@pytest.mark.parametrize("name", ["feed", "fetch"])
+def test_prune_refuses_a_variable_that_has_the_name_of_a_holder(name):
+    main = static.Program()
+    with static.program_guard(main):
+        x = static.data(name, [3])
+        y = static.layers.exp(x)
+    before = main.serialize_to_string()
+    with pytest.raises(errors.AlreadyExistsError, match=f"got '{name}'. Rename it"):
+        passes.apply("prune", main, feeds=[name], fetches=[y.name])
+    assert main.serialize_to_string() == before
+    with static.program_guard(main):
+        other = static.layers.sqrt(static.data("x", [3]))  # what is not needed may be called so
+    less = passes.apply("prune", main, feeds=["x"], fetches=[other.name])
+    assert types(less) == ["feed", "sqrt", "fetch"]
+
+
+def test_prune_of_what_was_pruned():
+    main, y, z = chain()
+    once = passes.apply("prune", main, feeds=["x"], fetches=[z])
+    assert types(passes.apply("prune", once, feeds=["x"], fetches=[y])) == [
+        "feed", "exp", "sqrt", "fetch",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
