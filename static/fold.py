@@ -183,7 +183,7 @@ class _Fold:
         return None if before is None else (before, bias)
 
     def _sole(self, name):
-        """The operator that makes a value which nobody else reads."""
+        """The operator that makes a value with this one reader."""
         variable = self.block.vars.get(name)
         writers = _writers(self.block, name)
         alone = len(writers) == 1 and len(_readers(self.block, name)) == 1

@@ -1,4 +1,4 @@
-// DLPack both ways: lending a variable's memory, borrowing somebody else's.
+// DLPack both ways: exports a variable's memory, imports that of other libraries.
 #include <cstring>
 #include <memory>
 
@@ -70,7 +70,7 @@ Lent<Managed>* Lend(Tensor tensor) {
   return lent.release();
 }
 
-// A capsule that frees what it holds unless somebody took it, who renames it.
+// A capsule that frees what it holds unless a consumer took it over, which renames it.
 template <class Managed>
 py::object CapsuleOf(Managed* managed, const char* name) {
   PyObject* capsule = PyCapsule_New(managed, name, [](PyObject* self) {
@@ -192,7 +192,7 @@ void BindDLPack(py::module_& m) {
         const Ref<Storage>& storage = v->tensor().storage();
         return v->tensor().numel() == 0 || (storage && storage->foreign());
       },
-      "True for memory that somebody else lent.");
+      "True for memory that another library owns.");
   m.def("from_dlpack", &FromDLPack, py::arg("capsule"), py::arg("copy"));
 }
 

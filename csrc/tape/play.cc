@@ -136,8 +136,8 @@ class SoleReaders {
   std::unique_ptr<std::unordered_map<uint64_t, uint32_t>> counts_;
 };
 
-// The in-place pairs of a call that may write into what it reads: `spent(ref)` says that nobody but
-// the recipe holds a value. The storage is looked at by the call.
+// The in-place pairs of a call that may write into what it reads. `spent(ref)` says that only the
+// recipe holds a value; the call itself checks the storage.
 template <class Spent>
 __attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, SoleReaders* sole,
                                               const Spent& spent) {

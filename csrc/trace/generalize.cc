@@ -194,7 +194,7 @@ std::string ReaderOf(const BlockDesc& block, const std::string& name) {
       }
     }
   }
-  return "nobody";
+  return "no operator";
 }
 
 // The operator that makes it.
@@ -206,7 +206,7 @@ std::string MakerOf(const BlockDesc& block, const std::string& name) {
       }
     }
   }
-  return "nobody";
+  return "no operator";
 }
 
 void MergeVar(VarDesc* a, const VarDesc& b, const BlockDesc& block) {
