@@ -15,9 +15,9 @@ namespace dygraph::python {
   for (;;) pause();
 }
 
-// f(), which takes the lock or runs Python code.
+// f(), which takes the lock or runs Python code. What is caught has no object behind the reference.
 template <class F>
-auto Surviving(F&& f) {
+__attribute__((no_sanitize("null"))) auto Surviving(F&& f) {
   try {
     return f();
   } catch (abi::__forced_unwind&) {

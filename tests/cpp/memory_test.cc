@@ -385,7 +385,8 @@ void TestFailures() {
   double share =
       2.5 * (64 << 20) / static_cast<double>(sysconf(_SC_PHYS_PAGES)) / sysconf(_SC_PAGESIZE);
   SetFlag("fraction_of_cpu_memory_to_use", share);
-  void* a = Alloc(cpu, size_t{64} << 20);
+  const size_t arena = (size_t{64} << 20) - memory::kRedZone;  // to be filled wholly
+  void* a = Alloc(cpu, arena);
   CHECK_THROWS(Alloc(cpu, size_t{4} << 30), ResourceExhausted,
                "cannot allocate 4.0 GB on CPUPlace: 64.0 MB in use (peak 64.0 MB), largest free "
                "block 0 B, arenas "
@@ -395,7 +396,7 @@ void TestFailures() {
   void* b = Alloc(cpu, size_t{80} << 20);
   CHECK(GetStats(cpu).reserved <= size_t{160} << 20);
   CHECK_THROWS(Alloc(cpu, size_t{80} << 20), ResourceExhausted, "144.0 MB in use");
-  Free(cpu, a, size_t{64} << 20);
+  Free(cpu, a, arena);
   Free(cpu, b, size_t{80} << 20);
   void* c = Alloc(cpu, size_t{150} << 20);  // has to give the free arenas back first
   Free(cpu, c, size_t{150} << 20);
