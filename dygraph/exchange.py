@@ -81,7 +81,7 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
 
 
 def dlpack_device(self):
-    """Where `__dlpack__` lends memory: ``(1, 0)``, the host."""
+    """Where `__dlpack__` exports memory: ``(1, 0)``, the host."""
     return _HOST
 
 
