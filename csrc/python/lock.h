@@ -15,9 +15,9 @@ namespace dygraph::python {
   for (;;) pause();
 }
 
-// f(), which takes the lock or runs Python code. What is caught has no object behind the reference.
+// f(), which takes the lock or runs Python code.
 template <class F>
-__attribute__((no_sanitize("null"))) auto Surviving(F&& f) {
+auto Surviving(F&& f) {
   try {
     return f();
   } catch (abi::__forced_unwind&) {
