@@ -70,9 +70,10 @@ fuzz: $(STAMPS)/sanitize $(STAMPS)/package-test
 	cd build/sanitize && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/build/sanitize/site:$(CURDIR)/tests OMP_NUM_THREADS=1 \
 	  $(SANITIZED) $(CURDIR)/$(PY) $(CURDIR)/tests/test_fuzz_operators.py --all $(CALLS)
 
-# Threads of users and loaders; the pool's own are in tests/cpp/threads_test.cc.
+# Threads of users and loaders; the pool's own, and restored images, are in tests/cpp.
 sanitize-threads: TESTS = tests/process/test_reliability.py tests/io tests/imperative tests/dygraph/test_watch.py
 sanitize-threads: $(STAMPS)/threads $(STAMPS)/package-test
+	$(call run_ctest,build/threads)
 	$(call run_pytest_in,build/threads,LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 \
 	  PYTEST_ADDOPTS="-k 'thread and not process'")
 

@@ -310,7 +310,7 @@ class Work:
     """What one pass has to do: products of two numbers; outputs of layers with weights."""
 
     products: int = 0
-    first: int = 0  # products that the gradient of the network's input would need; nobody asks
+    first: int = 0  # products of the gradient of the network's input, which is not computed
     parameters: int = 0  # that a step reads and changes
     kept: int = 0  # numbers the backward pass reads again
     shape: tuple = field(default=())

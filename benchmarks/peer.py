@@ -194,7 +194,7 @@ def serve(cases):
                 start = time.perf_counter()
                 value = made[name](number)
                 answer = {"seconds": time.perf_counter() - start, "value": value}
-            except Exception as error:  # told to the parent, which names the side and the case
+            except Exception as error:  # the parent reports it with the side and the case
                 answer = {"error": f"{type(error).__name__}: {error}"}
             finally:
                 gc.enable()

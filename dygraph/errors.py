@@ -74,8 +74,8 @@ def append_text(error, text):
     >>> error
     ValueError('too small\\nin line 3')
     """
-    told = len(error.args) == 1 and isinstance(error.args[0], str)
-    if told and (not isinstance(error, KeyError) or isinstance(error, DygraphError)):
+    is_text = len(error.args) == 1 and isinstance(error.args[0], str)
+    if is_text and (not isinstance(error, KeyError) or isinstance(error, DygraphError)):
         error.args = (f"{error.args[0]}\n{text}",)
     elif hasattr(error, "add_note"):
         error.add_note(text)

@@ -69,9 +69,9 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         For another device than the host, and for ``copy=False`` where there must be a copy.
     """
     if dl_device is not None and tuple(dl_device) != _HOST:
-        raise BufferError(f"__dlpack__: values are lent in host memory, (1, 0), got {dl_device}")
+        raise BufferError(f"__dlpack__: values lie in host memory, (1, 0), got {dl_device}")
     if stream not in (None, -1):
-        raise BufferError(f"__dlpack__: host memory knows no streams, got {stream!r}")
+        raise BufferError(f"__dlpack__: host memory has no streams, got {stream!r}")
     versioned = max_version is not None and tuple(max_version)[0] >= 1
     if copy is False and not versioned:
         raise BufferError(
@@ -81,7 +81,7 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
 
 
 def dlpack_device(self):
-    """Where `__dlpack__` lends memory: ``(1, 0)``, the host."""
+    """Where `__dlpack__` exports memory: ``(1, 0)``, the host."""
     return _HOST
 
 

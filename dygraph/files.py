@@ -72,7 +72,7 @@ def reading(folder):
     """Inside, no process replaces files of the folder: what is read belongs together."""
     try:
         fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:  # whoever opens a file in it tells
+    except OSError:  # opening a file in it raises
         yield
         return
     try:

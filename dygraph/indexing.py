@@ -14,7 +14,7 @@ FAR = 2**31 - 1  # beyond every axis that an attribute can name
 
 
 class NotBasic(Exception):
-    """An index holds more than ints, slices, Ellipsis and None; told within this package only."""
+    """An index holds more than ints, slices, Ellipsis and None. Never leaves this package."""
 
 
 class Selection:
@@ -39,7 +39,7 @@ class Selection:
                     raise NotBasic
                 used += 1
         if dots > 1 or used > len(shape):
-            raise NotBasic  # or an error, which is told there
+            raise NotBasic  # if it is an error, the general path raises it
         axis = out = 0
         for item in items:
             if item is None:

@@ -252,7 +252,7 @@ class TracedLayer:
         if as_list:
             inputs = inputs[0]
         if self._prepared is None:
-            # Without `static`, whose modules take 8 MB, where nobody asked for the program.
+            # Where the program was never asked for, without `static`, whose modules take 8 MB.
             desc = self._desc if self._program is None else self._program.desc
             self._prepared = _core.PreparedProgram(
                 desc, self.scope, self.feed_names, self.fetch_names, None

@@ -1,6 +1,6 @@
 """Small functions over sequences and gates that Fluid has beside its operators.
 
-Operators themselves, ``sequence_pool`` and its kin, are in `dygraph.functional`.
+The operators themselves, such as ``sequence_pool``, are in `dygraph.functional`.
 """
 
 from dygraph import _core, check

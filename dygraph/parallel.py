@@ -1,7 +1,7 @@
 """Fluid's data parallel names, for the one process that this version runs in.
 
 A training script written for several processes runs unchanged with one. More than one is refused
-with a clear error, not ignored: gradients that nobody adds up would train wrongly.
+with a clear error, not ignored: gradients that are never added up would train wrongly.
 """
 
 import os

@@ -182,7 +182,7 @@ def firstn(reader, n):
 
 # Reading ahead ------------------------------------------------------------------------------------
 
-_PATIENCE = 0.1  # seconds for a thread to notice that nobody listens
+_PATIENCE = 0.1  # seconds for a thread to notice that it has no consumer
 _END = object()
 
 
@@ -192,7 +192,7 @@ class _Error:
 
 
 class _Threads:
-    """Threads that put what they have into one bounded queue, until nobody listens."""
+    """Threads that fill one bounded queue for as long as it has a consumer."""
 
     def __init__(self, size):
         self.queue, self.stopped, self.threads = queue.Queue(size), False, []

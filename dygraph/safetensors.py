@@ -296,10 +296,10 @@ def _read_header(file, path):
 
 def _check_own(header):
     given = re.match(rb'\{"__metadata__":\{"dygraph\.header":"([0-9a-f]{8})"', header)
-    told = int(given[1], 16) if given else None
+    expected = int(given[1], 16) if given else None
     if given:
         header[:_START_LENGTH] = _START % 0
-    if told != zlib.crc32(header):
+    if expected != zlib.crc32(header):
         raise FormatError(
             "damaged safetensors file: the header must have the checksum it says, got another"
         )
@@ -357,7 +357,7 @@ def read(path):
 
 
 def load_file(path):
-    """Read all tensors of a safetensors file, whoever wrote it.
+    """Read all tensors of a safetensors file, written by any library.
 
     Parameters
     ----------

@@ -385,7 +385,7 @@ def text(variable):
 
 
 def failed(message):
-    """Told by checks of sizes that look at plain numbers, before they raise."""
+    """Checks of sizes that look at plain numbers report here before they raise."""
     if modes.sizes is not None:
         modes.sizes.failed(message)
 

@@ -201,7 +201,7 @@ class Observer:
 
 
 def _drop(variable):
-    """Hooks on what a tape keeps that nobody will play."""
+    """Hooks on what a tape keeps that will never be played."""
 
 
 def _refuse(packed):
@@ -361,11 +361,11 @@ def check_replay(recording, inputs, function, observer, runs, restore):
 def _compare(what, want, got, shapes, run):
     got = _core.digest(got)
     if want != got:
-        told = [f"{digest[0]} {list(digest[1])}" for digest in (want, got)]
+        described = [f"{digest[0]} {list(digest[1])}" for digest in (want, got)]
         raise PreconditionNotMetError(
             f"trace: the program must repeat the layer bit for bit, but {what} differs "
             f"{'in the second run ' if run else ''}for inputs of shapes {shapes}: "
-            f"{told[0]} eagerly, {told[1]} from the "
+            f"{described[0]} eagerly, {described[1]} from the "
             "program. The layer computes something that depends on the batch outside operators, "
             "or keeps something in Python from one call to the next"
         )

@@ -73,7 +73,7 @@ def detect_anomaly(check_nan=True):
     """Within this context a result with NaN or infinity raises, naming who computed it.
 
     Forward calls raise where they are. In a backward pass the error names the line, and the layer,
-    of the forward call whose gradient went wrong; other errors of the pass are told the same way.
+    of the forward call whose gradient went wrong; so do its other errors.
     Noting lines makes each call a few microseconds slower: it is meant for the search, not for the
     training. ``FLAGS_check_nan_inf`` checks without noting lines.
 

@@ -1,7 +1,7 @@
 """Tell the parts of two photographs apart: train a small residual network on patches.
 
 The data are the photographs that ship with scikit-learn, a pagoda by a lake and a flower. Patches
-of 32 x 32 pixels are to be told apart by what they show: sky, pagoda, trees, flower, leaves.
+of 32 x 32 pixels are classified by what they show: sky, pagoda, trees, flower, leaves.
 Regions of the photographs that show one of these are cut into blocks of 64 x 64 pixels; patches for
 training come from two blocks out of three, patches for testing from the others, so that no pixel is
 in both. Takes about ten seconds on two cores and writes examples/out/patches.png.

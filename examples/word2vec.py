@@ -3,8 +3,8 @@
 The corpus is the manual behind ``help()`` and docstrings of the standard library, about 250,000
 words. A word's vector is trained to tell the words that stand near it from words drawn at random
 (Mikolov et al., 2013). The gradients of both tables are sparse: a step touches the rows of its
-batch and no others. Texts that training does not see must be told from noise better than word
-frequencies alone can, and related words must find each other. Takes about ten seconds on two cores
+batch and no others. The vectors must separate texts not seen in training from noise better than
+word frequencies alone, and related words must find each other. Takes about ten seconds on two cores
 and writes to examples/out/: word_vectors.png and word_vectors.npz.
 
     python examples/word2vec.py

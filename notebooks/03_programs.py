@@ -43,7 +43,7 @@ train, test = order[:1437], order[1437:]
 # ## From a layer to a program
 #
 # `trace` calls a layer and writes down the operators that run. It does so at two batch sizes: what differs between them
-# is left open, so the program takes batches that nobody has shown it.
+# is left open, so the program takes batches of any size.
 
 # %%
 with dygraph.guard(seed=7):
@@ -118,7 +118,7 @@ described = main.clone()
 len(startup.global_block().ops), [op.type for op in main.global_block().ops]
 
 # %% [markdown]
-# A shape is known before anything runs, and a mistake is told where it is made.
+# A shape is known before anything runs, and a mistake raises where it is made.
 
 # %%
 assert guess.shape == (-1, 10) and [p.name for p in main.all_parameters()][0] == "fc_0.w_0"

@@ -215,9 +215,9 @@ class Block:
         """
         block = self.program.global_block()
         if shape is None or any(size <= 0 for size in sizes_of(shape, "create_parameter")):
-            told = None if shape is None else list(shape)
+            given = None if shape is None else list(shape)
             raise InvalidArgumentError(
-                f"create_parameter: every size must be known and at least 1, got {told}"
+                f"create_parameter: every size must be known and at least 1, got {given}"
             )
         if not shape:
             raise InvalidArgumentError("create_parameter: there must be a size, got none")

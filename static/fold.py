@@ -166,7 +166,7 @@ class _Fold:
         return None if before is None else (before, bias)
 
     def _sole(self, name):
-        """The operator that makes a value which nobody else reads."""
+        """The operator that makes a value with this one reader."""
         variable = self.block.vars.get(name)
         writers = self.uses.writers(name)
         alone = len(writers) == 1 and len(self.uses.readers(name)) == 1

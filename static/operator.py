@@ -63,8 +63,8 @@ class Operator:
     @property
     def role(self):
         """What it is for: `OpRole`'s numbers. Forward where its attributes do not tell."""
-        told = self.desc.has_attr("op_role") and self.desc.attr_type("op_role") == "INT"
-        return self.desc.attr("op_role") if told else 0
+        has_role = self.desc.has_attr("op_role") and self.desc.attr_type("op_role") == "INT"
+        return self.desc.attr("op_role") if has_role else 0
 
     def input(self, name):
         """Names of the variables in an input slot; KeyError for a slot it has not."""

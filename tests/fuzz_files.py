@@ -268,7 +268,7 @@ def child(path, first, end):
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def run(first, count, told=lambda text: None):
+def run(first, count, report=lambda text: None):
     """(counts of outcomes, failures) of so many models."""
     counts, failures, at, end = collections.Counter(), [], first, first + count
     while at < end:
@@ -287,10 +287,10 @@ def run(first, count, told=lambda text: None):
                 f"--one {number} ({KINDS[number % len(KINDS)]}): exit {done.returncode} "
                 f"{done.stderr[-800:]}"
             )
-            told(failures[-1])
+            report(failures[-1])
             counts["failed"] += 1
             at = number + 1
-        told(f"{at - first} of {count}")
+        report(f"{at - first} of {count}")
     return counts, failures
 
 

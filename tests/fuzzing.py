@@ -166,12 +166,12 @@ def first_crash(script, describe, names, count, seconds):
             return None
         name, number = (progress.read().decode().split() or [names[0], "0"])[:2]
         try:
-            told = describe(name, int(number))
+            description = describe(name, int(number))
         except Exception as e:  # what the call is made of may itself be what falls
-            told = f"{name}, which cannot be described: {e}"
+            description = f"{name}, which cannot be described: {e}"
         found = stderr.find("ERROR: AddressSanitizer")
         last = stderr[-STDERR:] if found < 0 else stderr[found : found + STDERR]
-        return name, f"exit {ending} in call {number} of {told} {last}"
+        return name, f"exit {ending} in call {number} of {description} {last}"
 
 
 def run_group(script, describe, names, count, seconds):

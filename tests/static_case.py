@@ -72,8 +72,8 @@ def shapes(case):
             if _core.is_selected_rows(got):
                 continue
             case.assertEqual(len(variable.shape), got.ndim, f"rank of {name}")
-            for told, true in zip(variable.shape, got.shape, strict=True):
-                case.assertIn(told, (-1, true), f"{name}: {variable.shape}, {got.shape}")
+            for size, true in zip(variable.shape, got.shape, strict=True):
+                case.assertIn(size, (-1, true), f"{name}: {variable.shape}, {got.shape}")
 
 
 def gradients(case):

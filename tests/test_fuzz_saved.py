@@ -12,7 +12,7 @@ def test_damaged_models_load_and_run_or_raise(first):
     assert not failures, "\n".join(failures)
     assert sum(counts.values()) == 1000
     for outcome in ("loaded, the step ran", "loaded, the step refused", "refused"):
-        assert sum(n for told, n in counts.items() if told.startswith(outcome)) > 50
+        assert sum(n for ending, n in counts.items() if ending.startswith(outcome)) > 50
 
 
 def test_every_kind_is_damaged_and_sound_at_first():

@@ -1,4 +1,4 @@
-"""The tests of operators can fail: wrong expectations and careless exceptions are told."""
+"""The tests of operators can fail: wrong expectations and careless exceptions are reported."""
 
 import unittest
 
@@ -47,7 +47,7 @@ def wrong_set_up(**changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"outputs": lambda o: {"Out": o["Out"] + 1e-3}}, "scale: Out"),
         ({"outputs": lambda o: {"Out": o["Out"][:1]}}, "shape of Out"),
@@ -55,12 +55,12 @@ def wrong_set_up(**changes):
         ({"outputs": lambda o: {"Out": (o["Out"], [[1, 1]])}}, "LoD of Out"),
     ],
 )
-def test_wrong_outputs_are_told(changes, told):
+def test_wrong_outputs_are_reported(changes, message):
     (text,) = failures(scale_case(setUp=wrong_set_up(**changes)), "test_one")
-    assert told in text
+    assert message in text
 
 
-def test_wrong_gradients_are_told():
+def test_wrong_gradients_are_reported():
     def check(self):
         self.check_grad(["X"], "Out", user_defined_grads=[np.full((2, 3), 2.0)])  # not 2 / 6
 

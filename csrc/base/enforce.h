@@ -20,7 +20,7 @@ enum class ErrorKind {
   ResourceExhausted,   // MemoryError
   PreconditionNotMet,  // RuntimeError
   Format,              // ValueError: a damaged or hostile file
-  NonFinite,           // FloatingPointError: NaN or infinity where somebody looks for them
+  NonFinite,           // FloatingPointError: NaN or infinity where a check looks for them
   Interrupted,         // the Python error is already set (KeyboardInterrupt, a raising hook)
 };
 

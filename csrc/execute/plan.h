@@ -38,8 +38,8 @@ struct PlanOp {
   SmallVector<int, 4> done;        // slots not used after this operator
   std::unique_ptr<KeptForm> kept;  // of a weight that the program does not write
   int weight = -1;                 // which input that is; -1: it is read elsewhere too
-  // One operator in place of several, whose bits it has: these, which run instead while somebody
-  // watches or where the one does not take their values.
+  // For one operator in place of several, with the same bits: the several, which run instead while
+  // calls are watched or where the one does not take their values.
   std::vector<PlanOp> parts;
 
   // Not null: an operator whose call may end the kernel of the one before it, which alone makes its

@@ -18,11 +18,6 @@ namespace {
 
 constexpr size_t kUnit = 64;  // the smallest block, and the alignment of all blocks
 constexpr size_t kPage = 4096;
-#if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kRedZone = 64;  // bytes behind each block that stay poisoned
-#else
-constexpr size_t kRedZone = 0;
-#endif
 constexpr size_t kMinArena = size_t{64} << 20;
 // From here on a block lies in the first arena that has room, so that later arenas stay untouched
 // or become free as a whole. Smaller ones fit best.
@@ -146,8 +141,9 @@ struct BuddyAllocator::Arena {
   }
 };
 
-BuddyAllocator::BuddyAllocator(Place place, std::unique_ptr<SystemAllocator> system)
-    : place_(place), system_(std::move(system)) {}
+BuddyAllocator::BuddyAllocator(Place place, std::unique_ptr<SystemAllocator> system,
+                               size_t red_zone)
+    : place_(place), system_(std::move(system)), red_zone_(red_zone) {}
 
 BuddyAllocator::~BuddyAllocator() {
   for (auto& arena : arenas_) {
@@ -158,7 +154,7 @@ BuddyAllocator::~BuddyAllocator() {
 
 void* BuddyAllocator::Alloc(size_t bytes) {
   if (bytes > kMaxBytes) return nullptr;
-  size_t units = RoundSize(bytes + kRedZone) / kUnit;
+  size_t units = RoundSize(bytes + red_zone_) / kUnit;
   void* block = Take(units);
   if (!block && (AddArena(units * kUnit) || (ReleaseFree() && AddArena(units * kUnit)))) {
     block = Take(units);
@@ -188,7 +184,7 @@ void* BuddyAllocator::Take(size_t units) {
 }
 
 void BuddyAllocator::Free(void* block, size_t bytes) {
-  size_t units = RoundSize(bytes + kRedZone) / kUnit;
+  size_t units = RoundSize(bytes + red_zone_) / kUnit;
   for (auto& arena : arenas_) {
     if (!arena->Contains(block)) continue;
     ASAN_POISON_MEMORY_REGION(block, units * kUnit);

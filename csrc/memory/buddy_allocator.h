@@ -77,9 +77,16 @@ class FreeSet {
   int levels_ = 0;
 };
 
+// Bytes behind each block that stay poisoned, for AddressSanitizer.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kRedZone = 64;
+#else
+constexpr size_t kRedZone = 0;
+#endif
+
 class BuddyAllocator {
  public:
-  BuddyAllocator(Place place, std::unique_ptr<SystemAllocator> system);
+  BuddyAllocator(Place place, std::unique_ptr<SystemAllocator> system, size_t red_zone = kRedZone);
   ~BuddyAllocator();
 
   // A block of RoundSize(bytes), or nullptr. It starts as the smallest sufficient power of two;
@@ -103,6 +110,7 @@ class BuddyAllocator {
 
   Place place_;
   std::unique_ptr<SystemAllocator> system_;
+  size_t red_zone_;
   std::vector<std::unique_ptr<Arena>> arenas_;
   size_t reserved_ = 0;
 };

@@ -88,7 +88,7 @@ void Pools::UnlockAll() {
 Pool& MakePool(Place place) {
   Pools& all = GetPools();
   size_t kind = static_cast<size_t>(place.kind);
-  DeviceKindName(place.kind);  // throws for a kind nobody registered
+  DeviceKindName(place.kind);  // throws for a kind that is not registered
   std::lock_guard<std::mutex> lock(all.mutex);
   std::atomic<Pool*>& slot = all.pools[kind][place.id];
   if (Pool* pool = slot.load(std::memory_order_acquire)) return *pool;

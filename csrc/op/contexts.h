@@ -42,7 +42,7 @@ class InferContext {
     return *static_cast<const A*>(call_.attrs);
   }
 
-  // The output's shape; its type is the kernel's unless said. Outputs nobody wants are passed over.
+  // The output's shape; its type is the kernel's unless said. Unwanted outputs are skipped.
   void SetOutput(int slot, const Dims& dims, DType dtype = DType::kUnset) {
     SetOutputAt(slot, 0, dims, dtype);
   }

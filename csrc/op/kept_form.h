@@ -10,9 +10,9 @@
 
 namespace dygraph {
 
-// Safe from any thread. The weight's storage is held, so that whoever writes to the weight writes
-// elsewhere (copy on write): what was made of it stays true. The memory of somebody else, who may
-// write at any time, is never kept.
+// Safe from any thread. The weight's storage is held, so a write to the weight goes to a copy (copy
+// on write) and the form stays valid. Forms of foreign memory, which its owner may write at
+// any time, are never kept.
 class KeptForm {
  public:
   class Form {  // kernels derive theirs

@@ -53,12 +53,12 @@ void JoinKernels(Registry& r, PendingKernels& p) {
   if (op == r.ops.end()) {
     return AddLoadProblem(
         ErrorKind::NotFound,
-        "kernels at " + here + " belong to an operator that nobody registered: '" + p.type + "'");
+        "kernels at " + here + " belong to an operator that is not registered: '" + p.type + "'");
   }
   DeviceKind device;
   if (!FindDeviceKind(p.device, &device)) {
     return AddLoadProblem(ErrorKind::NotFound, "kernels of " + p.type + " at " + here +
-                                                   " are for a device that nobody registered: '" +
+                                                   " are for a device that is not registered: '" +
                                                    p.device + "'");
   }
   for (Kernel& k : p.kernels) {
@@ -74,7 +74,7 @@ bool JoinOperator(Registry& r, OpInfo* op) {
     auto forward = r.ops.find(op->attrs_of);
     if (forward == r.ops.end()) {
       AddLoadProblem(ErrorKind::NotFound,
-                     who + " takes the attributes of an operator that nobody registered: '" +
+                     who + " takes the attributes of an operator that is not registered: '" +
                          op->attrs_of + "'");
       return false;
     }

@@ -39,7 +39,7 @@ Pool& GetPool() {
 }
 
 size_t Index(DeviceKind kind) {
-  DeviceKindName(kind);  // throws for a kind nobody registered
+  DeviceKindName(kind);  // throws for a kind that is not registered
   return static_cast<size_t>(kind);
 }
 

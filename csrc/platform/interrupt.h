@@ -23,7 +23,7 @@ void InPieces(int64_t n, int64_t piece, const Body& body) {
 
 namespace interrupt {
 
-// What looks for signals, on any thread, and throws Interrupted; the Python room lends it.
+// What looks for signals, on any thread, and throws Interrupted; the Python room sets it.
 void SetLook(void (*look)());
 // The next look of this thread comes only after a while: short calls need none.
 void Postpone();

@@ -117,8 +117,8 @@ class Pass {
     }
   }
 
-  // The one variable with the whole gradient of `name`; null where nothing flows. Terms are added
-  // by the time somebody asks.
+  // The one variable with the whole gradient of `name`; null where nothing flows. The first request
+  // appends the sum of the terms.
   const std::string* Complete(const std::string& name) {
     auto at = pending_.find(name);
     if (at == pending_.end() || at->second.empty()) return nullptr;

@@ -14,7 +14,7 @@ Value ValueOf(const VarDesc& var) {
   Tensor tensor;
   tensor.SetMeta(DimsOf(*desc), ElementType(var));
   if (var.type.type == VarType::Type::LOD_TENSOR) return Value(std::move(tensor));
-  // Nobody knows how many rows; the first size is the height of the whole.
+  // The number of rows is unknown; the first size is the height of the whole.
   Dims dims = tensor.dims();
   if (dims.rank() == 0) return Value();
   int64_t height = dims[0];

@@ -1,4 +1,4 @@
-// DLPack both ways: lending a variable's memory, borrowing somebody else's.
+// DLPack both ways: exports a variable's memory, imports that of other libraries.
 #include <cstring>
 #include <memory>
 
@@ -39,38 +39,38 @@ DType TypeFrom(dlpack::DLDataType type) {
         int{type.code}, ", ", int{type.bits}, " bits and ", type.lanes, " lanes");
 }
 
-// Lending -----------------------------------------------------------------------------------------
+// Exporting ---------------------------------------------------------------------------------------
 
 // What a capsule holds: the struct, and the tensor whose storage it points into.
 template <class Managed>
-struct Lent {
+struct Exported {
   Managed managed{};
   Tensor tensor;
   Dims shape, strides;
 
-  static void Delete(Managed* self) { delete static_cast<Lent*>(self->manager_ctx); }
+  static void Delete(Managed* self) { delete static_cast<Exported*>(self->manager_ctx); }
 };
 
 template <class Managed>
-Lent<Managed>* Lend(Tensor tensor) {
-  auto lent = std::make_unique<Lent<Managed>>();
-  lent->tensor = std::move(tensor);
-  const Tensor& t = lent->tensor;
-  lent->shape = t.dims();
-  lent->strides = Strides(t.dims());
-  lent->managed.manager_ctx = lent.get();
-  lent->managed.deleter = Lent<Managed>::Delete;
-  dlpack::DLTensor& dl = lent->managed.dl_tensor;
+Exported<Managed>* Export(Tensor tensor) {
+  auto exported = std::make_unique<Exported<Managed>>();
+  exported->tensor = std::move(tensor);
+  const Tensor& t = exported->tensor;
+  exported->shape = t.dims();
+  exported->strides = Strides(t.dims());
+  exported->managed.manager_ctx = exported.get();
+  exported->managed.deleter = Exported<Managed>::Delete;
+  dlpack::DLTensor& dl = exported->managed.dl_tensor;
   dl.data = const_cast<void*>(t.raw_data());
   dl.device = {dlpack::kDLCPU, 0};
   dl.ndim = t.rank();
   dl.dtype = TypeOf(t.dtype());
-  dl.shape = lent->shape.data();
-  dl.strides = lent->strides.data();
-  return lent.release();
+  dl.shape = exported->shape.data();
+  dl.strides = exported->strides.data();
+  return exported.release();
 }
 
-// A capsule that frees what it holds unless somebody took it, who renames it.
+// A capsule that frees what it holds unless a consumer took it over, which renames it.
 template <class Managed>
 py::object CapsuleOf(Managed* managed, const char* name) {
   PyObject* capsule = PyCapsule_New(managed, name, [](PyObject* self) {
@@ -94,11 +94,12 @@ py::object ToDLPack(const Given& v, bool versioned, bool copy) {
   ENFORCE(!v->value().empty(), PreconditionNotMet,
           "a variable must hold a value to be exported, but nothing was written");
   Tensor t = CopyTo(v->value().ToDense(), CPUPlace()).Plain();
-  if (!versioned) return CapsuleOf(&Lend<dlpack::DLManagedTensor>(t.Clone())->managed, kPlainName);
-  auto* lent = Lend<dlpack::DLManagedTensorVersioned>(copy ? t.Clone() : t);
-  lent->managed.version = {1, 0};
-  lent->managed.flags = copy ? dlpack::kIsCopied : dlpack::kReadOnly;
-  return CapsuleOf(&lent->managed, kVersionedName);
+  if (!versioned)
+    return CapsuleOf(&Export<dlpack::DLManagedTensor>(t.Clone())->managed, kPlainName);
+  auto* exported = Export<dlpack::DLManagedTensorVersioned>(copy ? t.Clone() : t);
+  exported->managed.version = {1, 0};
+  exported->managed.flags = copy ? dlpack::kIsCopied : dlpack::kReadOnly;
+  return CapsuleOf(&exported->managed, kVersionedName);
 }
 
 // Borrowing ---------------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ void BindDLPack(py::module_& m) {
         const Ref<Storage>& storage = v->tensor().storage();
         return v->tensor().numel() == 0 || (storage && storage->foreign());
       },
-      "True for memory that somebody else lent.");
+      "True for memory that another library owns.");
   m.def("from_dlpack", &FromDLPack, py::arg("capsule"), py::arg("copy"));
 }
 

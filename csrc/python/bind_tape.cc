@@ -27,7 +27,8 @@ py::object ViewOf(const Ref<Node>& node) {
 
 py::list InputsOf(const NodeView& view) {
   py::list list;
-  for (const Edge& e : view.node->edges()) list.append(py::make_tuple(ViewOf(e.node), e.index));
+  const SmallVector<Edge, 2> edges = view.node->edges();  // the collector may run a backward
+  for (const Edge& e : edges) list.append(py::make_tuple(ViewOf(e.node), e.index));
   return list;
 }
 
@@ -42,9 +43,10 @@ py::list KeptBy(const NodeView& view) {
   py::list list;
   auto* node = dynamic_cast<OpNode*>(view.node.get());
   if (!node || node->freed()) return list;
-  for (size_t i = 0; i < node->kept().size(); ++i) {
+  const SmallVector<Value, 2> kept = node->kept();
+  for (size_t i = 0; i < kept.size(); ++i) {
     RecipeRef r = node->recipe().kept[i];
-    const Value& v = node->kept()[i];
+    const Value& v = kept[i];
     if (v.empty()) continue;  // an absent element of a list
     const auto& slots = r.kind == RecipeRef::kOutput ? node->op().outputs : node->op().inputs;
     bool held = v.is_rows() || v.tensor().has_data();

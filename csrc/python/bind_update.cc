@@ -104,8 +104,8 @@ class UpdateCall {
 };
 
 // An operator whose first output takes the place of its first input: inputs by slot, one Variable
-// or a list of them. Where nothing is to be recorded, the memory is written in place if nobody
-// shares it.
+// or a list of them. Where nothing is to be recorded, memory that is not shared is written in
+// place.
 void RunInPlace(const std::string& type, const py::list& inputs, const py::dict& given) {
   const OpInfo& op = GetOp(type);
   Ref<Attrs> attrs = given.empty() ? op.default_attrs : Attrs::Make(op.attr_table);

@@ -1,4 +1,4 @@
-// The structs of DLPack, by which array libraries lend each other memory. Names, order and sizes
+// The structs of DLPack, by which array libraries share memory. Names, order and sizes
 // are its binary interface, version 1.0; what a field means is said there.
 #pragma once
 

@@ -5,8 +5,8 @@
 
 namespace dygraph::python {
 
-// What this thread asks instead of making plain ints, an object of `dygraph.sizes`; null: nobody
-// follows sizes.
+// The object of `dygraph.sizes` that this thread asks instead of making plain ints; null where
+// sizes are not followed.
 extern thread_local PyObject* size_tracker;
 
 PyObject* TrackedDims(PyObject* variable);   // its tuple of sizes

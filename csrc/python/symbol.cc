@@ -30,7 +30,7 @@ using program::VarDesc;
 using program::VarRef;
 
 // Set by the package `static` and never freed: calls may come until the process ends.
-struct Lent {
+struct Statics {
   PyObject* variable_class = nullptr;
   PyObject* parameter_class = nullptr;
   PyObject* operator_class = nullptr;

@@ -21,6 +21,11 @@ PyVariable* AsPy(PyObject* o) { return reinterpret_cast<PyVariable*>(o); }
 
 // Life of wrappers --------------------------------------------------------------------------------
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kKeepsSpares = false;  // the sanitizer sees every wrapper come and go
+#else
+constexpr bool kKeepsSpares = true;
+#endif
 constexpr int kMostSpare = 256;
 PyObject* spare_wrappers[kMostSpare];
 int spare_count = 0;
@@ -99,7 +104,7 @@ void Dealloc(PyObject* self) {
     var->Release();
   }
   Py_CLEAR(p->dict);
-  if (type == &VariableType && spare_count < kMostSpare) {
+  if (kKeepsSpares && type == &VariableType && spare_count < kMostSpare) {
     spare_wrappers[spare_count++] = self;
     return;
   }

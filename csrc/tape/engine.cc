@@ -245,6 +245,7 @@ void Play(Pass& pass, const PlayOptions& options, Captures* captures,
     }
     grads.clear();
     for (size_t i = 0; i < input_grads.size(); ++i) {
+      if (__builtin_expect(i >= node->edges().size(), 0)) node->ThrowFreed();
       const Edge& edge = node->edges()[i];
       if (!edge || closed.Has(edge)) continue;
       if (!input_grads[i]) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "base/enforce.h"
 #include "base/pool.h"
 #include "op/op_info.h"
 #include "op/zero_derivative.h"
@@ -40,6 +41,12 @@ void Node::Destroy(Node* self) {
     next->Delete();
   }
   dying = nullptr;
+}
+
+void Node::ThrowFreed() const {
+  THROW(PreconditionNotMet, "the graph behind ", name(),
+        " must last while it is played, but another backward freed it meanwhile. Pass "
+        "retain_graph=True to that one");
 }
 
 uint64_t Node::AddHook(uint32_t output, Hook hook, void* owner) {

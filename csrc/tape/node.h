@@ -25,7 +25,7 @@ struct Edge {
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 
-// Keeps a value of the tape elsewhere, or nowhere: Pack is told each value to keep and gives what
+// Keeps a value of the tape elsewhere, or nowhere: Pack takes each value to keep and returns what
 // will bring it back. Works in this thread while it lives; the newest works alone.
 class SavedValueHooks {
  public:
@@ -43,7 +43,7 @@ using Hook = std::function<Ref<Variable>(const Ref<Variable>&)>;
 using GradList = SmallVector<Ref<Variable>, 2>;
 
 // *sum = *sum + term, through the door. `into_first`: the first operand's variable takes the sum,
-// in its own storage if nobody shares that.
+// in its own storage if that is not shared.
 void AddGradient(Ref<Variable>* sum, const Ref<Variable>& term, bool into_first);
 
 struct PlayOptions {
@@ -68,6 +68,8 @@ class Node : public RefCounted<Node> {
   virtual void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) = 0;
   virtual const char* name() const = 0;
   virtual bool freed() const { return false; }
+  // Another pass, in a function of the user or on another thread, freed what this one plays.
+  [[noreturn]] void ThrowFreed() const;
   // Whether a gradient that did not come out at this edge is zero: always where the node was not
   // `played`, because zeros arrived.
   virtual bool GivesZero(size_t /*edge*/, bool played) const { return !played; }
@@ -112,14 +114,14 @@ class Node : public RefCounted<Node> {
   mutable std::unique_ptr<std::vector<Retained>> retained_;
 };
 
-// Collects the gradient of a variable nobody computed: a parameter, an input.
+// Collects the gradient of a variable that no call made: a parameter, an input.
 class LeafNode : public Node {
  public:
   explicit LeafNode(Variable* variable) : Node(1), variable_(variable) {}
   void Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) override;
   const char* name() const override { return "leaf"; }
-  // Its variable died: nobody can ask for the gradient, which may itself depend on this leaf
-  // (create_graph) and so keep it alive.
+  // Its variable died: the gradient is out of reach, but may depend on this leaf (create_graph) and
+  // so keep it alive.
   void Abandon() {
     variable_ = nullptr;
     grad.reset();
@@ -161,7 +163,7 @@ class OpNode : public Node {
   static void operator delete(void* p);
 
  private:
-  void Unpack();
+  SmallVector<Value, 2> Unpack() const;
   RecipeRef InputAt(size_t edge) const;
   int FlatInput(RecipeRef r) const { return (r.slot ? in_ends[r.slot - 1] : 0) + r.index; }
   int FlatOutput(RecipeRef r) const { return (r.slot ? out_ends[r.slot - 1] : 0) + r.index; }

@@ -10,9 +10,10 @@ namespace dygraph {
 
 namespace {
 // What a variable collects over several passes: it stays the same variable unless passes are
-// recorded.
-void Accumulate(Ref<Variable>* sum, const Ref<Variable>& term) {
-  AddGradient(sum, term, !CurrentThread().recording && (*sum)->IsLeaf());
+// recorded. The sum is held: a function of the user may clear the gradient meanwhile.
+Ref<Variable> Accumulated(Ref<Variable> sum, const Ref<Variable>& term) {
+  AddGradient(&sum, term, !CurrentThread().recording && sum->IsLeaf());
+  return sum;
 }
 }  // namespace
 
@@ -47,23 +48,21 @@ void Node::RunHooks(GradList* grads) const {
       grad = std::move(other);
     }
   }
-  if (retained_) {
-    for (Retained& r : *retained_) {
-      Ref<Variable>& grad = (*grads)[r.output];
-      if (!grad) continue;
-      if (r.grad) {
-        Accumulate(&r.grad, grad);
-      } else {
-        r.grad = CurrentThread().recording ? grad : grad->Detach();
-      }
-    }
+  for (size_t i = 0; retained_ && i < retained_->size(); ++i) {  // the list may grow meanwhile
+    Ref<Variable>& grad = (*grads)[(*retained_)[i].output];
+    if (!grad) continue;
+    Ref<Variable> sum = (*retained_)[i].grad;
+    sum = sum ? Accumulated(std::move(sum), grad)
+              : CurrentThread().recording ? grad : grad->Detach();
+    (*retained_)[i].grad = std::move(sum);
   }
 }
 
 void LeafNode::Play(GradList& output_grads, GradList*, const PlayOptions& options) {
   if (!options.accumulate_leaves || !variable_ || !output_grads[0]) return;
   if (grad) {
-    Accumulate(&grad, output_grads[0]);
+    Ref<Variable> sum = Accumulated(grad, output_grads[0]);
+    if (variable_) grad = std::move(sum);
   } else if (options.create_graph) {
     grad = std::move(output_grads[0]);
   } else {
@@ -88,15 +87,19 @@ void OpNode::Pack(SavedValueHooks& hooks) {
   packed_ = std::make_unique<std::vector<SavedValueHooks::Unpack>>(std::move(packed));
 }
 
-void OpNode::Unpack() {
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (!(*packed_)[i]) continue;
-    Value v = (*packed_)[i]();
-    ENFORCE(v.is_tensor() && v.dims() == kept_[i].dims() && v.dtype() == kept_[i].dtype(),
-            InvalidArgument, "an unpack hook must give back a value of shape ", kept_[i].dims(),
-            " and type ", kept_[i].dtype(), ", got ", v.dims(), " of ", v.dtype());
-    kept_[i] = std::move(v);
+SmallVector<Value, 2> OpNode::Unpack() const {
+  SmallVector<Value, 2> values = kept_;
+  const std::vector<SavedValueHooks::Unpack> packed = *packed_;  // a hook may free the node
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!packed[i]) continue;
+    Value v = packed[i]();
+    ENFORCE(v.is_tensor() && v.dims() == values[i].dims() && v.dtype() == values[i].dtype(),
+            InvalidArgument, "an unpack hook must give back a value of shape ", values[i].dims(),
+            " and type ", values[i].dtype(), ", got ", v.dims(), " of ", v.dtype());
+    values[i] = std::move(v);
   }
+  if (freed_) ThrowFreed();
+  return values;
 }
 
 namespace {
@@ -136,8 +139,8 @@ class SoleReaders {
   std::unique_ptr<std::unordered_map<uint64_t, uint32_t>> counts_;
 };
 
-// The in-place pairs of a call that may write into what it reads: `spent(ref)` says that nobody but
-// the recipe holds a value. The storage is looked at by the call.
+// The in-place pairs of a call that may write into what it reads. `spent(ref)` says that only the
+// recipe holds a value; the call itself checks the storage.
 template <class Spent>
 __attribute__((noinline)) uint32_t SpentPairs(const RecipeCall& call, SoleReaders* sole,
                                               const Spent& spent) {
@@ -179,23 +182,22 @@ class KeptPlaces {
 
 void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptions& options) {
   const Recipe& recipe = *recipe_;
-  SmallVector<Value, 2> shapes;
-  if (__builtin_expect(packed_ != nullptr, 0)) {
-    shapes = kept_;
-    Unpack();
-  }
+  SmallVector<Value, 2> unpacked;
+  const bool packed = packed_ != nullptr;
+  if (__builtin_expect(packed, 0)) unpacked = Unpack();
+  SmallVector<Value, 2>& values = packed ? unpacked : kept_;
   // Kept values become variables again, with the producers they had.
   GradList kept;
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    if (kept_[i].empty()) {  // an absent element of a list
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].empty()) {  // an absent element of a list
       kept.push_back(nullptr);
       continue;
     }
     Ref<Variable>& v = kept.emplace_back(Variable::Make());
-    if (options.retain_graph) {
-      v->fresh_value() = kept_[i];
+    if (options.retain_graph && !packed) {
+      v->fresh_value() = values[i];
     } else {
-      v->fresh_value() = std::move(kept_[i]);
+      v->fresh_value() = std::move(values[i]);
     }
     if (__builtin_expect(numbers_ != nullptr, 0)) v->value_number = (*numbers_)[i];
     if (options.create_graph && IsFloating(v->value().dtype())) {
@@ -206,8 +208,6 @@ void OpNode::Play(GradList& output_grads, GradList* input_grads, const PlayOptio
     kept_.clear();
     packed_.reset();
     freed_ = true;
-  } else if (packed_) {
-    kept_ = std::move(shapes);
   }
   SmallVector<Ref<Variable>, 2> temps(recipe.temps);
   KeptPlaces places(recipe.kept);

@@ -16,7 +16,7 @@ class Variable : public RefCounted<Variable> {
 
   const Value& value() const { return value_; }
   const Tensor& tensor() const { return value_.tensor(); }
-  // For filling a variable nobody has seen yet.
+  // For filling a variable that was never seen.
   Value& fresh_value() { return value_; }
   // A write: the new value is another one for the recorder, and what the tape kept stays as it was.
   void SetValue(Value value);

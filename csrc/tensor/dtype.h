@@ -13,7 +13,7 @@ namespace dygraph {
 // clang-format off
 enum class DType : uint8_t {
   kBool, kUInt8, kInt8, kInt16, kInt32, kInt64, kFloat16, kBFloat16, kFloat32, kFloat64,
-  kUnset,  // an attribute nobody set; never the type of data
+  kUnset,  // an attribute that is not set; never the type of data
 };
 // clang-format on
 constexpr int kNumDTypes = 10;

@@ -13,7 +13,7 @@ namespace dygraph {
 class Storage : public RefCounted<Storage> {
  public:
   static Ref<Storage> Make(Place place, size_t bytes);  // ResourceExhausted when there is no memory
-  // Memory of somebody else (NumPy, DLPack): never written by us; `release` runs when the last
+  // Memory of another library (NumPy, DLPack): never written by us; `release` runs when the last
   // tensor lets go.
   static Ref<Storage> Foreign(Place place, void* data, size_t bytes, std::function<void()> release);
 

@@ -1,6 +1,7 @@
 #include "tensor/tensor.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "platform/device_context.h"
 #include "tensor/image_order.h"
@@ -9,6 +10,10 @@
 namespace dygraph {
 
 namespace {
+// Guards plain twins, since kernels of several threads may restore one block. A thread that would
+// have to wait makes a copy of its own: in a forked child the lock may stay taken.
+std::mutex twins;
+
 // One channel or one pixel: both orders are the same memory.
 bool OrdersAgree(const Dims& dims) { return dims[1] == 1 || Numel(dims, 2, dims.rank()) == 1; }
 
@@ -139,11 +144,17 @@ Tensor Tensor::Plain() const {
   }
   bool whole = data_ == storage_->data() && bytes() == storage_->bytes();
   Tensor plain;
-  if (whole && storage_->plain_twin()) {
-    plain.ShareStorage(storage_->plain_twin(), dims_, dtype_);
+  Ref<Storage> twin;
+  if (whole) {
+    std::unique_lock<std::mutex> lock(twins, std::try_to_lock);
+    if (lock) twin = storage_->plain_twin();
+  }
+  if (twin) {
+    plain.ShareStorage(std::move(twin), dims_, dtype_);
   } else {
     plain = ToLayout(*this, Layout::kPlain);
-    if (whole) storage_->set_plain_twin(plain.storage_);
+    std::unique_lock<std::mutex> lock(twins, std::try_to_lock);
+    if (lock && whole && !storage_->plain_twin()) storage_->set_plain_twin(plain.storage_);
   }
   plain.lod_ = lod_;
   return plain;

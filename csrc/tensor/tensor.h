@@ -70,7 +70,7 @@ class Tensor {
   void ShareStorage(Ref<Storage> storage, Dims dims, DType dtype, Layout layout = Layout::kPlain);
   // Takes `other`'s storage and order for this shape, which must have as many bytes.
   void ShareData(const Tensor& other);
-  // Nobody else would see a write: the storage is ours alone, whole and our own memory.
+  // No other tensor would see a write: the storage is ours alone, whole and our own memory.
   bool OwnsStorage() const {
     return storage_ && storage_->writable() && data_ == storage_->data() &&
            bytes() == storage_->bytes();

@@ -15,8 +15,8 @@ constexpr int kForward = 0, kBackward = 1, kOptimize = 2, kLoss = 256;
 
 }  // namespace
 
-// What a backward pass ran and nothing came of: gradients nobody keeps, and a forward call made
-// again for its values (recompute), which the program still has from the first time.
+// Drops what a backward pass ran without use: gradients that are not kept, and forward calls that
+// recompute repeated for their values, which the program still has from the first time.
 void Recorder::DropDead(const std::vector<Variable*>& outputs) {
   std::vector<std::string> ends = roots_;
   for (Variable* v : outputs) ends.push_back(names_[v->value_number]);

@@ -203,8 +203,8 @@ void Recorder::OnRead(Variable& var, const char* how) {
         where_(), ". Compute with operators, or read it outside the traced layer");
 }
 
-// In inference a normalisation gives its running means back as they are, into variables that nobody
-// reads. The program names the running means themselves, which is what Fluid's operator demands.
+// In inference a normalisation returns its running means unchanged, in variables that are never
+// read. The program names the running means themselves, which is what Fluid's operator demands.
 void Recorder::WriteUnchangedParameters() {
   Uses uses(block_.ops);
   std::unordered_set<std::string> fetched(result_.fetches.begin(), result_.fetches.end());

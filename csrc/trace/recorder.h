@@ -26,7 +26,7 @@ struct Recording {
   ProgramDesc program;  // one block; feed and fetch operators as Fluid writes them
   std::map<std::string, Value>
       weights;  // every persistable variable the program names, as it was at its first sight
-  std::unordered_set<std::string> constants;     // weights that are nobody's parameter
+  std::unordered_set<std::string> constants;     // weights that are no parameter
   std::map<std::string, Ref<Variable>> sources;  // eager variables that the other weights are
   std::vector<std::string> feeds, fetches;
   bool trains = false;  // a backward pass is part of it
@@ -45,7 +45,7 @@ class Journal : public Listener {
     Ref<Variable> var;
     Ref<Variable> value;  // a copy of what was written, or the leaf's gradient
   };
-  std::vector<Before> written() const;  // but for what nobody holds any more
+  std::vector<Before> written() const;  // without what is no longer held
   const std::vector<Before>& leaves() const { return leaves_; }
   bool played() const { return played_; }  // a backward pass was
   void Prune();                            // at the end, and now and then before

@@ -2,8 +2,8 @@
 
 Processes are forked by default: a data set need not be picklable and a start takes milliseconds.
 The compute threads do not survive a fork; a child therefore computes with one thread (the core sees
-to it), which is what a worker should do anyway. Whoever uses libraries that cannot be forked asks
-for ``start_method='spawn'``. Batches come back through pipes and memory of the two processes alone:
+to it), which is what a worker should do anyway. For libraries that cannot be forked there is
+``start_method='spawn'``. Batches come back through pipes and memory of the two processes alone:
 /dev/shm, small or missing in many containers, is never used.
 """
 

@@ -429,7 +429,7 @@ class GroupNorm(_Affine):
 
 
 def _require_channels(input, channels, owner, layout="NCHW"):
-    """The operators see sizes that their parameters have; without parameters nobody else looks."""
+    """The operators check sizes against their parameters; without parameters only this does."""
     shape = check.variable(input, f"{owner}: input").shape
     if len(shape) < 2 or shape[1 if layout == "NCHW" else -1] != channels:
         where = "second" if layout == "NCHW" else "last"

@@ -1,4 +1,4 @@
-"""Adam and its kin: steps scaled by running moments of the gradient."""
+"""Adam and its variants: steps scaled by running moments of the gradient."""
 
 import numpy as np
 

@@ -12,7 +12,7 @@ def Print(
     input, first_n=-1, message=None, summarize=20, print_tensor_name=True, print_tensor_type=True,
     print_tensor_shape=True, print_tensor_lod=True, print_phase="both",
 ):  # fmt: skip
-    """`input` itself; whenever the program runs, its name, shape, type and first values are told.
+    """`input` itself; each run of the program prints its name, shape, type and first values.
 
     The text goes to ``sys.stdout``. The operator runs whether or not its result is used; going
     backward it passes the gradient on and prints that.

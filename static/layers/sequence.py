@@ -48,10 +48,10 @@ def with_levels(out, count):
 
 def _ragged(function):
     @functools.wraps(function)
-    def told(*args, **kwargs):
+    def with_level(*args, **kwargs):
         return with_levels(function(*args, **kwargs), 1)
 
-    return told
+    return with_level
 
 
 for _name in ("concat", "expand", "expand_as", "reshape", "reverse", "slice", "unpad"):

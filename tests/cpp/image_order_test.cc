@@ -2,15 +2,19 @@
 // several threads.
 #include "tensor/image_order.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <vector>
 
+#include "memory/memory.h"
 #include "platform/threads.h"
+#include "tensor/tensor.h"
 
 namespace {
 
-int failures = 0;
+std::atomic<int> failures{0};
 
 void Compare(int64_t n, int64_t rows, int64_t cols, int64_t bytes) {
   std::vector<unsigned char> from(n * rows * cols * bytes), to(from.size()), want(from.size());
@@ -32,9 +36,45 @@ void Compare(int64_t n, int64_t rows, int64_t cols, int64_t bytes) {
               dygraph::NumThreads());
 }
 
+// Threads that want one channels-last block in plain order, as kernels do without Python's lock.
+void RestoreAtOnce() {
+  using dygraph::Tensor;
+  constexpr int kUsers = 4, kRounds = 500;
+  const size_t used = dygraph::memory::GetStats(dygraph::CPUPlace()).used;
+  for (int round = 0; round < kRounds; ++round) {
+    Tensor x(dygraph::Dims{2, 3, 4, 5}, dygraph::DType::kFloat32, dygraph::CPUPlace(),
+             dygraph::Layout::kNHWC);
+    for (int i = 0; i < 120; ++i) x.mutable_data<float>()[i] = static_cast<float>(i);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> users;
+    for (int u = 0; u < kUsers; ++u) {
+      users.emplace_back([&] {
+        ++ready;
+        while (ready < kUsers) {
+        }
+        for (int again = 0; again < 3; ++again) {
+          Tensor plain = x.Plain();
+          bool good = plain.layout() == dygraph::Layout::kPlain;
+          for (int n = 0; n < 2; ++n) {
+            for (int c = 0; c < 3; ++c) {
+              for (int p = 0; p < 20; ++p)
+                good &= plain.data<float>()[(n * 3 + c) * 20 + p] == (n * 20 + p) * 3 + c;
+            }
+          }
+          if (!good) ++failures;
+        }
+      });
+    }
+    for (std::thread& user : users) user.join();
+  }
+  if (dygraph::memory::GetStats(dygraph::CPUPlace()).used != used) ++failures;
+  if (failures) std::printf("%d failures of threads that restore one block\n", failures.load());
+}
+
 }  // namespace
 
 int main() {
+  RestoreAtOnce();
   const int64_t sizes[][3] = {{1, 1, 1},     {2, 3, 5},    {3, 4, 16},    {1, 16, 4},
                               {2, 17, 33},   {1, 64, 70},  {5, 130, 127}, {2, 3, 999},
                               {1, 5000, 19}, {3, 19, 5000}};

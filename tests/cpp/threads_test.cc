@@ -26,8 +26,8 @@ struct Meter {
   void Leave() { --now; }
 };
 
-// Four user threads on two compute threads: whoever comes while two are busy computes alone, so
-// that there are never more bodies than compute threads and the other users.
+// Four user threads on two compute threads: a loop that starts while two are busy runs on its own
+// thread, so there are never more bodies than compute threads plus the other users.
 void TestLoopsOfSeveralThreadsShare() {
   constexpr int kUsers = 4, kThreads = 2;
   SetNumThreads(kThreads);

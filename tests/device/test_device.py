@@ -1,4 +1,4 @@
-"""A device from outside the core: registered by a plug-in, trained on, and its limits told."""
+"""A device from outside the core: registered by a plug-in and trained on; its limits raise."""
 
 import json
 import signal
@@ -167,7 +167,7 @@ def test_a_channels_last_image_gets_plain_order_without_the_host_reading_the_dev
     assert done.returncode == 0, done.stderr
 
 
-def test_loading_twice_is_harmless_and_a_second_copy_is_told(library, tmp_path):
+def test_loading_twice_is_harmless_and_a_second_copy_is_refused(library, tmp_path):
     copy = tmp_path / "copy.so"
     copy.write_bytes(Path(library).read_bytes())
     code = (

@@ -71,7 +71,7 @@ def test_layers_write_the_same_descriptions():
 
 
 def test_y_is_x_plus_one():
-    """A program is told what to do; eager code has done it."""
+    """A program describes what to compute; eager code has computed it."""
     x = fluid.data("x", [None])
     y = x + 1
     assert types()[0][-1] in ("scale", "elementwise_add") and y.shape == (-1,)

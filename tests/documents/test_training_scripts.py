@@ -279,9 +279,9 @@ def test_label_semantic_roles():
             of_batch = [0, 0, 0]
             ends = np.cumsum([0, *(len(w) for w, _ in data)])
             for (_, tags), a, b in zip(data, ends, ends[1:], strict=False):
-                told, true = chunks(decoded[a:b, 0].tolist()), chunks(tags)
-                of_batch[0] += len(told & true)
-                of_batch[1] += len(told)
+                predicted, true = chunks(decoded[a:b, 0].tolist()), chunks(tags)
+                of_batch[0] += len(predicted & true)
+                of_batch[1] += len(predicted)
                 of_batch[2] += len(true)
             assert float(recall) == pytest.approx(of_batch[0] / of_batch[2])
             right, found, there = right + of_batch[0], found + of_batch[1], there + of_batch[2]

@@ -1,4 +1,4 @@
-"""Every name of Fluid 1.8.5's dygraph and its kin is here, with Fluid's arguments, or has a reason.
+"""Every name of Fluid 1.8.5's dygraph and the modules beside it: Fluid's arguments, or a reason.
 
 The tables are Fluid's signatures: names that share one stand before it. Ours must have the same
 arguments in the same order with the same defaults; a default where Fluid has none and more

@@ -159,29 +159,29 @@ def test_what_is_not_prepared_is_named():
 
 
 def test_callbacks_are_told_in_order():
-    told = []
+    noted = []
 
     class Tell(callbacks.Callback):
         def __getattribute__(self, name):
             if name.startswith("on_") or name == "close":
-                return lambda *args: told.append((name, *args[:1]))
+                return lambda *args: noted.append((name, *args[:1]))
             return super().__getattribute__(name)
 
     make().fit(DATA, batch_size=6, epochs=2, verbose=0, callbacks=Tell())
     epoch = [("on_batch_end", 0), ("on_batch_end", 1)]
-    logs = told[-2][1]
-    assert told == [
+    logs = noted[-2][1]
+    assert noted == [
         ("on_train_begin",),
         ("on_epoch_begin", 0), *epoch, ("on_epoch_end", 0),
         ("on_epoch_begin", 1), *epoch, ("on_epoch_end", 1),
         ("on_train_end", logs), ("close",),
     ]  # fmt: skip
     assert set(logs) == {"loss"}
-    told.clear()
+    noted.clear()
     with pytest.raises(Exception, match="must"):
         make().fit([[dygraph.to_variable(X), dygraph.to_variable(np.ones((5, 3)))]],
                    verbose=0, callbacks=Tell())  # fmt: skip
-    assert told[-1] == ("close",) and ("on_train_end",) not in {t[:1] for t in told}
+    assert noted[-1] == ("close",) and ("on_train_end",) not in {t[:1] for t in noted}
 
 
 def test_early_stopping_and_the_best_values():

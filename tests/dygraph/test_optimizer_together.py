@@ -132,7 +132,7 @@ def test_an_update_that_is_refused_leaves_those_before_it_made():
 
 
 def test_watched_steps_compute_at_once():
-    """Whoever looks at each call sees its results, not memory that waits for them."""
+    """A watcher of each call sees its results, not memory that is still to be filled."""
     p = [dygraph.Parameter(np.ones(4, "float32")) for _ in range(2)]
     for q in p:
         q.grad = dygraph.to_variable(np.full(4, 3.4e38, "float32"))

@@ -114,9 +114,9 @@ def test_tensors_are_aligned_and_checksummed(path):
     metadata = header["__metadata__"]
     sums = {name: zlib.crc32(a.tobytes()) for name, a in given.items()}
     assert json.loads(metadata["dygraph.checksums"]) == sums
-    told = metadata["dygraph.header"].encode()
-    zeros = data[8 : 8 + length].replace(told, b"00000000", 1)
-    assert int(told, 16) == zlib.crc32(zeros)
+    stored = metadata["dygraph.header"].encode()
+    zeros = data[8 : 8 + length].replace(stored, b"00000000", 1)
+    assert int(stored, 16) == zlib.crc32(zeros)
 
 
 @pytest.mark.parametrize(

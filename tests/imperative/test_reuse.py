@@ -1,4 +1,4 @@
-"""Gradients written into memory that nobody reads any more, and what must not be overwritten."""
+"""Gradients written into memory that is no longer read, and what must not be overwritten."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_the_loss_gives_its_softmax_away(retain):
     np.testing.assert_allclose(x.gradient(), loss_gradient(x.numpy()), rtol=1e-4, atol=1e-7)
 
 
-def test_a_softmax_that_somebody_has_stays():
+def test_a_softmax_that_is_still_held_stays():
     x = var(logits())
     slots = {"Logits": x, "Label": _core.to_variable(LABELS)}
     out = _core.run_op("softmax_with_cross_entropy", slots, {})

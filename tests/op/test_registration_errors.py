@@ -66,8 +66,8 @@ def test_kernels_of_an_unknown_operator_or_device_are_told_together(tmp_path):
         "assert _core.ops.relu",
     )
     assert text.startswith("NotFoundError ")
-    assert f"plugin.cc:{LINES + 1} belong to an operator that nobody registered: 'rellu'" in text
-    assert f"plugin.cc:{LINES + 2} are for a device that nobody registered: 'NoSuchDevice'" in text
+    assert f"plugin.cc:{LINES + 1} belong to an operator that is not registered: 'rellu'" in text
+    assert f"plugin.cc:{LINES + 2} are for a device that is not registered: 'NoSuchDevice'" in text
 
 
 def test_what_is_right_joins_beside_a_mistake(tmp_path):

@@ -169,9 +169,9 @@ def children(name, folder):
                     calls.file_calls_after(ctypes.c_long(-1), 0)
                 os._exit(ending)
             status = os.waitpid(pid, 0)[1]
-            told = "killed" if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-            print(copy, {0: "saved", 1: "failed", 2: "saved all the same"}.get(told, told))
-            if told == 0:
+            outcome = "killed" if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+            print(copy, {0: "saved", 1: "failed", 2: "saved all the same"}.get(outcome, outcome))
+            if outcome == 0:
                 break
 
 

@@ -86,17 +86,17 @@ def test_a_filter_set_between_runs_is_the_one_used(net):
         assert run() == bits(net, x)
 
 
-def test_memory_of_somebody_else_is_read_anew():
+def test_memory_of_another_library_is_read_anew():
     dygraph.seed(5)
     layer = nn.Conv2D(8, 32, 3, bias_attr=False)
     program, out = described(layer)
     executor, scope, x = static.Executor(), static.Scope(), image()
     executor.run(program, {"x": x}, [out], scope=scope)
-    lent = layer.weight.numpy().copy()
-    scope.var(layer.weight.name).set(dygraph.from_dlpack(lent, copy=False))
+    shared = layer.weight.numpy().copy()
+    scope.var(layer.weight.name).set(dygraph.from_dlpack(shared, copy=False))
     for factor in (1, 3):
-        lent *= factor
-        layer.weight.set_value(lent.copy())
+        shared *= factor
+        layer.weight.set_value(shared.copy())
         (got,) = executor.run(program, {"x": x}, [out], scope=scope)
         assert got.tobytes() == bits(layer, x)
 
@@ -257,7 +257,7 @@ def test_training_statistics_are_left_to_batch_norm():
 
 
 def test_feeds_and_results_are_not_written_to():
-    """relu and additions put their results where a temporary was, never where somebody looks."""
+    """relu and additions write over temporaries, never over feeds or fetched results."""
     program = static.Program()
     with static.program_guard(program):
         x = static.data("x", [None, 4])

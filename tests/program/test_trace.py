@@ -82,7 +82,7 @@ def test_a_program_in_train_mode_moves_its_own_means():
 
 
 def test_a_program_in_eval_mode_names_its_means_and_leaves_them_alone():
-    """Fluid's batch_norm demands that MeanOut is Mean; threads may share what nobody writes."""
+    """Fluid's batch_norm demands that MeanOut is Mean; threads may share what is not written."""
     model = ConvNet()
     model.eval()
     _, traced = jit.trace(model, [var(4, 2, 8, 8)])

@@ -54,9 +54,9 @@ def describe_program(r, op):
             shape = described_shape(r)
         if r.random() < 0.1:
             dtype = r.choice(DTYPES)
-        told = {"shape": shape, "dtype": dtype} if kind == "LOD_TENSOR" else {}
+        layout = {"shape": shape, "dtype": dtype} if kind == "LOD_TENSOR" else {}
         stop, keep = r.random() < 0.3, r.random() < 0.1
-        block.create_var(name=f"v{i}", type=kind, stop_gradient=stop, persistable=keep, **told)
+        block.create_var(name=f"v{i}", type=kind, stop_gradient=stop, persistable=keep, **layout)
         inputs.append(f"v{i}")
     for type in (op, *(r.choice(_core.op_names()) for _ in range(r.choice([0, 0, 1, 2])))):
         info = _core.describe_op(type)

@@ -51,8 +51,8 @@ WEIGHTS = ["fc_0.b_0", "fc_0.w_0", "fc_1.b_0", "fc_1.w_0"]
 def test_pruned_to_targets_in_test_mode(net, tmp_path, names):
     main, out, scope = net
     binary = main.serialize_to_string()
-    told = static.save_inference_model(tmp_path, ["x"], [out], None, main, *names, scope=scope)
-    assert told == [out.name] and main.serialize_to_string() == binary
+    saved = static.save_inference_model(tmp_path, ["x"], [out], None, main, *names, scope=scope)
+    assert saved == [out.name] and main.serialize_to_string() == binary
     files = [
         a or b for a, b in zip((*names, None, None), ("__model__", "__params__"), strict=False)
     ]

@@ -221,11 +221,11 @@ def test_parameters_and_values(name):
     wanted = compute(*feeds.values(), *(dygraph.to_variable(held[n]) for n in shapes))
     wanted = list(wanted) if isinstance(wanted, (tuple, list)) else [wanted]
     found = executor.run(main, feeds, results, scope=scope, return_numpy=False)
-    for told, want, got in zip(results, wanted, found, strict=True):
+    for variable, want, got in zip(results, wanted, found, strict=True):
         assert got.numpy().tobytes() == want.numpy().tobytes()
-        assert got.lod() == want.lod() and told.lod_level == len(got.lod())
-        assert len(told.shape) == got.ndim
-        for size, true in zip(told.shape, got.shape, strict=True):
+        assert got.lod() == want.lod() and variable.lod_level == len(got.lod())
+        assert len(variable.shape) == got.ndim
+        for size, true in zip(variable.shape, got.shape, strict=True):
             assert size in (-1, true)
 
 

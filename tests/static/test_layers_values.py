@@ -300,14 +300,14 @@ def check(name, args, kwargs, unknown):
     program, results, feeds = described(name, args, kwargs, unknown)
     assert len(results) == len(wanted)
     found = static.Executor().run(program, feeds, results, return_numpy=False)
-    for told, want, got in zip(results, wanted, found, strict=True):
+    for shown, want, got in zip(results, wanted, found, strict=True):
         array, expected = got.numpy(), want.numpy()
         assert array.tobytes() == expected.tobytes() and array.shape == expected.shape
-        assert str(told.dtype) == str(array.dtype)
-        assert got.lod() == want.lod() and told.lod_level == len(got.lod())
-        assert len(told.shape) == array.ndim
-        for size, true in zip(told.shape, array.shape, strict=True):
-            assert size in (-1, true), (told.shape, array.shape)
+        assert str(shown.dtype) == str(array.dtype)
+        assert got.lod() == want.lod() and shown.lod_level == len(got.lod())
+        assert len(shown.shape) == array.ndim
+        for size, true in zip(shown.shape, array.shape, strict=True):
+            assert size in (-1, true), (shown.shape, array.shape)
     owners = {r.name.split(".")[0] for r in results if not r.is_data}
     assert owners <= {f"{name}_0"}, owners
 

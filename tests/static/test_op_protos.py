@@ -79,7 +79,7 @@ OLD = {
 
 
 @pytest.mark.parametrize(
-    "path, value, told",
+    "path, value, message",
     [
         (("op",), None, "op: the operator is gone"),
         (("op", "inputs", "X"), None, "op: the input X is gone"),
@@ -98,7 +98,7 @@ OLD = {
         (("more",), {"inputs": {"X": []}, "outputs": {}, "attrs": {}}, None),
     ],
 )
-def test_what_breaks(path, value, told):
+def test_what_breaks(path, value, message):
     new = copy.deepcopy(OLD)
     at = new
     for step in path[:-1]:
@@ -107,11 +107,11 @@ def test_what_breaks(path, value, told):
     if value is not None:
         at[path[-1]] = value
     found = list(op_protos.breaks(OLD, new))
-    if told is None:
+    if message is None:
         assert found == []
     else:
         (problem,) = found
-        assert re.match(told, problem)
+        assert re.match(message, problem)
 
 
 def test_rewriting_refuses_a_break(tmp_path, monkeypatch, capsys):

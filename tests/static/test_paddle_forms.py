@@ -137,20 +137,20 @@ def test_attention_becomes_products_and_a_softmax(options):
     assert program.global_block().var(out.name).shape == out.shape
 
 
-def test_attention_that_is_trained_stays_and_is_told():
+def test_attention_that_is_trained_stays_and_is_reported():
     def build(x):
         loss = layers.mean(dygraph.nn.scaled_dot_product_attention(layers.fc(x, 6, 2), x, x))
         static.optimizer.SGD(0.1).minimize(loss)
         return loss
 
     main, _, _ = described(build, "x")
-    told = io.unknown_to_paddle(io.for_paddle(main))
-    assert [line.split("no ")[1] for line in told] == [
+    reported = io.unknown_to_paddle(io.for_paddle(main))
+    assert [line.split("no ")[1] for line in reported] == [
         "scaled_dot_product_attention", "scaled_dot_product_attention_grad"
     ]  # fmt: skip
 
 
-def test_what_paddle_ignores_is_told():
+def test_what_paddle_ignores_is_reported():
     main, _, _ = described(lambda x: layers.swish(layers.swish(x, beta=1.0), beta=2.0), "x")
     assert io.unknown_to_paddle(main) == [
         "operator 1 of block 0: Paddle's swish does not read beta"

@@ -37,7 +37,7 @@ def test_names_message_and_value(capsys):
     assert got.tolist() == [[6.0, 6.0]] and y.shape == (-1, 2)
 
 
-def test_it_runs_though_nobody_uses_its_result(capsys):
+def test_it_runs_though_its_result_is_unused(capsys):
     x = layers.data("x", [3], dtype="float32")
     layers.Print(x)
     run({"x": X}, [layers.mean(x)])
@@ -45,16 +45,16 @@ def test_it_runs_though_nobody_uses_its_result(capsys):
 
 
 @pytest.mark.parametrize(
-    ("phase", "told"),
+    ("phase", "printed"),
     [("forward", ["x"]), ("backward", ["Print_0.tmp_0@GRAD"]),
      ("both", ["x", "Print_0.tmp_0@GRAD"])],
 )  # fmt: skip
-def test_phases(capsys, phase, told):
+def test_phases(capsys, phase, printed):
     x = layers.data("x", [3], dtype="float32")
     x.stop_gradient = False
     (gradient,) = static.gradients(layers.reduce_sum(layers.Print(x, print_phase=phase) * 2.0), x)
     (got,) = run({"x": X}, [gradient])
-    assert names(capsys.readouterr().out) == told
+    assert names(capsys.readouterr().out) == printed
     assert got.tolist() == [[2.0, 2.0, 2.0]]
 
 

@@ -147,7 +147,7 @@ def test_programs_are_those_of_fluid(example):
 
 
 def test_create_var_as_fluid_prints_it():
-    """A variable nobody uses, in a program of its own; the default programs stay empty."""
+    """An unused variable, in a program of its own; the default programs stay empty."""
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup):
         cur_block = fluid.Program().current_block()

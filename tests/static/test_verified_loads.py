@@ -372,10 +372,10 @@ reset()
 before = high()
 try:
     kept = loads[kind]()
-    told = "loaded"
+    ending = "loaded"
 except (DygraphError, MemoryError) as error:
-    told = type(error).__name__
-print(json.dumps([high() - before, told]))
+    ending = type(error).__name__
+print(json.dumps([high() - before, ending]))
 """
 
 
@@ -428,8 +428,8 @@ def test_sound_files_take_at_most_four_times_their_size(kind, tmp_path):
         static.save_inference_model(tmp_path, [], [out], None, main, scope=scope)
     else:
         static.save(main, tmp_path / "net", scope)
-    took, told = peak(kind, tmp_path)
-    assert told == "loaded" and took < 4 * (24 << 20) + (64 << 20)
+    took, ending = peak(kind, tmp_path)
+    assert ending == "loaded" and took < 4 * (24 << 20) + (64 << 20)
 
 
 @pytest.mark.parametrize("kind", ["separate", "combined"])
@@ -437,5 +437,5 @@ def test_huge_claims_take_no_memory(kind, tmp_path):
     desc = number(1, 5) + number(2, 6 << 20)
     head = struct.pack("<IQIi", 0, 0, 0, len(desc)) + desc + bytes(50)
     (tmp_path / ("w" if kind == "separate" else "all")).write_bytes(head)
-    took, told = peak(kind, tmp_path)
-    assert told == "FormatError" and took < 8 << 20
+    took, ending = peak(kind, tmp_path)
+    assert ending == "FormatError" and took < 8 << 20

@@ -1,4 +1,4 @@
-"""Values are values: sharing storage is never visible, whoever writes and whatever is kept."""
+"""Values are values: shared storage is never visible, whichever holder writes or keeps it."""
 
 import numpy as np
 import pytest

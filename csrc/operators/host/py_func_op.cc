@@ -67,7 +67,7 @@ void DefinePyFuncGrad(OpDef& op) {
   op.Comment(
         "X@GRAD = what the Python function for the gradient makes of X, Out and Out@GRAD. It has "
         "no "
-        "gradient itself: nobody knows that of a Python function.")
+        "gradient itself: that of a Python function is unknown.")
       .Input(kX, "X", "inputs of py_func; their shapes alone where it skips them",
              kDuplicable | kDispensable | kTakesRows)
       .Input(kOut, "Out", "its results that it does not skip",

@@ -63,7 +63,7 @@ template <class T>
 struct SimilarityFocusKernel {
   static void Compute(KernelContext& ctx) {
     const auto& a = ctx.attrs<SimilarityFocusAttrs>();
-    const Tensor& x = ctx.In(kX);
+    const Tensor x = ctx.In(kX);  // a handler of a signal may write the variable
     int64_t strides[3], sizes[3], stride = 1;
     for (int i = 2; i >= 0; --i) {
       sizes[i] = x.dim(i + 1);

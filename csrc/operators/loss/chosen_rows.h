@@ -69,7 +69,7 @@ T* Cleared(Tensor* t) {
   return data;
 }
 
-// Gradients for g [N]. `w_out`: nullptr when nobody wants it; selected rows hold a row a term.
+// Gradients for g [N]. `w_out`: nullptr when it is not wanted; selected rows hold a row a term.
 template <class T, class Terms>
 void Gradients(const Data<T>& d, const Terms& terms, const T* g, T* dx, Value* w_out, bool sparse,
                T* db, Place place) {

@@ -133,8 +133,8 @@ struct SoftmaxWithCrossEntropyKernel {
   }
 };
 
-// What comes into a gradient must fit the forward call, also where somebody else than the tape
-// calls.
+// The inputs of a gradient must fit the forward call. Callers other than the tape may pass any
+// shape.
 Dims CheckGradient(const InferContext& ctx, int label, int softmax, int loss_grad, int like_softmax,
                    const char* name) {
   const LossAttrs& a = ctx.attrs<LossAttrs>();

@@ -23,7 +23,7 @@ inline kernels::Act ActOf(const std::string& name) {
 }
 inline AttrCheck AnActivation() { return OneOf({"sigmoid", "tanh", "relu", "identity"}); }
 
-// Numbers of a call: memory of its own, or somebody else's to read.
+// Numbers of a call: memory of its own, or a tensor's to read.
 template <class V>
 class Numbers {
  public:

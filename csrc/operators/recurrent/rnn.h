@@ -122,8 +122,8 @@ class Rnn {
     Numbers<V> input;
     std::vector<Numbers<V>> states[2], weights;
   };
-  // From the gradients of Out and State in slots `out` and `state`; those of Input and of weights
-  // that nobody asked for may be empty.
+  // From the gradients of Out and State in slots `out` and `state`; gradients of Input and of
+  // weights that are not wanted may be empty.
   Gradients Backward(KernelContext& ctx, int out, int state) const {
     Gradients g;
     g.weights.resize(weights_.size());

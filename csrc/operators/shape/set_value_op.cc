@@ -82,7 +82,7 @@ void DefineSetValue(OpDef& op) {
   AddLists(
       op.Comment("Out = Input, but Out[..., starts[i]:ends[i]:steps[i], ...] = ValueTensor, "
                  "broadcast, with NumPy's rules. Input "
-                 "itself is written where it is also Out and nobody else shares its storage.")
+                 "itself is written where it is also Out and the only holder of its storage.")
           .Example(
               ">>> x = to_variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])\n"
               ">>> F.set_value(x, to_variable([0.0]), axes=[1], starts=[1], ends=[3]).tolist()\n"

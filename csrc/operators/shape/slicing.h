@@ -62,7 +62,7 @@ Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& star
     }
     ++count;
     r.start[axis] = any ? start : 0;
-    r.step[axis] = count > 1 ? step : 1;  // a step nobody takes may be of any size
+    r.step[axis] = count > 1 ? step : 1;  // an unused step may have any size
     r.dims[axis] = count;
   }
   if (gone == 0) {

@@ -1,4 +1,4 @@
-"""Mistakes mypy must find; nobody runs this."""
+"""Mistakes mypy must find; this file is never run."""
 
 import dygraph
 import dygraph.functional as F

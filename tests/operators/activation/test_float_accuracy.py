@@ -1,4 +1,4 @@
-"""exp, log, tanh and their kin over the whole range of float32, against float64.
+"""exp, log, tanh and the like over the whole range of float32, against float64.
 
 Every 9973rd bit pattern (all magnitudes, denormals, infinities and NaNs of both signs) and the
 edges of the formulas, at every instruction set of this processor, with one thread and with several.

@@ -72,8 +72,8 @@ def test_values_of_every_kind(capsys, array, shape, data):
 def test_digits_say_which_number_it_is(capsys):
     x = np.random.default_rng(0).standard_normal(200).astype("float32")
     text, _ = printed(capsys, x, summarize=-1)
-    told = np.array([float(word) for word in data_of(text)[1:-1].split()]).astype("float32")
-    np.testing.assert_array_equal(told, x)
+    numbers = np.array([float(word) for word in data_of(text)[1:-1].split()]).astype("float32")
+    np.testing.assert_array_equal(numbers, x)
 
 
 def test_only_so_many_values(capsys):

@@ -26,7 +26,7 @@ class TestSplit(OpTest):
         self.check_grad(["X"], [n for n, _ in self.outputs["Out"]])
 
     def test_check_grad_of_one(self):
-        """Outputs nobody used count as zeros."""
+        """Unused outputs count as zeros."""
         self.check_grad(["X"], self.outputs["Out"][-1][0])
 
 
