@@ -154,7 +154,8 @@ def alike(ours, theirs):
 def main(rounds):
     subprocess.check_call([peer.peer_python(), "-m", "pip", "install", "-q", "onnxruntime", "onnx"])
     table = report.Report(
-        "executor", "Programs beside ONNX Runtime, on one thread but where it says two",
+        "executor",
+        "Programs beside ONNX Runtime, on one thread but where it says two",
         peer="ONNX Runtime",
     )
     with peer.Side(__file__, "ours", 1) as us:
@@ -165,9 +166,10 @@ def main(rounds):
             seconds = peer.interleave([us], name, rounds)[0]["ours"]
             table.add(f"{name} {LINKS} operators", seconds, most=most)
     for threads in (1, 2):
-        with peer.Side(__file__, "ours", threads) as us, peer.Side(
-            __file__, "torch", threads
-        ) as onnx:
+        with (
+            peer.Side(__file__, "ours", threads) as us,
+            peer.Side(__file__, "torch", threads) as onnx,
+        ):
             for case, *_, wanted in inference_cases():
                 if wanted != threads:
                     continue

@@ -1,6 +1,6 @@
 """Operators on long lists: the time for each input must not grow with their number.
 
-    python benchmarks/long_lists.py [inputs]
+python benchmarks/long_lists.py [inputs]
 """
 
 import sys

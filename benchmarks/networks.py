@@ -230,9 +230,7 @@ NETWORKS.update(GROWTH)
 def named(part):
     """Names of networks that contain `part`, whatever its case; without one, all but `GROWTH`."""
     return [
-        name
-        for name in NETWORKS
-        if part.lower() in name.lower() and (part or name not in GROWTH)
+        name for name in NETWORKS if part.lower() in name.lower() and (part or name not in GROWTH)
     ]
 
 

@@ -49,8 +49,9 @@ def best(run, repeats=5):
 
 def measure(orientation, m, n, k):
     """Seconds by kernel and number of threads."""
-    import dygraph
     import numpy as np
+
+    import dygraph
 
     r = np.random.default_rng(0)
     ta, tb = orientation[0] == "t", orientation[1] == "t"

@@ -277,9 +277,7 @@ def fsp_matrix(x, y):
 def _resized(input, out_shape, scale, mode, align_corners, align_mode, data_format, owner):
     if out_shape is not None:  # as in Fluid, sizes win over a scale
         sizes = out_shape.tolist() if isinstance(out_shape, _core.Variable) else list(out_shape)
-        return images.interpolate(
-            input, sizes, None, mode, align_corners, align_mode, data_format
-        )
+        return images.interpolate(input, sizes, None, mode, align_corners, align_mode, data_format)
     if scale is None:
         raise InvalidArgumentError(f"{owner}: out_shape or scale must be given, got neither")
     scale = scale.item() if isinstance(scale, _core.Variable) else scale

@@ -106,9 +106,7 @@ def trace(layer, inputs):
 
     def replay(size):
         runs = 2 if written or recording.trains else 1
-        tracing.check_replay(
-            recording, lambda: at(size), layer, observer, runs, after.restore
-        )
+        tracing.check_replay(recording, lambda: at(size), layer, observer, runs, after.restore)
 
     def at_one_of(sizes, run):
         """Run at the first size that the function itself can do."""

@@ -76,5 +76,7 @@ def saved(loss):
     16
     """
     if modes.sizes is not None:
-        raise modes.sizes.refuse("saved() must not tell a traced function of sizes", "Call it outside")
+        raise modes.sizes.refuse(
+            "saved() must not tell a traced function of sizes", "Call it outside"
+        )
     return SavedTable(SavedEntry(*e) for e in _core.saved(check.variable(loss, "saved: loss")))

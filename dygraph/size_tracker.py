@@ -11,7 +11,7 @@ import weakref
 from dygraph import _core
 from dygraph.errors import InvalidArgumentError
 from dygraph.recording import modes
-from dygraph.sizes import ONE, Size, added, asking_line, evaluate, multiplied
+from dygraph.sizes import ONE, Size, asking_line, evaluate, multiplied
 from dygraph.watch import user_line
 
 # Values that stand for unknown sizes while shape rules are asked: beyond the constants of programs,
@@ -272,8 +272,10 @@ class Tracker:
         at = places[0]
         for name, dims in self._sizes.items() if len(places) == 1 else ():
             for axis, n in enumerate(dims):
-                if type(n) is dict and n == sizes[at] and self._recorder.fill_like(
-                    op, name, axis, at
+                if (
+                    type(n) is dict
+                    and n == sizes[at]
+                    and self._recorder.fill_like(op, name, axis, at)
                 ):
                     return True
         return False

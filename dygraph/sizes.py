@@ -121,7 +121,9 @@ class Size:
             return function(self.variable(other), other)
         if isinstance(other, Size):
             if other._tracker is not self._tracker:
-                raise self.refused(f"`{_SIGNS[name]}` meets a size of another program beside the size")
+                raise self.refused(
+                    f"`{_SIGNS[name]}` meets a size of another program beside the size"
+                )
             terms = other.terms
         elif type(other) in (int, bool) or isinstance(other, np.integer):
             terms = {ONE: int(other)} if other else {}
@@ -396,5 +398,3 @@ def offsets(variable, lod):
     if tracker is None or not lod or is_own_file(sys._getframe(2).f_code.co_filename):
         return lod
     return [Offsets(tracker) for _ in lod] if tracker.knows(variable) else lod
-
-

@@ -7,7 +7,6 @@ import numpy as np
 from dygraph import _core, size_tracker, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
-    DygraphError,
     InvalidArgumentError,
     PreconditionNotMetError,
     kind_of,

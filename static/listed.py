@@ -315,9 +315,7 @@ class Variables(MutableMapping):
     def put(self, variables):
         """Have these and no others, in the order they have."""
         if not isinstance(variables, (dict, Variables)):
-            raise ArgumentTypeError(
-                f"block.vars holds variables by name, got {kind_of(variables)}"
-            )
+            raise ArgumentTypeError(f"block.vars holds variables by name, got {kind_of(variables)}")
         for name, variable in variables.items():
             if self.get(name) is not variable:
                 self._require(name, variable)

@@ -142,8 +142,7 @@ def add(name, function, what, options=()):
     for option in options:
         if not isinstance(option, tuple) or [type(option[0]), type(option[-1])] != [str, str]:
             raise ArgumentTypeError(
-                "passes.add: options must be a list of (name, initial value, text), got "
-                f"{option!r}"
+                f"passes.add: options must be a list of (name, initial value, text), got {option!r}"
             )
     _core.add_pass(name, what, function, list(options), user_line())
 

@@ -124,7 +124,8 @@ class Sizes:
     def of(self, variable):
         """The ``shape`` of a variable of the program."""
         return tuple(
-            n if n >= 0 else self._size(variable, axis) for axis, n in enumerate(variable.desc.shape)
+            n if n >= 0 else self._size(variable, axis)
+            for axis, n in enumerate(variable.desc.shape)
         )
 
     def _size(self, variable, axis):

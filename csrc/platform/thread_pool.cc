@@ -252,7 +252,7 @@ void RunOnPool(int helpers, int64_t blocks, void (*body)(void*, int64_t), void* 
   const int useful = std::min(
       {helpers, std::max(1, cores - 1), g_started.load(std::memory_order_relaxed)});
   for (int i = 0; i < useful; ++i) {
-    std::atomic<int>& asleep = g_helpers[i].load(std::memory_order_relaxed)->asleep;
+    std::atomic<int>& asleep = g_helpers[i].load(std::memory_order_acquire)->asleep;
     if (asleep.load() == 1 && asleep.exchange(0) == 1) Wake(&asleep);
   }
   loop->RunPieces(0);

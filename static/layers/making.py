@@ -98,7 +98,11 @@ def layer(function=None, *, parameters=False):
             ):
                 return function(*args, **kwargs)
         except Exception as error:
-            for changed in (block, program.global_block(), default_startup_program().global_block()):
+            for changed in (
+                block,
+                program.global_block(),
+                default_startup_program().global_block(),
+            ):
                 changed.core.take_back(before)
             if type(error) is TypeError:  # Python's own, if it is about this call
                 _bound(signature, owner, args, kwargs)

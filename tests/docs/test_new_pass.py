@@ -36,9 +36,7 @@ def tutorial(tmp_path_factory):
 def run(folder, code):
     paths = [str(folder), str(plugins.PACKAGE.parent), str(TESTS)]
     code = f"import sys; sys.path[:0] = {paths!r}\n" + code
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

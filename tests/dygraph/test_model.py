@@ -265,11 +265,15 @@ def test_a_metric_that_does_not_say_which_value_is_better():
 
     Watching = {
         "EarlyStopping": callbacks.EarlyStopping,
-        "ModelCheckpoint": lambda monitor, **mode: callbacks.ModelCheckpoint("x", 1, monitor, **mode),
+        "ModelCheckpoint": lambda monitor, **mode: callbacks.ModelCheckpoint(
+            "x", 1, monitor, **mode
+        ),
     }
     for owner, watching in Watching.items():
         model = make(metrics=Plain())
-        with pytest.raises(ValueError, match=f"{owner}: mode must be 'min' or 'max' for 'eval_acc'"):
+        with pytest.raises(
+            ValueError, match=f"{owner}: mode must be 'min' or 'max' for 'eval_acc'"
+        ):
             model.fit(DATA, DATA, verbose=0, callbacks=watching("eval_acc"))
     stop = callbacks.EarlyStopping("eval_acc", mode="max")
     model.fit(DATA, DATA, epochs=2, verbose=0, callbacks=stop)

@@ -208,7 +208,9 @@ def test_importing_changes_nothing_inside_ipython():
         "assert shell.run_cell('%load_ext dygraph').success and shell._dygraph_hook\n"
         "assert shell.run_cell('%unload_ext dygraph').success and shell._dygraph_hook is None\n"
     )
-    code = code.replace("import dygraph\n", "import dygraph\nshell.user_ns['dygraph'] = dygraph\n", 1)
+    code = code.replace(
+        "import dygraph\n", "import dygraph\nshell.user_ns['dygraph'] = dygraph\n", 1
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     code = "import sys, dygraph; assert not {'IPython', 'dygraph.notebook'} & set(sys.modules)"

@@ -8,10 +8,10 @@ import sys
 import time
 import weakref
 
-import fuzzing
 import numpy as np
 import pytest
 
+import fuzzing
 from dygraph import _core
 
 ops = _core.ops

@@ -43,7 +43,6 @@ def test_gradients_of_many_inputs_at_once():
     assert len(grads) == MANY and grads[65_537].tolist() == [1.0]
 
 
-
 def test_operators_keep_no_recipes_of_long_lists():
     """Each length would be another one, for good: 93 MB of a list of 300,000."""
 

@@ -8,7 +8,6 @@ import pytest
 from dygraph import io
 from dygraph.io import pools
 
-
 COUNT = 200  # samples
 
 

@@ -166,7 +166,9 @@ def test_rnn_has_as_many_states_as_its_mode(states):
     })  # fmt: skip
     attrs = {"mode": "GRU", "input_size": 2, "hidden_size": 2, "num_layers": 1}
     assert len(_core.run_op("rnn", inputs, attrs)["State"]) == 1
-    with pytest.raises(ValueError, match=f"rnn: State must hold 1 tensors .* got a request for {states}"):
+    with pytest.raises(
+        ValueError, match=f"rnn: State must hold 1 tensors .* got a request for {states}"
+    ):
         _core.run_op("rnn", inputs, attrs, {"State": states})
 
 
@@ -175,7 +177,9 @@ def test_errors_of_the_standard_library_are_typed():
     huge = _core.to_variable(np.zeros((0, 2**40), "float32"))
     ids = _core.to_variable(np.zeros((0,), "int64"))
     crop = {"X": array(2, 4, 4), "Seed": ids}
-    with pytest.raises(ValueError, match=r"random_crop: Seed must hold one integer, got shape \[0\]"):
+    with pytest.raises(
+        ValueError, match=r"random_crop: Seed must hold one integer, got shape \[0\]"
+    ):
         _core.run_op("random_crop", crop, {"shape": [2, 2]})
     out = _core.run_op("add_position_encoding", {"X": _core.to_variable(
         np.zeros((0, 3, 2**40), "float32"))})["Out"]  # fmt: skip

@@ -342,7 +342,9 @@ def test_sizes_that_follow_the_batch_stay_open(name):
 
 def test_sizes_that_cannot_follow_raise_with_their_line():
     def forward(x):
-        return dygraph.functional.expand_v2(x[:1], shape=[x.shape[0], 4])  # the operator reads an attribute
+        return dygraph.functional.expand_v2(
+            x[:1], shape=[x.shape[0], 4]
+        )  # the operator reads an attribute
 
     with pytest.raises(ValueError) as error:
         jit.trace(forward, [var(3, 4)])

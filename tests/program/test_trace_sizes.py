@@ -117,7 +117,8 @@ def printed_and_kept(x):
 
 
 def printed_beside(x):
-    print("shape"); kept = str(x.shape[0])  # noqa: E702
+    print("shape")
+    kept = str(x.shape[0])  # noqa: E702
     return x * 2 if kept == "7" else x * 3
 
 
@@ -326,9 +327,7 @@ def gradient_of_an_expansion(x):
 
 def printed(x):
     print(x.shape, x.shape[0], f"{x.shape[0]:>4}", "%s" % (x.shape,), sep="; ")
-    print(
-        "rows", "{}".format(x.shape[0])
-    )
+    print("rows", "{}".format(x.shape[0]))
     logging.getLogger("sizes").warning("rows: %s, %s", x.shape[0], x.shape)
     return x * 2.0
 

@@ -42,9 +42,7 @@ def values(scope, names):
 @pytest.mark.parametrize("make", ["SGD", "Momentum", "Adam", "AdamW", "Lamb", "RMSProp", "Adagrad"])
 def test_a_traced_step_of_many_parameters_has_the_eager_bits(make):
     def case():
-        parameters = [
-            dygraph.Parameter(numbers(*shape, seed=i)) for i, shape in enumerate(SHAPES)
-        ]
+        parameters = [dygraph.Parameter(numbers(*shape, seed=i)) for i, shape in enumerate(SHAPES)]
         more = (0.9,) if make == "Momentum" else ()
         update = getattr(optimizer, make)(0.05, *more, parameter_list=parameters)
 

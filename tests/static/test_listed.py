@@ -59,9 +59,9 @@ DICTS = {
     "op.outputs": (lambda p: p.global_block().ops[0].outputs, r"op\.set_output"),
     "op.attrs": (lambda p: p.global_block().ops[0].attrs, r"op\.set_attr"),
 }
-CASES = [
-    (what, *LISTS[what], how, edit) for what in LISTS for how, edit in LIST_EDITS.items()
-] + [(what, *DICTS[what], how, edit) for what in DICTS for how, edit in DICT_EDITS.items()]
+CASES = [(what, *LISTS[what], how, edit) for what in LISTS for how, edit in LIST_EDITS.items()] + [
+    (what, *DICTS[what], how, edit) for what in DICTS for how, edit in DICT_EDITS.items()
+]
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,9 @@ def test_chains_of_any_length_are_made_again():
     scope.var("w").set(ones)
     (grad,) = static.Executor().run(main, {"x": ones}, ["w@GRAD"], scope=scope)
     assert grad.tolist() == [1.0, 1.0]  # the mean of loss * w, where loss is 1 + 1, by each w
-    made_again = sum("@RECOMPUTE" in n for op in main.global_block().ops for n in op.output_arg_names)
+    made_again = sum(
+        "@RECOMPUTE" in n for op in main.global_block().ops for n in op.output_arg_names
+    )
     assert made_again > 0
 
 

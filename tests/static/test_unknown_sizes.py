@@ -237,7 +237,10 @@ def test_what_scripts_ask_is_answered_as_in_fluid():
         assert type(a.shape[1]) is int and a.shape[1] * 2 == 6 and np.prod(a.shape[1:]) == 3
         assert n - b.shape[0] != "x" and n - n == 0 and n == b.shape[0] and n * 2 == 2 * n
         assert a.desc.shape == (-1, 3) and json.dumps(a.desc.shape) == "[-1, 3]"
-        assert np.array_equal(a.shape, (-1, 3)) and (np.array(a.shape) < 0).tolist() == [True, False]
+        assert np.array_equal(a.shape, (-1, 3)) and (np.array(a.shape) < 0).tolist() == [
+            True,
+            False,
+        ]
         assert np.int64(-1) == n and not np.int64(0) == n
         assert layers.gaussian_random_batch_size_like(a, a.shape).shape == (-1, 3)
         feeder = static.DataFeeder([{"name": "a", "shape": a.shape, "dtype": "float32"}])

@@ -76,5 +76,3 @@ def test_sixteen_axes_work():
     assert x.sum().numpy() == 1
     assert (x + x).numpy().tolist() == (2 * x.numpy()).tolist()
     assert x.transpose(list(range(15, -1, -1))).shape[0] == 2
-
-

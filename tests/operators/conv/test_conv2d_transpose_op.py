@@ -375,7 +375,9 @@ def test_wrong_shapes():
     with pytest.raises(ValueError, match="output_padding must be less than the stride along the w"):
         run_shapes("conv2d_transpose", (1, 2, 3, 3), (2, 1, 3, 3), strides=[2, 1],
                    output_padding=[1, 1])  # fmt: skip
-    with pytest.raises(ValueError, match=r"output_padding must be \[depth, height, width\] or empty"):
+    with pytest.raises(
+        ValueError, match=r"output_padding must be \[depth, height, width\] or empty"
+    ):
         run_shapes("conv3d_transpose", (1, 2, 3, 3, 3), (2, 1, 3, 3, 3), output_padding=[1])
     with pytest.raises(ValueError, match="Output must have a positive height, got -1"):
         run_shapes("conv2d_transpose", (1, 2, 1, 4), (2, 1, 1, 1), paddings=[1, 1])

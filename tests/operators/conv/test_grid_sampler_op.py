@@ -275,5 +275,7 @@ def test_wrong_shapes():
         run("grid_sampler", X=x[..., None], Grid=np.ones((2, 3, 3, 2), "float32"))
     with pytest.raises(ValueError, match="X must have 4 axes, NCHW, or 5, NCDHW"):
         run("grid_sampler", X=x[0], Grid=x[0])
-    with pytest.raises(ValueError, match="mode must be one of 'bilinear', 'nearest', got 'bicubic'"):
+    with pytest.raises(
+        ValueError, match="mode must be one of 'bilinear', 'nearest', got 'bicubic'"
+    ):
         run("grid_sampler", X=x, Grid=np.ones((2, 1, 1, 2), "float32"), mode="bicubic")

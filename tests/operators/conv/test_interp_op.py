@@ -160,7 +160,10 @@ def exact(x, sizes, attrs):
     """Rational means, cut off."""
     x = x[0, 0].astype(int)
     rows, columns = (
-        [[Fraction(v).limit_denominator(1000) for v in row] for row in matrix(n, out, False, *attrs)]
+        [
+            [Fraction(v).limit_denominator(1000) for v in row]
+            for row in matrix(n, out, False, *attrs)
+        ]
         for n, out in zip(x.shape, sizes, strict=True)
     )
     return [

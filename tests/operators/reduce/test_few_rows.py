@@ -56,7 +56,9 @@ def test_every_kernel_gives_the_product(kernel, level):
         for trans_x, trans_y in ((False, False), (False, True), (True, False), (True, True)):
             a, b = x.T.copy() if trans_x else x, y.T.copy() if trans_y else y
             with settings(level=level, product=kernel):
-                out = F.matmul_v2(*map(dygraph.to_variable, (a, b)), trans_x=trans_x, trans_y=trans_y)
+                out = F.matmul_v2(
+                    *map(dygraph.to_variable, (a, b)), trans_x=trans_x, trans_y=trans_y
+                )
             np.testing.assert_allclose(out.numpy(), want, rtol=1e-5, atol=2e-4)
 
 
