@@ -2,9 +2,12 @@
 
 #include <map>
 #include <mutex>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/load_problems.h"
 #include "base/nearest.h"
+#include "program/op_binding.h"
 #include "program/verify.h"
 
 namespace dygraph::program {
@@ -27,6 +30,39 @@ bool Verifies(const ProgramDesc& program) {
     return true;
   } catch (const Error&) {
     return false;
+  }
+}
+
+std::unordered_set<std::string_view> Written(const ProgramDesc& program) {
+  std::unordered_set<std::string_view> names;
+  for (const BlockDesc& block : program.blocks) {
+    for (const OpDesc& op : block.ops)
+      ForNames(op.outputs, [&](const std::string& name) { names.insert(name); });
+  }
+  return names;
+}
+
+bool IsPersistable(const ProgramDesc& program, const std::string& name) {
+  for (const BlockDesc& block : program.blocks) {
+    const VarDesc* var = block.FindVar(name);
+    if (var && var->persistable.value_or(false)) return true;
+  }
+  return false;
+}
+
+// What an operator reads that was written before and no longer is would have to be fed.
+void CheckWriters(const ProgramDesc& before, const ProgramDesc& after) {
+  const std::unordered_set<std::string_view> were = Written(before), are = Written(after);
+  for (const BlockDesc& block : after.blocks) {
+    for (size_t i = 0; i < block.ops.size(); ++i) {
+      const OpDesc& op = block.ops[i];
+      ForNames(op.inputs, [&](const std::string& name) {
+        ENFORCE(are.count(name) || !were.count(name) || IsPersistable(after, name),
+                PreconditionNotMet, "what an operator reads must still be written, but ", op.type,
+                PositionText(op, i, block.idx), " reads '", name,
+                "', whose writer was taken out. Rename its input, or keep the writer");
+      });
+    }
   }
 }
 
@@ -118,8 +154,10 @@ void ApplyPass(const std::string& name, Program* program, const PassOptions& opt
   for (const auto& [option, value] : options) call.Set(option, value);
   ProgramRef before = program->Snapshot();
   pass.run(call);
+  ProgramRef after = program->Snapshot();
   try {
-    Verify(*program->Snapshot());
+    Verify(*after);
+    if (before != after) CheckWriters(*before, *after);
   } catch (Error& e) {
     if (!Verifies(*before)) return;  // the fault was there before
     e.Append("\nin what the pass " + name + " made of the program");

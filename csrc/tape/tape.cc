@@ -87,10 +87,6 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
   Span<Variable* const> in = call.in.flat();
   if (recipe.calls.empty() && !AnyFlat(call, wanted)) return;
   Span<Variable* const> out = call.out.flat();
-  // Leaf nodes before this one, which has to be newer than what it reads.
-  for (Variable* v : in) {
-    if (v && v->IsLeaf()) v->MakeLeaf();
-  }
   auto outputs = static_cast<uint32_t>(out.size());
   // Default attributes live as long as the operator.
   Ref<Attrs> attrs;
@@ -98,8 +94,8 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
   auto node = Ref<OpNode>::New(own ? new LongOpNode(call.op, *own, std::move(attrs), outputs)
                                    : new OpNode(call.op, recipe, std::move(attrs), outputs));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
-  std::copy(in_ends.begin(), in_ends.end(), node->in_ends.Extend(in_ends.size()));
-  std::copy(out_ends.begin(), out_ends.end(), node->out_ends.Extend(out_ends.size()));
+  for (uint32_t end : in_ends) node->in_ends.push_back(end);
+  for (uint32_t end : out_ends) node->out_ends.push_back(end);
   for (size_t i = 0; i < in.size(); ++i) {
     node->AddEdge(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());
   }

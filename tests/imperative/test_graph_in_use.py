@@ -1,12 +1,13 @@
 """Functions of the user, and other threads, that touch a graph while a backward pass plays it."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import dygraph
-from dygraph import _core
+from dygraph import _core, to_variable
 from dygraph.errors import PreconditionNotMetError
 
 
@@ -173,3 +174,26 @@ def test_threads_that_free_one_graph():
         for thread in threads:
             thread.join()
         assert all("was freed by" in e or "freed it meanwhile" in e for e in errors), errors
+
+
+def test_a_graph_that_two_threads_extend_by_turns_plays_in_order():
+    """Each has numbers for nodes in hand; what reads a value still comes after what made it."""
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        x = to_variable(np.array([3.0]))
+        x.stop_gradient = False
+        for each in one, other, one:
+            each.submit(lambda: x * 2.0).result()  # draws numbers
+        y = x * x
+        nodes = [y.grad_fn]
+        for turn in range(6):
+            grown = (one if turn % 2 else other).submit(lambda v: v * v + v, y).result()
+            nodes += [grown.grad_fn]
+            y = grown
+        numbers = [node.number for node in nodes]
+        assert numbers == sorted(numbers) and len(set(numbers)) == len(numbers)
+        value, slope = 9.0, 6.0
+        for _ in range(6):
+            value, slope = value * value + value, slope * (2 * value + 1)
+        y.backward()
+        np.testing.assert_allclose(y.numpy(), [value], rtol=1e-12)
+        np.testing.assert_allclose(x.grad.numpy(), [slope], rtol=1e-12)

@@ -262,3 +262,24 @@ def test_recompute_of_a_program_that_is_finished():
         passes.apply("recompute", plain, block=1)
     with pytest.raises(IndexError, match="up to"):
         passes.apply("recompute", plain, backward=1000)
+
+
+def test_a_pass_that_takes_out_a_writer_is_named():
+    def without_exp(program, scope):
+        block = program.global_block()
+        block.ops[:] = [op for op in block.ops if op.type != "exp"]
+
+    passes.add("without_exp", without_exp, "Takes exp out, and leaves what reads it.")
+    main = static.Program()
+    with static.program_guard(main):
+        x = static.data("x", [None, 3])
+        middle = static.layers.exp(x)
+        static.layers.sqrt(middle)
+    with pytest.raises(errors.PreconditionNotMetError) as info:
+        passes.apply("without_exp", main)
+    said = str(info.value)
+    assert "sqrt (operator 0 of block 0" in said and f"reads '{middle.name}'" in said
+    assert said.endswith("in what the pass without_exp made of the program")
+    middle.persistable = True  # the scope holds it
+    left = passes.apply("without_exp", main)
+    assert [op.type for op in left.global_block().ops] == ["sqrt"]
