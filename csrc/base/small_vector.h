@@ -137,7 +137,14 @@ class SmallVector {
   void CopyFrom(const SmallVector& other) {
     reserve(other.size_);
     if constexpr (std::is_trivially_copyable_v<T>) {
-      std::memcpy(static_cast<void*>(data_), other.data_, other.size_ * sizeof(T));
+      if (N * sizeof(T) <= 64 && other.size_ <= N) {  // both have room for N: no call of memcpy
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+        std::memcpy(static_cast<void*>(data_), other.data_, N * sizeof(T));
+#pragma GCC diagnostic pop
+      } else {
+        std::memcpy(static_cast<void*>(data_), other.data_, other.size_ * sizeof(T));
+      }
     } else {
       std::uninitialized_copy_n(other.data_, other.size_, data_);
     }

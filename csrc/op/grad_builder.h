@@ -50,6 +50,11 @@ using AttrFn = void (*)(const void* forward, void* backward);
 // Members of a flat list: inputs whose gradients are asked for, outputs that are to be made.
 class WantedSet {
  public:
+  WantedSet() = default;
+  // The first 64 members as bits.
+  explicit WantedSet(uint64_t bits) : any_(bits != 0) {
+    if (any_) words_.push_back(bits);
+  }
   void Set(int i) {
     while (words_.size() <= static_cast<size_t>(i) / 64) words_.push_back(0);
     words_[i / 64] |= uint64_t{1} << (i % 64);

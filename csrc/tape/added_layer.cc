@@ -8,6 +8,7 @@ namespace {
 
 bool SameShapes(const SlotList<Variable>& a, const SlotList<Variable>& b) {
   Span<Variable* const> left = a.flat(), right = b.flat();
+  if (left.size() != right.size()) return false;
   for (size_t i = 0; i < left.size(); ++i) {
     if (!left[i] || !right[i]) {
       if (left[i] || right[i]) return false;
@@ -17,7 +18,7 @@ bool SameShapes(const SlotList<Variable>& a, const SlotList<Variable>& b) {
     if (x.is_tensor() != y.is_tensor() || x.dims() != y.dims() || x.dtype() != y.dtype())
       return false;
   }
-  return left.size() == right.size();
+  return true;
 }
 
 }  // namespace

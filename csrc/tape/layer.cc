@@ -25,7 +25,9 @@ void EagerCall::SetResults(Outputs results) {
       const Ref<Variable>& v = results.owned[out.begin_of(s) + i];
       ENFORCE(v && v->unique(), InvalidArgument, op.type, ": a result of Output(",
               op.outputs[s].name, ") must be a fresh variable, got ",
-              v ? "one that is held elsewhere. Pass it through assign" : "none");
+              v ? "one that is held elsewhere. Hand the Outputs over with std::move, or pass the "
+                  "variable through assign"
+                : "none");
       const Variable* target = targets ? targets->at(s, i) : nullptr;
       ENFORCE(!target || target->value().empty() || target->value().dtype() == v->value().dtype(),
               InvalidArgument, op.type, ": what is written into a variable must have its type, ",

@@ -1,5 +1,7 @@
 #include "tape/tape.h"
 
+#include <algorithm>
+
 #include "op/recipes.h"
 #include "op/zero_derivative.h"
 #include "run/watch.h"
@@ -65,8 +67,13 @@ void TapeLayer::Run(EagerCall& call) {
   if (!(call.marks & Variable::kWantsGradient)) return KeepReason(call);
   if (call.op.has_no_grad) return;
   Span<Variable* const> in = call.in.flat();
-  WantedSet wanted;
-  for (size_t i = 0; i < in.size(); ++i) {
+  const size_t few = std::min<size_t>(in.size(), 64);
+  uint64_t bits = 0;
+  for (size_t i = 0; i < few; ++i) {
+    if (in[i] && in[i]->RequiresGrad()) bits |= uint64_t{1} << i;
+  }
+  WantedSet wanted(bits);
+  for (size_t i = few; i < in.size(); ++i) {
     if (in[i] && in[i]->RequiresGrad()) wanted.Set(static_cast<int>(i));
   }
   const Recipe* kept = FindRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "op/call_checks.h"
 #include "tape/layer.h"
 
 namespace dygraph {
@@ -118,7 +119,11 @@ class AddedLayers::Running {
 
 void AddedLayers::Run(EagerCall& call) {
   Running running(this);
-  running.layer->Run(call);
+  try {
+    running.layer->Run(call);
+  } catch (...) {
+    RethrowFor(call.op);
+  }
   bool wanted = false, made = false;
   for (Variable* v : call.out.flat()) {
     wanted |= v != nullptr;

@@ -52,11 +52,7 @@ void Tensor::SetMeta(const Dims& dims, DType dtype, Place place, Layout layout) 
     }
   }
   numel_ = numel;
-  if (&dims != &dims_) {  // few sizes, sooner copied than a block of so many bytes
-    dims_.clear();
-    int64_t* to = dims_.Extend(dims.size());
-    for (int64_t d : dims) *to++ = d;
-  }
+  dims_ = dims;
   dtype_ = dtype;
   place_ = place;
   layout_ = layout;
@@ -67,11 +63,7 @@ void Tensor::SetMeta(const Tensor& t) {
   storage_.reset();
   lod_ = t.lod_;
   numel_ = t.numel_;
-  if (this != &t) {
-    dims_.clear();
-    int64_t* to = dims_.Extend(t.dims_.size());
-    for (int64_t d : t.dims_) *to++ = d;
-  }
+  dims_ = t.dims_;
   dtype_ = t.dtype_;
   place_ = t.place_;
   layout_ = t.layout_;

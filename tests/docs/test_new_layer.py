@@ -186,3 +186,13 @@ def test_gradients_of_changed_calls_have_the_types_of_their_variables(my_layers)
         slope.sum().backward()  # of 2 (x w) (w1 + w2): 2 x' (w1 + w2) + 2 x w
     assert str(w.grad.dtype) == "float32"
     assert w.gradient().tolist() == [[2 * 1 * 7 + 22.0], [2 * 2 * 7 + 22.0]]
+
+
+def test_an_error_names_the_operator_whose_result_is_refused(my_layers):
+    x = leaf([1.0, -1.0, 2.0])
+    with my_layers.no_nan():
+        assert dygraph.relu(x).tolist() == [1.0, 0.0, 2.0]
+        with pytest.raises(dygraph.errors.NonFiniteError) as info:
+            dygraph.log(x)
+    assert str(info.value) == "log: the result of 3 elements must hold no NaN, got one"
+    assert np.isnan(dygraph.log(x).numpy()[1])

@@ -18,6 +18,10 @@ struct SliceAttrs {
 
 Region RegionOf(const Call& call, const Dims& input) {
   const SliceAttrs& a = *static_cast<const SliceAttrs*>(call.attrs);
+  if (call.in.flat().size() == 1) {
+    return MakeRegion(input, a.axes, AttrInts{a.starts}, AttrInts{a.ends}, IntList(),
+                      a.decrease_axis);
+  }
   return MakeRegion(input, a.axes, ReadIntList(call, kStartsTensor, kStartsTensorList, a.starts),
                     ReadIntList(call, kEndsTensor, kEndsTensorList, a.ends), IntList(),
                     a.decrease_axis);

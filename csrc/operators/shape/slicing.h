@@ -15,11 +15,20 @@ struct Region {
   Dims kept;  // dims without the axes that an index takes away
 };
 
+// Attributes as they stand, for a call that gives no tensor in their place.
+template <class A>
+struct AttrInts {
+  const std::vector<A>& values;
+  static constexpr bool known = true;
+};
+template <class A>
+AttrInts(const std::vector<A>&) -> AttrInts<A>;
+
 // `steps` may be empty (all 1). Starts and ends may be negative (from the end) or lie outside
 // (clamped). An axis in `decrease` must be left with one element and disappears.
-template <class A>
-Region MakeRegion(const Dims& x, const std::vector<A>& axes, const IntList& starts,
-                  const IntList& ends, const IntList& steps, const std::vector<A>& decrease) {
+template <class A, class Ints, class Steps>  // IntList, AttrInts
+Region MakeRegion(const Dims& x, const std::vector<A>& axes, const Ints& starts, const Ints& ends,
+                  const Steps& steps, const std::vector<A>& decrease) {
   Region r{x, {}, {}, {}};
   std::fill_n(r.start.Extend(x.size()), x.size(), 0);
   std::fill_n(r.step.Extend(x.size()), x.size(), 1);

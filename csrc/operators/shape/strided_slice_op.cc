@@ -19,6 +19,10 @@ struct StridedSliceAttrs {
 
 Region RegionOf(const Call& call, const Dims& input) {
   const auto& a = *static_cast<const StridedSliceAttrs*>(call.attrs);
+  if (call.in.flat().size() == 1) {
+    return MakeRegion(input, a.axes, AttrInts{a.starts}, AttrInts{a.ends}, AttrInts{a.strides},
+                      a.decrease_axis);
+  }
   return MakeRegion(input, a.axes, ReadIntList(call, kStartsTensor, kStartsTensorList, a.starts),
                     ReadIntList(call, kEndsTensor, kEndsTensorList, a.ends),
                     ReadIntList(call, kStridesTensor, kStridesTensorList, a.strides),
