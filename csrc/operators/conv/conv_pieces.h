@@ -48,15 +48,18 @@ inline std::vector<Piece> CutImages(const Geometry& g, int64_t wanted) {
 }
 
 // Rows are cut where there are fewer images than pieces wanted and a window reaches over each
-// border by less than its size.
-constexpr int64_t kLeastRows = 4;
+// border by less than its size: into a power of two, which threads share evenly.
+constexpr int64_t kLeastRows = 3;
 inline int64_t RowParts(const Geometry& g, int64_t wanted, int64_t rows) {
   const window::Axis& h = g.h;
   if (g.d.Padded() > 1 || h.before < 0 || h.after < 0 || h.before >= h.Reach() ||
       h.after >= h.Reach())
     return 1;
-  return std::max<int64_t>(
-      1, std::min((wanted + g.n - 1) / g.n, rows / std::max(kLeastRows, 2 * h.stride)));
+  const int64_t most =
+      std::min((wanted + g.n - 1) / g.n, rows / std::max(kLeastRows, 2 * h.stride));
+  int64_t parts = 1;
+  while (2 * parts <= most) parts *= 2;
+  return parts;
 }
 
 // For the outputs.
