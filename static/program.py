@@ -271,12 +271,10 @@ class Program:
 
     def forget_unused(self, weights=False):
         """Drop variables that belonged to operators left out; weights too where that is asked."""
+        used = {n for block in self._blocks for op in block.ops for n in _names_of(op)}
         for block in self._blocks:
-            used = {n for b in self._blocks for op in b.ops for n in _names_of(op)}
-            block.core.forget_vars({
-                name for name, variable in block.vars.items()
-                if name not in used and not variable.is_data and (weights or not variable.persistable)
-            })  # fmt: skip
+            unused = {n: v for n, v in block.vars.items() if n not in used and not v.is_data}
+            block.core.forget_vars({n for n, v in unused.items() if weights or not v.persistable})
 
     # Where calls go -------------------------------------------------------------------------------
 

@@ -103,7 +103,8 @@ bool JoinOperator(Registry& r, OpInfo* op) {
 }
 
 void BuildKernelTable(OpInfo* op) {
-  op->one_output = op->outputs.size() == 1 && !op->outputs[0].duplicable() && !op->outputs[0].extra();
+  op->one_output =
+      op->outputs.size() == 1 && !op->outputs[0].duplicable() && !op->outputs[0].extra();
   // Libraries before our own loops: they may decline, ours takes what is left.
   std::stable_sort(op->kernels.begin(), op->kernels.end(), [](const Kernel& a, const Kernel& b) {
     return (a.accepts != nullptr) > (b.accepts != nullptr);

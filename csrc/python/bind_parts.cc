@@ -74,7 +74,8 @@ void SetArguments(std::vector<OpDesc::Var>& slots, const std::string& slot, Name
 // In the slots of one side.
 void Rename(Op& op, std::vector<OpDesc::Var> OpDesc::*side, const std::string& from,
             const std::string& to) {
-  if (program::Mention(op.desc().*side, from)) program::RenameArguments(&(op.Edit().*side), from, to);
+  if (program::Mention(op.desc().*side, from))
+    program::RenameArguments(&(op.Edit().*side), from, to);
 }
 
 // Variables ---------------------------------------------------------------------------------------

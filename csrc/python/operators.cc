@@ -287,7 +287,7 @@ std::string Document(const OpInfo& op) {
   if (!op.inputs.empty() || !op.attr_table.fields.empty()) {
     text << "\nParameters\n----------\n";
     for (const SlotInfo& s : op.inputs) {
-      if (op.attr_table.Find(s.python_name) >= 0) continue;  // one argument with the attribute below
+      if (op.attr_table.Find(s.python_name) >= 0) continue;  // written with the attribute below
       text << s.python_name << " : " << (s.duplicable() ? "list of Variable" : "Variable")
            << (s.dispensable() ? ", optional" : "") << "\n    Slot " << s.name << ". " << s.help
            << "\n";

@@ -30,8 +30,8 @@ const LoDLevels& Tensor::lod_levels() const {
 
 void Tensor::FailRead(DType asked) const {
   ENFORCE(dtype_ != DType::kUnset, PreconditionNotMet,
-          "the values of a tensor were used that has no shape and type yet. Inside an operator, its "
-          "shape rule must call SetOutput for each output that the kernel writes");
+          "the values of a tensor were used that has no shape and type yet. Inside an operator, "
+          "its shape rule must call SetOutput for each output that the kernel writes");
   ENFORCE(
       data_, PreconditionNotMet, "the values of a tensor of shape ", dims_,
       " were read, but it holds none. Only its shape was kept, or nothing has been written yet");

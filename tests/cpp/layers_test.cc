@@ -273,7 +273,7 @@ void TestRefusedResults() {
   CHECK_THROWS(Relu(*x), InvalidArgument, "results must be");
 }
 
-// What is written over while nobody looks stays as long as a layer does: the parameter before its
+// While a layer is added, nothing is written over that it may still read: a parameter before its
 // step, and values that only the tape keeps.
 void TestInputsStayForLayers() {
   class Looking : public AddedLayer {
