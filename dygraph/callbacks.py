@@ -67,7 +67,7 @@ def _value(logs, name):
 
 
 def _better(model, name):
-    """ "min" or "max" for a value of the logs, as the loss and the metrics tell; None: unknown."""
+    """Says "min" or "max" for a value of the logs, by the loss and the metrics; None: unknown."""
     metrics = {name_of(metric): metric for metric in model.metrics}
     for known in (name, name.removeprefix("eval_")):
         if known == "loss":

@@ -110,9 +110,8 @@ class Plan:
                 + ", ".join(str(list(a.shape)) for _, a in self.arrays)
             ) from None
 
-        if any(
-            type(n) is int and n == 0 for n in self.common
-        ):  # nothing will be read, but as in NumPy single indices must be right
+        # Nothing will be read, but as in NumPy single indices must be right.
+        if any(type(n) is int and n == 0 for n in self.common):
             for axis, array in self.arrays:
                 if not array.ndim:
                     indexing.wrapped(int(array), axis, self.shape[axis])

@@ -88,11 +88,10 @@ def _drop(block, op):
     """Dropout in inference: nothing, or one factor."""
     (x,), (out,) = op.input("X"), op.output("Out")
     keep = op.attr("dropout_implementation") == "upscale_in_train"
-    uses = block.program.core.uses()
-    shown = any(reader.type == "fetch" for reader in uses.readers(out))
+    shown = any(reader.type == "fetch" for reader in block.core.readers(out))
     index = op.idx
     block.remove_op(index)
-    if keep and not shown and len(uses.writers(x)) <= 1:
+    if keep and not shown and len(block.core.writers(x)) <= 1:
         for b in block.program.blocks:
             for other in b.ops:
                 other.rename_input(out, x)

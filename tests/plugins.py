@@ -1,6 +1,7 @@
 """Builds C++ files outside the tree into libraries for load_library, as a user would."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,11 @@ def include_folder():
     """The installed headers; in an editable install a link to csrc/."""
     installed = PACKAGE / "include"
     return installed if installed.exists() else PACKAGE.parent / "csrc"
+
+
+def blocks(page, language):
+    """The blocks of code of a language, a regular expression, in a page's text."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
 def build(source, library):

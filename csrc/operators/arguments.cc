@@ -31,8 +31,7 @@ IntList ReadIntList(const Call& call, int tensor_slot, int list_slot, const std:
     list.values.Append(given.begin(), given.end());
     return list;
   }
-  int64_t* to = list.values.Extend(attr.size());
-  for (A value : attr) *to++ = value;
+  list.values.Append(attr.begin(), attr.end());
   return list;
 }
 

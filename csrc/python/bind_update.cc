@@ -126,10 +126,10 @@ void RunInPlace(const std::string& type, const py::list& inputs, const py::dict&
     }
     in.Close();
   }
-  while (in.slots() < static_cast<int>(op.inputs.size())) in.Close();
+  in.CloseUpTo(static_cast<int>(op.inputs.size()));
   Variable* target = in.at(0);
   targets.Add(target);
-  while (targets.slots() < static_cast<int>(op.outputs.size())) targets.Close();
+  targets.CloseUpTo(static_cast<int>(op.outputs.size()));
   bool recording = CurrentThread().recording, needed = false;
   for (Variable* v : in.flat()) needed |= v->RequiresGrad();
   OpOptions options;

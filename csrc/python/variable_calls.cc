@@ -173,7 +173,7 @@ struct Selection {
     return true;
   }
 
-  std::vector<int32_t> List(size_t field, bool of_picked = false) const {
+  std::vector<int32_t> All(size_t field, bool of_picked = false) const {
     std::vector<int32_t> list;
     for (size_t i = 0; i < parts.size(); i += kFields) {
       if (!of_picked || parts[i + kStep] == 0) list.push_back(parts[i + field]);
@@ -201,13 +201,13 @@ PyObject* Item(Variable& x, PyObject* index) {
   KnownAttrs& known = chosen.strided ? calls->strides : calls->slices;
   const Ref<Attrs>& attrs = known.Of(chosen.parts, [&] {
     Ref<Attrs> made = Attrs::Make(op.attr_table);
-    made->Set("axes", chosen.List(Selection::kAxis));
-    made->Set("starts", chosen.List(Selection::kStart));
-    made->Set("ends", chosen.List(Selection::kEnd));
+    made->Set("axes", chosen.All(Selection::kAxis));
+    made->Set("starts", chosen.All(Selection::kStart));
+    made->Set("ends", chosen.All(Selection::kEnd));
     if (chosen.strided) {
-      made->Set("strides", chosen.List(Selection::kStep));
+      made->Set("strides", chosen.All(Selection::kStep));
     } else {
-      made->Set("decrease_axis", chosen.List(Selection::kAxis, true));
+      made->Set("decrease_axis", chosen.All(Selection::kAxis, true));
     }
     return made;
   });

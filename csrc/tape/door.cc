@@ -127,14 +127,11 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   if (__builtin_expect(call.targets != nullptr, 0)) WriteTargets(call);
 }
 
-// A constant, which calls need not make: they keep a reference to their options.
-static constexpr OpOptions kNoOptions;
-
 Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
   SlotList<Variable> in;
   in.Add(&x);
   Outputs out;
-  RunOp(op, attrs, in, &out, kNoOptions);
+  RunOp(op, attrs, in, &out);
   return std::move(out.owned[0]);
 }
 
@@ -143,7 +140,7 @@ Ref<Variable> RunBinary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x, 
   in.Add(&x);
   in.Add(&y);
   Outputs out;
-  RunOp(op, attrs, in, &out, kNoOptions);
+  RunOp(op, attrs, in, &out);
   return std::move(out.owned[0]);
 }
 

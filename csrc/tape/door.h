@@ -6,8 +6,10 @@
 
 namespace dygraph {
 
+constexpr OpOptions kNoOptions;  // which calls need not make: they refer to their options
+
 void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in, Outputs* out,
-           const OpOptions& options = OpOptions());
+           const OpOptions& options = kNoOptions);
 
 // Shorthands: default attributes, single slots, the first output.
 Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x);

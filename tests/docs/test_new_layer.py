@@ -17,15 +17,11 @@ TESTS = Path(__file__).resolve().parents[1]
 TEXT = (TESTS.parent / "docs" / "new_layer.md").read_text(encoding="utf-8")
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-
-
 @pytest.fixture(scope="module")
 def my_layers(tmp_path_factory):
     """The module of the page, built by its command with the folder of this package in P."""
     folder = tmp_path_factory.mktemp("new_layer")
-    (folder / "my_layers.cc").write_text("\n".join(blocks("cpp")))
+    (folder / "my_layers.cc").write_text("\n".join(plugins.blocks(TEXT, "cpp")))
     (command,) = re.findall(r"^g\+\+ .*?(?=^```)", TEXT, re.MULTILINE | re.DOTALL)
     command = command.replace("-I$P/include", f"-Wall -Wextra -I{plugins.include_folder()}")
     command = command.replace("$P", str(plugins.PACKAGE))
@@ -41,7 +37,7 @@ def my_layers(tmp_path_factory):
 
 
 def test_the_use_of_the_page_runs(my_layers):
-    (use,) = blocks("python")
+    (use,) = plugins.blocks(TEXT, "python")
     exec(compile(use, "docs/new_layer.md", "exec"), {})
 
 

@@ -13,18 +13,14 @@ TESTS = Path(__file__).resolve().parents[1]
 TEXT = (TESTS.parent / "docs" / "new_operator.md").read_text(encoding="utf-8")
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-
-
 @pytest.fixture(scope="module", params=["cpp", r"c\+\+"], ids=["in general", "elementwise"])
 def tutorial(request, tmp_path_factory):
     """What a reader would have: the library, and the test beside a conftest that loads it."""
     folder = tmp_path_factory.mktemp("new_operator")
     source = folder / "squared_relu_op.cc"
-    source.write_text("\n".join(blocks(request.param)))
+    source.write_text("\n".join(plugins.blocks(TEXT, request.param)))
     library = plugins.build(source, folder / "squared_relu.so")
-    case, use = blocks("python")
+    case, use = plugins.blocks(TEXT, "python")
     (folder / "test_squared_relu_op.py").write_text(case)
     (folder / "use.py").write_text("import numpy as np\n" + use)
     (folder / "load.py").write_text(
@@ -77,7 +73,7 @@ def test_the_command_of_the_page_builds(tutorial):
 
 def test_the_operator_of_another_shape(tmp_path):
     source = tmp_path / "row_spread_op.cc"
-    source.write_text("\n".join(blocks("cc")))
+    source.write_text("\n".join(plugins.blocks(TEXT, "cc")))
     library = plugins.build(source, tmp_path / "row_spread.so")
     run(
         tmp_path,

@@ -13,18 +13,14 @@ TESTS = Path(__file__).resolve().parents[1]
 TEXT = (TESTS.parent / "docs" / "new_pass.md").read_text(encoding="utf-8")
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-
-
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory):
     """What a reader would have: the library, and the test beside a conftest that loads it."""
     folder = tmp_path_factory.mktemp("new_pass")
     source = folder / "drop_unit_scale.cc"
-    source.write_text("\n".join(blocks("cpp")))
+    source.write_text("\n".join(plugins.blocks(TEXT, "cpp")))
     library = plugins.build(source, folder / "drop_unit_scale.so")
-    case, use, function = blocks("python")
+    case, use, function = plugins.blocks(TEXT, "python")
     (folder / "test_drop_unit_scale.py").write_text(case)
     (folder / "use.py").write_text(use + function)
     load = f"import dygraph\nassert dygraph.load_library({library!r}) == []\n"

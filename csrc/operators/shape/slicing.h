@@ -103,14 +103,14 @@ bool KeepsRows(const LoDCall& c, Region (*region_of)(const Call&, const Dims&)) 
   return r.dims[0] == x[0] && r.start[0] == 0 && r.step[0] == 1;
 }
 
-// The box in a dense array of shape `x`, in elements.
-struct Place {
+// Where the box lies in a dense array of shape `x`, in elements.
+struct BoxStrides {
   int64_t offset = 0;
   int64_t size = 1;
   int64_t strides[kMaxRank];
   int64_t dense_strides[kMaxRank];  // of an array that has the shape of the box
 
-  Place(const Dims& x, const Region& r) {
+  BoxStrides(const Dims& x, const Region& r) {
     int64_t stride = 1;
     for (size_t i = x.size(); i-- > 0; stride *= x[i]) {
       offset += r.start[i] * stride;
@@ -124,7 +124,7 @@ struct Place {
 // dense = x[box] and x[box] = dense, `dense` having the shape of the box. Types of equal size are
 // the same to it.
 inline void Gather(const Tensor& x, const Region& r, Tensor* dense) {
-  Place at(x.dims(), r);
+  BoxStrides at(x.dims(), r);
   if (at.size == 0) return;
   size_t size = SizeOf(x.dtype()), rank = r.dims.size();
   const char* from =
@@ -133,7 +133,7 @@ inline void Gather(const Tensor& x, const Region& r, Tensor* dense) {
                        {at.dense_strides, rank}, size);
 }
 inline void Scatter(const void* dense, const Dims& dense_strides, const Region& r, Tensor* x) {
-  Place at(x->dims(), r);
+  BoxStrides at(x->dims(), r);
   if (at.size == 0) return;
   size_t size = SizeOf(x->dtype());
   char* to = static_cast<char*>(x->mutable_raw_data()) + at.offset * static_cast<int64_t>(size);
