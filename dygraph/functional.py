@@ -41,7 +41,9 @@ _LAZY = {
     "softmax_cross_entropy square_error_cost triplet_margin_loss",
 }
 # Made by functions of `static.layers` of their own.
-_OF_PROGRAMS = {"print", "py_func"}
+_OF_PROGRAMS = {
+    "conditional_block", "conditional_block_infer", "print", "py_func", "recurrent", "while",
+}  # fmt: skip
 _LAZY_NAMES = names_of(_LAZY)
 __all__ = []
 

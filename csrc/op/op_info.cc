@@ -52,7 +52,7 @@ void AddSlot(const OpInfo& op, std::vector<SlotInfo>* slots, int index, const ch
           slots->size());
   ENFORCE(slots->size() < static_cast<size_t>(kMaxSlots), PreconditionNotMet, "operator ", op.type,
           " has more than ", kMaxSlots, " slots of a kind");
-  slots->push_back({name, PythonName(name), help, static_cast<uint8_t>(flags)});
+  slots->push_back({name, PythonName(name), help, static_cast<uint16_t>(flags)});
 }
 }  // namespace
 

@@ -28,10 +28,6 @@ bool AttrsDecideLevels(const std::string& type) {
   return types.count(type) > 0;
 }
 
-int32_t LevelOf(const VarDesc& var) {
-  return var.type.lod_tensor ? var.type.lod_tensor->lod_level.value_or(0) : 0;
-}
-
 // Gradients that keep the level of detail of what they are gradients of.
 bool KeepsLevels(const std::string& type) {
   static const std::unordered_set<std::string> types = {
@@ -106,7 +102,8 @@ void InferInto(Block& block, const OpDesc& op) {
         if (!var) return;
         var->Edit([&](VarDesc& desc) {
           Describe(value, &desc);
-          if (levels > 0) desc.type.lod_tensor->lod_level = levels;
+          if (levels > 0 && desc.type.tensor_array) desc.type.tensor_array->lod_level = levels;
+          if (levels > 0 && desc.type.lod_tensor) desc.type.lod_tensor->lod_level = levels;
         });
       });
 }

@@ -182,6 +182,11 @@ Dims DimsOf(const VarType::TensorDesc& tensor) {
   return Dims(tensor.dims.begin(), tensor.dims.end());
 }
 
+int32_t LevelOf(const VarDesc& var) {
+  if (var.type.lod_tensor) return var.type.lod_tensor->lod_level.value_or(0);
+  return var.type.tensor_array ? var.type.tensor_array->lod_level.value_or(0) : 0;
+}
+
 DType ElementType(const VarDesc& var) {
   const VarType::TensorDesc* tensor = TensorOf(var);
   if (!tensor && var.type.tensor_array) tensor = &var.type.tensor_array->tensor;

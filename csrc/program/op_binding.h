@@ -43,5 +43,6 @@ DType ElementType(const VarDesc& var);
 // The sizes of a variable's tensor; null for one that holds none.
 const VarType::TensorDesc* TensorOf(const VarDesc& var);
 Dims DimsOf(const VarType::TensorDesc& tensor);
+int32_t LevelOf(const VarDesc& var);  // of detail; of an array: of its elements
 
 }  // namespace dygraph::program

@@ -18,7 +18,7 @@ void DefineAssign(OpDef& op) {
       .Output(kOut, "Out", "shape of X")
       .VarType([](InferContext& ctx) {
         Value* out = ctx.call().out.at(kOut);
-        if (out && ctx.value(kX).is_rows()) out->SetRows(ctx.value(kX).rows_ref());
+        if (out && ctx.value(kX).is_rows()) *out = ctx.value(kX);
       })
       .Shape([](InferContext& ctx) {
         if (!ctx.value(kX).is_rows()) ctx.SetOutput(kOut, ctx.dims(kX), ctx.dtype(kX));

@@ -60,7 +60,7 @@ void DefinePrint(OpDef& op) {
       .Attr(&PrintAttrs::is_forward, "is_forward", "is it on the way forward?")
       .VarType([](InferContext& ctx) {
         Value* out = ctx.call().out.at(kOut);
-        if (out && ctx.value(kIn).is_rows()) out->SetRows(ctx.value(kIn).rows_ref());
+        if (out && ctx.value(kIn).is_rows()) *out = ctx.value(kIn);
       })
       .Shape([](InferContext& ctx) {
         if (!ctx.value(kIn).is_rows()) ctx.SetOutput(kOut, ctx.dims(kIn), ctx.dtype(kIn));

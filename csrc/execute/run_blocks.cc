@@ -1,0 +1,139 @@
+// Operators that run a block of the program: loops, choices, steps over time. A block works on the
+// values of the whole program, so that a turn costs what its operators cost.
+#include "execute/frame.h"
+#include "program/op_binding.h"
+#include "run/interpreter.h"
+#include "run/run.h"
+
+namespace dygraph::program {
+
+namespace {
+
+bool IsTrue(const PlanSlot& slot, const Value& value) {
+  ENFORCE(!value.empty(), PreconditionNotMet, "the condition '", slot.name,
+          "' must be written before it is asked for, but it holds nothing");
+  const Tensor t = CopyTo(value.tensor(), CPUPlace());
+  ENFORCE(t.dtype() == DType::kBool && t.numel() == 1, InvalidArgument, "the condition '", slot.name,
+          "' must be one bool, got ", t.dtype(), " of shape ", t.dims(),
+          ". Compare to get a bool, and reduce it to one");
+  return *t.data<bool>();
+}
+
+std::string TurnText(const OpDesc& op, int64_t turn) {
+  const auto* lines = op.FindAttr<std::vector<std::string>>(kCallstackAttr);
+  std::string made = lines && !lines->empty() ? " made at " + lines->back() : "";
+  return ", in turn " + std::to_string(turn) + " of the " + op.type + made;
+}
+
+// The results of steps as one tensor, along a new first axis.
+Value Stacked(const std::vector<Value>& steps, Place place) {
+  const OpInfo& op = GetOp("stack");
+  Call call;
+  call.op = &op;
+  call.attrs = op.default_attrs->data();
+  call.place = place;
+  for (const Value& step : steps) call.in.Push(&step);
+  call.in.Close();
+  Value out;
+  call.out.Add(&out);
+  dygraph::Run(call);
+  return out;
+}
+
+}  // namespace
+
+// What a run of the block leaves in the variables it declares ends with it.
+void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+                              int64_t turn) const {
+  const PlanControl& control = *op.control;
+  for (int s : control.body.locals) *frame.values[s] = Value();
+  RunTurn(op, frame, bound, random, turn);
+}
+
+void PreparedProgram::RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+                              int64_t turn) const {
+  try {
+    RunOps({op.control->body.ops, bound.body}, frame, random);
+  } catch (Error& e) {
+    e.Append(TurnText(*op.desc, turn));
+    throw;
+  }
+}
+
+void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
+                               RandomStreams random) const {
+  const int condition = op.control->conditions[0];
+  void (*check_signals)() = Interpreter().check_signals;
+  for (int64_t turn = 0; IsTrue(plan_.slots[condition], *frame.values[condition]); ++turn) {
+    RunBody(op, frame, bound, random, turn);
+    if (check_signals) check_signals();
+  }
+}
+
+void PreparedProgram::RunCondition(const PlanOp& op, Frame& frame, Bound& bound,
+                                   RandomStreams random) const {
+  const PlanControl& control = *op.control;
+  for (int s : control.conditions) {
+    const Value& value = *frame.values[s];
+    const bool holds = control.scalar ? IsTrue(plan_.slots[s], value)
+                                      : value.is_tensor() && value.tensor().numel() > 0;
+    if (!holds) return;
+  }
+  RunBody(op, frame, bound, random, 0);
+}
+
+void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
+                                   RandomStreams random) const {
+  const PlanControl& control = *op.control;
+  int64_t steps = -1;
+  std::vector<Tensor> inputs;
+  for (auto [outside, inside] : control.sliced) {
+    inputs.push_back(frame.values[outside]->tensor().Plain());
+    const Tensor& t = inputs.back();
+    ENFORCE(t.rank() > 0 && (steps < 0 || steps == t.dim(0)), InvalidArgument,
+            "inputs must have one number of steps along axis 0, got ", t.dims(), " for '",
+            plan_.slots[outside].name, "'", steps < 0 ? "" : " and " + std::to_string(steps));
+    steps = t.dim(0);
+  }
+  ENFORCE(steps > 0, InvalidArgument, "inputs must have a step at least, got ", steps);
+  std::vector<std::vector<Value>> results(control.stacked.size());
+  for (auto& list : results) list.resize(steps);
+  for (int64_t turn = 0; turn < steps; ++turn) {
+    const int64_t t = control.reverse ? steps - 1 - turn : turn;
+    std::vector<Value> states;
+    for (auto [state, before] : control.handed)
+      states.push_back(turn > 0 ? *frame.values[state] : Value());
+    for (int s : control.body.locals) *frame.values[s] = Value();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor& x = inputs[i];
+      Dims dims(x.dims().begin() + 1, x.dims().end());
+      *frame.values[control.sliced[i].second] = Value(x.Rows(t, t + 1).Reshaped(dims));
+    }
+    for (size_t i = 0; i < states.size(); ++i) {
+      *frame.values[control.handed[i].second] =
+          turn > 0 ? std::move(states[i]) : *frame.values[control.initial[i].first];
+    }
+    RunTurn(op, frame, bound, random, turn);
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i][t] = *frame.values[control.stacked[i].second];
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    *frame.values[control.stacked[i].first] = Stacked(results[i], place_);
+}
+
+void PreparedProgram::RunBlock(const PlanOp& op, Frame& frame, Bound& bound,
+                               RandomStreams random) const {
+  try {
+    switch (op.control->kind) {
+      case Control::kWhile: return RunWhile(op, frame, bound, random);
+      case Control::kCondition: return RunCondition(op, frame, bound, random);
+      case Control::kRecurrent: return RunRecurrent(op, frame, bound, random);
+      default: break;
+    }
+  } catch (Error& e) {
+    e.AddOperator(op.desc->type);
+    throw;
+  }
+}
+
+}  // namespace dygraph::program
