@@ -9,10 +9,12 @@ from dygraph import functional
 from static.layers import (
     activation,
     arithmetic,
+    choices,
     convolution,
     distributions,
     image,
     learnt,
+    loops,
     loss,
     manipulation,
     metric,
@@ -28,11 +30,13 @@ from static.layers import (
 )
 from static.layers.activation import *
 from static.layers.arithmetic import *
+from static.layers.choices import *
 from static.layers.convolution import *
 from static.layers.data import data
 from static.layers.distributions import *
 from static.layers.image import *
 from static.layers.learnt import *
+from static.layers.loops import *
 from static.layers.loss import *
 from static.layers.making import layer
 from static.layers.manipulation import *
@@ -49,7 +53,8 @@ from static.layers.tensor import *
 from static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, convolution, distributions, image, learnt, loss, manipulation, metric,
+    activation, arithmetic, choices, convolution, distributions, image, learnt, loops, loss,
+    manipulation, metric,
     normalization, printing, python_function, random, reader, recurrent, schedules, sequence,
     tensor,
 )  # fmt: skip

@@ -64,6 +64,11 @@ def _bound(signature, owner, args, kwargs):
         raise ArgumentTypeError(f"{owner}: {error}.{hint}".rstrip()) from None
 
 
+def _take_back(program, version, blocks):
+    program.take_back((version, blocks, program.desc))
+    default_startup_program().global_block().core.take_back(version)
+
+
 def layer(function=None, *, parameters=False):
     """Make a function a layer function. `parameters`: it has some, so it cannot compute eagerly."""
     if function is None:
@@ -90,7 +95,7 @@ def layer(function=None, *, parameters=False):
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
         block = program.current_block()
-        before = _core.last_version()
+        before = _core.last_version(), program.num_blocks
         try:
             with (
                 program.layer(name or unique_name.generate(owner)),
@@ -98,12 +103,7 @@ def layer(function=None, *, parameters=False):
             ):
                 return function(*args, **kwargs)
         except Exception as error:
-            for changed in (
-                block,
-                program.global_block(),
-                default_startup_program().global_block(),
-            ):
-                changed.core.take_back(before)
+            _take_back(program, *before)
             if type(error) is TypeError:  # Python's own, if it is about this call
                 _bound(signature, owner, args, kwargs)
             text = str(error.args[0] if error.args else error)
