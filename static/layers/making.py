@@ -69,10 +69,14 @@ def _take_back(program, version, blocks):
     default_startup_program().global_block().core.take_back(version)
 
 
-def layer(function=None, *, parameters=False):
-    """Make a function a layer function. `parameters`: it has some, so it cannot compute eagerly."""
+def layer(function=None, *, parameters=False, named=None):
+    """Make a function a layer function.
+
+    `parameters`: it has some, so it cannot compute eagerly. `named`: what its results are named
+    after in Fluid, where that is not the function.
+    """
     if function is None:
-        return functools.partial(layer, parameters=parameters)
+        return functools.partial(layer, parameters=parameters, named=named)
     owner, signature = function.__name__, inspect.signature(function)
     at = list(signature.parameters).index("name") if "name" in signature.parameters else 99
 
@@ -98,7 +102,7 @@ def layer(function=None, *, parameters=False):
         before = _core.last_version(), program.num_blocks
         try:
             with (
-                program.layer(name or unique_name.generate(owner)),
+                program.layer(name or unique_name.generate(named or owner)),
                 program.appending_to(block),
             ):
                 return function(*args, **kwargs)
