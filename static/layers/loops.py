@@ -293,6 +293,8 @@ def _renewed(variable, before, value):
             f"while_loop: a turn must keep the type of a variable, got {variable.dtype} before it "
             f"and {value.dtype} after it, made at {bodies.made_at(value)}. Cast it with layers.cast"
         )
+    if variable.type == "LOD_TENSOR_ARRAY":
+        return None
     new = value.desc.shape
     if len(new) != len(shape):
         raise InvalidArgumentError(
@@ -300,7 +302,5 @@ def _renewed(variable, before, value):
             f"{new} after it, made at {bodies.made_at(value)}. Reshape it with layers.reshape"
         )
     joined = tuple(a if a == b else -1 for a, b in zip(shape, new, strict=True))
-    if variable.type == "LOD_TENSOR_ARRAY":
-        return None
     stops = stop and value.stop_gradient
     return (variable, list(joined), stops) if (joined, stops) != (tuple(shape), stop) else None
