@@ -10,9 +10,13 @@ from static.layers import (
     activation,
     arithmetic,
     arrays,
+    beams,
+    cells,
     choices,
     convolution,
+    decoding,
     distributions,
+    helpers,
     if_else,
     image,
     learnt,
@@ -34,10 +38,14 @@ from static.layers import (
 from static.layers.activation import *
 from static.layers.arithmetic import *
 from static.layers.arrays import *
+from static.layers.beams import *
+from static.layers.cells import *
 from static.layers.choices import *
 from static.layers.convolution import *
 from static.layers.data import data
+from static.layers.decoding import *
 from static.layers.distributions import *
+from static.layers.helpers import *
 from static.layers.if_else import *
 from static.layers.image import *
 from static.layers.learnt import *
@@ -59,8 +67,8 @@ from static.layers.tensor import *
 from static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, arrays, choices, convolution, distributions, if_else, image, learnt, loops,
-    loss, manipulation, metric, normalization, printing, python_function, random, reader,
+    activation, arithmetic, arrays, beams, cells, choices, convolution, decoding, distributions,
+    helpers, if_else, image, learnt, loops, loss, manipulation, metric, normalization, printing, python_function, random, reader,
     recurrent, schedules, sequence, steps, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for

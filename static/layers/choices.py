@@ -21,15 +21,11 @@ from dygraph.errors import (
     kind_of,
 )
 from static import bodies, nested
-from static.layers.arithmetic import _FUNCTIONS as _ARITHMETIC
+from static.layers.arithmetic import equal, logical_and, logical_not
 from static.layers.tensor import fill_constant
 from static.program import Variable
 
 __all__ = ["Switch", "case", "cond", "switch_case"]
-
-_logical_and, _logical_not, _equal = (
-    _ARITHMETIC[name] for name in ("logical_and", "logical_not", "equal")
-)
 
 
 @contextlib.contextmanager
@@ -101,7 +97,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
         return None if taken is None else taken()
     program = bodies.program_of(pred, "cond", "")
     with bodies.taken_back(program):
-        inverse = _logical_not(pred) if false_fn is not None else None
+        inverse = logical_not(pred) if false_fn is not None else None
         first = second = None
         if true_fn is not None:
             first = _Branch(program, pred, "true_fn", true_fn)
@@ -339,7 +335,7 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
     with bodies.taken_back(program):
         dtype = str(branch_index.dtype)
         pairs = [
-            (_equal(branch_index, fill_constant([1], dtype, number)), function)
+            (equal(branch_index, fill_constant([1], dtype, number)), function)
             for number, function in functions
         ]
         return _chain(pairs, default)
@@ -438,11 +434,11 @@ class Switch:
             self._undo.__enter__()
         self._program, before = program, self._others
         if before is None:
-            self._others = _logical_not(condition)
+            self._others = logical_not(condition)
             taken = condition
         else:
-            taken = _logical_and(before, condition)
-            self._others = _logical_and(before, _logical_not(condition))
+            taken = logical_and(before, condition)
+            self._others = logical_and(before, logical_not(condition))
         return _Case(conditional_block(program, [taken], "Switch.case"))
 
     def default(self):
