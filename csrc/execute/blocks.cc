@@ -284,7 +284,6 @@ void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots, const std:
 }  // namespace
 
 void PreparedProgram::ArrangeBlocks() {
-  if (!has_blocks_) return RunPlanPasses(plan_);
   std::set<int> missing;  // gradients that may not be there
   ForEachOp(plan_.ops, [&](PlanOp& op) {
     if (op.control) {
@@ -292,6 +291,8 @@ void PreparedProgram::ArrangeBlocks() {
       for (const PlanControl::Gather& gather : op.control->gathers) missing.insert(gather.to);
       return;
     }
+    if (op.info->type == "read_from_array" && op.Output("Rest") >= 0)
+      missing.insert(op.Output("Out"));
     for (int s : op.in) op.lenient |= s >= 0 && missing.count(s);
     if (op.lenient) missing.insert(op.out.begin(), op.out.end());
   });

@@ -279,6 +279,10 @@ void BackwardPass::PlayRecipe(const Forward& f, int number, const std::vector<st
     WriteAttrs(*AttrsOfCall(call, f), &made);
     for (size_t s = 0; s < call.out.size(); ++s)
       made.outputs.push_back({call.op->outputs[s].name, {}, {}});
+    if (made.type == "read_from_array") {  // an element that is written twice has one gradient
+      if (!made.Output("Rest")) made.outputs.push_back({"Rest", {}, {}});
+      *made.Output("Rest") = *made.Input("X");
+    }
     OpDesc& op = Append(std::move(made), number);
     size_t flat = 0;
     for (size_t s = 0; s < call.out.size(); ++s) {

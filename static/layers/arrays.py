@@ -47,6 +47,19 @@ def _array(value, what):
     return value
 
 
+def _held(array):
+    """An array as one Variable, which operators take: of a list."""
+    if not isinstance(array, list):
+        return array
+    held = None
+    for number, element in enumerate(array):
+        if element is not None:
+            held = _core.ops.write_to_array(element, to_variable([number]), held)
+    if held is None:
+        raise InvalidArgumentError("an array must hold an element, got an empty list")
+    return held
+
+
 def _index(i, what):
     """One integer, in a Variable."""
     if not isinstance(i, _core.Variable):
@@ -246,7 +259,7 @@ def tensor_array_to_tensor(input, axis=1, name=None, use_stack=False):
     -------
     (Variable, Variable)
     """
-    _array(input, "tensor_array_to_tensor: input")
+    input = _held(_array(input, "tensor_array_to_tensor: input"))
     attrs = {
         "axis": check.integer(axis, "tensor_array_to_tensor: axis"), "use_stack": bool(use_stack)
     }  # fmt: skip
@@ -297,13 +310,17 @@ def lod_tensor_to_array(x, table):
     """
     check.variable(x, "lod_tensor_to_array: x")
     inputs = {"X": x, "RankTable": _table(table, "lod_tensor_to_array: table")}
-    return run("lod_tensor_to_array", inputs)["Out"]
+    array = run("lod_tensor_to_array", inputs)["Out"]
+    if isinstance(array, Variable):
+        return array
+    numbers = range(_core.array_length(array))
+    return [_core.ops.read_from_array(array, to_variable([k])) for k in numbers]
 
 
 @layer
 def array_to_lod_tensor(x, table):
     """The rows of `lod_tensor_to_array`'s steps as sequences in their own order again."""
-    _array(x, "array_to_lod_tensor: x")
+    x = _held(_array(x, "array_to_lod_tensor: x"))
     inputs = {"X": x, "RankTable": _table(table, "array_to_lod_tensor: table")}
     return run("array_to_lod_tensor", inputs)["Out"]
 
