@@ -184,6 +184,11 @@ class Program:
         self.core.enter_block(block.idx)
         return block
 
+    def take_in_blocks(self):
+        """Show the blocks that the core added, as the backward pass does for those it goes over."""
+        for i in range(len(self._blocks), self.core.block_count):
+            self._blocks.append(Block(self, self.core.block(i)))
+
     def rollback(self):
         """Append to the block around the current one again, as before `create_block`."""
         if self.core.depth == 1:

@@ -1,5 +1,6 @@
 // Blocks of a prepared program: operators that run one are bound to it, and passes arrange each
 // block by itself.
+#include <algorithm>
 #include <set>
 
 #include "execute/frame.h"
@@ -12,9 +13,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Names& NamesOf(const std::vector<std::string>* names) {
-  static const Names none;
-  return names ? *names : none;
+Names NamesOf(const std::vector<std::string>* names) {
+  return names ? *names : Names();
 }
 
 // What the operators of a body use of the blocks around it, in order.
@@ -32,6 +32,16 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
     for (auto [outside, inside] : *pairs) in.insert(outside);
   }
   for (auto [outside, inside] : control.stacked) out.insert(outside);
+  for (const PlanControl::Flow& flow : control.flows) in.insert(flow.from), out.insert(flow.to);
+  for (const PlanControl::Gather& gather : control.gathers) {
+    in.insert(gather.before);
+    out.insert(gather.to);
+  }
+  for (const PlanControl::Before& before : control.befores) {
+    in.insert(before.now);
+    out.insert(before.to);
+  }
+  if (control.steps >= 0) (control.is_gradient() ? in : out).insert(control.steps);
   // A block that does not run leaves what was there before.
   in.insert(out.begin(), out.end());
   in.erase(-1);
@@ -64,6 +74,7 @@ void PreparedProgram::BindControl(PlanOp* op) {
     return result;
   };
   auto strings = [&](const char* name) { return NamesOf(desc.FindAttr<Names>(name)); };
+  controls_[body] = &control;
   switch (control.kind) {
     case Control::kWhile:
       control.conditions.push_back(SlotOf(NamesOf(desc.Input("Condition")).at(0), block));
@@ -96,10 +107,129 @@ void PreparedProgram::BindControl(PlanOp* op) {
               PositionText(desc, op->position, block));
       break;
     }
+    case Control::kWhileGrad:
+    case Control::kConditionGrad: BindGradient(*op, body); break;
     default: THROW(Unimplemented, desc.type, " cannot be run");
+  }
+  for (const char* slot : {"StepScopes", "Scope"}) {
+    const auto* names = control.is_gradient() ? desc.Input(slot) : desc.Output(slot);
+    if (names && !names->empty()) control.steps = SlotOf(names->front(), block);
   }
   control.body.ops = BindBlock(body);
   CollectUses(control, plan_, body, op);
+}
+
+// The gradients that go in and out of the block, by the names that Fluid gives them where the
+// operator does not say others.
+void PreparedProgram::BindGradient(const PlanOp& op, int body) {
+  const OpDesc& desc = *op.desc;
+  const int block = op.block;
+  const int forward = program_->blocks[body].forward_block_idx.value_or(-1);
+  ENFORCE(forward >= 0, Format, desc.type, ": block ", body,
+          " must say which block it is the gradient of", PositionText(desc, op.position, block));
+  PlanControl& control = *op.control;
+  auto place = gradients_.emplace(
+      body, GradientOf{forward, UsesAround(*program_, forward), &control, {}}).first;
+  const OuterUses& uses = place->second.uses;
+  const bool loop = control.kind == Control::kWhileGrad;
+  const Names &reads = NamesOf(desc.Input(loop ? "X" : "Input")),
+              &grads = NamesOf(desc.Output(loop ? "X@GRAD" : "Input@GRAD")),
+              &arriving = NamesOf(desc.Input("Out@GRAD")), &before = NamesOf(desc.Input("Before"));
+  const Names inner = NamesOf(desc.FindAttr<Names>("original_output_grad")),
+              terms = NamesOf(desc.FindAttr<Names>("term_names"));
+  const auto* given = desc.FindAttr<std::vector<int32_t>>("term_counts");
+  const std::vector<int32_t> counts = given ? *given : std::vector<int32_t>();
+  ENFORCE(grads.size() <= reads.size() && inner.size() == arriving.size() &&
+              (counts.empty() || counts.size() == reads.size()) &&
+              (before.empty() || before.size() == reads.size()),
+          Format, desc.type, ": its lists must be as long as those they go with",
+          PositionText(desc, op.position, block));
+  size_t term = 0;
+  for (size_t i = 0; i < grads.size(); ++i) {
+    std::vector<int> slots;
+    if (counts.empty()) slots.push_back(SlotOf(reads[i] + "@GRAD", body));
+    for (int32_t k = 0; !counts.empty() && k < counts[i]; ++k, ++term) {
+      ENFORCE(term < terms.size(), Format, desc.type, ": term_counts must add up to the ",
+              terms.size(), " names in term_names", PositionText(desc, op.position, block));
+      slots.push_back(SlotOf(terms[term], body));
+    }
+    const int to = SlotOf(grads[i], block);
+    if (to < 0 || IsArray(grads[i], block)) continue;
+    const bool flows = uses.Writes(reads[i]) ||
+                       std::find(inner.begin(), inner.end(), reads[i] + "@GRAD") != inner.end();
+    if (!flows) {
+      control.gathers.push_back({before.empty() ? -1 : SlotOf(before[i], block), slots, to});
+      continue;
+    }
+    int from = -1;
+    std::string in = reads[i] + "@GRAD";
+    for (size_t k = 0; k < arriving.size(); ++k) {
+      if (inner[k] == in) from = SlotOf(arriving[k], block);
+    }
+    ENFORCE(slots.size() <= 1, Format, desc.type, ": the gradient of '", reads[i],
+            "', which goes from turn to turn, must be one variable, got ", slots.size(),
+            PositionText(desc, op.position, block));
+    control.flows.push_back({from, SlotOf(in, body), slots.empty() ? -1 : slots[0], to});
+  }
+  const Names &restored = NamesOf(desc.Output("Restored")),
+              of = NamesOf(desc.FindAttr<Names>("restored"));
+  ENFORCE(restored.size() == of.size(), Format, desc.type,
+          ": restored must name a variable for each of the ", restored.size(),
+          " in Restored, got ", of.size(), PositionText(desc, op.position, block));
+  for (size_t i = 0; i < of.size(); ++i)
+    control.befores.push_back({SlotOf(of[i], block), -1, SlotOf(restored[i], block)});
+}
+
+bool PreparedProgram::IsArray(const std::string& name, int block) const {
+  for (int32_t visible : program_->VisibleBlocks(block)) {
+    if (const VarDesc* var = program_->blocks[visible].FindVar(name))
+      return var->type.type == VarType::Type::LOD_TENSOR_ARRAY;
+  }
+  return false;
+}
+
+// A block that is differentiated keeps what the gradient's block reads: variables of its own as a
+// turn leaves them, others as they were when the turn began, if it read them then.
+void PreparedProgram::LinkKept() {
+  auto number_in = [](std::vector<int>* slots, int slot) {
+    auto at = std::find(slots->begin(), slots->end(), slot);
+    if (at == slots->end()) at = slots->insert(at, slot);
+    return static_cast<int>(at - slots->begin());
+  };
+  struct Link {
+    PlanControl *of, *forward;
+    int number, slot;
+    bool after;
+  };
+  std::vector<Link> links;
+  // Inner gradients first: what they ask of a block may come from a block around it.
+  for (auto at = gradients_.rbegin(); at != gradients_.rend(); ++at) {
+    const int body = at->first;
+    GradientOf& of = at->second;
+    auto forward = controls_.find(of.forward);
+    ENFORCE(forward != controls_.end(), Format, "block ", body,
+            " must be the gradient of a block that an operator runs, got block ", of.forward);
+    PlanControl& keeps = *forward->second;
+    std::set<std::string> changed;  // undone by the gradient's own operators
+    for (const OpDesc& op : program_->blocks[body].ops)
+      ForNames(op.outputs, [&](const std::string& name) { changed.insert(name); });
+    for (const std::string& name : of.restored) {
+      const bool after = names_[of.forward].declared.count(name) || changed.count(name) ||
+                         !of.uses.read_first.count(name);
+      const int slot = SlotOf(name, of.forward);
+      links.push_back({of.control, &keeps,
+                       number_in(after ? &keeps.kept_after : &keeps.kept_before, slot),
+                       SlotOf(name, body), after});
+    }
+  }
+  for (auto& [body, of] : gradients_) {  // known by the slot that the forward block changes
+    for (PlanControl::Before& before : of.control->befores)
+      before.number = number_in(&controls_[of.forward]->kept_before, before.now);
+  }
+  for (const Link& link : links) {
+    const size_t first = link.after ? link.forward->kept_before.size() : 0;
+    link.of->restored.emplace_back(static_cast<int>(first) + link.number, link.slot);
+  }
 }
 
 namespace {
@@ -125,6 +255,11 @@ void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots, const std:
     for (auto [outer, inside] : *pairs) kept.insert(inside);
   }
   for (auto [state, before] : control->handed) kept.insert({state, before});
+  kept.insert(control->kept_after.begin(), control->kept_after.end());
+  for (const PlanControl::Flow& flow : control->flows) kept.insert(flow.out);
+  for (const PlanControl::Gather& gather : control->gathers)
+    kept.insert(gather.terms.begin(), gather.terms.end());
+  kept.erase(-1);
   inner.fetches.assign(kept.begin(), kept.end());
   inner.written_outside.assign(outside.begin(), outside.end());
   RunPlanPasses(inner);
@@ -149,15 +284,17 @@ void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots, const std:
 }  // namespace
 
 void PreparedProgram::ArrangeBlocks() {
-  if (!has_blocks_) return RunPlanPasses(plan_);
-  std::set<int> in_blocks;  // what may be left unwritten, for its block may not run
-  for (const PlanOp& op : plan_.ops) {
-    if (op.control) in_blocks.insert(op.out.begin(), op.out.end());
-  }
+  std::set<int> missing;  // gradients that may not be there
   ForEachOp(plan_.ops, [&](PlanOp& op) {
-    const bool update = !op.info->in_place.empty() && op.info->outputs[0].name == "ParamOut";
-    const int gradient = update ? op.Input("Grad") : -1;
-    if (gradient >= 0 && in_blocks.count(gradient)) op.gradient = gradient;
+    if (op.control) {
+      for (const PlanControl::Flow& flow : op.control->flows) missing.insert({flow.in, flow.to});
+      for (const PlanControl::Gather& gather : op.control->gathers) missing.insert(gather.to);
+      return;
+    }
+    if (op.info->type == "read_from_array" && op.Output("Rest") >= 0)
+      missing.insert(op.Output("Out"));
+    for (int s : op.in) op.lenient |= s >= 0 && missing.count(s);
+    if (op.lenient) missing.insert(op.out.begin(), op.out.end());
   });
   RunPlanPasses(plan_);
   for (PlanOp& op : plan_.ops) {

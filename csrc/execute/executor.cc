@@ -61,7 +61,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
       fetches_(std::move(fetches)) {
   GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
   for (const BlockDesc& block : program_->blocks)
-    names_.push_back({program_->VisibleBlocks(block.idx), block.VarPositions(), {}});
+    names_.push_back({block.VarPositions(), {}});
   const auto& positions = names_[0].declared;
   auto find = [&](const std::string& name, const char* what) {
     auto at = positions.find(name);
@@ -89,6 +89,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   CheckReads();
   ArrangeBlocks();
   names_.clear();
+  gradients_.clear();
 }
 
 PreparedProgram::~PreparedProgram() = default;
@@ -103,12 +104,21 @@ size_t PreparedProgram::operators() const {
 int PreparedProgram::SlotOf(const std::string& name, int block) {
   if (name.empty() || name == kEmptyName) return -1;
   const VarDesc* var = nullptr;
-  for (int32_t visible : names_[block].visible) {
-    auto at = names_[visible].declared.find(name);
-    if (at == names_[visible].declared.end()) continue;
-    var = &program_->blocks[visible].vars[at->second];
-    block = visible;
-    break;
+  for (int32_t at = block; at >= 0; at = program_->blocks[at].parent_idx) {
+    auto found = names_[at].declared.find(name);
+    if (found != names_[at].declared.end()) {
+      var = &program_->blocks[at].vars[found->second];
+      block = at;
+      break;
+    }
+    auto gradient = gradients_.find(at);  // what the block it differentiates had is restored
+    if (gradient == gradients_.end()) continue;
+    const GradientOf& of = gradient->second;
+    if (names_[of.forward].declared.count(name) || of.uses.Writes(name)) {
+      gradient->second.restored.insert(name);
+      block = at;
+      break;
+    }
   }
   const bool persistable = var && var->persistable.value_or(false);
   if (persistable) block = 0;  // the scope has one of each name
@@ -174,6 +184,7 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
 
 void PreparedProgram::BindOperators() {
   plan_.ops = BindBlock(0);
+  LinkKept();
   std::vector<const PlanOp*> reader(plan_.slots.size(), nullptr);  // the last one so far
   ForEachOp(plan_.ops, [&](PlanOp& op) {
     if (op.control) return;
@@ -347,7 +358,8 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
 
 void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
                              RandomStreams random) const {
-  if (__builtin_expect(op.gradient >= 0, 0) && frame.values[op.gradient]->empty()) return;
+  if (__builtin_expect(op.lenient, 0) && !bound.IsWhole())
+    return RunPresent(op, frame, bound, random);
   Call& call = bound.call;
   for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
   // In a program with blocks and no seed of its own a call draws what an eager one would.

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,9 +17,12 @@
 #include "op/call.h"
 #include "platform/place.h"
 #include "program/desc.h"
+#include "program/outer_uses.h"
 #include "program/scope.h"
 
 namespace dygraph::program {
+
+class KeptSteps;
 
 // Random operators draw from (seed, first + position among the random operators of the program); in
 // a program with blocks, from (seed, first + how many have drawn before in the run).
@@ -60,6 +65,9 @@ class PreparedProgram {
   int SlotOf(const std::string& name, int block);
   std::vector<PlanOp> BindBlock(int block);
   void BindControl(PlanOp* op);
+  void BindGradient(const PlanOp& op, int body);
+  bool IsArray(const std::string& name, int block) const;
+  void LinkKept();
   void BindOperators();
   void ArrangeBlocks();
   void CheckReads() const;
@@ -72,8 +80,11 @@ class PreparedProgram {
   void RunWhile(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunCondition(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
-  void RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
-               int64_t turn) const;
+  void RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
+               KeptSteps* kept) const;
+  Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
+  void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
                int64_t turn) const;
   void RunOne(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
@@ -92,13 +103,21 @@ class PreparedProgram {
   std::vector<std::string> feeds_, fetches_;
   std::vector<int> feed_slots_;
   std::vector<const VarDesc*> feed_vars_;
-  // While preparing, of each block: the blocks it sees, its variables, its slots.
+  // While preparing, of each block: its variables and slots.
   struct BlockNames {
-    std::vector<int32_t> visible;
     std::unordered_map<std::string_view, size_t> declared;
     std::unordered_map<std::string, int> slots;
   };
   std::vector<BlockNames> names_;
+  // Of the block of a gradient: the block it differentiates, and what it reads of that one's values.
+  struct GradientOf {
+    int forward;
+    OuterUses uses;
+    PlanControl* control;
+    std::set<std::string> restored;
+  };
+  std::map<int, GradientOf> gradients_;
+  std::map<int, PlanControl*> controls_;  // by the block that they run
   Plan plan_;
   bool has_blocks_ = false;  // how often an operator runs is known when it has run
   int random_ops_ = 0;

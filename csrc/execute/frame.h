@@ -1,6 +1,7 @@
 // What a run of a prepared program uses; for the files of the executor alone.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <string>
@@ -47,6 +48,9 @@ struct PreparedProgram::Bound {
   int joint_threads = 0;
   bool joint_into = false;
   Epilogue end;  // of the operator before, where this one is its end
+  bool IsWhole() const {  // all inputs hold something
+    return std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || !v->empty(); });
+  }
 };
 
 // What one run at a time uses: the scope of temporaries and the calls bound to its values.

@@ -54,8 +54,9 @@ struct PlanOp {
   // Not null: an operator that runs a block. `in` and `out` are then what all operators of the
   // block read and write of the blocks around it.
   std::shared_ptr<PlanControl> control;
-  // The gradient that an update reads, where a block that may not run writes it; -1 otherwise.
-  int gradient = -1;
+  // Some gradient it reads may be missing, since the block that gives it need not run. Where a
+  // required one is, the operator is passed over, as a recipe leaves out such a call.
+  bool lenient = false;
 
   bool Reads(int slot) const { return std::find(in.begin(), in.end(), slot) != in.end(); }
   bool Writes(int slot) const { return std::find(out.begin(), out.end(), slot) != out.end(); }
@@ -90,6 +91,35 @@ struct PlanControl {
   using Pairs = std::vector<std::pair<int, int>>;
   Pairs sliced, initial, handed, stacked;
   bool reverse = false;
+
+  // For the gradient: what a turn keeps, as it is when the turn begins and when it ends; the slot
+  // that all of it goes into, -1 where nothing reads it.
+  std::vector<int> kept_before, kept_after;
+  int steps = -1;
+  // Of the gradient: the number of a kept value and the slot it returns to.
+  Pairs restored;
+  // A gradient that goes from turn to turn: where it comes from, what a turn calls what it gets and
+  // what it gives, where it goes to.
+  struct Flow {
+    int from, in, out, to;
+  };
+  // A gradient that adds up: what comes first, the terms of a turn, where it goes to.
+  struct Gather {
+    int before;
+    std::vector<int> terms;
+    int to;
+  };
+  // Variables as they were before the first turn: where they are, the number of the kept value,
+  // where they go to.
+  struct Before {
+    int now, number, to;
+  };
+  std::vector<Before> befores;
+  std::vector<Flow> flows;
+  std::vector<Gather> gathers;
+  bool is_gradient() const {
+    return kind == Control::kWhileGrad || kind == Control::kConditionGrad;
+  }
 };
 
 struct Plan {

@@ -14,7 +14,7 @@ bool PreparedProgram::RunTogether(Stretch of, size_t first, Frame& frame,
   if (frame.aliased || !together.queue()) return false;
   const size_t end = first + of.ops[first].updates;
   for (size_t i = first; i < end; ++i) {
-    if (of.ops[i].gradient >= 0 && frame.values[of.ops[i].gradient]->empty()) return false;
+    if (of.ops[i].lenient && !of.calls[i].IsWhole()) return false;
   }
   void (*check_signals)() = Interpreter().check_signals;
   try {

@@ -22,6 +22,7 @@ namespace dygraph::program {
 
 class Block;
 class Program;
+struct GradientBlock;
 using ProgramRef = std::shared_ptr<const ProgramDesc>;
 
 // A part of a program may have one object of the language around, which the part owns while it
@@ -60,6 +61,8 @@ class Op : public RefCounted<Op>, public Faced {
   const Ref<Part<OpDesc>>& part() const { return part_; }
   OpDesc& Edit();                         // to be written at once: the version has moved
   Block* block() const { return block_; }  // null while it stands in none
+  // The block that comes into a program with a gradient operator; null once it has come.
+  std::shared_ptr<GradientBlock> brings;
 
  private:
   friend class Block;

@@ -115,7 +115,10 @@ py::tuple Backward(const Block& block, size_t count, const Names& targets, const
                                                           with_zeros, only_flat});
   std::vector<std::pair<OpRef, int>> made;
   made.reserve(result.ops.size());
-  for (auto& [op, forward] : result.ops) made.emplace_back(MakeRef<Op>(std::move(op)), forward);
+  for (program::GradientBlock::Made& each : result.ops) {
+    made.emplace_back(MakeRef<Op>(std::move(each.op)), each.forward);
+    made.back().first->brings = std::move(each.block);
+  }
   return py::make_tuple(std::move(made), std::move(result.grads));
 }
 

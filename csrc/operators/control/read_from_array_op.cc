@@ -5,7 +5,7 @@
 namespace dygraph {
 namespace {
 
-constexpr int kX = 0, kI = 1, kXW = 2, kOut = 0;
+constexpr int kX = 0, kI = 1, kXW = 2, kOut = 0, kRest = 1;
 
 void DefineReadFromArray(OpDef& op) {
   op.Comment(
@@ -19,6 +19,9 @@ void DefineReadFromArray(OpDef& op) {
       .Input(kI, "I", "one integer in [0, length)")
       .Input(kXW, "X_W", "its shape", kDispensable | kShapeOnly)
       .Output(kOut, "Out", "shape of the element")
+      .Output(kRest, "Rest", "X itself, if the element is to be taken out of it; where there is "
+                             "none, Out then gets nothing",
+              kExtra | kUpdated)
       .VarType([](InferContext& ctx) {
         if (ctx.runtime()) return;
         const Tensor& x = array::Described(ctx, kX);
@@ -44,6 +47,12 @@ struct ReadFromArrayKernel {
     const TensorArray& x = array::ArrayIn(ctx.call(), kX);
     const int64_t i = array::NumberIn(ctx, kI), n = static_cast<int64_t>(x.items.size());
     const bool inside = i >= 0 && i < n;
+    if (ctx.HasOutput(kRest)) {
+      if (!inside || !x.items[i].has_data()) return;
+      ctx.OutValue(kOut) = Value(x.items[i]);
+      ctx.OutValue(kRest).MutableArray().items.at(i) = Tensor();
+      return;
+    }
     if (i >= 0 && ctx.HasInput(kXW) && !(inside && x.items[i].has_data()))
       return Zeros(ctx.In(kXW), ctx.place(), &ctx.Out(kOut));
     ENFORCE(inside, OutOfRange, "I must be in [0, ", n, "), got ", i);

@@ -1,3 +1,4 @@
+#include "kernels/elementwise.h"
 #include "operators/control/array.h"
 
 namespace dygraph {
@@ -5,6 +6,10 @@ namespace {
 
 constexpr int kX = 0, kI = 1, kArray = 2, kOut = 0;
 constexpr int64_t kMostElements = int64_t{1} << 24;
+
+struct WriteToArrayAttrs {
+  bool add = false;
+};
 
 void DefineWriteToArray(OpDef& op) {
   op.Comment(
@@ -21,8 +26,15 @@ void DefineWriteToArray(OpDef& op) {
       .Input(kI, "I", "one integer of at least 0")
       .Input(kArray, "Array", "the array before, which stays as it is", kDispensable | kTakesArray)
       .Output(kOut, "Out", "the array", kUpdated)
+      .Attr(&WriteToArrayAttrs::add, "add",
+            "True: X is added to the element where it holds something, as gradients are")
       .VarType([](InferContext& ctx) {
-        if (!ctx.runtime()) array::Describe(ctx, kOut, ctx.dims(kX), ctx.dtype(kX));
+        if (ctx.runtime()) return;
+        Dims dims = ctx.dims(kX);  // those that differ from element to element are open
+        const Dims before = ctx.HasInput(kArray) ? array::Described(ctx, kArray).dims() : dims;
+        for (size_t d = 0; before.size() == dims.size() && d < dims.size(); ++d)
+          dims[d] = dims[d] == before[d] ? dims[d] : -1;
+        array::Describe(ctx, kOut, dims, ctx.dtype(kX));
       })
       .KernelDTypeOf(kX)
       .MixedDTypes()
@@ -52,7 +64,23 @@ struct WriteToArrayKernel {
             "X must have the element type of the array, ", dtype, ", got ", ctx.In(kX).dtype(),
             ". Convert with astype()");
     if (array.items.size() <= static_cast<size_t>(i)) array.items.resize(i + 1);
-    array.items[i] = ctx.In(kX);
+    Put(ctx, &array.items[i]);
+  }
+
+  static void Put(const KernelContext& ctx, Tensor* to) {
+    const Tensor& x = ctx.In(kX);
+    if (!ctx.attrs<WriteToArrayAttrs>().add || !to->has_data()) {
+      *to = x;
+      return;
+    }
+    ENFORCE(to->dims() == x.dims(), InvalidArgument,
+            "what is added must have the shape of the element, ", to->dims(), ", got ", x.dims());
+    Tensor sum(x.dims(), x.dtype(), ctx.place());
+    const Tensor before = to->Plain();
+    kernels::Zip(before.data<T>(), x.data<T>(), sum.mutable_data<T>(), x.numel(),
+                 [](T p, T q) { return static_cast<T>(p + q); });
+    sum.SetLoD(to->lod_ref());
+    *to = std::move(sum);
   }
 };
 
