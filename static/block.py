@@ -420,7 +420,7 @@ class Block:
 
     def _copy_blocks(self, other, count, copies):
         """Have the last `count` operators run copies of the blocks that those of `other` run."""
-        for op in self.ops[-count:]:
+        for op in self.ops[len(self.ops) - count :]:
             for name in op.attr_names:
                 if op.attr_type(name) != "BLOCK" or op.attr(name) >= other.program.num_blocks:
                     continue
