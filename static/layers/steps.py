@@ -22,6 +22,10 @@ __all__ = ["DynamicRNN", "StaticRNN"]
 
 _ARRAY = "LOD_TENSOR_ARRAY"
 _BEFORE, _INSIDE, _AFTER = range(3)
+_NUMBERS = {
+    "bool": 0, "int16": 1, "int32": 2, "int64": 3, "float16": 4, "float32": 5, "float64": 6,
+    "uint8": 20, "int8": 21, "bfloat16": 22,
+}  # fmt: skip  # of types in files
 
 
 class _Steps:
@@ -307,7 +311,7 @@ class StaticRNN(_Steps):
             stop_gradient=value.stop_gradient,
         )  # fmt: skip
         self._body.append_op(
-            "rnn_memory_helper", {"X": value}, {"Out": made}, {"dtype": str(value.dtype)}
+            "rnn_memory_helper", {"X": value}, {"Out": made}, {"dtype": _NUMBERS[str(value.dtype)]}
         )
         return made
 
@@ -423,10 +427,10 @@ class DynamicRNN(_Steps):
             {"force_cpu": True},
         )  # fmt: skip
 
-    def _put(self, type, inputs, slot, name, **declared):
+    def _put(self, operator, inputs, slot, name, **declared):
         """The result of an operator of the block around, in a variable of this name."""
         out = self._parent.create_var(name=unique_name.generate(name), **declared)
-        self._parent.append_op(type, inputs, {slot: out})
+        self._parent.append_op(operator, inputs, {slot: out})
         return out
 
     def step_input(self, x, level=0):
