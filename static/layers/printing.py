@@ -107,4 +107,4 @@ def Assert(cond, data=None, summarize=20, name=None):
     for value in data:
         check.variable(value, "Assert: data")
     summarize = check.integer(summarize, "Assert: summarize", -1)
-    getattr(_core.ops, "assert")(cond, data=data, summarize=summarize)
+    getattr(_core.ops, "assert")(cond, data=data or None, summarize=summarize)

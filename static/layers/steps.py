@@ -109,15 +109,17 @@ class _Steps:
                 f"at {self._body.created_at(missing[0])}, is not. Call update_memory(memory, value)"
             )
 
+    def _check_outputs(self):
+        if not self.outputs:
+            raise PreconditionNotMetError(
+                f"{self._kind}: the step must give a result. Call rnn.output(variable) in it"
+            )
+
     def __call__(self):
         """The results over all steps: one Variable, or a list of them."""
         if self._status != _AFTER:
             raise PreconditionNotMetError(
                 f"{self._kind}: its results are read after `with rnn.{self._opened}():` has ended"
-            )
-        if not self.outputs:
-            raise PreconditionNotMetError(
-                f"{self._kind}: the step gives no result. Call rnn.output(variable) in it"
             )
         return self.outputs[0] if len(self.outputs) == 1 else list(self.outputs)
 
@@ -321,6 +323,7 @@ class StaticRNN(_Steps):
                 "StaticRNN: the step needs an input, which says how many steps there are. Call "
                 "rnn.step_input(x) in it"
             )
+        self._check_outputs()
         parent, body = self._parent, self._body
         reads, writes = bodies.outside_uses(body)
         if writes:
@@ -402,6 +405,7 @@ class DynamicRNN(_Steps):
                     yield
                     self._end()
                 self.outputs = [array_to_lod_tensor(a, self._table) for a in self._results]
+                self._check_outputs()
             except BaseException:
                 self._status = _BEFORE
                 self._memories, self._updates, self._arrays, self._results = {}, {}, [], []
