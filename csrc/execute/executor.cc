@@ -269,6 +269,8 @@ void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
   bound->call.op = op.info;
   bound->call.attrs = op.attrs->data();
   bound->call.reuse = op.reuse;
+  const auto* role = op.desc->FindAttr<int32_t>("op_role");
+  bound->call.backward = role && (*role & kBackwardRole);
   bound->call.place = place_;
   bound->call.kept = op.kept.get();
   bound->names.op = &op;

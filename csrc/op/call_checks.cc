@@ -25,7 +25,7 @@ void RequireSlot(const SlotInfo& slot) {
   ENFORCE(!v.is_rows(), Type, "Input(", s.name, ") must be a tensor, got selected rows of shape ",
           v.dims(), ". Convert with to_dense(), or make no sparse gradient (is_sparse=False)");
   THROW(Type, "Input(", s.name, ") must be a tensor, got a ", Name(v.kind()),
-        v.is_array() ? ". Read an element of it with array_read()" : "");
+        v.is_array() ? ". Read an element of it with read_from_array(), layers.array_read()" : "");
 }
 
 // A program may run on any device: it is refused where no kernel has the type.
@@ -47,7 +47,8 @@ void CheckPresent(const Call& call, bool runtime) {
     if (__builtin_expect(count == 0, 0)) RequireSlot(op.inputs[s]);
     for (int i = 0; i < count; ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
-      if (__builtin_expect(v && v->empty(), 0)) FailKind(call, s, i, *v, runtime);
+      if (__builtin_expect(v && v->empty(), 0) && !(runtime && op.inputs[s].may_be_unwritten()))
+        FailKind(call, s, i, *v, runtime);
     }
   }
 }
@@ -55,9 +56,12 @@ void CheckPresent(const Call& call, bool runtime) {
 DType KernelDType(const Call& call) {
   const OpInfo& op = *call.op;
   if (op.kernel_dtype) return op.kernel_dtype(call);
+  bool arrays = false;  // those that hold nothing have no type
   for (const Value* v : call.in.flat()) {
-    if (v) return v->dtype();
+    if (v && !(v->is_array() && v->dtype() == DType::kUnset)) return v->dtype();
+    arrays |= v != nullptr;
   }
+  if (arrays) return DType::kFloat32;
   THROW(PreconditionNotMet,
         "the element type of a call without inputs must follow from its attributes");
 }
@@ -69,6 +73,7 @@ void CheckInputs(const Call& call, DType dtype) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
       if (__builtin_expect(!v->is_tensor(), 0)) {
+        if (v->empty()) continue;  // CheckPresent let it pass
         if (!op.inputs[s].Takes(v->kind())) FailKind(call, s, i, *v, true);
         if (!v->is_rows()) continue;
       }

@@ -25,6 +25,7 @@ enum SlotFlags : uint16_t {
   kTakesTable = 256,  // may hold a rank table
   kTakesSteps = 512,  // may hold what a loop keeps of its steps
   kUpdated = 1024,    // an output that a call changes: what it held before is read
+  kMayBeUnwritten = 2048,  // an input that may hold nothing: a block that did not run makes it
 };
 
 struct SlotInfo {
@@ -39,6 +40,7 @@ struct SlotInfo {
   bool weight() const { return flags & kWeight; }
   bool takes_rows() const { return flags & kTakesRows; }
   bool updated() const { return flags & kUpdated; }
+  bool may_be_unwritten() const { return flags & kMayBeUnwritten; }
   bool Takes(VarKind kind) const {
     switch (kind) {
       case VarKind::kSelectedRows: return flags & kTakesRows;

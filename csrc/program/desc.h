@@ -145,6 +145,16 @@ void ForNames(Slots& slots, F&& each) {
     }
   }
 }
+// each(number) for the blocks that the operator owns.
+template <class F>
+void ForBlocks(const OpDesc& op, F&& each) {
+  for (const OpDesc::Attr& attr : op.attrs) {
+    if (const auto* one = std::get_if<BlockIndex>(&attr.value)) each(one->index);
+    if (const auto* list = std::get_if<std::vector<BlockIndex>>(&attr.value)) {
+      for (BlockIndex block : *list) each(block.index);
+    }
+  }
+}
 bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name);
 inline bool Reads(const OpDesc& op, const std::string& name) { return Mention(op.inputs, name); }
 inline bool Writes(const OpDesc& op, const std::string& name) { return Mention(op.outputs, name); }

@@ -38,6 +38,12 @@ bool KeepsLevels(const std::string& type) {
   return types.count(type) > 0;
 }
 
+// Steps of a batch have a level of detail less than the batch.
+int StepLevels(const std::string& type, int levels_of_x) {
+  if (type == "lod_tensor_to_array") return std::max(0, levels_of_x - 1);
+  return type == "array_to_lod_tensor" ? levels_of_x + 1 : 0;
+}
+
 void SetLevel(Var* var, int32_t level) {
   var->Edit([&](VarDesc& desc) {
     if (!desc.type.lod_tensor) desc.type.lod_tensor.emplace();
@@ -139,6 +145,9 @@ void Mark(const Program& program, std::vector<std::string> lines, const OpDesc* 
 }
 
 void InferInto(Block& block, const OpDesc& op) {
+  const auto* x = op.Input("X");
+  Var* first = x && !x->empty() ? block.FindRecursive(x->front()) : nullptr;
+  const int levels_of_x = first ? LevelOf(first->desc()) : 0;
   InferShapes(
       op,
       [&](const std::string& name) -> const VarDesc* {
@@ -148,6 +157,7 @@ void InferInto(Block& block, const OpDesc& op) {
       [&](const std::string& name, const Value& value, int levels) {
         Var* var = block.FindRecursive(name);
         if (!var) return;
+        levels += StepLevels(op.type, levels_of_x);
         var->Edit([&](VarDesc& desc) {
           Describe(value, &desc);
           if (levels > 0 && desc.type.tensor_array) desc.type.tensor_array->lod_level = levels;

@@ -8,6 +8,7 @@
 
 namespace dygraph::program {
 
+constexpr int32_t kBackwardRole = 1;  // a bit of the attribute op_role: a backward pass made it
 constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
 
 // Every attribute of the operator, defaults included.

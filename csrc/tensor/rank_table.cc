@@ -6,11 +6,10 @@
 
 namespace dygraph {
 
-LoDRankTable::LoDRankTable(const LoDLevels& lod, int level) {
+LoDRankTable::LoDRankTable(const LoDLevels& lod, int level) : lod_(lod), level_(level) {
   ENFORCE(level >= 0 && level < static_cast<int>(lod.size()), InvalidArgument,
           "level must be one of the ", lod.size(), " levels of detail, got ", level,
           ". Give a variable made with to_variable(array, lod=...)");
-  above_.assign(lod.begin(), lod.begin() + level);
   const std::vector<int64_t>& offsets = lod[level];
   for (size_t i = 0; i + 1 < offsets.size(); ++i)
     items_.push_back({static_cast<int64_t>(i), offsets[i + 1] - offsets[i]});

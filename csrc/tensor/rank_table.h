@@ -19,14 +19,15 @@ class LoDRankTable : public ValueObject {
   LoDRankTable(const LoDLevels& lod, int level);
 
   const std::vector<Item>& items() const { return items_; }
-  const LoDLevels& above() const { return above_; }  // the levels around this one
-  int level() const { return static_cast<int>(above_.size()); }
+  const LoDLevels& lod() const { return lod_; }  // all levels of the batch
+  int level() const { return level_; }
   // How many sequences have more than `step` elements.
   int64_t LongerThan(int64_t step) const;
 
  private:
   std::vector<Item> items_;
-  LoDLevels above_;
+  LoDLevels lod_;
+  int level_;
 };
 
 }  // namespace dygraph

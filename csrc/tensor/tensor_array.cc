@@ -22,4 +22,10 @@ size_t TensorArray::bytes() const {
   return sum;
 }
 
+Ref<TensorArray> TensorArray::Meta() const {
+  std::vector<Tensor> metas;
+  for (const Tensor& t : items) metas.push_back(t.Meta());
+  return MakeRef<TensorArray>(std::move(metas));
+}
+
 }  // namespace dygraph

@@ -20,6 +20,7 @@ class TensorArray : public ValueObject {
   DType dtype() const;  // of the elements, unset where there are none
   Place place() const;
   size_t bytes() const;
+  Ref<TensorArray> Meta() const;  // shapes and types of the elements, no data
 };
 
 }  // namespace dygraph

@@ -20,8 +20,11 @@ void Value::Fail(VarKind asked) const {
   const char* fix = asked != VarKind::kTensor          ? ""
                     : kind_ == VarKind::kSelectedRows ? ". Merge it into a dense tensor first with "
                                                         "to_dense()"
-                    : kind_ == VarKind::kArray ? ". Read an element of it with array_read()"
-                                               : "";
+                    : kind_ == VarKind::kArray ? ". Read an element of it with read_from_array(), "
+                                                 "layers.array_read()"
+                    : kind_ == VarKind::kRankTable ? ". It is for operators on ragged batches, as "
+                                                     "lod_tensor_to_array()"
+                                                   : "";
   THROW(Type, "the variable must hold a ", Name(asked), ", got ", Name(kind_), fix);
 }
 

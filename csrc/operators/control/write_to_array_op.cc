@@ -4,7 +4,7 @@
 namespace dygraph {
 namespace {
 
-constexpr int kX = 0, kI = 1, kOut = 0;
+constexpr int kX = 0, kI = 1, kArray = 2, kOut = 0;
 constexpr int64_t kMostElements = int64_t{1} << 24;
 
 struct WriteToArrayAttrs {
@@ -12,25 +12,33 @@ struct WriteToArrayAttrs {
 };
 
 void DefineWriteToArray(OpDef& op) {
-  op.Comment("Out[I] = X. The array grows to I + 1 elements where it is shorter; those in between "
-             "hold nothing.")
+  op.Comment(
+        "Out = an array with X as element I. The array grows to I + 1 elements where it is shorter; "
+        "those in between hold nothing. What is written into is Array or, in a program that gives "
+        "none, what Out holds. Elements are handles: nothing is copied.")
+      .Example(
+          ">>> i = to_variable(np.array([0]))\n"
+          ">>> a = F.write_to_array(to_variable([1.0, 2.0]), i)\n"
+          ">>> a = F.write_to_array(to_variable([3.0]), F.increment(i), a)\n"
+          ">>> len(a), F.read_from_array(a, i).tolist()\n"
+          "(2, [1.0, 2.0])")
       .Input(kX, "X", "the element, any shape")
       .Input(kI, "I", "one integer of at least 0")
-      .Output(kOut, "Out", "the array that is written into", kUpdated)
+      .Input(kArray, "Array", "the array before, which stays as it is", kDispensable | kTakesArray)
+      .Output(kOut, "Out", "the array", kUpdated)
       .Attr(&WriteToArrayAttrs::add, "add",
             "True: X is added to the element where it holds something, as gradients are")
       .VarType([](InferContext& ctx) {
-        if (ctx.runtime()) return;
-        Tensor element;
-        element.SetMeta(ctx.dims(kX), ctx.dtype(kX));
-        if (Value* out = ctx.call().out.at(kOut)) out->MutableArray().items = {std::move(element)};
+        if (!ctx.runtime()) array::Describe(ctx, kOut, ctx.dims(kX), ctx.dtype(kX));
       })
       .KernelDTypeOf(kX)
       .MixedDTypes()
       .KernelAllocates()
       .ShareLoD(kX)
       .Grad([](GradBuilder& g) {
-        g.Call("read_from_array", {g.OutputGrad(kOut), g.Input(kI)}, {g.InputGrad(kX)});
+        g.Call("read_from_array", {g.OutputGrad(kOut), g.Input(kI), g.InputShape(kX)},
+               {g.InputGrad(kX)});
+        g.Call("clear_array_element", {g.OutputGrad(kOut), g.Input(kI)}, {g.InputGrad(kArray)});
       });
 }
 
@@ -40,10 +48,19 @@ struct WriteToArrayKernel {
     const int64_t i = array::NumberIn(ctx, kI);
     ENFORCE(i >= 0 && i < kMostElements, OutOfRange, "I must be in [0, ", kMostElements, "), got ",
             i);
-    TensorArray& out = ctx.OutValue(kOut).MutableArray();
-    if (out.items.size() <= static_cast<size_t>(i)) out.items.resize(i + 1);
+    Value& out = ctx.OutValue(kOut);
+    if (ctx.HasInput(kArray)) {
+      array::ArrayIn(ctx.call(), kArray);
+      out = ctx.InValue(kArray);
+    }
+    TensorArray& array = out.MutableArray();
     const Tensor& x = ctx.In(kX);
-    Tensor& to = out.items[i];
+    const DType dtype = array.dtype();
+    ENFORCE(dtype == DType::kUnset || dtype == x.dtype(), Type,
+            "X must have the element type of the array, ", dtype, ", got ", x.dtype(),
+            ". Convert with astype()");
+    if (array.items.size() <= static_cast<size_t>(i)) array.items.resize(i + 1);
+    Tensor& to = array.items[i];
     if (!ctx.attrs<WriteToArrayAttrs>().add || !to.has_data()) {
       to = x;
       return;
@@ -61,8 +78,7 @@ struct WriteToArrayKernel {
 };
 
 REGISTER_OPERATOR(write_to_array, DefineWriteToArray);
-REGISTER_CPU_KERNEL(write_to_array, WriteToArrayKernel, bool, uint8_t, int8_t, int16_t, int32_t,
-                    int64_t, float16, bfloat16, float, double);
+REGISTER_MOVING_KERNEL(write_to_array, WriteToArrayKernel);
 
 }  // namespace
 }  // namespace dygraph
