@@ -64,7 +64,7 @@ inline void Describe(InferContext& ctx, int slot, const Dims& dims, DType dtype)
 // While a program is described: what stands for all elements.
 inline const Tensor& Described(InferContext& ctx, int slot) {
   const TensorArray& x = ArrayIn(ctx.call(), slot);
-  static const Tensor kNothing;
+  static const Tensor kNothing{};
   return x.items.empty() ? kNothing : x.items[0];
 }
 

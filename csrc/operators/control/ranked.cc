@@ -1,8 +1,15 @@
 #include "operators/control/ranked.h"
 
 #include <cstring>
+#include <sstream>
 
 namespace dygraph::ranked {
+
+std::string TextOf(const LoDLevels& lod) {
+  std::ostringstream text;
+  text << lod;
+  return text.str();
+}
 
 Rows RowsOf(const LoDLevels& lod, size_t level, int64_t begin, int64_t end) {
   for (size_t l = level; l < lod.size(); ++l) {
@@ -58,7 +65,7 @@ LoDLevels LevelsLike(const Tensor& x, const LoDRankTable& table, const char* slo
     same = offsets[item.index + 1] - offsets[item.index] == item.length;
   }
   ENFORCE(same, InvalidArgument, slot, " must have the sequences that the table was made of, ",
-          table.lod(), ", got ", lod, ". Make a table of this batch with lod_rank_table()");
+          TextOf(table.lod()), ", got ", TextOf(lod), ". Make a table of this batch with lod_rank_table()");
   return lod;
 }
 

@@ -1,9 +1,14 @@
 // Batches of sequences step by step: what the operators with a rank table share.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "operators/control/array.h"
 
 namespace dygraph::ranked {
+
+std::string TextOf(const LoDLevels& lod);
 
 // Rows [begin, end) that sequence i of `level` has.
 struct Rows {

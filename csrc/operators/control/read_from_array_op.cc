@@ -46,13 +46,13 @@ struct ReadFromArrayKernel {
   static void Compute(KernelContext& ctx) {
     const TensorArray& x = array::ArrayIn(ctx.call(), kX);
     const int64_t i = array::NumberIn(ctx, kI), n = static_cast<int64_t>(x.items.size());
+    const bool inside = i >= 0 && i < n;
     if (ctx.HasOutput(kRest)) {
-      if (i < 0 || i >= n || !x.items[i].has_data()) return;
+      if (!inside || !x.items[i].has_data()) return;
       ctx.OutValue(kOut) = Value(x.items[i]);
       ctx.OutValue(kRest).MutableArray().items.at(i) = Tensor();
       return;
     }
-    const bool inside = i >= 0 && i < n;
     if (i >= 0 && ctx.HasInput(kXW) && !(inside && x.items[i].has_data()))
       return Zeros(ctx.In(kXW), ctx.place(), &ctx.Out(kOut));
     ENFORCE(inside, OutOfRange, "I must be in [0, ", n, "), got ", i);

@@ -29,7 +29,12 @@ void DefineWriteToArray(OpDef& op) {
       .Attr(&WriteToArrayAttrs::add, "add",
             "True: X is added to the element where it holds something, as gradients are")
       .VarType([](InferContext& ctx) {
-        if (!ctx.runtime()) array::Describe(ctx, kOut, ctx.dims(kX), ctx.dtype(kX));
+        if (ctx.runtime()) return;
+        Dims dims = ctx.dims(kX);  // those that differ from element to element are open
+        const Dims before = ctx.HasInput(kArray) ? array::Described(ctx, kArray).dims() : dims;
+        for (size_t d = 0; before.size() == dims.size() && d < dims.size(); ++d)
+          dims[d] = dims[d] == before[d] ? dims[d] : -1;
+        array::Describe(ctx, kOut, dims, ctx.dtype(kX));
       })
       .KernelDTypeOf(kX)
       .MixedDTypes()
@@ -54,26 +59,28 @@ struct WriteToArrayKernel {
       out = ctx.InValue(kArray);
     }
     TensorArray& array = out.MutableArray();
-    const Tensor& x = ctx.In(kX);
     const DType dtype = array.dtype();
-    ENFORCE(dtype == DType::kUnset || dtype == x.dtype(), Type,
-            "X must have the element type of the array, ", dtype, ", got ", x.dtype(),
+    ENFORCE(dtype == DType::kUnset || dtype == ctx.In(kX).dtype(), Type,
+            "X must have the element type of the array, ", dtype, ", got ", ctx.In(kX).dtype(),
             ". Convert with astype()");
     if (array.items.size() <= static_cast<size_t>(i)) array.items.resize(i + 1);
-    Tensor& to = array.items[i];
-    if (!ctx.attrs<WriteToArrayAttrs>().add || !to.has_data()) {
-      to = x;
+    Put(ctx, &array.items[i]);
+  }
+
+  static void Put(const KernelContext& ctx, Tensor* to) {
+    const Tensor& x = ctx.In(kX);
+    if (!ctx.attrs<WriteToArrayAttrs>().add || !to->has_data()) {
+      *to = x;
       return;
     }
-    ENFORCE(to.dims() == x.dims() && to.dtype() == x.dtype(), InvalidArgument,
-            "what is added must have the shape and type of the element, ", to.dims(), " of ",
-            to.dtype(), ", got ", x.dims(), " of ", x.dtype());
+    ENFORCE(to->dims() == x.dims(), InvalidArgument,
+            "what is added must have the shape of the element, ", to->dims(), ", got ", x.dims());
     Tensor sum(x.dims(), x.dtype(), ctx.place());
-    const T *a = to.Plain().template data<T>(), *b = x.template data<T>();
-    kernels::Zip(a, b, sum.mutable_data<T>(), x.numel(),
+    const Tensor before = to->Plain();
+    kernels::Zip(before.data<T>(), x.data<T>(), sum.mutable_data<T>(), x.numel(),
                  [](T p, T q) { return static_cast<T>(p + q); });
-    sum.SetLoD(to.lod_ref());
-    to = std::move(sum);
+    sum.SetLoD(to->lod_ref());
+    *to = std::move(sum);
   }
 };
 
