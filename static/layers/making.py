@@ -141,6 +141,7 @@ def into(out, result, owner):
     block, op = result.block, result.op
     if not isinstance(out, Variable) or out.block.program is not block.program:
         raise InvalidArgumentError(f"{owner}: the variable to write must be one of the program")
+    block.check_sees(out, owner)
     stop = out.stop_gradient
     op.rename_output(result.name, out.name)
     block.forget_var(result.name)
