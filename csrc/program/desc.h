@@ -228,8 +228,8 @@ struct ProgramDesc {
   Boxed<OpVersionMap> op_version_map;
   Boxed<std::string> unknown;
 
-  // The blocks whose variables a block sees: itself and its ancestors, nearest first; then, for a
-  // gradient block, the block it differentiates and that one's. Safe on unverified programs.
+  // The blocks whose variables a block sees, nearest first: itself and its ancestors, each gradient
+  // block followed by the block it differentiates. Safe on unverified programs.
   std::vector<int32_t> VisibleBlocks(int32_t block) const;
 };
 
@@ -239,14 +239,20 @@ template <class Around>
 std::vector<int32_t> VisibleBlocks(int32_t block, size_t count, Around&& around) {
   std::vector<int32_t> visible;
   std::vector<bool> seen(count);
+  auto add = [&](int32_t i) {
+    if (i < 0 || static_cast<size_t>(i) >= count || seen[i]) return false;
+    seen[i] = true;
+    visible.push_back(i);
+    return true;
+  };
   auto add_chain = [&](int32_t i) {
-    for (; i >= 0 && static_cast<size_t>(i) < count && !seen[i]; i = around(i).first) {
-      seen[i] = true;
-      visible.push_back(i);
-    }
+    for (; add(i); i = around(i).first) add(around(i).second);
   };
   add_chain(block);
-  for (size_t k = 0; k < visible.size(); ++k) add_chain(around(visible[k]).second);
+  for (size_t k = 0; k < visible.size(); ++k) {
+    add_chain(around(visible[k]).first);
+    add_chain(around(visible[k]).second);
+  }
   return visible;
 }
 
