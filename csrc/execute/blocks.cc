@@ -32,6 +32,7 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
     for (auto [outside, inside] : *pairs) in.insert(outside);
   }
   for (auto [outside, inside] : control.stacked) out.insert(outside);
+  in.insert(control.stacked_like.begin(), control.stacked_like.end());
   for (const PlanControl::Flow& flow : control.flows) in.insert(flow.from), out.insert(flow.to);
   for (const PlanControl::Gather& gather : control.gathers) {
     in.insert(gather.before);
@@ -108,10 +109,11 @@ void PreparedProgram::BindControl(PlanOp* op) {
       break;
     }
     case Control::kWhileGrad:
-    case Control::kConditionGrad: BindGradient(*op, body); break;
+    case Control::kConditionGrad:
+    case Control::kRecurrentGrad: BindGradient(*op, body); break;
     default: THROW(Unimplemented, desc.type, " cannot be run");
   }
-  for (const char* slot : {"StepScopes", "Scope"}) {
+  for (const char* slot : {"StepScopes", "Scope", "step_scopes"}) {
     const auto* names = control.is_gradient() ? desc.Input(slot) : desc.Output(slot);
     if (names && !names->empty()) control.steps = SlotOf(names->front(), block);
   }
@@ -131,10 +133,13 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
   auto place = gradients_.emplace(
       body, GradientOf{forward, UsesAround(*program_, forward), &control, {}}).first;
   const OuterUses& uses = place->second.uses;
-  const bool loop = control.kind == Control::kWhileGrad;
-  const Names &reads = NamesOf(desc.Input(loop ? "X" : "Input")),
-              &grads = NamesOf(desc.Output(loop ? "X@GRAD" : "Input@GRAD")),
-              &arriving = NamesOf(desc.Input("Out@GRAD")), &before = NamesOf(desc.Input("Before"));
+  const bool steps = control.kind == Control::kRecurrentGrad;
+  const std::string list = steps                                 ? "parameters"
+                           : control.kind == Control::kWhileGrad ? "X"
+                                                                 : "Input";
+  const Names reads = NamesOf(desc.Input(list)), grads = NamesOf(desc.Output(list + "@GRAD")),
+              arriving = NamesOf(desc.Input(steps ? "outputs@GRAD" : "Out@GRAD")),
+              before = NamesOf(desc.Input("Before"));
   const Names inner = NamesOf(desc.FindAttr<Names>("original_output_grad")),
               terms = NamesOf(desc.FindAttr<Names>("term_names"));
   const auto* given = desc.FindAttr<std::vector<int32_t>>("term_counts");
@@ -171,13 +176,47 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
             PositionText(desc, op.position, block));
     control.flows.push_back({from, SlotOf(in, body), slots.empty() ? -1 : slots[0], to});
   }
-  const Names &restored = NamesOf(desc.Output("Restored")),
+  if (steps) BindStepGradients(op, body, arriving, inner);
+  const Names restored = NamesOf(desc.Output("Restored")),
               of = NamesOf(desc.FindAttr<Names>("restored"));
   ENFORCE(restored.size() == of.size(), Format, desc.type,
           ": restored must name a variable for each of the ", restored.size(),
           " in Restored, got ", of.size(), PositionText(desc, op.position, block));
   for (size_t i = 0; i < of.size(); ++i)
     control.befores.push_back({SlotOf(of[i], block), -1, SlotOf(restored[i], block)});
+}
+
+// Of recurrent: gradients of outputs come in slices, those of inputs are put together again, those
+// of states go from step to step.
+void PreparedProgram::BindStepGradients(const PlanOp& op, int body,
+                                        const std::vector<std::string>& arriving,
+                                        const std::vector<std::string>& inner) {
+  const OpDesc& desc = *op.desc;
+  PlanControl& control = *op.control;
+  const bool* reverse = desc.FindAttr<bool>("reverse");
+  control.reverse = reverse && *reverse;
+  auto strings = [&](const char* name) { return NamesOf(desc.FindAttr<Names>(name)); };
+  const Names inputs = NamesOf(desc.Input("inputs")), to_inputs = NamesOf(desc.Output("inputs@GRAD")),
+              to_states = NamesOf(desc.Output("initial_states@GRAD")),
+              input_grads = strings("input_grads"), state_grads = strings("state_grads"),
+              states = strings("states");
+  ENFORCE(to_inputs.size() == input_grads.size() && to_states.size() == state_grads.size() &&
+              to_inputs.size() <= inputs.size() && to_states.size() <= states.size(),
+          Format, desc.type, ": its lists must be as long as those they go with",
+          PositionText(desc, op.position, op.block));
+  for (size_t i = 0; i < arriving.size(); ++i)
+    control.sliced.emplace_back(SlotOf(arriving[i], op.block), SlotOf(inner[i], body));
+  for (size_t i = 0; i < to_inputs.size(); ++i) {
+    const int to = SlotOf(to_inputs[i], op.block);
+    if (to < 0) continue;
+    control.stacked.emplace_back(to, SlotOf(input_grads[i], body));
+    control.stacked_like.push_back(SlotOf(inputs[i], op.block));
+  }
+  for (size_t i = 0; i < to_states.size(); ++i) {
+    if (state_grads[i].empty()) continue;
+    control.flows.push_back({-1, SlotOf(states[i] + "@GRAD@NEXT", body),
+                             SlotOf(state_grads[i], body), SlotOf(to_states[i], op.block)});
+  }
 }
 
 bool PreparedProgram::IsArray(const std::string& name, int block) const {
@@ -288,6 +327,10 @@ void PreparedProgram::ArrangeBlocks() {
   ForEachOp(plan_.ops, [&](PlanOp& op) {
     if (op.control) {
       for (const PlanControl::Flow& flow : op.control->flows) missing.insert({flow.in, flow.to});
+      if (op.control->is_gradient()) {
+        for (auto [outside, inside] : op.control->sliced) missing.insert(inside);
+        for (auto [outside, inside] : op.control->stacked) missing.insert(outside);
+      }
       for (const PlanControl::Gather& gather : op.control->gathers) missing.insert(gather.to);
       return;
     }

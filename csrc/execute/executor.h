@@ -67,6 +67,8 @@ class PreparedProgram {
   void BindControl(PlanOp* op);
   void BindGradient(const PlanOp& op, int body);
   bool IsArray(const std::string& name, int block) const;
+  void BindStepGradients(const PlanOp& op, int body, const std::vector<std::string>& arriving,
+                         const std::vector<std::string>& inner);
   void LinkKept();
   void BindOperators();
   void ArrangeBlocks();
@@ -81,6 +83,8 @@ class PreparedProgram {
   void RunCondition(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
+               KeptSteps* kept) const;
+  void RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
                KeptSteps* kept) const;
   Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
   void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;

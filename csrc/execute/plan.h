@@ -86,10 +86,12 @@ struct PlanControl {
   BlockPlan body;
   SmallVector<int, 2> conditions;
   bool scalar = true;  // the condition is one bool; else the block runs if each one has rows
-  // Of recurrent: pairs of a slot outside the block and one inside; of handed both are inside, the
-  // state that a step gives and the one that the next step gets.
+  // Of recurrent and its gradient: pairs of a slot outside the block and one inside; of handed both
+  // are inside, the state that a step gives and the one that the next step gets. `stacked_like`: of
+  // a gradient, the input that it is like, where a step gives none.
   using Pairs = std::vector<std::pair<int, int>>;
   Pairs sliced, initial, handed, stacked;
+  std::vector<int> stacked_like;
   bool reverse = false;
 
   // For the gradient: what a turn keeps, as it is when the turn begins and when it ends; the slot
@@ -118,7 +120,8 @@ struct PlanControl {
   std::vector<Flow> flows;
   std::vector<Gather> gathers;
   bool is_gradient() const {
-    return kind == Control::kWhileGrad || kind == Control::kConditionGrad;
+    return kind == Control::kWhileGrad || kind == Control::kConditionGrad ||
+           kind == Control::kRecurrentGrad;
   }
 };
 

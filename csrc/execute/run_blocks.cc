@@ -1,5 +1,7 @@
 // Operators that run a block of the program: loops, choices, steps over time. A block works on the
 // values of the whole program, so that a turn costs what its operators cost.
+#include <algorithm>
+
 #include "execute/frame.h"
 #include "execute/kept_steps.h"
 #include "program/op_binding.h"
@@ -41,6 +43,11 @@ Value Joined(const char* type, const std::vector<Value>& steps, Place place) {
   return out;
 }
 
+// Element t along the first axis.
+Tensor Slice(const Tensor& x, int64_t t) {
+  return x.Rows(t, t + 1).Reshaped(Dims(x.dims().begin() + 1, x.dims().end()));
+}
+
 }  // namespace
 
 // What a run of the block leaves in the variables it declares ends with it.
@@ -48,6 +55,12 @@ void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, Rand
                               int64_t turn, KeptSteps* kept) const {
   const PlanControl& control = *op.control;
   for (int s : control.body.locals) *frame.values[s] = Value();
+  RunKept(op, frame, bound, random, turn, kept);
+}
+
+void PreparedProgram::RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+                              int64_t turn, KeptSteps* kept) const {
+  const PlanControl& control = *op.control;
   if (!kept) return RunTurn(op, frame, bound, random, turn);
   for (int s : control.kept_before) kept->Keep(*frame.values[s]);
   RunTurn(op, frame, bound, random, turn);
@@ -114,22 +127,20 @@ void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
   ENFORCE(steps > 0, InvalidArgument, "inputs must have a step at least, got ", steps);
   std::vector<std::vector<Value>> results(control.stacked.size());
   for (auto& list : results) list.resize(steps);
+  const Ref<KeptSteps> kept = StepsOf(op, frame);
   for (int64_t turn = 0; turn < steps; ++turn) {
     const int64_t t = control.reverse ? steps - 1 - turn : turn;
     std::vector<Value> states;
     for (auto [state, before] : control.handed)
       states.push_back(turn > 0 ? *frame.values[state] : Value());
     for (int s : control.body.locals) *frame.values[s] = Value();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor& x = inputs[i];
-      Dims dims(x.dims().begin() + 1, x.dims().end());
-      *frame.values[control.sliced[i].second] = Value(x.Rows(t, t + 1).Reshaped(dims));
-    }
+    for (size_t i = 0; i < inputs.size(); ++i)
+      *frame.values[control.sliced[i].second] = Value(Slice(inputs[i], t));
     for (size_t i = 0; i < states.size(); ++i) {
       *frame.values[control.handed[i].second] =
           turn > 0 ? std::move(states[i]) : *frame.values[control.initial[i].first];
     }
-    RunTurn(op, frame, bound, random, turn);
+    RunKept(op, frame, bound, random, turn, kept.get());
     for (size_t i = 0; i < results.size(); ++i)
       results[i][t] = *frame.values[control.stacked[i].second];
   }
@@ -147,13 +158,28 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   std::vector<Value> flows, sums;
   for (const PlanControl::Flow& flow : control.flows) flows.push_back(value_of(flow.from));
   for (const PlanControl::Gather& gather : control.gathers) sums.push_back(value_of(gather.before));
+  std::vector<Tensor> arriving;
+  for (auto [outside, inside] : control.sliced) {
+    const Value& value = *frame.values[outside];
+    arriving.push_back(value.empty() ? Tensor() : value.tensor().Plain());
+  }
+  std::vector<std::vector<Value>> stacked(control.stacked.size());
+  for (auto& list : stacked) list.resize(kept.turns());
   for (int64_t turn = kept.turns() - 1; turn >= 0; --turn) {
+    const int64_t t = control.reverse ? kept.turns() - 1 - turn : turn;
     for (int s : control.body.locals) *frame.values[s] = Value();
+    for (size_t i = 0; i < arriving.size(); ++i) {
+      *frame.values[control.sliced[i].second] =
+          arriving[i].has_data() ? Value(Slice(arriving[i], t)) : Value();
+    }
     for (auto [number, slot] : control.restored) *frame.values[slot] = kept.at(turn, number);
     for (size_t i = 0; i < flows.size(); ++i)
       *frame.values[control.flows[i].in] = std::move(flows[i]);
     RunTurn(op, frame, bound, random, turn);
     for (size_t i = 0; i < flows.size(); ++i) flows[i] = value_of(control.flows[i].out);
+    for (size_t i = 0; i < stacked.size(); ++i) {
+      if (control.stacked[i].second >= 0) stacked[i][t] = *frame.values[control.stacked[i].second];
+    }
     for (size_t i = 0; i < sums.size(); ++i) {
       for (int s : control.gathers[i].terms) {
         const Value& term = *frame.values[s];
@@ -161,6 +187,16 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
         sums[i] = sums[i].empty() ? term : Joined("sum", {sums[i], term}, place_);
       }
     }
+  }
+  for (size_t i = 0; i < stacked.size(); ++i) {
+    auto has = [](const Value& v) { return !v.empty(); };
+    if (std::none_of(stacked[i].begin(), stacked[i].end(), has)) continue;
+    const Tensor like = frame.values[control.stacked_like[i]]->tensor().Plain();
+    for (int64_t t = 0; t < kept.turns(); ++t) {
+      if (!has(stacked[i][t]))
+        stacked[i][t] = Joined("fill_zeros_like", {Value(Slice(like, t))}, place_);
+    }
+    *frame.values[control.stacked[i].first] = Joined("stack", stacked[i], place_);
   }
   for (const PlanControl::Before& before : control.befores) {
     *frame.values[before.to] =
@@ -217,7 +253,8 @@ void PreparedProgram::RunBlock(const PlanOp& op, Frame& frame, Bound& bound,
       case Control::kCondition: return RunCondition(op, frame, bound, random);
       case Control::kRecurrent: return RunRecurrent(op, frame, bound, random);
       case Control::kWhileGrad:
-      case Control::kConditionGrad: return RunGradient(op, frame, bound, random);
+      case Control::kConditionGrad:
+      case Control::kRecurrentGrad: return RunGradient(op, frame, bound, random);
       default: break;
     }
   } catch (Error& e) {

@@ -147,8 +147,9 @@ DType TypeOf(const Call& call) {
 }  // namespace
 
 OpDef& OpDef::KernelDTypeOf(int in) {
-  static constexpr KernelDTypeRule kRules[] = {TypeOf<0>, TypeOf<1>, TypeOf<2>, TypeOf<3>};
-  ENFORCE(in < 4, PreconditionNotMet, "KernelDTypeOf serves the first four slots, got ", in);
+  static constexpr KernelDTypeRule kRules[] = {TypeOf<0>, TypeOf<1>, TypeOf<2>,
+                                               TypeOf<3>, TypeOf<4>, TypeOf<5>};
+  ENFORCE(in < 6, PreconditionNotMet, "KernelDTypeOf serves the first six slots, got ", in);
   info_.kernel_dtype = kRules[in];
   return *this;
 }

@@ -282,6 +282,7 @@ void BackwardPass::PlayRecipe(const Forward& f, int number, const std::vector<st
     if (made.type == "read_from_array") {  // an element that is written twice has one gradient
       if (!made.Output("Rest")) made.outputs.push_back({"Rest", {}, {}});
       *made.Output("Rest") = *made.Input("X");
+      if (auto* shape = made.Input("X_W")) shape->clear();  // an element that is missing gives none
     }
     OpDesc& op = Append(std::move(made), number);
     size_t flat = 0;

@@ -16,6 +16,7 @@ struct ListNames {
 ListNames ListsOf(const OpDesc& op) {
   if (op.type == "while") return {"X", "Out", "StepScopes"};
   if (op.type == "conditional_block") return {"Input", "Out", "Scope"};
+  if (op.type == "recurrent") return {"parameters", "outputs", "step_scopes"};
   THROW(Unimplemented, op.type, " has no gradient in programs");
 }
 
@@ -36,6 +37,16 @@ void RenameReads(std::vector<GradientBlock::Made>* ops, const std::string& from,
   }
 }
 
+using Names = std::vector<std::string>;
+
+Names StringsOf(const OpDesc& op, const char* attr, bool has) {
+  const Names* names = has ? op.FindAttr<Names>(attr) : nullptr;
+  return names ? *names : Names();
+}
+
+// The gradient of a state that comes from the step after.
+std::string NextName(const std::string& state) { return GradName(state) + "@NEXT"; }
+
 std::vector<std::string> Listed(const std::vector<std::string>* names) {
   return names ? *names : std::vector<std::string>();
 }
@@ -47,6 +58,9 @@ BodyResult BackwardPass::RunBody() {
   BodyResult result;
   for (const std::string& name : request_.targets) {
     if (IsArray(name)) continue;
+    if (const std::string* whole = Complete(name)) result.carried[name] = *whole;
+  }
+  for (const std::string& name : body_->asked) {
     if (const std::string* whole = Complete(name)) result.carried[name] = *whole;
   }
   for (const auto* names : {&body_->uses.writes, &body_->uses.reads}) {
@@ -65,13 +79,16 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   const int32_t index = BlockOf(desc);
   const Program& program = *request_.block.program();
   const OuterUses uses = UsesAround(program, index);
+  // Steps write the outputs of recurrent under names of their own, which are the same.
+  const bool steps = desc.type == "recurrent";
+  const std::vector<std::string> writes = steps ? Listed(desc.Output("outputs")) : uses.writes;
   std::map<std::string, std::string> arriving;
-  for (const std::string& name : uses.writes) {
+  for (const std::string& name : writes) {
     const std::string* whole = Wants(name) ? Complete(name) : nullptr;
     if (whole) arriving[name] = *whole;
   }
   if (arriving.empty()) {
-    for (const std::string& name : uses.writes) pending_.erase(name);
+    for (const std::string& name : writes) pending_.erase(name);
     return;
   }
   const ListNames lists = ListsOf(desc);
@@ -90,21 +107,42 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
       arrays[name] = whole ? *whole : around ? body_->arrays.at(name) : Free(GradName(name));
     }
   }
-  for (const auto& [name, gradient] : arriving) flowing.insert(name);
+  const std::vector<std::string> inputs = steps ? Listed(desc.Input("inputs")) : Names(),
+                                 old_states = StringsOf(desc, "ex_states", steps),
+                                 new_states = StringsOf(desc, "states", steps);
+  std::set<std::string> handed;  // of old_states, those with a gradient
+  std::vector<std::string> asked = inputs;
+  asked.insert(asked.end(), old_states.begin(), old_states.end());
+  for (const auto& [name, gradient] : arriving) {
+    if (!steps) flowing.insert(name);
+  }
   BodyResult result;
-  for (size_t before = 0; before != flowing.size();) {
-    before = flowing.size();
+  for (size_t before = SIZE_MAX; before != flowing.size() + handed.size();) {
+    before = flowing.size() + handed.size();
     BackwardRequest request{body, body.ops().size(), {}, {}, request_.stopped, {}, {}, false};
     for (const std::string& name : flowing) {
       request.targets.push_back(name);
       request.target_grads.push_back(arrays.count(name) ? arrays[name] : GradName(name));
     }
-    const BodyRequest around{uses, arrays};
+    for (const auto& [name, gradient] : arriving) {
+      if (!steps) break;
+      request.targets.push_back(name);
+      request.target_grads.push_back(GradName(name));
+    }
+    for (size_t i = 0; i < old_states.size(); ++i) {
+      if (!handed.count(old_states[i])) continue;
+      request.targets.push_back(new_states.at(i));
+      request.target_grads.push_back(NextName(new_states[i]));
+    }
+    const BodyRequest around{uses, arrays, asked};
     result = BackwardPass(request, &around).RunBody();
     for (const auto& [name, terms] : result.terms) {
       if (uses.Writes(name) || UsedByBlocks(body, name)) flowing.insert(name);
     }
     flowing.insert(result.arrays.begin(), result.arrays.end());
+    for (const std::string& name : old_states) {
+      if (result.carried.count(name)) handed.insert(name);
+    }
   }
   for (const std::string& name : result.read) {
     const std::string kept = Keep(name, number, true);
@@ -124,9 +162,13 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   block->forward_block = index;
   std::vector<std::string> outs, inner_outs, grads(reads.size(), kEmptyName), before(grads), terms;
   std::vector<int32_t> counts(reads.size());
-  for (const std::string& name : uses.writes) {
+  for (const std::string& name : writes) {
     auto at = arriving.find(name);
     if (at == arriving.end()) continue;
+    if (steps) {
+      block->given.emplace_back(GradName(name), name);
+      pending_.erase(name);
+    }
     outs.push_back(at->second);
     inner_outs.push_back(arrays.count(name) ? at->second : GradName(name));
   }
@@ -161,11 +203,11 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
     terms.insert(terms.end(), at->second.begin(), at->second.end());
     counts[i] = static_cast<int32_t>(at->second.size());
   }
-  for (const char* slot : {"Cond"}) {
+  for (const char* slot : {"Cond", "inputs", "initial_states"}) {
     if (const auto* names = desc.Input(slot)) made.inputs.push_back({slot, *names, {}});
   }
-  made.inputs.push_back({"Out", Listed(desc.Output(lists.writes)), {}});
-  made.inputs.push_back({"Out@GRAD", std::move(outs), {}});
+  made.inputs.push_back({lists.writes, Listed(desc.Output(lists.writes)), {}});
+  made.inputs.push_back({std::string(lists.writes) + "@GRAD", std::move(outs), {}});
   made.inputs.push_back({lists.steps, Listed(desc.Output(lists.steps)), {}});
   made.inputs.push_back({lists.reads, reads, {}});
   if (any_before) made.inputs.push_back({"Before", std::move(before), {}});
@@ -178,8 +220,38 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   ENFORCE(!Listed(desc.Output(lists.steps)).empty(), PreconditionNotMet,
           "its gradient needs what the turns keep, but Output(", lists.steps,
           ") is not given, as where is_test is set");
+  if (steps) {
+    auto list = [&](const char* slot, const std::vector<std::string>& inner, const char* attr) {
+      const std::vector<std::string> outside = Listed(made.Input(slot));
+      std::vector<std::string> names, grads;
+      for (size_t i = 0; i < inner.size(); ++i) {
+        auto at = result.carried.find(inner[i]);
+        const bool wanted = at != result.carried.end() && Wants(outside.at(i));
+        grads.push_back(at == result.carried.end() ? "" : at->second);
+        names.push_back(wanted ? TermName(outside[i]) : kEmptyName);
+        if (wanted) pending_[outside[i]].push_back({names.back(), nullptr, 0, 0});
+      }
+      made.outputs.push_back({std::string(slot) + "@GRAD", std::move(names), {}});
+      made.SetAttr(attr, std::move(grads));
+    };
+    list("inputs", inputs, "input_grads");
+    list("initial_states", old_states, "state_grads");
+    for (size_t i = 0; i < new_states.size(); ++i)
+      block->given.emplace_back(NextName(new_states[i]), new_states[i]);
+  }
   block_steps_[number] = steps_.size();
   OpDesc& op = Append(std::move(made), number);
+  for (size_t slot = 1; slot < op.outputs.size(); ++slot) {
+    for (size_t i = 0; i < op.outputs[slot].arguments.size(); ++i) {
+      const std::string& name = op.outputs[slot].arguments[i];
+      if (name == kEmptyName) continue;
+      const auto* of = op.Input(op.outputs[slot].parameter.substr(
+          0, op.outputs[slot].parameter.size() - GradName("").size()));
+      for (Term& term : pending_[of->at(i)]) {
+        if (term.name == name) term = {name, &op.outputs, slot, i};
+      }
+    }
+  }
   for (size_t i = 0; i < reads.size(); ++i) {
     if (grads[i] == kEmptyName) continue;
     if (arrays.count(reads[i])) {

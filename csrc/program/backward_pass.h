@@ -38,6 +38,7 @@ struct BodyRequest {
   const OuterUses& uses;
   // Of arrays around the block, the array with their gradients, which is one for all runs.
   const std::map<std::string, std::string>& arrays;
+  std::vector<std::string> asked = {};  // variables of the block whose gradient is wanted
 };
 
 // What one run of the block gives to the one before it, and to what lies around.

@@ -72,10 +72,10 @@ void PassLevels(Block& block, const OpDesc& op) {
 
 // A variable of the shape and type of another one.
 void DeclareLike(Block& block, const std::string& name, const std::string& like,
-                 const std::string& line) {
+                 const Block& there, const std::string& line) {
   Var* var = block.Find(name);
   if (!var) var = &block.Declare(MakeRef<Var>(TensorNamed(name)));
-  if (const Var* of = block.FindRecursive(like)) {
+  if (const Var* of = there.FindRecursive(like)) {
     var->Edit([&](VarDesc& desc) {
       desc.type = of->desc().type;
       desc.persistable = false;
@@ -98,12 +98,12 @@ void AppendBlock(Block& around, const OpRef& made, const std::string& line) {
       const Var* known = around.FindRecursive(slot.arguments[i]);
       const bool typed = known && (known->desc().type.lod_tensor || known->desc().type.tensor_array);
       if (slot.arguments[i] != kEmptyName && !typed)
-        DeclareLike(around, slot.arguments[i], of->at(i), line);
+        DeclareLike(around, slot.arguments[i], of->at(i), around, line);
     }
   }
   Block& block = program.CreateBlock(around.idx(), body->forward_block);
-  const Block& forward = *program.blocks().at(body->forward_block);
-  for (const auto& [name, like] : body->given) DeclareLike(block, name, like, line);
+  const Block& forward = *program.blocks()[body->forward_block];
+  for (const auto& [name, like] : body->given) DeclareLike(block, name, like, forward, line);
   for (GradientBlock::Made& each : body->ops) {
     OpRef inner = MakeRef<Op>(std::move(each.op));
     inner->brings = std::move(each.block);

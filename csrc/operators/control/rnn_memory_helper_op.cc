@@ -9,7 +9,7 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 struct RnnMemoryHelperAttrs {
-  int32_t dtype = 5;
+  DType dtype = DType::kFloat32;
 };
 
 void DefineRnnMemoryHelper(OpDef& op) {
