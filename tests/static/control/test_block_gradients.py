@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dygraph import functional as F
 
 import dygraph
 import static
+from dygraph import functional as F
 from static import layers
 
 ROWS, WIDTH = 3, 4
