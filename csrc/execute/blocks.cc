@@ -261,6 +261,10 @@ void PreparedProgram::LinkKept() {
                        SlotOf(name, body), after});
     }
   }
+  std::map<PlanControl*, int> readers;
+  for (auto& [body, of] : gradients_) ++readers[controls_[of.forward]];
+  for (auto& [body, of] : gradients_)
+    of.control->only_reader = readers[controls_[of.forward]] == 1 && of.control->befores.empty();
   for (auto& [body, of] : gradients_) {  // known by the slot that the forward block changes
     for (PlanControl::Before& before : of.control->befores)
       before.number = number_in(&controls_[of.forward]->kept_before, before.now);

@@ -172,7 +172,10 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
       *frame.values[control.sliced[i].second] =
           arriving[i].has_data() ? Value(Slice(arriving[i], t)) : Value();
     }
-    for (auto [number, slot] : control.restored) *frame.values[slot] = kept.at(turn, number);
+    for (auto [number, slot] : control.restored) {
+      *frame.values[slot] =
+          control.only_reader ? kept.Take(turn, number) : Value(kept.at(turn, number));
+    }
     for (size_t i = 0; i < flows.size(); ++i)
       *frame.values[control.flows[i].in] = std::move(flows[i]);
     RunTurn(op, frame, bound, random, turn);
