@@ -21,9 +21,9 @@ void DefineBeamSearchDecode(OpDef& op) {
           ">>> first, then = [[0, 1], [0, 2]], [[0, 2], [0, 1, 2]]\n"
           ">>> word = lambda lod, *v: to_variable(np.array(v)[:, None], lod=lod)\n"
           ">>> ids = F.write_to_array(word(first, 4, 5), i[0])\n"
-          ">>> ids = F.write_to_array(word(then, 6, 7), i[1], ids)\n"
+          ">>> ids = F.write_to_array(word(then, 6, 7), i[1], array=ids)\n"
           ">>> scores = F.write_to_array(word(first, 0.4, 0.3), i[0])\n"
-          ">>> scores = F.write_to_array(word(then, 0.1, 0.2), i[1], scores)\n"
+          ">>> scores = F.write_to_array(word(then, 0.1, 0.2), i[1], array=scores)\n"
           ">>> sentences, _ = F.beam_search_decode(ids, scores, beam_size=2, end_id=9)\n"
           ">>> sentences.tolist(), sentences.lod()\n"
           "([5, 7, 4, 6], [[0, 2], [0, 2, 4]])")

@@ -67,7 +67,8 @@ constexpr int kX = 0, kMask = 1, kOutGrad = 2, kXGrad = 0;
 
 void DefineSelectInputGrad(OpDef& op) {
   op.Comment("X@GRAD[Mask] = Out@GRAD; the others are zeros in the shapes of X.")
-      .Input(kX, "X", "their shapes", kDuplicable | kTakesArray | kShapeOnly | kMayBeUnwritten)
+      .Input(kX, "X", "their shapes", 
+             kDuplicable | kDispensable | kTakesArray | kShapeOnly | kMayBeUnwritten)
       .Input(kMask, "Mask", "one integer, the number of the branch")
       .Input(kOutGrad, "Out@GRAD", "shape of Out", kTakesArray)
       .Output(kXGrad, "X@GRAD", "shapes of X", kDuplicable)
@@ -93,7 +94,7 @@ struct SelectInputGradKernel {
     const int n = ctx.InputCount(kX);
     const int64_t branch = BranchIn(ctx, kMask, n, "branch of X");
     for (int i = 0; i < n; ++i) {
-      if (!ctx.HasOutput(kXGrad, i)) continue;
+      if (!ctx.HasOutput(kXGrad, i) || !(i == branch || ctx.HasInput(kX, i))) continue;
       ctx.OutValue(kXGrad, i) =
           i == branch ? ctx.InValue(kOutGrad) : ZerosLike(ctx.InValue(kX, i), ctx.place());
     }

@@ -19,7 +19,7 @@ void DefineWriteToArray(OpDef& op) {
       .Example(
           ">>> i = to_variable(np.array([0]))\n"
           ">>> a = F.write_to_array(to_variable([1.0, 2.0]), i)\n"
-          ">>> a = F.write_to_array(to_variable([3.0]), F.increment(i), a)\n"
+          ">>> a = F.write_to_array(to_variable([3.0]), F.increment(i), array=a)\n"
           ">>> len(a), F.read_from_array(a, i).tolist()\n"
           "(2, [1.0, 2.0])")
       .Input(kX, "X", "the element, any shape")

@@ -158,7 +158,7 @@ OpDef& Declare(OpDef& op, const char* reads, const char* makes, int32_t like) {
       .Input(kOutGrad, reads, "a gradient")
       .Output(kXGrad, makes, "a gradient")
       .AttrsOf("sequence_topk_avg_pooling")
-      .KernelDTypeOf(kOutGrad)
+      .KernelDType([](const Call& call) { return call.in.at(kOutGrad)->dtype(); })
       .MixedDTypes()
       .ShareLoD(like);
   return op;
