@@ -56,7 +56,7 @@ class StaticRNN(Steps):
 
     def __init__(self, name=None):
         super().__init__(name, "static_rnn")
-        self._inputs, self._length = {}, None
+        self._inputs, self._length, self._given = {}, None, []
 
     @contextlib.contextmanager
     def step(self):
@@ -68,11 +68,14 @@ class StaticRNN(Steps):
                     yield
                     self._check_updates()
                     states = [self._passed_on(self._updates[name]) for name in self._memories]
+                    # Last, so that the gradient of a step begins with its results, as that of a
+                    # loop of Python does.
+                    self.outputs = [self._all_steps(value) for value in self._given]
                 self._complete(states)
             except BaseException:
                 self._status = BEFORE
                 self._memories, self._updates, self.outputs = {}, {}, []
-                self._inputs, self._length = {}, None
+                self._inputs, self._length, self._given = {}, None, []
                 raise
         self._status = AFTER
 
@@ -182,17 +185,7 @@ class StaticRNN(Steps):
     def step_output(self, o):
         """Make `o` a result: ``[steps, ...]`` of it after the step."""
         self._check_inside("step_output")
-        self._variable(o, "step_output")
-        made = self._passed_on(o)
-        steps = -1 if self._length is None else self._length
-        self.outputs.append(
-            self._parent.create_var(
-                name=made.name,
-                shape=[steps, *made.desc.shape],
-                dtype=made.dtype,
-                stop_gradient=made.stop_gradient,
-            )  # fmt: skip
-        )
+        self._given.append(self._variable(o, "step_output"))
 
     def output(self, *outputs):
         """`step_output` of each."""
@@ -209,6 +202,15 @@ class StaticRNN(Steps):
             "rnn_memory_helper", {"X": value}, {"Out": made}, {"dtype": _NUMBERS[str(value.dtype)]}
         )
         return made
+
+    def _all_steps(self, value):
+        """The variable outside with the value of each step."""
+        made = self._passed_on(value)
+        steps = -1 if self._length is None else self._length
+        return self._parent.create_var(
+            name=made.name, shape=[steps, *made.desc.shape], dtype=made.dtype,
+            stop_gradient=made.stop_gradient,
+        )  # fmt: skip
 
     def _complete(self, states):
         if not self._inputs:
