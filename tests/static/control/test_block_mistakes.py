@@ -26,6 +26,7 @@ def test_a_loop_ends_at_the_limit_that_was_set(run):
     i = layers.fill_constant([1], "int64", 0)
     with layers.While(always).block():
         layers.increment(i)
+        layers.less_equal(i, i, cond=always)
     dygraph.set_flags({"FLAGS_while_turns": 1000})
     try:
         with pytest.raises(ResourceExhaustedError, match="FLAGS_while_turns, 1000, turns"):
