@@ -54,7 +54,7 @@ def _held(array):
     held = None
     for number, element in enumerate(array):
         if element is not None:
-            held = _core.ops.write_to_array(element, to_variable([number]), held)
+            held = _core.ops.write_to_array(element, to_variable([number]), array=held)
     if held is None:
         raise InvalidArgumentError("an array must hold an element, got an empty list")
     return held
