@@ -9,7 +9,7 @@ from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from static import bodies, nested
 from static.layers.arithmetic import elementwise_floordiv, elementwise_mod, equal, logical_not
-from static.layers.arithmetic import less_equal, logical_and, logical_or
+from static.layers.arithmetic import cumsum, less_equal, logical_and, logical_or
 from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
 from static.layers.cells import batch_and_time_swapped, masked
 from static.layers.loops import while_loop
@@ -321,4 +321,4 @@ def _merged(x):
 def _rows(x):
     """``[batch, beams]`` of the numbers of rows."""
     ones = fill_constant_like(x, [-1, _shape(x)[1]], "int64", 1)
-    return dygraph.cumsum(ones, axis=0, exclusive=True)
+    return cumsum(ones, axis=0, exclusive=True)

@@ -22,6 +22,10 @@ __all__ = ["DynamicRNN", "StaticRNN"]
 
 _ARRAY = "LOD_TENSOR_ARRAY"
 _BEFORE, _INSIDE, _AFTER = range(3)
+_NUMBERS = {
+    "bool": 0, "int16": 1, "int32": 2, "int64": 3, "float16": 4, "float32": 5, "float64": 6,
+    "uint8": 20, "int8": 21, "bfloat16": 22,
+}  # fmt: skip  # of types in files
 
 
 class _Steps:
@@ -105,15 +109,17 @@ class _Steps:
                 f"at {self._body.created_at(missing[0])}, is not. Call update_memory(memory, value)"
             )
 
+    def _check_outputs(self):
+        if not self.outputs:
+            raise PreconditionNotMetError(
+                f"{self._kind}: the step must give a result. Call rnn.output(variable) in it"
+            )
+
     def __call__(self):
         """The results over all steps: one Variable, or a list of them."""
         if self._status != _AFTER:
             raise PreconditionNotMetError(
                 f"{self._kind}: its results are read after `with rnn.{self._opened}():` has ended"
-            )
-        if not self.outputs:
-            raise PreconditionNotMetError(
-                f"{self._kind}: the step gives no result. Call rnn.output(variable) in it"
             )
         return self.outputs[0] if len(self.outputs) == 1 else list(self.outputs)
 
@@ -158,7 +164,7 @@ class StaticRNN(_Steps):
 
     def __init__(self, name=None):
         super().__init__(name, "static_rnn")
-        self._inputs, self._length = {}, None
+        self._inputs, self._length, self._given = {}, None, []
 
     @contextlib.contextmanager
     def step(self):
@@ -170,11 +176,14 @@ class StaticRNN(_Steps):
                     yield
                     self._check_updates()
                     states = [self._passed_on(self._updates[name]) for name in self._memories]
+                    # Last, so that the gradient of a step begins with its results, as that of a
+                    # loop of Python does.
+                    self.outputs = [self._all_steps(value) for value in self._given]
                 self._complete(states)
             except BaseException:
                 self._status = _BEFORE
                 self._memories, self._updates, self.outputs = {}, {}, []
-                self._inputs, self._length = {}, None
+                self._inputs, self._length, self._given = {}, None, []
                 raise
         self._status = _AFTER
 
@@ -285,15 +294,7 @@ class StaticRNN(_Steps):
     def step_output(self, o):
         """Make `o` a result: ``[steps, ...]`` of it after the step."""
         self._check_inside("step_output")
-        self._variable(o, "step_output")
-        made = self._passed_on(o)
-        steps = -1 if self._length is None else self._length
-        self.outputs.append(
-            self._parent.create_var(
-                name=made.name, shape=[steps, *made.desc.shape], dtype=made.dtype,
-                stop_gradient=made.stop_gradient,
-            )  # fmt: skip
-        )
+        self._given.append(self._variable(o, "step_output"))
 
     def output(self, *outputs):
         """`step_output` of each."""
@@ -307,9 +308,18 @@ class StaticRNN(_Steps):
             stop_gradient=value.stop_gradient,
         )  # fmt: skip
         self._body.append_op(
-            "rnn_memory_helper", {"X": value}, {"Out": made}, {"dtype": str(value.dtype)}
+            "rnn_memory_helper", {"X": value}, {"Out": made}, {"dtype": _NUMBERS[str(value.dtype)]}
         )
         return made
+
+    def _all_steps(self, value):
+        """The variable outside with the value of each step."""
+        made = self._passed_on(value)
+        steps = -1 if self._length is None else self._length
+        return self._parent.create_var(
+            name=made.name, shape=[steps, *made.desc.shape], dtype=made.dtype,
+            stop_gradient=made.stop_gradient,
+        )  # fmt: skip
 
     def _complete(self, states):
         if not self._inputs:
@@ -317,6 +327,7 @@ class StaticRNN(_Steps):
                 "StaticRNN: the step needs an input, which says how many steps there are. Call "
                 "rnn.step_input(x) in it"
             )
+        self._check_outputs()
         parent, body = self._parent, self._body
         reads, writes = bodies.outside_uses(body)
         if writes:
@@ -398,6 +409,7 @@ class DynamicRNN(_Steps):
                     yield
                     self._end()
                 self.outputs = [array_to_lod_tensor(a, self._table) for a in self._results]
+                self._check_outputs()
             except BaseException:
                 self._status = _BEFORE
                 self._memories, self._updates, self._arrays, self._results = {}, {}, [], []
@@ -423,10 +435,10 @@ class DynamicRNN(_Steps):
             {"force_cpu": True},
         )  # fmt: skip
 
-    def _put(self, type, inputs, slot, name, **declared):
+    def _put(self, operator, inputs, slot, name, **declared):
         """The result of an operator of the block around, in a variable of this name."""
         out = self._parent.create_var(name=unique_name.generate(name), **declared)
-        self._parent.append_op(type, inputs, {slot: out})
+        self._parent.append_op(operator, inputs, {slot: out})
         return out
 
     def step_input(self, x, level=0):

@@ -166,6 +166,7 @@ def test_dynamic_rnn_refuses():
         (lambda r: r.memory(shape=[2]), PreconditionNotMetError, "Call step_input"),
         (lambda r: r.memory(), InvalidArgumentError, "needs init, or shape"),
         (lambda r: None, PreconditionNotMetError, "needs an input"),
+        (lambda r: r.step_input(x), PreconditionNotMetError, "must give a result"),
         (lambda r: r.step_input(flat), InvalidArgumentError, "lod_level=1"),
         (lambda r: r.step_input(dygraph.ones([2])), ArgumentTypeError, "an eager Variable"),
         (lambda r: r.step_input(3), ArgumentTypeError, "got int"),
@@ -283,7 +284,10 @@ def test_static_rnn_refuses():
             lambda r, now: r.update_memory(r.memory(init=kept), layers.concat([now, now])),
             InvalidArgumentError, r"got \(2,\) before the step and \(4,\) after it",
         ),
-        (lambda r, now: layers.assign(now, kept), PreconditionNotMetError, "must not write"),
+        (
+            lambda r, now: [r.output(now), layers.assign(now, kept)], PreconditionNotMetError,
+            "must not write",
+        ),
         (lambda r, now: r.step_output(3), ArgumentTypeError, "got int"),
     ]  # fmt: skip
     for body, error, text in cases:
@@ -291,8 +295,8 @@ def test_static_rnn_refuses():
             step(body)
     with pytest.raises(PreconditionNotMetError, match="needs an input"), layers.StaticRNN().step():
         pass
-    with pytest.raises(PreconditionNotMetError, match="gives no result"):
-        step(lambda r, now: None)()
+    with pytest.raises(PreconditionNotMetError, match="must give a result"):
+        step(lambda r, now: None)
     described = step(lambda r, now: r.output(now))
     with pytest.raises(PreconditionNotMetError, match="another StaticRNN"), described.step():
         pass

@@ -12,6 +12,10 @@ def ints(value):
     return layers.fill_constant([1], "int64", value)
 
 
+def nothing(*done):
+    """What a function gives that only writes."""
+
+
 def powers():
     """x to the power of n by a loop, halved where that is over 100; and what is not wanted."""
     x, n = static.data("x", [2], "float32"), static.data("n", [1], "int64")
@@ -22,7 +26,7 @@ def powers():
     with layers.While(more).block():
         layers.assign(result * x, result)
         large = layers.reduce_sum(result) > 100.0
-        layers.cond(large, lambda: layers.assign(result * 0.5, result) and None)
+        layers.cond(large, lambda: nothing(layers.assign(result * 0.5, result)))
         layers.increment(i)
         layers.less_than(i, n, cond=more)
     unwanted = layers.cond(layers.reduce_sum(dropped) > 0.0, lambda: dropped, lambda: x)
@@ -197,6 +201,6 @@ def test_a_write_of_what_blocks_wrote_is_a_copy():
 def test_a_write_to_a_variable_that_has_ended():
     made = []
     x = static.data("x", [2], "float32")
-    layers.cond(layers.reduce_sum(x) > 0.0, lambda: made.append(x * 2.0))
+    layers.cond(layers.reduce_sum(x) > 0.0, lambda: nothing(made.append(x * 2.0)))
     with pytest.raises(dygraph.errors.PreconditionNotMetError, match="ends with it"):
         layers.assign(x, made[0])
