@@ -63,8 +63,10 @@ struct BeamSearchDecodeKernel {
     const LoDLevels& lod = i.lod_levels();
     ENFORCE(i.dtype() == DType::kInt64, Type, "Ids must be of int64, got ", i.dtype());
     ENFORCE(lod.size() == 2 && lod[0].size() == sources + 1 && lod[1].back() == i.numel(),
-            InvalidArgument, "Ids[", t, "] must have two levels of detail, sources and prefixes, "
-            "for ", sources, " sources, got ", ranked::TextOf(lod), " for shape ", i.dims());
+            InvalidArgument, "Ids[", t,
+            "] must have two levels of detail, sources and prefixes, "
+            "for ",
+            sources, " sources, got ", ranked::TextOf(lod), " for shape ", i.dims());
     ENFORCE(s.numel() == i.numel(), InvalidArgument, "Scores[", t, "] must have the shape of Ids[",
             t, "], ", i.dims(), ", got ", s.dims());
   }
@@ -80,7 +82,8 @@ struct BeamSearchDecodeKernel {
     }
     for (Sentence& s : *sentences) {
       ENFORCE(s.row >= lod[1][begin] && s.row < lod[1][end], InvalidArgument,
-              "the prefixes of Ids must be rows of the step before, got row ", s.row, " of ", ranked::TextOf(lod));
+              "the prefixes of Ids must be rows of the step before, got row ", s.row, " of ",
+              ranked::TextOf(lod));
       const int64_t id = ids.data<int64_t>()[s.row];
       if (id != end_id || s.ids.empty()) {
         s.ids.push_back(id);

@@ -13,7 +13,8 @@ struct WriteToArrayAttrs {
 
 void DefineWriteToArray(OpDef& op) {
   op.Comment(
-        "Out = an array with X as element I. The array grows to I + 1 elements where it is shorter; "
+        "Out = an array with X as element I. The array grows to I + 1 elements where it is "
+        "shorter; "
         "those in between hold nothing. What is written into is Array or, in a program that gives "
         "none, what Out holds. Elements are handles: nothing is copied.")
       .Example(
