@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dygraph import functional as F
 
 import dygraph
 import static
+from dygraph import functional as F
 from dygraph.errors import PreconditionNotMetError
 from static import layers
 
