@@ -121,7 +121,7 @@ void PreparedProgram::BindControl(PlanOp* op) {
     case Control::kWhileGrad:
     case Control::kConditionGrad:
     case Control::kRecurrentGrad: BindGradient(*op, body); break;
-    default: THROW(Unimplemented, desc.type, " cannot be run");
+    default: THROW(Unimplemented, desc.type, " must be an operator whose block can be run");
   }
   for (const char* slot : {"StepScopes", "Scope", "step_scopes"}) {
     const auto* names = control.is_gradient() ? desc.Input(slot) : desc.Output(slot);
@@ -169,7 +169,11 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
       slots.push_back(Required(op, terms[term], body));
     }
     const int to = SlotOf(grads[i], block);
-    if (to < 0 || IsArray(grads[i], block)) continue;
+    if (to < 0) continue;
+    if (IsArray(grads[i], block)) {  // one for all turns, which the block itself changes
+      control.arrays.push_back(to);
+      continue;
+    }
     const bool flows = uses.Writes(reads[i]) ||
                        std::find(inner.begin(), inner.end(), reads[i] + "@GRAD") != inner.end();
     if (!flows) {
@@ -341,6 +345,7 @@ void PreparedProgram::ArrangeBlocks() {
   ForEachOp(plan_.ops, [&](PlanOp& op) {
     if (op.control) {
       for (const PlanControl::Flow& flow : op.control->flows) missing.insert({flow.in, flow.to});
+      missing.insert(op.control->arrays.begin(), op.control->arrays.end());
       if (op.control->is_gradient()) {
         for (auto [outside, inside] : op.control->sliced) missing.insert(inside);
         for (auto [outside, inside] : op.control->stacked) missing.insert(outside);

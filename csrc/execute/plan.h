@@ -118,6 +118,7 @@ struct PlanControl {
     int now, number, to;
   };
   std::vector<Before> befores;
+  std::vector<int> arrays;  // of gradients, which there are once a turn writes an element
   std::vector<Flow> flows;
   std::vector<Gather> gathers;
   bool is_gradient() const {

@@ -41,7 +41,11 @@ def test_eager_arrays_are_lists():
     assert isinstance(held, list) and held[1] is None
     assert layers.array_length(held).tolist() == [3]
     assert layers.array_read(held, at(2)).tolist() == [3.0]
-    for number, error in ((1, PreconditionNotMetError), (3, OutOfRangeError), (-1, OutOfRangeError)):
+    for number, error in (
+        (1, PreconditionNotMetError),
+        (3, OutOfRangeError),
+        (-1, OutOfRangeError),
+    ):
         with pytest.raises(error):
             layers.array_read(held, at(number))
 

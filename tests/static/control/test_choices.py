@@ -45,7 +45,9 @@ def test_cond_takes_one_way(run, values, wanted):
     eager = dygraph.to_variable(array(*values))
     taken = []
     got = layers.cond(
-        positive(eager), lambda: taken.append(1) or eager * 3.0, lambda: taken.append(2) or eager - 1.0
+        positive(eager),
+        lambda: taken.append(1) or eager * 3.0,
+        lambda: taken.append(2) or eager - 1.0,
     )
     assert got.tolist() == list(wanted) and len(taken) == 1
 

@@ -153,7 +153,7 @@ def test_pictures_have_a_box_for_each_block():
     }  # fmt: skip
     inside = [n for n in drawing.nodes if n.get("boxes") == (1, 2)]
     assert any(n["label"].startswith("scale") for n in inside)
-    assert "subgraph cluster_1 { label=\"block 1 of while\"; subgraph cluster_2 {" in drawing.dot
+    assert 'subgraph cluster_1 { label="block 1 of while"; subgraph cluster_2 {' in drawing.dot
     assert drawing.svg().count("stroke-dasharray") == 4
     ends = {n["id"] for n in drawing.nodes}
     assert all(a in ends and b in ends for a, b in drawing.edges)
@@ -172,9 +172,7 @@ def test_notebooks_and_listings_show_all_blocks():
 def test_a_program_that_trained_loses_its_gradient_blocks():
     w = layers.create_parameter([2], "float32", name="w")
     x = static.data("x", [2], "float32")
-    i, s = layers.while_loop(
-        lambda i, s: i < 3, lambda i, s: [i + 1, s * w], [ints(0), x * 1.0]
-    )
+    i, s = layers.while_loop(lambda i, s: i < 3, lambda i, s: [i + 1, s * w], [ints(0), x * 1.0])
     static.optimizer.SGD(0.1).minimize(layers.reduce_sum(s))
     main = static.default_main_program()
     test = main.clone(for_test=True)
