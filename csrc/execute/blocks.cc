@@ -44,6 +44,7 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
   }
   if (control.steps >= 0) (control.is_gradient() ? in : out).insert(control.steps);
   // A block that does not run leaves what was there before.
+  out.erase(-1);
   in.insert(out.begin(), out.end());
   in.erase(-1);
   for (int s : in) op->in.push_back(s);

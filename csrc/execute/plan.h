@@ -102,7 +102,7 @@ struct PlanControl {
   // Of the gradient: the number of a kept value and the slot it returns to.
   Pairs restored;
   // A gradient that goes from turn to turn: where it comes from, what a turn calls what it gets and
-  // what it gives, where it goes to.
+  // what it gives, where it goes to; -1 for none of these.
   struct Flow {
     int from, in, out, to;
   };

@@ -230,7 +230,9 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     *frame.values[before.to] =
         kept.turns() > 0 ? kept.at(0, before.number) : *frame.values[before.now];
   }
-  for (size_t i = 0; i < flows.size(); ++i) *frame.values[control.flows[i].to] = std::move(flows[i]);
+  for (size_t i = 0; i < flows.size(); ++i) {
+    if (control.flows[i].to >= 0) *frame.values[control.flows[i].to] = std::move(flows[i]);
+  }
   for (size_t i = 0; i < sums.size(); ++i) *frame.values[control.gathers[i].to] = std::move(sums[i]);
 }
 

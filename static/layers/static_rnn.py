@@ -127,7 +127,8 @@ class StaticRNN(Steps):
         shape : list of int, optional
             Without `init`: the shape, its size `init_batch_dim_idx` that of `batch_ref`.
         batch_ref : Variable, optional
-            Without `init`: whose size `ref_batch_dim_idx` is the batch; of a step's input, too.
+            Without `init`: whose size `ref_batch_dim_idx` is the batch. For a step's input it is
+            counted in the whole input, where axis 0 are the steps.
         init_value : float
         init_batch_dim_idx, ref_batch_dim_idx : int
 
@@ -155,9 +156,8 @@ class StaticRNN(Steps):
         self._variable(batch_ref, "memory")
         ref_axis = check.integer(ref_axis, "StaticRNN.memory: ref_batch_dim_idx", 0)
         inside = self._inputs.get(batch_ref.name)
-        if inside is batch_ref:  # its element: outside the step it has the axis of steps as well
+        if inside is batch_ref:  # its element: what is asked is the size of the whole input
             batch_ref = self._parent.var_recursive(batch_ref.name)
-            ref_axis += 1
         elif batch_ref.block is self._body:
             raise InvalidArgumentError(
                 f"StaticRNN: batch_ref must be made before the step or be one of its inputs, got "

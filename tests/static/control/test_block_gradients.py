@@ -313,3 +313,26 @@ def test_parameters_of_a_branch_that_did_not_run_stay_as_they_are():
         assert after[still].tobytes() == before[still].tobytes()
         step = np.tile(data.sum(0)[:, None], (1, WIDTH)) / np.float32(ROWS * WIDTH)
         np.testing.assert_allclose(before[moved] - after[moved], 0.5 * step, rtol=1e-4, atol=1e-6)
+
+
+def test_steps_that_begin_with_a_constant():
+    arrays = {"x": numbers(3, ROWS, WIDTH), "w": numbers(WIDTH, WIDTH, seed=1)}
+    d = Described(**arrays)
+    with d:
+        rnn = layers.StaticRNN()
+        with rnn.step():
+            x = rnn.step_input(d.x)
+            h = rnn.memory(shape=[-1, WIDTH], batch_ref=x, init_value=0.5)
+            n = F.tanh(F.matmul_v2(h, d.w) + x)
+            rnn.update_memory(h, n)
+            rnn.step_output(n)
+        loss = F.mean(rnn())
+
+    def python(x, w):
+        h, states = dygraph.ones([ROWS, WIDTH]) * 0.5, []
+        for t in range(3):
+            h = F.tanh(F.matmul_v2(h, w) + x[t])
+            states.append(h)
+        return F.mean(F.stack(states, axis=0))
+
+    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))

@@ -216,7 +216,7 @@ def test_static_rnn_by_hand(run):
     rnn = layers.StaticRNN()
     with rnn.step():
         now = rnn.step_input(x)
-        before = rnn.memory(shape=[-1, 4], batch_ref=now, init_value=0.5, ref_batch_dim_idx=0)
+        before = rnn.memory(shape=[-1, 4], batch_ref=now, init_value=0.5)
         after = layers.tanh(
             layers.matmul(now, weights("w", 3, 4)) + layers.matmul(before, weights("u", 4, 4))
         )
