@@ -62,60 +62,62 @@ NAMES = frozenset(
     l1_norm_grad label_smooth label_smooth_grad lamb lars_momentum layer_norm layer_norm_grad
     leaky_relu leaky_relu_grad leaky_relu_grad_grad lerp lerp_grad less_equal less_than lgamma
     lgamma_grad linear_chain_crf linear_chain_crf_grad linear_interp linear_interp_grad
-    linear_interp_v2 linear_interp_v2_grad linspace load load_combine lod_reset log log10 log10_grad
-    log1p log1p_grad log2 log2_grad log_grad log_grad_grad log_loss log_loss_grad log_p log_softmax
-    log_softmax_grad logcumsumexp logcumsumexp_grad logical_and logical_not logical_or logical_xor
-    logit logit_grad logsigmoid logsigmoid_grad logspace logsumexp logsumexp_grad lookup_table
-    lookup_table_dequant lookup_table_grad lookup_table_v2 lookup_table_v2_grad lrn lrn_grad lstm
-    lstm_grad lstsq lu lu_grad lu_unpack lu_unpack_grad margin_cross_entropy
-    masked_multihead_attention masked_select masked_select_grad match_matrix_tensor
-    match_matrix_tensor_grad matmul matmul_grad matmul_grad_grad matmul_p matmul_v2 matmul_v2_grad
-    matmul_v2_grad_grad matrix_power matrix_power_grad matrix_rank matrix_rank_tol max_p
-    max_pool2d_with_index max_pool2d_with_index_grad max_pool3d_with_index
-    max_pool3d_with_index_grad max_sequence_len maxout maxout_grad mean mean_grad memcpy memcpy_d2h
-    memcpy_d2h_multi_io memcpy_h2d merge_lod_tensor merge_lod_tensor_infer merge_selected_rows
-    merged_adam merged_momentum meshgrid meshgrid_grad minus mish mish_grad mode mode_grad
-    modified_huber_loss modified_huber_loss_grad moe momentum mul mul_grad mul_grad_grad mul_p
-    multi_dot multi_dot_grad multi_gru multihead_matmul multinomial multiplex multiplex_grad mv
-    mv_grad nanmedian nanmedian_grad nce nce_grad ne_p nearest_interp nearest_interp_grad
-    nearest_interp_v2 nearest_interp_v2_grad negative nextafter nll_loss nll_loss_grad norm
-    norm_grad not_equal npu_identity one_hot_v2 overlap_add overlap_add_grad p_norm p_norm_grad
-    p_recv pad pad2d pad3d pad3d_grad pad_grad pixel_shuffle pixel_shuffle_grad pixel_unshuffle
-    pixel_unshuffle_grad poisson poisson_grad polygamma polygamma_grad pool2d pool2d_grad pool3d
-    pool3d_grad positive_negative_pair pow pow2_decay_with_linear_warmup pow_grad pow_p
-    precision_recall prelu prelu_grad print print_kernel prod_infer proximal_gd psroi_pool
-    psroi_pool_grad put_along_axis put_along_axis_grad py_func pylayer qr qr_grad quant_linear
-    queue_generator randint randint_with_seed randperm range rank_attention rank_loss rank_loss_grad
-    read read_file real real_grad reciprocal reciprocal_grad recurrent reduce reduce_all reduce_amax
-    reduce_amax_grad reduce_amin reduce_amin_grad reduce_any reduce_max reduce_max_grad reduce_mean
-    reduce_mean_grad reduce_min reduce_min_grad reduce_prod reduce_prod_grad reduce_scatter
-    reduce_sum reduce_sum_grad reduce_sum_p relu relu6 relu6_grad relu_grad relu_grad_grad renorm
-    renorm_grad reorder_lod_tensor_by_rank repeat_interleave repeat_interleave_grad
-    repeat_interleave_with_tensor_index repeat_interleave_with_tensor_index_grad reshape reshape2
-    reshape2_grad reshape2_grad_grad reshape_grad reshape_infer reshape_p reverse rms_norm rmsprop
-    rnn rnn_grad roll roll_grad round round_grad row_conv row_conv_grad rrelu rrelu_grad rsqrt
-    rsqrt_grad rsqrt_grad_grad rsqrt_p run_program run_program_grad sampling_id save save_combine
-    save_combine_vocab scale scatter scatter_add_p scatter_grad scatter_nd_add scatter_nd_add_grad
-    searchsorted seed segment_pool segment_pool_grad select_input select_output select_p
-    self_dp_attention selu selu_grad sequence_concat sequence_concat_grad sequence_conv
-    sequence_conv_grad sequence_enumerate sequence_erase sequence_expand sequence_expand_as
-    sequence_expand_as_grad sequence_expand_grad sequence_mask sequence_mask_scalar sequence_pad
-    sequence_pad_grad sequence_pool sequence_pool_grad sequence_reshape sequence_reshape_grad
-    sequence_reverse sequence_scatter sequence_scatter_grad sequence_slice sequence_slice_grad
-    sequence_softmax sequence_softmax_grad sequence_unpad sequence_unpad_grad set_value
-    set_value_grad set_value_with_scalar_grad set_value_with_tensor sgd shadow_feed shadow_output
-    shape shard_index share_buffer share_data shrink_rnn_memory shuffle_batch shuffle_batch_grad
-    shuffle_channel shuffle_channel_grad sigmoid sigmoid_cross_entropy_with_logits
-    sigmoid_cross_entropy_with_logits_grad sigmoid_grad sigmoid_grad_grad sign silu silu_grad
-    similarity_focus sin sin_grad sin_p sinh sinh_grad size skip_layernorm slice slice_array_dense
-    slice_array_dense_grad slice_array_grad slice_assign_p slice_grad slice_select_p slogdeterminant
-    slogdeterminant_grad soft_relu soft_relu_grad softmax softmax_grad softmax_with_cross_entropy
-    softmax_with_cross_entropy_grad softplus softplus_grad softshrink softshrink_grad softsign
-    softsign_grad solve solve_grad spectral_norm spectral_norm_grad split split_lod_tensor split_p
-    split_strided split_with_num split_with_num_strided spp spp_grad sqrt sqrt_grad sqrt_grad_grad
-    sqrt_p square square_grad square_grad_grad squared_l2_norm squared_l2_norm_grad squeeze squeeze2
-    squeeze2_grad squeeze_excitation_block squeeze_grad squeeze_infer stack stack_grad stanh
-    stanh_grad stft stft_grad strided_copy strided_slice strided_slice_array_grad strided_slice_grad
+    linear_interp_v2 linear_interp_v2_grad linspace load load_combine lod_array_length
+    lod_rank_table lod_reset lod_tensor_to_array log log10 log10_grad log1p log1p_grad log2
+    log2_grad log_grad log_grad_grad log_loss log_loss_grad log_p log_softmax log_softmax_grad
+    logcumsumexp logcumsumexp_grad logical_and logical_not logical_or logical_xor logit logit_grad
+    logsigmoid logsigmoid_grad logspace logsumexp logsumexp_grad lookup_table lookup_table_dequant
+    lookup_table_grad lookup_table_v2 lookup_table_v2_grad lrn lrn_grad lstm lstm_grad lstsq lu
+    lu_grad lu_unpack lu_unpack_grad margin_cross_entropy masked_multihead_attention masked_select
+    masked_select_grad match_matrix_tensor match_matrix_tensor_grad matmul matmul_grad
+    matmul_grad_grad matmul_p matmul_v2 matmul_v2_grad matmul_v2_grad_grad matrix_power
+    matrix_power_grad matrix_rank matrix_rank_tol max_p max_pool2d_with_index
+    max_pool2d_with_index_grad max_pool3d_with_index max_pool3d_with_index_grad max_sequence_len
+    maxout maxout_grad mean mean_grad memcpy memcpy_d2h memcpy_d2h_multi_io memcpy_h2d
+    merge_lod_tensor merge_lod_tensor_infer merge_selected_rows merged_adam merged_momentum meshgrid
+    meshgrid_grad minus mish mish_grad mode mode_grad modified_huber_loss modified_huber_loss_grad
+    moe momentum mul mul_grad mul_grad_grad mul_p multi_dot multi_dot_grad multi_gru
+    multihead_matmul multinomial multiplex multiplex_grad mv mv_grad nanmedian nanmedian_grad nce
+    nce_grad ne_p nearest_interp nearest_interp_grad nearest_interp_v2 nearest_interp_v2_grad
+    negative nextafter nll_loss nll_loss_grad norm norm_grad not_equal npu_identity one_hot_v2
+    overlap_add overlap_add_grad p_norm p_norm_grad p_recv pad pad2d pad3d pad3d_grad pad_grad
+    pixel_shuffle pixel_shuffle_grad pixel_unshuffle pixel_unshuffle_grad poisson poisson_grad
+    polygamma polygamma_grad pool2d pool2d_grad pool3d pool3d_grad positive_negative_pair pow
+    pow2_decay_with_linear_warmup pow_grad pow_p precision_recall prelu prelu_grad print
+    print_kernel prod_infer proximal_gd psroi_pool psroi_pool_grad put_along_axis
+    put_along_axis_grad py_func pylayer qr qr_grad quant_linear queue_generator randint
+    randint_with_seed randperm range rank_attention rank_loss rank_loss_grad read read_file
+    read_from_array real real_grad reciprocal reciprocal_grad recurrent reduce reduce_all
+    reduce_amax reduce_amax_grad reduce_amin reduce_amin_grad reduce_any reduce_max reduce_max_grad
+    reduce_mean reduce_mean_grad reduce_min reduce_min_grad reduce_prod reduce_prod_grad
+    reduce_scatter reduce_sum reduce_sum_grad reduce_sum_p relu relu6 relu6_grad relu_grad
+    relu_grad_grad renorm renorm_grad reorder_lod_tensor_by_rank repeat_interleave
+    repeat_interleave_grad repeat_interleave_with_tensor_index
+    repeat_interleave_with_tensor_index_grad reshape reshape2 reshape2_grad reshape2_grad_grad
+    reshape_grad reshape_infer reshape_p reverse rms_norm rmsprop rnn rnn_grad roll roll_grad round
+    round_grad row_conv row_conv_grad rrelu rrelu_grad rsqrt rsqrt_grad rsqrt_grad_grad rsqrt_p
+    run_program run_program_grad sampling_id save save_combine save_combine_vocab scale scatter
+    scatter_add_p scatter_grad scatter_nd_add scatter_nd_add_grad searchsorted seed segment_pool
+    segment_pool_grad select_input select_output select_p self_dp_attention selu selu_grad
+    sequence_concat sequence_concat_grad sequence_conv sequence_conv_grad sequence_enumerate
+    sequence_erase sequence_expand sequence_expand_as sequence_expand_as_grad sequence_expand_grad
+    sequence_mask sequence_mask_scalar sequence_pad sequence_pad_grad sequence_pool
+    sequence_pool_grad sequence_reshape sequence_reshape_grad sequence_reverse sequence_scatter
+    sequence_scatter_grad sequence_slice sequence_slice_grad sequence_softmax sequence_softmax_grad
+    sequence_unpad sequence_unpad_grad set_value set_value_grad set_value_with_scalar_grad
+    set_value_with_tensor sgd shadow_feed shadow_output shape shard_index share_buffer share_data
+    shrink_rnn_memory shuffle_batch shuffle_batch_grad shuffle_channel shuffle_channel_grad sigmoid
+    sigmoid_cross_entropy_with_logits sigmoid_cross_entropy_with_logits_grad sigmoid_grad
+    sigmoid_grad_grad sign silu silu_grad similarity_focus sin sin_grad sin_p sinh sinh_grad size
+    skip_layernorm slice slice_array_dense slice_array_dense_grad slice_array_grad slice_assign_p
+    slice_grad slice_select_p slogdeterminant slogdeterminant_grad soft_relu soft_relu_grad softmax
+    softmax_grad softmax_with_cross_entropy softmax_with_cross_entropy_grad softplus softplus_grad
+    softshrink softshrink_grad softsign softsign_grad solve solve_grad spectral_norm
+    spectral_norm_grad split split_lod_tensor split_p split_strided split_with_num
+    split_with_num_strided spp spp_grad sqrt sqrt_grad sqrt_grad_grad sqrt_p square square_grad
+    square_grad_grad squared_l2_norm squared_l2_norm_grad squeeze squeeze2 squeeze2_grad
+    squeeze_excitation_block squeeze_grad squeeze_infer stack stack_grad stanh stanh_grad stft
+    stft_grad strided_copy strided_slice strided_slice_array_grad strided_slice_grad
     strided_slice_raw_grad stright_throuth_estimator_grad sub_p sum svd svd_grad swish swish_grad
     take_along_axis take_along_axis_grad tan tan_grad tanh tanh_grad tanh_grad_grad tanh_p
     tanh_shrink tanh_shrink_grad tdm_child tdm_sampler teacher_student_sigmoid_loss
@@ -131,6 +133,6 @@ NAMES = frozenset(
     unpool_grad unsqueeze2 unsqueeze2_grad unsqueeze_infer unstack unstack_grad unzip unzip_grad
     update_loss_scaling var_conv_2d var_conv_2d_grad view_dtype view_grad_dtype view_grad_shape
     view_shape viterbi_decode warpctc warpctc_grad warprnnt warprnnt_grad weighted_sample_neighbors
-    where where_grad where_index while
+    where where_grad where_index while write_to_array
     """.split()
 )
