@@ -11,6 +11,7 @@ import numpy as np
 import dygraph
 import static
 from interop import networks
+from static import layers
 
 STEPS = 5
 # Sums of at most 200 float32 products in any order differ by at most 200 * 2**-24 = 1.2e-5 of the
@@ -119,9 +120,41 @@ def write_jobs(root):
         for how in ("combined", "prefix", "separate"):
             expected[f"{name}-{how}"] = {"y": ours}
         expected[f"{name}-traced"] = {"y": _write_traced(root, name)}
+    expected["loops"] = {"y": _write_loops(root)}
     for name, optimizer in TRAININGS:
         expected[f"{name}-{optimizer}"] = _write_training(root, name, optimizer)
     return expected
+
+
+def _write_loops(root):
+    """A loop with a choice in each turn, whose results an array keeps."""
+    main, startup, scope = static.Program(), static.Program(), static.Scope()
+    with static.program_guard(main, startup), dygraph.unique_name.guard():
+        x, n = static.data("x", [3, 4]), static.data("n", [1], "int64")
+        i = layers.fill_constant([1], "int64", 0)
+        two = layers.fill_constant([1], "int64", 2)
+        more = layers.less_than(i, n)
+        s = layers.assign(x)
+        kept = layers.array_write(s, i)
+        with layers.While(more, is_test=True).block():
+            t = layers.tanh(layers.fc(s, 4, param_attr=dygraph.ParamAttr(name="w")))
+            y = layers.cond(layers.less_than(i, two), lambda: t * 2.0, lambda: t + s)
+            layers.assign(y, output=s)
+            layers.increment(i)
+            layers.array_write(s, i, array=kept)
+            layers.less_than(i, n, cond=more)
+        y = s + layers.array_read(kept, layers.fill_constant([1], "int64", 1))
+    weight = np.linspace(-1, 1, 16, dtype="float32").reshape(4, 4)
+    executor = static.Executor()
+    with static.scope_guard(scope):
+        executor.run(startup)
+        scope.find_var("w").get_tensor().set(weight)
+        feed = {"x": np.linspace(-2, 2, 12, dtype="float32").reshape(3, 4), "n": np.array([5])}
+        (ours,) = executor.run(main, feed=feed, fetch_list=[y])
+        names = {"model_filename": "__model__", "params_filename": "__params__"}
+        with _job(root, "loops", feed, kind="infer", files=names) as folder:
+            static.save_inference_model(folder, ["x", "n"], [y], executor, main)
+    return ours
 
 
 def _write_traced(root, name):
@@ -209,7 +242,9 @@ def described_alike(parsed, program):
                 assert other["dtype"] == _DTYPES[str(variable.dtype)], variable
 
 
-_DTYPES = {"float32": "FP32", "int64": "INT64", "int32": "INT32", "uint8": "UINT8"}
+_DTYPES = {
+    "bool": "BOOL", "float32": "FP32", "int64": "INT64", "int32": "INT32", "uint8": "UINT8",
+}  # fmt: skip
 
 
 def _bound(slots):
