@@ -82,6 +82,7 @@ class Block:
     def __init__(self, number, params=(), slots=(), key=None):
         self.number, self.params, self.slots, self.key = number, list(params), list(slots), key
         self.ops, self.end = [], None
+        self.kinds = []  # of numbers among the parameters
         self.loop = None  # the line of the loop that begins here
 
     def __repr__(self):
