@@ -65,6 +65,7 @@ class Size:
     """A size that follows the batch. Behaves as an int where the program can follow."""
 
     __slots__ = ("_tracker", "followed_value", "terms")
+    is_of_the_run = False  # no attribute of an operator can have it
 
     def __init__(self, tracker, terms):
         # `followed_value` is the int of this run, which C++ takes where it notes the size.

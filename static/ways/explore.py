@@ -60,7 +60,7 @@ class Knowledge:
         self.extra = {}  # paths in states that are parameters where ways join
         self.weak = {}  # paths of numbers that become numbers of the program there
         self.widen = {}  # metas of parameters
-        self.shared = set()  # Variables that on some way are one
+        self.shared = {}  # Variables that on some way are one: their names
         self.numbers = set()  # results that are numbers of the program
         self.buffers = {}  # those of Layers that are bound to other values
         self.weakening = False  # numbers may become numbers of the program to join ways
@@ -103,7 +103,7 @@ class Explorer(Hooks):
     def _explore(self):
         self.root, self.memo, self._uids, self._blocks = Block(0), {}, 0, 0
         self.metas, self.constants, self.apart = {}, {}, {}
-        self.shared, self.wrote_in_place, self.structure = {}, False, None
+        self.shared, self.minds_aliases, self.structure = {}, False, None
         self.could_weaken = False
         decisions, ways, asked = [], 0, {}
         while True:
@@ -169,6 +169,11 @@ class Explorer(Hooks):
                     modes.ways = before
                     self._bring_back(journal)
                     changed = self.outside.changed()
+        if _core.generator_state() != streams:
+            raise Refused(
+                "the function draws random numbers that no operator of the program draws, as by "
+                "making a Layer. Make it before"
+            )
         if self.refusal is not None:
             raise self.refusal.with_traceback(None) from None
         if failure is not None:
@@ -184,11 +189,6 @@ class Explorer(Hooks):
             raise Refused(
                 "the function changes a Variable, or a gradient, that lives on after the call; a "
                 "program cannot. Return it, or keep it with register_buffer"
-            )
-        if _core.generator_state() != streams:
-            raise Refused(
-                "the function draws random numbers that no operator of the program draws, as by "
-                "making a Layer. Make it before"
             )
         if end is not None and self.finished is None:
             self._end(end)
@@ -431,7 +431,7 @@ class Explorer(Hooks):
                 )
             return name
         if old is not None:
-            self.wrote_in_place = True
+            self.minds_aliases = True
             if old in self.shared:
                 one, two = self.shared[old]
                 raise self.refuse(
@@ -635,6 +635,7 @@ class Explorer(Hooks):
 
     def same(self, a, b):
         if modes.ways is self and isinstance(a, Variable) and isinstance(b, Variable):
+            self.minds_aliases = True
             if self.uid(a) in self.shared or self.uid(b) in self.shared:
                 raise self.refuse(
                     f"`is` at {here()} asks whether two Variables are one, which they are on one "
@@ -648,7 +649,7 @@ class Explorer(Hooks):
         """Have variables of the program in the place of a Layer's parameters and buffers."""
         if id(layer) in self.adopted:
             return
-        for part in layer.sublayers(include_sublayers=True, include_self=True):
+        for part in [layer, *layer.sublayers()]:
             if id(part) in self.adopted:
                 continue
             self.outside.note(part, "self")

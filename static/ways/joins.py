@@ -34,6 +34,7 @@ def state_of(ways, values, puts):
 
 class _Never:
     kind, value, object, put, is_number = "never", None, None, None, False
+    kind_of_number = None
 
     def equals(self, other):
         return False
@@ -45,10 +46,14 @@ class _Never:
 _never = _Never
 
 
+def _first(pair):  # the order of names in a frame is that in which they were first looked at
+    return pair[0]
+
+
 def roots_of(ways, frame, place):
     """What the rest of a function can see, from its frame and those of its callers."""
     found = {}
-    for name, value in frame.f_locals.items():
+    for name, value in sorted(frame.f_locals.items(), key=_first):
         if name.startswith(_HIDDEN):
             if name in place.kept:
                 found[name] = value
@@ -64,7 +69,7 @@ def callers(ways, frame):
     while frame is not None and frame is not ways.root_frame:
         if not is_ours(frame):
             depth += 1
-            for name, value in frame.f_locals.items():
+            for name, value in sorted(frame.f_locals.items(), key=_first):
                 if not name.startswith(_HIDDEN) or name[6:].startswith(("_loop", "_with")):
                     found[depth, name] = value
         frame = frame.f_back
@@ -202,7 +207,7 @@ def match(ways, block, old, new, place_key, where):
                 apart(path, a, b)
                 return None
             fixes.append((known.extra, place_key, path))
-        elif _kind_of_number(a) is _kind_of_number(b) is not None and b.put and a.put:
+        elif a.kind_of_number is b.kind_of_number is not None and b.put and a.put:
             if "N" not in (a.kind, b.kind) and not known.weakening:
                 ways.could_weaken = True
                 apart(path, a, b)
@@ -222,29 +227,25 @@ def match(ways, block, old, new, place_key, where):
     return [ways.uid(args[p]) if hasattr(args[p], "desc") else args[p].uid for p in block.slots]
 
 
-def _kind_of_number(leaf):
-    if leaf.kind == "N":
-        return leaf.value[0]
-    return leaf.value[0] if leaf.is_number else None
-
-
 def mark_aliases(ways, block, state, place_key):
     """Note Variables that are one on this way and may be two on another."""
     slots = dict(zip(block.slots, block.params, strict=False))
     groups: dict = {}
+    known = ways.known.shared
     for path, leaf in state.items():
         if leaf.kind == "V":
+            if (place_key, path) in known:
+                ways.shared[slots.get(path, leaf.value)] = known[place_key, path]
             groups.setdefault(id(leaf.object), []).append((path, leaf))
     for members in groups.values():
         if len(members) < 2 or not any(path in slots for path, _ in members):
             continue
         names = [name_of(path) for path, _ in members]
         for i, (path, leaf) in enumerate(members):
-            uid = slots.get(path, leaf.value)
-            is_new = (place_key, path) not in ways.known.shared
-            ways.known.shared.add((place_key, path))
-            ways.shared[uid] = names[i], names[1 if i == 0 else 0]
-            if is_new and ways.wrote_in_place:
+            is_new = (place_key, path) not in known
+            known[place_key, path] = names[i], names[1 if i == 0 else 0]
+            ways.shared[slots.get(path, leaf.value)] = known[place_key, path]
+            if is_new and ways.minds_aliases:
                 raise ways.restart("two names of one Variable")
 
 

@@ -91,7 +91,10 @@ class Scope:
     """What is known of the names of one function."""
 
     def __init__(self, node):
-        self.name, self.loops, self.kept, self.pending = node.name, [], [], 0
+        self.name, self.loops, self.kept = node.name, [], []
+        # In a generator, who reads it may hold what no state shows.
+        self.is_generator = any(map(_yields, _own_parts(node)))
+        self.pending = int(self.is_generator)
         self._at, self._loads, self._captured = {}, [], set()
         order = itertools.count()
         for child in ast.iter_child_nodes(node):
@@ -103,6 +106,8 @@ class Scope:
         for statement in node.body:
             self._own.update(stores(statement))
         self._own -= {n for s in declarations(node) for n in s.names}
+        inner = {n for s in ast.walk(node) if isinstance(s, ast.Nonlocal) for n in s.names}
+        self._bound_by_calls = sorted(inner & self._own)
 
     def _number(self, node, order, inner):
         start = next(order)
@@ -148,16 +153,33 @@ class Scope:
                 base = child.value if isinstance(child.ctx, ast.Store) else base
             if isinstance(base, ast.Name):
                 found[base.id] = None
+        found.update(dict.fromkeys(self._by_calls(node)))
         return [n for n in found if n in self._own]
+
+    def bound(self, node):
+        """Names that a statement binds, or that functions called in it may bind."""
+        return list(dict.fromkeys([*stores(node), *self._by_calls(node)]))
+
+    def _by_calls(self, node):
+        if any(isinstance(child, ast.Call) for child in ast.walk(node)):
+            return self._bound_by_calls
+        return []
+
+
+def _yields(node):
+    return isinstance(node, (ast.Yield, ast.YieldFrom))
+
+
+def _own_parts(node):
+    """All nodes of a function, those of inner ones left out."""
+    todo = list(node.body)
+    while todo:
+        child = todo.pop()
+        yield child
+        if not isinstance(child, _SCOPES):
+            todo.extend(ast.iter_child_nodes(child))
 
 
 def declarations(node):
     """The ``global`` and ``nonlocal`` statements of a function, those of inner ones left out."""
-    found, todo = [], list(node.body)
-    while todo:
-        child = todo.pop()
-        if isinstance(child, (ast.Global, ast.Nonlocal)):
-            found.append(child)
-        elif not isinstance(child, _SCOPES):
-            todo.extend(ast.iter_child_nodes(child))
-    return found
+    return [child for child in _own_parts(node) if isinstance(child, (ast.Global, ast.Nonlocal))]

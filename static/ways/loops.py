@@ -8,7 +8,7 @@ import numpy as np
 from static.variable import Variable
 from static.ways import joins
 from static.ways.graph import Go, Meta, name_of, short, spot
-from static.ways.numbers import Number, constant, number
+from static.ways.numbers import TYPES, Number, constant, number
 from static.ways.sequences import Array, sequence_of
 from static.ways.source import PLACES, Loop
 
@@ -118,6 +118,11 @@ class LoopOfWays(Loop):
 
     def _begin(self, frame):
         ways, known = self._ways, self._known
+        if self._place.in_generator:
+            raise ways.refuse(
+                f"the loop at {self._where} cannot be written as one: it stands in a generator, "
+                "and the program cannot see who reads it. Return a list, or loop where it is read"
+            )
         if self._sequence is not None and self._index is None:
             self._index = number(0)
         roots, mine = self._roots(frame)
@@ -174,10 +179,16 @@ class LoopOfWays(Loop):
         for path, leaf in list(state.items()):
             if leaf.put is None:
                 continue
-            if leaf.is_number and path in known.variables:
-                leaf.put(self._as_variable(path, leaf, known.variables[path]))
+            if leaf.kind_of_number is not None and path in known.variables:
+                dtype = known.variables[path]
+                if leaf.is_number:
+                    leaf.put(self._as_variable(path, leaf, dtype))
+                elif TYPES[leaf.value[0]] == dtype:
+                    leaf.put(leaf.object.value)
+                else:
+                    continue
                 done = True
-            elif path in known.numbers and _kind_of(leaf) not in (None, known.numbers[path]):
+            elif path in known.numbers and leaf.kind_of_number not in (None, known.numbers[path]):
                 value = leaf.object if leaf.kind == "N" else number(leaf.object)
                 kind = known.numbers[path]
                 leaf.put(Number(value.as_kind(kind), kind))
@@ -249,8 +260,8 @@ class LoopOfWays(Loop):
         if before.kind == "V" and after.kind == "V":
             self._check_merge(path, meta, ways.metas[after.uid])
             return after.uid
-        if before.kind == "N" and _kind_of(after) is not None:
-            kind, other = before.value[0], _kind_of(after)
+        if before.kind == "N" and after.kind_of_number is not None:
+            kind, other = before.value[0], after.kind_of_number
             if kind is other or (kind is float and other is int):
                 value = after.object if after.kind == "N" else number(after.object)
                 return value.as_kind(kind)
@@ -258,14 +269,21 @@ class LoopOfWays(Loop):
                 self._known.numbers[path] = float
                 raise ways.restart(f"'{name_of(path)}' becomes a float")
         if before.kind == "N" and after.kind == "V":
-            self._to_variable(path, after)
+            self._to_variable(path, before, after)
+        if before.kind == "V" and after.kind == "N" and not meta.shape:
+            if meta.dtype == TYPES[after.value[0]]:
+                return after.uid
         if before.kind == "V" and after.is_number and not meta.shape and meta.dtype != "array":
             return self._as_variable(path, after, meta.dtype)
         return self._cannot(path, before, after)
 
-    def _to_variable(self, path, after):
+    def _to_variable(self, path, before, after):
         meta = self._ways.metas[after.uid]
-        if meta.shape or meta.dtype in ("bool", "array"):
+        if meta.shape or meta.dtype == "array":
+            return
+        if (before.kind_of_number is bool) != (meta.dtype == "bool"):
+            return
+        if path in self._known.variables:
             return
         self._known.numbers.pop(path, None)
         self._known.variables[path] = meta.dtype
@@ -284,8 +302,8 @@ class LoopOfWays(Loop):
                     known.slots.add(path)
                     learnt = True
                     continue
-            elif after is not None and before.is_number and _kind_of(after) is not None and settable:
-                kinds = {before.value[0], _kind_of(after)}
+            elif after is not None and before.is_number and after.kind_of_number is not None and settable:
+                kinds = {before.value[0], after.kind_of_number}
                 if len(kinds) == 1 or kinds == {int, float}:
                     known.numbers[path] = float if float in kinds else kinds.pop()
                     known.slots.add(path)
@@ -293,7 +311,7 @@ class LoopOfWays(Loop):
                     continue
             elif after is not None and before.is_number and after.kind == "V" and settable:
                 known.slots.add(path)
-                self._to_variable(path, after)
+                self._to_variable(path, before, after)
             elif (
                 before.kind == "list"
                 and after is not None
@@ -347,8 +365,3 @@ class LoopOfWays(Loop):
             "Bind it before the loop, or loop over Python values"
         )
 
-
-def _kind_of(leaf):
-    if leaf.kind == "N":
-        return leaf.value[0]
-    return leaf.value[0] if leaf.is_number else None

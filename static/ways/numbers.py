@@ -46,6 +46,7 @@ class Number(Size):
     """
 
     __slots__ = ("axis", "kind", "value")
+    is_of_the_run = True
 
     def __init__(self, value, kind, axis=None):
         self.value, self.kind, self.axis = value, kind, axis
@@ -58,7 +59,7 @@ class Number(Size):
     def describe(self):
         """``the size of axis 0 of 'x'``, for messages."""
         if self.axis is None:
-            return f"a {self.kind.__name__} that the run decides"
+            return f"{'an' if self.kind is int else 'a'} {self.kind.__name__} of the run"
         return "the size of axis {1} of '{0}'".format(*self.axis)
 
     def refused(self, how, fix=None):

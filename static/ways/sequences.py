@@ -113,7 +113,7 @@ class Walk:
         return next(self._iterator)
 
     def _sequences(self):
-        found = [sequence_of(p) or Plain(p) for p in self.parts]
+        found = [sequence_of(p) if is_open(p) else Plain(p) for p in self.parts]
         if self.count:
             raise modes.ways.loops_alone(f"{self.kind}() that was used before")
         return found
@@ -345,7 +345,7 @@ def _zip(*iterables, strict=False):
 
 
 def _reversed(sequence):
-    if not _can_walk(sequence) or isinstance(sequence, Walk):
+    if not _can_walk(sequence) or isinstance(sequence, (Walk, Variable)):
         return reversed(sequence)
     return Walk("reversed", [sequence])
 
@@ -402,6 +402,19 @@ def _print(*values, **how):
     return None
 
 
+def _reshape(x, shape, *rest, **named):
+    if isinstance(x, Variable) and not rest and not named and isinstance(shape, (list, tuple)):
+        return x.reshape(list(shape))
+    return dygraph.reshape(x, shape, *rest, **named)
+
+
+def _arange(*numbers, **named):
+    if not any(type(n) is Number for n in numbers) or named:
+        return dygraph.arange(*numbers, **named)
+    walk = Range(*numbers)
+    return ops.range(*(as_variable(n, int).reshape([1]) for n in (walk.start, walk.stop, walk.step)))
+
+
 def _stack(x, axis=0, *rest, **named):
     if isinstance(x, Array) and not rest and not named:
         return x._all("stack()", "array_stack", axis=axis)
@@ -417,4 +430,5 @@ def _concat(x, axis=0, *rest, **named):
 STANDINS = {
     range: _range, len: _len, enumerate: _enumerate, zip: _zip, reversed: _reversed, int: _int,
     float: _float, bool: _bool, print: _print, dygraph.stack: _stack, dygraph.concat: _concat,
+    dygraph.reshape: _reshape, dygraph.arange: _arange,
 }  # fmt: skip

@@ -10,7 +10,7 @@ import linecache
 import types
 import weakref
 
-from static.ways.liveness import Scope, declarations, may_ask, stores
+from static.ways.liveness import Scope, declarations, may_ask
 
 __all__ = ["Hooks", "PLACES", "Place", "convert"]
 
@@ -26,10 +26,11 @@ class Place:
     `kept` are hidden names of loops and managers around it, which are state as well.
     """
 
-    __slots__ = ("line", "live", "names", "where", "kept")
+    __slots__ = ("live", "names", "where", "kept", "in_generator")
 
-    def __init__(self, line, live, names, where, kept):
-        self.line, self.live, self.names, self.where, self.kept = line, live, names, where, kept
+    def __init__(self, live, names, where, kept, in_generator):
+        self.live, self.names, self.where, self.kept = live, names, where, kept
+        self.in_generator = in_generator
 
 
 class Hooks:
@@ -129,7 +130,7 @@ class _Rewriter(ast.NodeTransformer):
         scope = self._scopes[-1]
         where = f"{self._file}:{node.lineno} in {scope.name}"
         live = scope.live_at_head(node) if head else scope.live_after(node)
-        PLACES.append(Place(node.lineno, live, tuple(names), where, tuple(scope.kept)))
+        PLACES.append(Place(live, tuple(names), where, tuple(scope.kept), scope.is_generator))
         return len(PLACES) - 1
 
     @staticmethod
@@ -159,7 +160,7 @@ class _Rewriter(ast.NodeTransformer):
         for statement in statements:
             after = []
             if not scope.pending and may_ask(statement):
-                names = stores(statement)
+                names = scope.bound(statement)
                 number = ast.Constant(self._place(statement, names))
                 after = self._rebind(_call(FRAME, "mark", number), names, statement)
                 begin = ast.Expr(_call(FRAME, "begin", number))

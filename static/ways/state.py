@@ -55,12 +55,19 @@ class Leaf:
     def is_number(self):
         return self.kind == "c" and self.value[0] in (bool, int, float)
 
+    @property
+    def kind_of_number(self):
+        """bool, int or float; None for what is no number of Python's."""
+        if self.kind == "N":
+            return self.value[0]
+        return self.value[0] if self.is_number else None
+
     def text(self):
         """What it is, for messages."""
         if self.kind == "V":
             return "a Variable"
         if self.kind == "N":
-            return f"a {self.value[0].__name__} that the run decides"
+            return f"{'an' if self.value[0] is int else 'a'} {self.value[0].__name__} of the run"
         if self.kind == "c":
             return repr(self.object)
         if self.kind in ("list", "tuple", "dict"):
