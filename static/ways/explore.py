@@ -402,25 +402,25 @@ class Explorer(Hooks):
 
     def _add(self, type, ins, outs, attrs, line):
         block, at = self.block, self.position
-        ins = {slot: [self._uid_of_name(n) for n in names] for slot, names in ins.items() if names}
-        if block.end is not None or at < len(block.ops):
-            known = block.ops[at] if at < len(block.ops) else None
-            if known is None or not known.repeats(type, ins, attrs):
+        if at < len(block.ops):
+            known = block.ops[at]
+            if not known.repeats(type, ins, outs, attrs):
                 raise self.refuse(self._not_twice(f"called {type} at {short(line)}"))
-            made = known.outs
-        else:
-            made = {
-                slot: [self._written(n, type, line) for n in names]
-                for slot, names in outs.items()
-                if names
-            }
-            block.ops.append(Op(type, ins, made, attrs, line))
-        for slot, names in outs.items():
-            for name, uid in zip(names, made.get(slot, ()), strict=True):
-                self.uids[name] = uid
+            self.uids.update(known.named)
+            self.position += 1
+            return
+        if block.end is not None:
+            raise self.refuse(self._not_twice(f"called {type} at {short(line)}"))
+        given = {slot: [self._uid_of_name(n) for n in names] for slot, names in ins.items() if names}
+        made = {
+            slot: [self._written(n, line) for n in names] for slot, names in outs.items() if names
+        }
+        named = {n: u for slot, us in made.items() for n, u in zip(outs[slot], us, strict=True)}
+        block.ops.append(Op(type, given, made, attrs, line, (ins, outs), named))
+        self.uids.update(named)
         self.position += 1
 
-    def _written(self, name, type, line):
+    def _written(self, name, line):
         """The uid of what an operator writes."""
         old = self.uids.get(name)
         if old == name or name in self.held or name in self.constants:

@@ -61,14 +61,16 @@ class Meta:
 class Op:
     """An operator: uids by slot, attributes, and the line that called it."""
 
-    __slots__ = ("type", "ins", "outs", "attrs", "line")
+    __slots__ = ("type", "ins", "outs", "attrs", "line", "described", "named")
 
-    def __init__(self, type, ins, outs, attrs, line):
+    def __init__(self, type, ins, outs, attrs, line, described, named):
         self.type, self.ins, self.outs, self.attrs, self.line = type, ins, outs, attrs, line
+        self.described = described  # the names that it read and wrote in the run that made it
+        self.named = named  # uids of the names that it wrote
 
-    def repeats(self, type, ins, attrs):
-        """Whether a call of a later run is this one."""
-        if self.type != type or self.ins != ins:
+    def repeats(self, type, ins, outs, attrs):
+        """Whether a call of a later run is this one. On the same way names are the same."""
+        if self.type != type or self.described != (ins, outs):
             return False
         return self.attrs == attrs or repr(self.attrs) == repr(attrs)  # NaN is equal to itself
 

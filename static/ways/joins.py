@@ -39,6 +39,9 @@ class _Never:
     def equals(self, other):
         return False
 
+    def light(self):
+        return self
+
     def text(self):
         return "changed"
 
@@ -128,7 +131,8 @@ def join(ways, key, place_key, where, roots, names, whole=False):
             and (p in extra or (p[0] in names and (whole or len(p) == 1)))
         }
         block = make_block(ways, key, place_key, slots)
-        ways.memo.setdefault(key, []).append((block, state))
+        light = {path: leaf.light() for path, leaf in state.items()}
+        ways.memo.setdefault(key, []).append((block, light))
         mark_aliases(ways, block, state, place_key)
         ways.block.end = Go(block, [leaf.uid for leaf in slots.values()])
     ways.enter_block(block)

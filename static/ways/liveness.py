@@ -95,7 +95,8 @@ class Scope:
         # In a generator, who reads it may hold what no state shows.
         self.is_generator = any(map(_yields, _own_parts(node)))
         self.pending = int(self.is_generator)
-        self._at, self._loads, self._captured = {}, [], set()
+        self._at, self._captured = {}, set()
+        self._loads = {}  # name: where it is read last
         order = itertools.count()
         for child in ast.iter_child_nodes(node):
             self._number(child, order, False)
@@ -115,9 +116,9 @@ class Scope:
             if inner:
                 self._captured.add(node.id)
             elif not isinstance(node.ctx, ast.Store):
-                self._loads.append((start, node.id))
+                self._loads[node.id] = start
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self._loads.append((start, node.target.id))
+            self._loads[node.target.id] = start
         elif isinstance(node, (ast.Nonlocal, ast.Global)):
             self._captured.update(node.names)
         inner = inner or isinstance(node, _SCOPES)
@@ -129,18 +130,17 @@ class Scope:
         """A node that rewriting made stands where `other` does."""
         self._at[node] = self._at[other]
 
-    def _live_from(self, places):
-        names = {n for at, n in self._loads if any(at > p for p in places)}
-        return frozenset(names | self._captured)
+    def _live_from(self, place):
+        return self._captured.union(n for n, at in self._loads.items() if at > place)
 
     def live_after(self, node):
         """Names that may be read after a statement."""
-        outermost = [self._at[self.loops[0]][0]] if self.loops else []
-        return self._live_from([self._at[node][1], *outermost])
+        end = self._at[node][1]
+        return self._live_from(min(end, self._at[self.loops[0]][0]) if self.loops else end)
 
     def live_at_head(self, node):
         """Names that may be read from the head of a loop on."""
-        return self._live_from([self._at[self.loops[0] if self.loops else node][0]])
+        return self._live_from(self._at[self.loops[0] if self.loops else node][0])
 
     def touched(self, node):
         """Names of this function that a loop binds, or whose objects it may change in place."""

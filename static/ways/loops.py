@@ -11,6 +11,7 @@ from static.ways.graph import Go, Meta, name_of, short, spot
 from static.ways.numbers import TYPES, Number, constant, number
 from static.ways.sequences import Array, sequence_of
 from static.ways.source import PLACES, Loop
+from static.ways.state import Leaf
 
 _PATIENCE = 40  # turns that asked, after which a loop that Python could run becomes one of values
 
@@ -163,7 +164,11 @@ class LoopOfWays(Loop):
         self._block = block
         ways.enter_block(block)
         joins.bind(ways, block, state, new)
-        self._state = joins.state_of(ways, roots, puts)
+        self._state = state = {path: leaf.light() for path, leaf in state.items()}
+        for uid, path in zip(block.params, block.slots, strict=True):
+            leaf = state[path]
+            value = uid if leaf.kind == "V" else (leaf.value[0], uid)
+            state[path] = Leaf(leaf.kind, value, None, leaf.put)
         ways.bound_in_loops.update(n for n in self._place.names if n not in roots)
         self._asked_at_head = ways.asked
         return new

@@ -234,8 +234,9 @@ class Array:
 
     def __getitem__(self, i):
         if isinstance(i, slice):
-            if i.stop is None and i.step is None and type(i.start) is int and i.start >= 0:
-                return Array(self.array, self.element, self.knowledge, self.start + i.start)
+            start = 0 if i.start is None else i.start
+            if i.stop is None and i.step is None and type(start) is int and start >= 0:
+                return Array(self.array, self.element, self.knowledge, self.start + start)
             raise modes.ways.refuse(
                 f"a list whose length the run decides can be sliced from a start alone, at {here()}"
             )

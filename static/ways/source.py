@@ -6,6 +6,7 @@ the function does what it did.
 """
 
 import ast
+import copy
 import linecache
 import types
 import weakref
@@ -327,7 +328,7 @@ def _reads_its_frame(node):
 
 # Finding and compiling ----------------------------------------------------------------------------
 
-_files: dict = {}  # name of a file: its lines, its tree, and the functions compiled from them
+_files: dict = {}  # name of a file: its lines, its functions, and what is compiled of them
 _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _UNCONVERTED = 0x80 | 0x200  # co_flags: coroutines and asynchronous generators
 _FUTURE = 0x1FF0000
@@ -341,39 +342,38 @@ def _functions(code, out):
     return out
 
 
-def _parsed(code, variables):
-    lines = linecache.getlines(code.co_filename, variables)
-    known = _files.get(code.co_filename)
-    if known is None or known[0] is not lines:
-        text = "".join(lines)
-        if not text:
-            return None
-        try:
-            compiled = compile(
-                text, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True
-            )
-        except SyntaxError:  # a cell of a notebook
-            return None
-        known = _files[code.co_filename] = (lines, text, _functions(compiled, {}))
-    return known
-
-
-def _node_of(tree, code):
-    """(function, names of the classes around it) of a code object; None where it is not clear."""
-    found = []
+def _nodes(tree):
+    """{(name, first line): [(function, names of the classes around it)]} of a file."""
+    found: dict = {}
 
     def walk(node, classes):
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.Lambda)):
+            is_function = isinstance(child, (ast.FunctionDef, ast.Lambda))
+            if is_function:
                 name = getattr(child, "name", "<lambda>")
                 lines = [d.lineno for d in getattr(child, "decorator_list", ())]
-                if name == code.co_name and min([child.lineno, *lines]) == code.co_firstlineno:
-                    found.append((child, classes))
+                first = min([child.lineno, *lines])
+                found.setdefault((name, first), []).append((child, classes))
             inside = [*classes, child.name] if isinstance(child, ast.ClassDef) else classes
-            walk(child, [] if isinstance(child, (ast.FunctionDef, ast.Lambda)) else inside)
+            walk(child, [] if is_function else inside)
 
     walk(tree, [])
-    return found[0] if len(found) == 1 else None
+    return found
+
+
+def _parsed(code, variables):
+    """(nodes, code objects) of the file of a code object; None where it cannot be read."""
+    lines = linecache.getlines(code.co_filename, variables)
+    known = _files.get(code.co_filename)
+    if known is None or known[0] is not lines:
+        text, flags = "".join(lines), code.co_flags & _FUTURE
+        try:
+            tree = ast.parse(text)
+            compiled = compile(text, code.co_filename, "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError):  # a cell of a notebook
+            return None
+        known = _files[code.co_filename] = (lines, _nodes(tree), _functions(compiled, {}))
+    return known[1:]
 
 
 def _compiled(function):
@@ -381,13 +381,13 @@ def _compiled(function):
     code = function.__code__
     if code.co_flags & _UNCONVERTED:
         return None
-    known = _parsed(code, function.__globals__)
-    if known is None or code not in known[2].get((code.co_name, code.co_firstlineno), ()):
+    known, place = _parsed(code, function.__globals__), (code.co_name, code.co_firstlineno)
+    if known is None or code not in known[1].get(place, ()):
         return None
-    found = _node_of(ast.parse(known[1]), code)
-    if found is None or _reads_its_frame(found[0]):
-        return None
-    node, classes = found
+    found = known[0].get(place, ())
+    if len(found) != 1 or _reads_its_frame(found[0][0]):
+        return None  # two lambdas on one line: which is it?
+    node, classes = copy.deepcopy(found[0][0]), found[0][1]
     for argument in ast.walk(node.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None

@@ -23,9 +23,12 @@ __all__ = ["Leaf", "State"]
 _CONSTANTS = {type(None), bool, int, str, bytes, type(Ellipsis), type(NotImplemented)}
 _BY_TEXT = _core.dtype, _core.Place
 _THEMSELVES = (
-    type, types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType,
-    types.WrapperDescriptorType, enum.Enum, property, staticmethod, classmethod,
+    types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, enum.Enum,
 )  # fmt: skip
+_AROUND = {property: ("fget", "fset", "fdel"), staticmethod: ("__func__",),
+           classmethod: ("__func__",), functools.partial: ("func", "args", "keywords"),
+           types.MethodType: ("__self__", "__func__")}  # fmt: skip
 _BASES = {object, list, dict, tuple, set, frozenset, str, int, float, collections.OrderedDict,
           collections.defaultdict, collections.deque, BaseException, Exception}  # fmt: skip
 _LAYERS_OWN = {"_parameters", "_buffers", "_sub_layers", "forward", "_made"}
@@ -45,6 +48,11 @@ class Leaf:
 
     def equals(self, other):
         return self.kind == other.kind and self.value == other.value
+
+    def light(self):
+        """The same without the object, which would keep a whole run alive."""
+        put = None if self.put is None else True
+        return Leaf(self.kind, self.value, self.object if self.kind == "c" else None, put)
 
     @property
     def uid(self):
@@ -115,6 +123,26 @@ class State:
         self._walk(o, (name,), put)
         return self
 
+    def _identity(self, o):
+        """What is equal for this object alone; its id is given to no other from here on."""
+        self._kept[id(o)] = o
+        return id(o)
+
+    def _class(self, kind):
+        """A class in a key. One that the function makes is another in each run."""
+        return (kind.__module__, kind.__qualname__) if is_local(kind) else kind
+
+    def _type(self, o, path):
+        if not is_local(o):
+            return self._leaf(path, "same", self._identity(o))
+        names = [n for n in vars(o) if n not in ("__dict__", "__weakref__")]
+        bases = tuple(self._class(base) for base in o.__mro__[1:])
+        self._leaf(path, "class", (self._class(o), bases, tuple(names)))
+        for name in names:
+            put = lambda v, name=name: setattr(o, name, v)  # noqa: E731
+            self._walk(vars(o)[name], (*path, ("a", name)), put)
+        return None
+
     def _leaf(self, path, kind, value, o=None, put=None):
         self.leaves[path] = Leaf(kind, value, o, put)
 
@@ -127,22 +155,21 @@ class State:
         if key is not None:
             return self._leaf(path, "c", key, o, put)
         if isinstance(o, _core.Variable):
-            digest = repr(_core.digest(o))
-            return self._leaf(path, "e", (digest, o.stop_gradient, o.persistable and id(o)))
+            which = self._identity(o) if o.persistable else repr(_core.digest(o))
+            return self._leaf(path, "e", (which, o.stop_gradient))
         kind = type(o)
         if issubclass(kind, tuple):
             return self._tuple(o, path, put)
         if id(o) in self._seen:
             return self._leaf(path, "ref", self._seen[id(o)], None, put)
         self._seen[id(o)] = path
-        self._kept[id(o)] = o
         walk = getattr(o, "walk_ways", None) if kind.__module__.startswith("static.ways") else None
         if walk is not None:
             return walk(self, path)
         if kind.__module__.startswith("static.ways"):
             return None  # hooks, and what explores
         if isinstance(o, (list, collections.deque)):
-            self._leaf(path, kind.__name__, (kind, len(o)), o, put)
+            self._leaf(path, kind.__name__, (self._class(kind), len(o)), o, put)
             for i, item in enumerate(o):
                 self._walk(item, (*path, i), lambda v, i=i: o.__setitem__(i, v))
         elif isinstance(o, dict):
@@ -153,17 +180,15 @@ class State:
             return self._leaf(path, "set", (kind, value))
         elif isinstance(o, types.FunctionType):
             return self._function(o, path)
-        elif isinstance(o, types.MethodType):
-            self._leaf(path, "method", kind)
-            self._walk(o.__self__, (*path, "self"), None)
-            return self._walk(o.__func__, (*path, "function"), None)
-        elif isinstance(o, functools.partial):
-            self._leaf(path, "partial", kind)
-            for part in ("func", "args", "keywords"):
+        elif kind in _AROUND:
+            self._leaf(path, kind.__name__, kind)
+            for part in _AROUND[kind]:
                 self._walk(getattr(o, part), (*path, part), None)
             return None
+        elif isinstance(o, type):
+            return self._type(o, path)
         elif isinstance(o, _THEMSELVES):
-            return self._leaf(path, "same", id(o))
+            return self._leaf(path, "same", self._identity(o))
         elif isinstance(o, np.ndarray):
             value = object() if o.dtype.hasobject else (o.dtype.str, o.shape, o.tobytes())
             return self._leaf(path, "array", value)
@@ -174,12 +199,13 @@ class State:
             return self._cell(o, path)
         elif not is_plain(kind):
             unknown = hasattr(o, "__next__") or hasattr(o, "send")
-            return self._leaf(path, kind.__name__, object() if unknown else id(o), o)
+            value = object() if unknown else self._identity(o)
+            return self._leaf(path, kind.__name__, value, o)
         return self._attributes(o, path, kind)
 
     def _tuple(self, o, path, put):
         kind = type(o)
-        self._leaf(path, "tuple", (kind, len(o)), o, put)
+        self._leaf(path, "tuple", (self._class(kind), len(o)), o, put)
         items = list(o)
         make = kind._make if hasattr(kind, "_make") else kind
 
@@ -200,10 +226,10 @@ class State:
                 parts = [constant_key(part) for part in key]
                 known = None if None in parts else ("tuple", *parts)
             if known is None:
-                self._kept[id(key)] = key
-                known = object() if isinstance(key, _core.Variable) else ("same", id(key))
+                is_value = isinstance(key, _core.Variable)
+                known = object() if is_value else ("same", self._identity(key))
             keys.append(known)
-        self._leaf(path, "dict", (kind, len(o), tuple(keys)), o)
+        self._leaf(path, "dict", (self._class(kind), len(o), tuple(keys)), o)
         for number, key in enumerate(o):
             name = key if isinstance(key, str) else f"#{number}"
             self._walk(o[key], (*path, ("k", name)), lambda v, key=key: o.__setitem__(key, v))
@@ -225,7 +251,7 @@ class State:
 
     def _attributes(self, o, path, kind):
         if isinstance(o, Layer) and is_own_class(kind):
-            return self._leaf(path, "layer", (id(o), o.training))
+            return self._leaf(path, "layer", (self._identity(o), o.training))
         given = getattr(o, "__dict__", {})
         skipped = _LAYERS_OWN if isinstance(o, Layer) else ()
         names = [n for n in given if n not in skipped]
@@ -233,8 +259,10 @@ class State:
             slots = base.__dict__.get("__slots__", ())
             slots = [slots] if isinstance(slots, str) else slots
             names += [n for n in slots if n not in ("__dict__", "__weakref__") and hasattr(o, n)]
-        identity = id(o) if isinstance(o, Layer) else None
-        self._leaf((*path, "."), "object", (kind, identity, tuple(names)), o)
+        identity = self._identity(o) if isinstance(o, Layer) else None
+        self._leaf((*path, "."), "object", (self._class(kind), identity, tuple(names)), o)
+        if is_local(kind):
+            self._walk(kind, (*path, "class"), None)
         if isinstance(o, BaseException):
             self._walk(o.args, (*path, "args"), None)
         if isinstance(o, (str, int, float)):
@@ -249,13 +277,16 @@ class State:
 _views = type({}.keys()), type({}.values()), type({}.items())
 
 
-@functools.lru_cache(1024)
+def is_local(kind):
+    """Whether a function makes the class."""
+    return "<locals>" in kind.__qualname__
+
+
 def is_own_class(kind):
     """Whether a class is one of this library's."""
     return kind.__module__.split(".")[0] in ("dygraph", "static")
 
 
-@functools.lru_cache(1024)
 def is_plain(kind):
     """Whether attributes are all that an object of this class holds: classes made by Python."""
     for base in kind.__mro__:

@@ -903,7 +903,7 @@ def random_in_python(x):
     return x * np.random.rand()
 
 
-@refused("draws random numbers")
+@refused("to_static: the function does")
 def layer_made_inside(x):
     return dygraph.nn.Linear(3, 2)(x)
 

@@ -157,7 +157,7 @@ class Writer:
             (f"for i{i} in range(x.shape[0]):", f"y = y + x[i{i}] * 0.1"),
             (f"for i{i}, r{i} in enumerate(x):", f"z = z + r{i} * i{i}"),
             (f"for a{i}, b{i} in zip(x, st['w']):", f"z = z + a{i} * b{i}"),
-            (f"for v{i} in lst:", f"z = z + v{i} * 0.5"),
+            (f"for v{i} in lst[0:]:", f"z = z + v{i} * 0.5"),
             (f"for v{i} in reversed(range(k)):", f"z = z + v{i} * 0.5"),
         )
         if head.startswith("for r") or "zip" in head or "enumerate" in head or "reversed" in head:
