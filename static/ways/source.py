@@ -9,7 +9,6 @@ import ast
 import copy
 import linecache
 import types
-import weakref
 
 from static.ways.liveness import Scope, declarations, may_ask
 
@@ -329,7 +328,7 @@ def _reads_its_frame(node):
 # Finding and compiling ----------------------------------------------------------------------------
 
 _files: dict = {}  # name of a file: its lines, its functions, and what is compiled of them
-_made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_made: dict = {}  # id of a code object: itself, and its code with hooks. Equal ones stay apart
 _UNCONVERTED = 0x80 | 0x200  # co_flags: coroutines and asynchronous generators
 _FUTURE = 0x1FF0000
 
@@ -422,9 +421,9 @@ def _compiled(function):
 def convert(function, hooks):
     """The function with hooks; None where its source cannot be read."""
     code = function.__code__
-    if code not in _made:
-        _made[code] = _compiled(function)
-    made = _made[code]
+    if id(code) not in _made:
+        _made[id(code)] = code, _compiled(function)
+    made = _made[id(code)][1]
     if made is None:
         return None
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
