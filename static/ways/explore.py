@@ -140,7 +140,7 @@ class Explorer(Hooks):
         self.decisions, self.answers, self.ask_lines = decisions, [], []
         self.asked = self.activations = self._flushed = 0
         self.uids, self.finished, self.refusal, self.meanings = {}, None, None, []
-        self.bound_in_loops, self.gave_at = set(), None
+        self.bound_in_loops, self.gave_at, self.inputs = set(), None, []
         self.outside, self.adopted = Outside(), {}
         before, journal = modes.ways, _core.Journal()
         streams = _core.generator_state()
@@ -276,6 +276,7 @@ class Explorer(Hooks):
         if isinstance(value, Input):
             shape = [-1 if n is None else n for n in value.shape]
             made = static.data(value.name, shape, value.dtype, lod_level=value.lod_level)
+            self.inputs.append(value)
             made.stop_gradient = value.stop_gradient
             self.uids[value.name] = value.name
             self.metas[value.name] = self.meta_of_desc(made)
@@ -389,7 +390,7 @@ class Explorer(Hooks):
             self._flushed += 1
             attrs = op.attrs
             line = (attrs.pop("op_callstack", None) or ["?"])[-1]
-            self._add(op.type, op.inputs, op.outputs, attrs, line)
+            self._add(op.type, op.inputs, op.outputs, attrs, line, op)
 
     def pseudo(self, type, ins, meta, attrs=None):
         """An operator of this package's; gives the variable that it makes."""
@@ -400,7 +401,7 @@ class Explorer(Hooks):
         self.metas[self.uids[made.name]] = meta
         return made
 
-    def _add(self, type, ins, outs, attrs, line):
+    def _add(self, type, ins, outs, attrs, line, desc=None):
         block, at = self.block, self.position
         if at < len(block.ops):
             known = block.ops[at]
@@ -416,7 +417,7 @@ class Explorer(Hooks):
             slot: [self._written(n, line) for n in names] for slot, names in outs.items() if names
         }
         named = {n: u for slot, us in made.items() for n, u in zip(outs[slot], us, strict=True)}
-        block.ops.append(Op(type, given, made, attrs, line, (ins, outs), named))
+        block.ops.append(Op(type, given, made, attrs, line, (ins, outs), named, desc and desc.copy()))
         self.uids.update(named)
         self.position += 1
 

@@ -61,12 +61,13 @@ class Meta:
 class Op:
     """An operator: uids by slot, attributes, and the line that called it."""
 
-    __slots__ = ("type", "ins", "outs", "attrs", "line", "described", "named")
+    __slots__ = ("type", "ins", "outs", "attrs", "line", "described", "named", "desc")
 
-    def __init__(self, type, ins, outs, attrs, line, described, named):
+    def __init__(self, type, ins, outs, attrs, line, described, named, desc=None):
         self.type, self.ins, self.outs, self.attrs, self.line = type, ins, outs, attrs, line
         self.described = described  # the names that it read and wrote in the run that made it
         self.named = named  # uids of the names that it wrote
+        self.desc = desc  # as it was described; None for what only this package knows
 
     def repeats(self, type, ins, outs, attrs):
         """Whether a call of a later run is this one. On the same way names are the same."""

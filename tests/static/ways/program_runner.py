@@ -1,0 +1,19 @@
+"""Runs the emitted program of an explored function by the Executor."""
+
+import static
+from static.ways.emit import emit
+
+from .graph_runner import _build
+
+
+def run(explorer, feeds):
+    """The result, with the structure of the call's."""
+    made = getattr(explorer, "emitted", None)
+    if made is None:
+        made = explorer.emitted = emit(explorer)
+        explorer.executor, explorer.scope = static.Executor(), static.Scope()
+    values = explorer.executor.run(
+        made.program, feed=feeds, fetch_list=made.fetches, scope=explorer.scope, return_numpy=False
+    )
+    values = iter(values)
+    return _build(made.structure, lambda: next(values))
