@@ -82,8 +82,8 @@ class Variable(_core.Symbol):
             if modes.ways is not None:
                 return modes.ways.size_of(self)
             raise PreconditionNotMetError(
-                f"the number of elements of '{self.name}', {list(shape)}, is known when the program "
-                "runs: compute with static.layers.size(x), or declare the sizes"
+                f"the number of elements of '{self.name}', {list(shape)}, is known when the "
+                "program runs: compute with static.layers.size(x), or declare the sizes"
             )
         return math.prod(shape)
 

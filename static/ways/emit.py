@@ -16,6 +16,7 @@ from static.variable import Parameter, Variable
 from static.ways.arrays_emitted import Arrays
 from static.ways.flow import Flow
 from static.ways.graph import Ask, Go, Meta, Raise, Refused
+from static.ways.settle import settle
 
 __all__ = ["Emitted", "emit"]
 
@@ -71,7 +72,7 @@ class _Writer:
         self.program = static.Program()
         self.main = self.block = self.program.global_block()
         self._names, self._flags, self._loops, self._controls = {}, {}, [], []
-        self.needed = set()
+        self.needed = self.flow.needing_flags()
         self.feeds = [i.name for i in explorer.inputs]
         self.arrays = Arrays(self)
 
@@ -79,9 +80,9 @@ class _Writer:
         """Everything."""
         with unique_name.guard(), self.program.appending_to(self.main):
             self._outside()
-            self._plan(self.flow.root)
             self._tree(self.flow.root)
-        self._settle()
+        stays = {*self.feeds, *self.program.held, *map(self.name, self.flow.last.params)}
+        settle(self.program, stays, self._controls)
         self.arrays.check(self.program)
 
     # Names ------------------------------------------------------------------------------------
@@ -138,7 +139,12 @@ class _Writer:
         """A constant into a variable."""
         text = str(value)
         attrs = {"shape": list(shape), "value": float(value), "dtype": dtype}
-        self.op("fill_constant", {}, {"Out": name}, attrs | ({} if dtype == "bool" else {"str_value": text}))
+        self.op(
+            "fill_constant",
+            {},
+            {"Out": name},
+            attrs | ({} if dtype == "bool" else {"str_value": text}),
+        )
 
     def assign(self, a, b):
         """A copy."""
@@ -159,33 +165,6 @@ class _Writer:
                     names = [u if isinstance(u, str) else self.declare(u) for u in uids]
                     desc.set_output(slot, names)
                 self.block.put_op(Operator(self.block, desc))
-
-    # Which meeting places need a flag -----------------------------------------------------------
-
-    def _plan(self, x):
-        if x not in self.flow.loops:
-            return self._plan_within(x, self._plan_body(x))
-        inside = self.flow.loops[x]
-        found = self._plan_within(x, self._plan_body(x)) - {x}
-        if sum(s not in inside for b in inside for s in self.flow.next(b)) > 1:
-            self.needed.update(found)
-        return found
-
-    def _plan_within(self, x, exits):
-        for y in self.flow.kids[x]:
-            if y in exits and exits != {y}:
-                self.needed.update(exits)
-            exits = (exits - {y}) | self._plan(y)
-        return exits
-
-    def _plan_body(self, b):
-        found = set()
-        for s in self.flow.next(b):
-            found |= {s} if self._is_target(b, s) else self._plan(s)
-        return found
-
-    def _is_target(self, b, s):
-        return s in self.flow.meets or self.flow.is_back(b, s)
 
     # Writing ----------------------------------------------------------------------------------
 
@@ -254,10 +233,12 @@ class _Writer:
     def _edge(self, b, s, args):
         """The way from one block to another."""
         back = self.flow.is_back(b, s)
-        pairs = [(u, v) for u, v in zip(s.params, args) if self.metas[u].dtype != "array"]
-        if self._is_target(b, s):
+        pairs = [
+            (u, v) for u, v in zip(s.params, args, strict=False) if self.metas[u].dtype != "array"
+        ]
+        if self.flow.is_target(b, s):
             self._move([(self.name(v), self.name(u)) for u, v in pairs], s)
-            self._leave(s, back)
+            self._leave(s)
             if s in self._flags:
                 self.fill(self._flags[s], True)
             if back:
@@ -340,7 +321,9 @@ class _Writer:
         """The flag of the meeting place that the test leads to."""
         if loop.leave not in self._flags:
             return
-        others = [self._flags[e] for e in sorted(exits, key=self.flow.at.get) if e is not loop.leave]
+        others = [
+            self._flags[e] for e in sorted(exits, key=self.flow.at.get) if e is not loop.leave
+        ]
         if not others:
             self.fill(self._flags[loop.leave], True)
             return
@@ -373,7 +356,7 @@ class _Writer:
         else:
             self.fill(loop.go, True)
 
-    def _leave(self, s, back):
+    def _leave(self, s):
         """Loops that a way to `s` goes out of end with this turn."""
         for loop in reversed(self._loops):
             if s in loop.inside:
@@ -396,7 +379,9 @@ class _Writer:
 
     def _control(self, type, condition, inner):
         loop = type == "while"
-        first, asked, kept = ("X", "Condition", "StepScopes") if loop else ("Input", "Cond", "Scope")
+        first, asked, kept = (
+            ("X", "Condition", "StepScopes") if loop else ("Input", "Cond", "Scope")
+        )
         name = unique_name.generate("scope")
         self.block.create_var(name, type="STEP_SCOPES")
         flag = "is_test" if loop else "is_scalar_condition"
@@ -405,40 +390,3 @@ class _Writer:
             {"sub_block": ("BLOCK", inner.idx), flag: ("BOOLEAN", not loop)},
         )  # fmt: skip
         self._controls.append((op, inner, first))
-
-    def _settle(self):
-        """Each variable into the innermost block around all that name it; then what blocks use."""
-        blocks, around = self.program.blocks, {}
-        for block in blocks:
-            line = [block.idx]
-            while blocks[line[0]].parent_idx >= 0:
-                line.insert(0, blocks[line[0]].parent_idx)
-            for op in block.ops:
-                for name in [*op.input_arg_names, *op.output_arg_names]:
-                    known = around.get(name, line)
-                    around[name] = [a for a, b in zip(known, line, strict=False) if a == b]
-        stays = {*self.feeds, *self.program.held, *map(self.name, self.flow.last.params)}
-        moved = {}
-        for name, line in around.items():
-            if line[-1] and name not in stays and self.main.has_var(name):
-                moved.setdefault(line[-1], []).append(self.main.var(name))
-        self._move_vars(moved)
-        for op, inner, first in self._controls:  # inner ones come first
-            read, written = {}, {}
-            for each in inner.ops:
-                read.update(dict.fromkeys(n for n in each.input_arg_names if not inner.has_var(n)))
-                written.update(
-                    dict.fromkeys(n for n in each.output_arg_names if not inner.has_var(n))
-                )
-            op.set_input(first, list(read))
-            op.set_output("Out", list(written))
-
-    def _move_vars(self, moved):
-        for index, variables in moved.items():
-            block = self.program.block(index)
-            for variable in variables:
-                desc, stop = variable.desc.copy(), variable.stop_gradient
-                self.main.forget_var(variable.name)
-                made = block.core.declare(desc, desc.made_at, Variable)
-                made.stop_gradient = stop
-

@@ -1,47 +1,34 @@
 """Exploring: Python runs a function once for each way through it, and equal states join."""
 
-import functools
 import re
 import sys
-import types
 
 import static
 from dygraph import _core, unique_name
 from dygraph.errors import DygraphError
-from dygraph.nn.layer import Layer
 from dygraph.recording import modes
-from dygraph.sizes import is_library
-from dygraph.watch import is_own_file, user_line
+from dygraph.watch import user_line
 from static.variable import Variable
-from static.ways import joins, sequences
+from static.ways import joins
+from static.ways.arrays import Array
+from static.ways.calls import Calls
 from static.ways.graph import (
-    Ask,
     Block,
     Give,
-    Meta,
-    Op,
     PathDone,
     Raise,
     Refused,
     Restart,
     here,
     is_ours,
-    reachable,
     short,
     spot,
 )
-from static.ways.loops import LoopOfWays
-from static.ways.numbers import Number, constant, number
+from static.ways.numbers import Number, number
 from static.ways.outside import Outside
 from static.ways.scratch import Scratch
-from static.ways.source import PLACES, Hooks, convert, has_hooks
 
 __all__ = ["Explorer", "Input"]
-
-_UNSAID = {
-    "op_callstack", "op_role", "op_role_var", "op_namescope", "op_device", "use_mkldnn",
-    "x_data_format", "y_data_format", "mkldnn_data_type", "use_cudnn", "use_quantizer",
-}  # fmt: skip
 
 
 class Input:
@@ -67,7 +54,7 @@ class Knowledge:
         self.reasons = []
 
 
-class Explorer(Hooks):
+class Explorer(Calls):
     """Explores one function for one kind of arguments.
 
     Parameters
@@ -125,7 +112,9 @@ class Explorer(Hooks):
                 raise Refused(self._too_many(asked))
 
     def _too_many(self, asked):
-        where = ", ".join(spot(line) for line in list(asked)[:8]) + (", ..." if len(asked) > 8 else "")
+        where = ", ".join(spot(line) for line in list(asked)[:8]) + (
+            ", ..." if len(asked) > 8 else ""
+        )
         why = "".join(
             f" The ways of {place} do not join because {reason}."
             for place, reason in list(self.apart.items())[-1:]
@@ -255,7 +244,7 @@ class Explorer(Hooks):
         if self.block.end is None and self.position == len(self.block.ops):
             self.block.end = end
         elif type(self.block.end) is not type(end) or self.position != len(self.block.ops):
-            raise Refused(self._not_twice("ended"))
+            raise Refused(self.not_twice("ended"))
 
     def _agree(self, end):
         if self.structure is None:
@@ -299,7 +288,7 @@ class Explorer(Hooks):
             if isinstance(o, _core.Variable):
                 uids.append(self.uid(o if isinstance(o, Variable) else _core.ops.assign(o)))
                 return ("Variable",)
-            if isinstance(o, sequences.Array):
+            if isinstance(o, Array):
                 raise Refused(
                     f"a list whose length the run decides cannot be a result, at {self.gave_at}: "
                     "stack or concat it"
@@ -316,446 +305,3 @@ class Explorer(Hooks):
             )
 
         return walk(result, ()), uids
-
-    # Values -----------------------------------------------------------------------------------
-
-    def fresh(self):
-        """A new uid."""
-        self._uids += 1
-        return self._uids
-
-    def new_block(self, **parts):
-        """A block with a number of its own."""
-        self._blocks += 1
-        return Block(self._blocks, **parts)
-
-    def uid(self, variable):
-        """The uid that a variable's value has now."""
-        self.flush()
-        if variable.block.program is not self.program:
-            raise self.refuse(
-                f"a value of an earlier call is used at {here()}: the function keeps something in "
-                "Python from one call to the next"
-            )
-        return self._uid_of_name(variable.name)
-
-    def _uid_of_name(self, name):
-        uid = self.uids.get(name)
-        if uid is None:  # of outside: a weight, a constant
-            uid = self.uids[name] = name
-            self.metas.setdefault(name, self.meta_of_desc(self.scratch.var(name)))
-        return uid
-
-    def name_of_held(self, variable, hint):
-        """The name of a Variable that is shared with the program."""
-        for name, other in self.held.items():
-            if other is variable:
-                return name
-        name = base = variable.name or hint
-        number = 0
-        while name in self.held or name in self.uids or name in self.constants:
-            number += 1
-            name = f"{base}_{number}"
-        self.held[name] = variable
-        return name
-
-    @staticmethod
-    def meta_of_desc(variable):
-        """Type and sizes as they are described."""
-        return Meta(
-            str(variable.dtype), variable.desc.shape or (), variable.lod_level,
-            variable.stop_gradient,
-        )  # fmt: skip
-
-    def meta_of(self, variable):
-        """Type and sizes of a value."""
-        return self.metas[self.uid(variable)]
-
-    def declare(self, meta, name):
-        """A new variable of the scratch program."""
-        dtype, shape = ("float32", (-1,)) if meta.dtype == "array" else (meta.dtype, meta.shape)
-        return self.scratch.create_var(
-            unique_name.generate(name), list(shape), dtype, meta.lod_level,
-            stop_gradient=meta.stop_gradient,
-        )  # fmt: skip
-
-    # Operators --------------------------------------------------------------------------------
-
-    def flush(self):
-        """Take over the operators that were described since the last time."""
-        core = self.scratch.core
-        count = core.op_count
-        while self._flushed < count and self.finished is None:
-            op = core.op(self._flushed).desc
-            self._flushed += 1
-            attrs = op.attrs
-            line = (attrs.pop("op_callstack", None) or ["?"])[-1]
-            self._add(op.type, op.inputs, op.outputs, attrs, line, op)
-
-    def pseudo(self, type, ins, meta, attrs=None):
-        """An operator of this package's; gives the variable that it makes."""
-        self.flush()
-        made = self.declare(meta, type)
-        names = {slot: [v.name for v in variables] for slot, variables in ins.items()}
-        self._add(type, names, {"Out": [made.name]}, attrs or {}, user_line())
-        self.metas[self.uids[made.name]] = meta
-        return made
-
-    def _add(self, type, ins, outs, attrs, line, desc=None):
-        block, at = self.block, self.position
-        if at < len(block.ops):
-            known = block.ops[at]
-            if not known.repeats(type, ins, outs, attrs):
-                raise self.refuse(self._not_twice(f"called {type} at {short(line)}"))
-            self.uids.update(known.named)
-            self.position += 1
-            return
-        if block.end is not None:
-            raise self.refuse(self._not_twice(f"called {type} at {short(line)}"))
-        given = {slot: [self._uid_of_name(n) for n in names] for slot, names in ins.items() if names}
-        made = {
-            slot: [self._written(n, line) for n in names] for slot, names in outs.items() if names
-        }
-        named = {n: u for slot, us in made.items() for n, u in zip(outs[slot], us, strict=True)}
-        block.ops.append(Op(type, given, made, attrs, line, (ins, outs), named, desc and desc.copy()))
-        self.uids.update(named)
-        self.position += 1
-
-    def _written(self, name, line):
-        """The uid of what an operator writes."""
-        old = self.uids.get(name)
-        if old == name or name in self.held or name in self.constants:
-            if name not in self.held:
-                raise self.refuse(
-                    f"the function changes '{name}' at {short(line)}, which lives on after the "
-                    "call; a program cannot. Return it, or keep it with register_buffer"
-                )
-            return name
-        if old is not None:
-            self.minds_aliases = True
-            if old in self.shared:
-                one, two = self.shared[old]
-                raise self.refuse(
-                    f"'{one}' is written in place at {spot(short(line))}, but on one way it is the "
-                    f"same Variable as '{two}' and on another it is not"
-                )
-        uid = self.fresh()
-        variable = self.scratch.core.find(name)
-        self.metas[uid] = self.meta_of_desc(variable)
-        return uid
-
-    def _not_twice(self, what):
-        block, at = self.block, self.position
-        first = "ended"
-        if at < len(block.ops):
-            first = f"called {block.ops[at].type} at {spot(short(block.ops[at].line))}"
-        elif isinstance(block.end, Ask):
-            first = f"asked at {spot(block.end.line)}"
-        return (
-            f"the function does not do the same twice: it {what} where the first run {first}. Does "
-            "it keep something in Python from one call to the next?"
-        )
-
-    def enter_block(self, block):
-        """Go on in a block."""
-        self.block, self.position = block, 0
-        self.path.add(block)
-
-    # What Python asks -------------------------------------------------------------------------
-
-    def refuse(self, text, plain=False):
-        """The error of this run, which no handler of the user's can take back."""
-        error = Refused(text)
-        if self.refusal is None:
-            self.refusal = error
-        return self.refusal
-
-    def restart(self, why):
-        """To be raised: this exploration begins again."""
-        self.finished = Restart(why)
-        return self.finished
-
-    def done(self):
-        """To be raised: this way goes on as another one did."""
-        self.finished = PathDone()
-        return self.finished
-
-    def meant(self, error):
-        """An error of Python's that we raise in its place."""
-        self.meanings.append(error)
-        return error
-
-    def read(self, what):
-        """The error for reading a value."""
-        return self.refuse(
-            f"{what} of a value at {spot(here())} cannot become part of a program. Compute with "
-            "operators, or return it"
-        )
-
-    def loops_alone(self, what):
-        """The error for going over something where no loop can be made of it."""
-        frame = sys._getframe(1)
-        while is_own_file(frame.f_code.co_filename):
-            frame = frame.f_back
-        return self.refuse(
-            f"code without source loops on a value at {spot(here())}. Only a loop whose source can "
-            "be read becomes a while"
-        )
-
-    def ask(self, variable):
-        """The answer of this run; a new question is answered True first."""
-        if self.finished is not None:
-            raise self.finished
-        shape = variable.desc.shape or ()
-        if any(n not in (-1, 1) for n in shape):
-            raise self.meant(
-                ValueError(
-                    f"the truth of a Variable of shape {tuple(shape)} is ambiguous. Use any() or "
-                    "all()"
-                )
-            )
-        if str(variable.dtype) != "bool":
-            variable = variable != 0
-        uid = self.uid(variable)
-        line = here()
-        self.ask_lines.append(line)
-        self._check_depth(line)
-        count = len(self.answers)
-        answer = self.decisions[count] if count < len(self.decisions) else True
-        self.answers.append(answer)
-        self.asked += 1
-        block = self.block
-        if block.end is None and self.position == len(block.ops):
-            block.end = Ask(uid, self.new_block(), self.new_block(), line)
-        end = block.end
-        if type(end) is not Ask or end.uid != uid or self.position != len(block.ops):
-            raise self.refuse(self._not_twice(f"asked at {line}"))
-        self.enter_block(end.yes if answer else end.no)
-        return answer
-
-    def _check_depth(self, line):
-        if self.ask_lines.count(line) > 60:
-            frame, depth, code = sys._getframe(2), 0, None
-            names = {}
-            while frame is not None and frame is not self.root_frame:
-                code, depth = frame.f_code, depth + 1
-                if not is_ours(frame):
-                    names[code] = names.get(code, 0) + 1
-                frame = frame.f_back
-            if any(n > 50 for n in names.values()):
-                raise self.refuse(
-                    f"recursion turns on a value at {spot(line)} in {line.rpartition(' ')[2]}. "
-                    "Write it as a loop"
-                )
-        if len(self.answers) > 3000:
-            raise self.refuse(f"no end is in sight, still asking at {line}")
-
-    def length(self, variable):
-        """``len(x)`` outside converted code."""
-        shape = variable.desc.shape
-        if not shape:
-            raise self.meant(TypeError("len() of a Variable without axes"))
-        if shape[0] == -1:
-            raise self.refuse(
-                f"the length of a value at {here()} is known when the program runs; code without "
-                "source cannot have it"
-            )
-        return shape[0]
-
-    def rows(self, variable):
-        """``iter(x)`` of a known length."""
-        shape = variable.desc.shape
-        if not shape:
-            raise self.meant(TypeError("iteration over a Variable without axes"))
-        if shape[0] == -1:
-            raise self.loops_alone("a Variable")
-        return (variable[i] for i in range(shape[0]))
-
-    def index(self, index):
-        """An index with Variables in the place of numbers that the run decides."""
-        if isinstance(index, tuple):
-            return tuple(self.index(i) for i in index)
-        if type(index) is Number:
-            return index.value
-        return index
-
-    def size_of(self, variable):
-        """``x.size`` with an open axis."""
-        product = 1
-        for n in sequences.Sizes().of(variable):
-            product = n * product
-        return product
-
-    # Hooks ------------------------------------------------------------------------------------
-
-    def enter(self, name):
-        return Activation(self, name) if modes.ways is self else Hooks()
-
-    def call(self, function):
-        if modes.ways is not self:
-            return function
-        try:
-            standin = sequences.STANDINS.get(function)
-        except TypeError:
-            standin = None
-        if standin is not None:
-            return standin
-        if isinstance(function, Layer):
-            self.adopt(function)
-            return function
-        if isinstance(function, functools.partial):
-            inner = self.call(function.func)
-            return functools.partial(inner, *function.args, **function.keywords)
-        plain = function.__func__ if isinstance(function, types.MethodType) else function
-        if isinstance(plain, types.FunctionType):
-            new = self._converted(plain)
-            if new is None:
-                return function
-            if plain is not function:
-                owner = function.__self__
-                if isinstance(owner, Layer):
-                    self.adopt(owner)
-                new = types.MethodType(new, owner)
-            return joins.joined(self, new)
-        call = getattr(type(function), "__call__", None)
-        if isinstance(call, types.FunctionType) and not isinstance(function, type):
-            new = self._converted(call)  # an object that can be called
-            if new is not None:
-                return joins.joined(self, types.MethodType(new, function))
-        return function
-
-    def _converted(self, function):
-        if has_hooks(function):
-            return function
-        file = function.__code__.co_filename
-        if is_own_file(file) or is_library(file):
-            return None
-        self.outside.note_globals(function)
-        return convert(function, self)
-
-
-    def same(self, a, b):
-        if modes.ways is self and isinstance(a, Variable) and isinstance(b, Variable):
-            self.minds_aliases = True
-            if self.uid(a) in self.shared or self.uid(b) in self.shared:
-                raise self.refuse(
-                    f"`is` at {here()} asks whether two Variables are one, which they are on one "
-                    "way alone"
-                )
-        return a is b
-
-    # Layers -----------------------------------------------------------------------------------
-
-    def adopt(self, layer):
-        """Have variables of the program in the place of a Layer's parameters and buffers."""
-        if id(layer) in self.adopted:
-            return
-        for part in [layer, *layer.sublayers()]:
-            if id(part) in self.adopted:
-                continue
-            self.outside.note(part, "self")
-            names = []
-            for group in ("_parameters", "_buffers"):
-                for name, variable in list(getattr(part, group).items()):
-                    if variable is None or isinstance(variable, Variable):
-                        continue
-                    face = self.program.face_of(variable, name)
-                    getattr(part, group)[name] = part.__dict__[name] = face
-                    names.append((group, name, variable, face))
-            self.adopted[id(part)] = part, names
-            plain = type(part).forward
-            new = self._converted(plain) if isinstance(plain, types.FunctionType) else None
-            if new is not None and "forward" not in part.__dict__:
-                part.__dict__["forward"] = joins.joined(self, types.MethodType(new, part))
-
-    def _keep_buffers(self):
-        """A buffer that was bound to another value is written."""
-        for layer, names in self.adopted.values():
-            for group, name, _, face in names:
-                now = getattr(layer, group).get(name)
-                if now is face:
-                    continue
-                if group != "_buffers" or not isinstance(now, Variable):
-                    raise self.refuse(
-                        f"the function changes self.{name}, which lives on after the call; a "
-                        "program cannot. Return it, or keep it with register_buffer"
-                    )
-                self.scratch.append_op("assign", {"X": now}, {"Out": face})
-
-
-class Activation:
-    """A call of a converted function: joins happen within one."""
-
-    def __init__(self, ways, name):
-        ways.flush()
-        self.ways = ways
-        self.origin = ways.block.number, ways.position, ways.activations
-        self.key = name, ways.activations
-        ways.activations += 1
-        self._seen, self._begins, self._loops = ways.asked, {}, {}
-
-    def begin(self, i):
-        self._begins[i] = self.ways.asked
-
-    def mark(self, i):
-        ways = self.ways
-        if modes.ways is not ways or ways.asked == self._begins.get(i, self._seen):
-            return None
-        self._seen = ways.asked
-        place, frame = PLACES[i], sys._getframe(1)
-        return joins.join(
-            ways, (self.origin, i), (self.key, i), place.where,
-            lambda: joins.roots_of(ways, frame, place),
-            [n for n in place.names if n in place.live],
-        )  # fmt: skip
-
-    def manager(self, i, manager):
-        return manager
-
-    def same(self, a, b):
-        return self.ways.same(a, b)
-
-    def gives(self, value):
-        if sys._getframe(2) is not None:
-            self.ways.gave_at = here()
-        return value
-
-    def loop(self, i, kind, iterable=None):
-        n = self._loops[i] = self._loops.get(i, -1) + 1
-        return LoopOfWays(self, i, kind, iterable, (self.key, i, n))
-
-
-def check_order(root, given):
-    """Every value must be made before it is read, on every way. An error here is ours."""
-    made_before, todo = {root: frozenset(given)}, [root]
-    while todo:
-        block = todo.pop()
-        made = set(made_before[block]) | set(block.params)
-        for op in block.ops:
-            made.update(u for us in op.outs.values() for u in us)
-        for after in block.next():
-            old = made_before.get(after)
-            new = frozenset(made) if old is None else old & made
-            if new != old:
-                made_before[after] = new
-                todo.append(after)
-    for block in reachable(root):
-        made = set(made_before[block]) | set(block.params)
-        for op in block.ops:
-            _need(made, [u for us in op.ins.values() for u in us], block)
-            made.update(u for us in op.outs.values() for u in us)
-        _need(made, _read_at_end(block.end), block)
-
-
-def _read_at_end(end):
-    if isinstance(end, Ask):
-        return [end.uid]
-    return end.uids if isinstance(end, Give) else getattr(end, "args", ()) if type(
-        end
-    ).__name__ == "Go" else ()
-
-
-def _need(made, uids, block):
-    missing = [u for u in uids if isinstance(u, int) and u not in made]
-    if missing:
-        raise AssertionError(f"{block} reads {missing}, which not every way to it has made")

@@ -42,9 +42,7 @@ class Flow:
             for after in self.next(block):
                 self.before[after].append(block)
         self.loops = {b: self._loop(b) for b in self.order if self._turns(b)}
-        self.meets = {
-            b for b in self.order if b is self.last or len(self._ways_to(b)) > 1
-        }
+        self.meets = {b for b in self.order if b is self.last or len(self._ways_to(b)) > 1}
         self._stand()
 
     def end(self, block):
@@ -125,3 +123,32 @@ class Flow:
         for block in self.order[1:]:
             if block in self.meets:
                 self.kids[stands[block]].append(block)
+
+    # Which meeting places need a flag, because a way may come there or go elsewhere ---------------
+
+    def needing_flags(self):
+        """Blocks that ways come to unevenly."""
+        self._needed = set()
+        self._exits(self.root)
+        return self._needed
+
+    def is_target(self, block, after):
+        """Whether the code of `after` stands elsewhere than behind the way to it."""
+        return after in self.meets or self.is_back(block, after)
+
+    def _exits(self, x):
+        """Where the ways of a block, with what stands behind it, go."""
+        found = set()
+        for after in self.next(x):
+            found |= {after} if self.is_target(x, after) else self._exits(after)
+        for y in self.kids[x]:
+            if y in found and found != {y}:
+                self._needed.update(found)
+            found = (found - {y}) | self._exits(y)
+        inside = self.loops.get(x)
+        if inside is None:
+            return found
+        found -= {x}
+        if sum(s not in inside for b in inside for s in self.next(b)) > 1:
+            self._needed.update(found)
+        return found

@@ -17,7 +17,9 @@ class Refused(PreconditionNotMetError):
     """A function cannot become a program; the message says why, and where."""
 
     def __init__(self, text):
-        super().__init__(text if text.startswith(("to_static", "the size")) else f"to_static: {text}")
+        super().__init__(
+            text if text.startswith(("to_static", "the size")) else f"to_static: {text}"
+        )
 
 
 class PathDone(BaseException):
@@ -187,3 +189,39 @@ def name_of(path):
         else:
             text += f".{part}" if text else str(part)
     return text
+
+
+def check_order(root, given):
+    """Every value must be made before it is read, on every way. An error here is ours."""
+    made_before, todo = {root: frozenset(given)}, [root]
+    while todo:
+        block = todo.pop()
+        made = set(made_before[block]) | set(block.params)
+        for op in block.ops:
+            made.update(u for us in op.outs.values() for u in us)
+        for after in block.next():
+            old = made_before.get(after)
+            new = frozenset(made) if old is None else old & made
+            if new != old:
+                made_before[after] = new
+                todo.append(after)
+    for block in reachable(root):
+        made = set(made_before[block]) | set(block.params)
+        for op in block.ops:
+            _need(made, [u for us in op.ins.values() for u in us], block)
+            made.update(u for us in op.outs.values() for u in us)
+        _need(made, _read_at_end(block.end), block)
+
+
+def _read_at_end(end):
+    if isinstance(end, Ask):
+        return [end.uid]
+    if isinstance(end, Give):
+        return end.uids
+    return end.args if isinstance(end, Go) else ()
+
+
+def _need(made, uids, block):
+    missing = [u for u in uids if isinstance(u, int) and u not in made]
+    if missing:
+        raise AssertionError(f"{block} reads {missing}, which not every way to it has made")

@@ -2,7 +2,7 @@
 
 import sys
 
-from static.ways.graph import Go, Meta, Restart, is_ours, name_of, spot, short
+from static.ways.graph import Go, Meta, Restart, is_ours, name_of, short, spot
 from static.ways.numbers import Number, number
 from static.ways.state import State
 
@@ -92,7 +92,11 @@ def join(ways, key, place_key, where, roots, names, whole=False):
     end, new, state = ways.block.end, {}, None
     weak = ways.known.weak.get(place_key, ())
     is_replay = end is not None or ways.position < len(ways.block.ops)
-    if is_replay and not weak and (type(end) is not Go or all(len(p) == 1 for p in end.block.slots)):
+    if (
+        is_replay
+        and not weak
+        and (type(end) is not Go or all(len(p) == 1 for p in end.block.slots))
+    ):
         pass
     else:
         values = roots()
@@ -111,7 +115,7 @@ def join(ways, key, place_key, where, roots, names, whole=False):
         is_replay = end is not None or ways.position < len(ways.block.ops)
     if is_replay:
         if type(end) is not Go or end.block.key != key or ways.position != len(ways.block.ops):
-            raise ways.refuse(ways._not_twice(f"joined at {spot(short(where))}"))
+            raise ways.refuse(ways.not_twice(f"joined at {spot(short(where))}"))
         block = end.block
     else:
         for block, old in ways.memo.get(key, ()):

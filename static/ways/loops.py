@@ -7,10 +7,11 @@ import numpy as np
 
 from static.variable import Variable
 from static.ways import joins
-from static.ways.graph import Go, Meta, name_of, short, spot
+from static.ways.arrays import Array
+from static.ways.graph import Go, name_of, short
+from static.ways.hooks import PLACES, Loop
 from static.ways.numbers import TYPES, Number, constant, number
-from static.ways.sequences import Array, sequence_of
-from static.ways.source import PLACES, Loop
+from static.ways.sequences import sequence_of
 from static.ways.state import Leaf
 
 _PATIENCE = 40  # turns that asked, after which a loop that Python could run becomes one of values
@@ -54,14 +55,14 @@ class LoopOfWays(Loop):
 
     def walk_ways(self, state, path):
         """The state of a loop that Python runs: what it goes over, and how far it is."""
-        state._leaf(path, "loop", (self._key[1:], self.count))
+        state.leaf(path, "loop", (self._key[1:], self.count))
         if self.source is not None and self._sequence is None:
-            state._walk(self.source, (*path, "source"), None)
+            state.walk(self.source, (*path, "source"), None)
         if self._sequence is not None:
-            state._walk(self.source, (*path, "source"), lambda v: self._renew(v))
+            state.walk(self.source, (*path, "source"), lambda v: self._renew(v))
         if self._index is not None:
             put = lambda v: setattr(self, "_index", v)  # noqa: E731
-            state._walk(self._index, (*path, "index"), put)
+            state.walk(self._index, (*path, "index"), put)
 
     def _renew(self, source):
         self.source, self._sequence = source, sequence_of(source)
@@ -152,7 +153,7 @@ class LoopOfWays(Loop):
         end = ways.block.end
         if end is not None or ways.position < len(ways.block.ops):
             if type(end) is not Go or end.block.key != key:
-                raise ways.refuse(ways._not_twice(f"began the loop at {self._where}"))
+                raise ways.refuse(ways.not_twice(f"began the loop at {self._where}"))
             block = end.block
         else:
             block = joins.make_block(ways, key, self._key, slots)
@@ -206,8 +207,8 @@ class LoopOfWays(Loop):
                 others = [a for a in state.values() if a.kind == "ref" and a.value == path]
                 if any(other.put is None for other in others):
                     raise self._ways.refuse(
-                        f"the list '{name_of(path)}', which the loop at {self._where} makes longer, "
-                        "has a second name that cannot follow. Keep it under one name"
+                        f"the list '{name_of(path)}', which the loop at {self._where} makes "
+                        "longer, has a second name that cannot follow. Keep it under one name"
                     )
                 for other in (leaf, *others):
                     other.put(array)
@@ -256,7 +257,7 @@ class LoopOfWays(Loop):
         if block.end is None and ways.position == len(block.ops):
             block.end = Go(self._block, uids)
         elif type(block.end) is not Go or block.end.args != uids:
-            raise ways.refuse(ways._not_twice(f"ended a turn of the loop at {self._where}"))
+            raise ways.refuse(ways.not_twice(f"ended a turn of the loop at {self._where}"))
         raise ways.done()
 
     def _argument(self, path, before, after, uid):
@@ -307,7 +308,12 @@ class LoopOfWays(Loop):
                     known.slots.add(path)
                     learnt = True
                     continue
-            elif after is not None and before.is_number and after.kind_of_number is not None and settable:
+            elif (
+                after is not None
+                and before.is_number
+                and after.kind_of_number is not None
+                and settable
+            ):
                 kinds = {before.value[0], after.kind_of_number}
                 if len(kinds) == 1 or kinds == {int, float}:
                     known.numbers[path] = float if float in kinds else kinds.pop()
@@ -369,4 +375,3 @@ class LoopOfWays(Loop):
             f"'{name_of(path)}' from {texts[0]} to {texts[1]}, which is no Variable and no number. "
             "Bind it before the loop, or loop over Python values"
         )
-

@@ -67,8 +67,7 @@ class Number(Size):
         fix = fix or "Arithmetic, comparisons and range() take it as it is"
         return modes.ways.refuse(
             f"{self.describe()} is known when the program runs: {how} at {here()} cannot have it. "
-            f"{fix}",
-            plain=self.axis is not None,
+            f"{fix}"
         )
 
     def as_attribute(self, op, name):

@@ -94,7 +94,7 @@ class Outside:
             self._order.append(("object", o, content, name))
 
     def changed(self):
-        """The name of the first thing that is another; everything is brought back. None: nothing."""
+        """The name of what is another now, or None; everything is brought back."""
         first = None
         for kind, o, before, name in reversed(self._order):
             different = _CHECKS[kind](o, before, True)

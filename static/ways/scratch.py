@@ -8,7 +8,7 @@ from static.ways.sequences import Sizes
 
 
 class Scratch(static.Program):
-    """A program of one run. Weights enter it shared, by name; other eager Variables as constants."""
+    """A program of one run. Weights enter it shared, other eager Variables as constants."""
 
     sizes = Sizes()
     merges_copies = False

@@ -120,7 +120,7 @@ class State:
 
     def add(self, name, o, put=None):
         """All of an object that stands under a name."""
-        self._walk(o, (name,), put)
+        self.walk(o, (name,), put)
         return self
 
     def _identity(self, o):
@@ -134,34 +134,34 @@ class State:
 
     def _type(self, o, path):
         if not is_local(o):
-            return self._leaf(path, "same", self._identity(o))
+            return self.leaf(path, "same", self._identity(o))
         names = [n for n in vars(o) if n not in ("__dict__", "__weakref__")]
         bases = tuple(self._class(base) for base in o.__mro__[1:])
-        self._leaf(path, "class", (self._class(o), bases, tuple(names)))
+        self.leaf(path, "class", (self._class(o), bases, tuple(names)))
         for name in names:
             put = lambda v, name=name: setattr(o, name, v)  # noqa: E731
-            self._walk(vars(o)[name], (*path, ("a", name)), put)
+            self.walk(vars(o)[name], (*path, ("a", name)), put)
         return None
 
-    def _leaf(self, path, kind, value, o=None, put=None):
+    def leaf(self, path, kind, value, o=None, put=None):
         self.leaves[path] = Leaf(kind, value, o, put)
 
-    def _walk(self, o, path, put):
+    def walk(self, o, path, put):
         if isinstance(o, Variable):
-            return self._leaf(path, "V", self._uid_of(o), o, put)
+            return self.leaf(path, "V", self._uid_of(o), o, put)
         if type(o) is Number:
-            return self._leaf(path, "N", (o.kind, self._uid_of(o.value)), o, put)
+            return self.leaf(path, "N", (o.kind, self._uid_of(o.value)), o, put)
         key = constant_key(o)
         if key is not None:
-            return self._leaf(path, "c", key, o, put)
+            return self.leaf(path, "c", key, o, put)
         if isinstance(o, _core.Variable):
             which = self._identity(o) if o.persistable else repr(_core.digest(o))
-            return self._leaf(path, "e", (which, o.stop_gradient))
+            return self.leaf(path, "e", (which, o.stop_gradient))
         kind = type(o)
         if issubclass(kind, tuple):
             return self._tuple(o, path, put)
         if id(o) in self._seen:
-            return self._leaf(path, "ref", self._seen[id(o)], None, put)
+            return self.leaf(path, "ref", self._seen[id(o)], None, put)
         self._seen[id(o)] = path
         walk = getattr(o, "walk_ways", None) if kind.__module__.startswith("static.ways") else None
         if walk is not None:
@@ -169,43 +169,43 @@ class State:
         if kind.__module__.startswith("static.ways"):
             return None  # hooks, and what explores
         if isinstance(o, (list, collections.deque)):
-            self._leaf(path, kind.__name__, (self._class(kind), len(o)), o, put)
+            self.leaf(path, kind.__name__, (self._class(kind), len(o)), o, put)
             for i, item in enumerate(o):
-                self._walk(item, (*path, i), lambda v, i=i: o.__setitem__(i, v))
+                self.walk(item, (*path, i), lambda v, i=i: o.__setitem__(i, v))
         elif isinstance(o, dict):
             self._dict(o, path, kind)
         elif isinstance(o, (set, frozenset)):
             keys = [constant_key(item) for item in o]
             value = object() if None in keys else frozenset(keys)
-            return self._leaf(path, "set", (kind, value))
+            return self.leaf(path, "set", (kind, value))
         elif isinstance(o, types.FunctionType):
             return self._function(o, path)
         elif kind in _AROUND:
-            self._leaf(path, kind.__name__, kind)
+            self.leaf(path, kind.__name__, kind)
             for part in _AROUND[kind]:
-                self._walk(getattr(o, part), (*path, part), None)
+                self.walk(getattr(o, part), (*path, part), None)
             return None
         elif isinstance(o, type):
             return self._type(o, path)
         elif isinstance(o, _THEMSELVES):
-            return self._leaf(path, "same", self._identity(o))
+            return self.leaf(path, "same", self._identity(o))
         elif isinstance(o, np.ndarray):
             value = object() if o.dtype.hasobject else (o.dtype.str, o.shape, o.tobytes())
-            return self._leaf(path, "array", value)
+            return self.leaf(path, "array", value)
         elif isinstance(o, (_views)):
-            self._leaf(path, "view", (kind, len(o)))
-            return [self._walk(item, (*path, i), None) for i, item in enumerate(o)]
+            self.leaf(path, "view", (kind, len(o)))
+            return [self.walk(item, (*path, i), None) for i, item in enumerate(o)]
         elif isinstance(o, types.CellType):
             return self._cell(o, path)
         elif not is_plain(kind):
             unknown = hasattr(o, "__next__") or hasattr(o, "send")
             value = object() if unknown else self._identity(o)
-            return self._leaf(path, kind.__name__, value, o)
+            return self.leaf(path, kind.__name__, value, o)
         return self._attributes(o, path, kind)
 
     def _tuple(self, o, path, put):
         kind = type(o)
-        self._leaf(path, "tuple", (self._class(kind), len(o)), o, put)
+        self.leaf(path, "tuple", (self._class(kind), len(o)), o, put)
         items = list(o)
         make = kind._make if hasattr(kind, "_make") else kind
 
@@ -215,7 +215,7 @@ class State:
 
         for i, item in enumerate(o):
             inner = None if put is None else (lambda v, i=i: renew(i, v))
-            self._walk(item, (*path, i), inner)
+            self.walk(item, (*path, i), inner)
         return None
 
     def _dict(self, o, path, kind):
@@ -229,29 +229,29 @@ class State:
                 is_value = isinstance(key, _core.Variable)
                 known = object() if is_value else ("same", self._identity(key))
             keys.append(known)
-        self._leaf(path, "dict", (self._class(kind), len(o), tuple(keys)), o)
+        self.leaf(path, "dict", (self._class(kind), len(o), tuple(keys)), o)
         for number, key in enumerate(o):
             name = key if isinstance(key, str) else f"#{number}"
-            self._walk(o[key], (*path, ("k", name)), lambda v, key=key: o.__setitem__(key, v))
+            self.walk(o[key], (*path, ("k", name)), lambda v, key=key: o.__setitem__(key, v))
 
     def _function(self, o, path):
-        self._leaf(path, "function", (o.__code__, id(o.__globals__)))
+        self.leaf(path, "function", (o.__code__, id(o.__globals__)))
         for i, cell in enumerate(o.__closure__ or ()):
             self._cell(cell, (*path, "cell", i))
         for part in (o.__defaults__, o.__kwdefaults__, o.__dict__):
             if part:
-                self._walk(part, (*path, "default"), None)
+                self.walk(part, (*path, "default"), None)
 
     def _cell(self, cell, path):
         try:
             inside = cell.cell_contents
         except ValueError:
-            return self._leaf(path, "empty", None)
-        return self._walk(inside, path, lambda v: setattr(cell, "cell_contents", v))
+            return self.leaf(path, "empty", None)
+        return self.walk(inside, path, lambda v: setattr(cell, "cell_contents", v))
 
     def _attributes(self, o, path, kind):
         if isinstance(o, Layer) and is_own_class(kind):
-            return self._leaf(path, "layer", (self._identity(o), o.training))
+            return self.leaf(path, "layer", (self._identity(o), o.training))
         given = getattr(o, "__dict__", {})
         skipped = _LAYERS_OWN if isinstance(o, Layer) else ()
         names = [n for n in given if n not in skipped]
@@ -260,18 +260,17 @@ class State:
             slots = [slots] if isinstance(slots, str) else slots
             names += [n for n in slots if n not in ("__dict__", "__weakref__") and hasattr(o, n)]
         identity = self._identity(o) if isinstance(o, Layer) else None
-        self._leaf((*path, "."), "object", (self._class(kind), identity, tuple(names)), o)
+        self.leaf((*path, "."), "object", (self._class(kind), identity, tuple(names)), o)
         if is_local(kind):
-            self._walk(kind, (*path, "class"), None)
+            self.walk(kind, (*path, "class"), None)
         if isinstance(o, BaseException):
-            self._walk(o.args, (*path, "args"), None)
+            self.walk(o.args, (*path, "args"), None)
         if isinstance(o, (str, int, float)):
-            self._leaf((*path, "="), "plain", repr(o))
+            self.leaf((*path, "="), "plain", repr(o))
         for name in names:
             value = given[name] if name in given else getattr(o, name)
-            self._walk(value, (*path, ("a", name)), lambda v, name=name: setattr(o, name, v))
+            self.walk(value, (*path, ("a", name)), lambda v, name=name: setattr(o, name, v))
         return None
-
 
 
 _views = type({}.keys()), type({}.values()), type({}.items())

@@ -2,10 +2,11 @@
 
 import sys
 
-import dygraph
 import numpy as np
-from static.ways.explore import Explorer, Input, check_order
-from static.ways.graph import Ask, Give, Go, Raise
+
+import dygraph
+from static.ways.explore import Explorer, Input
+from static.ways.graph import Ask, Give, Go, Raise, check_order
 
 _MARKS = {
     "op_role", "op_role_var", "op_namescope", "op_device", "use_mkldnn", "mkldnn_data_type",
@@ -37,7 +38,7 @@ def inputs_in(value):
 
 
 def run(explorer, feeds, limit=20_000):
-    """The result for a dict of Variables by name of the inputs, with the structure of the call's."""
+    """The result for Variables by name of the inputs, with the structure of the call's."""
     values = {**explorer.held, **explorer.constants, **feeds}
     block, steps = explorer.root, 0
     while True:
@@ -45,8 +46,8 @@ def run(explorer, feeds, limit=20_000):
             _compute(op, values)
         end = block.end
         if isinstance(end, Give):
-            uids = iter(end.uids)
-            return _build(end.structure, lambda: values[next(uids)])
+            results = iter([values[u] for u in end.uids])
+            return _build(end.structure, results.__next__)
         if isinstance(end, Raise):
             raise end.type(*end.args)
         if isinstance(end, Ask):

@@ -109,7 +109,7 @@ def finally_wins(n):
             return 1 / n
         finally:
             if n == 0:
-                break
+                break  # noqa: B012
     return "left"
 
 
@@ -145,7 +145,9 @@ def comprehensions(n):
     return squares, pairs, odd, total, nested, (last := n), last
 
 
-@cases((4,),)
+@cases(
+    (4,),
+)
 def generators(n):
     def count(m):
         sent = None
@@ -180,7 +182,9 @@ def closure(k):
     return inner
 
 
-@cases((2,),)
+@cases(
+    (2,),
+)
 def counters(n):
     k = 0
 

@@ -1,5 +1,7 @@
 """Functions whose ways part and meet, each with what becomes of it.
 
+More than 600 lines because each function is one case.
+
 Inputs: `x` of open rows and three columns, as in `cases.INPUTS`.
 """
 
@@ -8,8 +10,9 @@ import math
 from collections import namedtuple
 from dataclasses import dataclass
 
-import dygraph
 import numpy as np
+
+import dygraph
 
 from .cases import captured, refused
 

@@ -16,11 +16,12 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[n]) for n in (1, 3)]
 
-import dygraph
-import numpy as np
-from static.ways.explore import Input
-from static.ways.graph import Refused, reachable
-from ways import graph_runner
+import numpy as np  # noqa: E402
+
+import dygraph  # noqa: E402
+from static.ways.explore import Input  # noqa: E402
+from static.ways.graph import Refused, reachable  # noqa: E402
+from ways import graph_runner  # noqa: E402
 
 INPUTS = [
     np.random.default_rng(seed).normal(shift, 1.5, (rows, 3)).astype("float32")

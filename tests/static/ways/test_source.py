@@ -11,7 +11,9 @@ import textwrap
 import types
 
 import pytest
-from static.ways.source import HOOKS, Hooks, convert, has_hooks
+
+from static.ways.hooks import HOOKS, Hooks
+from static.ways.source import convert, has_hooks
 
 from . import idle_functions
 

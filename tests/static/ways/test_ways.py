@@ -1,7 +1,8 @@
 """Functions become graphs that give eager's bits on every input, or are refused with a line."""
 
-import dygraph
 import pytest
+
+import dygraph
 from static.ways.explore import Input
 from static.ways.graph import Refused
 
