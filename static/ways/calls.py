@@ -40,6 +40,8 @@ class Calls(Answers):
         if isinstance(function, Layer):
             self.adopt(function)
             return function
+        if hasattr(type(function), "captured_function"):
+            return self.call(function.captured_function)
         if isinstance(function, functools.partial):
             inner = self.call(function.func)
             return functools.partial(inner, *function.args, **function.keywords)
@@ -68,6 +70,7 @@ class Calls(Answers):
         if is_own_file(file) or is_library(file):
             return None
         self.outside.note_globals(function)
+        self.converted[id(function.__code__), id(function.__globals__)] = function
         return convert(function, self)
 
     def same(self, a, b):
@@ -99,6 +102,7 @@ class Calls(Answers):
                     getattr(part, group)[name] = part.__dict__[name] = face
                     names.append((group, name, variable, face))
             self.adopted[id(part)] = part, names
+            self.layers[id(part)] = part
             plain = type(part).forward
             new = self._converted(plain) if isinstance(plain, types.FunctionType) else None
             if new is not None and "forward" not in part.__dict__:

@@ -13,6 +13,7 @@ from static.ways import joins
 from static.ways.arrays import Array
 from static.ways.calls import Calls
 from static.ways.graph import (
+    Ask,
     Block,
     Give,
     PathDone,
@@ -21,6 +22,7 @@ from static.ways.graph import (
     Restart,
     here,
     is_ours,
+    reachable,
     short,
     spot,
 )
@@ -70,7 +72,9 @@ class Explorer(Calls):
     def __init__(self, function, args, kwargs=None, max_ways=1000):
         self.function, self.args, self.kwargs = function, args, kwargs or {}
         self.max_ways, self.known, self.runs = max_ways, Knowledge(), 0
-        self.kept, self.held, self.layers = {}, {}, {}
+        self.kept, self.held = {}, {}
+        self.converted, self.layers = {}, {}  # what the ways called, for guards
+        self.sources = {}  # of constants
 
     # All ways ---------------------------------------------------------------------------------
 
@@ -89,7 +93,7 @@ class Explorer(Calls):
 
     def _explore(self):
         self.root, self.memo, self._uids, self._blocks = Block(0), {}, 0, 0
-        self.metas, self.constants, self.apart = {}, {}, {}
+        self.metas, self.constants, self.apart, self.made_at = {}, {}, {}, {}
         self.shared, self.minds_aliases, self.structure = {}, False, None
         self.could_weaken = False
         decisions, ways, asked = [], 0, {}
@@ -111,13 +115,18 @@ class Explorer(Calls):
             if ways >= self.max_ways:
                 raise Refused(self._too_many(asked))
 
+    def questions(self):
+        """Lines at which the graph decides."""
+        ends = [block.end for block in reachable(self.root)]
+        return list(dict.fromkeys(spot(e.line) for e in ends if isinstance(e, Ask)))
+
     def _too_many(self, asked):
-        where = ", ".join(spot(line) for line in list(asked)[:8]) + (
-            ", ..." if len(asked) > 8 else ""
-        )
+        spots = list(dict.fromkeys(map(spot, asked)))
+        where = ", ".join(spots[:8]) + (", ..." if len(spots) > 8 else "")
+        apart = {p: r for p, r in self.apart.items() if p in spots} or self.apart
         why = "".join(
             f" The ways of {place} do not join because {reason}."
-            for place, reason in list(self.apart.items())[-1:]
+            for place, reason in list(apart.items())[-1:]
         )
         fix = "Make it a Variable, or use dygraph.where"
         return f"more than {self.max_ways} ways, asked at {where}.{why} {fix}"

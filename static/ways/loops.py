@@ -8,7 +8,7 @@ import numpy as np
 from static.variable import Variable
 from static.ways import joins
 from static.ways.arrays import Array
-from static.ways.graph import Go, name_of, short
+from static.ways.graph import Go, name_of, short, spot
 from static.ways.hooks import PLACES, Loop
 from static.ways.numbers import TYPES, Number, constant, number
 from static.ways.sequences import sequence_of
@@ -159,7 +159,7 @@ class LoopOfWays(Loop):
             block = joins.make_block(ways, key, self._key, slots)
             block.loop = self._where
             for uid, (path, leaf) in zip(block.params, slots.items(), strict=True):
-                self._check_merge(path, ways.metas[uid], ways.metas[leaf.uid])
+                self._check_merge(path, ways.metas[uid], leaf.uid)
             joins.mark_aliases(ways, block, state, self._key)
             ways.block.end = Go(block, [leaf.uid for leaf in slots.values()])
         self._block = block
@@ -264,7 +264,7 @@ class LoopOfWays(Loop):
         """What a parameter is in the next turn: a uid, or a variable to be made."""
         ways, meta = self._ways, self._ways.metas[uid]
         if before.kind == "V" and after.kind == "V":
-            self._check_merge(path, meta, ways.metas[after.uid])
+            self._check_merge(path, meta, after.uid)
             return after.uid
         if before.kind == "N" and after.kind_of_number is not None:
             kind, other = before.value[0], after.kind_of_number
@@ -350,13 +350,15 @@ class LoopOfWays(Loop):
                 meta = meta if merged is None else merged
         return meta
 
-    def _check_merge(self, path, meta, other):
+    def _check_merge(self, path, meta, uid):
+        other = self._ways.metas[uid]
         if meta.dtype == "array":
             return
         if meta.dtype != other.dtype:
+            made = self._ways.made_at.get(uid)
             raise self._ways.refuse(
-                f"'{name_of(path)}' is {meta.dtype} before the loop at {self._where} and "
-                f"{other.dtype} after a turn"
+                f"'{name_of(path)}' is {meta.dtype} before the loop at {spot(self._where)} and "
+                f"{other.dtype} after a turn" + (f" (made at {made})" if made else "")
             )
         merged = meta.merged(other)
         if merged is None:

@@ -11,7 +11,7 @@ from dygraph import _core
 from dygraph.errors import ArgumentTypeError
 from dygraph.recording import modes
 from dygraph.sizes import Size
-from static.ways.graph import here
+from static.ways.graph import here, spot
 
 ops = _core.ops
 
@@ -66,8 +66,8 @@ class Number(Size):
         """The error for a use that Python alone could answer."""
         fix = fix or "Arithmetic, comparisons and range() take it as it is"
         return modes.ways.refuse(
-            f"{self.describe()} is known when the program runs: {how} at {here()} cannot have it. "
-            f"{fix}"
+            f"{self.describe()} is known when the program runs: {how} at {spot(here())} cannot "
+            f"have it. {fix}"
         )
 
     def as_attribute(self, op, name):

@@ -1,14 +1,19 @@
 """What lives on after a call: it is looked at before and after a run, and brought back."""
 
 import collections
+import sys
 import types
+
+import numpy as np
 
 from dygraph import _core
 from dygraph.nn.layer import Layer
+from dygraph.sizes import is_library
+from dygraph.watch import is_own_file
 from static.ways.state import is_own_class, is_plain
 
 _LEFT_ALONE = (
-    type, types.ModuleType, types.BuiltinFunctionType, str, bytes, int, float, complex, type(None),
+    types.ModuleType, types.BuiltinFunctionType, str, bytes, int, float, complex, type(None),
     _core.Variable,
 )  # fmt: skip
 _MISSING = object()
@@ -40,6 +45,13 @@ class Outside:
             self._order.append(("global", (variables, name), value, name))
             if value is not _MISSING:
                 self.note(value, name)
+            if isinstance(value, types.ModuleType) and _is_users(value):
+                for inner in code.co_names:
+                    if inner in vars(value):
+                        found = vars(value)[inner]
+                        where = f"{name}.{inner}"
+                        self._order.append(("global", (vars(value), inner), found, where))
+                        self.note(found, where)
 
     def _note_function(self, function):
         code = function.__code__
@@ -62,7 +74,12 @@ class Outside:
             if isinstance(o, _LEFT_ALONE) or id(o) in self._noted:
                 continue
             kind = type(o)
-            if isinstance(o, types.FunctionType):
+            if isinstance(o, type):
+                self._note_class(o)
+            elif isinstance(o, np.ndarray):
+                self._noted[id(o)] = o
+                self._order.append(("array", o, o.copy(), name))
+            elif isinstance(o, types.FunctionType):
                 self._add(o, name, ())
                 self._note_function(o)
             elif isinstance(o, types.MethodType):
@@ -80,6 +97,7 @@ class Outside:
                 if is_own_class(kind) and not isinstance(o, Layer):
                     continue
                 self._add(o, name, _attributes(o))
+                self._note_class(kind)
                 if isinstance(o, Layer) and "_parameters" in o.__dict__:
                     for group in ("_parameters", "_buffers"):
                         content = list(getattr(o, group).items())
@@ -87,6 +105,16 @@ class Outside:
                         self._noted[id(getattr(o, group))] = getattr(o, group)
                 hidden = ("_made", "_pre_hooks", "_post_hooks")
                 todo.extend((v, f"{name}.{n}") for n, v in _attributes(o) if n not in hidden)
+
+    def _note_class(self, kind):
+        for base in kind.__mro__:
+            if id(base) in self._noted or not is_plain(base) or is_own_class(base):
+                continue
+            module = sys.modules.get(base.__module__)
+            if base.__flags__ & (1 << 9) and (module is None or _is_users(module)):
+                self._noted[id(base)] = base
+                content = list(vars(base).items())
+                self._order.append(("class", base, content, base.__name__))
 
     def _add(self, o, name, content):
         self._noted[id(o)] = o
@@ -104,10 +132,21 @@ class Outside:
 
     def is_changed(self):
         """Whether anything is another now; what Layers keep as parameters and buffers apart."""
-        return any(
-            kind != "group" and _CHECKS[kind](o, before, False) is not None
-            for kind, o, before, _ in self._order
-        )
+        return self.first_change(groups=False) is not None
+
+    def first_change(self, groups=True):
+        """The name of something that is another now; None: nothing is."""
+        for kind, o, before, name in self._order:
+            if groups or kind != "group":
+                different = _CHECKS[kind](o, before, False)
+                if different is not None:
+                    return name + different
+        return None
+
+
+def _is_users(module):
+    file = getattr(module, "__file__", None)
+    return file is None or not (is_own_file(file) or is_library(file))
 
 
 def _builtins(variables):
@@ -176,7 +215,32 @@ def _object(o, before, restore):
     return f".{found}"
 
 
-_CHECKS = {"global": _global, "cell": _cell, "object": _object, "group": _object}
+def _class(kind, before, restore):
+    now, kept = dict(vars(kind)), dict(before)
+    different = [n for n in {**now, **kept} if now.get(n, _MISSING) is not kept.get(n, _MISSING)]
+    different = [n for n in different if not n.startswith(("__", "_abc"))]
+    if not different:
+        return None
+    for name in different if restore else ():
+        if name in kept:
+            setattr(kind, name, kept[name])
+        else:
+            delattr(kind, name)
+    return f".{different[0]}"
+
+
+def _array(o, before, restore):
+    if o.dtype.hasobject or (o.shape == before.shape and o.tobytes() == before.tobytes()):
+        return None
+    if restore:
+        o[...] = before
+    return ""
+
+
+_CHECKS = {
+    "global": _global, "cell": _cell, "object": _object, "group": _object, "class": _class,
+    "array": _array,
+}  # fmt: skip
 
 
 def _equal(a, b):

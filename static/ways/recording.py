@@ -100,12 +100,12 @@ class Recording(Hooks):
         if at < len(block.ops):
             known = block.ops[at]
             if not known.repeats(type, ins, outs, attrs):
-                raise self.refuse(self.not_twice(f"called {type} at {short(line)}"))
+                raise self.refuse(self.not_twice(f"called {type} at {spot(short(line))}"))
             self.uids.update(known.named)
             self.position += 1
             return
         if block.end is not None:
-            raise self.refuse(self.not_twice(f"called {type} at {short(line)}"))
+            raise self.refuse(self.not_twice(f"called {type} at {spot(short(line))}"))
         given = {
             slot: [self._uid_of_name(n) for n in names] for slot, names in ins.items() if names
         }
@@ -140,6 +140,7 @@ class Recording(Hooks):
         uid = self.fresh()
         variable = self.scratch.core.find(name)
         self.metas[uid] = self.meta_of_desc(variable)
+        self.made_at[uid] = spot(short(line))
         return uid
 
     def not_twice(self, what):

@@ -52,6 +52,7 @@ class Scratch(static.Program):
         ways, lod = self._ways, _core.lod(variable)
         digest = _core.digest(variable)
         name = f"constant_{hash(repr(digest)) & (2**64 - 1):x}"
+        ways.sources[name] = variable
         found = self.global_block().core.find(name)
         if found is None:
             ways.constants.setdefault(name, _core.snapshot(variable))

@@ -7,6 +7,7 @@ function that fails as short as it can.
 import argparse
 import ast
 import collections
+import itertools
 import linecache
 import random
 import signal
@@ -53,10 +54,11 @@ class Box:
 
 
 class Writer:
-    """Writes one random function."""
+    """Writes one random function: `small` ones take a tenth of the time."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, small=False):
         self.r, self.n = random.Random(seed), 0
+        self.depth, self.most = (2, 3) if small else (3, 6)
         self.results = self.pick(
             ["x + y + z * k", "y", "x - st['v']", "z + len(lst)", "lst[-1] + x"],
             ["(x, z, k)", "(y, h(x), k + 1)"],
@@ -125,7 +127,7 @@ class Writer:
     def statement(self, depth, loop):
         k, i = self.r.random(), self.n
         self.n += 1
-        if depth >= 3 or k < 0.42:
+        if depth >= self.depth or k < 0.42:
             return self.simple().split("\n")
         if k < 0.66:
             out = [f"if {self.condition()}:", *self.block(depth + 1, loop)]
@@ -170,7 +172,7 @@ class Writer:
 
     def function(self):
         body = []
-        for _ in range(self.r.randint(3, 6)):
+        for _ in range(self.r.randint(self.most // 2, self.most)):
             body += self.statement(0, False)
         first = [
             "y, z, k, flag, st, lst = x * 0.5, x - 1, 0, False, {'v': x, 'w': x}, [x]",
@@ -239,7 +241,8 @@ def check(source, name, runners=(), seconds=30):
         for run in (graph_runner.run, *runners):
             for x, expected in zip(INPUTS, want, strict=True):
                 got = outcome(lambda x=x, r=run: r(explorer, {"x": dygraph.to_variable(x)}))
-                if got != expected:
+                alike = run in runners and got[0] == expected[0] == "raises"
+                if got != expected and not alike:
                     return "wrong", f"{run.__name__}: {expected} {got}"[:400]
         blocks = reachable(explorer.root)
         return "right", (explorer.runs, sum(b.loop is not None for b in blocks))
@@ -255,30 +258,33 @@ def check(source, name, runners=(), seconds=30):
         signal.alarm(0)
 
 
-def one(seed, **how):
+def one(seed, small=False, **how):
     """The check of one random function."""
-    return check(Writer(seed).function(), f"<random function {seed}>", **how)
+    return check(Writer(seed, small).function(), f"<random function {seed}>", **how)
 
 
-def reduced(seed, **how):
-    """The shortest function found that fails as the one of this seed does."""
-    source = Writer(seed).function()
-    wanted, tried, changed = one(seed, **how)[0], 0, True
+def reduced(source, fails):
+    """The shortest text found of which ``fails(text)`` is true, as it is of `source`."""
+    changed = True
     while changed:
         changed = False
         spots = sum(len(b) for _, b in _bodies(ast.parse(source)))
         for spot in range(spots):
             for what in ("del", "body", "orelse"):
                 shorter = _without(source, spot, what)
-                if shorter is None or len(shorter) >= len(source):
-                    continue
-                tried += 1
-                if check(shorter, f"<reduced {seed} {tried}>", **how)[0] == wanted:
+                if shorter is not None and len(shorter) < len(source) and fails(shorter):
                     source, changed = shorter, True
                     break
             if changed:
                 break
     return source
+
+
+def reduced_seed(seed):
+    """The shortest function found that fails as the one of this seed does."""
+    source, tried = Writer(seed).function(), itertools.count()
+    wanted = one(seed)[0]
+    return reduced(source, lambda s: check(s, f"<reduced {seed} {next(tried)}>")[0] == wanted)
 
 
 def _bodies(tree):
@@ -315,7 +321,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="show what is refused as well")
     given = parser.parse_args()
     if given.reduce is not None:
-        print(reduced(given.reduce))
+        print(reduced_seed(given.reduce))
         return
     counts, loops, start = collections.Counter(), 0, time.time()
     for seed in range(*given.seeds):

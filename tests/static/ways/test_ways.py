@@ -6,7 +6,7 @@ import dygraph
 from static.ways.explore import Input
 from static.ways.graph import Refused
 
-from . import graph_runner, joined_functions, looped_functions
+from . import graph_runner, joined_functions, looped_functions, program_runner
 from .cases import INPUTS, cases_of
 
 CASES = [*cases_of(joined_functions), *cases_of(looped_functions)]
@@ -46,6 +46,11 @@ def test_function(function):
         want = outcome(lambda x=x: function(dygraph.to_variable(x)))
         got = outcome(lambda x=x: graph_runner.run(explorer, {"x": dygraph.to_variable(x)}))
         assert got == want
+        if program_runner.RUNS:
+            x = dygraph.to_variable(x)
+            got = outcome(lambda x=x: program_runner.run(explorer, {"x": x}))
+            assert got[0] == want[0]
+            assert got == want or got[0] == "raises"
 
 
 def test_there_are_enough_functions():
