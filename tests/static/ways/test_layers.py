@@ -1,4 +1,4 @@
-"""Layers: weights are shared, buffers written, and what a Layer keeps in Python is not forgotten."""
+"""Layers: weights are shared, buffers written; what a Layer keeps in Python is not forgotten."""
 
 import numpy as np
 import pytest
