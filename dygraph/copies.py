@@ -26,6 +26,9 @@ def reduce(self, protocol=2):
         return _rebuild, (type(self), None, None, None, flags, self.name, state)
     if _core.is_selected_rows(self):
         raise ArgumentTypeError("selected rows cannot be copied or pickled. Pass to_dense() on")
+    kind = _core.value_kind(self)
+    if kind != "Tensor":
+        raise ArgumentTypeError(f"a {kind} cannot be copied or pickled. Copy what it is made of")
     values = self.numpy(), str(self.dtype), _core.lod(self)
     return _rebuild, (type(self), *values, flags, self.name, state)
 

@@ -24,13 +24,16 @@ class Drawing:
     nodes : list of dict
         ``id``, ``kind`` ('operator', 'function' or 'leaf'; of programs 'forward', 'backward',
         'update', 'variable', 'parameter', 'highlight'), ``label``, newest first. One with ``top``
-        stands right above its first reader.
+        stands right above its first reader; one with ``boxes`` in these, the outermost first.
     edges : list of (int, int)
         From the id that produces to the id that consumes.
+    boxes : dict of int to str
+        What is written at boxes around nodes, by number.
     """
 
-    def __init__(self, nodes, edges, hidden=0, title="tape"):
+    def __init__(self, nodes, edges, hidden=0, title="tape", boxes=None):
         self.nodes, self.edges, self.hidden, self.title = nodes, edges, hidden, title
+        self.boxes = boxes or {}
 
     @property
     def dot(self):
@@ -38,8 +41,11 @@ class Drawing:
         lines = [f"digraph {self.title} {{"]
         lines.append('  node [shape=box, style=filled, fontname="sans-serif"];')
         for n in self.nodes:
-            label = n["label"].replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-            lines.append(f'  n{n["id"]} [label="{label}", fillcolor="{_FILL[n["kind"]]}"];')
+            node = f'n{n["id"]} [label={_quoted(n["label"])}, fillcolor="{_FILL[n["kind"]]}"];'
+            for number in reversed(n.get("boxes", ())):  # parts of one name are one box
+                title = _quoted(self.boxes[number])
+                node = f"subgraph cluster_{number} {{ label={title}; {node} }}"
+            lines.append(f"  {node}")
         lines += [f"  n{a} -> n{b};" for a, b in self.edges]
         return "\n".join([*lines, "}"])
 
@@ -80,6 +86,7 @@ class Drawing:
             'markerHeight="7" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="#777"/></marker>',
             "</defs>",
         ]
+        parts += self._frames(at)
         for a, b in self.edges:
             (xa, ya), (xb, yb) = at[a], at[b]
             parts.append(
@@ -100,11 +107,31 @@ class Drawing:
             )
         return "\n".join([*parts, "</svg>"])
 
+    def _frames(self, at):
+        """A dashed frame around the nodes of each box."""
+        for number, title in self.boxes.items():
+            places = [at[n["id"]] for n in self.nodes if number in n.get("boxes", ())]
+            if not places:
+                continue
+            left, top = (min(p[i] for p in places) - 5 for i in (0, 1))
+            right, bottom = max(p[0] for p in places) + _WIDTH, max(p[1] for p in places) + _HEIGHT
+            yield (
+                f'<g><title>{escape(title)}</title><rect x="{left:g}" y="{top:g}" '
+                f'width="{right - left + 5:g}" height="{bottom - top + 5:g}" rx="6" fill="none" '
+                'stroke="#999" stroke-dasharray="4 3"/></g>'
+            )
+
     _repr_svg_ = svg
 
     def __repr__(self):
         more = f" ({self.hidden} more not shown)" if self.hidden else ""
         return f"<{self.title} of {len(self.nodes)} nodes and {len(self.edges)} edges{more}>"
+
+
+def _quoted(text):
+    """Text as DOT writes it."""
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"'
 
 
 def _fit(text, most=24):

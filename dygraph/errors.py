@@ -12,6 +12,7 @@ True
 from dygraph._core import (
     AlreadyExistsError,
     ArgumentTypeError,
+    AssertionFailedError,
     DygraphError,
     FormatError,
     InvalidArgumentError,
@@ -28,6 +29,7 @@ from dygraph._core import (
 __all__ = [
     "AlreadyExistsError",
     "ArgumentTypeError",
+    "AssertionFailedError",
     "DygraphError",
     "EOFException",
     "FormatError",

@@ -13,6 +13,7 @@ Examples
 array([0., 2.])
 """
 
+import keyword
 import re
 
 from dygraph import _core, comparison, creation, manipulation, products
@@ -41,16 +42,23 @@ _LAZY = {
     "softmax_cross_entropy square_error_cost triplet_margin_loss",
 }
 # Made by functions of `static.layers` of their own.
-_OF_PROGRAMS = {"print", "py_func"}
+_OF_PROGRAMS = {
+    "conditional_block", "conditional_block_infer", "print", "py_func", "recurrent", "while",
+}  # fmt: skip
 _LAZY_NAMES = names_of(_LAZY)
 __all__ = []
+
+
+def _spelling(name):
+    """An operator that has a keyword's name ends with an underscore: ``assert_``."""
+    return name + "_" if keyword.iskeyword(name) else name
 
 
 def _add_operators():
     """Take in what the registry has by now; called again when a library was loaded."""
     names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
     names = [n for n in names if n not in _OF_PROGRAMS]
-    functions = {name: getattr(_core.ops, name) for name in names}
+    functions = {_spelling(name): getattr(_core.ops, name) for name in names}
     for module in _COMPOSED:
         functions.update({name: getattr(module, name) for name in module.__all__})
     for name in _LAZY_NAMES:  # theirs stand before operators of the same name

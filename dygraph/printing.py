@@ -15,11 +15,30 @@ def facts(x):
     return found
 
 
+OPAQUE = ("TensorArray", "LoDRankTable", "StepScopes")
+
+
+def _opaque(x, kind):
+    """What holds no tensor, by what it holds."""
+    what = _core.value_kind(x)
+    if what == "TensorArray":
+        shapes = ["nothing" if s is None else str(tuple(s)) for s in _core.array_shapes(x)]
+        shown = ", ".join(shapes[:8] + ["..."] * (len(shapes) > 8))
+        facts = [f"length={len(shapes)}", f"shapes=[{shown}]", f"dtype={x.dtype}"]
+    elif what == "LoDRankTable":
+        facts = [f"(index, length)={_core.table_items(x)}"]
+    else:
+        facts = []
+    return f"{kind}({', '.join([what, *facts])})"
+
+
 def text(x):
     """What ``repr(x)`` gives: the values as NumPy prints them, and the facts."""
     kind = type(x).__name__
     if _core.is_empty(x):
         return f"{kind}(no value yet)"
+    if _core.value_kind(x) in OPAQUE:
+        return _opaque(x, kind)
     found = facts(x)
     if _core.is_selected_rows(x):
         values = np.asarray(_core.rows_value(x))

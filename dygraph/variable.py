@@ -406,7 +406,9 @@ def tolist(self):
 
 
 def length(self):
-    """Size of the first axis. TypeError for a 0-d variable, as in NumPy."""
+    """Size of the first axis, TypeError for a 0-d variable, as in NumPy; elements of an array."""
+    if _core.value_kind(self) == "TensorArray":
+        return _core.array_length(self)
     if not self.shape:
         raise ArgumentTypeError("len() of a 0-d variable: it has no axis")
     size = self.shape[0]

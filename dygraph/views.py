@@ -38,6 +38,8 @@ def variable(x):
     kind = type(x).__name__
     if _core.is_empty(x):
         return f"<div>{_code(f'{kind}: no value yet')}</div>"
+    if _core.value_kind(x) in printing.OPAQUE:
+        return f"<div>{_code(printing.text(x))}</div>"
     head = _code(f"{kind}: {', '.join(printing.facts(x))}")
     names = None
     try:

@@ -243,6 +243,7 @@ def _differentiate(
                     callback(block, block.ops[-1])
         else:
             block.core.append_gradients(made, user_line())
+    program.take_in_blocks()
     return {name: block.var(grad) for name, grad in names.items()}
 
 

@@ -398,7 +398,10 @@ class Block:
         return self.put_op(Operator(self, desc))
 
     def extend(self, other):
-        """Append copies of all variables and operators of a block of another program."""
+        """Append copies of all variables and operators of a block of another program.
+
+        Blocks that its operators run are copied into this program as well.
+        """
         if not isinstance(other, Block):
             raise ArgumentTypeError(f"extend takes a Block of a program, got {kind_of(other)}")
         for var in other.vars.values():
@@ -412,6 +415,45 @@ class Block:
             copy.__dict__.update(var.__dict__)
             copy.stop_gradient = var.stop_gradient
         self.ops.extend([Operator(self, op.desc.copy()) for op in other.ops])
+        if other.program.num_blocks > 1:
+            self._copy_blocks(other, len(other.ops), {other.idx: self.idx})
+
+    def _copy_blocks(self, other, count, copies):
+        """Have the last `count` operators run copies of the blocks that those of `other` run."""
+        for op in self.ops[len(self.ops) - count :]:
+            for name in op.attr_names:
+                if op.attr_type(name) != "BLOCK" or op.attr(name) >= other.program.num_blocks:
+                    continue
+                inner = other.program.block(op.attr(name))
+                forward = copies.get(inner.forward_block_idx)
+                copy = self.program.create_block(self.idx, forward)
+                self.program.rollback()
+                copies[inner.idx] = copy.idx
+                line = user_line()
+                for var in inner.vars.values():
+                    copy.core.declare(var.desc.copy(), line, type(var))
+                    copy.vars[var.name].stop_gradient = var.stop_gradient
+                copy.ops.extend([Operator(copy, each.desc.copy()) for each in inner.ops])
+                copy._copy_blocks(inner, len(inner.ops), copies)
+                op.set_attr(name, copy.idx, "BLOCK")
+
+    def check_sees(self, variable, type):
+        """PreconditionNotMetError where the variable's name does not mean it in this block."""
+        found = variable if variable.block is self else self.find_var_recursive(variable.name)
+        if found is variable:
+            return
+        made = variable.block.created_at(variable.name)
+        raise PreconditionNotMetError(
+            f"{type}: '{variable.name}' is a variable of block {variable.block.idx}, made at {made}, "
+            + (
+                f"and ends with it; block {self.idx} does not see it. Write it to a variable that "
+                "was made before the block, with static.layers.assign(value, output=variable)"
+                if found is None
+                else f"but in block {self.idx} the name means the one that was made at "
+                f"{found.block.created_at(found.name)}. Use a copy that was made outside, with "
+                "static.layers.assign"
+            )
+        )
 
     def _make_op(self, type, inputs, outputs, attrs, stop_gradient):
         if not isinstance(type, str):
@@ -423,6 +465,7 @@ class Block:
             for v in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(v, Variable):
                     self.program.name_of(v, type)  # raises for one of another program
+                    self.check_sees(v, type)
         desc = _core.Op(type)
         for slot, value in (inputs or {}).items():
             if value is not None:
@@ -464,7 +507,8 @@ class Block:
             (source,) = op.input("X")
             readers = self.core.readers(source)
             made = self.vars.get(source)
-            if readers == [op] and made is not None and made.op and not made.persistable:
+            alone = made is not None and self.core.writers(source) == [made.op]
+            if readers == [op] and alone and not made.persistable:
                 self.remove_op(op.idx)
                 self.remove_var(result.name)
                 result, op = made, made.op

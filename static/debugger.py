@@ -121,10 +121,14 @@ class _Graph:
 
     def __init__(self, highlights):
         self.nodes, self.edges, self.latest = [], [], {}
+        self.boxes, self.drawn, self.inside = {}, set(), ()
         self.highlights = highlights
 
     def add(self, kind, label, top=False):
-        self.nodes.append({"id": len(self.nodes), "kind": kind, "label": label, "top": top})
+        node = {"id": len(self.nodes), "kind": kind, "label": label, "top": top}
+        if self.inside:
+            node["boxes"] = self.inside
+        self.nodes.append(node)
         return len(self.nodes) - 1
 
     def variable(self, block, name, top):
@@ -138,7 +142,16 @@ class _Graph:
         found = block.find_var_recursive(name)
         return (None if found is None else found.block.idx, name)
 
+    def body(self, block, op):
+        """A block that an operator runs, in a box of its own."""
+        before, self.inside = self.inside, (*self.inside, block.idx)
+        self.boxes[block.idx] = f"block {block.idx} of {op.type}"
+        self.block(block)
+        self.inside = before
+
     def block(self, block):
+        """The operators of a block and of those that they run."""
+        self.drawn.add(block.idx)
         for op in block.ops:
             reads = []
             for name in dict.fromkeys(op.input_arg_names):
@@ -146,6 +159,9 @@ class _Graph:
                 if key not in self.latest:
                     self.latest[key] = self.variable(block, name, True)
                 reads.append(self.latest[key])
+            for idx in _blocks_of(op):
+                if idx not in self.drawn:
+                    self.body(block.program.block(idx), op)
             node = self.add(role_of(op), f"{op.type}\n{slots_code(op.outputs)}")
             self.edges += [(read, node) for read in reads]
             for name in dict.fromkeys(op.output_arg_names):
@@ -154,10 +170,18 @@ class _Graph:
                     self.edges.append((node, made))
 
     def drawing(self, path):
-        drawing = Drawing(self.nodes[::-1], self.edges, title="program")
+        drawing = Drawing(self.nodes[::-1], self.edges, title="program", boxes=self.boxes)
         if path is not None:
             files.write_atomically(path, [drawing.dot.encode()])
         return drawing
+
+
+def _blocks_of(op):
+    """The numbers of the blocks that an operator runs."""
+    for name in op.attr_names:
+        if op.attr_type(name) in ("BLOCK", "BLOCKS"):
+            value = op.attr(name)
+            yield from value if isinstance(value, list) else [value]
 
 
 def _pattern(value):
@@ -214,7 +238,7 @@ def draw_block_graphviz(block, highlights=None, path="./temp.dot"):
 
 
 def draw_graph(program, path=None):
-    """Draw all blocks of a program, as `draw_block_graphviz` does one.
+    """Draw all blocks of a program, as `draw_block_graphviz` does one; inner ones are boxes.
 
     Parameters
     ----------
@@ -243,5 +267,6 @@ def draw_graph(program, path=None):
         path = files.path_of(path, "draw_graph")
     graph = _Graph([])
     for block in program.blocks:
-        graph.block(block)
+        if block.idx not in graph.drawn:
+            graph.block(block)
     return graph.drawing(path)

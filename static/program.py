@@ -186,6 +186,11 @@ class Program:
         self.core.enter_block(block.idx)
         return block
 
+    def take_in_blocks(self):
+        """Show the blocks that the core added, as the backward pass does for those it goes over."""
+        for i in range(len(self._blocks), self.core.block_count):
+            self._blocks.append(Block(self, self.core.block(i)))
+
     def rollback(self):
         """Append to the block around the current one again, as before `create_block`."""
         if self.core.depth == 1:
@@ -193,6 +198,20 @@ class Program:
                 "rollback: a block must have been created before, got the global block"
             )
         self.core.leave_block()
+
+    def moment(self):
+        """What `take_back` needs to undo what comes from here on."""
+        return _core.last_version(), self.num_blocks, self.desc
+
+    def take_back(self, moment):
+        """Take out what was described after a `moment`; variables from before are as they were."""
+        self.core.take_back(*moment)
+        del self._blocks[moment[1] :]
+
+    def drop_blocks(self):
+        """Take out the blocks that no operator owns; the numbers of others move up."""
+        self.core.remove_unowned_blocks()
+        self._blocks = [b for b in self._blocks if b.core.stands]
 
     def visible_blocks(self, block):
         """The numbers' blocks whose variables `block` sees, nearest first."""
@@ -259,14 +278,19 @@ class Program:
         copy.core.take_after(self.core)
         copy.random_seed = self.random_seed
         copy.held, copy.shares, copy.made_at = dict(self.held), self.shares, self.made_at
+        loses = False
         for block, original in zip(copy._blocks, self._blocks, strict=True):
             for name, kind, attributes in original.core.shown(Variable):
                 block.core.show_as(name, kind).__dict__.update(attributes)
             if for_test:
-                block.set_ops([op for op in block.ops if _runs_in_test(op)])
+                kept = [op for op in block.ops if _runs_in_test(op)]
+                loses |= any(map(_owns_block, {*block.ops}.difference(kept)))
+                block.set_ops(kept)
                 for op in block.ops:
                     if op.has_attr("is_test"):
                         op.set_attr("is_test", True)
+        if loses:
+            copy.drop_blocks()
         if for_test:
             copy.forget_unused()
         return copy
@@ -419,6 +443,10 @@ def _rounded(array):
 
 def _names_of(op):
     return op.input_arg_names + op.output_arg_names
+
+
+def _owns_block(op):
+    return any(op.attr_type(name) in ("BLOCK", "BLOCKS") for name in op.attr_names)
 
 
 def _runs_in_test(op):

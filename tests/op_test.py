@@ -15,7 +15,7 @@ A case sets `op_type`, `inputs`, `attrs` and `outputs` in setUp, by slot names::
             self.check_grad(["X"], "Out")
 
 An entry is an array, (array, lod) with lengths or offsets, or a list of (name, array) for a slot
-that takes a list. A case may give `reference(inputs, attrs) -> outputs` in place of outputs: then
+that takes a list. Arrays and rank tables are given as `op_values` says. A case may give `reference(inputs, attrs) -> outputs` in place of outputs: then
 broadcasting, empty and 0-d inputs are compared with it as well. Every subclass also gets the checks
 of op_contract.py as test methods `test_auto_...` of its own.
 """
@@ -27,6 +27,7 @@ import zlib
 import numpy as np
 
 import op_contract
+import op_values
 from dygraph import _core
 
 # In harvested cases for other kernels: dropped where the operator does not declare them.
@@ -152,7 +153,8 @@ class Run:
         wanted = case.outputs if outputs is None else outputs
         declared = case.info()
         extra = {s["name"] for s in declared["outputs"] if s["extra"]}
-        counts = {s: len(v) for s, v in wanted.items() if isinstance(v, list)}
+        lists = {s["name"] for s in declared["outputs"] if s["duplicable"]}
+        counts = {s: len(v) for s, v in wanted.items() if s in lists and isinstance(v, list)}
         counts.update({s: 1 for s, v in wanted.items() if s in extra and s not in counts})
         given = case.call_attrs() if attrs is None else attrs
         _core.set_generator_state(7, 0)
@@ -161,7 +163,9 @@ class Run:
                 recorder.add_feed(variable, name)
             recorder.start()
         try:
-            results = _core.run_op(case.op_type, slots, given, counts)
+            self.slots = op_values.bound(case, slots)
+            results = _core.run_op(case.op_type, self.slots, given, counts)
+            results = op_values.unbound(case, results)
         finally:
             if recorder:
                 recorder.stop()
@@ -196,6 +200,7 @@ class OpTest(unittest.TestCase):
     tolerance = {}  # {'float32': (rtol, atol), 'float64': ...} where the default is not right
     grad_tolerance = 1e-6  # of differences in float64, relative to the larger of 1 and the slope
     fixed_dtypes = {}  # {output name: dtype} where it does not follow the inputs
+    table_level = 0  # of the rank table that a batch in a table's slot becomes
     elementwise = None  # True: 0-d inputs must work; None: judged by shapes
     reference = None  # method (inputs, attrs) -> outputs
 

@@ -6,6 +6,7 @@
 import numpy as np
 
 import op_test
+import op_values
 import static
 from dygraph import _core
 
@@ -35,11 +36,14 @@ def described(case, run, unknown_rows):
         slots[slot] = of_slot if isinstance(value, list) else of_slot[0]
     declared = case.info()
     extra = {s["name"] for s in declared["outputs"] if s["extra"]}
-    counts = {s: len(v) for s, v in case.outputs.items() if isinstance(v, list)}
+    lists = {s["name"] for s in declared["outputs"] if s["duplicable"]}
+    counts = {s: len(v) for s, v in case.outputs.items() if s in lists and isinstance(v, list)}
     counts.update({s: 1 for s in case.outputs if s in extra and s not in counts})
     results = {}
     with program.appending_to(block):
-        for slot, value in _core.run_op(case.op_type, slots, case.call_attrs(), counts).items():
+        slots = op_values.bound(case, slots)
+        made = _core.run_op(case.op_type, slots, case.call_attrs(), counts)
+        for slot, value in op_values.unbound(case, made).items():
             if isinstance(value, list):
                 given = case.outputs.get(slot)
                 given = list(op_test.entries({slot: given})) if given else None

@@ -9,6 +9,7 @@ import numpy as np
 
 import op_contract
 import op_test
+import op_values
 from dygraph import _core, jit
 
 _ROWS = 2  # a batch is made larger by this many
@@ -54,7 +55,8 @@ def _function(case, wanted, names):
     ]
     declared = case.info()
     extra = {s["name"] for s in declared["outputs"] if s["extra"]}
-    counts = {s: len(v) for s, v in wanted.items() if isinstance(v, list)}
+    lists = {s["name"] for s in declared["outputs"] if s["duplicable"]}
+    counts = {s: len(v) for s, v in wanted.items() if s in lists and isinstance(v, list)}
     counts.update({s: 1 for s in case.outputs if s in extra and s not in counts})
     order = [name for _, members, _ in layout for name in members]
 
@@ -65,7 +67,10 @@ def _function(case, wanted, names):
             for slot, members, many in layout
         }
         results = {}
-        for slot, value in _core.run_op(case.op_type, slots, case.call_attrs(), counts).items():
+        made = _core.run_op(
+            case.op_type, op_values.bound(case, slots), case.call_attrs(), counts
+        )
+        for slot, value in op_values.unbound(case, made).items():
             for i, v in enumerate(value if isinstance(value, list) else [value]):
                 if v is not None and v.dtype is not None:
                     results[f"{slot}[{i}]"] = v

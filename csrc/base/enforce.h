@@ -20,6 +20,7 @@ enum class ErrorKind {
   ResourceExhausted,   // MemoryError
   PreconditionNotMet,  // RuntimeError
   Format,              // ValueError: a damaged or hostile file
+  Assertion,           // AssertionError: a condition of the user's program does not hold
   NonFinite,           // FloatingPointError: NaN or infinity where a check looks for them
   Interrupted,         // the Python error is already set (KeyboardInterrupt, a raising hook)
 };

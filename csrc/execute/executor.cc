@@ -60,7 +60,9 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
       feeds_(std::move(feeds)),
       fetches_(std::move(fetches)) {
   GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
-  auto positions = block_.VarPositions();
+  for (const BlockDesc& block : program_->blocks)
+    names_.push_back({block.VarPositions(), {}});
+  const auto& positions = names_[0].declared;
   auto find = [&](const std::string& name, const char* what) {
     auto at = positions.find(name);
     if (at != positions.end()) return &block_.vars[at->second];
@@ -77,53 +79,82 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
     ENFORCE(!var->persistable.value_or(false), InvalidArgument,
             "a persistable variable is not fed but set in the scope, got '", name, "'");
     feed_vars_.push_back(var);
-    feed_slots_.push_back(SlotOf(name));
+    feed_slots_.push_back(SlotOf(name, 0));
   }
   for (const std::string& name : fetches_) {
     find(name, "what is fetched");
-    plan_.fetches.push_back(SlotOf(name));
+    plan_.fetches.push_back(SlotOf(name, 0));
   }
   BindOperators();
   CheckReads();
-  RunPlanPasses(plan_);
-  slot_numbers_.clear();
+  ArrangeBlocks();
+  names_.clear();
+  gradients_.clear();
 }
 
 PreparedProgram::~PreparedProgram() = default;
 
 size_t PreparedProgram::operators() const {
   size_t count = 0;
-  for (const PlanOp& op : plan_.ops) count += op.parts.empty() ? 1 : op.parts.size();
+  ForEachOp(plan_.ops, [&](const PlanOp& op) { count += op.parts.empty() ? 1 : op.parts.size(); });
   return count;
 }
 
-int PreparedProgram::SlotOf(const std::string& name) {
+// A name means the variable of the nearest block that declares it.
+int PreparedProgram::SlotOf(const std::string& name, int block) {
   if (name.empty() || name == kEmptyName) return -1;
-  auto [at, is_new] = slot_numbers_.emplace(name, static_cast<int>(plan_.slots.size()));
-  if (is_new) plan_.slots.push_back({name, false});
+  const VarDesc* var = nullptr;
+  for (int32_t at = block; at >= 0; at = program_->blocks[at].parent_idx) {
+    auto found = names_[at].declared.find(name);
+    if (found != names_[at].declared.end()) {
+      var = &program_->blocks[at].vars[found->second];
+      block = at;
+      break;
+    }
+    auto gradient = gradients_.find(at);  // what the block it differentiates had is restored
+    if (gradient == gradients_.end()) continue;
+    const GradientOf& of = gradient->second;
+    if (names_[of.forward].declared.count(name) || of.uses.Writes(name)) {
+      gradient->second.restored.insert(name);
+      block = at;
+      break;
+    }
+  }
+  const bool persistable = var && var->persistable.value_or(false);
+  if (persistable) block = 0;  // the scope has one of each name
+  auto [at, is_new] = names_[block].slots.emplace(name, static_cast<int>(plan_.slots.size()));
+  if (is_new) plan_.slots.push_back({name, persistable, block});
   return at->second;
 }
 
-void PreparedProgram::BindOperators() {
-  for (size_t i = 0; i < block_.ops.size(); ++i) {
-    const OpDesc& desc = block_.ops[i];
+std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
+  const BlockDesc& described = program_->blocks[block];
+  std::vector<PlanOp> ops;
+  for (size_t i = 0; i < described.ops.size(); ++i) {
+    const OpDesc& desc = described.ops[i];
     if (IsFeed(desc) || IsFetch(desc)) continue;
     PlanOp op;
     op.info = &GetOp(desc.type);
     op.attrs = ReadAttrs(*op.info, desc);
     op.desc = &desc;
     op.position = static_cast<int>(i);
+    op.block = block;
     if (op.info->random) op.random = random_ops_++;
+    if (op.info->control != Control::kNone) {
+      BindControl(&op);
+      ops.push_back(std::move(op));
+      continue;
+    }
     for (const SlotInfo& slot : op.info->inputs) {
       if (const auto* names = desc.Input(slot.name)) {
-        for (const std::string& name : *names) op.in.push_back(SlotOf(name));
+        for (const std::string& name : *names) op.in.push_back(SlotOf(name, block));
       }
       op.in_ends.push_back(static_cast<uint32_t>(op.in.size()));
     }
     for (const SlotInfo& slot : op.info->outputs) {
       const auto* names = desc.Output(slot.name);
       if (names) {
-        for (const std::string& name : *names) op.out.push_back(SlotOf(name));
+        for (const std::string& name : *names) op.out.push_back(SlotOf(name, block));
       } else if (!slot.extra() && !slot.duplicable()) {
         op.out.push_back(-1);
       }
@@ -146,38 +177,46 @@ void PreparedProgram::BindOperators() {
                   op.in[in] == op.out[out];
       if (same) op.reuse |= 1u << pair;
     }
-    plan_.ops.push_back(std::move(op));
+    ops.push_back(std::move(op));
   }
-  for (PlanOp& op : plan_.ops) {
-    for (int s : op.in) op.in_names.push_back(s < 0 ? nullptr : &plan_.slots[s].name);
-  }
-  auto positions = block_.VarPositions();
-  for (PlanSlot& slot : plan_.slots) {
-    auto at = positions.find(slot.name);
-    slot.persistable = at != positions.end() && block_.vars[at->second].persistable.value_or(false);
-  }
+  return ops;
+}
+
+void PreparedProgram::BindOperators() {
+  plan_.ops = BindBlock(0);
+  LinkKept();
   std::vector<const PlanOp*> reader(plan_.slots.size(), nullptr);  // the last one so far
-  for (PlanOp& op : plan_.ops) {
+  ForEachOp(plan_.ops, [&](PlanOp& op) {
+    if (op.control) return;
     for (int s : op.in) {
+      op.in_names.push_back(s < 0 ? nullptr : &plan_.slots[s].name);
       if (s >= 0) reader[s] = &op;
     }
-    for (size_t k = 0; k < op.out.size(); ++k) {
-      int s = op.out[k];
-      if (s >= 0 && (plan_.slots[s].persistable || reader[s] == &op))
-        op.staged.push_back(static_cast<int>(k));
+    for (size_t slot = 0, k = 0; slot < op.out_ends.size(); ++slot) {
+      for (; k < op.out_ends[slot]; ++k) {
+        int s = op.out[k];
+        if (s < 0 || op.info->outputs[slot].updated()) continue;
+        if (plan_.slots[s].persistable || reader[s] == &op)
+          op.staged.push_back(static_cast<int>(k));
+      }
     }
-  }
+  });
 }
 
 void PreparedProgram::CheckReads() const {
   std::vector<bool> written(plan_.slots.size());
-  for (size_t s = 0; s < plan_.slots.size(); ++s) written[s] = plan_.slots[s].persistable;
+  for (size_t s = 0; s < plan_.slots.size(); ++s)
+    written[s] = plan_.slots[s].persistable || plan_.slots[s].block > 0;
   for (int s : feed_slots_) written[s] = true;
   for (const PlanOp& op : plan_.ops) {
+    // What a block writes it may read in a later turn; whether it does shows in a run.
+    for (int s : op.out) {
+      if (s >= 0 && op.control) written[s] = true;
+    }
     for (int s : op.in) {
       ENFORCE(s < 0 || written[s], PreconditionNotMet, "the variable '", plan_.slots[s].name,
               "' must be fed, since no operator writes it before ", op.desc->type, " reads it",
-              PositionText(*op.desc, op.position, 0));
+              PositionText(*op.desc, op.position, op.block));
     }
     for (int s : op.out) {
       if (s >= 0) written[s] = true;
@@ -200,7 +239,8 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
       frame->vars.push_back(&var);
       if (var.shared()) frame->shared.push_back(var.shared());
     } else {
-      frame->values.push_back(frame->scope->Var(slot.name).Bind(identity_));
+      frame->values.push_back(slot.block > 0 ? &frame->inner.emplace_back()
+                                             : frame->scope->Var(slot.name).Bind(identity_));
       frame->vars.push_back(nullptr);
       frame->temporaries.push_back(frame->values.back());
     }
@@ -209,20 +249,28 @@ std::unique_ptr<PreparedProgram::Frame> PreparedProgram::MakeFrame() const {
   std::sort(seen.begin(), seen.end());
   frame->aliased = std::adjacent_find(seen.begin(), seen.end()) != seen.end();
   size_t staged = 0;
-  for (const PlanOp& op : plan_.ops) {
+  ForEachOp(plan_.ops, [&](const PlanOp& op) {
     staged = std::max(staged, op.staged.size());
     for (const PlanOp& part : op.parts) staged = std::max(staged, part.staged.size());
-  }
+  });
   frame->staging.resize(staged);
-  frame->calls.resize(plan_.ops.size());
-  for (size_t i = 0; i < plan_.ops.size(); ++i) Bind(plan_.ops[i], frame.get(), &frame->calls[i]);
+  BindAll(plan_.ops, frame.get(), &frame->calls);
   return frame;
 }
 
+void PreparedProgram::BindAll(const std::vector<PlanOp>& ops, Frame* frame,
+                              std::vector<Bound>* calls) const {
+  calls->resize(ops.size());
+  for (size_t i = 0; i < ops.size(); ++i) Bind(ops[i], frame, &(*calls)[i]);
+}
+
 void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
+  if (op.control) return BindAll(op.control->body.ops, frame, &bound->body);
   bound->call.op = op.info;
   bound->call.attrs = op.attrs->data();
   bound->call.reuse = op.reuse;
+  const auto* role = op.desc->FindAttr<int32_t>("op_role");
+  bound->call.backward = role && (*role & kBackwardRole);
   bound->call.place = place_;
   bound->call.kept = op.kept.get();
   bound->names.op = &op;
@@ -246,8 +294,7 @@ void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
     }
     bound->call.out.Close();
   }
-  bound->parts.resize(op.parts.size());
-  for (size_t i = 0; i < op.parts.size(); ++i) Bind(op.parts[i], frame, &bound->parts[i]);
+  BindAll(op.parts, frame, &bound->parts);
 }
 
 void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
@@ -284,21 +331,25 @@ void PreparedProgram::Release(const PlanOp& op, Frame& frame) const {
   for (int s : op.done) *frame.values[s] = Value();
 }
 
-void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
+void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) const {
   void (*check_signals)() = Interpreter().check_signals;
-  for (size_t i = 0; i < plan_.ops.size(); ++i) {
-    const PlanOp& op = plan_.ops[i];
-    if (__builtin_expect(op.updates > 0, 0) && RunTogether(i, frame, random)) {
-      for (size_t end = i + op.updates; i < end; ++i) Release(plan_.ops[i], frame);
+  for (size_t i = 0; i < of.ops.size(); ++i) {
+    const PlanOp& op = of.ops[i];
+    if (__builtin_expect(op.updates > 0, 0) && RunTogether(of, i, frame, random)) {
+      for (size_t end = i + op.updates; i < end; ++i) Release(of.ops[i], frame);
       --i;
       continue;
     }
-    if (i + 1 < plan_.ops.size() && __builtin_expect(plan_.ops[i + 1].as_end != nullptr, 0)) {
-      bool both = RunToEnd(i, frame, random);
+    if (i + 1 < of.ops.size() && __builtin_expect(of.ops[i + 1].as_end != nullptr, 0)) {
+      bool both = RunToEnd(of, i, frame, random);
       Release(op, frame);
-      if (both) Release(plan_.ops[++i], frame);
+      if (both) Release(of.ops[++i], frame);
     } else {
-      RunFused(op, frame, frame.calls[i], random);
+      if (__builtin_expect(op.control != nullptr, 0)) {
+        RunBlock(op, frame, of.calls[i], random);
+      } else {
+        RunFused(op, frame, of.calls[i], random);
+      }
       Release(op, frame);
     }
     if (check_signals) check_signals();
@@ -307,12 +358,15 @@ void PreparedProgram::RunOps(Frame& frame, RandomStreams random) const {
 
 void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
                              RandomStreams random) const {
+  if (__builtin_expect(op.lenient, 0) && !bound.IsWhole())
+    return RunPresent(op, frame, bound, random);
   Call& call = bound.call;
   for (size_t k = 0; k < bound.in.size(); ++k) call.in.flat_at(static_cast<int>(k)) = bound.in[k];
-  if (op.random >= 0) {
+  // In a program with blocks and no seed of its own a call draws what an eager one would.
+  if (op.random >= 0 && (!has_blocks_ || random.seed != 0)) {
     call.random_given = true;
     call.random_seed = random.seed;
-    call.random_stream = random.first + op.random;
+    call.random_stream = random.first + (has_blocks_ ? frame.draws++ : op.random);
   }
   try {
     if (__builtin_expect(op.kept != nullptr, 0)) {
@@ -321,7 +375,7 @@ void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
       dygraph::Run(call);
     }
   } catch (Error& e) {
-    e.Append(PositionText(*op.desc, op.position, 0));
+    e.Append(PositionText(*op.desc, op.position, op.block));
     throw;
   }
   for (size_t k = 0; k < op.staged.size(); ++k) {
@@ -366,11 +420,12 @@ class PreparedProgram::Running {
 std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
   RandomStreams random;
   auto count = static_cast<uint64_t>(random_ops_);
-  if (count > 0 && seed_ == 0) {  // what eager calls in their place would draw
+  constexpr uint64_t kManyDraws = uint64_t{1} << 32;  // of a run whose loops end when they end
+  if (count > 0 && seed_ == 0 && !has_blocks_) {  // what eager calls in their place would draw
     random = {GeneratorSeed(), NextRandomCall(count)};
-  } else if (count > 0) {
+  } else if (count > 0 && seed_ != 0) {
     std::lock_guard<std::mutex> lock(mutex_);
-    random = {seed_, kProgramStreams + runs_++ * count};
+    random = {seed_, kProgramStreams + runs_++ * (has_blocks_ ? kManyDraws : count)};
   }
   return Run(feeds, random);
 }
@@ -388,7 +443,8 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomS
         *frame.values[feed_slots_[i]] =
             feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
       }
-      RunOps(frame, random);
+      frame.draws = 0;
+      RunOps({plan_.ops, frame.calls}, frame, random);
     };
     try {
       begin();

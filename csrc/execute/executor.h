@@ -3,20 +3,29 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "execute/plan.h"
 #include "op/call.h"
 #include "platform/place.h"
 #include "program/desc.h"
+#include "program/outer_uses.h"
 #include "program/scope.h"
 
 namespace dygraph::program {
 
-// Random operators draw from (seed, first + position among the random operators of the program).
+class KeptSteps;
+
+// Random operators draw from (seed, first + position among the random operators of the program); in
+// a program with blocks, from (seed, first + how many have drawn before in the run).
 struct RandomStreams {
   uint64_t seed = 0;
   uint64_t first = 0;
@@ -52,17 +61,40 @@ class PreparedProgram {
   struct Frame;
   struct BeginAnew;
   class Running;
-  int SlotOf(const std::string& name);
+  struct Stretch;
+  int SlotOf(const std::string& name, int block);
+  std::vector<PlanOp> BindBlock(int block);
+  void BindControl(PlanOp* op);
+  void BindGradient(const PlanOp& op, int body);
+  bool IsArray(const std::string& name, int block) const;
+  void BindStepGradients(const PlanOp& op, int body, const std::vector<std::string>& arriving,
+                         const std::vector<std::string>& inner);
+  void LinkKept();
   void BindOperators();
+  void ArrangeBlocks();
   void CheckReads() const;
   void CheckFeed(size_t i, const Value& value) const;
   std::unique_ptr<Frame> MakeFrame() const;
   void Bind(const PlanOp& op, Frame* frame, Bound* bound) const;
-  void RunOps(Frame& frame, RandomStreams random) const;
+  void BindAll(const std::vector<PlanOp>& ops, Frame* frame, std::vector<Bound>* calls) const;
+  void RunOps(Stretch of, Frame& frame, RandomStreams random) const;
+  void RunBlock(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunWhile(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunCondition(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
+               KeptSteps* kept) const;
+  void RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
+               KeptSteps* kept) const;
+  Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
+  void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+               int64_t turn) const;
   void RunOne(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunFused(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
-  bool RunToEnd(size_t i, Frame& frame, RandomStreams random) const;
-  bool RunTogether(size_t first, Frame& frame, RandomStreams random) const;
+  bool RunToEnd(Stretch of, size_t i, Frame& frame, RandomStreams random) const;
+  bool RunTogether(Stretch of, size_t first, Frame& frame, RandomStreams random) const;
   void Release(const PlanOp& op, Frame& frame) const;
   void RunKept(const PlanOp& op, Bound& bound) const;
   void ReleasePages();
@@ -75,8 +107,23 @@ class PreparedProgram {
   std::vector<std::string> feeds_, fetches_;
   std::vector<int> feed_slots_;
   std::vector<const VarDesc*> feed_vars_;
-  std::unordered_map<std::string, int> slot_numbers_;  // while preparing
+  // While preparing, of each block: its variables and slots.
+  struct BlockNames {
+    std::unordered_map<std::string_view, size_t> declared;
+    std::unordered_map<std::string, int> slots;
+  };
+  std::vector<BlockNames> names_;
+  // Of the block of a gradient: the block it differentiates, and what it reads of that one's values.
+  struct GradientOf {
+    int forward;
+    OuterUses uses;
+    PlanControl* control;
+    std::set<std::string> restored;
+  };
+  std::map<int, GradientOf> gradients_;
+  std::map<int, PlanControl*> controls_;  // by the block that they run
   Plan plan_;
+  bool has_blocks_ = false;  // how often an operator runs is known when it has run
   int random_ops_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;

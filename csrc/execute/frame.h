@@ -1,6 +1,8 @@
 // What a run of a prepared program uses; for the files of the executor alone.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +36,7 @@ struct PreparedProgram::Bound {
   Call call;
   SmallVector<const Value*, 6> in;  // transformed inputs may stand in their place
   std::vector<Bound> parts;         // as the operator's
+  std::vector<Bound> body;          // of the block that the operator runs
   ScopeVar* weight = nullptr;       // whose kept form may take its place
   Dims suits;                       // of the first input, whose kernel takes that form
   // Whether the kernel that does the next operator's steps too gives the bits of both one after the
@@ -45,6 +48,9 @@ struct PreparedProgram::Bound {
   int joint_threads = 0;
   bool joint_into = false;
   Epilogue end;  // of the operator before, where this one is its end
+  bool IsWhole() const {  // all inputs hold something
+    return std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || !v->empty(); });
+  }
 };
 
 // What one run at a time uses: the scope of temporaries and the calls bound to its values.
@@ -55,9 +61,17 @@ struct PreparedProgram::Frame {
   std::vector<Bound> calls;    // by operator
   std::vector<Value> staging;
   std::vector<Value*> temporaries;
+  std::deque<Value> inner;     // of blocks but the first, which no scope shows
+  uint64_t draws = 0;          // random operators that ran, in a program with blocks
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
   bool aliased = false;               // two names stand for one variable
   bool apart = false;                 // this run does no operator's steps in the kernel before it
+};
+
+// The operators of a block and their calls.
+struct PreparedProgram::Stretch {
+  const std::vector<PlanOp>& ops;
+  std::vector<Bound>& calls;
 };
 
 // Ends a run whose values, such as NaN, want every operator by itself; it begins anew that way.

@@ -18,13 +18,17 @@ namespace dygraph::program {
 struct PlanSlot {
   std::string name;
   bool persistable = false;
+  int block = 0;  // where it is declared
 };
+
+struct PlanControl;
 
 struct PlanOp {
   const OpInfo* info = nullptr;
   Ref<Attrs> attrs;
   const OpDesc* desc = nullptr;
   int position = 0;             // in its block
+  int block = 0;
   int random = -1;              // its number among the random operators
   SmallVector<int, 6> in, out;  // slots, flat; -1: absent
   SmallVector<uint32_t, 4> in_ends, out_ends;
@@ -47,6 +51,13 @@ struct PlanOp {
   MakeEpilogue as_end = nullptr;
   int into = -1;  // of such: the input that its result may be written into
 
+  // Not null: an operator that runs a block. `in` and `out` are then what all operators of the
+  // block read and write of the blocks around it.
+  std::shared_ptr<PlanControl> control;
+  // Some gradient it reads may be missing, since the block that gives it need not run. Where a
+  // required one is, the operator is passed over, as a recipe leaves out such a call.
+  bool lenient = false;
+
   bool Reads(int slot) const { return std::find(in.begin(), in.end(), slot) != in.end(); }
   bool Writes(int slot) const { return std::find(out.begin(), out.end(), slot) != out.end(); }
   bool Ends(int slot) const { return std::find(done.begin(), done.end(), slot) != done.end(); }
@@ -62,11 +73,76 @@ struct PlanOp {
   }
 };
 
+// Operators that one operator of another block runs. All blocks of a program work on one set of
+// values.
+struct BlockPlan {
+  std::vector<PlanOp> ops;
+  std::vector<int> locals;  // declared in the block and left with a value by a run of it
+};
+
+// How an operator runs its block.
+struct PlanControl {
+  Control kind = Control::kNone;
+  BlockPlan body;
+  SmallVector<int, 2> conditions;
+  bool scalar = true;  // the condition is one bool; else the block runs if each one has rows
+  // Of recurrent and its gradient: pairs of a slot outside the block and one inside; of handed both
+  // are inside, the state that a step gives and the one that the next step gets. `stacked_like`: of
+  // a gradient, the input that it is like, where a step gives none.
+  using Pairs = std::vector<std::pair<int, int>>;
+  Pairs sliced, initial, handed, stacked;
+  std::vector<int> stacked_like;
+  bool reverse = false;
+
+  // For the gradient: what a turn keeps, as it is when the turn begins and when it ends; the slot
+  // that all of it goes into, -1 where nothing reads it.
+  std::vector<int> kept_before, kept_after;
+  int steps = -1;
+  // Of the gradient: the number of a kept value and the slot it returns to.
+  Pairs restored;
+  // A gradient that goes from turn to turn: where it comes from, what a turn calls what it gets and
+  // what it gives, where it goes to.
+  struct Flow {
+    int from, in, out, to;
+  };
+  // A gradient that adds up: what comes first, the terms of a turn, where it goes to.
+  struct Gather {
+    int before;
+    std::vector<int> terms;
+    int to;
+  };
+  // Variables as they were before the first turn: where they are, the number of the kept value,
+  // where they go to.
+  struct Before {
+    int now, number, to;
+  };
+  std::vector<Before> befores;
+  std::vector<Flow> flows;
+  std::vector<Gather> gathers;
+  bool is_gradient() const {
+    return kind == Control::kWhileGrad || kind == Control::kConditionGrad ||
+           kind == Control::kRecurrentGrad;
+  }
+};
+
 struct Plan {
   std::vector<PlanSlot> slots;
   std::vector<PlanOp> ops;
   std::vector<int> fetches;  // slots that are asked for after a run
+  // Of a block inside another: what the blocks around it write. Its slots are among the fetches
+  // unless it alone uses them.
+  bool inner = false;
+  std::vector<int> written_outside;
 };
+
+// each(op) for all operators of a plan and of the blocks in it.
+template <class Ops, class F>
+void ForEachOp(Ops& ops, F&& each) {
+  for (auto& op : ops) {
+    each(op);
+    if (op.control) ForEachOp(op.control->body.ops, each);
+  }
+}
 
 // How often each slot is read, fetches counted, and which are written.
 struct PlanUses {

@@ -33,6 +33,7 @@ PlanUses::PlanUses(const Plan& plan, Of which)
     }
   }
   for (int s : plan.fetches) ++readers[s];
+  for (int s : plan.written_outside) written[s] = true;
 }
 
 }  // namespace dygraph::program

@@ -28,7 +28,7 @@ bool PreparedProgram::RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) co
   } catch (Error& e) {
     bool unwritten = !out.is_tensor() || !out.tensor().has_data();  // X may be overwritten
     if (unwritten && e.kind() != ErrorKind::Interrupted) return false;
-    e.Append(PositionText(*op.desc, op.position, 0));
+    e.Append(PositionText(*op.desc, op.position, op.block));
     throw;
   }
   return true;
@@ -77,9 +77,9 @@ struct Digest {
 
 // Operator i, and the next one with it where the kernel can. The first run of each size does both
 // ways and compares. False: the next one is still to run.
-bool PreparedProgram::RunToEnd(size_t i, Frame& frame, RandomStreams random) const {
-  const PlanOp &op = plan_.ops[i], &next = plan_.ops[i + 1];
-  Bound &bound = frame.calls[i], &after = frame.calls[i + 1];
+bool PreparedProgram::RunToEnd(Stretch of, size_t i, Frame& frame, RandomStreams random) const {
+  const PlanOp &op = of.ops[i], &next = of.ops[i + 1];
+  Bound &bound = of.calls[i], &after = of.calls[i + 1];
   Value &x = *frame.values[next.Input("X")], &y = *frame.values[next.Output("Y")];
   const Value* first = bound.in[0];
   Epilogue& epilogue = after.end;

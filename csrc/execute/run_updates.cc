@@ -8,13 +8,18 @@ namespace dygraph::program {
 
 // False, with nothing done, where the updates are to run one by one: a watcher looks, or two names
 // stand for one variable.
-bool PreparedProgram::RunTogether(size_t first, Frame& frame, RandomStreams random) const {
+bool PreparedProgram::RunTogether(Stretch of, size_t first, Frame& frame,
+                                  RandomStreams random) const {
   UpdateQueue together;
   if (frame.aliased || !together.queue()) return false;
+  const size_t end = first + of.ops[first].updates;
+  for (size_t i = first; i < end; ++i) {
+    if (of.ops[i].lenient && !of.calls[i].IsWhole()) return false;
+  }
   void (*check_signals)() = Interpreter().check_signals;
   try {
-    for (size_t i = first; i < first + plan_.ops[first].updates; ++i) {
-      const PlanOp& op = plan_.ops[i];
+    for (size_t i = first; i < end; ++i) {
+      const PlanOp& op = of.ops[i];
       size_t k = 0;
       for (size_t slot = 0; slot < op.in_ends.size(); ++slot) {
         for (; k < op.in_ends[slot]; ++k) {
@@ -23,8 +28,8 @@ bool PreparedProgram::RunTogether(size_t first, Frame& frame, RandomStreams rand
         }
       }
       {
-        Beside<LoopQueue> waiting(&frame.calls[i].call.queue, together.queue());
-        RunOne(op, frame, frame.calls[i], random);
+        Beside<LoopQueue> waiting(&of.calls[i].call.queue, together.queue());
+        RunOne(op, frame, of.calls[i], random);
       }
       for (int s : op.out) {
         if (s >= 0) together.KeepOutput(*frame.values[s]);

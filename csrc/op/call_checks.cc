@@ -22,8 +22,10 @@ void RequireSlot(const SlotInfo& slot) {
           ". In a program, run the startup program first: exe.run(startup_program), after "
           "optimizer.minimize");
   }
-  THROW(Type, "Input(", s.name, ") must be a tensor, got selected rows of shape ", v.dims(),
-        ". Convert with to_dense(), or make no sparse gradient (is_sparse=False)");
+  ENFORCE(!v.is_rows(), Type, "Input(", s.name, ") must be a tensor, got selected rows of shape ",
+          v.dims(), ". Convert with to_dense(), or make no sparse gradient (is_sparse=False)");
+  THROW(Type, "Input(", s.name, ") must be a tensor, got a ", Name(v.kind()),
+        v.is_array() ? ". Read an element of it with read_from_array(), layers.array_read()" : "");
 }
 
 // A program may run on any device: it is refused where no kernel has the type.
@@ -45,7 +47,8 @@ void CheckPresent(const Call& call, bool runtime) {
     if (__builtin_expect(count == 0, 0)) RequireSlot(op.inputs[s]);
     for (int i = 0; i < count; ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
-      if (__builtin_expect(v && v->empty(), 0)) FailKind(call, s, i, *v, runtime);
+      if (__builtin_expect(v && v->empty(), 0) && !(runtime && op.inputs[s].may_be_unwritten()))
+        FailKind(call, s, i, *v, runtime);
     }
   }
 }
@@ -53,9 +56,12 @@ void CheckPresent(const Call& call, bool runtime) {
 DType KernelDType(const Call& call) {
   const OpInfo& op = *call.op;
   if (op.kernel_dtype) return op.kernel_dtype(call);
+  bool arrays = false;  // those that hold nothing have no type
   for (const Value* v : call.in.flat()) {
-    if (v) return v->dtype();
+    if (v && !(v->is_array() && v->dtype() == DType::kUnset)) return v->dtype();
+    arrays |= v != nullptr;
   }
+  if (arrays) return DType::kFloat32;
   THROW(PreconditionNotMet,
         "the element type of a call without inputs must follow from its attributes");
 }
@@ -66,8 +72,11 @@ void CheckInputs(const Call& call, DType dtype) {
     for (int i = 0; i < call.in.count(static_cast<int>(s)); ++i) {
       const Value* v = call.in.at(static_cast<int>(s), i);
       if (!v) continue;
-      if (__builtin_expect(!v->is_tensor(), 0) && !(v->is_rows() && op.inputs[s].takes_rows()))
-        FailKind(call, s, i, *v, true);
+      if (__builtin_expect(!v->is_tensor(), 0)) {
+        if (v->empty()) continue;  // CheckPresent let it pass
+        if (!op.inputs[s].Takes(v->kind())) FailKind(call, s, i, *v, true);
+        if (!v->is_rows()) continue;
+      }
       if (__builtin_expect(v->dtype() != dtype && !op.mixed_dtypes, 0)) {
         THROW(Type, "the inputs must have one element type, ", dtype, " here, got ", v->dtype(),
               " for Input(", op.inputs[s].name, "). Convert with astype()");

@@ -52,7 +52,7 @@ void AddSlot(const OpInfo& op, std::vector<SlotInfo>* slots, int index, const ch
           slots->size());
   ENFORCE(slots->size() < static_cast<size_t>(kMaxSlots), PreconditionNotMet, "operator ", op.type,
           " has more than ", kMaxSlots, " slots of a kind");
-  slots->push_back({name, PythonName(name), help, static_cast<uint8_t>(flags)});
+  slots->push_back({name, PythonName(name), help, static_cast<uint16_t>(flags)});
 }
 }  // namespace
 
@@ -147,8 +147,9 @@ DType TypeOf(const Call& call) {
 }  // namespace
 
 OpDef& OpDef::KernelDTypeOf(int in) {
-  static constexpr KernelDTypeRule kRules[] = {TypeOf<0>, TypeOf<1>, TypeOf<2>, TypeOf<3>};
-  ENFORCE(in < 4, PreconditionNotMet, "KernelDTypeOf serves the first four slots, got ", in);
+  static constexpr KernelDTypeRule kRules[] = {TypeOf<0>, TypeOf<1>, TypeOf<2>,
+                                               TypeOf<3>, TypeOf<4>, TypeOf<5>};
+  ENFORCE(in < 6, PreconditionNotMet, "KernelDTypeOf serves the first six slots, got ", in);
   info_.kernel_dtype = kRules[in];
   return *this;
 }

@@ -12,7 +12,7 @@
 
 namespace dygraph {
 
-enum SlotFlags : uint8_t {
+enum SlotFlags : uint16_t {
   kSingle = 0,
   kDuplicable = 1,    // takes a list
   kDispensable = 2,   // may be absent
@@ -21,25 +21,52 @@ enum SlotFlags : uint8_t {
   kWeight = 16,       // stays in plain order whatever the kernel's layout
   kTakesRows = 32,    // may hold selected rows
   kShapeOnly = 64,    // in a gradient operator: the sizes and the type of an input, never its data
+  kTakesArray = 128,  // may hold an array
+  kTakesTable = 256,  // may hold a rank table
+  kTakesSteps = 512,  // may hold what a loop keeps of its steps
+  kUpdated = 1024,    // an output that a call changes: what it held before is read
+  kMayBeUnwritten = 2048,  // an input that may hold nothing: a block that did not run makes it
 };
 
 struct SlotInfo {
   std::string name;
   std::string python_name;  // X -> x, LearningRate -> learning_rate
   std::string help;
-  uint8_t flags = 0;
+  uint16_t flags = 0;
   bool duplicable() const { return flags & kDuplicable; }
   bool dispensable() const { return flags & kDispensable; }
   bool intermediate() const { return flags & kIntermediate; }
   bool extra() const { return flags & kExtra; }
   bool weight() const { return flags & kWeight; }
   bool takes_rows() const { return flags & kTakesRows; }
+  bool updated() const { return flags & kUpdated; }
+  bool may_be_unwritten() const { return flags & kMayBeUnwritten; }
+  bool Takes(VarKind kind) const {
+    switch (kind) {
+      case VarKind::kSelectedRows: return flags & kTakesRows;
+      case VarKind::kArray: return flags & kTakesArray;
+      case VarKind::kRankTable: return flags & kTakesTable;
+      case VarKind::kSteps: return flags & kTakesSteps;
+      default: return true;
+    }
+  }
 };
 
 using ShapeRule = void (*)(InferContext&);
 using VarTypeRule = void (*)(InferContext&);  // may turn outputs into selected rows
 using KernelDTypeRule = DType (*)(const Call&);
 using OutputCountRule = int (*)(int slot, const Call&);
+
+// Operators that run the blocks of a program; they have no kernels.
+enum class Control : uint8_t {
+  kNone,
+  kWhile,
+  kCondition,
+  kRecurrent,
+  kWhileGrad,
+  kConditionGrad,
+  kRecurrentGrad
+};
 
 class OpInfo {
  public:
@@ -56,6 +83,7 @@ class OpInfo {
   KernelDTypeRule kernel_dtype = nullptr;  // nullptr: the first input that is present
   OutputCountRule output_count = nullptr;  // length of a duplicable output
   GradMaker grad_maker = nullptr;
+  Control control = Control::kNone;
   bool has_no_grad = false;  // said so: backward through it raises or stops
   // kernels take NCHW or NHWC (all 4-D and 5-D inputs alike) and give what they got
   bool keeps_layout = false;
@@ -131,6 +159,11 @@ class OpDef {
   OpDef& Random() { info_.random = true; return *this; }
   OpDef& MixedDTypes() { info_.mixed_dtypes = true; return *this; }
   OpDef& KernelAllocates() { info_.allocates = false; return *this; }
+  OpDef& RunsBlock(Control control) {
+    info_.control = control;
+    info_.allocates = false;
+    return *this;
+  }
   OpDef& ShareLoD(int in) { info_.lod_from = in; return *this; }
   // clang-format on
   OpDef& InPlace(int in, int out);

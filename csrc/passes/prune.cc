@@ -1,5 +1,7 @@
 #include "passes/prune.h"
 
+#include <algorithm>
+#include <deque>
 #include <unordered_set>
 
 #include "base/nearest.h"
@@ -43,14 +45,47 @@ void CheckNames(const Block& block, const Names& names, const char* what) {
   }
 }
 
+// The operators, those that run blocks with all that the blocks read and write outside themselves.
+// A block may not run, and then leaves what was there: what it writes it reads, too.
+std::deque<OpDesc> WithBlocks(const Program& program, const std::vector<OpRef>& ops) {
+  std::deque<OpDesc> whole;
+  for (const OpRef& op : ops) {
+    OpDesc& desc = whole.emplace_back(op->desc());
+    std::vector<int32_t> blocks;
+    ForBlocks(desc, [&](int32_t i) { blocks.push_back(i); });
+    if (blocks.empty()) continue;
+    std::unordered_set<std::string> reads, writes;
+    ForNames(desc.outputs, [&](const std::string& name) { reads.insert(name); });
+    for (size_t k = 0; k < blocks.size(); ++k) {
+      const Block& body = *program.blocks().at(blocks[k]);
+      auto outside = [&](const std::string& name) {
+        const Var* var = body.FindRecursive(name);
+        return var && var->block()->idx() == 0;
+      };
+      for (const OpRef& inner : body.ops()) {
+        ForBlocks(inner->desc(), [&](int32_t i) {
+          if (std::find(blocks.begin(), blocks.end(), i) == blocks.end()) blocks.push_back(i);
+        });
+        ForNames(inner->desc().inputs, [&](const std::string& name) {
+          if (outside(name)) reads.insert(name);
+        });
+        ForNames(inner->desc().outputs, [&](const std::string& name) {
+          if (outside(name)) writes.insert(name);
+        });
+      }
+    }
+    reads.insert(writes.begin(), writes.end());
+    desc.inputs.push_back({"", {reads.begin(), reads.end()}, {}});
+    desc.outputs.push_back({"", {writes.begin(), writes.end()}, {}});
+  }
+  return whole;
+}
+
 void Prune(PassCall& call) {
   const Names &feeds = call.option<Names>("feeds"), &fetches = call.option<Names>("fetches");
   ENFORCE(!fetches.empty(), InvalidArgument,
           "a program needs at least one variable to fetch, got none");
-  const auto& blocks = call.program().blocks();
-  ENFORCE(blocks.size() == 1, Unimplemented, "only a program of one block is cut down, got ",
-          blocks.size());
-  Block& block = *blocks[0];
+  Block& block = *call.program().blocks()[0];
   CheckNames(block, feeds, "fed");
   CheckNames(block, fetches, "fetched");
 
@@ -60,10 +95,13 @@ void Prune(PassCall& call) {
   for (const std::string& name : fetches) {
     if (used.insert(name).second) made.push_back(name);
   }
-  std::vector<bool> needed = Uses(block).LeadTo(made, fed, Uses::Writers::kAllBefore);
+  const std::deque<OpDesc> whole = WithBlocks(call.program(), all);
+  std::vector<const OpDesc*> each;
+  for (const OpDesc& op : whole) each.push_back(&op);
+  std::vector<bool> needed = Uses(each).LeadTo(made, fed, Uses::Writers::kAllBefore);
   for (size_t i = all.size(); i-- > 0;) {
     if (!needed[i]) continue;
-    const OpDesc& op = all[i]->desc();
+    const OpDesc& op = whole[i];
     ENFORCE(!IsFeed(op), PreconditionNotMet, "the fetched variables need '",
             op.Output("Out")->at(0), "', which must be among the feeds");
     for (const auto* slots : {&op.inputs, &op.outputs}) {
@@ -91,6 +129,7 @@ void Prune(PassCall& call) {
     if (!used.count(var->name())) unused.insert(var->name());
   }
   block.RemoveVars(unused);
+  call.program().RemoveUnownedBlocks();
   for (VarDesc& holder : ends.holders) block.Declare(MakeRef<Var>(std::move(holder)));
 }
 

@@ -2,9 +2,11 @@
 // names.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "program/program.h"
@@ -28,12 +30,22 @@ struct BackwardRequest {
   bool only_flat = false;
 };
 
-struct BackwardResult {
+// The block of a gradient operator, which comes into a program with it.
+struct GradientBlock {
   struct Made {
     OpDesc op;
     int forward;  // the operator of the forward pass it differentiates; -1: none
+    std::shared_ptr<GradientBlock> block = nullptr;
   };
-  std::vector<Made> ops;                               // in the order to run
+  int32_t forward_block = -1;
+  std::vector<Made> ops;  // in the order to run
+  // Variables of the block that no operator of it makes: a name, and whose shape it has.
+  std::vector<std::pair<std::string, std::string>> given;
+  std::unordered_set<std::string> outside;  // written by its operators, but declared around it
+};
+
+struct BackwardResult {
+  std::vector<GradientBlock::Made> ops;                // in the order to run
   std::unordered_map<std::string, std::string> grads;  // variable -> its complete gradient
 };
 

@@ -145,6 +145,16 @@ void ForNames(Slots& slots, F&& each) {
     }
   }
 }
+// each(number) for the blocks that the operator owns.
+template <class F>
+void ForBlocks(const OpDesc& op, F&& each) {
+  for (const OpDesc::Attr& attr : op.attrs) {
+    if (const auto* one = std::get_if<BlockIndex>(&attr.value)) each(one->index);
+    if (const auto* list = std::get_if<std::vector<BlockIndex>>(&attr.value)) {
+      for (BlockIndex block : *list) each(block.index);
+    }
+  }
+}
 bool Mention(const std::vector<OpDesc::Var>& slots, const std::string& name);
 inline bool Reads(const OpDesc& op, const std::string& name) { return Mention(op.inputs, name); }
 inline bool Writes(const OpDesc& op, const std::string& name) { return Mention(op.outputs, name); }
@@ -218,8 +228,8 @@ struct ProgramDesc {
   Boxed<OpVersionMap> op_version_map;
   Boxed<std::string> unknown;
 
-  // The blocks whose variables a block sees: itself and its ancestors, nearest first; then, for a
-  // gradient block, the block it differentiates and that one's. Safe on unverified programs.
+  // The blocks whose variables a block sees, nearest first: itself and its ancestors, each gradient
+  // block followed by the block it differentiates. Safe on unverified programs.
   std::vector<int32_t> VisibleBlocks(int32_t block) const;
 };
 
@@ -229,14 +239,20 @@ template <class Around>
 std::vector<int32_t> VisibleBlocks(int32_t block, size_t count, Around&& around) {
   std::vector<int32_t> visible;
   std::vector<bool> seen(count);
+  auto add = [&](int32_t i) {
+    if (i < 0 || static_cast<size_t>(i) >= count || seen[i]) return false;
+    seen[i] = true;
+    visible.push_back(i);
+    return true;
+  };
   auto add_chain = [&](int32_t i) {
-    for (; i >= 0 && static_cast<size_t>(i) < count && !seen[i]; i = around(i).first) {
-      seen[i] = true;
-      visible.push_back(i);
-    }
+    for (; add(i); i = around(i).first) add(around(i).second);
   };
   add_chain(block);
-  for (size_t k = 0; k < visible.size(); ++k) add_chain(around(visible[k]).second);
+  for (size_t k = 0; k < visible.size(); ++k) {
+    add_chain(around(visible[k]).first);
+    add_chain(around(visible[k]).second);
+  }
   return visible;
 }
 

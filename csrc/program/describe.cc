@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "program/backward.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
 
@@ -28,10 +29,6 @@ bool AttrsDecideLevels(const std::string& type) {
   return types.count(type) > 0;
 }
 
-int32_t LevelOf(const VarDesc& var) {
-  return var.type.lod_tensor ? var.type.lod_tensor->lod_level.value_or(0) : 0;
-}
-
 // Gradients that keep the level of detail of what they are gradients of.
 bool KeepsLevels(const std::string& type) {
   static const std::unordered_set<std::string> types = {
@@ -39,6 +36,12 @@ bool KeepsLevels(const std::string& type) {
       "elementwise_div_grad", "mean_grad",            "reduce_mean_grad",
       "reduce_sum_grad",      "square_grad"};
   return types.count(type) > 0;
+}
+
+// Steps of a batch have a level of detail less than the batch.
+int StepLevels(const std::string& type, int levels_of_x) {
+  if (type == "lod_tensor_to_array") return std::max(0, levels_of_x - 1);
+  return type == "array_to_lod_tensor" ? levels_of_x + 1 : 0;
 }
 
 void SetLevel(Var* var, int32_t level) {
@@ -65,6 +68,53 @@ void PassLevels(Block& block, const OpDesc& op) {
     if (!gradient || !value || gradient->desc().type.type != VarType::Type::LOD_TENSOR) continue;
     SetLevel(gradient, LevelOf(value->desc()));
   }
+}
+
+// A variable of the shape and type of another one.
+void DeclareLike(Block& block, const std::string& name, const std::string& like,
+                 const Block& there, const std::string& line) {
+  Var* var = block.Find(name);
+  if (!var) var = &block.Declare(MakeRef<Var>(TensorNamed(name)));
+  if (const Var* of = there.FindRecursive(like)) {
+    var->Edit([&](VarDesc& desc) {
+      desc.type = of->desc().type;
+      desc.persistable = false;
+    });
+  }
+  var->made_at = line;
+  var->set_stop_gradient(false);
+}
+
+// The block of a gradient operator, written into the program behind all others.
+void AppendBlock(Block& around, const OpRef& made, const std::string& line) {
+  const std::shared_ptr<GradientBlock> body = std::exchange(made->brings, nullptr);
+  Program& program = *around.program();
+  const OpDesc& op = made->desc();
+  for (const OpDesc::Var& slot : op.outputs) {
+    const auto* of = slot.parameter == "Restored"
+                         ? op.FindAttr<std::vector<std::string>>("restored")
+                         : op.Input(slot.parameter.substr(0, slot.parameter.size() - 5));
+    for (size_t i = 0; of && i < slot.arguments.size(); ++i) {
+      const Var* known = around.FindRecursive(slot.arguments[i]);
+      const bool typed = known && (known->desc().type.lod_tensor || known->desc().type.tensor_array);
+      if (slot.arguments[i] != kEmptyName && !typed)
+        DeclareLike(around, slot.arguments[i], of->at(i), around, line);
+    }
+  }
+  Block& block = program.CreateBlock(around.idx(), body->forward_block);
+  const Block& forward = *program.blocks()[body->forward_block];
+  for (const auto& [name, like] : body->given) DeclareLike(block, name, like, forward, line);
+  for (GradientBlock::Made& each : body->ops) {
+    OpRef inner = MakeRef<Op>(std::move(each.op));
+    inner->brings = std::move(each.block);
+    ForNames(inner->desc().outputs, [&](const std::string& name) {
+      if (!body->outside.count(name) && !block.Find(name))
+        block.Declare(MakeRef<Var>(TensorNamed(name))).made_at = line;
+    });
+    const Op* source = each.forward < 0 ? nullptr : forward.ops().at(each.forward).get();
+    AppendGradient(block, inner, source, line);
+  }
+  made->Edit().SetAttr("sub_block", BlockIndex{block.idx()});
 }
 
 }  // namespace
@@ -95,6 +145,9 @@ void Mark(const Program& program, std::vector<std::string> lines, const OpDesc* 
 }
 
 void InferInto(Block& block, const OpDesc& op) {
+  const auto* x = op.Input("X");
+  Var* first = x && !x->empty() ? block.FindRecursive(x->front()) : nullptr;
+  const int levels_of_x = first ? LevelOf(first->desc()) : 0;
   InferShapes(
       op,
       [&](const std::string& name) -> const VarDesc* {
@@ -104,9 +157,11 @@ void InferInto(Block& block, const OpDesc& op) {
       [&](const std::string& name, const Value& value, int levels) {
         Var* var = block.FindRecursive(name);
         if (!var) return;
+        levels += StepLevels(op.type, levels_of_x);
         var->Edit([&](VarDesc& desc) {
           Describe(value, &desc);
-          if (levels > 0) desc.type.lod_tensor->lod_level = levels;
+          if (levels > 0 && desc.type.tensor_array) desc.type.tensor_array->lod_level = levels;
+          if (levels > 0 && desc.type.lod_tensor) desc.type.lod_tensor->lod_level = levels;
         });
       });
 }
@@ -135,6 +190,7 @@ void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
 }
 
 void CompleteGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {
+  if (made->brings) AppendBlock(block, made, line);
   const OpDesc& op = made->desc();
   std::vector<Var*> written;
   ForNames(op.outputs, [&](const std::string& name) {

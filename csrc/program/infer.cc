@@ -8,7 +8,44 @@
 
 namespace dygraph::program {
 
+namespace {
+
+// One element stands for all that the array may hold.
+Value ArrayOf(const VarDesc& var) {
+  Tensor element;
+  if (var.type.tensor_array)
+    element.SetMeta(DimsOf(var.type.tensor_array->tensor), ElementType(var));
+  return Value(MakeRef<TensorArray>(std::vector<Tensor>{std::move(element)}));
+}
+
+// What an element adds to what is known of all: sizes that differ are open.
+void DescribeArray(const TensorArray& array, VarType* type) {
+  int32_t level = type->tensor_array ? type->tensor_array->lod_level.value_or(0) : 0;
+  if (type->type != VarType::Type::LOD_TENSOR_ARRAY) {
+    *type = {};
+    type->type = VarType::Type::LOD_TENSOR_ARRAY;
+  }
+  VarType::LoDTensorArrayDesc& desc = type->tensor_array ? *type->tensor_array
+                                                         : type->tensor_array.emplace();
+  desc.lod_level = level;
+  if (array.items.empty()) return;
+  const Tensor& element = array.items[0];
+  if (element.dtype() != DType::kUnset) desc.tensor.data_type = WireType(element.dtype());
+  std::vector<int64_t> dims(element.dims().begin(), element.dims().end());
+  for (size_t i = 0; i < dims.size() && dims.size() == desc.tensor.dims.size(); ++i) {
+    if (dims[i] != desc.tensor.dims[i]) dims[i] = -1;
+  }
+  desc.tensor.dims = std::move(dims);
+}
+
+}  // namespace
+
 Value ValueOf(const VarDesc& var) {
+  if (var.type.type == VarType::Type::LOD_TENSOR_ARRAY) return ArrayOf(var);
+  if (var.type.type == VarType::Type::LOD_RANK_TABLE)
+    return Value(MakeRef<LoDRankTable>(LoDLevels{{0}}, 0));
+  if (var.type.type == VarType::Type::STEP_SCOPES)
+    return Value(VarKind::kSteps, MakeRef<ValueObject>());
   const VarType::TensorDesc* desc = TensorOf(var);
   if (!desc) return Value();
   Tensor tensor;
@@ -25,6 +62,13 @@ Value ValueOf(const VarDesc& var) {
 
 void Describe(const Value& value, VarDesc* var) {
   if (value.empty()) return;
+  if (value.kind() == VarKind::kRankTable || value.kind() == VarKind::kSteps) {
+    var->type = {};
+    var->type.type = value.kind() == VarKind::kSteps ? VarType::Type::STEP_SCOPES
+                                                     : VarType::Type::LOD_RANK_TABLE;
+    return;
+  }
+  if (value.is_array()) return DescribeArray(value.array(), &var->type);
   VarType::TensorDesc tensor;
   tensor.data_type = WireType(value.dtype());
   tensor.dims.assign(value.dims().begin(), value.dims().end());
@@ -44,6 +88,7 @@ void Describe(const Value& value, VarDesc* var) {
 void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const std::string&)>& find,
                  const std::function<void(const std::string&, const Value&, int levels)>& set) {
   const OpInfo& op = GetOp(desc.type);
+  if (op.control != Control::kNone) return;  // their blocks say what becomes of variables
   try {
     CheckSlots(op, desc);
     Ref<Attrs> attrs = ReadAttrs(op, desc);
@@ -70,7 +115,7 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
           values.push_back(ValueOf(*var));
           call.in.Push(&values.back());
           names_in.push_back(&name);
-          levels.push_back(var->type.lod_tensor ? var->type.lod_tensor->lod_level.value_or(0) : 0);
+          levels.push_back(LevelOf(*var));
         }
       }
       call.in.Close();
@@ -105,10 +150,12 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
     call.caller = &names;
     InferOutputs(call);
     const Value* from = op.lod_from < 0 ? nullptr : call.in.at(op.lod_from);
-    int passed = from && from->is_tensor() ? levels[call.in.begin_of(op.lod_from)] : 0;
+    bool passes = from && (from->is_tensor() || from->is_array());
+    int passed = passes ? levels[call.in.begin_of(op.lod_from)] : 0;
     for (const Result& r : results) {
-      bool takes = passed > 0 && r.value->is_tensor() &&
-                   TakesLoD(call, r.slot, r.value->tensor(), levels.data());
+      bool takes = passed > 0 && (from->is_array() || r.value->is_array() ||
+                                  (r.value->is_tensor() &&
+                                   TakesLoD(call, r.slot, r.value->tensor(), levels.data())));
       set(*r.name, *r.value, takes ? passed : 0);
     }
   } catch (Error& e) {

@@ -41,8 +41,9 @@ void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
 // Whether the slot has variables. Some of them alone may not be absent, but for gradients that
 // nothing gave: the function of a user is given None, an operator's optional list keeps the places.
 bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const SlotInfo& slot) {
-  bool holes = op.type == "py_func_grad" || (slot.duplicable() && slot.dispensable() &&
-                                             slot.name.find("@GRAD") != std::string::npos);
+  bool holes = op.type == "py_func_grad" || op.control != Control::kNone ||
+               (slot.duplicable() && slot.dispensable() &&
+                slot.name.find("@GRAD") != std::string::npos);
   for (const OpDesc::Var& var : bound) {
     if (var.parameter != slot.name) continue;
     auto absent = [](const std::string& name) { return name.empty() || name == kEmptyName; };
@@ -180,6 +181,11 @@ const VarType::TensorDesc* TensorOf(const VarDesc& var) {
 
 Dims DimsOf(const VarType::TensorDesc& tensor) {
   return Dims(tensor.dims.begin(), tensor.dims.end());
+}
+
+int32_t LevelOf(const VarDesc& var) {
+  if (var.type.lod_tensor) return var.type.lod_tensor->lod_level.value_or(0);
+  return var.type.tensor_array ? var.type.tensor_array->lod_level.value_or(0) : 0;
 }
 
 DType ElementType(const VarDesc& var) {

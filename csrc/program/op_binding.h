@@ -8,6 +8,7 @@
 
 namespace dygraph::program {
 
+constexpr int32_t kBackwardRole = 1;  // a bit of the attribute op_role: a backward pass made it
 constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
 
 // Every attribute of the operator, defaults included.
@@ -43,5 +44,6 @@ DType ElementType(const VarDesc& var);
 // The sizes of a variable's tensor; null for one that holds none.
 const VarType::TensorDesc* TensorOf(const VarDesc& var);
 Dims DimsOf(const VarType::TensorDesc& tensor);
+int32_t LevelOf(const VarDesc& var);  // of detail; of an array: of its elements
 
 }  // namespace dygraph::program

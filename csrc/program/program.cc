@@ -320,6 +320,77 @@ Block& Program::CreateBlock(int32_t parent, std::optional<int32_t> forward) {
   return *blocks_.back();
 }
 
+std::vector<std::pair<VarDesc, VarRef>> Program::ChangedSince(const ProgramDesc& before) const {
+  std::vector<std::pair<VarDesc, VarRef>> changed;
+  for (size_t b = 0; b < before.blocks.size() && b < blocks_.size(); ++b) {
+    const auto& old = before.blocks[b].vars;
+    for (size_t i = 0; i < old.size(); ++i) {
+      Var* now = blocks_[b]->Find(old[i].name);
+      if (now && now->part() != old.part(i)) changed.emplace_back(old[i], VarRef(now));
+    }
+  }
+  return changed;
+}
+
+void Program::TakeBack(uint64_t version, size_t blocks, const ProgramDesc& before) {
+  while (blocks_.size() > blocks) {
+    blocks_.back()->Dissolve();
+    blocks_.pop_back();
+    Touch();
+  }
+  for (const BlockRef& block : blocks_) block->TakeBack(version);
+  for (const auto& [old, now] : ChangedSince(before)) {
+    const VarDesc& desc = old;
+    now->Edit([&](VarDesc& to) { to = desc; });
+  }
+}
+
+void Program::RemoveUnownedBlocks() {
+  std::vector<bool> owned(blocks_.size());
+  std::vector<int32_t> stack{0};
+  while (!stack.empty()) {
+    const int32_t at = stack.back();
+    stack.pop_back();
+    if (at < 0 || static_cast<size_t>(at) >= blocks_.size() || owned[at]) continue;
+    owned[at] = true;
+    for (const OpRef& op : blocks_[at]->ops_)
+      ForBlocks(op->desc(), [&](int32_t i) { stack.push_back(i); });
+    stack.push_back(blocks_[at]->parent_idx());
+    stack.push_back(blocks_[at]->forward_idx().value_or(-1));
+  }
+  std::vector<int32_t> moved(blocks_.size(), -1);
+  std::vector<BlockRef> kept;
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (!owned[i]) {
+      blocks_[i]->Dissolve();
+      continue;
+    }
+    moved[i] = static_cast<int32_t>(kept.size());
+    kept.push_back(blocks_[i]);
+  }
+  if (kept.size() == blocks_.size()) return;
+  blocks_.swap(kept);
+  auto at = [&](int32_t i) { return i < 0 ? i : moved[i]; };
+  for (const BlockRef& block : blocks_) {
+    block->frame_.idx = at(block->frame_.idx);
+    block->frame_.parent_idx = at(block->frame_.parent_idx);
+    if (block->frame_.forward_block_idx)
+      block->frame_.forward_block_idx = at(*block->frame_.forward_block_idx);
+    for (const OpRef& op : block->ops_) {
+      bool owns = false;
+      ForBlocks(op->desc(), [&](int32_t) { owns = true; });
+      if (!owns) continue;
+      for (OpDesc::Attr& attr : op->Edit().attrs) {
+        if (auto* one = std::get_if<BlockIndex>(&attr.value)) one->index = at(one->index);
+        if (auto* list = std::get_if<std::vector<BlockIndex>>(&attr.value)) {
+          for (BlockIndex& each : *list) each.index = at(each.index);
+        }
+      }
+    }
+  }
+  Touch();
+}
+
 std::vector<int32_t> Program::VisibleBlocks(int32_t block) const {
   return program::VisibleBlocks(block, blocks_.size(), [&](int32_t i) {
     return std::make_pair(blocks_[i]->parent_idx(), blocks_[i]->forward_idx().value_or(-1));

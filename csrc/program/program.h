@@ -22,6 +22,7 @@ namespace dygraph::program {
 
 class Block;
 class Program;
+struct GradientBlock;
 using ProgramRef = std::shared_ptr<const ProgramDesc>;
 
 // A part of a program may have one object of the language around, which the part owns while it
@@ -60,6 +61,8 @@ class Op : public RefCounted<Op>, public Faced {
   const Ref<Part<OpDesc>>& part() const { return part_; }
   OpDesc& Edit();                         // to be written at once: the version has moved
   Block* block() const { return block_; }  // null while it stands in none
+  // The block that comes into a program with a gradient operator; null once it has come.
+  std::shared_ptr<GradientBlock> brings;
 
  private:
   friend class Block;
@@ -174,6 +177,13 @@ class Program {
   std::vector<int32_t> VisibleBlocks(int32_t block) const;
   bool Declares(const std::string& name) const;  // in any block
   void Touch();                                  // an edit was made
+  // Variables of `before`, a snapshot of this program, that are described otherwise by now.
+  std::vector<std::pair<VarDesc, VarRef>> ChangedSince(const ProgramDesc& before) const;
+  // What came after the version, with the blocks behind the first `blocks`; variables are described
+  // as in the snapshot again.
+  void TakeBack(uint64_t version, size_t blocks, const ProgramDesc& before);
+  // Blocks that no attribute of an operator names go, and the others move up.
+  void RemoveUnownedBlocks();
 
   Marks marks;
   std::vector<int32_t> stack{0};  // blocks that calls append to, innermost last

@@ -115,7 +115,10 @@ py::tuple Backward(const Block& block, size_t count, const Names& targets, const
                                                           with_zeros, only_flat});
   std::vector<std::pair<OpRef, int>> made;
   made.reserve(result.ops.size());
-  for (auto& [op, forward] : result.ops) made.emplace_back(MakeRef<Op>(std::move(op)), forward);
+  for (program::GradientBlock::Made& each : result.ops) {
+    made.emplace_back(MakeRef<Op>(std::move(each.op)), each.forward);
+    made.back().first->brings = std::move(each.block);
+  }
   return py::make_tuple(std::move(made), std::move(result.grads));
 }
 
@@ -124,6 +127,7 @@ void BindBlocks(py::module_& m) {
       .def_property_readonly("idx", &Block::idx)
       .def_property_readonly("parent_idx", &Block::parent_idx)
       .def_property_readonly("forward_idx", [](const Block& b) { return b.forward_idx(); })
+      .def_property_readonly("stands", [](const Block& b) { return b.program() != nullptr; })
       .def("set_face", [](Block& b, py::handle face) { SetFace(&b, face); })
       // Operators
       .def_property_readonly("op_count", [](const Block& b) { return b.ops().size(); })
@@ -298,6 +302,19 @@ void BindEdited(py::module_& m) {
            [](Program& p, int32_t parent, std::optional<int32_t> forward) {
              return BlockRef(&p.CreateBlock(parent, forward));
            })
+      // [(as it was, the variable)] of those that are described otherwise by now.
+      .def("changed_since",
+           [](Program& p, const PyProgram& before) {
+             py::list list;
+             for (auto& [old, now] : p.ChangedSince(*before.desc))
+               list.append(py::make_tuple(MakeRef<Var>(std::move(old)), FaceOf(*now)));
+             return list;
+           })
+      .def("take_back",
+           [](Program& p, uint64_t version, size_t blocks, const PyProgram& before) {
+             p.TakeBack(version, blocks, *before.desc);
+           })
+      .def("remove_unowned_blocks", &Program::RemoveUnownedBlocks)
       // What a description does not hold: lines, and what no gradient goes through.
       .def("take_after",
            [](Program& p, const Program& other) {

@@ -153,6 +153,7 @@ py::dict DescribeOp(const std::string& type) {
   d["has_var_type_rule"] = op.var_type_rule != nullptr;
   d["has_gradient"] = op.grad_maker != nullptr;
   d["no_gradient"] = op.has_no_grad;
+  d["runs_block"] = op.control != Control::kNone;
   d["keeps_layout"] = op.keeps_layout;
   d["random"] = op.random;
   d["shares_lod_of"] = op.lod_from >= 0 ? py::cast(op.inputs[op.lod_from].name) : py::none();

@@ -103,6 +103,21 @@ void BindVariable(py::module_& m) {
     return out;
   });
   m.def("is_empty", [](const Given& v) { return v->value().empty(); });
+  m.def("value_kind", [](const Given& v) { return std::string(Name(v->value().kind())); });
+  m.def("array_length", [](const Given& v) { return v->value().array().items.size(); });
+  m.def("array_shapes", [](const Given& v) {  // None: never written
+    py::list shapes;
+    for (const Tensor& t : v->value().array().items) {
+      shapes.append(t.dtype() == DType::kUnset ? py::none() : Steal(DimsToPython(t.dims())));
+    }
+    return shapes;
+  });
+  m.def("table_items", [](const Given& v) {
+    py::list items;
+    for (const LoDRankTable::Item& i : v->value().rank_table().items())
+      items.append(py::make_tuple(i.index, i.length));
+    return items;
+  });
   m.def("is_selected_rows", [](const Given& v) { return v->value().is_rows(); });
   m.def("rows", [](const Given& v) {
     TellRead(*v, "rows()");

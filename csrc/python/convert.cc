@@ -374,6 +374,18 @@ std::vector<T> ListFrom(PyObject* o, const AttrField& field, F each) {
   return list;
 }
 
+// A block of a program, or its number.
+BlockIndex BlockFrom(PyObject* o, const AttrField& field) {
+  py::object number = py::reinterpret_borrow<py::object>(o);
+  if (!PyLong_Check(o) && py::hasattr(number, "idx")) number = number.attr("idx");
+  ENFORCE(PyLong_Check(number.ptr()), Type, "the attribute ", field.name,
+          " must be a block of the program, got ", Py_TYPE(o)->tp_name);
+  const int64_t v = IntFrom(number.ptr(), field);
+  ENFORCE(v >= 0 && v == static_cast<int32_t>(v), OutOfRange, "the attribute ", field.name,
+          " must be the number of a block, got ", v);
+  return {static_cast<int32_t>(v)};
+}
+
 }  // namespace
 
 AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
@@ -417,6 +429,7 @@ AttrValue AttrFromPython(PyObject* o, const AttrField& field) {
                 " must be True or False, got ", Py_TYPE(e)->tp_name);
         return e == Py_True;
       });
+    case AttrType::kBlock: return BlockFrom(o, field);
     default: break;
   }
   THROW(Type, "the attribute ", field.name, " is ", Name(field.type),

@@ -37,6 +37,8 @@ const ErrorClass kClasses[] = {
      "Something must happen first."},
     {ErrorKind::Format, "FormatError", &PyExc_ValueError,
      "A file is damaged or not what it should be."},
+    {ErrorKind::Assertion, "AssertionFailedError", &PyExc_AssertionError,
+     "A condition that a program asserts does not hold."},
     {ErrorKind::NonFinite, "NonFiniteError", &PyExc_FloatingPointError,
      "A result holds NaN or infinity and is checked for them."},
 };

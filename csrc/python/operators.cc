@@ -140,6 +140,7 @@ PyObject* Results(const OpInfo& op, Outputs& out) {
       flat += count;
     }
   }
+  if (parts.empty()) Py_RETURN_NONE;
   if (parts.size() == 1) return parts[0];
   result = PyTuple_New(static_cast<Py_ssize_t>(parts.size()));
   for (size_t i = 0; i < parts.size(); ++i) PyTuple_SET_ITEM(result, i, parts[i]);

@@ -136,11 +136,25 @@ Program& ProgramOf(const EagerCall& call) {
   return py::cast<Program&>(Required(statics.current)());
 }
 
+// A name means the variable of the nearest block that declares it.
+void NotSeen(const Block& block, const Var& var, const std::string& type) {
+  const Var* nearest = block.FindRecursive(var.name());
+  ENFORCE(!nearest, PreconditionNotMet, type, ": in block ", block.idx(), " the name '", var.name(),
+          "' means the variable that ", nearest->made_at, " made there, not the one of block ",
+          var.block()->idx(), ". Use a copy that was made outside, with static.layers.assign");
+  THROW(PreconditionNotMet, type, ": '", var.name(), "' is a variable of block ",
+        var.block()->idx(), ", made at ", var.made_at, ", and ends with it. Write it to a variable "
+        "that was made before the block, with static.layers.assign(value, output=variable)");
+}
+
 // The name of a variable in the program; an eager parameter enters it.
 std::string NameIn(Program& program, const Block& block, Variable* v, const std::string& type) {
   if (!v) return program::kEmptyName;
   Var* var = v->symbolic() ? DescribedBy(*v) : nullptr;
-  if (var && var->block() && var->block()->program() == &program) return var->name();
+  if (var && var->block() && var->block()->program() == &program) {
+    if (var->block() != &block && block.FindRecursive(var->name()) != var) NotSeen(block, *var, type);
+    return var->name();
+  }
   py::object owner = py::handle(static_cast<PyObject*>(block.face())).attr("program");
   py::object given = py::reinterpret_steal<py::object>(Wrap(Ref<Variable>(v)));
   return py::cast<std::string>(owner.attr("name_of")(given, type));

@@ -120,6 +120,8 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
     const Value& v = from->value();
     if (r.kind == RecipeRef::kInputShape && v.is_tensor()) {
       kept.emplace_back().MutableTensor().SetMeta(v.tensor());
+    } else if (r.kind == RecipeRef::kInputShape && v.is_array()) {
+      kept.emplace_back(v.array().Meta());
     } else if (__builtin_expect(IsForeign(v), 0)) {
       kept.emplace_back(Lasting(v));
     } else {

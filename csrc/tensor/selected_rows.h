@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "tensor/tensor.h"
+#include "tensor/value_object.h"
 
 namespace dygraph {
 
-class SelectedRows : public RefCounted<SelectedRows> {
+class SelectedRows : public ValueObject {
  public:
   // InvalidArgument when they do not fit
   SelectedRows(std::vector<int64_t> rows, int64_t height, Tensor value);

@@ -9,10 +9,18 @@ from dygraph import functional
 from static.layers import (
     activation,
     arithmetic,
+    arrays,
+    beams,
+    cells,
+    choices,
     convolution,
+    decoding,
     distributions,
+    helpers,
+    if_else,
     image,
     learnt,
+    loops,
     loss,
     manipulation,
     metric,
@@ -24,15 +32,24 @@ from static.layers import (
     recurrent,
     schedules,
     sequence,
+    steps,
     tensor,
 )
 from static.layers.activation import *
 from static.layers.arithmetic import *
+from static.layers.arrays import *
+from static.layers.beams import *
+from static.layers.cells import *
+from static.layers.choices import *
 from static.layers.convolution import *
 from static.layers.data import data
+from static.layers.decoding import *
 from static.layers.distributions import *
+from static.layers.helpers import *
+from static.layers.if_else import *
 from static.layers.image import *
 from static.layers.learnt import *
+from static.layers.loops import *
 from static.layers.loss import *
 from static.layers.making import layer
 from static.layers.manipulation import *
@@ -45,13 +62,14 @@ from static.layers.reader import *
 from static.layers.recurrent import *
 from static.layers.schedules import *
 from static.layers.sequence import *
+from static.layers.steps import *
 from static.layers.tensor import *
 from static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
-    activation, arithmetic, convolution, distributions, image, learnt, loss, manipulation, metric,
-    normalization, printing, python_function, random, reader, recurrent, schedules, sequence,
-    tensor,
+    activation, arithmetic, arrays, beams, cells, choices, convolution, decoding, distributions,
+    helpers, if_else, image, learnt, loops, loss, manipulation, metric, normalization, printing, python_function, random, reader,
+    recurrent, schedules, sequence, steps, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

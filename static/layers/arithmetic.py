@@ -95,7 +95,7 @@ def cross(input, other, dim=None):
     return run("cross", {"X": input, "Y": other}, {"dim": dim})["Out"]
 
 
-@layer
+@layer(named="sum")
 def sums(input, out=None):
     """The sum of a list of variables of one shape; `out`, if given, is set to it.
 

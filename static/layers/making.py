@@ -64,10 +64,19 @@ def _bound(signature, owner, args, kwargs):
         raise ArgumentTypeError(f"{owner}: {error}.{hint}".rstrip()) from None
 
 
-def layer(function=None, *, parameters=False):
-    """Make a function a layer function. `parameters`: it has some, so it cannot compute eagerly."""
+def _take_back(program, version, blocks):
+    program.take_back((version, blocks, program.desc))
+    default_startup_program().global_block().core.take_back(version)
+
+
+def layer(function=None, *, parameters=False, named=None):
+    """Make a function a layer function.
+
+    `parameters`: it has some, so it cannot compute eagerly. `named`: what its results are named
+    after in Fluid, where that is not the function.
+    """
     if function is None:
-        return functools.partial(layer, parameters=parameters)
+        return functools.partial(layer, parameters=parameters, named=named)
     owner, signature = function.__name__, inspect.signature(function)
     at = list(signature.parameters).index("name") if "name" in signature.parameters else 99
 
@@ -90,20 +99,15 @@ def layer(function=None, *, parameters=False):
         if name is not None and not isinstance(name, str):
             raise ArgumentTypeError(f"{owner}: name must be a string, got {name!r}")
         block = program.current_block()
-        before = _core.last_version()
+        before = _core.last_version(), program.num_blocks
         try:
             with (
-                program.layer(name or unique_name.generate(owner)),
+                program.layer(name or unique_name.generate(named or owner)),
                 program.appending_to(block),
             ):
                 return function(*args, **kwargs)
         except Exception as error:
-            for changed in (
-                block,
-                program.global_block(),
-                default_startup_program().global_block(),
-            ):
-                changed.core.take_back(before)
+            _take_back(program, *before)
             if type(error) is TypeError:  # Python's own, if it is about this call
                 _bound(signature, owner, args, kwargs)
             text = str(error.args[0] if error.args else error)
@@ -137,6 +141,7 @@ def into(out, result, owner):
     block, op = result.block, result.op
     if not isinstance(out, Variable) or out.block.program is not block.program:
         raise InvalidArgumentError(f"{owner}: the variable to write must be one of the program")
+    block.check_sees(out, owner)
     stop = out.stop_gradient
     op.rename_output(result.name, out.name)
     block.forget_var(result.name)

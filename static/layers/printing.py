@@ -1,10 +1,11 @@
 """Values printed while a program runs."""
 
-from dygraph import check
+from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, kind_of
+from static import bodies
 from static.layers.making import layer, run
 
-__all__ = ["Print"]
+__all__ = ["Assert", "Print"]
 
 
 @layer
@@ -68,3 +69,42 @@ def Print(
         "print_phase": print_phase.upper(),
     }  # fmt: skip
     return run("print", {"In": input}, attrs)["Out"]
+
+
+@layer
+def Assert(cond, data=None, summarize=20, name=None):
+    """Stop the run with an error where `cond` does not hold.
+
+    Parameters
+    ----------
+    cond : Variable
+        One bool.
+    data : list of Variable, optional
+        What the error shows.
+    summarize : int
+        How many values of each; -1: all.
+    name : str, optional
+
+    Raises
+    ------
+    AssertionFailedError
+        (an AssertionError) as the program runs, or at once on eager Variables.
+    ArgumentTypeError, InvalidArgumentError
+        `cond` is not one bool.
+
+    Examples
+    --------
+    >>> import numpy as np, static
+    >>> with static.program_guard(static.Program()):
+    ...     x = static.data("x", [2], "float32")
+    ...     static.layers.Assert(static.layers.reduce_sum(x) > 0.0, [x])
+    ...     feed = {"x": np.array([1, 2], "float32")}
+    ...     static.Executor().run(feed=feed, fetch_list=[x * 2.0])
+    [array([2., 4.], dtype=float32)]
+    """
+    bodies.condition(cond, "Assert: cond")
+    data = [] if data is None else [data] if isinstance(data, _core.Variable) else list(data)
+    for value in data:
+        check.variable(value, "Assert: data")
+    attrs = {"summarize": check.integer(summarize, "Assert: summarize", -1)}
+    run("assert", {"Cond": cond, "Data": data}, attrs)

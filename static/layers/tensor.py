@@ -59,11 +59,11 @@ def sizes_of(shape, owner):
     return [-1 if isinstance(s, _core.Variable) else int(s) for s in shape], None, parts
 
 
-def filled(shape, dtype, value, owner):
+def filled(shape, dtype, value, owner, force_cpu=False):
     """A new variable with `value` everywhere."""
     sizes, tensor, parts = sizes_of(shape, owner)
     inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
-    attrs = {"shape": sizes, "dtype": dtype}
+    attrs = {"shape": sizes, "dtype": dtype, "force_cpu": bool(force_cpu)}
     if isinstance(value, Unknown):
         value = value.tensor().astype(dtype)
     if isinstance(value, _core.Variable):
@@ -85,7 +85,7 @@ def fill_constant(shape, dtype, value, force_cpu=False, out=None):
     ...     static.layers.fill_constant([2, 3], "float32", 1.5).shape
     (2, 3)
     """
-    return into(out, filled(shape, dtype, value, "fill_constant"), "fill_constant")
+    return into(out, filled(shape, dtype, value, "fill_constant", force_cpu), "fill_constant")
 
 
 @layer

@@ -18,23 +18,33 @@ struct ScaleAttrs {
 void DefineScale(OpDef& op) {
   op.Comment(
         "Out = scale * X + bias, or scale * (X + bias) where bias_after_scale is False. Selected "
-        "rows give selected rows, and take no bias.")
+        "rows give selected rows, and take no bias; an array gives an array.")
       .Example(
           ">>> x = to_variable([1.0, 2.0])\n"
           ">>> F.scale(x, scale=2.0, bias=1.0).tolist()\n"
           "[3.0, 5.0]\n"
           ">>> F.scale(x, scale=2.0, bias=1.0, bias_after_scale=False).tolist()\n"
           "[4.0, 6.0]")
-      .Input(kX, "X", "any shape; a tensor or selected rows", kTakesRows)
+      .Input(kX, "X", "any shape; a tensor, selected rows or an array",
+             kTakesRows | kTakesArray)
       .Input(kScaleTensor, "ScaleTensor", "the factor, one element, in place of the attribute",
              kDispensable)
       .Output(kOut, "Out", "shape of X")
       .Attr(&ScaleAttrs::scale, "scale", "the factor")
       .Attr(&ScaleAttrs::bias, "bias", "the summand")
       .Attr(&ScaleAttrs::bias_after_scale, "bias_after_scale", "add after multiplying")
-      .VarType(selected_rows::VarTypeOf<kX, kOut>)
-      .Shape(selected_rows::ShapeOf<kX, kOut>)
-      .KernelDTypeOf(kX)
+      .VarType([](InferContext& ctx) {
+        Value* out = ctx.call().out.at(kOut);
+        if (out && ctx.value(kX).is_array()) *out = ctx.value(kX);
+        selected_rows::VarTypeOf<kX, kOut>(ctx);
+      })
+      .Shape([](InferContext& ctx) {
+        if (!ctx.value(kX).is_array()) selected_rows::ShapeOf<kX, kOut>(ctx);
+      })
+      .KernelDType([](const Call& call) {
+        const DType dtype = call.in.at(kX)->dtype();  // unset: an array that holds nothing
+        return dtype == DType::kUnset ? DType::kFloat32 : dtype;
+      })
       .MixedDTypes()
       .KeepsLayout()
       .ShareLoD(kX)
@@ -51,6 +61,7 @@ void DefineScale(OpDef& op) {
 template <class T>
 struct ScaleKernel {
   static void Compute(KernelContext& ctx) {
+    if (ctx.InValue(kX).is_array()) return ScaleElements(ctx);
     if (!ctx.IsRows(kX)) return Scale(ctx, ctx.In(kX), &ctx.Out(kOut));
     ENFORCE(ctx.attrs<ScaleAttrs>().bias == 0, InvalidArgument,
             "bias must be 0 where X is selected rows, whose other rows stand for zeros, got ",
@@ -59,6 +70,19 @@ struct ScaleKernel {
     Tensor out(x.value().dims(), x.value().dtype(), ctx.place());
     Scale(ctx, x.value(), &out);
     ctx.OutValue(kOut).SetRows(selected_rows::WithValue(x, std::move(out)));
+  }
+
+  // The elements are the same ones where nothing changes.
+  static void ScaleElements(KernelContext& ctx) {
+    const ScaleAttrs& a = ctx.attrs<ScaleAttrs>();
+    if (a.scale == 1 && a.bias == 0 && !ctx.HasInput(kScaleTensor)) return;
+    for (Tensor& t : ctx.OutValue(kOut).MutableArray().items) {
+      if (!t.has_data()) continue;
+      Tensor scaled(t.dims(), t.dtype(), ctx.place());
+      Scale(ctx, t.Plain(), &scaled);
+      scaled.SetLoD(t.lod_ref());
+      t = std::move(scaled);
+    }
   }
 
   static void Scale(const KernelContext& ctx, const Tensor& x, Tensor* out) {

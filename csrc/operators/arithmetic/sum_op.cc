@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/elementwise.h"
@@ -17,11 +18,28 @@ bool AllRows(const InferContext& ctx) {
   return true;
 }
 
+bool AnyArray(const InferContext& ctx) {
+  for (int i = 0; i < ctx.InputCount(kX); ++i) {
+    if (ctx.value(kX, i).is_array()) return true;
+  }
+  return false;
+}
+
 void InferVarType(InferContext& ctx) {
+  Value* out = ctx.call().out.at(kOut);
+  if (AnyArray(ctx)) {
+    for (int i = 0; i < ctx.InputCount(kX); ++i) {
+      ENFORCE(ctx.value(kX, i).is_array(), Type, "X must be arrays where one of them is, got a ",
+              Name(ctx.value(kX, i).kind()), " as X[", i, "]");
+    }
+    if (out) *out = ctx.value(kX);
+    return;
+  }
   if (AllRows(ctx)) selected_rows::SetLike(ctx, kX, kOut);
 }
 
 void InferShape(InferContext& ctx) {
+  if (AnyArray(ctx)) return;
   const Dims& first = ctx.dims(kX);
   for (int i = 1; i < ctx.InputCount(kX); ++i) {
     const Dims& other = ctx.dims(kX, i);
@@ -38,11 +56,12 @@ void DefineSum(OpDef& op) {
   op.Comment(
         "Out = X[0] + X[1] + ..., added from left to right. Selected rows give selected rows, or a "
         "tensor where an "
-        "operand is one.")
+        "operand is one. Arrays are added element by element; one that was never written counts as "
+        "absent.")
       .Example(
           ">>> F.sum([to_variable([1.0, 2.0]), to_variable([10.0, 20.0])]).tolist()\n"
           "[11.0, 22.0]")
-      .Input(kX, "X", "operands of one shape", kDuplicable | kTakesRows)
+      .Input(kX, "X", "operands of one shape", kDuplicable | kTakesRows | kTakesArray)
       .Output(kOut, "Out", "their shape")
       .VarType(InferVarType)
       .Shape(InferShape)
@@ -59,6 +78,7 @@ void DefineSum(OpDef& op) {
 template <class T>
 struct ListSumKernel {
   static void Compute(KernelContext& ctx) {
+    if (ctx.InValue(kX).is_array()) return AddElements(ctx);
     SmallVector<const Value*, 8> terms;
     bool all_rows = true;
     for (int i = 0; i < ctx.InputCount(kX); ++i) {
@@ -66,6 +86,38 @@ struct ListSumKernel {
       all_rows &= terms.back()->is_rows();
     }
     all_rows ? Concatenate(terms, &ctx.OutValue(kOut)) : Add(terms, &ctx.Out(kOut));
+  }
+
+  static void AddElements(KernelContext& ctx) {
+    size_t longest = 0;
+    for (int i = 0; i < ctx.InputCount(kX); ++i)
+      longest = std::max(longest, ctx.InValue(kX, i).array().items.size());
+    std::vector<Tensor> items(longest);
+    for (size_t e = 0; e < longest; ++e) {
+      std::vector<Value> present;
+      for (int i = 0; i < ctx.InputCount(kX); ++i) {
+        const std::vector<Tensor>& of = ctx.InValue(kX, i).array().items;
+        if (e < of.size() && of[e].has_data()) present.emplace_back(of[e].Plain());
+      }
+      if (!present.empty()) items[e] = SumOf(present, e, ctx.place());
+    }
+    ctx.OutValue(kOut) = Value(MakeRef<TensorArray>(std::move(items)));
+  }
+
+  static Tensor SumOf(const std::vector<Value>& present, size_t e, Place place) {
+    const Tensor& first = present[0].tensor();
+    if (present.size() == 1) return first;
+    SmallVector<const Value*, 8> terms;
+    for (const Value& v : present) {
+      terms.push_back(&v);
+      ENFORCE(v.tensor().dims() == first.dims() && v.dtype() == DTypeOf<T>::value, InvalidArgument,
+              "the elements ", e, " of X must have one shape and type, got ", first.dims(), " of ",
+              first.dtype(), " and ", v.tensor().dims(), " of ", v.dtype());
+    }
+    Tensor out(first.dims(), first.dtype(), place);
+    out.SetLoD(first.lod_ref());
+    Add(terms, &out);
+    return out;
   }
 
   static void Concatenate(Span<const Value* const> terms, Value* out) {

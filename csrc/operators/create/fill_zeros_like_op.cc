@@ -11,10 +11,10 @@ struct FillZerosLike2Attrs {
   DType dtype = DType::kUnset;
 };
 
-OpDef& Declare(OpDef& op, const char* example) {
+OpDef& Declare(OpDef& op, const char* example, int kinds) {
   return op.Comment("Out has X's shape and is 0 everywhere.")
       .Example(example)
-      .Input(kX, "X", "any shape; only its shape is read")
+      .Input(kX, "X", "any shape; only its shape is read", kinds)
       .Output(kOut, "Out", "shape of X")
       .ShareLoD(kX)
       .NoGrad();
@@ -22,25 +22,47 @@ OpDef& Declare(OpDef& op, const char* example) {
 void DefineFillZerosLike(OpDef& op) {
   Declare(op,
           ">>> F.fill_zeros_like(to_variable([[1.0, 2.0]])).tolist()\n"
-          "[[0.0, 0.0]]")
-      .SameShape(kX, kOut);
+          "[[0.0, 0.0]]",
+          kTakesArray)
+      .VarType([](InferContext& ctx) {
+        Value* out = ctx.call().out.at(kOut);
+        if (out && ctx.value(kX).is_array()) *out = ctx.value(kX);
+      })
+      .Shape([](InferContext& ctx) {
+        if (!ctx.value(kX).is_array()) ctx.SetOutput(kOut, ctx.dims(kX), ctx.dtype(kX));
+      })
+      .KernelDType([](const Call& call) {
+        const DType dtype = call.in.at(kX)->dtype();  // unset: an array that holds nothing
+        return dtype == DType::kUnset ? DType::kFloat32 : dtype;
+      });
 }
 
 void DefineFillZerosLike2(OpDef& op) {
   Declare(op,
           ">>> F.fill_zeros_like2(to_variable([[1.0, 2.0]]), dtype=\"int32\").tolist()\n"
-          "[[0, 0]]")
+          "[[0, 0]]",
+          kSingle)
       .Attr(&FillZerosLike2Attrs::dtype, "dtype", "element type of Out; unset: X's")
       .Shape([](InferContext& ctx) {
         ctx.SetOutput(kOut, ctx.dims(kX), ctx.attrs<FillZerosLike2Attrs>().dtype);
       });
 }
 
+void Clear(Tensor* t) {
+  if (t->numel() > 0) std::memset(t->mutable_raw_data(), 0, t->bytes());
+}
+
 template <class>
 struct FillZerosLikeKernel {
   static void Compute(KernelContext& ctx) {
-    Tensor& out = ctx.Out(kOut);
-    if (out.numel() > 0) std::memset(out.mutable_raw_data(), 0, out.bytes());
+    if (!ctx.InValue(kX).is_array()) return Clear(&ctx.Out(kOut));
+    for (Tensor& t : ctx.OutValue(kOut).MutableArray().items) {
+      if (t.dtype() == DType::kUnset) continue;  // never written
+      const Ref<LoD> lod = t.lod_ref();
+      t.Allocate(t.dims(), t.dtype(), ctx.place());
+      t.SetLoD(lod);
+      Clear(&t);
+    }
   }
 };
 

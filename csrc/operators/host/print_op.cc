@@ -1,11 +1,9 @@
 #include <atomic>
-#include <cmath>
-#include <cstdio>
 #include <sstream>
-#include <cstdlib>
 
 #include "base/output.h"
 #include "op/op_registry.h"
+#include "operators/text.h"
 
 namespace dygraph {
 namespace {
@@ -60,7 +58,7 @@ void DefinePrint(OpDef& op) {
       .Attr(&PrintAttrs::is_forward, "is_forward", "is it on the way forward?")
       .VarType([](InferContext& ctx) {
         Value* out = ctx.call().out.at(kOut);
-        if (out && ctx.value(kIn).is_rows()) out->SetRows(ctx.value(kIn).rows_ref());
+        if (out && ctx.value(kIn).is_rows()) *out = ctx.value(kIn);
       })
       .Shape([](InferContext& ctx) {
         if (!ctx.value(kIn).is_rows()) ctx.SetOutput(kOut, ctx.dims(kIn), ctx.dtype(kIn));
@@ -86,30 +84,6 @@ void DefinePrint(OpDef& op) {
       });
 }
 
-// The fewest digits that say which number it is.
-template <class T>
-std::string TextOf(T v) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return v ? "True" : "False";
-  } else if constexpr (std::is_integral_v<T>) {
-    return std::to_string(static_cast<int64_t>(v));
-  } else {
-    double wide = static_cast<double>(v);
-    if (std::isnan(wide)) return "nan";
-    if (std::isinf(wide)) return wide < 0 ? "-inf" : "inf";
-    char text[40];
-    for (int digits = 3; digits <= 17; ++digits) {
-      std::snprintf(text, sizeof(text), "%.*g", digits, wide);
-      double read = std::strtod(text, nullptr);
-      bool same = std::is_same_v<T, double>
-                      ? read == wide
-                      : static_cast<double>(T(static_cast<float>(read))) == wide;
-      if (same) break;
-    }
-    return text;
-  }
-}
-
 template <class N>
 std::string ListOf(const N& numbers, int64_t most) {
   std::string text = "[";
@@ -124,14 +98,6 @@ std::string LoDText(const Tensor& t) {
   for (const auto& level : t.lod_levels())
     text += (text.size() > 1 ? ", " : "") + ListOf(level, -1);
   return text + "}";
-}
-
-template <class T>
-std::string DataText(const Tensor& t, int64_t most) {
-  int64_t shown = most < 0 ? t.numel() : std::min(t.numel(), most);
-  std::string text = "[";
-  for (int64_t i = 0; i < shown; ++i) text += (i ? " " : "") + TextOf(t.data<T>()[i]);
-  return text + (shown < t.numel() ? (shown ? " ...]" : "...]") : "]");
 }
 
 template <class T>

@@ -1,0 +1,354 @@
+// Blocks of a prepared program: operators that run one are bound to it, and passes arrange each
+// block by itself.
+#include <algorithm>
+#include <set>
+
+#include "execute/frame.h"
+#include "execute/plan_passes.h"
+#include "program/op_binding.h"
+
+namespace dygraph::program {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names NamesOf(const std::vector<std::string>* names) {
+  return names ? *names : Names();
+}
+
+// What the operators of a body use of the blocks around it, in order.
+void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp* op) {
+  std::set<int> in(control.conditions.begin(), control.conditions.end()), out;
+  for (const PlanOp& each : control.body.ops) {
+    for (int s : each.in) {
+      if (s >= 0 && plan.slots[s].block != body) in.insert(s);
+    }
+    for (int s : each.out) {
+      if (s >= 0 && plan.slots[s].block != body) out.insert(s);
+    }
+  }
+  for (const auto* pairs : {&control.sliced, &control.initial}) {
+    for (auto [outside, inside] : *pairs) in.insert(outside);
+  }
+  for (auto [outside, inside] : control.stacked) out.insert(outside);
+  in.insert(control.stacked_like.begin(), control.stacked_like.end());
+  for (const PlanControl::Flow& flow : control.flows) in.insert(flow.from), out.insert(flow.to);
+  for (const PlanControl::Gather& gather : control.gathers) {
+    in.insert(gather.before);
+    out.insert(gather.to);
+  }
+  for (const PlanControl::Before& before : control.befores) {
+    in.insert(before.now);
+    out.insert(before.to);
+  }
+  if (control.steps >= 0) (control.is_gradient() ? in : out).insert(control.steps);
+  // A block that does not run leaves what was there before.
+  in.insert(out.begin(), out.end());
+  in.erase(-1);
+  for (int s : in) op->in.push_back(s);
+  for (int s : out) op->out.push_back(s);
+  op->in_ends.resize(op->info->inputs.size(), static_cast<uint32_t>(in.size()));
+  op->out_ends.resize(op->info->outputs.size(), static_cast<uint32_t>(out.size()));
+}
+
+}  // namespace
+
+void PreparedProgram::BindControl(PlanOp* op) {
+  has_blocks_ = true;
+  const OpDesc& desc = *op->desc;
+  const int block = op->block;
+  const auto* sub_block = desc.FindAttr<BlockIndex>("sub_block");
+  ENFORCE(sub_block, Format, desc.type, ": the attribute sub_block must name a block of the program",
+          PositionText(desc, op->position, block));
+  const int body = sub_block->index;
+  op->control = std::make_shared<PlanControl>();
+  PlanControl& control = *op->control;
+  control.kind = op->info->control;
+  auto pairs = [&](const Names& outside, const Names& inside, const char* what) {
+    ENFORCE(outside.size() == inside.size(), Format, desc.type, ": there must be as many ", what,
+            " outside the block as inside, got ", outside.size(), " and ", inside.size(),
+            PositionText(desc, op->position, block));
+    PlanControl::Pairs result;
+    for (size_t i = 0; i < outside.size(); ++i)
+      result.emplace_back(SlotOf(outside[i], block), SlotOf(inside[i], body));
+    return result;
+  };
+  auto strings = [&](const char* name) { return NamesOf(desc.FindAttr<Names>(name)); };
+  controls_[body] = &control;
+  switch (control.kind) {
+    case Control::kWhile:
+      control.conditions.push_back(SlotOf(NamesOf(desc.Input("Condition")).at(0), block));
+      break;
+    case Control::kCondition: {
+      const bool* scalar = desc.FindAttr<bool>("is_scalar_condition");
+      control.scalar = scalar && *scalar;
+      for (const std::string& name : NamesOf(desc.Input("Cond")))
+        control.conditions.push_back(SlotOf(name, block));
+      ENFORCE(!control.scalar || control.conditions.size() == 1, Format, desc.type,
+              ": a scalar condition must be one variable, got ", control.conditions.size(),
+              PositionText(desc, op->position, block));
+      break;
+    }
+    case Control::kRecurrent: {
+      const Names &inputs = NamesOf(desc.Input("inputs")), &outputs = NamesOf(desc.Output("outputs"));
+      control.sliced = pairs(inputs, inputs, "inputs");
+      control.initial = pairs(NamesOf(desc.Input("initial_states")), strings("ex_states"), "states");
+      const Names before = strings("ex_states"), after = strings("states");
+      ENFORCE(before.size() == after.size(), Format, desc.type,
+              ": ex_states and states must be as many, got ", before.size(), " and ", after.size(),
+              PositionText(desc, op->position, block));
+      for (size_t i = 0; i < before.size(); ++i)
+        control.handed.emplace_back(SlotOf(after[i], body), SlotOf(before[i], body));
+      control.stacked = pairs(outputs, outputs, "outputs");
+      const bool* reverse = desc.FindAttr<bool>("reverse");
+      control.reverse = reverse && *reverse;
+      ENFORCE(!control.sliced.empty(), Format, desc.type,
+              ": it must have an input to split into steps, got none",
+              PositionText(desc, op->position, block));
+      break;
+    }
+    case Control::kWhileGrad:
+    case Control::kConditionGrad:
+    case Control::kRecurrentGrad: BindGradient(*op, body); break;
+    default: THROW(Unimplemented, desc.type, " cannot be run");
+  }
+  for (const char* slot : {"StepScopes", "Scope", "step_scopes"}) {
+    const auto* names = control.is_gradient() ? desc.Input(slot) : desc.Output(slot);
+    if (names && !names->empty()) control.steps = SlotOf(names->front(), block);
+  }
+  control.body.ops = BindBlock(body);
+  CollectUses(control, plan_, body, op);
+}
+
+// The gradients that go in and out of the block, by the names that Fluid gives them where the
+// operator does not say others.
+void PreparedProgram::BindGradient(const PlanOp& op, int body) {
+  const OpDesc& desc = *op.desc;
+  const int block = op.block;
+  const int forward = program_->blocks[body].forward_block_idx.value_or(-1);
+  ENFORCE(forward >= 0, Format, desc.type, ": block ", body,
+          " must say which block it is the gradient of", PositionText(desc, op.position, block));
+  PlanControl& control = *op.control;
+  auto place = gradients_.emplace(
+      body, GradientOf{forward, UsesAround(*program_, forward), &control, {}}).first;
+  const OuterUses& uses = place->second.uses;
+  const bool steps = control.kind == Control::kRecurrentGrad;
+  const std::string list = steps                                 ? "parameters"
+                           : control.kind == Control::kWhileGrad ? "X"
+                                                                 : "Input";
+  const Names reads = NamesOf(desc.Input(list)), grads = NamesOf(desc.Output(list + "@GRAD")),
+              arriving = NamesOf(desc.Input(steps ? "outputs@GRAD" : "Out@GRAD")),
+              before = NamesOf(desc.Input("Before"));
+  const Names inner = NamesOf(desc.FindAttr<Names>("original_output_grad")),
+              terms = NamesOf(desc.FindAttr<Names>("term_names"));
+  const auto* given = desc.FindAttr<std::vector<int32_t>>("term_counts");
+  const std::vector<int32_t> counts = given ? *given : std::vector<int32_t>();
+  ENFORCE(grads.size() <= reads.size() && inner.size() == arriving.size() &&
+              (counts.empty() || counts.size() == reads.size()) &&
+              (before.empty() || before.size() == reads.size()),
+          Format, desc.type, ": its lists must be as long as those they go with",
+          PositionText(desc, op.position, block));
+  size_t term = 0;
+  for (size_t i = 0; i < grads.size(); ++i) {
+    std::vector<int> slots;
+    if (counts.empty()) slots.push_back(SlotOf(reads[i] + "@GRAD", body));
+    for (int32_t k = 0; !counts.empty() && k < counts[i]; ++k, ++term) {
+      ENFORCE(term < terms.size(), Format, desc.type, ": term_counts must add up to the ",
+              terms.size(), " names in term_names", PositionText(desc, op.position, block));
+      slots.push_back(SlotOf(terms[term], body));
+    }
+    const int to = SlotOf(grads[i], block);
+    if (to < 0 || IsArray(grads[i], block)) continue;
+    const bool flows = uses.Writes(reads[i]) ||
+                       std::find(inner.begin(), inner.end(), reads[i] + "@GRAD") != inner.end();
+    if (!flows) {
+      control.gathers.push_back({before.empty() ? -1 : SlotOf(before[i], block), slots, to});
+      continue;
+    }
+    int from = -1;
+    std::string in = reads[i] + "@GRAD";
+    for (size_t k = 0; k < arriving.size(); ++k) {
+      if (inner[k] == in) from = SlotOf(arriving[k], block);
+    }
+    ENFORCE(slots.size() <= 1, Format, desc.type, ": the gradient of '", reads[i],
+            "', which goes from turn to turn, must be one variable, got ", slots.size(),
+            PositionText(desc, op.position, block));
+    control.flows.push_back({from, SlotOf(in, body), slots.empty() ? -1 : slots[0], to});
+  }
+  if (steps) BindStepGradients(op, body, arriving, inner);
+  const Names restored = NamesOf(desc.Output("Restored")),
+              of = NamesOf(desc.FindAttr<Names>("restored"));
+  ENFORCE(restored.size() == of.size(), Format, desc.type,
+          ": restored must name a variable for each of the ", restored.size(),
+          " in Restored, got ", of.size(), PositionText(desc, op.position, block));
+  for (size_t i = 0; i < of.size(); ++i)
+    control.befores.push_back({SlotOf(of[i], block), -1, SlotOf(restored[i], block)});
+}
+
+// Of recurrent: gradients of outputs come in slices, those of inputs are put together again, those
+// of states go from step to step.
+void PreparedProgram::BindStepGradients(const PlanOp& op, int body,
+                                        const std::vector<std::string>& arriving,
+                                        const std::vector<std::string>& inner) {
+  const OpDesc& desc = *op.desc;
+  PlanControl& control = *op.control;
+  const bool* reverse = desc.FindAttr<bool>("reverse");
+  control.reverse = reverse && *reverse;
+  auto strings = [&](const char* name) { return NamesOf(desc.FindAttr<Names>(name)); };
+  const Names inputs = NamesOf(desc.Input("inputs")), to_inputs = NamesOf(desc.Output("inputs@GRAD")),
+              to_states = NamesOf(desc.Output("initial_states@GRAD")),
+              input_grads = strings("input_grads"), state_grads = strings("state_grads"),
+              states = strings("states");
+  ENFORCE(to_inputs.size() == input_grads.size() && to_states.size() == state_grads.size() &&
+              to_inputs.size() <= inputs.size() && to_states.size() <= states.size(),
+          Format, desc.type, ": its lists must be as long as those they go with",
+          PositionText(desc, op.position, op.block));
+  for (size_t i = 0; i < arriving.size(); ++i)
+    control.sliced.emplace_back(SlotOf(arriving[i], op.block), SlotOf(inner[i], body));
+  for (size_t i = 0; i < to_inputs.size(); ++i) {
+    const int to = SlotOf(to_inputs[i], op.block);
+    if (to < 0) continue;
+    control.stacked.emplace_back(to, SlotOf(input_grads[i], body));
+    control.stacked_like.push_back(SlotOf(inputs[i], op.block));
+  }
+  for (size_t i = 0; i < to_states.size(); ++i) {
+    if (state_grads[i].empty()) continue;
+    control.flows.push_back({-1, SlotOf(states[i] + "@GRAD@NEXT", body),
+                             SlotOf(state_grads[i], body), SlotOf(to_states[i], op.block)});
+  }
+}
+
+bool PreparedProgram::IsArray(const std::string& name, int block) const {
+  for (int32_t visible : program_->VisibleBlocks(block)) {
+    if (const VarDesc* var = program_->blocks[visible].FindVar(name))
+      return var->type.type == VarType::Type::LOD_TENSOR_ARRAY;
+  }
+  return false;
+}
+
+// A block that is differentiated keeps what the gradient's block reads: variables of its own as a
+// turn leaves them, others as they were when the turn began, if it read them then.
+void PreparedProgram::LinkKept() {
+  auto number_in = [](std::vector<int>* slots, int slot) {
+    auto at = std::find(slots->begin(), slots->end(), slot);
+    if (at == slots->end()) at = slots->insert(at, slot);
+    return static_cast<int>(at - slots->begin());
+  };
+  struct Link {
+    PlanControl *of, *forward;
+    int number, slot;
+    bool after;
+  };
+  std::vector<Link> links;
+  // Inner gradients first: what they ask of a block may come from a block around it.
+  for (auto at = gradients_.rbegin(); at != gradients_.rend(); ++at) {
+    const int body = at->first;
+    GradientOf& of = at->second;
+    auto forward = controls_.find(of.forward);
+    ENFORCE(forward != controls_.end(), Format, "block ", body,
+            " must be the gradient of a block that an operator runs, got block ", of.forward);
+    PlanControl& keeps = *forward->second;
+    std::set<std::string> changed;  // undone by the gradient's own operators
+    for (const OpDesc& op : program_->blocks[body].ops)
+      ForNames(op.outputs, [&](const std::string& name) { changed.insert(name); });
+    for (const std::string& name : of.restored) {
+      const bool after = names_[of.forward].declared.count(name) || changed.count(name) ||
+                         !of.uses.read_first.count(name);
+      const int slot = SlotOf(name, of.forward);
+      links.push_back({of.control, &keeps,
+                       number_in(after ? &keeps.kept_after : &keeps.kept_before, slot),
+                       SlotOf(name, body), after});
+    }
+  }
+  for (auto& [body, of] : gradients_) {  // known by the slot that the forward block changes
+    for (PlanControl::Before& before : of.control->befores)
+      before.number = number_in(&controls_[of.forward]->kept_before, before.now);
+  }
+  for (const Link& link : links) {
+    const size_t first = link.after ? link.forward->kept_before.size() : 0;
+    link.of->restored.emplace_back(static_cast<int>(first) + link.number, link.slot);
+  }
+}
+
+namespace {
+
+// The passes arrange a block as if its values that others see were fetched.
+void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots, const std::set<int>& outside) {
+  Plan inner;
+  inner.inner = true;
+  inner.slots.swap(*slots);
+  inner.ops.swap(control->body.ops);
+  std::set<int> used;
+  ForEachOp(inner.ops, [&](const PlanOp& op) {
+    used.insert(op.in.begin(), op.in.end());
+    used.insert(op.out.begin(), op.out.end());
+  });
+  used.erase(-1);
+  const int block = inner.ops.empty() ? -1 : inner.ops[0].block;
+  std::set<int> kept;
+  for (int s : used) {
+    if (inner.slots[s].block != block && !inner.slots[s].persistable) kept.insert(s);
+  }
+  for (const auto* pairs : {&control->sliced, &control->initial, &control->stacked}) {
+    for (auto [outer, inside] : *pairs) kept.insert(inside);
+  }
+  for (auto [state, before] : control->handed) kept.insert({state, before});
+  kept.insert(control->kept_after.begin(), control->kept_after.end());
+  for (const PlanControl::Flow& flow : control->flows) kept.insert(flow.out);
+  for (const PlanControl::Gather& gather : control->gathers)
+    kept.insert(gather.terms.begin(), gather.terms.end());
+  kept.erase(-1);
+  inner.fetches.assign(kept.begin(), kept.end());
+  inner.written_outside.assign(outside.begin(), outside.end());
+  RunPlanPasses(inner);
+  std::set<int> released;
+  for (const PlanOp& op : inner.ops) released.insert(op.done.begin(), op.done.end());
+  for (int s : used) {
+    if (inner.slots[s].block == block && !inner.slots[s].persistable && !released.count(s))
+      control->body.locals.push_back(s);
+  }
+  for (PlanOp& op : inner.ops) {
+    if (!op.control) continue;
+    std::set<int> around = outside;
+    for (const PlanOp& each : inner.ops) {
+      if (&each != &op) around.insert(each.out.begin(), each.out.end());
+    }
+    ArrangeBlock(op.control.get(), &inner.slots, around);
+  }
+  inner.ops.swap(control->body.ops);
+  inner.slots.swap(*slots);
+}
+
+}  // namespace
+
+void PreparedProgram::ArrangeBlocks() {
+  std::set<int> missing;  // gradients that may not be there
+  ForEachOp(plan_.ops, [&](PlanOp& op) {
+    if (op.control) {
+      for (const PlanControl::Flow& flow : op.control->flows) missing.insert({flow.in, flow.to});
+      if (op.control->is_gradient()) {
+        for (auto [outside, inside] : op.control->sliced) missing.insert(inside);
+        for (auto [outside, inside] : op.control->stacked) missing.insert(outside);
+      }
+      for (const PlanControl::Gather& gather : op.control->gathers) missing.insert(gather.to);
+      return;
+    }
+    if (op.info->type == "read_from_array" && op.Output("Rest") >= 0)
+      missing.insert(op.Output("Out"));
+    for (int s : op.in) op.lenient |= s >= 0 && missing.count(s);
+    if (op.lenient) missing.insert(op.out.begin(), op.out.end());
+  });
+  RunPlanPasses(plan_);
+  for (PlanOp& op : plan_.ops) {
+    if (!op.control) continue;
+    std::set<int> outside;
+    for (const PlanOp& each : plan_.ops) {
+      if (&each != &op) outside.insert(each.out.begin(), each.out.end());
+    }
+    outside.erase(-1);
+    ArrangeBlock(op.control.get(), &plan_.slots, outside);
+  }
+}
+
+}  // namespace dygraph::program

@@ -1,0 +1,25 @@
+// What the turns of a block keep for the gradient: handles of values, which copy on write makes
+// free of copies.
+#pragma once
+
+#include <vector>
+
+#include "tensor/value.h"
+
+namespace dygraph::program {
+
+class KeptSteps : public ValueObject {
+ public:
+  explicit KeptSteps(size_t width) : width_(width) {}
+  void Keep(Value value) { values_.push_back(std::move(value)); }
+  void EndTurn() { ++turns_; }
+  int64_t turns() const { return turns_; }
+  const Value& at(int64_t turn, size_t number) const { return values_[turn * width_ + number]; }
+
+ private:
+  size_t width_;
+  int64_t turns_ = 0;
+  std::vector<Value> values_;
+};
+
+}  // namespace dygraph::program

@@ -1,0 +1,266 @@
+// Operators that run a block of the program: loops, choices, steps over time. A block works on the
+// values of the whole program, so that a turn costs what its operators cost.
+#include <algorithm>
+
+#include "execute/frame.h"
+#include "execute/kept_steps.h"
+#include "program/op_binding.h"
+#include "run/interpreter.h"
+#include "run/run.h"
+
+namespace dygraph::program {
+
+namespace {
+
+bool IsTrue(const PlanSlot& slot, const Value& value) {
+  ENFORCE(!value.empty(), PreconditionNotMet, "the condition '", slot.name,
+          "' must be written before it is asked for, but it holds nothing");
+  const Tensor t = CopyTo(value.tensor(), CPUPlace());
+  ENFORCE(t.dtype() == DType::kBool && t.numel() == 1, InvalidArgument, "the condition '", slot.name,
+          "' must be one bool, got ", t.dtype(), " of shape ", t.dims(),
+          ". Compare to get a bool, and reduce it to one");
+  return *t.data<bool>();
+}
+
+std::string TurnText(const OpDesc& op, int64_t turn) {
+  const auto* lines = op.FindAttr<std::vector<std::string>>(kCallstackAttr);
+  std::string made = lines && !lines->empty() ? " made at " + lines->back() : "";
+  return ", in turn " + std::to_string(turn) + " of the " + op.type + made;
+}
+
+// An operator that makes one tensor of several, with its usual attributes.
+Value Joined(const char* type, const std::vector<Value>& steps, Place place) {
+  const OpInfo& op = GetOp(type);
+  Call call;
+  call.op = &op;
+  call.attrs = op.default_attrs->data();
+  call.place = place;
+  for (const Value& step : steps) call.in.Push(&step);
+  call.in.Close();
+  Value out;
+  call.out.Add(&out);
+  dygraph::Run(call);
+  return out;
+}
+
+// Element t along the first axis.
+Tensor Slice(const Tensor& x, int64_t t) {
+  return x.Rows(t, t + 1).Reshaped(Dims(x.dims().begin() + 1, x.dims().end()));
+}
+
+}  // namespace
+
+// What a run of the block leaves in the variables it declares ends with it.
+void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+                              int64_t turn, KeptSteps* kept) const {
+  const PlanControl& control = *op.control;
+  for (int s : control.body.locals) *frame.values[s] = Value();
+  RunKept(op, frame, bound, random, turn, kept);
+}
+
+void PreparedProgram::RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+                              int64_t turn, KeptSteps* kept) const {
+  const PlanControl& control = *op.control;
+  if (!kept) return RunTurn(op, frame, bound, random, turn);
+  for (int s : control.kept_before) kept->Keep(*frame.values[s]);
+  RunTurn(op, frame, bound, random, turn);
+  for (int s : control.kept_after) kept->Keep(*frame.values[s]);
+  kept->EndTurn();
+}
+
+// Where the turns of the operator go; null where no gradient reads them.
+Ref<KeptSteps> PreparedProgram::StepsOf(const PlanOp& op, Frame& frame) const {
+  const PlanControl& control = *op.control;
+  if (control.steps < 0) return nullptr;
+  auto steps = MakeRef<KeptSteps>(control.kept_before.size() + control.kept_after.size());
+  *frame.values[control.steps] = Value(VarKind::kSteps, Ref<KeptSteps>(steps));
+  return steps;
+}
+
+void PreparedProgram::RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
+                              int64_t turn) const {
+  try {
+    RunOps({op.control->body.ops, bound.body}, frame, random);
+  } catch (Error& e) {
+    e.Append(TurnText(*op.desc, turn));
+    throw;
+  }
+}
+
+void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
+                               RandomStreams random) const {
+  const int condition = op.control->conditions[0];
+  void (*check_signals)() = Interpreter().check_signals;
+  const Ref<KeptSteps> kept = StepsOf(op, frame);
+  for (int64_t turn = 0; IsTrue(plan_.slots[condition], *frame.values[condition]); ++turn) {
+    RunBody(op, frame, bound, random, turn, kept.get());
+    if (check_signals) check_signals();
+  }
+}
+
+void PreparedProgram::RunCondition(const PlanOp& op, Frame& frame, Bound& bound,
+                                   RandomStreams random) const {
+  const PlanControl& control = *op.control;
+  const Ref<KeptSteps> kept = StepsOf(op, frame);
+  for (int s : control.conditions) {
+    const Value& value = *frame.values[s];
+    const bool holds = control.scalar ? IsTrue(plan_.slots[s], value)
+                                      : value.is_tensor() && value.tensor().numel() > 0;
+    if (!holds) return;
+  }
+  RunBody(op, frame, bound, random, 0, kept.get());
+}
+
+void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
+                                   RandomStreams random) const {
+  const PlanControl& control = *op.control;
+  int64_t steps = -1;
+  std::vector<Tensor> inputs;
+  for (auto [outside, inside] : control.sliced) {
+    inputs.push_back(frame.values[outside]->tensor().Plain());
+    const Tensor& t = inputs.back();
+    ENFORCE(t.rank() > 0 && (steps < 0 || steps == t.dim(0)), InvalidArgument,
+            "inputs must have one number of steps along axis 0, got ", t.dims(), " for '",
+            plan_.slots[outside].name, "'", steps < 0 ? "" : " and " + std::to_string(steps));
+    steps = t.dim(0);
+  }
+  ENFORCE(steps > 0, InvalidArgument, "inputs must have a step at least, got ", steps);
+  std::vector<std::vector<Value>> results(control.stacked.size());
+  for (auto& list : results) list.resize(steps);
+  const Ref<KeptSteps> kept = StepsOf(op, frame);
+  for (int64_t turn = 0; turn < steps; ++turn) {
+    const int64_t t = control.reverse ? steps - 1 - turn : turn;
+    std::vector<Value> states;
+    for (auto [state, before] : control.handed)
+      states.push_back(turn > 0 ? *frame.values[state] : Value());
+    for (int s : control.body.locals) *frame.values[s] = Value();
+    for (size_t i = 0; i < inputs.size(); ++i)
+      *frame.values[control.sliced[i].second] = Value(Slice(inputs[i], t));
+    for (size_t i = 0; i < states.size(); ++i) {
+      *frame.values[control.handed[i].second] =
+          turn > 0 ? std::move(states[i]) : *frame.values[control.initial[i].first];
+    }
+    RunKept(op, frame, bound, random, turn, kept.get());
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i][t] = *frame.values[control.stacked[i].second];
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    *frame.values[control.stacked[i].first] = Joined("stack", results[i], place_);
+}
+
+// The turns that were kept, the last one first.
+void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
+                                  RandomStreams random) const {
+  const PlanControl& control = *op.control;
+  auto value_of = [&](int slot) { return slot < 0 ? Value() : *frame.values[slot]; };
+  const Value held = value_of(control.steps);
+  const auto& kept = held.Object<KeptSteps>(VarKind::kSteps);
+  std::vector<Value> flows, sums;
+  for (const PlanControl::Flow& flow : control.flows) flows.push_back(value_of(flow.from));
+  for (const PlanControl::Gather& gather : control.gathers) sums.push_back(value_of(gather.before));
+  std::vector<Tensor> arriving;
+  for (auto [outside, inside] : control.sliced) {
+    const Value& value = *frame.values[outside];
+    arriving.push_back(value.empty() ? Tensor() : value.tensor().Plain());
+  }
+  std::vector<std::vector<Value>> stacked(control.stacked.size());
+  for (auto& list : stacked) list.resize(kept.turns());
+  for (int64_t turn = kept.turns() - 1; turn >= 0; --turn) {
+    const int64_t t = control.reverse ? kept.turns() - 1 - turn : turn;
+    for (int s : control.body.locals) *frame.values[s] = Value();
+    for (size_t i = 0; i < arriving.size(); ++i) {
+      *frame.values[control.sliced[i].second] =
+          arriving[i].has_data() ? Value(Slice(arriving[i], t)) : Value();
+    }
+    for (auto [number, slot] : control.restored) *frame.values[slot] = kept.at(turn, number);
+    for (size_t i = 0; i < flows.size(); ++i)
+      *frame.values[control.flows[i].in] = std::move(flows[i]);
+    RunTurn(op, frame, bound, random, turn);
+    for (size_t i = 0; i < flows.size(); ++i) flows[i] = value_of(control.flows[i].out);
+    for (size_t i = 0; i < stacked.size(); ++i) {
+      if (control.stacked[i].second >= 0) stacked[i][t] = *frame.values[control.stacked[i].second];
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+      for (int s : control.gathers[i].terms) {
+        const Value& term = *frame.values[s];
+        if (term.empty()) continue;
+        sums[i] = sums[i].empty() ? term : Joined("sum", {sums[i], term}, place_);
+      }
+    }
+  }
+  for (size_t i = 0; i < stacked.size(); ++i) {
+    auto has = [](const Value& v) { return !v.empty(); };
+    if (std::none_of(stacked[i].begin(), stacked[i].end(), has)) continue;
+    const Tensor like = frame.values[control.stacked_like[i]]->tensor().Plain();
+    for (int64_t t = 0; t < kept.turns(); ++t) {
+      if (!has(stacked[i][t]))
+        stacked[i][t] = Joined("fill_zeros_like", {Value(Slice(like, t))}, place_);
+    }
+    *frame.values[control.stacked[i].first] = Joined("stack", stacked[i], place_);
+  }
+  for (const PlanControl::Before& before : control.befores) {
+    *frame.values[before.to] =
+        kept.turns() > 0 ? kept.at(0, before.number) : *frame.values[before.now];
+  }
+  for (size_t i = 0; i < flows.size(); ++i) *frame.values[control.flows[i].to] = std::move(flows[i]);
+  for (size_t i = 0; i < sums.size(); ++i) *frame.values[control.gathers[i].to] = std::move(sums[i]);
+}
+
+// Of an operator whose inputs are gradients that need not be there: those of lists that are; nothing
+// where a required one is missing.
+void PreparedProgram::RunPresent(const PlanOp& op, Frame& frame, Bound& bound,
+                                 RandomStreams random) const {
+  Bound present;
+  present.names.op = &op;
+  uint32_t k = 0;
+  for (size_t slot = 0; slot < op.in_ends.size(); ++slot) {
+    const SlotInfo& info = op.info->inputs[slot];
+    const bool listed = op.in_ends[slot] > k, places = info.dispensable() && op.in_ends[slot] > k + 1;
+    bool any = false;
+    for (; k < op.in_ends[slot]; ++k) {
+      const Value* value = bound.in[k];
+      const bool given = value && !value->empty();
+      any |= given;
+      if (!given && !places) continue;
+      present.in.push_back(given ? value : nullptr);
+      present.call.in.Push(present.in.back());
+    }
+    if (listed && !any && !info.dispensable()) return;
+    present.call.in.Close();
+  }
+  Call& call = present.call;
+  const Call& whole = bound.call;
+  call.op = whole.op;
+  call.attrs = whole.attrs;
+  call.place = whole.place;
+  call.out = whole.out;
+  PlanOp plain;
+  plain.info = op.info;
+  plain.desc = op.desc;
+  plain.position = op.position;
+  plain.block = op.block;
+  plain.random = op.random;
+  plain.out = op.out;
+  plain.staged = op.staged;
+  RunOne(plain, frame, present, random);
+}
+
+void PreparedProgram::RunBlock(const PlanOp& op, Frame& frame, Bound& bound,
+                               RandomStreams random) const {
+  try {
+    switch (op.control->kind) {
+      case Control::kWhile: return RunWhile(op, frame, bound, random);
+      case Control::kCondition: return RunCondition(op, frame, bound, random);
+      case Control::kRecurrent: return RunRecurrent(op, frame, bound, random);
+      case Control::kWhileGrad:
+      case Control::kConditionGrad:
+      case Control::kRecurrentGrad: return RunGradient(op, frame, bound, random);
+      default: break;
+    }
+  } catch (Error& e) {
+    e.AddOperator(op.desc->type);
+    throw;
+  }
+}
+
+}  // namespace dygraph::program

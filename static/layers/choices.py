@@ -1,0 +1,463 @@
+"""Choices of programs: functions of which one is taken, and blocks that run if a condition holds.
+
+Examples
+--------
+>>> import dygraph
+>>> from static import layers
+>>> x = dygraph.to_variable([3.0])
+>>> layers.cond(x > 2.0, lambda: x * 10.0, lambda: -x).tolist()
+[30.0]
+"""
+
+import contextlib
+import functools
+
+from dygraph import _core, unique_name
+from dygraph.errors import (
+    AlreadyExistsError,
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+    kind_of,
+)
+from static import bodies, nested
+from static.layers.arithmetic import equal, logical_and, logical_not
+from static.layers.tensor import fill_constant
+from static.program import Variable
+
+__all__ = ["Switch", "case", "cond", "switch_case"]
+
+
+@contextlib.contextmanager
+def conditional_block(program, conditions, owner, scalar=True):
+    """A block that runs if the condition holds; not `scalar`: if each condition has rows."""
+    with bodies.taken_back(program) as moment:
+        with bodies.body(program, owner) as body:
+            yield body
+        parent = program.current_block()
+        reads, writes = bodies.outside_uses(body)
+        bodies.joined(program, moment, owner, loop=False)
+        parent.append_op(
+            "conditional_block",
+            {"Cond": conditions, "Input": reads},
+            {"Out": writes, "Scope": bodies.steps(parent)},
+            {"sub_block": body, "is_scalar_condition": scalar},
+        )
+
+
+# One of two functions -----------------------------------------------------------------------------
+
+
+def cond(pred, true_fn=None, false_fn=None, name=None):
+    """What `true_fn` gives if `pred` holds, what `false_fn` gives if it does not.
+
+    On a variable of a program both functions are called to describe a block each, of which a run
+    takes one. On an eager Variable the one that is taken is called.
+
+    Parameters
+    ----------
+    pred : Variable
+        One bool.
+    true_fn, false_fn : callable, optional
+        Take nothing. Both give Variables of the same types in the same structure, or nothing; None:
+        nothing is done. A size in which the two differ is -1 in the result.
+    name : str, optional
+        Fluid's; not used.
+
+    Returns
+    -------
+    Variable, or list, tuple or dict of them, or None
+
+    Raises
+    ------
+    ArgumentTypeError
+        `pred` is no bool, a function is none, or the results are of different types.
+    InvalidArgumentError
+        `pred` holds not one element, or the results differ in structure or rank.
+
+    Examples
+    --------
+    >>> import numpy as np, static
+    >>> from static import layers
+    >>> with static.program_guard(static.Program()):
+    ...     x = static.data("x", [2], "float32")
+    ...     y = layers.cond(layers.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: x - 1.0)
+    ...     for values in ([1, 2], [-1, -2]):
+    ...         feed = {"x": np.array(values, "float32")}
+    ...         print(static.Executor().run(feed=feed, fetch_list=[y])[0])
+    [2. 4.]
+    [-2. -3.]
+    """
+    bodies.condition(pred, "cond: pred")
+    for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if function is not None and not callable(function):
+            raise ArgumentTypeError(f"cond: {what} must be a function, got {kind_of(function)}")
+    if not isinstance(pred, Variable):
+        taken = true_fn if pred else false_fn
+        return None if taken is None else taken()
+    program = bodies.program_of(pred, "cond", "")
+    with bodies.taken_back(program):
+        inverse = logical_not(pred) if false_fn is not None else None
+        first = second = None
+        if true_fn is not None:
+            first = _Branch(program, pred, "true_fn", true_fn)
+        if false_fn is not None:
+            second = _Branch(program, inverse, "false_fn", false_fn, first)
+        return _joined(first, second)
+
+
+class _Branch:
+    """A function's block, which leaves its results in variables outside."""
+
+    def __init__(self, program, pred, what, function, other=None):
+        self.what = what
+        with conditional_block(program, [pred], f"cond, {what}") as body:
+            self.results = function()
+            self.leaves = nested.leaves(self.results)
+            if other is not None:
+                _check_structure(other, self)
+                self.outside = other.outside
+            else:
+                self.outside = [_outside(program, body, leaf) for leaf in self.leaves]
+            self.facts = [_facts(leaf) for leaf in self.leaves]
+            for i, (leaf, outside) in enumerate(zip(self.leaves, self.outside, strict=True)):
+                if other is not None:
+                    _check_leaf(other, self, i)
+                if outside is not None:
+                    body.append_op("assign", {"X": leaf}, {"Out": outside})
+
+
+def _outside(program, body, leaf):
+    """A variable around the block for a result; None for what is no Variable."""
+    if not isinstance(leaf, _core.Variable):
+        return None
+    bodies.program_of(leaf, "cond", "Give variables of the program")
+    return program.block(body.parent_idx).create_var(
+        name=unique_name.generate("cond.tmp"), type=leaf.type, dtype=leaf.dtype,
+        shape=leaf.desc.shape, lod_level=leaf.lod_level or None, stop_gradient=True,
+    )  # fmt: skip
+
+
+def _facts(leaf):
+    if not isinstance(leaf, Variable):
+        return None
+    return leaf.type, str(leaf.dtype), leaf.desc.shape, leaf.lod_level, leaf.stop_gradient
+
+
+def _told(leaf):
+    if isinstance(leaf, Variable):
+        return f"{leaf.dtype} of shape {leaf.desc.shape} made at {bodies.made_at(leaf)}"
+    return repr(leaf)
+
+
+def _check_structure(first, second):
+    found = nested.different(first.results, second.results)
+    if found:
+        raise InvalidArgumentError(
+            "cond: true_fn and false_fn must give the same structure, got "
+            f"{found[0]} and {found[1]}"
+        )
+
+
+def _check_leaf(first, second, i):
+    """Results that can become one variable, or constants that are equal."""
+    one, two = first.leaves[i], second.leaves[i]
+    both = isinstance(one, Variable), isinstance(two, _core.Variable)
+    if all(both):
+        bodies.program_of(two, "cond", "Give variables of the program")
+        a, b = first.facts[i], second.facts[i]
+        if a[:2] != b[:2]:
+            raise ArgumentTypeError(
+                f"cond: true_fn and false_fn must give the same types, got {_told(one)} and "
+                f"{_told(two)}. Cast one with layers.cast"
+            )
+        if len(a[2]) != len(b[2]):
+            raise InvalidArgumentError(
+                f"cond: true_fn and false_fn must give the same ranks, got {_told(one)} and "
+                f"{_told(two)}. Reshape one with layers.reshape"
+            )
+    elif any(both) or type(one) is not type(two) or one != two:
+        raise ArgumentTypeError(
+            "cond: true_fn and false_fn must give Variables, or values that are equal, got "
+            f"{_told(one)} and {_told(two)}. Make a Variable with layers.fill_constant"
+        )
+
+
+def _joined(first, second):
+    if first is None or second is None:
+        given = first or second
+        if given is not None and any(leaf is not None for leaf in given.leaves):
+            missing = "true_fn" if first is None else "false_fn"
+            raise InvalidArgumentError(
+                f"cond: true_fn and false_fn must give the same structure, but {missing} is None "
+                f"and {given.what} gives {_told(given.leaves[0])}. Give both, or assign to a "
+                "variable that was made before"
+            )
+        return None
+    results = []
+    rows = zip(first.outside, first.leaves, first.facts, second.facts, strict=True)
+    for outside, leaf, a, b in rows:
+        if outside is not None:
+            if outside.type != "LOD_TENSOR_ARRAY":
+                pairs = zip(a[2], b[2], strict=True)
+                outside.desc.shape = [m if m == n else -1 for m, n in pairs]
+            outside.lod_level = max(a[3], b[3])
+            outside.stop_gradient = a[4] and b[4]
+        results.append(leaf if outside is None else outside)
+    return nested.packed(first.results, results)
+
+
+# One of many --------------------------------------------------------------------------------------
+
+
+def _function(value, what):
+    if not callable(value):
+        raise ArgumentTypeError(f"{what} must be a function, got {kind_of(value)}")
+    return value
+
+
+def _chain(pairs, default):
+    """Nested `cond`, the first pair outermost."""
+    for pred, function in reversed(pairs):
+        default = functools.partial(cond, pred, function, default)
+    return default()
+
+
+def case(pred_fn_pairs, default=None, name=None):
+    """What the function of the first condition that holds gives; `default` where none holds.
+
+    Parameters
+    ----------
+    pred_fn_pairs : list or tuple of (Variable, callable)
+        Conditions of one bool, and functions without arguments.
+    default : callable, optional
+        None: the last function stands for it.
+    name : str, optional
+        Fluid's; not used.
+
+    Returns
+    -------
+    Variable, or list, tuple or dict of them, or None
+        As of `cond`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `pred_fn_pairs` is no list of pairs; a condition is no bool; a function is none.
+    InvalidArgumentError
+        There is no pair; results do not fit each other.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from static import layers
+    >>> x = dygraph.to_variable([3.0])
+    >>> layers.case([(x < 1.0, lambda: x), (x < 5.0, lambda: x * 2.0)], lambda: x * 3.0).tolist()
+    [6.0]
+    """
+    if not isinstance(pred_fn_pairs, (list, tuple)):
+        raise ArgumentTypeError(
+            f"case: pred_fn_pairs must be a list of pairs, got {kind_of(pred_fn_pairs)}"
+        )
+    if not pred_fn_pairs:
+        raise InvalidArgumentError("case: pred_fn_pairs must hold a pair, got none")
+    pairs = []
+    for pair in pred_fn_pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ArgumentTypeError(
+                f"case: pred_fn_pairs must hold pairs (condition, function), got {pair!r}"
+            )
+        bodies.condition(pair[0], "case: a condition")
+        pairs.append((pair[0], _function(pair[1], "case: what stands beside a condition")))
+    if default is None:
+        default = pairs.pop()[1]
+    return _chain(pairs, _function(default, "case: default"))
+
+
+def switch_case(branch_index, branch_fns, default=None, name=None):
+    """What the function of the number `branch_index` gives; `default` for any other number.
+
+    Parameters
+    ----------
+    branch_index : Variable
+        One int32, int64 or uint8.
+    branch_fns : dict of int to callable, or list of callable or of (int, callable)
+        Functions without arguments. A list without numbers counts from 0.
+    default : callable, optional
+        None: the function of the greatest number stands for it.
+    name : str, optional
+        Fluid's; not used.
+
+    Returns
+    -------
+    Variable, or list, tuple or dict of them, or None
+        As of `cond`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `branch_index` is no integer Variable; a number or a function is none.
+    InvalidArgumentError
+        `branch_index` holds not one element; there is no function; results do not fit.
+    AlreadyExistsError
+        Two functions have one number.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from static import layers
+    >>> x, one = dygraph.to_variable([3.0]), dygraph.to_variable([1])
+    >>> layers.switch_case(one, {0: lambda: x, 1: lambda: x * 2.0}, lambda: x * 3.0).tolist()
+    [6.0]
+    """
+    if not isinstance(branch_index, _core.Variable) or str(branch_index.dtype) not in (
+        "int32", "int64", "uint8",
+    ):  # fmt: skip
+        given = getattr(branch_index, "dtype", kind_of(branch_index))
+        raise ArgumentTypeError(
+            f"switch_case: branch_index must be a Variable of one int32, int64 or uint8, "
+            f"got {given}"
+        )
+    symbolic = isinstance(branch_index, Variable)
+    shape = tuple(branch_index.desc.shape if symbolic else branch_index.shape)
+    if any(n != 1 for n in shape):
+        raise InvalidArgumentError(
+            f"switch_case: branch_index must hold one number, got shape {shape}"
+        )
+    functions = _numbered(branch_fns)
+    if default is None:
+        default = functions[-1][1]
+        functions = functions[:-1]
+    _function(default, "switch_case: default")
+    if not symbolic:
+        return dict(functions).get(branch_index.item(), default)()
+    program = bodies.program_of(branch_index, "switch_case", "")
+    with bodies.taken_back(program):
+        dtype = str(branch_index.dtype)
+        pairs = [
+            (equal(branch_index, fill_constant([1], dtype, number)), function)
+            for number, function in functions
+        ]
+        return _chain(pairs, default)
+
+
+def _numbered(branch_fns):
+    """[(number, function)], the least number first."""
+    if not isinstance(branch_fns, (list, tuple, dict)):
+        raise ArgumentTypeError(
+            f"switch_case: branch_fns must be a dict or list of functions, got "
+            f"{kind_of(branch_fns)}"
+        )
+    if isinstance(branch_fns, dict):
+        branch_fns = list(branch_fns.items())
+    elif all(callable(item) for item in branch_fns):
+        branch_fns = list(enumerate(branch_fns))
+    if not branch_fns:
+        raise InvalidArgumentError("switch_case: branch_fns must hold a function, got none")
+    found = {}
+    for item in branch_fns:
+        if not isinstance(item, tuple) or len(item) != 2 or type(item[0]) is not int:
+            raise ArgumentTypeError(
+                f"switch_case: branch_fns must hold pairs (int, function), got {item!r}"
+            )
+        number, function = item
+        if number in found:
+            raise AlreadyExistsError(
+                f"switch_case: the numbers of branch_fns must differ, got {number} twice"
+            )
+        found[number] = _function(function, f"switch_case: what stands for {number}")
+    return sorted(found.items())
+
+
+class Switch:
+    """Blocks of which one runs: that of the first condition that holds, or the default one.
+
+    Parameters
+    ----------
+    name : str, optional
+        Fluid's; not used.
+
+    Raises
+    ------
+    PreconditionNotMetError
+        `case` or `default` outside the ``with``, `default` before a `case` or twice, or `case` after it.
+    ArgumentTypeError, InvalidArgumentError
+        A condition is not one bool of a program. For an eager Variable write Python's ``if``.
+
+    Examples
+    --------
+    >>> import numpy as np, static
+    >>> from static import layers
+    >>> with static.program_guard(static.Program()):
+    ...     x = static.data("x", [1], "float32")
+    ...     rate = layers.fill_constant([1], "float32", 0.0)
+    ...     with layers.Switch() as switch:
+    ...         with switch.case(x < 10.0):
+    ...             _ = layers.assign(np.array([1.0], "float32"), rate)
+    ...         with switch.default():
+    ...             _ = layers.assign(np.array([0.1], "float32"), rate)
+    ...     static.Executor().run(feed={"x": np.array([20], "float32")}, fetch_list=[rate])
+    [array([0.1], dtype=float32)]
+    """
+
+    def __init__(self, name=None):
+        self._undo, self._inside, self._others, self._ended = None, False, None, False
+
+    def __enter__(self):
+        if self._inside or self._others is not None:
+            raise PreconditionNotMetError(
+                "Switch: it describes one choice, but was entered again. Make another Switch"
+            )
+        self._inside = True
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self._inside = False
+        undo, self._undo = self._undo, None
+        return undo.__exit__(kind, error, trace) if undo is not None else False
+
+    def _check(self, what):
+        if not self._inside:
+            raise PreconditionNotMetError(
+                f"Switch: {what}() must be called inside `with layers.Switch() as switch:`"
+            )
+        if self._ended:
+            raise PreconditionNotMetError(f"Switch: {what}() must come before default(), got it after")
+
+    def case(self, condition):
+        """The block that runs if `condition` is the first that holds."""
+        self._check("case")
+        program = bodies.program_of(condition, "Switch.case", "Write Python's if: if condition: ...")
+        bodies.condition(condition, "Switch.case: condition")
+        if self._undo is None:
+            self._undo = bodies.taken_back(program)
+            self._undo.__enter__()
+        self._program, before = program, self._others
+        if before is None:
+            self._others = logical_not(condition)
+            taken = condition
+        else:
+            taken = logical_and(before, condition)
+            self._others = logical_and(before, logical_not(condition))
+        return _Case(conditional_block(program, [taken], "Switch.case"))
+
+    def default(self):
+        """The block that runs if no condition holds."""
+        self._check("default")
+        if self._others is None:
+            raise PreconditionNotMetError("Switch: default() needs a case() before it, got none")
+        self._ended = True
+        return _Case(conditional_block(self._program, [self._others], "Switch.default"))
+
+
+class _Case:
+    """A block for one ``with`` statement, which gives nothing."""
+
+    def __init__(self, manager):
+        self._manager = manager
+
+    def __enter__(self):
+        self._manager.__enter__()
+
+    def __exit__(self, *error):
+        return self._manager.__exit__(*error)

@@ -1,0 +1,324 @@
+"""Decoders: what a network writes step by step, until it has written the end."""
+
+import collections
+
+import numpy as np
+
+import dygraph
+from dygraph import _core, check
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from static import bodies, nested
+from static.layers.arithmetic import elementwise_floordiv, elementwise_mod, equal, logical_not
+from static.layers.arithmetic import less_equal, logical_and, logical_or
+from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
+from static.layers.cells import batch_and_time_swapped, masked
+from static.layers.loops import while_loop
+from static.layers.manipulation import expand, gather_nd, gather_tree, reshape, stack, unsqueeze
+from static.layers.tensor import assign, cast, fill_constant, range, topk, zeros_like
+from static.program import Variable
+
+__all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
+
+INFINITE = 1e9  # the score of what cannot be
+
+
+class Decoder:
+    """What `dynamic_decode` runs: `initialize` once, `step` until all is finished, `finalize` once.
+
+    Attributes
+    ----------
+    tracks_own_finished : bool
+        True: `step` says what is finished as a whole. False: what was finished stays so.
+    """
+
+    tracks_own_finished = False
+
+    def initialize(self, inits):
+        """Give ``(inputs, states, finished)`` before the first step; `finished` is bool."""
+        raise NotImplementedError(f"{type(self).__name__} must have initialize(inits)")
+
+    def step(self, time, inputs, states, **kwargs):
+        """Give ``(outputs, next_states, next_inputs, finished)``; `time` is one int64."""
+        raise NotImplementedError(f"{type(self).__name__} must have step(time, inputs, states)")
+
+    def finalize(self, outputs, final_states, sequence_lengths):
+        """Give ``(outputs, states)`` of those of all steps, ``[time, batch, ...]``."""
+        raise NotImplementedError(f"{type(self).__name__} has no finalize")
+
+
+class BeamSearchDecoder(Decoder):
+    """The likeliest sequences that a cell writes: `beam_size` of them are followed at a time.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        Or any callable of (inputs, states).
+    start_token, end_token : int
+    beam_size : int
+    embedding_fn : callable, optional
+        Makes inputs of the cell of int64 ids.
+    output_fn : callable, optional
+        Makes scores over the vocabulary of the cell's outputs.
+
+    Examples
+    --------
+    >>> import static
+    >>> from static import layers
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     cell = layers.GRUCell(hidden_size=8)
+    ...     decoder = layers.BeamSearchDecoder(
+    ...         cell, start_token=0, end_token=1, beam_size=4,
+    ...         embedding_fn=lambda ids: layers.embedding(ids, [20, 6], param_attr="words"),
+    ...         output_fn=lambda x: layers.fc(x, 20, num_flatten_dims=2, param_attr="w"),
+    ...     )
+    ...     first = static.data("first", [None, 8])
+    ...     ids, states = layers.dynamic_decode(decoder, inits=first, max_step_num=5)
+    ...     ids.shape, str(ids.dtype)
+    ((-1, -1, 4), 'int64')
+    """
+
+    OutputWrapper = collections.namedtuple(
+        "OutputWrapper", ("scores", "predicted_ids", "parent_ids")
+    )
+    StateWrapper = collections.namedtuple(
+        "StateWrapper", ("cell_states", "log_probs", "finished", "lengths")
+    )
+    tracks_own_finished = True
+
+    def __init__(self, cell, start_token, end_token, beam_size, embedding_fn=None, output_fn=None):
+        self.cell = _called(cell, "BeamSearchDecoder: cell")
+        self.embedding_fn, self.output_fn = embedding_fn, output_fn
+        for function, what in ((embedding_fn, "embedding_fn"), (output_fn, "output_fn")):
+            if function is not None:
+                _called(function, f"BeamSearchDecoder: {what}")
+        self.start_token = check.integer(start_token, "BeamSearchDecoder: start_token")
+        self.end_token = check.integer(end_token, "BeamSearchDecoder: end_token", 0)
+        self.beam_size = check.integer(beam_size, "BeamSearchDecoder: beam_size", 1)
+
+    @staticmethod
+    def tile_beam_merge_with_batch(x, beam_size):
+        """``[batch, ...]`` as ``[batch * beam_size, ...]``, each row `beam_size` times."""
+        return _merged(_tiled(x, beam_size))
+
+    def initialize(self, initial_cell_states):
+        """Before the first step one beam of each sequence is alive."""
+        first = nested.leaves(initial_cell_states)[0]
+        check.variable(first, "BeamSearchDecoder: initial_cell_states")
+        states = nested.mapped(lambda x: _tiled(x, self.beam_size), initial_cell_states)
+        lengths = fill_constant_like(first, [-1, self.beam_size], "int64", 0)
+        ids = lengths + self.start_token
+        alone = np.full((1, self.beam_size), -INFINITE, "float32")
+        alone[0, 0] = 0.0
+        scores = dygraph.cast(lengths, "float32") + assign(alone)
+        finished = dygraph.cast(lengths, "bool")
+        inputs = ids if self.embedding_fn is None else self.embedding_fn(ids)
+        return inputs, self.StateWrapper(states, scores, finished, lengths), finished
+
+    def step(self, time, inputs, states, **kwargs):
+        """The cell's step for all beams, and the best of what follows them."""
+        inputs = nested.mapped(_merged, inputs)
+        cell_states = nested.mapped(_merged, states.cell_states)
+        outputs, cell_states = self.cell(inputs, cell_states, **kwargs)
+        outputs, cell_states = (
+            nested.mapped(self._parted, value) for value in (outputs, cell_states)
+        )
+        if self.output_fn is not None:
+            outputs = self.output_fn(outputs)
+        output, states = self._search(outputs, cell_states, states)
+        ids = output.predicted_ids
+        ids.stop_gradient = True
+        inputs = ids if self.embedding_fn is None else self.embedding_fn(ids)
+        return output, states, inputs, states.finished
+
+    def _search(self, logits, cell_states, before):
+        words = _shape(logits)[-1]
+        if words < 0:
+            raise InvalidArgumentError(
+                f"BeamSearchDecoder: the size of the vocabulary must be known, got {_shape(logits)}"
+            )
+        if self.end_token >= words:
+            raise InvalidArgumentError(
+                f"BeamSearchDecoder: end_token must be in [0, {words}), got {self.end_token}"
+            )
+        ended = np.full((1, 1, words), -INFINITE, "float32")
+        ended[..., self.end_token] = 0.0
+        scores = dygraph.log(dygraph.softmax(logits))
+        over = unsqueeze(dygraph.cast(before.finished, "float32"), [2])
+        # What has ended goes on with the end alone, and keeps its score.
+        scores = scores * (1.0 - over) + over * assign(ended)
+        scores = scores + unsqueeze(before.log_probs, [2])
+        scores = reshape(scores, [-1, self.beam_size * words])
+        best, places = topk(scores, self.beam_size)
+        size = fill_constant([1], "int64", words)
+        parents, tokens = elementwise_floordiv(places, size), elementwise_mod(places, size)
+        rows = _rows(places)
+
+        def chosen(x):
+            return gather_nd(x, stack([rows, parents], axis=2))
+
+        finished, lengths = chosen(before.finished), chosen(before.lengths)
+        lengths = lengths + cast(logical_not(finished), "int64")
+        finished = logical_or(finished, equal(tokens, fill_constant([1], "int64", self.end_token)))
+        states = self.StateWrapper(nested.mapped(chosen, cell_states), best, finished, lengths)
+        return self.OutputWrapper(best, tokens, parents), states
+
+    def _parted(self, x):
+        return reshape(x, [-1, self.beam_size, *_shape(x)[1:]])
+
+    def finalize(self, outputs, final_states, sequence_lengths):
+        """The ids of whole sequences, ``[time, batch, beam_size]``."""
+        return gather_tree(outputs.predicted_ids, outputs.parent_ids), final_states
+
+
+def dynamic_decode(
+    decoder, inits=None, max_step_num=None, output_time_major=False, impute_finished=False,
+    is_test=False, return_length=False, **kwargs,
+):  # fmt: skip
+    """Run the steps of a decoder until all sequences have ended.
+
+    Parameters
+    ----------
+    decoder : Decoder
+    inits : Variable or structure of them, optional
+        Given to ``decoder.initialize``.
+    max_step_num : int, optional
+        The number of the last step; steps count from 0, as in Fluid.
+    output_time_major : bool
+        True: outputs are ``[time, batch, ...]``; False: ``[batch, time, ...]``.
+    impute_finished : bool
+        States of what has ended stay as they are.
+    is_test : bool
+        True: no gradient is wanted, and the steps keep nothing for it.
+    return_length : bool
+        Give the lengths as well.
+    **kwargs
+        Given to ``decoder.step``.
+
+    Returns
+    -------
+    (outputs, final_states) or (outputs, final_states, lengths)
+        Lengths are int64.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `decoder` is none; a step changes the type of a state.
+    InvalidArgumentError
+        A step changes the structure or rank of inputs or states.
+    """
+    for method in ("initialize", "step"):
+        _called(getattr(decoder, method, None), f"dynamic_decode: decoder.{method}")
+    if max_step_num is not None:
+        check.integer(max_step_num, "dynamic_decode: max_step_num", 0)
+    given = [v for v in nested.leaves(inits) if isinstance(v, Variable)]
+    if given:
+        with bodies.taken_back(given[0].block.program):
+            return _decoded(
+                decoder, inits, max_step_num, output_time_major, impute_finished, is_test,
+                return_length, kwargs,
+            )  # fmt: skip
+    return _decoded(
+        decoder, inits, max_step_num, output_time_major, impute_finished, is_test, return_length,
+        kwargs,
+    )  # fmt: skip
+
+
+def _decoded(decoder, inits, most, time_major, impute, is_test, with_length, kwargs):
+    inputs, states, finished = decoder.initialize(inits)
+    check.variable(finished, "dynamic_decode: what initialize says is finished")
+    symbolic = isinstance(finished, Variable)
+    arrays = []  # of the outputs of each step, in variables from before the loop
+    shown = []
+
+    def before(step, inputs, states, finished, lengths):
+        goes_on = logical_not(dygraph.reduce_all(finished))
+        if most is None:
+            return goes_on
+        return logical_and(goes_on, less_equal(step, fill_constant_of(step, most)))
+
+    def turn(step, inputs, states, finished, lengths):
+        outputs, new_states, inputs, ended = decoder.step(step, inputs, states, **kwargs)
+        if decoder.tracks_own_finished:
+            lengths = getattr(new_states, "lengths", lengths)
+        else:
+            lengths = lengths + cast(logical_not(finished), "int64")
+            ended = logical_or(ended, finished)
+            if impute:
+                new_states = nested.mapped(
+                    lambda old, new: masked(finished, old, new), states, new_states
+                )
+        if symbolic or not arrays:
+            arrays[:] = [_array_outside(v) for v in nested.leaves(outputs)]
+        shown[:] = [outputs]
+        for value, array in zip(nested.leaves(outputs), arrays, strict=True):
+            array_write(value, step, array)
+        return step + 1, inputs, new_states, ended, lengths
+
+    step = fill_constant([1], "int64", 0) if symbolic else dygraph.to_variable([0])
+    start = (step, inputs, states, finished, cast(zeros_like(cast(finished, "int64")), "int64"))
+    _, _, states, _, lengths = while_loop(before, turn, start, is_test=is_test)
+    if not shown:
+        raise PreconditionNotMetError(
+            "dynamic_decode: there must be a step, but all was finished before the first"
+        )
+    outputs = nested.packed(
+        shown[0], [tensor_array_to_tensor(array, axis=0, use_stack=True)[0] for array in arrays]
+    )
+    try:
+        outputs, states = decoder.finalize(outputs, states, lengths)
+    except NotImplementedError:
+        pass
+    if not time_major:
+        outputs = nested.mapped(batch_and_time_swapped, outputs)
+    return (outputs, states, lengths) if with_length else (outputs, states)
+
+
+def _array_outside(value):
+    """An array in the block around the one that is described; a list for an eager Variable."""
+    if not isinstance(value, Variable):
+        return []
+    block = value.block.program.current_block()
+    with block.program.appending_to(block.program.block(block.parent_idx)):
+        return create_array(value.dtype)
+
+
+# Shapes -------------------------------------------------------------------------------------------
+
+
+def _called(value, what):
+    if not callable(value):
+        raise ArgumentTypeError(f"{what} must be a function, got {kind_of(value)}")
+    return value
+
+
+def _shape(x):
+    return tuple(x.desc.shape if isinstance(x, Variable) else x.shape)
+
+
+def fill_constant_of(like, value):
+    """One int64, of a program where `like` is."""
+    if isinstance(like, Variable):
+        return fill_constant([1], "int64", value)
+    return dygraph.to_variable([value])
+
+
+def fill_constant_like(x, shape, dtype, value):
+    """`value` in a shape whose first size is that of `x`."""
+    found = {"shape": shape, "dtype": dtype, "value": float(value)}
+    return _core.ops.fill_constant_batch_size_like(x, **found)
+
+
+def _tiled(x, beams):
+    """``[batch, ...]`` as ``[batch, beams, ...]``."""
+    return expand(unsqueeze(x, [1]), [1, beams] + [1] * (len(_shape(x)) - 1))
+
+
+def _merged(x):
+    """``[batch, beams, ...]`` as ``[batch * beams, ...]``."""
+    return reshape(x, [-1, *_shape(x)[2:]])
+
+
+def _rows(x):
+    """``[batch, beams]`` of the numbers of rows."""
+    ones = fill_constant_like(x, [-1, _shape(x)[1]], "int64", 1)
+    return dygraph.cumsum(ones, axis=0, exclusive=True)

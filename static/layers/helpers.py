@@ -1,0 +1,202 @@
+"""Where the inputs of a decoder's next step come from, and the decoder that asks for them."""
+
+import collections
+
+import dygraph
+from dygraph import check
+from dygraph.errors import ArgumentTypeError, kind_of
+from static import nested
+from static.layers.arithmetic import equal, less_equal
+from static.layers.decoding import Decoder, fill_constant_like, fill_constant_of
+from static.layers.manipulation import pad, slice, squeeze
+from static.layers.random import sampling_id
+from static.layers.tensor import cast
+from static.program import Variable
+
+__all__ = [
+    "BasicDecoder", "DecodeHelper", "GreedyEmbeddingHelper", "SampleEmbeddingHelper",
+    "TrainingHelper",
+]  # fmt: skip
+
+
+class DecodeHelper:
+    """What a `BasicDecoder` asks: for the first inputs, for ids of outputs, for the next inputs."""
+
+    def initialize(self):
+        """Give ``(inputs, finished)`` before the first step."""
+        raise NotImplementedError(f"{type(self).__name__} must have initialize()")
+
+    def sample(self, time, outputs, states):
+        """Give the ids that `outputs` stand for."""
+        raise NotImplementedError(f"{type(self).__name__} must have sample(time, outputs, states)")
+
+    def next_inputs(self, time, outputs, states, sample_ids):
+        """Give ``(finished, inputs, states)`` for the next step."""
+        raise NotImplementedError(f"{type(self).__name__} must have next_inputs(...)")
+
+
+class TrainingHelper(DecodeHelper):
+    """The inputs are given: those of a step are the slice at its time.
+
+    Parameters
+    ----------
+    inputs : Variable or structure of them
+        ``[batch, time, ...]``; with `time_major` ``[time, batch, ...]``.
+    sequence_length : Variable
+        int32 or int64 ``[batch]``, each at least 1.
+    time_major : bool
+    """
+
+    def __init__(self, inputs, sequence_length, time_major=False):
+        for value in nested.leaves(inputs):
+            check.variable(value, "TrainingHelper: inputs")
+        check.variable(sequence_length, "TrainingHelper: sequence_length")
+        self.inputs, self.time_major = inputs, bool(time_major)
+        self.sequence_length = cast(sequence_length, "int64")
+        # One step more, so that the slice after the last is there.
+        self._padded = nested.mapped(self._longer, inputs)
+
+    def _longer(self, x):
+        rank = len(x.desc.shape if isinstance(x, Variable) else x.shape)
+        first = [0, 1, 0, 0] if self.time_major else [0, 0, 0, 1]
+        return pad(x, first + [0, 0] * (rank - 2))
+
+    def _at(self, time):
+        axes = [0 if self.time_major else 1]
+        after = time + 1
+
+        def part(x):
+            return squeeze(slice(x, axes, [time], [after]), axes)
+
+        return nested.mapped(part, self._padded)
+
+    def initialize(self):
+        """The slices of time 0; nothing is finished but what has no step."""
+        zero = fill_constant_of(self.sequence_length, 0)
+        return self._at(zero), equal(self.sequence_length, zero)
+
+    def sample(self, time, outputs, states):
+        """The likeliest ids; the next inputs do not depend on them."""
+        return dygraph.argmax(outputs, axis=-1)
+
+    def next_inputs(self, time, outputs, states, sample_ids):
+        """The slices of the next time."""
+        time = time + 1
+        return less_equal(self.sequence_length, time), self._at(time), states
+
+
+class GreedyEmbeddingHelper(DecodeHelper):
+    """The inputs of a step are embeddings of the likeliest ids of the step before.
+
+    Parameters
+    ----------
+    embedding_fn : callable
+        Makes inputs of int64 ids ``[batch]``.
+    start_tokens : Variable
+        int64 ``[batch]``.
+    end_token : int
+    """
+
+    def __init__(self, embedding_fn, start_tokens, end_token):
+        if not callable(embedding_fn):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: embedding_fn must be a function, got "
+                f"{kind_of(embedding_fn)}"
+            )
+        check.variable(start_tokens, f"{type(self).__name__}: start_tokens")
+        self.embedding_fn, self.start_tokens = embedding_fn, start_tokens
+        self._end = check.integer(end_token, f"{type(self).__name__}: end_token")
+
+    def initialize(self):
+        """Embeddings of the start tokens; nothing is finished."""
+        finished = cast(fill_constant_like(self.start_tokens, [-1], "int64", 0), "bool")
+        return self.embedding_fn(self.start_tokens), finished
+
+    def sample(self, time, outputs, states):
+        """The likeliest ids."""
+        return dygraph.argmax(outputs, axis=-1)
+
+    def next_inputs(self, time, outputs, states, sample_ids):
+        """Embeddings of the ids; what has written the end token is finished."""
+        finished = equal(sample_ids, fill_constant_of(sample_ids, self._end))
+        return finished, self.embedding_fn(sample_ids), states
+
+
+class SampleEmbeddingHelper(GreedyEmbeddingHelper):
+    """The same with ids that are drawn with the probabilities that the outputs give.
+
+    Parameters
+    ----------
+    embedding_fn, start_tokens, end_token
+        As of `GreedyEmbeddingHelper`.
+    softmax_temperature : float, optional
+        Outputs are divided by it: a small one favours the likeliest.
+    seed : int, optional
+        None: drawn anew in each run.
+    """
+
+    def __init__(
+        self, embedding_fn, start_tokens, end_token, softmax_temperature=None, seed=None
+    ):  # fmt: skip
+        super().__init__(embedding_fn, start_tokens, end_token)
+        if softmax_temperature is not None:
+            check.number(softmax_temperature, "SampleEmbeddingHelper: softmax_temperature", 0.0)
+        self._temperature, self._seed = softmax_temperature, seed or 0
+
+    def sample(self, time, outputs, states):
+        """Ids that are drawn."""
+        if self._temperature is not None:
+            outputs = outputs / self._temperature
+        return cast(sampling_id(dygraph.softmax(outputs), seed=self._seed), "int64")
+
+
+class BasicDecoder(Decoder):
+    """A cell whose inputs a helper chooses.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        Or any callable of (inputs, states).
+    helper : DecodeHelper
+    output_fn : callable, optional
+        Of the cell's outputs.
+
+    Examples
+    --------
+    >>> import static
+    >>> from static import layers
+    >>> with static.program_guard(static.Program(), static.Program()):
+    ...     x, lengths = static.data("x", [None, 5, 3]), static.data("n", [None], "int64")
+    ...     cell = layers.GRUCell(hidden_size=4)
+    ...     decoder = layers.BasicDecoder(cell, layers.TrainingHelper(x, lengths))
+    ...     outputs, states = layers.dynamic_decode(decoder, inits=static.data("h", [None, 4]))
+    ...     outputs.cell_outputs.shape, outputs.sample_ids.shape
+    ((-1, -1, 4), (-1, -1))
+    """
+
+    OutputWrapper = collections.namedtuple("OutputWrapper", ("cell_outputs", "sample_ids"))
+
+    def __init__(self, cell, helper, output_fn=None):
+        for function, what in ((cell, "cell"), (output_fn, "output_fn")):
+            if not callable(function) and not (function is None and what == "output_fn"):
+                raise ArgumentTypeError(
+                    f"BasicDecoder: {what} must be a function, got {kind_of(function)}"
+                )
+        self.cell, self.helper, self.output_fn = cell, helper, output_fn
+
+    def initialize(self, initial_cell_states):
+        """The helper's first inputs with the given states."""
+        inputs, finished = self.helper.initialize()
+        return inputs, initial_cell_states, finished
+
+    def step(self, time, inputs, states, **kwargs):
+        """The cell's step, and what the helper makes of it."""
+        outputs, states = self.cell(inputs, states, **kwargs)
+        if self.output_fn is not None:
+            outputs = self.output_fn(outputs)
+        ids = self.helper.sample(time=time, outputs=outputs, states=states)
+        ids.stop_gradient = True
+        finished, inputs, states = self.helper.next_inputs(
+            time=time, outputs=outputs, states=states, sample_ids=ids
+        )
+        return self.OutputWrapper(outputs, ids), states, inputs, finished

@@ -1,0 +1,75 @@
+"""Lists, tuples and dicts of Variables, as functions of users take and give them.
+
+>>> from static import nested
+>>> nested.leaves({"b": 1, "a": [2, (3,)]})
+[2, 3, 1]
+>>> nested.packed((0, [0]), [5, 6])
+(5, [6])
+"""
+
+__all__ = ["different", "leaves", "mapped", "packed"]
+
+
+def _parts(value):
+    """The parts of a list, tuple or dict with their keys; None for anything else."""
+    if isinstance(value, dict):
+        return [(key, value[key]) for key in sorted(value, key=repr)]
+    return list(enumerate(value)) if isinstance(value, (list, tuple)) else None
+
+
+def leaves(value):
+    """What is no list, tuple or dict, in order; dicts by their keys."""
+    parts = _parts(value)
+    if parts is None:
+        return [value]
+    return [leaf for _, part in parts for leaf in leaves(part)]
+
+
+def packed(like, values):
+    """The values in place of the leaves of `like`."""
+    return _packed(like, iter(values))
+
+
+def _packed(like, values):
+    parts = _parts(like)
+    if parts is None:
+        return next(values)
+    made = {key: _packed(part, values) for key, part in parts}
+    if isinstance(like, dict):
+        return type(like)((key, made[key]) for key in like)
+    if hasattr(like, "_fields"):  # a namedtuple
+        return type(like)(*made.values())
+    return type(like)(made.values())
+
+
+def mapped(function, first, *others):
+    """``function(leaf, ...)`` in place of each leaf of `first` and those of others like it."""
+    columns = [leaves(value) for value in (first, *others)]
+    return packed(first, [function(*row) for row in zip(*columns, strict=True)])
+
+
+def different(first, second, at=""):
+    """Where two structures differ: ``(what the first is, what the second is)``; None: nowhere."""
+    old, new = _parts(first), _parts(second)
+    if old is None and new is None:
+        return None
+    if old is None or new is None or isinstance(first, dict) != isinstance(second, dict):
+        return _shown(first, at), _shown(second, at)
+    if [key for key, _ in old] != [key for key, _ in new]:
+        return _shown(first, at), _shown(second, at)
+    for (key, part), (_, other) in zip(old, new, strict=True):
+        found = different(part, other, f"{at}[{key!r}]")
+        if found:
+            return found
+    return None
+
+
+def _shown(value, at):
+    parts = _parts(value)
+    if parts is None:
+        text = "None" if value is None else f"a {type(value).__name__}"
+    elif isinstance(value, dict):
+        text = f"a dict of {[key for key, _ in parts]}"
+    else:
+        text = f"a {type(value).__name__} of {len(parts)}"
+    return f"{text} at {at}" if at else text

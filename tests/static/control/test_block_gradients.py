@@ -1,0 +1,282 @@
+"""Gradients through blocks have the bits of eager loops and choices."""
+
+import numpy as np
+import pytest
+from dygraph import functional as F
+
+import dygraph
+import static
+from static import layers
+
+ROWS, WIDTH = 3, 4
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype("float32")
+
+
+class Described:
+    """A program whose inputs want gradients, beside the same inputs as eager variables."""
+
+    def __init__(self, **arrays):
+        self.arrays = arrays
+        self.program = static.Program()
+        with self:
+            for name, array in arrays.items():
+                kind = "float32" if array.dtype == np.float32 else str(array.dtype)
+                variable = static.data(name, list(array.shape), kind)
+                variable.stop_gradient = array.dtype != np.float32
+                setattr(self, name, variable)
+
+    def __enter__(self):
+        self._guard = static.program_guard(self.program, static.Program())
+        self._guard.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        return self._guard.__exit__(*error)
+
+    def run(self, loss, names):
+        with self:
+            wanted = [loss, *static.gradients(loss, [getattr(self, n) for n in names])]
+        return static.Executor().run(self.program, feed=self.arrays, fetch_list=wanted)
+
+
+def eager(function, names, **arrays):
+    given = {n: dygraph.to_variable(a) for n, a in arrays.items()}
+    for name in names:
+        given[name].stop_gradient = False
+    loss = function(**given)
+    loss.backward()
+    return [loss.numpy(), *(given[n].gradient() for n in names)]
+
+
+def assert_same_bits(got, want):
+    assert [a.tobytes() for a in got] == [np.asarray(b).tobytes() for b in want]
+
+
+def counted(limit):
+    i = layers.fill_constant([1], "int64", 0)
+    return i, layers.less_than(i, limit)
+
+
+def copied(x):
+    y = layers.assign(x)
+    y.stop_gradient = False
+    return y
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 7])
+def test_a_weight_that_is_used_in_and_behind_the_loop(turns):
+    arrays = {
+        "x": numbers(ROWS, WIDTH), "w": numbers(WIDTH, WIDTH, seed=1),
+        "n": np.array([turns], "int64"),
+    }  # fmt: skip
+    d = Described(**arrays)
+    with d:
+        i, more = counted(d.n)
+        s = copied(d.x)
+        loop = layers.While(more)
+        with loop.block():
+            t = F.tanh(F.matmul_v2(s, d.w) + d.x)
+            layers.assign(t * t, output=s)
+            layers.increment(i)
+            layers.less_than(i, d.n, cond=more)
+        loss = F.mean(F.matmul_v2(s, d.w))
+
+    def python(x, w, n):
+        s = F.assign(x)
+        for _ in range(turns):
+            t = F.tanh(F.matmul_v2(s, w) + x)
+            s = F.assign(t * t)
+        return F.mean(F.matmul_v2(s, w))
+
+    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))
+
+
+@pytest.mark.parametrize("outer, inner", [(0, 2), (1, 0), (1, 3), (3, 1), (3, 4)])
+def test_loops_and_choices_inside_loops(outer, inner):
+    arrays = {
+        "x": numbers(ROWS, WIDTH), "w": numbers(WIDTH, WIDTH, seed=1),
+        "n": np.array([outer], "int64"), "k": np.array([inner], "int64"),
+    }  # fmt: skip
+    d = Described(**arrays)
+    with d:
+        one = layers.fill_constant([1], "int64", 1)
+        i, more = counted(d.n)
+        s = copied(d.x)
+        loop = layers.While(more)
+        with loop.block():
+            j, again = counted(d.k)
+            u = copied(F.tanh(s))
+            within = layers.While(again)
+            with within.block():
+                v = F.tanh(F.matmul_v2(u, d.w)) * d.x
+                with layers.Switch() as choice:
+                    with choice.case(layers.less_than(j, one)):
+                        layers.assign(v * v, output=u)
+                    with choice.default():
+                        layers.assign(v + s, output=u)
+                layers.increment(j)
+                layers.less_than(j, d.k, cond=again)
+            layers.assign(u + d.x, output=s)
+            layers.increment(i)
+            layers.less_than(i, d.n, cond=more)
+        loss = F.mean(F.matmul_v2(s, d.w))
+
+    def python(x, w, n, k):
+        s = F.assign(x)
+        for _ in range(outer):
+            u = F.assign(F.tanh(s))
+            for j in range(inner):
+                v = F.tanh(F.matmul_v2(u, w)) * x
+                u = F.assign(v * v) if j < 1 else F.assign(v + s)
+            s = F.assign(u + x)
+        return F.mean(F.matmul_v2(s, w))
+
+    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_what_a_branch_does_not_take_flows_on(chosen):
+    arrays = {"x": numbers(ROWS, WIDTH), "c": np.array([chosen])}
+    d = Described(**arrays)
+    with d:
+        y = copied(d.x * 2.0)
+        with layers.Switch() as choice, choice.case(d.c):
+            layers.assign(F.tanh(y) * d.x, output=y)
+        loss = F.mean(y * y)
+
+    def python(x, c):
+        y = F.assign(x * 2.0)
+        if chosen:
+            y = F.assign(F.tanh(y) * x)
+        return F.mean(y * y)
+
+    assert_same_bits(d.run(loss, ["x"]), eager(python, ["x"], **arrays))
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5])
+def test_elements_of_an_array_that_are_read_more_than_once(turns):
+    arrays = {
+        "x": numbers(ROWS, WIDTH), "w": numbers(WIDTH, WIDTH, seed=1),
+        "n": np.array([turns], "int64"),
+    }  # fmt: skip
+    d = Described(**arrays)
+    with d:
+        i, more = counted(d.n)
+        memory = layers.array_write(F.tanh(d.x), i)
+        loop = layers.While(more)
+        with loop.block():
+            a, b = layers.array_read(memory, i), layers.array_read(memory, i)
+            t = F.tanh(F.matmul_v2(a, d.w)) * b
+            layers.increment(i)
+            layers.array_write(t, i, array=memory)
+            layers.less_than(i, d.n, cond=more)
+        first = layers.array_read(memory, layers.fill_constant([1], "int64", 0))
+        loss = F.mean(layers.array_read(memory, i) * first)
+
+    def python(x, w, n):
+        memory = [F.tanh(x)]
+        for t in range(turns):
+            memory.append(F.tanh(F.matmul_v2(memory[t], w)) * memory[t])
+        return F.mean(memory[turns] * memory[0])
+
+    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))
+
+
+def test_an_element_that_was_overwritten_has_no_gradient():
+    arrays = {"x": numbers(ROWS, WIDTH), "y": numbers(ROWS, WIDTH, seed=1)}
+    d = Described(**arrays)
+    with d:
+        zero = layers.fill_constant([1], "int64", 0)
+        memory = layers.array_write(d.x * 3.0, zero)
+        seen = layers.array_read(memory, zero)
+        layers.array_write(d.y * 5.0, zero, array=memory)
+        loss = F.mean(layers.array_read(memory, zero) * seen)
+
+    def python(x, y):
+        seen = x * 3.0
+        return F.mean(y * 5.0 * seen)
+
+    assert_same_bits(d.run(loss, ["x", "y"]), eager(python, ["x", "y"], **arrays))
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_steps_over_time(steps):
+    arrays = {
+        "x": numbers(steps, ROWS, WIDTH), "w": numbers(WIDTH, WIDTH, seed=1),
+        "first": numbers(ROWS, WIDTH, seed=2),
+    }  # fmt: skip
+    d = Described(**arrays)
+    with d:
+        rnn = layers.StaticRNN()
+        with rnn.step():
+            x, h = rnn.step_input(d.x), rnn.memory(init=d.first)
+            n = F.tanh(F.matmul_v2(h, d.w) + x)
+            n = n * F.matmul_v2(n, d.w)
+            rnn.update_memory(h, n)
+            rnn.step_output(n)
+            rnn.step_output(F.tanh(n))
+        states, others = rnn()
+        loss = F.mean(states * states) + F.mean(others)
+
+    def python(x, w, first):
+        h, states, others = first, [], []
+        for t in range(steps):
+            n = F.tanh(F.matmul_v2(h, w) + x[t])
+            h = n * F.matmul_v2(n, w)
+            states.append(h)
+            others.append(F.tanh(h))
+        states = F.stack(states, axis=0)
+        return F.mean(states * states) + F.mean(F.stack(others, axis=0))
+
+    names = ["x", "w", "first"]
+    assert_same_bits(d.run(loss, names), eager(python, names, **arrays))
+
+
+def test_a_value_that_a_turn_overwrites_is_refused():
+    d = Described(x=numbers(ROWS, WIDTH), n=np.array([2], "int64"))
+    with d:
+        i, more = counted(d.n)
+        s = copied(d.x)
+        loop = layers.While(more)
+        with loop.block():
+            layers.assign(F.tanh(s), output=s)
+            layers.assign(s * s, output=s)
+            layers.increment(i)
+            layers.less_than(i, d.n, cond=more)
+        with pytest.raises(static.PreconditionNotMetError if hasattr(
+            static, "PreconditionNotMetError") else RuntimeError, match="in the same turn"):
+            static.gradients(F.mean(s), d.x)
+
+
+def test_parameters_of_a_branch_that_did_not_run_stay_as_they_are():
+    startup, main = static.Program(), static.Program()
+    with static.program_guard(main, startup):
+        x = static.data("x", [ROWS, WIDTH])
+        c = static.data("c", [1], "bool")
+        one = layers.create_parameter([WIDTH, WIDTH], "float32", name="one")
+        two = layers.create_parameter([WIDTH, WIDTH], "float32", name="two")
+        y = copied(x)
+        with layers.Switch() as choice:
+            with choice.case(c):
+                layers.assign(F.matmul_v2(x, one), output=y)
+            with choice.default():
+                layers.assign(F.matmul_v2(x, two), output=y)
+        static.optimizer.SGD(0.5).minimize(F.mean(y))
+    executor, scope = static.Executor(), static.Scope()
+    executor.run(startup, scope=scope)
+
+    def values():
+        return {n: np.array(scope.find_var(n).get_tensor()) for n in ("one", "two")}
+
+    for chosen, moved in ((True, "one"), (False, "two")):
+        before = values()
+        data = numbers(ROWS, WIDTH, seed=3)
+        executor.run(main, feed={"x": data, "c": np.array([chosen])}, scope=scope)
+        after = values()
+        still = {"one": "two", "two": "one"}[moved]
+        assert after[still].tobytes() == before[still].tobytes()
+        step = np.tile(data.sum(0)[:, None], (1, WIDTH)) / np.float32(ROWS * WIDTH)
+        np.testing.assert_allclose(before[moved] - after[moved], 0.5 * step, rtol=1e-4, atol=1e-6)

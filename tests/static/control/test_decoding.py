@@ -1,0 +1,232 @@
+"""Cells, rnn and decoders beside NumPy."""
+
+import numpy as np
+import pytest
+
+import dygraph
+import static
+from dygraph.errors import ArgumentTypeError, InvalidArgumentError
+from static import layers
+
+
+def array(*shape):
+    return np.random.RandomState(sum(shape)).uniform(-1, 1, shape).astype("float32")
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def start(**values):
+    static.Executor().run(static.default_startup_program())
+    for name, value in values.items():
+        static.global_scope().var(name).set(value)
+
+
+def gru(x, h, wg, bg, wc, bc):
+    r, u = np.split(sigmoid(np.concatenate([x, h], 1) @ wg + bg), 2, 1)
+    c = np.tanh(np.concatenate([x, r * h], 1) @ wc + bc)
+    return u * h + (1 - u) * c
+
+
+def lstm(x, h, c, w, b):
+    i, j, f, o = np.split(np.concatenate([x, h], 1) @ w + b, 4, 1)
+    c = c * sigmoid(f + 1) + sigmoid(i) * np.tanh(j)
+    return np.tanh(c) * sigmoid(o), c
+
+
+GRU = {"p_gate": array(7, 8), "b_gate": array(8), "p_candidate": array(7, 4), "b_candidate": array(4)}
+
+
+@pytest.mark.parametrize("lengths", [None, [5, 2, 3]])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("time_major", [False, True])
+def test_rnn_of_a_gru(run, lengths, reverse, time_major):
+    x = static.data("x", [5, None, 3] if time_major else [None, 5, 3], "float32")
+    n = static.data("n", [None], "int64")
+    cell = layers.GRUCell(4, param_attr="p", bias_attr="b")
+    outputs, last = layers.rnn(
+        cell, x, sequence_length=n if lengths else None, time_major=time_major, is_reverse=reverse
+    )
+    start(**GRU)
+    value, h = array(3, 5, 3), np.zeros((3, 4), "float32")
+    wanted = np.zeros((3, 5, 4), "float32")
+    for t in reversed(range(5)) if reverse else range(5):
+        new = gru(value[:, t], h, *GRU.values())
+        wanted[:, t] = new
+        h = new if lengths is None else np.where(np.array(lengths)[:, None] > t, new, h)
+    feed = {"x": value.transpose(1, 0, 2) if time_major else value}
+    if lengths:
+        feed["n"] = np.array(lengths)
+    got, state = run(outputs, last, **feed)
+    got = got.transpose(1, 0, 2) if time_major else got
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(state, h, rtol=1e-5, atol=1e-6)
+
+
+def test_rnn_of_an_lstm_over_any_number_of_steps(run):
+    x = static.data("x", [None, None, 3], "float32")
+    outputs, (h, c) = layers.rnn(layers.LSTMCell(4, param_attr="p", bias_attr="b"), x)
+    w, b = array(7, 16), array(16)
+    start(p=w, b=b)
+    for steps in (1, 6):
+        value = array(2, steps, 3)
+        state = np.zeros((2, 4), "float32"), np.zeros((2, 4), "float32")
+        wanted = []
+        for t in range(steps):
+            state = lstm(value[:, t], *state, w, b)
+            wanted.append(state[0])
+        for mine, theirs in zip(run(outputs, h, c, x=value), (np.stack(wanted, 1), *state), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_first_states():
+    x = static.data("x", [None, 3], "float32")
+    states = layers.LSTMCell(4).get_initial_states(x)
+    assert [s.shape for s in states] == [(-1, 4), (-1, 4)]
+    made = layers.RNNCell().get_initial_states(x, {"a": [2], "b": [3, 4]}, init_value=1.5)
+    assert made["a"].shape == (-1, 2) and made["b"].shape == (-1, 3, 4)
+    got = static.Executor().run(feed={"x": array(2, 3)}, fetch_list=[made["b"]])[0]
+    assert np.array_equal(got, np.full((2, 3, 4), 1.5))
+    with pytest.raises(NotImplementedError):
+        layers.RNNCell().get_initial_states(x)
+
+
+def test_a_cell_that_gives_other_states():
+    x = static.data("x", [None, 5, 3], "float32")
+    with pytest.raises(InvalidArgumentError, match="as it gets them"):
+        layers.rnn(lambda x, h: (x, [h, h]), x, static.data("h", [None, 3], "float32"))
+    with pytest.raises(ArgumentTypeError, match="dygraph.nn.RNN"):
+        layers.rnn(lambda x, h: (x, h), dygraph.ones([2, 5, 3]))
+    assert static.default_main_program().num_blocks == 1
+
+
+# Decoders -----------------------------------------------------------------------------------------
+
+WORDS, HIDDEN, BEAMS, END = 7, 5, 3, 1
+EMBEDDING, OUT = array(WORDS, 3) * 2, array(HIDDEN, WORDS) * 3
+W, U = array(3, HIDDEN) * 2, array(HIDDEN, HIDDEN)
+
+
+class Plain(layers.RNNCell):
+    """tanh(x W + h U)."""
+
+    def call(self, inputs, states):
+        w, u = (layers.assign(value) for value in (W, U))
+        new = layers.tanh(layers.matmul(inputs, w) + layers.matmul(states, u))
+        return new, new
+
+
+def embed(ids):
+    table = layers.assign(EMBEDDING)
+    return layers.reshape(
+        layers.gather(table, layers.reshape(ids, [-1])), [-1, *[BEAMS] * (len(ids.shape) - 1), 3]
+    )
+
+
+def scores(x):
+    return layers.matmul(x, layers.assign(OUT))
+
+
+def step(ids, h):
+    h = np.tanh(EMBEDDING[ids] @ W + h @ U)
+    return h, h @ OUT
+
+
+def searched(h, steps):
+    """Beams of one sequence: [steps, beams] of words, parents, and the scores at the end."""
+    beams = [((), 0.0 if k == 0 else -1e9, h, 0, False) for k in range(BEAMS)]
+    for _ in range(steps):
+        found = []
+        for words, score, state, last, ended in beams:
+            state, logits = step(last, state)
+            logs = logits - np.log(np.exp(logits).sum())
+            if ended:
+                logs = np.where(np.arange(WORDS) == END, 0.0, -1e9)
+            found += [
+                ((*words, w), score + logs[w], state, w, ended or w == END) for w in range(WORDS)
+            ]
+        beams = sorted(found, key=lambda beam: -beam[1])[:BEAMS]
+        if all(beam[4] for beam in beams):
+            break
+    return beams
+
+
+@pytest.mark.parametrize("is_test", [False, True])
+def test_beam_search_beside_python(run, is_test):
+    first = static.data("h", [None, HIDDEN], "float32")
+    decoder = layers.BeamSearchDecoder(Plain(), 0, END, BEAMS, embed, scores)
+    ids, states, lengths = layers.dynamic_decode(
+        decoder, first, max_step_num=4, is_test=is_test, return_length=True
+    )
+    value = array(2, HIDDEN) * 3
+    got, logs, counts = run(ids, states.log_probs, lengths, h=value)
+    for row in range(2):
+        beams = searched(value[row], 5)
+        for k, (words, score, *_) in enumerate(beams):
+            words = words[: words.index(END) + 1] if END in words else words
+            assert got[row, : len(words), k].tolist() == list(words)
+            assert counts[row, k] == len(words)
+            np.testing.assert_allclose(logs[row, k], score, rtol=1e-4)
+
+
+def test_greedy_decoding(run):
+    first, begin = static.data("h", [None, HIDDEN], "float32"), static.data("b", [None], "int64")
+    helper = layers.GreedyEmbeddingHelper(embed, begin, END)
+    outputs, last, lengths = layers.dynamic_decode(
+        layers.BasicDecoder(Plain(), helper, scores), first, max_step_num=5, return_length=True
+    )
+    value = array(3, HIDDEN) * 3
+    got, counts = run(outputs.sample_ids, lengths, h=value, b=np.zeros(3, "int64"))
+    for row in range(3):
+        h, word, words = value[row], 0, []
+        while len(words) < 6 and word != END:
+            h, logits = step(word, h)
+            word = int(logits.argmax())
+            words.append(word)
+        assert got[row, : len(words)].tolist() == words and counts[row] == len(words)
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+def test_decoding_of_given_inputs(run, time_major):
+    x = static.data("x", [4, None, 3] if time_major else [None, 4, 3], "float32")
+    n, first = static.data("n", [None], "int64"), static.data("h", [None, HIDDEN], "float32")
+    decoder = layers.BasicDecoder(Plain(), layers.TrainingHelper(x, n, time_major))
+    outputs, last, lengths = layers.dynamic_decode(
+        decoder, first, impute_finished=True, return_length=True, output_time_major=time_major
+    )
+    value, h = array(3, 4, 3), array(3, HIDDEN)
+    counts = np.array([2, 4, 1])
+    given = value.transpose(1, 0, 2) if time_major else value
+    got, state, told = run(outputs.cell_outputs, last, lengths, x=given, n=counts, h=h)
+    got = got.transpose(1, 0, 2) if time_major else got
+    for t in range(4):
+        new = np.tanh(value[:, t] @ W + h @ U)
+        np.testing.assert_allclose(
+            got[counts > t, t], new[counts > t], rtol=1e-5, atol=1e-6
+        )
+        h = np.where(counts[:, None] > t, new, h)
+    np.testing.assert_allclose(state, h, rtol=1e-5, atol=1e-6)
+    assert told.tolist() == counts.tolist()
+
+
+def test_drawn_ids(run):
+    first, begin = static.data("h", [None, HIDDEN], "float32"), static.data("b", [None], "int64")
+    helper = layers.SampleEmbeddingHelper(embed, begin, END, softmax_temperature=0.01, seed=3)
+    outputs, _ = layers.dynamic_decode(
+        layers.BasicDecoder(Plain(), helper, scores), first, max_step_num=2
+    )
+    value = array(3, HIDDEN) * 3
+    got = run(outputs.sample_ids, h=value, b=np.zeros(3, "int64"))[0]
+    assert got[:, 0].tolist() == step(np.zeros(3, int), value)[1].argmax(1).tolist()
+
+
+def test_decoders_refuse():
+    with pytest.raises(ArgumentTypeError, match="decoder.initialize must be a function"):
+        layers.dynamic_decode(3)
+    with pytest.raises(ArgumentTypeError, match="cell must be a function"):
+        layers.BeamSearchDecoder(3, 0, 1, 2)
+    with pytest.raises(InvalidArgumentError, match="at least 1, got 0"):
+        layers.BeamSearchDecoder(Plain(), 0, 1, 0)
+    with pytest.raises(NotImplementedError, match="initialize"):
+        layers.dynamic_decode(layers.Decoder())

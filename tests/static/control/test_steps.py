@@ -1,0 +1,298 @@
+"""StaticRNN and DynamicRNN: the values of loops of NumPy, and what they refuse."""
+
+import numpy as np
+import pytest
+
+import dygraph
+import static
+from dygraph.errors import (
+    AlreadyExistsError,
+    ArgumentTypeError,
+    InvalidArgumentError,
+    PreconditionNotMetError,
+)
+from static import layers
+
+LENGTHS = [2, 5, 1, 5]
+
+
+def array(*shape):
+    return np.random.RandomState(sum(shape)).uniform(-1, 1, shape).astype("float32")
+
+
+def ragged(rows, lengths=LENGTHS):
+    return dygraph.to_variable(rows, lod=[np.cumsum([0, *lengths]).tolist()])
+
+
+def dynamic(x, hidden, init=None, need_reorder=False, static_x=None):
+    """A plain network over time; the weights are those of `weights`."""
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        now = rnn.step_input(x)
+        before = rnn.memory(init=init, need_reorder=need_reorder) if init is not None else (
+            rnn.memory(shape=[hidden], value=0.5)
+        )  # fmt: skip
+        total = layers.matmul(now, weights("w", x.shape[-1], hidden)) + layers.matmul(
+            before, weights("u", hidden, hidden)
+        )
+        if static_x is not None:
+            total = total + rnn.static_input(static_x)
+        after = layers.tanh(total)
+        rnn.update_memory(before, after)
+        rnn.output(after, before)
+    return rnn()
+
+
+def weights(name, rows, columns):
+    block = static.default_main_program().global_block()
+    if block.has_var(name):
+        return block.var(name)
+    return layers.create_parameter(
+        [rows, columns], "float32", name=name,
+        default_initializer=static.initializer.NumpyArrayInitializer(array(rows, columns)),
+    )  # fmt: skip
+
+
+def by_hand(rows, lengths, first, extra=None):
+    """(after, before) of each row: each sequence by itself."""
+    w, u = array(rows.shape[1], first.shape[1]), array(first.shape[1], first.shape[1])
+    after, before, at = [], [], 0
+    for k, length in enumerate(lengths):
+        state = first[k]
+        for row in rows[at : at + length]:
+            before.append(state)
+            total = row @ w + state @ u + (0 if extra is None else extra[k])
+            state = np.tanh(total)
+            after.append(state)
+        at += length
+    shape = (len(rows), first.shape[1])
+    return np.reshape(np.array(after, "float32"), shape), np.reshape(np.array(before, "float32"), shape)
+
+
+def start():
+    static.Executor().run(static.default_startup_program())
+
+
+# DynamicRNN ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lengths", [LENGTHS, [3], [1, 1, 1], [4, 3, 2, 1]])
+def test_dynamic_rnn_by_hand(run, lengths):
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    results = dynamic(x, 4)
+    start()
+    rows = array(sum(lengths), 3)
+    got = run(*results, x=ragged(rows, lengths))
+    for mine, theirs in zip(got, by_hand(rows, lengths, np.full((len(lengths), 4), 0.5)), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("reorder", [True, False])
+def test_dynamic_rnn_with_a_first_state(run, reorder):
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    init = static.data("init", [None, 4], "float32")
+    results = dynamic(x, 4, init, need_reorder=reorder)
+    start()
+    rows, first = array(sum(LENGTHS), 3), array(4, 4)
+    got = run(*results, x=ragged(rows), init=first)
+    order = sorted(range(len(LENGTHS)), key=lambda k: -LENGTHS[k])
+    of_sequence = first if reorder else first[np.argsort(order)]
+    for mine, theirs in zip(got, by_hand(rows, LENGTHS, of_sequence), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_dynamic_rnn_with_a_static_input(run):
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    extra = static.data("extra", [None, 4], "float32")
+    results = dynamic(x, 4, static_x=extra)
+    start()
+    rows, more = array(sum(LENGTHS), 3), array(4, 4)
+    got = run(*results, x=ragged(rows), extra=more)
+    wanted = by_hand(rows, LENGTHS, np.full((4, 4), 0.5), more)
+    for mine, theirs in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_dynamic_rnn_gives_the_lod_of_its_input(run):
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    result, _ = dynamic(x, 4)
+    pooled = layers.sequence_pool(result, "sum")
+    start()
+    rows = array(sum(LENGTHS), 3)
+    after, _ = by_hand(rows, LENGTHS, np.full((4, 4), 0.5))
+    ends = np.cumsum(LENGTHS)
+    wanted = [after[end - n : end].sum(0) for n, end in zip(LENGTHS, ends, strict=True)]
+    np.testing.assert_allclose(run(pooled, x=ragged(rows))[0], wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_dynamic_rnn_of_two_inputs(run):
+    x = static.data("x", [None, 2], "float32", lod_level=1)
+    y = static.data("y", [None, 2], "float32", lod_level=1)
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        rnn.output(rnn.step_input(x) * rnn.step_input(y))
+    a, b = array(sum(LENGTHS), 2), array(sum(LENGTHS), 2) + 1
+    assert np.array_equal(run(rnn(), x=ragged(a), y=ragged(b))[0], a * b)
+
+
+def test_dynamic_rnn_that_raises_is_taken_back():
+    program = static.default_main_program()
+    x = static.data("x", [None, 2], "float32", lod_level=1)
+    rnn = layers.DynamicRNN()
+    before = program.serialize_to_string()
+    with pytest.raises(ZeroDivisionError), rnn.block():
+        rnn.output(rnn.step_input(x))
+        raise ZeroDivisionError
+    assert program.serialize_to_string() == before
+    with rnn.block():
+        rnn.output(rnn.step_input(x))
+    assert rnn().shape == (-1, 2)
+
+
+def test_dynamic_rnn_refuses():
+    x = static.data("x", [None, 2], "float32", lod_level=1)
+    flat = static.data("flat", [None, 2], "float32")
+    outside = layers.DynamicRNN()
+    for call in (
+        lambda r: r.step_input(x), lambda r: r.static_input(x), lambda r: r.memory(shape=[2]),
+        lambda r: r.output(x), lambda r: r.update_memory(x, x),
+    ):  # fmt: skip
+        with pytest.raises(PreconditionNotMetError, match=r"inside `with rnn.block\(\):`"):
+            call(outside)
+    with pytest.raises(PreconditionNotMetError, match="has ended"):
+        outside()
+    cases = [
+        (lambda r: r.static_input(flat), PreconditionNotMetError, "Call step_input"),
+        (lambda r: r.memory(shape=[2]), PreconditionNotMetError, "Call step_input"),
+        (lambda r: r.memory(), InvalidArgumentError, "needs init, or shape"),
+        (lambda r: None, PreconditionNotMetError, "needs an input"),
+        (lambda r: r.step_input(flat), InvalidArgumentError, "lod_level=1"),
+        (lambda r: r.step_input(dygraph.ones([2])), ArgumentTypeError, "an eager Variable"),
+        (lambda r: r.step_input(3), ArgumentTypeError, "got int"),
+    ]
+    for call, error, text in cases:
+        rnn = layers.DynamicRNN()
+        with pytest.raises(error, match=text), rnn.block():
+            call(rnn)
+
+    def with_memory(body):
+        rnn = layers.DynamicRNN()
+        with rnn.block():
+            now = rnn.step_input(x)
+            body(rnn, now, rnn.memory(shape=[2]))
+
+    more = [
+        (lambda r, now, m: None, PreconditionNotMetError, "must be updated"),
+        (lambda r, now, m: r.update_memory(now, m), PreconditionNotMetError, "needs a memory"),
+        (lambda r, now, m: r.update_memory(m, layers.concat([m, m], 1)), InvalidArgumentError, "shape"),
+        (lambda r, now, m: r.update_memory(m, layers.cast(m, "int64")), ArgumentTypeError, "type"),
+        (lambda r, now, m: [r.update_memory(m, now) for _ in "ab"], AlreadyExistsError, "once"),
+        (lambda r, now, m: layers.DynamicRNN.memory(r, shape=3), ArgumentTypeError, "list of sizes"),
+    ]
+    for body, error, text in more:
+        with pytest.raises(error, match=text):
+            with_memory(body)
+    assert static.default_main_program().num_blocks == 1
+
+
+# StaticRNN ----------------------------------------------------------------------------------------
+
+
+def test_static_rnn_by_hand(run):
+    x = static.data("x", [5, None, 3], "float32")
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        now = rnn.step_input(x)
+        before = rnn.memory(shape=[-1, 4], batch_ref=now, init_value=0.5, ref_batch_dim_idx=0)
+        after = layers.tanh(
+            layers.matmul(now, weights("w", 3, 4)) + layers.matmul(before, weights("u", 4, 4))
+        )
+        rnn.update_memory(before, after)
+        rnn.step_output(after)
+        rnn.output(before)
+    results = rnn()
+    assert [v.shape for v in results] == [(5, -1, 4)] * 2
+    start()
+    value = array(5, 2, 3)
+    rows = value.transpose(1, 0, 2).reshape(10, 3)
+    wanted = by_hand(rows, [5, 5], np.full((2, 4), 0.5))
+    for mine, theirs in zip(run(*results, x=value), wanted, strict=True):
+        theirs = theirs.reshape(2, 5, 4).transpose(1, 0, 2)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_static_rnn_without_memory_and_of_one_step(run):
+    x, y = (static.data(n, [None, 2], "float32") for n in "xy")
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        rnn.output(rnn.step_input(x) - rnn.step_input(y))
+    for steps in (1, 3):
+        a, b = array(steps, 2), array(steps, 2) + 1
+        assert np.array_equal(run(rnn(), x=a, y=b)[0], a - b)
+
+
+def test_static_rnn_with_a_first_state_from_before(run):
+    x, init = static.data("x", [4, 2], "float32"), static.data("init", [2], "float32")
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        now = rnn.step_input(x)
+        total = rnn.memory(init=init)
+        rnn.update_memory(total, total + now)
+        rnn.output(total + now)
+    a = array(4, 2)
+    wanted = np.float32(10) + np.zeros((1, 2), "float32")
+    got = run(rnn(), x=a, init=wanted[0])[0]
+    for row in a:
+        wanted = np.vstack([wanted, wanted[-1] + row])
+    assert np.array_equal(got, wanted[1:])
+
+
+def test_static_rnn_does_not_see_the_whole_input():
+    x = static.data("x", [4, 2], "float32")
+    rnn = layers.StaticRNN()
+    with pytest.raises(PreconditionNotMetError, match="the name 'x' means"), rnn.step():
+        rnn.output(rnn.step_input(x) + layers.reduce_sum(x))
+    assert static.default_main_program().num_blocks == 1
+
+
+def test_static_rnn_refuses():
+    x, short = static.data("x", [4, 2], "float32"), static.data("short", [3, 2], "float32")
+    kept = layers.fill_constant([2], "float32", 0.0)
+    outside = layers.StaticRNN()
+    with pytest.raises(PreconditionNotMetError, match=r"inside `with rnn.step\(\):`"):
+        outside.step_input(x)
+    with pytest.raises(PreconditionNotMetError, match="has ended"):
+        outside()
+
+    def step(body):
+        rnn = layers.StaticRNN()
+        with rnn.step():
+            body(rnn, rnn.step_input(x))
+        return rnn
+
+    cases = [
+        (lambda r, now: r.step_input(short), InvalidArgumentError, "one number of steps"),
+        (lambda r, now: r.memory(), InvalidArgumentError, "needs init, or shape and batch_ref"),
+        (
+            lambda r, now: r.memory(shape=[-1, 2], batch_ref=now * 2.0), InvalidArgumentError,
+            "before the step",
+        ),
+        (lambda r, now: r.memory(init=kept), PreconditionNotMetError, "must be updated"),
+        (lambda r, now: r.update_memory(now, now), PreconditionNotMetError, "needs a memory"),
+        (
+            lambda r, now: r.update_memory(r.memory(init=kept), layers.concat([now, now])),
+            InvalidArgumentError, r"got \(2,\) before the step and \(4,\) after it",
+        ),
+        (lambda r, now: layers.assign(now, kept), PreconditionNotMetError, "must not write"),
+        (lambda r, now: r.step_output(3), ArgumentTypeError, "got int"),
+    ]  # fmt: skip
+    for body, error, text in cases:
+        with pytest.raises(error, match=text):
+            step(body)
+    with pytest.raises(PreconditionNotMetError, match="needs an input"), layers.StaticRNN().step():
+        pass
+    with pytest.raises(PreconditionNotMetError, match="gives no result"):
+        step(lambda r, now: None)()
+    described = step(lambda r, now: r.output(now))
+    with pytest.raises(PreconditionNotMetError, match="another StaticRNN"), described.step():
+        pass
