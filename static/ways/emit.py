@@ -225,10 +225,9 @@ class _Writer:
         never = self.new(_BOOL, "never")
         self.fill(never, False)
         text = str(end.args[0]) if len(end.args) == 1 else str(end.args) if end.args else ""
-        self.block.append_op(
-            "assert", {"Cond": never, "Data": [never]}, {},
-            {"message": text, "error": end.type.__name__},
-        )  # fmt: skip
+        attrs = {"message": text, "error": end.type.__name__}
+        op = self.op("assert", {"Cond": never}, {}, attrs)
+        op.set_attr("op_callstack", [end.line])
 
     def _edge(self, b, s, args):
         """The way from one block to another."""
@@ -237,7 +236,7 @@ class _Writer:
             (u, v) for u, v in zip(s.params, args, strict=False) if self.metas[u].dtype != "array"
         ]
         if self.flow.is_target(b, s):
-            self._move([(self.name(v), self.name(u)) for u, v in pairs], s)
+            self._move(pairs)
             self._leave(s)
             if s in self._flags:
                 self.fill(self._flags[s], True)
@@ -257,16 +256,16 @@ class _Writer:
         first = path[0]
         self.declare(uid, first if isinstance(first, str) and first.isidentifier() else "v")
 
-    def _move(self, pairs, s):
-        """Assignments at once: what another one writes is kept before."""
-        pairs = [(a, b) for a, b in pairs if a != b]
-        written, kept = {b for _, b in pairs}, {}
-        for a, _ in pairs:
+    def _move(self, pairs):
+        """Assignments at once, of values to parameters: what another one writes is kept before."""
+        moves = [(self.name(v), self.name(u), u) for u, v in pairs]
+        moves = [(a, b, u) for a, b, u in moves if a != b]
+        written, kept = {b: u for _, b, u in moves}, {}
+        for a, _, _ in moves:
             if a in written and a not in kept:
-                meta = next(self.metas[u] for u in s.params if self.name(u) == a)
-                kept[a] = self.new(meta, "kept")
+                kept[a] = self.new(self.metas[written[a]], "kept")
                 self.assign(a, kept[a])
-        for a, b in pairs:
+        for a, b, _ in moves:
             self.assign(kept.get(a, a), b)
 
     # Loops ------------------------------------------------------------------------------------

@@ -320,6 +320,16 @@ class LoopOfWays(Loop):
                     known.slots.add(path)
                     learnt = True
                     continue
+            elif (
+                before.kind == "N"
+                and after is not None
+                and after.is_number
+                and settable
+                and path not in known.slots
+            ):
+                known.slots.add(path)
+                learnt = True
+                continue
             elif after is not None and before.is_number and after.kind == "V" and settable:
                 known.slots.add(path)
                 self._to_variable(path, before, after)

@@ -769,7 +769,7 @@ def reraise_in_a_handler(x):
         raise KeyError("two")
     except (ValueError, KeyError):
         if x.max() > 1:
-            x = x + 1
+            return x + 1
         raise
 
 

@@ -32,7 +32,6 @@ def test_most_are_captured(counts):
 def test_reducer_leaves_what_matters():
     source = random_functions.Writer(1).function()
     assert source.count("sum()") > 3
-    assert len(source.splitlines()) > 60
     shorter = random_functions.reduced(source, lambda text: "sum()" in text)
     assert shorter.count("sum()") == 1
     assert len(shorter.splitlines()) <= 4

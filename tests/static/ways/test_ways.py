@@ -33,6 +33,13 @@ def outcome(function):
         return "raises", type(error), str(error)
 
 
+def same_in_a_program(got, want):
+    """An error is the library's of that kind, with the type in its text where there is none."""
+    if got[0] == want[0] == "raises":
+        return issubclass(got[1], want[1]) or want[1].__name__ in got[2] or want[1] is got[1]
+    return got == want
+
+
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 def test_function(function):
     argument = Input("x", [None, 3], "float32")
@@ -49,8 +56,7 @@ def test_function(function):
         if program_runner.RUNS:
             x = dygraph.to_variable(x)
             got = outcome(lambda x=x: program_runner.run(explorer, {"x": x}))
-            assert got[0] == want[0]
-            assert got == want or got[0] == "raises"
+            assert same_in_a_program(got, want)
 
 
 def test_there_are_enough_functions():
