@@ -28,7 +28,7 @@ from static.ways.graph import (
 )
 from static.ways.numbers import Number, number
 from static.ways.outside import Outside
-from static.ways.scratch import Scratch
+from static.ways.scratch import FROM_WEIGHTS, Scratch
 
 __all__ = ["Explorer", "Input"]
 
@@ -183,11 +183,14 @@ class Explorer(Calls):
                 f"the function changes {changed}, which lives on after the call; a program cannot. "
                 "Return it, or keep it with register_buffer"
             )
-        if journal.written() or journal.leaves():
+        leaves = journal.leaves()
+        if journal.written() or any(leaf.grad is not before for leaf, before in leaves):
             raise Refused(
                 "the function changes a Variable, or a gradient, that lives on after the call; a "
                 "program cannot. Return it, or keep it with register_buffer"
             )
+        if leaves and failure is None:
+            raise Refused(FROM_WEIGHTS)
         if end is not None and self.finished is None:
             self._end(end)
 

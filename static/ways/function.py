@@ -4,6 +4,7 @@ import functools
 import warnings
 
 import dygraph
+import static
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
 from dygraph.nn.layer import Layer
@@ -44,7 +45,8 @@ class Entry:
             self._guard.note_globals(called)
         for layer in explorer.layers.values():
             self._guard.note(layer, "self")
-        self._constants = [(v, repr(_core.digest(v))) for v in explorer.sources.values()]
+        read = [*explorer.sources.values(), *(v for v, _ in self._guard.variables)]
+        self._variables = [(v, repr(_core.digest(v))) for v in read]
         self._prepared, self.scope = None, _core.Scope()
 
     def _refuse_draws_in_blocks(self):
@@ -70,19 +72,32 @@ class Entry:
         """What the function reads outside that is another than when it was explored; or None."""
         name = self._guard.first_change()
         if name is None:
-            for variable, digest in self._constants:
+            for variable, digest in self._variables:
                 if repr(_core.digest(variable)) != digest:
                     return "a Variable that it reads"
         return name
 
-    def run(self, variables):
-        """The result for the Variables of a call, in order."""
+    def save(self, dirname):
+        """An inference model, for `dygraph.jit.load`: results in order, without containers."""
+        self._prepare()
+        block = self.program.global_block()
+        with static.scope_guard(self.scope):
+            static.io.save_inference_model(
+                dirname, self.feeds, [block.var(n) for n in self.fetches], static.Executor(),
+                self.program,
+            )  # fmt: skip
+
+    def _prepare(self):
         if self._prepared is None:
             for name, variable in self.program.held.items():
                 self.scope.var(name).share(variable)
             self._prepared = _core.PreparedProgram(
                 self.program.desc, self.scope, self.feeds, self.fetches, None
             )
+
+    def run(self, variables):
+        """The result for the Variables of a call, in order."""
+        self._prepare()
         seed, calls = _core.generator_state()
         results = iter(self._prepared.run(list(variables), (seed, calls)))
         _core.set_generator_state(seed, calls + self._prepared.random_operators)
@@ -130,6 +145,13 @@ class Captured:
         if any(_core.is_symbol(v) for v in variables):
             return self.captured_function(*args, **kwargs)
         return self._entry(args, kwargs, variables).run(variables)
+
+    def save(self, dirname, *args, **kwargs):
+        """Save the program of these arguments as an inference model, for `dygraph.jit.load`.
+
+        The loaded model gives the Variables among the results in order, without their containers.
+        """
+        self.entry(*args, **kwargs).save(dirname)
 
     def entry(self, *args, **kwargs):
         """The `Entry` that a call with these arguments runs."""

@@ -14,7 +14,7 @@ from static.ways.state import is_own_class, is_plain
 
 _LEFT_ALONE = (
     types.ModuleType, types.BuiltinFunctionType, str, bytes, int, float, complex, type(None),
-    _core.Variable,
+
 )  # fmt: skip
 _MISSING = object()
 
@@ -24,6 +24,7 @@ class Outside:
 
     def __init__(self):
         self._noted, self._order, self._seen = {}, [], set()
+        self.variables = []  # eager ones that no Layer has, which Python may read
 
     def note_root(self, function):
         """The function that is explored, and what it belongs to."""
@@ -72,6 +73,10 @@ class Outside:
         while todo:
             o, name = todo.pop()
             if isinstance(o, _LEFT_ALONE) or id(o) in self._noted:
+                continue
+            if isinstance(o, _core.Variable):
+                self._noted[id(o)] = o
+                self.variables.append((o, name))
                 continue
             kind = type(o)
             if isinstance(o, type):

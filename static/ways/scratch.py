@@ -6,6 +6,11 @@ from dygraph.variable import Parameter as EagerParameter
 from static.variable import Parameter, Variable
 from static.ways.sequences import Sizes
 
+FROM_WEIGHTS = (
+    "a Variable that was computed from weights before, or apart from what the function is called "
+    "with, would not follow them. Compute it from an argument, or inside a Layer"
+)
+
 
 class Scratch(static.Program):
     """A program of one run. Weights enter it shared, other eager Variables as constants."""
@@ -30,11 +35,7 @@ class Scratch(static.Program):
         ways = self._ways
         if not _stays(variable):
             if not variable.stop_gradient:
-                raise ways.refuse(
-                    "a Variable that was computed from weights before, or apart from what the "
-                    "function is called with, would not follow them. Compute it from an argument, "
-                    "or inside a Layer"
-                )
+                raise ways.refuse(FROM_WEIGHTS)
             return self._constant(variable)
         name = ways.name_of_held(variable, hint)
         found = self.global_block().core.find(name)

@@ -138,6 +138,27 @@ def test_variable_changed_in_place_is_noticed():
     assert f(given()).numpy().tolist() == (X + 4).tolist()
 
 
+def test_weights_that_python_reads_are_noticed():
+    weight = dygraph.ones([3])
+    weight.stop_gradient = False
+    kept = [weight]
+
+    def f(x):
+        return x * float(kept[0].numpy().sum())
+
+    captured = jit.to_static(f)
+    assert captured.entry(given()).run([given()]).numpy().tolist() == (X * 3).tolist()
+    weight.set_value(np.full(3, 2, "float32"))
+    assert captured.entry(given()).run([given()]).numpy().tolist() == (X * 6).tolist()
+
+    def g(x):
+        with dygraph.no_grad():
+            return x * (kept[0] * 2)
+
+    with pytest.raises(Refused, match="computed from weights"):
+        jit.to_static(g).entry(given())
+
+
 def test_cells_attributes_and_classes_are_guarded():
     class Model:
         by = 2.0
@@ -246,6 +267,17 @@ def test_refusal_has_a_line_and_is_an_error_of_the_library():
     f = jit.to_static(lambda x: x.numpy())
     with pytest.raises(DygraphError, match=r"numpy\(\) of a value at test_captured.py:\d+"):
         f(given())
+
+
+def test_saved_program_runs_without_its_python(tmp_path):
+    net = Net()
+    captured = jit.to_static(net)
+    x = given()
+    captured.save(tmp_path / "model", x)
+    loaded = jit.load(tmp_path / "model")
+    for rows in (4, 9):
+        want = net.linear(given(rows)) * 2.0
+        assert loaded(given(rows)).numpy().tobytes() == want.numpy().tobytes()
 
 
 def test_many_programs_warn():
