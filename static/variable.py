@@ -185,12 +185,17 @@ class Variable(_core.Symbol):
 
 def _reader(name):
     """A method that needs the values, which no program has before it runs."""
-    read = getattr(_core.Symbol, name)
+    read = getattr(Variable, name)
 
     def method(self, *args, **kwargs):
-        if modes.ways is not None:
-            raise modes.ways.read(_READERS[name])
-        return read(self, *args, **kwargs)
+        ways = modes.ways
+        if ways is None:
+            return read(self, *args, **kwargs)
+        if name in _READERS:
+            raise ways.read(_READERS[name])
+        if is_own_file(sys._getframe(1).f_code.co_filename):
+            return read(self, *args, **kwargs)
+        return ways.text(f"a Variable of shape {list(self.desc.shape or ())}")
 
     method.__name__, method.__doc__ = name, read.__doc__
     return method
@@ -198,12 +203,11 @@ def _reader(name):
 
 _READERS = {
     "numpy": "numpy()", "item": "item()", "tolist": "tolist()", "__float__": "float()",
-    "__int__": "int()", "__index__": "an index", "__complex__": "complex()",
-    "__array__": "NumPy", "__format__": "the text",
+    "__int__": "int()", "__index__": "an index", "__array__": "NumPy",
 }  # fmt: skip
-for _name in _READERS:
-    if hasattr(_core.Symbol, _name):
-        setattr(Variable, _name, _reader(_name))
+_TEXTS = {"__format__", "__str__", "__repr__"}
+for _name in (*_READERS, *_TEXTS):
+    setattr(Variable, _name, _reader(_name))
 
 
 class Parameter(Variable):

@@ -8,13 +8,20 @@ import dygraph
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from static import bodies, nested
-from static.layers.arithmetic import elementwise_floordiv, elementwise_mod, equal, logical_not
-from static.layers.arithmetic import less_equal, logical_and, logical_or
+from static.layers.arithmetic import (
+    elementwise_floordiv,
+    elementwise_mod,
+    equal,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+)
 from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
 from static.layers.cells import batch_and_time_swapped, masked
 from static.layers.loops import while_loop
 from static.layers.manipulation import expand, gather_nd, gather_tree, reshape, stack, unsqueeze
-from static.layers.tensor import assign, cast, fill_constant, range, topk, zeros_like
+from static.layers.tensor import assign, cast, fill_constant, topk, zeros_like
 from static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]

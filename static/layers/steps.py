@@ -15,7 +15,7 @@ from static.layers.arithmetic import increment
 from static.layers.arrays import array_read, array_to_lod_tensor, array_write, shrink_memory
 from static.layers.loops import While
 from static.layers.tensor import fill_constant
-from static.program import Variable, default_main_program
+from static.program import default_main_program
 from static.variable import sizes_of
 
 __all__ = ["DynamicRNN", "StaticRNN"]

@@ -31,6 +31,25 @@ class Answers(Recording):
         self.meanings.append(error)
         return error
 
+    def text(self, what):
+        """What stands for a value in the text of an error; other text is refused."""
+        if not self.speaking:
+            raise self.refuse(
+                f"the text of {what} at {spot(here())} cannot become part of a program: print() "
+                "takes it, and errors that leave the function do"
+            )
+        self.spoke = here()
+        return f"<{what}>"
+
+    def went_on(self):
+        """Refuse where the text of an error did not leave the function."""
+        self.speaking = False
+        if self.spoke is not None:
+            raise self.refuse(
+                f"the error at {spot(self.spoke)} has the text of a value and is handled in the "
+                "function, which might read it. Leave the value out of its text"
+            )
+
     def read(self, what):
         """The error for reading a value."""
         return self.refuse(
@@ -52,6 +71,8 @@ class Answers(Recording):
         """The answer of this run; a new question is answered True first."""
         if self.finished is not None:
             raise self.finished
+        if self.speaking:
+            self.went_on()
         shape = variable.desc.shape or ()
         if any(n not in (-1, 1) for n in shape):
             raise self.meant(

@@ -135,11 +135,21 @@ class Activation:
         self._seen, self._begins, self._loops = ways.asked, {}, {}
 
     def begin(self, i):
+        if self.ways.speaking:
+            self.ways.went_on()
         self._begins[i] = self.ways.asked
+
+    def speaks(self):
+        """The text of an error follows."""
+        self.ways.speaking = True
 
     def mark(self, i):
         ways = self.ways
-        if modes.ways is not ways or ways.asked == self._begins.get(i, self._seen):
+        if modes.ways is not ways:
+            return None
+        if ways.speaking:
+            ways.went_on()
+        if ways.asked == self._begins.get(i, self._seen):
             return None
         self._seen = ways.asked
         place, frame = PLACES[i], sys._getframe(1)

@@ -139,6 +139,7 @@ class Explorer(Calls):
         self.asked = self.activations = self._flushed = 0
         self.uids, self.finished, self.refusal, self.meanings = {}, None, None, []
         self.bound_in_loops, self.gave_at, self.inputs = set(), None, []
+        self.speaking, self.spoke = False, None  # the text of an error is made, and of a value
         self.outside, self.adopted = Outside(), {}
         before, journal = modes.ways, _core.Journal()
         streams = _core.generator_state()
@@ -206,6 +207,8 @@ class Explorer(Calls):
         self.root_frame = sys._getframe()
         try:
             result = self.call(self.function)(*args, **kwargs)
+            if self.speaking:
+                self.went_on()
             self._keep_buffers()
             self.flush()
             if self.finished is not None:

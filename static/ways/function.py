@@ -41,6 +41,7 @@ class Entry:
         self._refuse_draws_in_blocks()
         self._guard = Outside()
         self._guard.note_root(function)
+        self._guard.note([args, kwargs], "arguments")
         for called in explorer.converted.values():
             self._guard.note_globals(called)
         for layer in explorer.layers.values():

@@ -158,12 +158,12 @@ class Number(Size):
         return result
 
     def __repr__(self):
-        raise self.refused("text", "Only print() takes it")
+        return modes.ways.text(self.describe())
 
     __str__ = __repr__
 
     def __format__(self, spec):
-        raise self.refused("text", "Only print() takes it")
+        return modes.ways.text(self.describe())
 
     def __reduce_ex__(self, protocol):
         raise self.refused("a copy")

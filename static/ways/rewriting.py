@@ -227,6 +227,23 @@ class Rewriter(ast.NodeTransformer):
             node.value = _at(_call(FRAME, "gives", node.value), node)
         return node
 
+    def visit_Raise(self, node):
+        """What an error says may name values."""
+        self.generic_visit(node)
+        if node.exc is not None:
+            node.exc = self._spoken(node.exc)
+        return node
+
+    def visit_Assert(self, node):
+        self.generic_visit(node)
+        if node.msg is not None:
+            node.msg = self._spoken(node.msg)
+        return node
+
+    @staticmethod
+    def _spoken(value):
+        return _at(ast.BoolOp(ast.Or(), [_call(FRAME, "speaks"), value]), value)
+
     # Expressions ------------------------------------------------------------------------------
 
     def visit_Call(self, node):

@@ -6,7 +6,8 @@ They do the same for plain arguments.
 import dygraph
 from dygraph import _core
 from dygraph.recording import modes
-from static.variable import Variable
+from dygraph.variable import Parameter as EagerParameter
+from static.variable import Parameter, Variable
 from static.ways.arrays import Array
 from static.ways.graph import here
 from static.ways.numbers import Number, as_variable
@@ -61,6 +62,21 @@ def _can_walk(value):
     return type(value) in (list, tuple, range, str, dict, Walk, Range, Array) or isinstance(
         value, Variable
     )
+
+
+def _type(*given):
+    if len(given) == 1 and type(given[0]) is Number:
+        return given[0].kind
+    if len(given) == 1 and isinstance(given[0], Variable):
+        return EagerParameter if isinstance(given[0], Parameter) else _core.Variable
+    return type(*given)
+
+
+def _isinstance(value, kinds):
+    if isinstance(value, Parameter) and isinstance(kinds, (type, tuple)):
+        kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+        return isinstance(value, kinds) or EagerParameter in kinds
+    return isinstance(value, kinds)
 
 
 def _int(value=0, *base):
@@ -137,6 +153,8 @@ def _concat(x, axis=0, *rest, **named):
 
 
 STANDINS = {
+    type: _type,
+    isinstance: _isinstance,
     range: _range, len: _len, enumerate: _enumerate, zip: _zip, reversed: _reversed, int: _int,
     float: _float, bool: _bool, print: _print, dygraph.stack: _stack, dygraph.concat: _concat,
     dygraph.reshape: _reshape, dygraph.arange: _arange,

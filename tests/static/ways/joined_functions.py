@@ -862,7 +862,39 @@ def reads_an_item(x):
         return x
 
 
-@refused("the text of a value")
+@captured
+def kinds_of_numbers_and_variables(x):
+    n = x.shape[0]
+    k = 2 if type(n) is int and isinstance(n, int) and not isinstance(n, float) else 3
+    return x * (k if type(x) is dygraph.Variable and isinstance(x, dygraph.Variable) else 5)
+
+
+@refused("the error at joined_functions.py:")
+def text_of_an_error_is_handled(x):
+    try:
+        if x.sum() > 0:
+            raise ValueError(f"sum is {x.sum()}")
+    except ValueError as error:
+        return x if "1" in str(error) else x * 2
+    return x
+
+
+@captured
+def error_without_values_is_handled(x):
+    try:
+        if x.sum() > 0:
+            raise ValueError(f"{1 + 1}")
+    except ValueError as error:
+        return x * len(str(error))
+    return x
+
+
+@refused("the text of a Variable of shape [] at")
+def makes_text_of_a_value(x):
+    return x if str(x.sum()) else x * 2
+
+
+@refused("the text of a Variable of shape [] at")
 def formats_a_value(x):
     text = f"{x.sum()}"
     return x if text else x * 2

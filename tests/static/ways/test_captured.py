@@ -210,6 +210,29 @@ def test_method_of_a_layer_follows_mode_weights_and_attributes():
     assert other(x).numpy().tolist() == (other.linear(x) * 2.0).numpy().tolist()
 
 
+def test_replaced_weights_and_parts_are_noticed():
+    net = Net()
+    x = given()
+    net(x)
+    net.linear.weight = nn.Linear(3, 2).weight
+    assert net(x).numpy().tolist() == (net.linear(x) * 2.0).numpy().tolist()
+    net.linear = nn.Linear(3, 4)
+    assert net(x).numpy().tolist() == (net.linear(x) * 2.0).numpy().tolist()
+
+
+def test_object_among_the_arguments_is_guarded():
+    class Settings:
+        scale = 2.0
+
+    settings = Settings()
+    f = jit.to_static(lambda x, by: x * by.scale + len(by.names))
+    settings.names = ["a"]
+    assert f(given(), settings).numpy().tolist() == (X * 2 + 1).tolist()
+    settings.names.append("b")
+    settings.scale = 3.0
+    assert f(given(), settings).numpy().tolist() == (X * 3 + 2).tolist()
+
+
 def test_training_gives_eager_gradients():
     net = Net()
     x = given()

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from static.ways.explore import Explorer, Input
-from static.ways.graph import Refused
+from static.ways.graph import Raise, Refused, reachable
 
 CASES = {
     "loop": (
@@ -168,6 +168,23 @@ def test_a_handler_of_the_user_cannot_take_a_refusal_back(tmp_path):
     explorer = Explorer(forward_of(source, tmp_path), [Input("x", [None, 3], "float32")])
     with pytest.raises(Refused, match="numpy\\(\\) of a value at model.py:3"):
         explorer.explore()
+
+
+def test_text_of_values_in_an_error_that_leaves(tmp_path):
+    source = """\
+    def forward(x):
+        assert x.shape[0] < 4, f"got {x.shape[0]} rows"
+        if x.sum() > 0:
+            raise ValueError("sum %s" % (x.sum(),))
+        return x
+    """
+    explorer = Explorer(forward_of(source, tmp_path), [Input("x", [None, 3], "float32")])
+    explorer.explore()
+    ends = [b.end for b in reachable(explorer.root) if isinstance(b.end, Raise)]
+    assert {(e.type, e.args) for e in ends} == {
+        (AssertionError, ("got <the size of axis 0 of 'x'> rows",)),
+        (ValueError, ("sum <a Variable of shape []>",)),
+    }
 
 
 def test_an_error_before_any_question_is_the_users(tmp_path):
