@@ -4,6 +4,7 @@ function.
 Programs live in ``static``, which is imported only when something here is called.
 """
 
+import inspect
 import os
 
 from dygraph import _core, tracing
@@ -200,9 +201,19 @@ def to_static(function=None, input_spec=None, verify=True):
     return Captured(function, input_spec, verify)
 
 
-def declarative(function=None):
-    """The same as :func:`to_static`, under Fluid's name."""
-    return to_static(function)
+def declarative(dygraph_func=None):
+    """The same as :func:`to_static`, under Fluid's name.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> @dygraph.jit.declarative
+    ... def doubled(x):
+    ...     return x * 2
+    >>> doubled(dygraph.ones([2])).tolist()
+    [2.0, 2.0]
+    """
+    return to_static(dygraph_func)
 
 
 class ProgramTranslator:
@@ -234,16 +245,24 @@ class ProgramTranslator:
         Captured.enabled = bool(enable_declarative)
 
     @staticmethod
-    def get_program(function, *args, **kwargs):
+    def get_func(dygraph_func):
+        """What :func:`to_static` makes of the function; itself if it was made by it."""
+        return dygraph_func if hasattr(dygraph_func, "entry") else to_static(dygraph_func)
+
+    @classmethod
+    def get_program(cls, dygraph_func, *args, **kwargs):
         """The ``static.Program`` that a call with these arguments runs."""
-        captured = function if hasattr(function, "entry") else to_static(function)
-        return captured.entry(*args, **kwargs).program
+        return cls.get_func(dygraph_func).entry(*args, **kwargs).program
+
+    @classmethod
+    def get_output(cls, dygraph_func, *args, **kwargs):
+        """What that program gives."""
+        return cls.get_func(dygraph_func)(*args, **kwargs)
 
     @staticmethod
-    def get_output(function, *args, **kwargs):
-        """What that program gives."""
-        captured = function if hasattr(function, "entry") else to_static(function)
-        return captured(*args, **kwargs)
+    def get_code(dygraph_func):
+        """The source that is explored: the function's own, since none is rewritten."""
+        return inspect.getsource(getattr(dygraph_func, "captured_function", dygraph_func))
 
 
 def load(dirname):

@@ -273,7 +273,7 @@ class State:
         return None
 
 
-_views = type({}.keys()), type({}.values()), type({}.items())
+_views: tuple = type({}.keys()), type({}.values()), type({}.items())
 
 
 def is_local(kind):

@@ -256,6 +256,8 @@ def test_translator_switches_programs_off():
     program = jit.ProgramTranslator().get_program(f, given())
     assert program is programs(f)[0].program
     assert jit.ProgramTranslator().get_output(f, given()).tolist() == (X * 2).tolist()
+    assert jit.ProgramTranslator().get_func(f) is f
+    assert "return x * SCALE" in jit.ProgramTranslator().get_code(scaled_by_a_global)
 
 
 def test_captured_functions_are_explored_where_they_are_called():
