@@ -103,7 +103,7 @@ class Calls(Answers):
                     names.append((group, name, variable, face))
             self.adopted[id(part)] = part, names
             self.layers[id(part)] = part
-            plain = type(part).forward
+            plain = getattr(type(part).forward, "captured_function", type(part).forward)
             new = self._converted(plain) if isinstance(plain, types.FunctionType) else None
             if new is not None and "forward" not in part.__dict__:
                 part.__dict__["forward"] = joins.joined(self, types.MethodType(new, part))

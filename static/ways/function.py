@@ -1,6 +1,7 @@
 """Captured functions: programs by the kind of their arguments, and guards on what they read."""
 
 import functools
+import types
 import warnings
 
 import dygraph
@@ -134,6 +135,15 @@ class Captured:
             owner.__dict__[name] = found
         return found
 
+    def __deepcopy__(self, memo):
+        """A copy of an object finds its own programs."""
+        return None if isinstance(self.captured_function, types.MethodType) else self
+
+    def __reduce__(self):
+        if isinstance(self.captured_function, types.MethodType):
+            return _nothing, ()
+        return self.captured_function.__qualname__
+
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
@@ -224,6 +234,10 @@ class Captured:
                     for p, q in zip(pattern, other, strict=True)
                 ]
         return tuple(pattern)
+
+
+def _nothing():
+    """What a pickle has in the place of the programs of an object."""
 
 
 def _fits(pattern, shapes):

@@ -1,5 +1,7 @@
 """Captured functions: which program a call runs, and when the function is explored again."""
 
+import copy
+import pickle
 import types
 import warnings
 
@@ -218,6 +220,17 @@ def test_replaced_weights_and_parts_are_noticed():
     assert net(x).numpy().tolist() == (net.linear(x) * 2.0).numpy().tolist()
     net.linear = nn.Linear(3, 4)
     assert net(x).numpy().tolist() == (net.linear(x) * 2.0).numpy().tolist()
+
+
+def test_copies_have_programs_of_their_own():
+    net = Net()
+    x = given()
+    before = net(x).numpy().tolist()
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert other(x).numpy().tolist() == before
+        other.linear.weight.set_value(other.linear.weight.numpy() * 2)
+        assert other(x).numpy().tolist() == (other.linear(x) * 2.0).numpy().tolist()
+        assert net(x).numpy().tolist() == before
 
 
 def test_object_among_the_arguments_is_guarded():

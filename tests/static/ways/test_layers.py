@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dygraph
-from dygraph import nn
+from dygraph import jit, nn
 from static.ways.explore import Input
 from static.ways.graph import Refused
 
@@ -100,6 +100,28 @@ class Hooked(nn.Layer):
         return self.inner(x)
 
 
+class Inner(nn.Layer):
+    @jit.to_static
+    def forward(self, x):
+        while x.sum() < 4:
+            x = x + 1
+        return x
+
+
+class Decorated(nn.Layer):
+    """Its forward and that of a part are captured functions themselves."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.Sequential(Inner(), nn.ReLU())
+
+    @jit.to_static
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x) * 2
+        return x
+
+
 class Mode(nn.Layer):
     def forward(self, x):
         return x * 2 if self.training else x
@@ -109,15 +131,22 @@ def state_of(layer):
     return {name: v.numpy().tobytes() for name, v in layer.state_dict().items()}
 
 
+@pytest.fixture(autouse=True)
+def captured_functions_run_programs():
+    yield
+    jit.ProgramTranslator().enable(True)
+
+
 @pytest.mark.parametrize(
     "kind",
-    [Gate, Stack, Normalized, Counts, Loops, Derived, Hooked, Mode],
+    [Gate, Stack, Normalized, Counts, Loops, Derived, Hooked, Decorated, Mode],
     ids=lambda k: k.__name__,
 )
 def test_layer_gives_eager_bits_and_leaves_the_same_state(kind):
     dygraph.seed(3)
     one, two = kind(), kind()
     two.set_state_dict(one.state_dict())
+    jit.ProgramTranslator().enable(kind is not Decorated)
     if isinstance(one, Stack):
         two.kept[0].set_state_dict(one.kept[0].state_dict())
     before = state_of(one)
