@@ -109,6 +109,7 @@ def ragged(train):
 def ours():
     return {
         "inference": looped(),
+        "scripted": looped(),
         "training": looped(backward=True),
         "choice": looped(choice=True),
         "ragged": ragged(False),
@@ -180,10 +181,11 @@ def main(rounds):
             "a turn of 10 small operators", turn, medians["torch"] / TURNS, ratios["torch"],
             most=1.5e-6,
         )  # fmt: skip
-        scripted = peer.interleave([torch], "scripted", rounds)[0]["torch"] / TURNS
+        scripted, ratios = peer.interleave([us, torch], "scripted", rounds)
         table.add(
-            "the same; TorchScript", turn, scripted, turn / scripted, peer_name="TorchScript"
-        )
+            "the same beside TorchScript", scripted["ours"] / TURNS, scripted["torch"] / TURNS,
+            ratios["torch"],
+        )  # fmt: skip
         medians, ratios = peer.interleave([us, torch], "training", rounds)
         table.add(
             "a turn forward and backward", medians["ours"] / TURNS, medians["torch"] / TURNS,

@@ -26,7 +26,8 @@ class OpDescription:
     type, comment : str
     inputs, outputs : list of Item
         With ``name``, ``python_name``, ``help``, ``duplicable``, ``dispensable``,
-        ``intermediate``, ``extra``, ``rows`` (may hold selected rows).
+        ``intermediate``, ``extra``, ``rows``, ``array``, ``table`` (may hold selected rows, an
+        array, a rank table).
     attrs : list of Item
         With ``name``, ``help``, ``type``, ``default``, ``is_dtype``.
     kernels : list of str

@@ -4,6 +4,7 @@
 what is asked for costs anything; without watchers a call costs one test more.
 """
 
+import contextlib
 import functools
 import os
 import sys
@@ -13,7 +14,11 @@ from dygraph import _core
 __all__ = ["detect_anomaly"]
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OWN = tuple(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static"))
+# contextlib stands between the user's ``with`` and the library's generator.
+_OWN = (
+    *(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static")),
+    contextlib.__file__,
+)
 _core.set_own_folders(_OWN)
 
 

@@ -444,7 +444,8 @@ class Block:
             return
         made = variable.block.created_at(variable.name)
         raise PreconditionNotMetError(
-            f"{type}: '{variable.name}' is a variable of block {variable.block.idx}, made at {made}, "
+            f"{type}: '{variable.name}' is a variable of block {variable.block.idx}, made at "
+            f"{made}, "
             + (
                 f"and ends with it; block {self.idx} does not see it. Write it to a variable that "
                 "was made before the block, with static.layers.assign(value, output=variable)"

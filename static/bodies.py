@@ -35,7 +35,8 @@ def program_of(variable, owner, instead):
     if variable.block.program is not program:
         raise InvalidArgumentError(
             f"{owner}: '{variable.name}' must be a variable of the program that is described, but "
-            f"it was made in another one, at {made_at(variable)}. Describe both in one program_guard"
+            f"it was made in another one, at {made_at(variable)}. Describe "
+            "both in one program_guard"
         )
     return program
 
@@ -113,7 +114,7 @@ def steps(block):
     return block.create_var(type="STEP_SCOPES")
 
 
-# What writes inside a block say of a variable outside ----------------------------------------------
+# What writes inside a block say of a variable outside ---------------------------------------------
 
 
 def joined(program, moment, owner, loop):

@@ -19,6 +19,7 @@ HINTS = {
     **dict.fromkeys(_ACTIVATION_TYPES, _ACTIVATION),
 }
 HINTS["sum"] = HINTS["gaussian_random"] = {"use_mkldnn": _FALSE}
+HINTS["softmax"] = {"is_test": _FALSE, "use_cudnn": _FALSE, "use_mkldnn": _FALSE}
 HINTS["adam"] = {"min_row_size_to_use_multithread": ("LONG", 1000)}
 HINTS["conv2d"] = {
     "Scale_in": ("FLOAT", 1.0), "Scale_in_eltwise": ("FLOAT", 1.0), "Scale_out": ("FLOAT", 1.0),

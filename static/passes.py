@@ -92,6 +92,7 @@ def run(name, program, scope=None, **options):
     if scope is not None and not isinstance(scope, Scope):
         raise ArgumentTypeError(f"passes.apply: scope must be a static.Scope, got {kind_of(scope)}")
     _core.apply_pass(program.core, name, options, scope)
+    program.forget_blocks()
     for held in [held for held in program.held if not program.declares(held)]:
         del program.held[held]
 

@@ -211,7 +211,11 @@ class Program:
     def drop_blocks(self):
         """Take out the blocks that no operator owns; the numbers of others move up."""
         self.core.remove_unowned_blocks()
-        self._blocks = [b for b in self._blocks if b.core.stands]
+        self.forget_blocks()
+
+    def forget_blocks(self):
+        """Forget the blocks that were taken out of the description."""
+        self._blocks = [block for block in self._blocks if block.core.stands]
 
     def visible_blocks(self, block):
         """The numbers' blocks whose variables `block` sees, nearest first."""

@@ -15,15 +15,21 @@ def slots_that_take(case, what):
     return {s["name"] for s in case.info()["inputs"] if s[what] and not s["duplicable"]}
 
 
-def number(i):
-    return _core.literal(np.array([i], "int64"))
+def number(i, like):
+    """[i], in a program as a constant of it."""
+    if _core.is_symbol(like):
+        return _core.literal(np.array([i], "int64"))
+    attrs = {"shape": [1], "dtype": "int64", "value": i}
+    return _core.run_op("fill_constant", {}, attrs)["Out"]
 
 
 def array_of(elements):
     """An array with these elements, written one after another."""
     array = None
     for i, element in enumerate(elements):
-        given = {"X": element, "I": number(i)} | ({} if array is None else {"Array": array})
+        given = {"X": element, "I": number(i, element)} | (
+            {} if array is None else {"Array": array}
+        )
         array = _core.run_op("write_to_array", given)["Out"]
     return array
 
@@ -55,7 +61,7 @@ def unbound(case, results):
         else:
             length = _core.array_length(value)
         read[slot] = [
-            _core.run_op("read_from_array", {"X": value, "I": number(i)})["Out"]
+            _core.run_op("read_from_array", {"X": value, "I": number(i, value)})["Out"]
             for i in range(length)
         ]
     return read

@@ -54,6 +54,13 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
 
 }  // namespace
 
+int PreparedProgram::Required(const PlanOp& op, const std::string& name, int block) {
+  const int slot = SlotOf(name, block);
+  ENFORCE(slot >= 0, Format, op.desc->type, ": a variable it lists must have a name, got '", name,
+          "'", PositionText(*op.desc, op.position, op.block));
+  return slot;
+}
+
 void PreparedProgram::BindControl(PlanOp* op) {
   has_blocks_ = true;
   const OpDesc& desc = *op->desc;
@@ -62,6 +69,9 @@ void PreparedProgram::BindControl(PlanOp* op) {
   ENFORCE(sub_block, Format, desc.type, ": the attribute sub_block must name a block of the program",
           PositionText(desc, op->position, block));
   const int body = sub_block->index;
+  ENFORCE(program_->blocks[body].parent_idx == block, Format, desc.type, ": block ", body,
+          " must lie in the block of its operator, ", block, ", got one in block ",
+          program_->blocks[body].parent_idx, PositionText(desc, op->position, block));
   op->control = std::make_shared<PlanControl>();
   PlanControl& control = *op->control;
   control.kind = op->info->control;
@@ -71,20 +81,20 @@ void PreparedProgram::BindControl(PlanOp* op) {
             PositionText(desc, op->position, block));
     PlanControl::Pairs result;
     for (size_t i = 0; i < outside.size(); ++i)
-      result.emplace_back(SlotOf(outside[i], block), SlotOf(inside[i], body));
+      result.emplace_back(Required(*op, outside[i], block), Required(*op, inside[i], body));
     return result;
   };
   auto strings = [&](const char* name) { return NamesOf(desc.FindAttr<Names>(name)); };
   controls_[body] = &control;
   switch (control.kind) {
     case Control::kWhile:
-      control.conditions.push_back(SlotOf(NamesOf(desc.Input("Condition")).at(0), block));
+      control.conditions.push_back(Required(*op, NamesOf(desc.Input("Condition")).at(0), block));
       break;
     case Control::kCondition: {
       const bool* scalar = desc.FindAttr<bool>("is_scalar_condition");
       control.scalar = scalar && *scalar;
       for (const std::string& name : NamesOf(desc.Input("Cond")))
-        control.conditions.push_back(SlotOf(name, block));
+        control.conditions.push_back(Required(*op, name, block));
       ENFORCE(!control.scalar || control.conditions.size() == 1, Format, desc.type,
               ": a scalar condition must be one variable, got ", control.conditions.size(),
               PositionText(desc, op->position, block));
@@ -99,7 +109,7 @@ void PreparedProgram::BindControl(PlanOp* op) {
               ": ex_states and states must be as many, got ", before.size(), " and ", after.size(),
               PositionText(desc, op->position, block));
       for (size_t i = 0; i < before.size(); ++i)
-        control.handed.emplace_back(SlotOf(after[i], body), SlotOf(before[i], body));
+        control.handed.emplace_back(Required(*op, after[i], body), Required(*op, before[i], body));
       control.stacked = pairs(outputs, outputs, "outputs");
       const bool* reverse = desc.FindAttr<bool>("reverse");
       control.reverse = reverse && *reverse;
@@ -156,10 +166,14 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
     for (int32_t k = 0; !counts.empty() && k < counts[i]; ++k, ++term) {
       ENFORCE(term < terms.size(), Format, desc.type, ": term_counts must add up to the ",
               terms.size(), " names in term_names", PositionText(desc, op.position, block));
-      slots.push_back(SlotOf(terms[term], body));
+      slots.push_back(Required(op, terms[term], body));
     }
     const int to = SlotOf(grads[i], block);
-    if (to < 0 || IsArray(grads[i], block)) continue;
+    if (to < 0) continue;
+    if (IsArray(grads[i], block)) {  // one for all turns, which the block itself changes
+      control.arrays.push_back(to);
+      continue;
+    }
     const bool flows = uses.Writes(reads[i]) ||
                        std::find(inner.begin(), inner.end(), reads[i] + "@GRAD") != inner.end();
     if (!flows) {
@@ -183,7 +197,7 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
           ": restored must name a variable for each of the ", restored.size(),
           " in Restored, got ", of.size(), PositionText(desc, op.position, block));
   for (size_t i = 0; i < of.size(); ++i)
-    control.befores.push_back({SlotOf(of[i], block), -1, SlotOf(restored[i], block)});
+    control.befores.push_back({Required(op, of[i], block), -1, Required(op, restored[i], block)});
 }
 
 // Of recurrent: gradients of outputs come in slices, those of inputs are put together again, those
@@ -205,12 +219,12 @@ void PreparedProgram::BindStepGradients(const PlanOp& op, int body,
           Format, desc.type, ": its lists must be as long as those they go with",
           PositionText(desc, op.position, op.block));
   for (size_t i = 0; i < arriving.size(); ++i)
-    control.sliced.emplace_back(SlotOf(arriving[i], op.block), SlotOf(inner[i], body));
+    control.sliced.emplace_back(Required(op, arriving[i], op.block), Required(op, inner[i], body));
   for (size_t i = 0; i < to_inputs.size(); ++i) {
     const int to = SlotOf(to_inputs[i], op.block);
     if (to < 0) continue;
     control.stacked.emplace_back(to, SlotOf(input_grads[i], body));
-    control.stacked_like.push_back(SlotOf(inputs[i], op.block));
+    control.stacked_like.push_back(Required(op, inputs[i], op.block));
   }
   for (size_t i = 0; i < to_states.size(); ++i) {
     if (state_grads[i].empty()) continue;
@@ -261,6 +275,10 @@ void PreparedProgram::LinkKept() {
                        SlotOf(name, body), after});
     }
   }
+  std::map<PlanControl*, int> readers;
+  for (auto& [body, of] : gradients_) ++readers[controls_[of.forward]];
+  for (auto& [body, of] : gradients_)
+    of.control->only_reader = readers[controls_[of.forward]] == 1 && of.control->befores.empty();
   for (auto& [body, of] : gradients_) {  // known by the slot that the forward block changes
     for (PlanControl::Before& before : of.control->befores)
       before.number = number_in(&controls_[of.forward]->kept_before, before.now);
@@ -327,6 +345,7 @@ void PreparedProgram::ArrangeBlocks() {
   ForEachOp(plan_.ops, [&](PlanOp& op) {
     if (op.control) {
       for (const PlanControl::Flow& flow : op.control->flows) missing.insert({flow.in, flow.to});
+      missing.insert(op.control->arrays.begin(), op.control->arrays.end());
       if (op.control->is_gradient()) {
         for (auto [outside, inside] : op.control->sliced) missing.insert(inside);
         for (auto [outside, inside] : op.control->stacked) missing.insert(outside);

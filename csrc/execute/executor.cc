@@ -376,6 +376,7 @@ void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
     }
   } catch (Error& e) {
     e.Append(PositionText(*op.desc, op.position, op.block));
+    if (has_blocks_) e.Append(UnwrittenText(op, frame));
     throw;
   }
   for (size_t k = 0; k < op.staged.size(); ++k) {

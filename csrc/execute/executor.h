@@ -64,6 +64,7 @@ class PreparedProgram {
   struct Stretch;
   int SlotOf(const std::string& name, int block);
   std::vector<PlanOp> BindBlock(int block);
+  int Required(const PlanOp& op, const std::string& name, int block);
   void BindControl(PlanOp* op);
   void BindGradient(const PlanOp& op, int body);
   bool IsArray(const std::string& name, int block) const;
@@ -89,6 +90,7 @@ class PreparedProgram {
   Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
   void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  std::string UnwrittenText(const PlanOp& op, const Frame& frame) const;
   void RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
                int64_t turn) const;
   void RunOne(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;

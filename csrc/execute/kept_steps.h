@@ -2,6 +2,7 @@
 // free of copies.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "tensor/value.h"
@@ -15,11 +16,15 @@ class KeptSteps : public ValueObject {
   void EndTurn() { ++turns_; }
   int64_t turns() const { return turns_; }
   const Value& at(int64_t turn, size_t number) const { return values_[turn * width_ + number]; }
+  // The same for a turn's only reader, which leaves nothing behind: its memory serves the next one.
+  Value Take(int64_t turn, size_t number) const {
+    return std::move(values_[turn * width_ + number]);
+  }
 
  private:
   size_t width_;
   int64_t turns_ = 0;
-  std::vector<Value> values_;
+  mutable std::vector<Value> values_;
 };
 
 }  // namespace dygraph::program

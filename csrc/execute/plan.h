@@ -98,6 +98,7 @@ struct PlanControl {
   // that all of it goes into, -1 where nothing reads it.
   std::vector<int> kept_before, kept_after;
   int steps = -1;
+  bool only_reader = false;  // of what the turns kept
   // Of the gradient: the number of a kept value and the slot it returns to.
   Pairs restored;
   // A gradient that goes from turn to turn: where it comes from, what a turn calls what it gets and
@@ -117,6 +118,7 @@ struct PlanControl {
     int now, number, to;
   };
   std::vector<Before> befores;
+  std::vector<int> arrays;  // of gradients, which there are once a turn writes an element
   std::vector<Flow> flows;
   std::vector<Gather> gathers;
   bool is_gradient() const {

@@ -2,13 +2,18 @@
 // values of the whole program, so that a turn costs what its operators cost.
 #include <algorithm>
 
+#include "base/flags.h"
 #include "execute/frame.h"
 #include "execute/kept_steps.h"
 #include "program/op_binding.h"
 #include "run/interpreter.h"
 #include "run/run.h"
 
-namespace dygraph::program {
+namespace dygraph {
+
+FLAG(int64_t, while_turns, 0, "the most turns of a loop of a program, which then raises; 0: no limit");
+
+namespace program {
 
 namespace {
 
@@ -49,6 +54,22 @@ Tensor Slice(const Tensor& x, int64_t t) {
 }
 
 }  // namespace
+
+// Where an operator reads what a block would have written: which block that is.
+std::string PreparedProgram::UnwrittenText(const PlanOp& op, const Frame& frame) const {
+  for (int s : op.in) {
+    if (s < 0 || !frame.values[s]->empty()) continue;
+    std::string text;
+    ForEachOp(plan_.ops, [&](const PlanOp& each) {
+      if (!each.control || !text.empty() || !each.Writes(s)) return;
+      const auto* lines = each.desc->FindAttr<std::vector<std::string>>(kCallstackAttr);
+      text = ". '" + plan_.slots[s].name + "' is written by the block of the " + each.desc->type +
+             (lines && !lines->empty() ? " made at " + lines->back() : "") + ", which was not run";
+    });
+    if (!text.empty()) return text;
+  }
+  return "";
+}
 
 // What a run of the block leaves in the variables it declares ends with it.
 void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
@@ -92,7 +113,11 @@ void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
   const int condition = op.control->conditions[0];
   void (*check_signals)() = Interpreter().check_signals;
   const Ref<KeptSteps> kept = StepsOf(op, frame);
+  const int64_t most = FLAGS_while_turns;
   for (int64_t turn = 0; IsTrue(plan_.slots[condition], *frame.values[condition]); ++turn) {
+    ENFORCE(most <= 0 || turn < most, ResourceExhausted, "a loop may have FLAGS_while_turns, ", most,
+            ", turns, but its condition '", plan_.slots[condition].name, "' still holds",
+            PositionText(*op.desc, op.position, op.block));
     RunBody(op, frame, bound, random, turn, kept.get());
     if (check_signals) check_signals();
   }
@@ -172,7 +197,10 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
       *frame.values[control.sliced[i].second] =
           arriving[i].has_data() ? Value(Slice(arriving[i], t)) : Value();
     }
-    for (auto [number, slot] : control.restored) *frame.values[slot] = kept.at(turn, number);
+    for (auto [number, slot] : control.restored) {
+      *frame.values[slot] =
+          control.only_reader ? kept.Take(turn, number) : Value(kept.at(turn, number));
+    }
     for (size_t i = 0; i < flows.size(); ++i)
       *frame.values[control.flows[i].in] = std::move(flows[i]);
     RunTurn(op, frame, bound, random, turn);
@@ -263,4 +291,5 @@ void PreparedProgram::RunBlock(const PlanOp& op, Frame& frame, Bound& bound,
   }
 }
 
-}  // namespace dygraph::program
+}  // namespace program
+}  // namespace dygraph

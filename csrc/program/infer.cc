@@ -28,14 +28,19 @@ void DescribeArray(const TensorArray& array, VarType* type) {
   VarType::LoDTensorArrayDesc& desc = type->tensor_array ? *type->tensor_array
                                                          : type->tensor_array.emplace();
   desc.lod_level = level;
-  if (array.items.empty()) return;
-  const Tensor& element = array.items[0];
-  if (element.dtype() != DType::kUnset) desc.tensor.data_type = WireType(element.dtype());
-  std::vector<int64_t> dims(element.dims().begin(), element.dims().end());
-  for (size_t i = 0; i < dims.size() && dims.size() == desc.tensor.dims.size(); ++i) {
-    if (dims[i] != desc.tensor.dims[i]) dims[i] = -1;
+  if (array.dtype() == DType::kUnset) {  // the format wants some type
+    if (desc.tensor.data_type == VarType::Type::UNSET) desc.tensor.data_type = WireType(DType::kFloat32);
+    return;
   }
-  desc.tensor.dims = std::move(dims);
+  desc.tensor.data_type = WireType(array.dtype());
+  for (const Tensor& element : array.items) {
+    if (element.dtype() == DType::kUnset) continue;
+    std::vector<int64_t> dims(element.dims().begin(), element.dims().end());
+    for (size_t i = 0; i < dims.size() && dims.size() == desc.tensor.dims.size(); ++i) {
+      if (dims[i] != desc.tensor.dims[i]) dims[i] = -1;
+    }
+    desc.tensor.dims = std::move(dims);
+  }
 }
 
 }  // namespace

@@ -83,10 +83,15 @@ void CheckFeedFetch(const OpDesc& op) {
 
 }  // namespace
 
+bool IsLeftOut(const std::string& type, const std::string& name, const AttrValue& value) {
+  return type == "write_to_array" && name == "add" && !std::get<bool>(value);
+}
+
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   const AttrTable& table = attrs.table();
   for (size_t i = 0; i < table.fields.size(); ++i) {
     AttrValue value = attrs.Get(static_cast<int>(i));
+    if (IsLeftOut(desc->type, table.fields[i].name, value)) continue;
     SpellForPaddle(desc->type, table.fields[i].name, &value);
     desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }

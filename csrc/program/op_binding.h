@@ -11,7 +11,11 @@ namespace dygraph::program {
 constexpr int32_t kBackwardRole = 1;  // a bit of the attribute op_role: a backward pass made it
 constexpr const char* kCallstackAttr = "op_callstack";  // the Python line that made the operator
 
-// Every attribute of the operator, defaults included.
+// Whether an attribute, which Fluid's operator of this type has not, is written only where it says
+// something.
+bool IsLeftOut(const std::string& type, const std::string& name, const AttrValue& value);
+
+// Every attribute of the operator, defaults included, but for those.
 void WriteAttrs(const Attrs& attrs, OpDesc* desc);
 
 // An operator whose attributes have their defaults.

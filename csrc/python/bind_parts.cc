@@ -279,7 +279,8 @@ void BindOperators(py::module_& m) {
                program::WriteAttrs(*attrs, &all);
                OpDesc& op = o.Edit();
                for (OpDesc::Attr& a : all.attrs) {
-                 if (!op.FindAttr(a.name)) op.attrs.push_back(std::move(a));
+                 if (!op.FindAttr(a.name) && !program::IsLeftOut(op.type, a.name, a.value))
+                   op.attrs.push_back(std::move(a));
                }
              } catch (Error& e) {
                e.AddOperator(o.desc().type);

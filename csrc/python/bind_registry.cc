@@ -80,7 +80,7 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
         counts[slot] = static_cast<int>(n);
         any |= n > 0;
       }
-      ENFORCE(any, InvalidArgument,
+      ENFORCE(any || op.outputs.empty(), InvalidArgument,
               "at least one output must be asked for, got a request for none");
     }
     OpOptions options;
@@ -116,6 +116,8 @@ py::dict DescribeSlot(const SlotInfo& s) {
   d["intermediate"] = s.intermediate();
   d["extra"] = s.extra();
   d["rows"] = s.takes_rows();
+  d["array"] = s.Takes(VarKind::kArray);
+  d["table"] = s.Takes(VarKind::kRankTable);
   return d;
 }
 

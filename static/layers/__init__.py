@@ -16,6 +16,7 @@ from static.layers import (
     convolution,
     decoding,
     distributions,
+    dynamic_rnn,
     helpers,
     if_else,
     image,
@@ -32,7 +33,8 @@ from static.layers import (
     recurrent,
     schedules,
     sequence,
-    steps,
+    static_rnn,
+    switch,
     tensor,
 )
 from static.layers.activation import *
@@ -45,6 +47,7 @@ from static.layers.convolution import *
 from static.layers.data import data
 from static.layers.decoding import *
 from static.layers.distributions import *
+from static.layers.dynamic_rnn import *
 from static.layers.helpers import *
 from static.layers.if_else import *
 from static.layers.image import *
@@ -62,14 +65,16 @@ from static.layers.reader import *
 from static.layers.recurrent import *
 from static.layers.schedules import *
 from static.layers.sequence import *
-from static.layers.steps import *
+from static.layers.static_rnn import *
+from static.layers.switch import *
 from static.layers.tensor import *
 from static.parameters import create_global_var, create_parameter
 
 _FAMILIES = (
     activation, arithmetic, arrays, beams, cells, choices, convolution, decoding, distributions,
-    helpers, if_else, image, learnt, loops, loss, manipulation, metric, normalization, printing, python_function, random, reader,
-    recurrent, schedules, sequence, steps, tensor,
+    dynamic_rnn, helpers, if_else, image, learnt, loops, loss, manipulation, metric,
+    normalization, printing, python_function, random, reader, recurrent, schedules, sequence,
+    static_rnn, switch, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

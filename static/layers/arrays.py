@@ -22,6 +22,7 @@ from dygraph.errors import (
 )
 from static import bodies
 from static.layers.making import layer, run
+from static.layers.sequence import with_levels
 from static.program import Variable, default_main_program
 
 __all__ = [
@@ -54,7 +55,7 @@ def _held(array):
     held = None
     for number, element in enumerate(array):
         if element is not None:
-            held = _core.ops.write_to_array(element, to_variable([number]), held)
+            held = _core.ops.write_to_array(element, to_variable([number]), array=held)
     if held is None:
         raise InvalidArgumentError("an array must hold an element, got an empty list")
     return held
@@ -322,7 +323,8 @@ def array_to_lod_tensor(x, table):
     """The rows of `lod_tensor_to_array`'s steps as sequences in their own order again."""
     x = _held(_array(x, "array_to_lod_tensor: x"))
     inputs = {"X": x, "RankTable": _table(table, "array_to_lod_tensor: table")}
-    return run("array_to_lod_tensor", inputs)["Out"]
+    result = run("array_to_lod_tensor", inputs)["Out"]
+    return with_levels(result, x.lod_level + 1 if isinstance(x, Variable) else 0)
 
 
 @layer
@@ -333,7 +335,8 @@ def shrink_memory(x, i, table):
         "X": x, "I": _index(i, "shrink_memory: i"),
         "RankTable": _table(table, "shrink_memory: table"),
     }  # fmt: skip
-    return run("shrink_rnn_memory", inputs)["Out"]
+    result = run("shrink_rnn_memory", inputs)["Out"]
+    return with_levels(result, x.lod_level if isinstance(x, Variable) else 0)
 
 
 @layer

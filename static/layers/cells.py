@@ -11,7 +11,7 @@ from static.layers.arithmetic import matmul
 from static.layers.learnt import known
 from static.layers.manipulation import concat, reshape, reverse, slice, split, squeeze, transpose
 from static.layers.sequence import sequence_mask
-from static.layers.steps import StaticRNN
+from static.layers.static_rnn import StaticRNN
 from static.layers.tensor import fill_constant_batch_size_like, shape
 from static.parameters import create_parameter
 from static.program import Variable

@@ -17,15 +17,14 @@ from dygraph.errors import (
     AlreadyExistsError,
     ArgumentTypeError,
     InvalidArgumentError,
-    PreconditionNotMetError,
     kind_of,
 )
 from static import bodies, nested
-from static.layers.arithmetic import equal, logical_and, logical_not
+from static.layers.arithmetic import equal, logical_not
 from static.layers.tensor import fill_constant
 from static.program import Variable
 
-__all__ = ["Switch", "case", "cond", "switch_case"]
+__all__ = ["case", "cond", "switch_case"]
 
 
 @contextlib.contextmanager
@@ -367,97 +366,3 @@ def _numbered(branch_fns):
             )
         found[number] = _function(function, f"switch_case: what stands for {number}")
     return sorted(found.items())
-
-
-class Switch:
-    """Blocks of which one runs: that of the first condition that holds, or the default one.
-
-    Parameters
-    ----------
-    name : str, optional
-        Fluid's; not used.
-
-    Raises
-    ------
-    PreconditionNotMetError
-        `case` or `default` outside the ``with``, `default` before a `case` or twice, or `case` after it.
-    ArgumentTypeError, InvalidArgumentError
-        A condition is not one bool of a program. For an eager Variable write Python's ``if``.
-
-    Examples
-    --------
-    >>> import numpy as np, static
-    >>> from static import layers
-    >>> with static.program_guard(static.Program()):
-    ...     x = static.data("x", [1], "float32")
-    ...     rate = layers.fill_constant([1], "float32", 0.0)
-    ...     with layers.Switch() as switch:
-    ...         with switch.case(x < 10.0):
-    ...             _ = layers.assign(np.array([1.0], "float32"), rate)
-    ...         with switch.default():
-    ...             _ = layers.assign(np.array([0.1], "float32"), rate)
-    ...     static.Executor().run(feed={"x": np.array([20], "float32")}, fetch_list=[rate])
-    [array([0.1], dtype=float32)]
-    """
-
-    def __init__(self, name=None):
-        self._undo, self._inside, self._others, self._ended = None, False, None, False
-
-    def __enter__(self):
-        if self._inside or self._others is not None:
-            raise PreconditionNotMetError(
-                "Switch: it describes one choice, but was entered again. Make another Switch"
-            )
-        self._inside = True
-        return self
-
-    def __exit__(self, kind, error, trace):
-        self._inside = False
-        undo, self._undo = self._undo, None
-        return undo.__exit__(kind, error, trace) if undo is not None else False
-
-    def _check(self, what):
-        if not self._inside:
-            raise PreconditionNotMetError(
-                f"Switch: {what}() must be called inside `with layers.Switch() as switch:`"
-            )
-        if self._ended:
-            raise PreconditionNotMetError(f"Switch: {what}() must come before default(), got it after")
-
-    def case(self, condition):
-        """The block that runs if `condition` is the first that holds."""
-        self._check("case")
-        program = bodies.program_of(condition, "Switch.case", "Write Python's if: if condition: ...")
-        bodies.condition(condition, "Switch.case: condition")
-        if self._undo is None:
-            self._undo = bodies.taken_back(program)
-            self._undo.__enter__()
-        self._program, before = program, self._others
-        if before is None:
-            self._others = logical_not(condition)
-            taken = condition
-        else:
-            taken = logical_and(before, condition)
-            self._others = logical_and(before, logical_not(condition))
-        return _Case(conditional_block(program, [taken], "Switch.case"))
-
-    def default(self):
-        """The block that runs if no condition holds."""
-        self._check("default")
-        if self._others is None:
-            raise PreconditionNotMetError("Switch: default() needs a case() before it, got none")
-        self._ended = True
-        return _Case(conditional_block(self._program, [self._others], "Switch.default"))
-
-
-class _Case:
-    """A block for one ``with`` statement, which gives nothing."""
-
-    def __init__(self, manager):
-        self._manager = manager
-
-    def __enter__(self):
-        self._manager.__enter__()
-
-    def __exit__(self, *error):
-        return self._manager.__exit__(*error)

@@ -9,6 +9,7 @@ from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
 from static import bodies, nested
 from static.layers.arithmetic import (
+    cumsum,
     elementwise_floordiv,
     elementwise_mod,
     equal,
@@ -328,4 +329,4 @@ def _merged(x):
 def _rows(x):
     """``[batch, beams]`` of the numbers of rows."""
     ones = fill_constant_like(x, [-1, _shape(x)[1]], "int64", 1)
-    return dygraph.cumsum(ones, axis=0, exclusive=True)
+    return cumsum(ones, axis=0, exclusive=True)

@@ -159,7 +159,9 @@ class IfElse:
         With one block alone, its rows.
         """
         if self._inside is not None:
-            raise PreconditionNotMetError("IfElse: its results are read after the blocks have ended")
+            raise PreconditionNotMetError(
+                "IfElse: its results are read after the blocks have ended"
+            )
         if not self._outputs:
             raise PreconditionNotMetError(
                 "IfElse: its results are those of true_block() and false_block(), got neither"

@@ -142,12 +142,14 @@ def into(out, result, owner):
     if not isinstance(out, Variable) or out.block.program is not block.program:
         raise InvalidArgumentError(f"{owner}: the variable to write must be one of the program")
     block.check_sees(out, owner)
-    stop = out.stop_gradient
+    stop, level = out.stop_gradient, result.desc.lod_level
     op.rename_output(result.name, out.name)
     block.forget_var(result.name)
-    keeps = out.persistable
+    keeps, before = out.persistable, out.desc.lod_level
     out.desc.describe_value(result)
     out.desc.persistable = keeps
+    if level is not None and level > (-1 if before is None else before):
+        out.desc.lod_level = level
     out.stop_gradient = stop
     return out
 

@@ -106,5 +106,5 @@ def Assert(cond, data=None, summarize=20, name=None):
     data = [] if data is None else [data] if isinstance(data, _core.Variable) else list(data)
     for value in data:
         check.variable(value, "Assert: data")
-    attrs = {"summarize": check.integer(summarize, "Assert: summarize", -1)}
-    run("assert", {"Cond": cond, "Data": data}, attrs)
+    summarize = check.integer(summarize, "Assert: summarize", -1)
+    getattr(_core.ops, "assert")(cond, data=data or None, summarize=summarize)

@@ -197,6 +197,12 @@ NO_ROWS_OF_X = {
         merge_selected_rows split_selected_rows""",
     "axes put anew: a diagonal, a grid, a product of all with all": """diag einsum kron meshgrid
         trace""",
+    "steps of a batch, branches of a program, what a search selects": """array_to_lod_tensor
+        beam_search beam_search_decode conditional_block conditional_block_infer lod_array_length
+        lod_rank_table lod_tensor_to_array max_sequence_len merge_lod_tensor merge_lod_tensor_infer
+        recurrent select_input select_output shrink_rnn_memory split_lod_tensor
+        tensor_array_to_tensor while""",
+    "no output": "assert",
     "what a function of Python gives": "py_func",
 }
 

@@ -16,6 +16,10 @@ import static as fluid
 
 FOLDER = Path(__file__).parent / "reference"
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{}]+')
+LOSS = 256.0
+OF_TABLES = (  # on servers
+    "epmap grad_inplace height_sections is_distributed remote_prefetch table_names trainer_id"
+).split()
 NOT_COMPARED = {"op_callstack", "op_namescope"}
 
 
@@ -101,6 +105,79 @@ def assert_same(program, name):
         for mine, their in zip(ops, their_ops, strict=True):
             assert mine == their
         assert variables == their_variables
+
+
+def assert_same_forward(program, name):
+    """The same of operators that are not of the backward pass or an update, and their variables.
+
+    Fluid orders what a block uses of others as Python's sets happen to.
+    """
+    ours, theirs = (
+        blocks(text)[0] for text in (str(program), (FOLDER / f"{name}.txt").read_text())
+    )
+    for mine, their in zip(ours, theirs[: len(ours)], strict=True):
+        mine, their = (_forward(*block) for block in (mine, their))
+        scalar_ones(mine[0])
+        assert [op[0] for op in mine[0]] == [op[0] for op in their[0]]
+        for op, other in zip(mine[0], their[0], strict=True):
+            assert op == other
+        assert mine[1] == their[1]
+
+
+def _forward(ops, variables):
+    ops = [op for op in ops if op[2]["op_role"][1] in ([0.0], [LOSS])]
+    for type, slots, attrs in ops:
+        attrs["op_role"] = ("INT", [0.0])  # a loss is marked when its backward pass is made
+        if type == "while":
+            slots.update({slot: sorted(names) for slot, names in slots.items()})
+        for name in OF_TABLES if type == "lookup_table" else ():
+            attrs.pop(name, None)
+    used = {name for _, slots, _ in ops for names in slots.values() for name in names}
+    return ops, {name: v for name, v in variables.items() if name in used}
+
+
+def while_array():
+    d0 = fluid.layers.data("d0", shape=[10], append_batch_size=False, dtype="float32")
+    d1 = fluid.layers.data("d1", shape=[10], append_batch_size=False, dtype="float32")
+    i = fluid.layers.fill_constant([1], "int64", 0)
+    data_array = fluid.layers.array_write(d0, i)
+    fluid.layers.increment(i)
+    fluid.layers.array_write(d1, i, array=data_array)
+    i = fluid.layers.fill_constant([1], "int64", 0)
+    mem_array = fluid.layers.array_write(fluid.layers.fill_constant([10], "float32", 0.0), i)
+    n = fluid.layers.fill_constant([1], "int64", 2)
+    cond = fluid.layers.less_than(i, n)
+    with fluid.layers.While(cond).block():
+        d = fluid.layers.array_read(data_array, i)
+        prev = fluid.layers.array_read(mem_array, i)
+        result = fluid.layers.sums([d, prev])
+        fluid.layers.increment(i)
+        fluid.layers.array_write(result, i, array=mem_array)
+        fluid.layers.less_than(i, n, cond=cond)
+    return fluid.layers.mean(fluid.layers.array_read(mem_array, i))
+
+
+def dynamic_rnn():
+    trg = fluid.layers.data("trg", shape=[1], dtype="int64", lod_level=1)
+    enc = fluid.layers.data("enc", shape=[8], dtype="float32")
+    words = fluid.layers.embedding(trg, size=[30, 6], is_sparse=True)
+    rnn = fluid.layers.DynamicRNN()
+    with rnn.block():
+        word = rnn.step_input(words)
+        before = rnn.memory(init=enc)
+        after = fluid.layers.fc([word, before], size=8, act="tanh")
+        scores = fluid.layers.fc(after, size=30, act="softmax")
+        rnn.update_memory(before, after)
+        rnn.output(scores)
+    return fluid.layers.mean(rnn())
+
+
+@pytest.mark.parametrize("example", [while_array, dynamic_rnn], ids=lambda f: f.__name__)
+def test_blocks_are_those_of_fluid(example):
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup), dygraph.unique_name.guard():
+        example()
+    assert_same_forward(main, f"{example.__name__}.main")
 
 
 def fit_a_line():

@@ -25,8 +25,7 @@ void DefineScale(OpDef& op) {
           "[3.0, 5.0]\n"
           ">>> F.scale(x, scale=2.0, bias=1.0, bias_after_scale=False).tolist()\n"
           "[4.0, 6.0]")
-      .Input(kX, "X", "any shape; a tensor, selected rows or an array",
-             kTakesRows | kTakesArray)
+      .Input(kX, "X", "any shape; a tensor, selected rows or an array", kTakesRows | kTakesArray)
       .Input(kScaleTensor, "ScaleTensor", "the factor, one element, in place of the attribute",
              kDispensable)
       .Output(kOut, "Out", "shape of X")

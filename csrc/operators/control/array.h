@@ -5,8 +5,8 @@
 #include "operators/arguments.h"
 
 // Kernels that move elements as they are.
-#define REGISTER_MOVING_KERNEL(type, K)                                                           \
-  REGISTER_CPU_KERNEL(type, K, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,         \
+#define REGISTER_MOVING_KERNEL(type, K)                                                   \
+  REGISTER_CPU_KERNEL(type, K, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, \
                       bfloat16, float, double)
 
 namespace dygraph::array {
@@ -18,8 +18,8 @@ inline int64_t NumberIn(const KernelContext& ctx, int slot) {
   return Integers(t, "I")[0];
 }
 
-inline void RequireKind(const Call& call, int slot, const Value& v, VarKind kind,
-                        const char* what, const char* fix) {
+inline void RequireKind(const Call& call, int slot, const Value& v, VarKind kind, const char* what,
+                        const char* fix) {
   ENFORCE(v.kind() == kind, Type, "Input(", call.op->inputs[slot].name, ") must be ", what,
           ", got a ", Name(v.kind()), fix);
 }
@@ -34,7 +34,8 @@ inline const TensorArray& ArrayIn(const Call& call, int slot) {
 
 inline const LoDRankTable& TableIn(const Call& call, int slot) {
   const Value& v = *call.in.at(slot);
-  RequireKind(call, slot, v, VarKind::kRankTable, "a rank table", ". Make one with lod_rank_table()");
+  RequireKind(call, slot, v, VarKind::kRankTable, "a rank table",
+              ". Make one with lod_rank_table()");
   return v.rank_table();
 }
 

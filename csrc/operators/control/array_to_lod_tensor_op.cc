@@ -1,9 +1,7 @@
 #include "operators/control/ranked.h"
 
-namespace dygraph {
+namespace dygraph::ranked {
 namespace {
-
-using namespace ranked;
 
 constexpr int kX = 0, kRankTable = 1, kOut = 0;
 
@@ -32,8 +30,7 @@ void DefineArrayToLodTensor(OpDef& op) {
       .MixedDTypes()
       .KernelAllocates()
       .Grad([](GradBuilder& g) {
-        g.Call("lod_tensor_to_array", {g.OutputGrad(kOut), g.Input(kRankTable)},
-               {g.InputGrad(kX)});
+        g.Call("lod_tensor_to_array", {g.OutputGrad(kOut), g.Input(kRankTable)}, {g.InputGrad(kX)});
       });
 }
 
@@ -42,9 +39,7 @@ struct Step {
   const Tensor* rows;  // nullptr: zeros
   LoDLevels lod;       // empty: one row each
 
-  Rows RowsAt(int64_t k) const {
-    return lod.empty() ? Rows{k, k + 1} : RowsOf(lod, 0, k, k + 1);
-  }
+  Rows RowsAt(int64_t k) const { return lod.empty() ? Rows{k, k + 1} : RowsOf(lod, 0, k, k + 1); }
 };
 
 Step StepOf(const TensorArray& x, const LoDRankTable& table, int64_t t, const Tensor& like,
@@ -120,4 +115,4 @@ REGISTER_OPERATOR(array_to_lod_tensor, DefineArrayToLodTensor);
 REGISTER_MOVING_KERNEL(array_to_lod_tensor, ArrayToLodTensorKernel);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::ranked

@@ -21,9 +21,9 @@ void DefineBeamSearchDecode(OpDef& op) {
           ">>> first, then = [[0, 1], [0, 2]], [[0, 2], [0, 1, 2]]\n"
           ">>> word = lambda lod, *v: to_variable(np.array(v)[:, None], lod=lod)\n"
           ">>> ids = F.write_to_array(word(first, 4, 5), i[0])\n"
-          ">>> ids = F.write_to_array(word(then, 6, 7), i[1], ids)\n"
+          ">>> ids = F.write_to_array(word(then, 6, 7), i[1], array=ids)\n"
           ">>> scores = F.write_to_array(word(first, 0.4, 0.3), i[0])\n"
-          ">>> scores = F.write_to_array(word(then, 0.1, 0.2), i[1], scores)\n"
+          ">>> scores = F.write_to_array(word(then, 0.1, 0.2), i[1], array=scores)\n"
           ">>> sentences, _ = F.beam_search_decode(ids, scores, beam_size=2, end_id=9)\n"
           ">>> sentences.tolist(), sentences.lod()\n"
           "([5, 7, 4, 6], [[0, 2], [0, 2, 4]])")
@@ -63,8 +63,10 @@ struct BeamSearchDecodeKernel {
     const LoDLevels& lod = i.lod_levels();
     ENFORCE(i.dtype() == DType::kInt64, Type, "Ids must be of int64, got ", i.dtype());
     ENFORCE(lod.size() == 2 && lod[0].size() == sources + 1 && lod[1].back() == i.numel(),
-            InvalidArgument, "Ids[", t, "] must have two levels of detail, sources and prefixes, "
-            "for ", sources, " sources, got ", ranked::TextOf(lod), " for shape ", i.dims());
+            InvalidArgument, "Ids[", t,
+            "] must have two levels of detail, sources and prefixes, "
+            "for ",
+            sources, " sources, got ", ranked::TextOf(lod), " for shape ", i.dims());
     ENFORCE(s.numel() == i.numel(), InvalidArgument, "Scores[", t, "] must have the shape of Ids[",
             t, "], ", i.dims(), ", got ", s.dims());
   }
@@ -80,7 +82,8 @@ struct BeamSearchDecodeKernel {
     }
     for (Sentence& s : *sentences) {
       ENFORCE(s.row >= lod[1][begin] && s.row < lod[1][end], InvalidArgument,
-              "the prefixes of Ids must be rows of the step before, got row ", s.row, " of ", ranked::TextOf(lod));
+              "the prefixes of Ids must be rows of the step before, got row ", s.row, " of ",
+              ranked::TextOf(lod));
       const int64_t id = ids.data<int64_t>()[s.row];
       if (id != end_id || s.ids.empty()) {
         s.ids.push_back(id);

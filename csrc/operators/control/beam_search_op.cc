@@ -21,7 +21,8 @@ void DefineBeamSearch(OpDef& op) {
         "One step of beam search. Each row of Scores belongs to one prefix, its columns to the "
         "words that may follow; sequences of the level of detail `level` are the prefixes of one "
         "source. Of each source the beam_size best continuations are selected; a prefix that ended "
-        "goes on as it is, and a source all of whose prefixes ended gives none. The second level of "
+        "goes on as it is, and a source all of whose prefixes ended gives none. The second level "
+        "of "
         "detail of the results says which prefix each one continues.")
       .Example(
           ">>> lod = [[0, 2], [0, 1, 2]]\n"
@@ -111,8 +112,9 @@ struct BeamSearchKernel {
       }
       for (int64_t d = 0; d < width; ++d) {
         const T s = score[p * width + d];
-        Insert({p, ids ? ids[p * width + d] : d, a.is_accumulated ? s : pre_scores[p] + std::log(s)},
-               most, &best);
+        Insert(
+            {p, ids ? ids[p * width + d] : d, a.is_accumulated ? s : pre_scores[p] + std::log(s)},
+            most, &best);
       }
     }
     auto ended = [&](const Item& i) { return i.id == a.end_id && pre_ids[i.prefix] == a.end_id; };

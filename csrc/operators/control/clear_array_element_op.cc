@@ -6,8 +6,9 @@ namespace {
 constexpr int kX = 0, kI = 1, kOut = 0;
 
 void DefineClearArrayElement(OpDef& op) {
-  op.Comment("Out = the array X, in which element I holds nothing: what a write of that element "
-             "leaves of the gradient of what was there before.")
+  op.Comment(
+        "Out = the array X, in which element I holds nothing: what a write of that element "
+        "leaves of the gradient of what was there before.")
       .Example(
           ">>> i = to_variable(np.array([0]))\n"
           ">>> a = F.write_to_array(to_variable([1.0]), i)\n"

@@ -29,8 +29,8 @@ template <class T>
 struct LodLikeKernel {
   static void Compute(KernelContext& ctx) {
     const Tensor &x = ctx.In(kX), &y = ctx.In(kY);
-    ENFORCE(!y.lod() || (x.rank() > 0 && x.dim(0) == y.lod_levels().back().back()),
-            InvalidArgument, "X must have as many rows as the LoD of Y says, ", ranked::TextOf(y.lod_levels()),
+    ENFORCE(!y.lod() || (x.rank() > 0 && x.dim(0) == y.lod_levels().back().back()), InvalidArgument,
+            "X must have as many rows as the LoD of Y says, ", ranked::TextOf(y.lod_levels()),
             ", got shape ", x.dims());
     Tensor& out = ctx.Out(kOut);
     out.ShareData(x);

@@ -1,9 +1,7 @@
 #include "operators/control/ranked.h"
 
-namespace dygraph {
+namespace dygraph::ranked {
 namespace {
-
-using namespace ranked;
 
 constexpr int kX = 0, kRankTable = 1, kOut = 0;
 
@@ -23,14 +21,14 @@ void DefineLodTensorToArray(OpDef& op) {
       .Output(kOut, "Out", "an array of as many elements as the longest sequence has")
       .VarType([](InferContext& ctx) {
         array::TableIn(ctx.call(), kRankTable);
-        if (!ctx.runtime()) array::Describe(ctx, kOut, array::OpenRows(ctx.dims(kX)), ctx.dtype(kX));
+        if (!ctx.runtime())
+          array::Describe(ctx, kOut, array::OpenRows(ctx.dims(kX)), ctx.dtype(kX));
       })
       .KernelDTypeOf(kX)
       .MixedDTypes()
       .KernelAllocates()
       .Grad([](GradBuilder& g) {
-        g.Call("array_to_lod_tensor", {g.OutputGrad(kOut), g.Input(kRankTable)},
-               {g.InputGrad(kX)});
+        g.Call("array_to_lod_tensor", {g.OutputGrad(kOut), g.Input(kRankTable)}, {g.InputGrad(kX)});
       });
 }
 
@@ -68,4 +66,4 @@ REGISTER_OPERATOR(lod_tensor_to_array, DefineLodTensorToArray);
 REGISTER_MOVING_KERNEL(lod_tensor_to_array, LodTensorToArrayKernel);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::ranked

@@ -3,7 +3,7 @@
 
 #include "operators/control/ranked.h"
 
-namespace dygraph::masked {
+namespace dygraph::ranked {
 
 struct LevelAttrs {
   int32_t level = 0;
@@ -21,12 +21,16 @@ inline Span<const bool> WaysIn(const KernelContext& ctx, int slot) {
 inline int64_t CountOf(const Tensor& x, size_t level, size_t ways) {
   const LoDLevels& lod = x.lod_levels();
   ENFORCE(x.rank() > 0, InvalidArgument, "X must have rows, got shape ", x.dims());
-  ENFORCE(level <= lod.size(), InvalidArgument, "level must be at most the number of X's levels of "
-          "detail, ", lod.size(), ", got ", level);
+  ENFORCE(level <= lod.size(), InvalidArgument,
+          "level must be at most the number of X's levels of "
+          "detail, ",
+          lod.size(), ", got ", level);
   const int64_t n = level == lod.size() ? x.dim(0) : static_cast<int64_t>(lod[level].size()) - 1;
-  ENFORCE(static_cast<size_t>(n) == ways, InvalidArgument, "Mask must have an element for each of "
-          "the ", n, level == lod.size() ? " rows" : " sequences", " of X, got ", ways);
+  ENFORCE(static_cast<size_t>(n) == ways, InvalidArgument,
+          "Mask must have an element for each of "
+          "the ",
+          n, level == lod.size() ? " rows" : " sequences", " of X, got ", ways);
   return n;
 }
 
-}  // namespace dygraph::masked
+}  // namespace dygraph::ranked

@@ -1,29 +1,23 @@
 #include "operators/control/masked.h"
 
-namespace dygraph {
+namespace dygraph::ranked {
 namespace {
-
-using namespace masked;
-using namespace ranked;
 
 constexpr int kX = 0, kMask = 1, kInTrue = 2, kInFalse = 3, kOut = 0;
 
-OpDef& Declare(OpDef& op) {
-  return op.Comment(
-        "Out = sequences of InTrue where Mask is true and of InFalse where it is not, each taken in "
-        "its order: what split_lod_tensor parted. Without a level of detail sequences are rows. Out "
-        "has X's levels above `level`. What is left out stands for zeros in the lengths of X.")
-      .Example(
-          ">>> x = to_variable([[0.0], [0.0], [0.0]])\n"
-          ">>> F.merge_lod_tensor(x, to_variable([True, False, True]),\n"
-          "...                    in_true=to_variable([[1.0], [3.0]]),\n"
-          "...                    in_false=to_variable([[2.0]])).tolist()\n"
-          "[[1.0], [2.0], [3.0]]")
+OpDef& Declare(OpDef& op, const char* example) {
+  return op
+      .Comment(
+          "Out = sequences of InTrue where Mask is true and of InFalse where it is not, each taken "
+          "in "
+          "its order: what split_lod_tensor parted. Without a level of detail sequences are rows. "
+          "Out "
+          "has X's levels above `level`. What is left out stands for zeros in the lengths of X.")
+      .Example(example)
       .Input(kX, "X", "what was parted: its LoD, and its shape where something is left out",
              kShapeOnly)
       .Input(kMask, "Mask", "a bool for each sequence")
-      .Input(kInTrue, "InTrue", "a sequence for each true of Mask",
-             kDispensable | kMayBeUnwritten)
+      .Input(kInTrue, "InTrue", "a sequence for each true of Mask", kDispensable | kMayBeUnwritten)
       .Input(kInFalse, "InFalse", "a sequence for each false of Mask",
              kDispensable | kMayBeUnwritten)
       .Output(kOut, "Out", "all sequences")
@@ -39,7 +33,13 @@ OpDef& Declare(OpDef& op) {
 }
 
 void DefineMergeLodTensor(OpDef& op) {
-  Declare(op).Grad([](GradBuilder& g) {
+  const char* example =
+      ">>> x = to_variable([[0.0], [0.0], [0.0]])\n"
+      ">>> F.merge_lod_tensor(x, to_variable([True, False, True]),\n"
+      "...                    in_true=to_variable([[1.0], [3.0]]),\n"
+      "...                    in_false=to_variable([[2.0]])).tolist()\n"
+      "[[1.0], [2.0], [3.0]]";
+  Declare(op, example).Grad([](GradBuilder& g) {
     RecipeRef arriving = g.Apply("lod_like", {g.OutputGrad(kOut), g.Output(kOut)});
     g.Call("split_lod_tensor", {arriving, g.Input(kMask)},
            {g.InputGrad(kInTrue), g.InputGrad(kInFalse)})
@@ -47,7 +47,15 @@ void DefineMergeLodTensor(OpDef& op) {
   });
 }
 
-void DefineMergeLodTensorInfer(OpDef& op) { Declare(op).NoGrad(); }
+void DefineMergeLodTensorInfer(OpDef& op) {
+  const char* example =
+      ">>> x = to_variable([[0.0], [0.0]])\n"
+      ">>> F.merge_lod_tensor_infer(x, to_variable([False, True]),\n"
+      "...                          in_true=to_variable([[1.0]]),\n"
+      "...                          in_false=to_variable([[2.0]])).tolist()\n"
+      "[[2.0], [1.0]]";
+  Declare(op, example).NoGrad();
+}
 
 // What one way gives, one sequence after another.
 struct Way {
@@ -97,7 +105,8 @@ struct MergeLodTensorKernel {
       }
     }
     const size_t levels = known.rows ? known.lod.size() : lod.size() - level;
-    for (const Way& way : ways) CheckAlike(like, way.rows ? *way.rows : like, levels, way.lod.size());
+    for (const Way& way : ways)
+      CheckAlike(like, way.rows ? *way.rows : like, levels, way.lod.size());
     std::vector<Piece> pieces;
     LoDLevels below = NoSequences(levels);
     for (bool yes : mask) {
@@ -133,4 +142,4 @@ REGISTER_OPERATOR(merge_lod_tensor_infer, DefineMergeLodTensorInfer);
 REGISTER_MOVING_KERNEL(merge_lod_tensor_infer, MergeLodTensorInferKernel);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::ranked

@@ -65,7 +65,8 @@ LoDLevels LevelsLike(const Tensor& x, const LoDRankTable& table, const char* slo
     same = offsets[item.index + 1] - offsets[item.index] == item.length;
   }
   ENFORCE(same, InvalidArgument, slot, " must have the sequences that the table was made of, ",
-          TextOf(table.lod()), ", got ", TextOf(lod), ". Make a table of this batch with lod_rank_table()");
+          TextOf(table.lod()), ", got ", TextOf(lod),
+          ". Make a table of this batch with lod_rank_table()");
   return lod;
 }
 

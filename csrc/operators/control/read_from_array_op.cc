@@ -19,8 +19,9 @@ void DefineReadFromArray(OpDef& op) {
       .Input(kI, "I", "one integer in [0, length)")
       .Input(kXW, "X_W", "its shape", kDispensable | kShapeOnly)
       .Output(kOut, "Out", "shape of the element")
-      .Output(kRest, "Rest", "X itself, if the element is to be taken out of it; where there is "
-                             "none, Out then gets nothing",
+      .Output(kRest, "Rest",
+              "X itself, if the element is to be taken out of it; where there is "
+              "none, Out then gets nothing",
               kExtra | kUpdated)
       .VarType([](InferContext& ctx) {
         if (ctx.runtime()) return;

@@ -1,10 +1,8 @@
 #include "op/gradient_call.h"
 #include "operators/control/ranked.h"
 
-namespace dygraph {
+namespace dygraph::ranked {
 namespace {
-
-using namespace ranked;
 
 constexpr int kX = 0, kRankTable = 1, kOut = 0;
 
@@ -23,7 +21,8 @@ std::vector<Piece> SequencesOf(const Tensor& x, const LoDLevels& lod, const LoDR
 
 void DefineReorderLodTensorByRank(OpDef& op) {
   op.Comment(
-        "Out = the sequences of X in the order of the table, longest first. The sequences are those "
+        "Out = the sequences of X in the order of the table, longest first. The sequences are "
+        "those "
         "of X's outermost level of detail; without one each row is a sequence.")
       .Example(
           ">>> x = to_variable([[1.0], [2.0], [3.0]], lod=[[0, 1, 3]])\n"
@@ -115,4 +114,4 @@ REGISTER_CPU_KERNEL(reorder_lod_tensor_by_rank_grad, grad::ReorderLodTensorByRan
                     float16, bfloat16, float, double);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::ranked

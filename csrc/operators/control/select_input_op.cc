@@ -1,10 +1,8 @@
 #include "op/gradient_call.h"
 #include "operators/control/select.h"
 
-namespace dygraph {
+namespace dygraph::select {
 namespace {
-
-using namespace select;
 
 constexpr int kX = 0, kMask = 1, kOut = 0;
 
@@ -20,8 +18,8 @@ void InferType(InferContext& ctx) {
       continue;
     }
     ENFORCE(v->kind() == first->kind() && v->dtype() == first->dtype(), Type,
-            "all X must be of one kind and type, got ", Name(first->kind()), " of ",
-            first->dtype(), " and ", Name(v->kind()), " of ", v->dtype());
+            "all X must be of one kind and type, got ", Name(first->kind()), " of ", first->dtype(),
+            " and ", Name(v->kind()), " of ", v->dtype());
     if (!v->is_tensor()) continue;
     Value* out = ctx.call().out.at(kOut);
     Dims dims = out ? out->dims() : v->dims();
@@ -38,8 +36,9 @@ void DefineSelectInput(OpDef& op) {
           ">>> x = [to_variable([1.0]), to_variable([2.0, 3.0])]\n"
           ">>> F.select_input(x, to_variable(np.array([1]))).tolist()\n"
           "[2.0, 3.0]")
-      .Input(kX, "X", "one value for each branch; those of branches that were not taken may hold "
-                      "nothing",
+      .Input(kX, "X",
+             "one value for each branch; those of branches that were not taken may hold "
+             "nothing",
              kDuplicable | kTakesArray | kMayBeUnwritten)
       .Input(kMask, "Mask", "one integer, the number of the branch")
       .Output(kOut, "Out", "what X[Mask] is")
@@ -67,7 +66,8 @@ constexpr int kX = 0, kMask = 1, kOutGrad = 2, kXGrad = 0;
 
 void DefineSelectInputGrad(OpDef& op) {
   op.Comment("X@GRAD[Mask] = Out@GRAD; the others are zeros in the shapes of X.")
-      .Input(kX, "X", "their shapes", kDuplicable | kTakesArray | kShapeOnly | kMayBeUnwritten)
+      .Input(kX, "X", "their shapes",
+             kDuplicable | kDispensable | kTakesArray | kShapeOnly | kMayBeUnwritten)
       .Input(kMask, "Mask", "one integer, the number of the branch")
       .Input(kOutGrad, "Out@GRAD", "shape of Out", kTakesArray)
       .Output(kXGrad, "X@GRAD", "shapes of X", kDuplicable)
@@ -93,7 +93,7 @@ struct SelectInputGradKernel {
     const int n = ctx.InputCount(kX);
     const int64_t branch = BranchIn(ctx, kMask, n, "branch of X");
     for (int i = 0; i < n; ++i) {
-      if (!ctx.HasOutput(kXGrad, i)) continue;
+      if (!ctx.HasOutput(kXGrad, i) || !(i == branch || ctx.HasInput(kX, i))) continue;
       ctx.OutValue(kXGrad, i) =
           i == branch ? ctx.InValue(kOutGrad) : ZerosLike(ctx.InValue(kX, i), ctx.place());
     }
@@ -107,4 +107,4 @@ REGISTER_OPERATOR(select_input_grad, grad::DefineSelectInputGrad);
 REGISTER_CPU_KERNEL(select_input_grad, grad::SelectInputGradKernel, int32_t, int64_t);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::select

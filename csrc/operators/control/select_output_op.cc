@@ -1,10 +1,8 @@
 #include "op/gradient_call.h"
 #include "operators/control/select.h"
 
-namespace dygraph {
+namespace dygraph::select {
 namespace {
-
-using namespace select;
 
 constexpr int kX = 0, kMask = 1, kOut = 0;
 
@@ -59,8 +57,7 @@ void DefineSelectOutputGrad(OpDef& op) {
       .MixedDTypes()
       .KernelAllocates()
       .Grad([](GradBuilder& g) {
-        g.Call("select_input_grad",
-               {g.InputShapes(kOutGrad), g.Input(kMask), g.OutputGrad(kXGrad)},
+        g.Call("select_input_grad", {g.InputShapes(kOutGrad), g.Input(kMask), g.OutputGrad(kXGrad)},
                {g.InputGrads(kOutGrad)});
       });
 }
@@ -83,4 +80,4 @@ REGISTER_OPERATOR(select_output_grad, grad::DefineSelectOutputGrad);
 REGISTER_CPU_KERNEL(select_output_grad, grad::SelectOutputGradKernel, int32_t, int64_t);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::select

@@ -1,10 +1,7 @@
 #include "operators/control/masked.h"
 
-namespace dygraph {
+namespace dygraph::ranked {
 namespace {
-
-using namespace masked;
-using namespace ranked;
 
 constexpr int kX = 0, kMask = 1, kOutTrue = 0, kOutFalse = 1;
 
@@ -35,8 +32,8 @@ void DefineSplitLodTensor(OpDef& op) {
         auto arriving = [&](int way) {
           return g.Apply("lod_like", {g.OutputGrad(way), g.Output(way)});
         };
-        g.Call("merge_lod_tensor", {g.InputShape(kX), g.Input(kMask), arriving(kOutTrue),
-                                    arriving(kOutFalse)},
+        g.Call("merge_lod_tensor",
+               {g.InputShape(kX), g.Input(kMask), arriving(kOutTrue), arriving(kOutFalse)},
                {g.InputGrad(kX)})
             .SameAttrs();
       });
@@ -70,4 +67,4 @@ REGISTER_OPERATOR(split_lod_tensor, DefineSplitLodTensor);
 REGISTER_MOVING_KERNEL(split_lod_tensor, SplitLodTensorKernel);
 
 }  // namespace
-}  // namespace dygraph
+}  // namespace dygraph::ranked

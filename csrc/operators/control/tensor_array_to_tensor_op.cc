@@ -82,11 +82,12 @@ void DescribeOut(InferContext& ctx) {
 
 void DefineTensorArrayToTensor(OpDef& op) {
   op.Comment(
-        "Out = the elements of the array X joined along an axis or, with use_stack, stacked along a "
+        "Out = the elements of the array X joined along an axis or, with use_stack, stacked along "
+        "a "
         "new one; OutIndex = their sizes along the axis.")
       .Example(
           ">>> a = F.write_to_array(to_variable([1.0, 2.0]), to_variable(np.array([0])))\n"
-          ">>> a = F.write_to_array(to_variable([3.0]), to_variable(np.array([1])), a)\n"
+          ">>> a = F.write_to_array(to_variable([3.0]), to_variable(np.array([1])), array=a)\n"
           ">>> out, sizes = F.tensor_array_to_tensor(a)\n"
           ">>> out.tolist(), sizes.tolist()\n"
           "([1.0, 2.0, 3.0], [2, 1])")

@@ -13,13 +13,14 @@ struct WriteToArrayAttrs {
 
 void DefineWriteToArray(OpDef& op) {
   op.Comment(
-        "Out = an array with X as element I. The array grows to I + 1 elements where it is shorter; "
+        "Out = an array with X as element I. The array grows to I + 1 elements where it is "
+        "shorter; "
         "those in between hold nothing. What is written into is Array or, in a program that gives "
         "none, what Out holds. Elements are handles: nothing is copied.")
       .Example(
           ">>> i = to_variable(np.array([0]))\n"
           ">>> a = F.write_to_array(to_variable([1.0, 2.0]), i)\n"
-          ">>> a = F.write_to_array(to_variable([3.0]), F.increment(i), a)\n"
+          ">>> a = F.write_to_array(to_variable([3.0]), F.increment(i), array=a)\n"
           ">>> len(a), F.read_from_array(a, i).tolist()\n"
           "(2, [1.0, 2.0])")
       .Input(kX, "X", "the element, any shape")

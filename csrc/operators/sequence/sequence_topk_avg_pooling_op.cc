@@ -61,8 +61,9 @@ void DefineTopk(OpDef& op) {
       .Input(kRow, "ROW", "its LoD says how many rows")
       .Input(kColumn, "COLUMN", "its LoD says how many columns")
       .Output(kOut, "Out", "[rows of ROW, channel_num * len(topks)]")
-      .Output(kPos, "pos", "[rows of ROW * channel_num * topks[-1]] int32, the columns of the "
-                           "greatest; -1: there are fewer",
+      .Output(kPos, "pos",
+              "[rows of ROW * channel_num * topks[-1]] int32, the columns of the "
+              "greatest; -1: there are fewer",
               kIntermediate)
       .Attr(&TopkAttrs::topks, "topks", "how many, at least 1 each, none below the one before",
             EachAtLeast(1))
@@ -158,7 +159,7 @@ OpDef& Declare(OpDef& op, const char* reads, const char* makes, int32_t like) {
       .Input(kOutGrad, reads, "a gradient")
       .Output(kXGrad, makes, "a gradient")
       .AttrsOf("sequence_topk_avg_pooling")
-      .KernelDTypeOf(kOutGrad)
+      .KernelDType([](const Call& call) { return call.in.at(kOutGrad)->dtype(); })
       .MixedDTypes()
       .ShareLoD(like);
   return op;
@@ -171,8 +172,8 @@ void CheckArriving(InferContext& ctx, const Dims& must) {
   const TopkAttrs& a = CheckedAttrs(ctx.call());
   const int64_t marks = MulSizes(ctx.dims(kRow)[0], int64_t{a.channel_num} * a.topks.back());
   const Dims& pos = ctx.dims(kPos);
-  ENFORCE(pos.HasUnknown() || marks < 0 || Numel(pos) == marks, InvalidArgument,
-          "pos must hold ", marks, " numbers, got shape ", pos);
+  ENFORCE(pos.HasUnknown() || marks < 0 || Numel(pos) == marks, InvalidArgument, "pos must hold ",
+          marks, " numbers, got shape ", pos);
 }
 
 Dims OutDims(InferContext& ctx) {
@@ -242,8 +243,8 @@ REGISTER_OPERATOR(sequence_topk_avg_pooling_grad, grad::DefineTopkGrad);
 REGISTER_CPU_KERNEL(sequence_topk_avg_pooling_grad, grad::SequenceTopkAvgPoolingGradKernel, float,
                     double);
 REGISTER_OPERATOR(sequence_topk_avg_pooling_grad_grad, grad::DefineTopkGradGrad);
-REGISTER_CPU_KERNEL(sequence_topk_avg_pooling_grad_grad,
-                    grad::SequenceTopkAvgPoolingGradGradKernel, float, double);
+REGISTER_CPU_KERNEL(sequence_topk_avg_pooling_grad_grad, grad::SequenceTopkAvgPoolingGradGradKernel,
+                    float, double);
 
 }  // namespace
 }  // namespace dygraph::sequence

@@ -102,9 +102,18 @@ class TestBeamSearchEnded(TestBeamSearch):
 
 
 class TestBeamSearchTies(TestBeamSearch):
-    """Of equal scores the later prefix is taken, as in Fluid."""
+    """Of equal scores the later prefix is taken, and its first and last word, as in Fluid."""
 
     scores = [[0.5, 0.5, 0.5]] * 4
+
+    def setUp(self):
+        super().setUp()
+        lod = [[0, 2, 4], [0, 0, 2, 2, 4]]
+        self.outputs = {
+            "selected_ids": (column([2, 3, 8, 1], "int64"), lod),
+            "selected_scores": (column([0.5] * 4, "float32"), lod),
+            "parent_idx": np.array([1, 1, 3, 3], "int32"),
+        }
 
 
 def test_the_numbers_of_fluid():
@@ -157,7 +166,7 @@ class TestBeamSearchDecode(OpTest):
 def array_of(*elements):
     a = None
     for i, e in enumerate(elements):
-        a = F.write_to_array(e, var([i]), a)
+        a = F.write_to_array(e, var([i]), array=a)
     return a
 
 

@@ -34,7 +34,11 @@ class TestSequenceTopkAvgPooling(OpTest):
             greatest = -np.sort(-of, axis=2)
             for row in range(r):
                 out.append(
-                    [greatest[n, row, :k].sum() / k for n in range(self.channels) for k in self.topks]
+                    [
+                        greatest[n, row, :k].sum() / k
+                        for n in range(self.channels)
+                        for k in self.topks
+                    ]
                 )
         width = self.channels * len(self.topks)
         self.outputs = {"Out": (np.array(out).reshape(-1, width), [offsets(self.rows)])}

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from dygraph import functional as F
 
 import dygraph
 import static
+from dygraph import functional as F
+from dygraph.errors import PreconditionNotMetError
 from static import layers
 
 ROWS, WIDTH = 3, 4
@@ -246,9 +247,41 @@ def test_a_value_that_a_turn_overwrites_is_refused():
             layers.assign(s * s, output=s)
             layers.increment(i)
             layers.less_than(i, d.n, cond=more)
-        with pytest.raises(static.PreconditionNotMetError if hasattr(
-            static, "PreconditionNotMetError") else RuntimeError, match="in the same turn"):
+        with pytest.raises(PreconditionNotMetError, match="overwrites it in the same turn"):
             static.gradients(F.mean(s), d.x)
+
+
+def test_steps_over_sequences_of_different_lengths():
+    lengths, offsets = [3, 1, 4], [0, 3, 4, 8]
+    x = numbers(offsets[-1], WIDTH)
+    w, u = (0.5 * numbers(WIDTH, WIDTH, seed=s) for s in (1, 2))
+    d = Described(w=w, u=u)
+    with d:
+        rows = static.data("rows", [None, WIDTH], lod_level=1)
+        rows.stop_gradient = False
+        rnn = layers.DynamicRNN()
+        with rnn.block():
+            now, h = rnn.step_input(rows), rnn.memory(shape=[WIDTH], value=0.0)
+            n = F.tanh(F.matmul_v2(now, d.w) + F.matmul_v2(h, d.u))
+            rnn.update_memory(h, n)
+            rnn.output(n)
+        out = rnn()
+        wanted = static.gradients(F.mean(out * out), [rows, d.w, d.u])
+    feeds = {"rows": dygraph.to_variable(x, lod=[offsets]), "w": w, "u": u}
+    got = static.Executor().run(d.program, feed=feeds, fetch_list=wanted)
+
+    def python(x, w, u):
+        outs = []
+        for begin, length in zip(offsets, lengths, strict=False):
+            h = dygraph.zeros([1, WIDTH])
+            for t in range(begin, begin + length):
+                h = F.tanh(F.matmul_v2(x[t : t + 1], w) + F.matmul_v2(h, u))
+                outs.append(h)
+        out = F.concat(outs, axis=0)
+        return F.mean(out * out)
+
+    for a, b in zip(got, eager(python, ["x", "w", "u"], x=x, w=w, u=u)[1:], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
 def test_parameters_of_a_branch_that_did_not_run_stay_as_they_are():

@@ -35,7 +35,12 @@ def lstm(x, h, c, w, b):
     return np.tanh(c) * sigmoid(o), c
 
 
-GRU = {"p_gate": array(7, 8), "b_gate": array(8), "p_candidate": array(7, 4), "b_candidate": array(4)}
+GRU = {
+    "p_gate": array(7, 8),
+    "b_gate": array(8),
+    "p_candidate": array(7, 4),
+    "b_candidate": array(4),
+}
 
 
 @pytest.mark.parametrize("lengths", [None, [5, 2, 3]])
@@ -76,7 +81,9 @@ def test_rnn_of_an_lstm_over_any_number_of_steps(run):
         for t in range(steps):
             state = lstm(value[:, t], *state, w, b)
             wanted.append(state[0])
-        for mine, theirs in zip(run(outputs, h, c, x=value), (np.stack(wanted, 1), *state), strict=True):
+        for mine, theirs in zip(
+            run(outputs, h, c, x=value), (np.stack(wanted, 1), *state), strict=True
+        ):
             np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
 
 
@@ -202,9 +209,7 @@ def test_decoding_of_given_inputs(run, time_major):
     got = got.transpose(1, 0, 2) if time_major else got
     for t in range(4):
         new = np.tanh(value[:, t] @ W + h @ U)
-        np.testing.assert_allclose(
-            got[counts > t, t], new[counts > t], rtol=1e-5, atol=1e-6
-        )
+        np.testing.assert_allclose(got[counts > t, t], new[counts > t], rtol=1e-5, atol=1e-6)
         h = np.where(counts[:, None] > t, new, h)
     np.testing.assert_allclose(state, h, rtol=1e-5, atol=1e-6)
     assert told.tolist() == counts.tolist()

@@ -204,7 +204,9 @@ def test_while_loop_as_python_does(run, start):
     assert isinstance(described, tuple)
     got = run(*described, n=np.array([start]))
     assert [v.item() for v in got] == list(wanted)
-    eager = layers.while_loop(more, collatz, [dygraph.to_variable([start]), dygraph.to_variable([0])])
+    eager = layers.while_loop(
+        more, collatz, [dygraph.to_variable([start]), dygraph.to_variable([0])]
+    )
     assert isinstance(eager, list) and [v.item() for v in eager] == list(wanted)
 
 
@@ -277,7 +279,11 @@ def test_while_loop_whose_condition_is_a_variable_from_before(run):
         ((lambda i: i, lambda i: i, (3,)), ArgumentTypeError, "must hold Variables, got int"),
         ((lambda i: i, lambda i: i), ArgumentTypeError, "must be one bool, got int64"),
         ((lambda i: i < 2, lambda i: (i, i)), InvalidArgumentError, "got a list of 2|got a tuple"),
-        ((lambda i: i < 2, lambda i: layers.cast(i, "float32")), ArgumentTypeError, "keep the type"),
+        (
+            (lambda i: i < 2, lambda i: layers.cast(i, "float32")),
+            ArgumentTypeError,
+            "keep the type",
+        ),
         ((lambda i: i < 2, lambda i: layers.concat([i, i])), InvalidArgumentError, "one bool"),
         ((lambda i: i < 2, lambda i: layers.reshape(i, [1, 1])), InvalidArgumentError, "the rank"),
         ((lambda i: i < 2, lambda i: 7), ArgumentTypeError, "what body gives"),

@@ -66,7 +66,9 @@ def by_hand(rows, lengths, first, extra=None):
             after.append(state)
         at += length
     shape = (len(rows), first.shape[1])
-    return np.reshape(np.array(after, "float32"), shape), np.reshape(np.array(before, "float32"), shape)
+    return np.reshape(np.array(after, "float32"), shape), np.reshape(
+        np.array(before, "float32"), shape
+    )
 
 
 def start():
@@ -76,14 +78,16 @@ def start():
 # DynamicRNN ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lengths", [LENGTHS, [3], [1, 1, 1], [4, 3, 2, 1]])
+@pytest.mark.parametrize("lengths", [LENGTHS, [3], [1, 1, 1], [4, 3, 2, 1], [0, 2, 0]])
 def test_dynamic_rnn_by_hand(run, lengths):
     x = static.data("x", [None, 3], "float32", lod_level=1)
     results = dynamic(x, 4)
     start()
     rows = array(sum(lengths), 3)
     got = run(*results, x=ragged(rows, lengths))
-    for mine, theirs in zip(got, by_hand(rows, lengths, np.full((len(lengths), 4), 0.5)), strict=True):
+    for mine, theirs in zip(
+        got, by_hand(rows, lengths, np.full((len(lengths), 4), 0.5)), strict=True
+    ):
         np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
 
 
@@ -166,6 +170,7 @@ def test_dynamic_rnn_refuses():
         (lambda r: r.memory(shape=[2]), PreconditionNotMetError, "Call step_input"),
         (lambda r: r.memory(), InvalidArgumentError, "needs init, or shape"),
         (lambda r: None, PreconditionNotMetError, "needs an input"),
+        (lambda r: r.step_input(x), PreconditionNotMetError, "must give a result"),
         (lambda r: r.step_input(flat), InvalidArgumentError, "lod_level=1"),
         (lambda r: r.step_input(dygraph.ones([2])), ArgumentTypeError, "an eager Variable"),
         (lambda r: r.step_input(3), ArgumentTypeError, "got int"),
@@ -184,10 +189,18 @@ def test_dynamic_rnn_refuses():
     more = [
         (lambda r, now, m: None, PreconditionNotMetError, "must be updated"),
         (lambda r, now, m: r.update_memory(now, m), PreconditionNotMetError, "needs a memory"),
-        (lambda r, now, m: r.update_memory(m, layers.concat([m, m], 1)), InvalidArgumentError, "shape"),
+        (
+            lambda r, now, m: r.update_memory(m, layers.concat([m, m], 1)),
+            InvalidArgumentError,
+            "shape",
+        ),
         (lambda r, now, m: r.update_memory(m, layers.cast(m, "int64")), ArgumentTypeError, "type"),
         (lambda r, now, m: [r.update_memory(m, now) for _ in "ab"], AlreadyExistsError, "once"),
-        (lambda r, now, m: layers.DynamicRNN.memory(r, shape=3), ArgumentTypeError, "list of sizes"),
+        (
+            lambda r, now, m: layers.DynamicRNN.memory(r, shape=3),
+            ArgumentTypeError,
+            "list of sizes",
+        ),
     ]
     for body, error, text in more:
         with pytest.raises(error, match=text):
@@ -278,12 +291,16 @@ def test_static_rnn_refuses():
             "before the step",
         ),
         (lambda r, now: r.memory(init=kept), PreconditionNotMetError, "must be updated"),
+        (lambda r, now: r.memory(init=now * 2.0), PreconditionNotMetError, "ends with it"),
         (lambda r, now: r.update_memory(now, now), PreconditionNotMetError, "needs a memory"),
         (
             lambda r, now: r.update_memory(r.memory(init=kept), layers.concat([now, now])),
             InvalidArgumentError, r"got \(2,\) before the step and \(4,\) after it",
         ),
-        (lambda r, now: layers.assign(now, kept), PreconditionNotMetError, "must not write"),
+        (
+            lambda r, now: [r.output(now), layers.assign(now, kept)], PreconditionNotMetError,
+            "must not write",
+        ),
         (lambda r, now: r.step_output(3), ArgumentTypeError, "got int"),
     ]  # fmt: skip
     for body, error, text in cases:
@@ -291,8 +308,8 @@ def test_static_rnn_refuses():
             step(body)
     with pytest.raises(PreconditionNotMetError, match="needs an input"), layers.StaticRNN().step():
         pass
-    with pytest.raises(PreconditionNotMetError, match="gives no result"):
-        step(lambda r, now: None)()
+    with pytest.raises(PreconditionNotMetError, match="must give a result"):
+        step(lambda r, now: None)
     described = step(lambda r, now: r.output(now))
     with pytest.raises(PreconditionNotMetError, match="another StaticRNN"), described.step():
         pass

@@ -12,6 +12,10 @@ def ints(value):
     return layers.fill_constant([1], "int64", value)
 
 
+def nothing(*done):
+    """What a function gives that only writes."""
+
+
 def powers():
     """x to the power of n by a loop, halved where that is over 100; and what is not wanted."""
     x, n = static.data("x", [2], "float32"), static.data("n", [1], "int64")
@@ -22,7 +26,7 @@ def powers():
     with layers.While(more).block():
         layers.assign(result * x, result)
         large = layers.reduce_sum(result) > 100.0
-        layers.cond(large, lambda: layers.assign(result * 0.5, result) and None)
+        layers.cond(large, lambda: nothing(layers.assign(result * 0.5, result)))
         layers.increment(i)
         layers.less_than(i, n, cond=more)
     unwanted = layers.cond(layers.reduce_sum(dropped) > 0.0, lambda: dropped, lambda: x)
@@ -149,7 +153,7 @@ def test_pictures_have_a_box_for_each_block():
     }  # fmt: skip
     inside = [n for n in drawing.nodes if n.get("boxes") == (1, 2)]
     assert any(n["label"].startswith("scale") for n in inside)
-    assert "subgraph cluster_1 { label=\"block 1 of while\"; subgraph cluster_2 {" in drawing.dot
+    assert 'subgraph cluster_1 { label="block 1 of while"; subgraph cluster_2 {' in drawing.dot
     assert drawing.svg().count("stroke-dasharray") == 4
     ends = {n["id"] for n in drawing.nodes}
     assert all(a in ends and b in ends for a, b in drawing.edges)
@@ -168,9 +172,7 @@ def test_notebooks_and_listings_show_all_blocks():
 def test_a_program_that_trained_loses_its_gradient_blocks():
     w = layers.create_parameter([2], "float32", name="w")
     x = static.data("x", [2], "float32")
-    i, s = layers.while_loop(
-        lambda i, s: i < 3, lambda i, s: [i + 1, s * w], [ints(0), x * 1.0]
-    )
+    i, s = layers.while_loop(lambda i, s: i < 3, lambda i, s: [i + 1, s * w], [ints(0), x * 1.0])
     static.optimizer.SGD(0.1).minimize(layers.reduce_sum(s))
     main = static.default_main_program()
     test = main.clone(for_test=True)
@@ -197,6 +199,6 @@ def test_a_write_of_what_blocks_wrote_is_a_copy():
 def test_a_write_to_a_variable_that_has_ended():
     made = []
     x = static.data("x", [2], "float32")
-    layers.cond(layers.reduce_sum(x) > 0.0, lambda: made.append(x * 2.0))
+    layers.cond(layers.reduce_sum(x) > 0.0, lambda: nothing(made.append(x * 2.0)))
     with pytest.raises(dygraph.errors.PreconditionNotMetError, match="ends with it"):
         layers.assign(x, made[0])

@@ -1,0 +1,240 @@
+"""StaticRNN: a network over time for sequences of one length."""
+
+import contextlib
+
+from dygraph import check, unique_name
+from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
+from static import bodies
+from static.layers.steps import AFTER, BEFORE, Steps
+from static.variable import sizes_of
+
+__all__ = ["StaticRNN"]
+
+_NUMBERS = {
+    "bool": 0, "int16": 1, "int32": 2, "int64": 3, "float16": 4, "float32": 5, "float64": 6,
+    "uint8": 20, "int8": 21, "bfloat16": 22,
+}  # fmt: skip  # of types in files
+
+
+class StaticRNN(Steps):
+    """A network over time for sequences of one length: its step is described once.
+
+    Parameters
+    ----------
+    name : str, optional
+
+    Raises
+    ------
+    PreconditionNotMetError
+        A method is called outside the step, a memory is not updated, or there is no input.
+    ArgumentTypeError
+        A variable is none of the program. Eager Variables take `dygraph.nn.RNN`, or Python's
+        ``for``.
+    InvalidArgumentError
+        Inputs have different numbers of steps, or a memory another shape after the step.
+
+    Examples
+    --------
+    >>> import numpy as np, static
+    >>> from static import layers
+    >>> with static.program_guard(static.Program()):
+    ...     x, zero = static.data("x", [3, 2]), layers.fill_constant([2], "float32", 0.0)
+    ...     rnn = layers.StaticRNN()
+    ...     with rnn.step():
+    ...         now = rnn.step_input(x)
+    ...         total = rnn.memory(init=zero)
+    ...         rnn.update_memory(total, total + now)
+    ...         rnn.output(total + now)
+    ...     feed = {"x": np.arange(6, dtype="float32").reshape(3, 2)}
+    ...     static.Executor().run(feed=feed, fetch_list=[rnn()])
+    [array([[0., 1.],
+           [2., 4.],
+           [6., 9.]], dtype=float32)]
+    """
+
+    _opened = "step"
+
+    def __init__(self, name=None):
+        super().__init__(name, "static_rnn")
+        self._inputs, self._length, self._given = {}, None, []
+
+    @contextlib.contextmanager
+    def step(self):
+        """The block of a step, for one ``with`` statement."""
+        self._begin()
+        with bodies.taken_back(self._program):
+            try:
+                with bodies.body(self._program, "StaticRNN") as self._body:
+                    yield
+                    self._check_updates()
+                    states = [self._passed_on(self._updates[name]) for name in self._memories]
+                    # Last, so that the gradient of a step begins with its results, as that of a
+                    # loop of Python does.
+                    self.outputs = [self._all_steps(value) for value in self._given]
+                self._complete(states)
+            except BaseException:
+                self._status = BEFORE
+                self._memories, self._updates, self.outputs = {}, {}, []
+                self._inputs, self._length, self._given = {}, None, []
+                raise
+        self._status = AFTER
+
+    def step_input(self, x):
+        """The element of `x` of this step.
+
+        Parameters
+        ----------
+        x : Variable
+            ``[steps, ...]``, all inputs with the same number of steps.
+
+        Returns
+        -------
+        Variable
+            ``x.shape[1:]``. In the step its name is that of `x`, which cannot be read there.
+        """
+        self._check_inside("step_input")
+        self._variable(x, "step_input")
+        if x.name in self._inputs:
+            return self._inputs[x.name]
+        shape = x.desc.shape
+        if not shape:
+            raise InvalidArgumentError(
+                f"StaticRNN: an input must have an axis of steps, got '{x.name}' of shape {shape}"
+            )
+        known = -1 if self._length is None else self._length
+        if -1 not in (known, shape[0]) and known != shape[0]:
+            raise InvalidArgumentError(
+                f"StaticRNN: inputs must have one number of steps along axis 0, got {shape[0]} for "
+                f"'{x.name}' and {known} before"
+            )
+        self._length = shape[0] if known == -1 else known
+        inside = self._body.create_var(
+            name=x.name, shape=shape[1:], dtype=x.dtype, type=x.type, stop_gradient=x.stop_gradient
+        )
+        self._inputs[x.name] = inside
+        return inside
+
+    def memory(
+        self, init=None, shape=None, batch_ref=None, init_value=0.0, init_batch_dim_idx=0,
+        ref_batch_dim_idx=1,
+    ):  # fmt: skip
+        """What one step hands to the next.
+
+        Parameters
+        ----------
+        init : Variable, optional
+            Its value in the first step. None: `init_value` everywhere.
+        shape : list of int, optional
+            Without `init`: the shape, its size `init_batch_dim_idx` that of `batch_ref`.
+        batch_ref : Variable, optional
+            Without `init`: whose size `ref_batch_dim_idx` is the batch; of a step's input, too.
+        init_value : float
+        init_batch_dim_idx, ref_batch_dim_idx : int
+
+        Returns
+        -------
+        Variable
+        """
+        self._check_inside("memory")
+        if init is None:
+            init = self._first(shape, batch_ref, init_value, init_batch_dim_idx, ref_batch_dim_idx)
+        self._variable(init, "memory")
+        self._parent.check_sees(init, "StaticRNN.memory")
+        made = self._body.create_var(
+            name=unique_name.generate(f"{self.name}@mem"), dtype=init.dtype, shape=init.desc.shape
+        )
+        self._memories[made.name] = init
+        return made
+
+    def _first(self, shape, batch_ref, value, axis, ref_axis):
+        if shape is None or batch_ref is None:
+            raise InvalidArgumentError(
+                "StaticRNN: memory() needs init, or shape and batch_ref, got "
+                f"shape={shape!r} and batch_ref={'None' if batch_ref is None else 'a Variable'}"
+            )
+        self._variable(batch_ref, "memory")
+        ref_axis = check.integer(ref_axis, "StaticRNN.memory: ref_batch_dim_idx", 0)
+        inside = self._inputs.get(batch_ref.name)
+        if inside is batch_ref:  # its element: outside the step it has the axis of steps as well
+            batch_ref = self._parent.var_recursive(batch_ref.name)
+            ref_axis += 1
+        elif batch_ref.block is self._body:
+            raise InvalidArgumentError(
+                f"StaticRNN: batch_ref must be made before the step or be one of its inputs, got "
+                f"'{batch_ref.name}', made at {bodies.made_at(batch_ref)}"
+            )
+        shape = sizes_of(shape, "StaticRNN.memory")
+        made = self._parent.create_var(
+            name=unique_name.generate(f"{self.name}@memory_boot"), shape=shape,
+            dtype=batch_ref.dtype, persistable=False,
+        )  # fmt: skip
+        self._parent.append_op(
+            "fill_constant_batch_size_like", {"Input": batch_ref}, {"Out": made},
+            {
+                "value": check.number(value, "StaticRNN.memory: init_value"), "shape": shape,
+                "dtype": str(made.dtype), "input_dim_idx": ref_axis,
+                "output_dim_idx": check.integer(axis, "StaticRNN.memory: init_batch_dim_idx", 0),
+            },
+        )  # fmt: skip
+        return made
+
+    def update_memory(self, mem, var):
+        """Have the next step see `var` as `mem`."""
+        self._update(mem, var)
+
+    def step_output(self, o):
+        """Make `o` a result: ``[steps, ...]`` of it after the step."""
+        self._check_inside("step_output")
+        self._given.append(self._variable(o, "step_output"))
+
+    def output(self, *outputs):
+        """`step_output` of each."""
+        for each in outputs:
+            self.step_output(each)
+
+    def _passed_on(self, value):
+        """The value under a name of its own, which `recurrent` knows outside the step too."""
+        made = self._body.create_var(
+            name=unique_name.generate(f"{self.name}.tmp"), dtype=value.dtype,
+            stop_gradient=value.stop_gradient,
+        )  # fmt: skip
+        self._body.append_op(
+            "rnn_memory_helper", {"X": value}, {"Out": made}, {"dtype": _NUMBERS[str(value.dtype)]}
+        )
+        return made
+
+    def _all_steps(self, value):
+        """The variable outside with the value of each step."""
+        made = self._passed_on(value)
+        steps = -1 if self._length is None else self._length
+        return self._parent.create_var(
+            name=made.name, shape=[steps, *made.desc.shape], dtype=made.dtype,
+            stop_gradient=made.stop_gradient,
+        )  # fmt: skip
+
+    def _complete(self, states):
+        if not self._inputs:
+            raise PreconditionNotMetError(
+                "StaticRNN: the step needs an input, which says how many steps there are. Call "
+                "rnn.step_input(x) in it"
+            )
+        self._check_outputs()
+        parent, body = self._parent, self._body
+        reads, writes = bodies.outside_uses(body)
+        if writes:
+            raise PreconditionNotMetError(
+                f"StaticRNN: a step must not write variables from before it, but it writes "
+                f"'{writes[0]}'. Make it a memory, or write layers.While"
+            )
+        parent.append_op(
+            "recurrent",
+            {
+                "inputs": list(self._inputs), "initial_states": list(self._memories.values()),
+                "parameters": reads,
+            },
+            {"outputs": self.outputs, "step_scopes": bodies.steps(parent)},
+            {
+                "has_states": bool(states), "ex_states": list(self._memories),
+                "states": [s.name for s in states], "sub_block": body,
+            },
+        )  # fmt: skip
