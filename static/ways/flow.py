@@ -123,6 +123,9 @@ class Flow:
         for block in self.order[1:]:
             if block in self.meets:
                 self.kids[stands[block]].append(block)
+        if self.last in self.kids[self.root]:  # what raises must stand before what gives
+            self.kids[self.root].remove(self.last)
+            self.kids[self.root].append(self.last)
 
     # Which meeting places need a flag, because a way may come there or go elsewhere ---------------
 

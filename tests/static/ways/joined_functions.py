@@ -700,6 +700,27 @@ def raises_on_one_way(x):
 
 
 @captured
+def one_error_of_several_ways(x):
+    if not -0.5 < x.mean() < 0.5:
+        halved(x)
+        raise ValueError("mean")
+    return x
+
+
+@captured
+def errors_behind_and_between_results(x):
+    if x.sum() > 3:
+        if x.max() > 2:
+            y = halved(x)
+            raise KeyError("max")
+        return x
+    y = halved(x) * 2
+    if y.mean() < -1:
+        raise ValueError("mean")
+    return y
+
+
+@captured
 def asserts(x):
     assert x.sum() < 3, "too large"
     return x * 2
