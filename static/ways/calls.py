@@ -4,6 +4,7 @@ import functools
 import sys
 import types
 
+from dygraph import _core
 from dygraph.nn.layer import Layer
 from dygraph.recording import modes
 from dygraph.sizes import is_library
@@ -109,7 +110,8 @@ class Calls(Answers):
                 part.__dict__["forward"] = joins.joined(self, types.MethodType(new, part))
 
     def _keep_buffers(self):
-        """A buffer that was bound to another value is written."""
+        """A buffer that was bound to another value is written, all at once."""
+        writes = []
         for layer, names in self.adopted.values():
             for group, name, _, face in names:
                 now = getattr(layer, group).get(name)
@@ -120,7 +122,14 @@ class Calls(Answers):
                         f"the function changes self.{name}, which lives on after the call; a "
                         "program cannot. Return it, or keep it with register_buffer"
                     )
-                self.scratch.append_op("assign", {"X": now}, {"Out": face})
+                # Another buffer is memory, which may be written before it is read.
+                writes.append((_core.ops.assign(now) if now.name in self.held else now, face))
+        self.flush()
+        self.keeping = True
+        for now, face in writes:
+            self.scratch.append_op("assign", {"X": now}, {"Out": face})
+        self.flush()
+        self.keeping = False
 
 
 class Activation:

@@ -244,7 +244,7 @@ class _Writer:
                 self._again(s)
             return {s}
         for u, v in pairs:  # the one way in
-            if s in self.flow.loops:
+            if s in self.flow.loops or v in self.program.held:
                 self._prepare_one(u, s)
                 self.assign(self.name(v), self.name(u))
             else:

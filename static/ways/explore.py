@@ -52,6 +52,7 @@ class Knowledge:
         self.shared = {}  # Variables that on some way are one: their names
         self.numbers = set()  # results that are numbers of the program
         self.buffers = {}  # those of Layers that are bound to other values
+        self.copied = set()  # buffers whose values ways hand on
         self.weakening = False  # numbers may become numbers of the program to join ways
         self.reasons = []
 
@@ -95,6 +96,7 @@ class Explorer(Calls):
         self.root, self.memo, self._uids, self._blocks = Block(0), {}, 0, 0
         self.metas, self.constants, self.apart, self.made_at = {}, {}, {}, {}
         self.shared, self.minds_aliases, self.structure = {}, False, None
+        self.wrote_memory = False
         self.could_weaken = False
         decisions, ways, asked = [], 0, {}
         while True:
@@ -139,6 +141,7 @@ class Explorer(Calls):
         self.asked = self.activations = self._flushed = 0
         self.uids, self.finished, self.refusal, self.meanings = {}, None, None, []
         self.bound_in_loops, self.gave_at, self.inputs = set(), None, []
+        self.keeping = False
         self.speaking, self.spoke = False, None  # the text of an error is made, and of a value
         self.outside, self.adopted = Outside(), {}
         before, journal = modes.ways, _core.Journal()
@@ -209,12 +212,11 @@ class Explorer(Calls):
             result = self.call(self.function)(*args, **kwargs)
             if self.speaking:
                 self.went_on()
+            structure, uids = self._flatten(result)
             self._keep_buffers()
             self.flush()
             if self.finished is not None:
                 raise self.finished
-            structure, uids = self._flatten(result)
-            self.flush()
             return Give(structure, uids, self.gave_at or here())
         except (PathDone, Restart):
             raise
@@ -250,6 +252,7 @@ class Explorer(Calls):
             raise Refused(
                 f"the {type(error).__name__} at {line} must say plain text, got {error.args!r}"
             )
+        self._keep_buffers()
         self.flush()
         return Raise(type(error), error.args, line)
 
@@ -301,7 +304,8 @@ class Explorer(Calls):
                 uids.append(self.uid(o.value))
                 return ("number", o.kind)
             if isinstance(o, _core.Variable):
-                uids.append(self.uid(o if isinstance(o, Variable) else _core.ops.assign(o)))
+                stays = isinstance(o, Variable) and o.name not in self.held
+                uids.append(self.uid(o if stays else _core.ops.assign(o)))
                 return ("Variable",)
             if isinstance(o, Array):
                 raise Refused(

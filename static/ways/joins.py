@@ -138,7 +138,9 @@ def join(ways, key, place_key, where, roots, names, whole=False):
         light = {path: leaf.light() for path, leaf in state.items()}
         ways.memo.setdefault(key, []).append((block, light))
         mark_aliases(ways, block, state, place_key)
-        ways.block.end = Go(block, [leaf.uid for leaf in slots.values()])
+        uids = [leaf.uid for leaf in slots.values()]
+        ways.hand_on(uids)
+        ways.block.end = Go(block, uids)
     ways.enter_block(block)
     bind(ways, block, state, new)
     return new
@@ -232,7 +234,9 @@ def match(ways, block, old, new, place_key, where):
                 table.setdefault(at, set()).add(value)
         raise ways.restart(f"{len(fixes)} slots at {where}")
     args = {p: number(b.object).value if b.kind == "c" else b for p, b in args.items()}
-    return [ways.uid(args[p]) if hasattr(args[p], "desc") else args[p].uid for p in block.slots]
+    uids = [ways.uid(args[p]) if hasattr(args[p], "desc") else args[p].uid for p in block.slots]
+    ways.hand_on(uids)
+    return uids
 
 
 def mark_aliases(ways, block, state, place_key):

@@ -161,7 +161,9 @@ class LoopOfWays(Loop):
             for uid, (path, leaf) in zip(block.params, slots.items(), strict=True):
                 self._check_merge(path, ways.metas[uid], leaf.uid)
             joins.mark_aliases(ways, block, state, self._key)
-            ways.block.end = Go(block, [leaf.uid for leaf in slots.values()])
+            uids = [leaf.uid for leaf in slots.values()]
+            ways.hand_on(uids)
+            ways.block.end = Go(block, uids)
         self._block = block
         ways.enter_block(block)
         joins.bind(ways, block, state, new)
@@ -252,6 +254,7 @@ class LoopOfWays(Loop):
         self._learn(changes)
         ways.flush()
         uids = [a if isinstance(a, (int, str)) else ways.uid(a) for a in map(args.get, slots)]
+        ways.hand_on(uids)
         block = ways.block
         joins.mark_aliases(ways, self._block, now, self._key)
         if block.end is None and ways.position == len(block.ops):

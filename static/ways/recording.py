@@ -128,6 +128,10 @@ class Recording(Hooks):
                     f"the function changes '{name}' at {short(line)}, which lives on after the "
                     "call; a program cannot. Return it, or keep it with register_buffer"
                 )
+            if not self.keeping:
+                self.wrote_memory = True
+                if name in self.known.copied:
+                    raise self.refuse(self._copied(name))
             return name
         if old is not None:
             self.minds_aliases = True
@@ -142,6 +146,21 @@ class Recording(Hooks):
         self.metas[uid] = self.meta_of_desc(variable)
         self.made_at[uid] = spot(short(line))
         return uid
+
+    @staticmethod
+    def _copied(name):
+        return (
+            f"'{name}' is written in place after a way has handed its value on, which does not "
+            "follow. Take a copy first: y = x.detach()"
+        )
+
+    def hand_on(self, uids):
+        """Values go to parameters of a block: what is memory is copied there."""
+        for uid in uids:
+            if isinstance(uid, str) and uid in self.held and uid not in self.known.copied:
+                self.known.copied.add(uid)
+                if self.wrote_memory:
+                    raise self.restart(f"{uid} is handed on")
 
     def not_twice(self, what):
         block, at = self.block, self.position

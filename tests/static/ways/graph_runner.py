@@ -53,7 +53,8 @@ def run(explorer, feeds, limit=20_000):
         if isinstance(end, Ask):
             block = end.yes if bool(values[end.uid]) else end.no
         elif isinstance(end, Go):
-            given = [values[u] for u in end.args]
+            # What lives outside is memory, whose value is handed on.
+            given = [values[u].detach() if u in explorer.held else values[u] for u in end.args]
             block = end.block
             values.update(zip(block.params, given, strict=True))
         steps += 1
