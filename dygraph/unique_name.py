@@ -47,6 +47,18 @@ def generate(key):
     return _current(key)
 
 
+def taken():
+    """What `give_back` needs to have the same names generated again."""
+    return _current, dict(_current._counters)
+
+
+def give_back(names):
+    """Generate the names again that were generated after `taken`."""
+    generator, counters = names
+    with generator._lock:
+        generator._counters = counters
+
+
 def snake(name):
     """``LeNet`` -> ``le_net``, ``Conv2D`` -> ``conv2d``.
 

@@ -422,7 +422,9 @@ class Block:
         """Have the last `count` operators run copies of the blocks that those of `other` run."""
         for op in self.ops[len(self.ops) - count :]:
             for name in op.attr_names:
-                if op.attr_type(name) != "BLOCK" or op.attr(name) >= other.program.num_blocks:
+                if op.attr_type(name) != "BLOCK":
+                    continue
+                if not 0 < op.attr(name) < other.program.num_blocks:
                     continue
                 inner = other.program.block(op.attr(name))
                 forward = copies.get(inner.forward_block_idx)

@@ -160,7 +160,7 @@ class _Graph:
                     self.latest[key] = self.variable(block, name, True)
                 reads.append(self.latest[key])
             for idx in _blocks_of(op):
-                if idx not in self.drawn:
+                if 0 < idx < block.program.num_blocks and idx not in self.drawn:
                     self.body(block.program.block(idx), op)
             node = self.add(role_of(op), f"{op.type}\n{slots_code(op.outputs)}")
             self.edges += [(read, node) for read in reads]

@@ -383,6 +383,11 @@ class Program:
                     f"{type}: its variables must belong to one program, but '{variable.name}' is "
                     "one of another. Describe both in one program_guard"
                 )
+            if variable.block.core.find(variable.name) is not variable:
+                raise PreconditionNotMetError(
+                    f"{type}: its variables must stand in a program, but '{variable.name}' was "
+                    "taken out of its block"
+                )
             return variable.name
         if variable is None:
             return "@EMPTY@"

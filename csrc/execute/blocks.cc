@@ -121,7 +121,7 @@ void PreparedProgram::BindControl(PlanOp* op) {
     case Control::kWhileGrad:
     case Control::kConditionGrad:
     case Control::kRecurrentGrad: BindGradient(*op, body); break;
-    default: THROW(Unimplemented, desc.type, " cannot be run");
+    default: THROW(Unimplemented, desc.type, " must be an operator whose block can be run");
   }
   for (const char* slot : {"StepScopes", "Scope", "step_scopes"}) {
     const auto* names = control.is_gradient() ? desc.Input(slot) : desc.Output(slot);

@@ -150,8 +150,19 @@ class IfElse:
                     f"{kind_of(each)}"
                 )
             outside = self._new(f"{self.name}_output", each)
+            self._fill(outside, each.desc.shape)
             self._body.append_op("assign", {"X": each}, {"Out": outside})
             self._outputs[self._inside].append(outside)
+
+    def _fill(self, outside, shape):
+        """Have a result without rows where the batch has none, so that no block runs."""
+        if not shape or -1 in shape[1:]:
+            return
+        self._program.block(self._body.parent_idx).append_op(
+            "fill_constant", {}, {"Out": outside},
+            {"shape": [0, *shape[1:]], "dtype": str(outside.dtype), "value": 0.0},
+        )  # fmt: skip
+        outside.desc.shape = [-1, *shape[1:]]
 
     def __call__(self):
         """The results, a list: rows of either block in the order of the batch.

@@ -222,14 +222,24 @@ class _Loop:
     def described(self):
         """The variables after the loop."""
         while True:
-            moment = self.program.moment()
+            moment, names = self.program.moment(), unique_name.taken()
+            known = {*self.program.global_block().core.var_names()}
             changed = self._turn()
             if not changed:
                 return nested.packed(self.given, self.carried)
-            self.program.take_back(moment)
+            self._take_back(moment, known)
+            unique_name.give_back(names)
             for variable, shape, stop_gradient in changed:
                 variable.desc.shape = shape
                 variable.stop_gradient = stop_gradient
+
+    def _take_back(self, moment, known):
+        """Take the turn back, but for parameters: who made them may hold them."""
+        block = self.program.global_block()
+        made = [v for v in block.vars.values() if v.persistable and v.name not in known]
+        self.program.take_back(moment)
+        for variable in made:
+            block.put_var(variable)
 
     def _turn(self):
         """Describe the loop. Gives what must be known of the variables to do so, if it was not."""

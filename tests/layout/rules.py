@@ -37,6 +37,7 @@ CIRCLES = [
     {"platform/onednn", "platform/onednn_api"},
     {"tape/node", "tape/variable"},
     {"execute/executor", "execute/frame"},
+    {"program/backward", "program/backward_pass"},
     {"files/file_set", "files/model_files"},
     {"kernels/recurrent", "kernels/recurrent_steps"},
     {"python/errors", "python/sizes"},

@@ -144,13 +144,14 @@ def if_else(x):
     return choice()
 
 
-@pytest.mark.parametrize("rows", [[-1, 2, -3, 4], [1, 2], [-1], [-5, -6]])
+@pytest.mark.parametrize("rows", [[-1, 2, -3, 4], [1, 2], [-1], [-5, -6], []])
 def test_if_else_takes_rows_apart(run, rows):
     x = static.data("x", [None, 1], "float32")
     value = array(*rows).reshape(-1, 1)
     got = run(*if_else(x), x=value)
     assert np.array_equal(got[0], np.where(value < 0, -value, value * 10))
     assert np.array_equal(got[1], np.where(value < 0, value, value + 1))
+    assert got[0].dtype == np.float32 and got[0].shape == value.shape
 
 
 def test_if_else_with_one_block(run):

@@ -235,3 +235,63 @@ def test_decoders_refuse():
         layers.BeamSearchDecoder(Plain(), 0, 1, 0)
     with pytest.raises(NotImplementedError, match="initialize"):
         layers.dynamic_decode(layers.Decoder())
+
+
+# Training -----------------------------------------------------------------------------------------
+
+
+def differences(run_loss, value, step=1e-2):
+    """The gradient of a loss by central differences."""
+    gradient = np.zeros(value.shape)
+    for at in np.ndindex(value.shape):
+        sides = []
+        for sign in (1, -1):
+            moved = value.copy()
+            moved[at] += sign * step
+            sides.append(run_loss(moved))
+        gradient[at] = (sides[0] - sides[1]) / (2 * step)
+    return gradient
+
+
+def check_gradient(loss, name, value, feeds):
+    """The gradient of a parameter beside differences of the loss."""
+    static.append_backward(loss)
+    exe = static.Executor()
+
+    def at(moved):
+        static.global_scope().var(name).set(moved.astype("float32"))
+        return float(exe.run(feed=feeds, fetch_list=[loss])[0])
+
+    wanted = differences(at, value.astype("float64"))
+    static.global_scope().var(name).set(value)
+    got = exe.run(feed=feeds, fetch_list=[f"{name}@GRAD"])[0]
+    np.testing.assert_allclose(got, wanted, rtol=2e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize("with_lengths", [False, True])
+def test_gradients_of_rnn(with_lengths):
+    x, n = static.data("x", [None, 5, 3], "float32"), static.data("n", [None], "int64")
+    first = static.data("h", [None, 4], "float32")
+    first.stop_gradient = False
+    outputs, last = layers.rnn(
+        layers.GRUCell(4, param_attr="p", bias_attr="b"), x, first,
+        sequence_length=n if with_lengths else None,
+    )  # fmt: skip
+    loss = layers.reduce_sum(layers.square(outputs)) + layers.reduce_sum(last)
+    start(**GRU)
+    feeds = {"x": array(2, 5, 3), "h": array(2, 4)}
+    if with_lengths:
+        feeds["n"] = np.array([3, 5])
+    check_gradient(loss, "p_candidate", GRU["p_candidate"], feeds)
+
+
+def test_gradients_of_decoding():
+    x, n = static.data("x", [None, 4, 3], "float32"), static.data("n", [None], "int64")
+    first = static.data("h", [None, 4], "float32")
+    cell = layers.GRUCell(4, param_attr="p", bias_attr="b")
+    decoder = layers.BasicDecoder(cell, layers.TrainingHelper(x, n))
+    outputs, _ = layers.dynamic_decode(decoder, first)
+    loss = layers.reduce_sum(layers.square(outputs.cell_outputs))
+    start(**GRU)
+    feeds = {"x": array(2, 4, 3), "n": np.array([4, 2]), "h": array(2, 4)}
+    check_gradient(loss, "p_gate", GRU["p_gate"], feeds)

@@ -249,6 +249,32 @@ def test_while_loop_of_a_sum_that_needs_a_gradient():
     assert not body.var(doubled).stop_gradient
 
 
+def test_parameters_of_a_turn_that_is_described_again(run):
+    made = []
+
+    def body(i, x):
+        if not made:
+            made.append(layers.create_parameter([1], "float32", name="kept"))
+        x = layers.fc(layers.reshape(x, [1, 1]), 1, bias_attr=False)
+        return [i + 1, layers.reshape(x, [-1]) + made[0]]
+
+    start = static.data("x", [1], "float32")  # which needs no gradient; after a turn it does
+    i, x = layers.while_loop(lambda i, x: i < 2, body, [ints(0), start])
+    main = static.default_main_program()
+    assert start.stop_gradient and not x.stop_gradient
+    assert [p.name for p in main.all_parameters()] == ["kept", "fc_0.w_0"]
+    starts = static.default_startup_program().global_block()
+    assert sorted(op.output("Out")[0] for op in starts.ops) == ["fc_0.w_0", "kept"]
+    static.append_backward(layers.reduce_sum(x))
+    static.Executor().run(static.default_startup_program())
+    for name, value in (("kept", 5.0), ("fc_0.w_0", 3.0)):
+        shape = main.global_block().var(name).shape
+        static.global_scope().var(name).set(np.full(shape, value, "float32"))
+    wanted = (7.0 * 3 + 5) * 3 + 5
+    got = run(x, "fc_0.w_0@GRAD", "kept@GRAD", x=np.array([7], "float32"))
+    assert [v.item() for v in got] == [wanted, 2 * 7.0 * 3 + 5, 3 + 1]
+
+
 def test_while_loop_writes_an_array(run):
     array = layers.create_array("float32")
 
