@@ -155,7 +155,10 @@ class Captured:
             return self.captured_function(*args, **kwargs)
         if any(_core.is_symbol(v) for v in variables):
             return self.captured_function(*args, **kwargs)
-        return self._entry(args, kwargs, variables).run(variables)
+        entry = self._entry(args, kwargs, variables)
+        if self._records() and any(not v.stop_gradient for v in entry.held.values()):
+            return self.captured_function(*args, **kwargs)
+        return entry.run(variables)
 
     def save(self, dirname, *args, **kwargs):
         """Save the program of these arguments as an inference model, for `dygraph.jit.load`.
@@ -168,21 +171,18 @@ class Captured:
         """The `Entry` that a call with these arguments runs."""
         return self._entry(args, kwargs, variables_in((args, kwargs), []))
 
+    def _records(self):
+        """Whether a call is recorded for backward(): not where a Layer in eval mode is called."""
+        owner = getattr(self.captured_function, "__self__", self.captured_function)
+        return _core.grad_enabled() and (not isinstance(owner, Layer) or owner.training)
+
     def _wants_gradients(self, variables):
-        if not _core.grad_enabled():
+        """What is known before a program is there."""
+        if not self._records():
             return False
-        if any(not v.stop_gradient for v in variables):
-            return True
-        function = getattr(self.captured_function, "__self__", self.captured_function)
-        if isinstance(function, Layer):
-            weights = function.parameters()
-            return function.training and any(not p.stop_gradient for p in weights)
-        return any(
-            not v.stop_gradient
-            for entries in self._entries.values()
-            for _, entry in entries
-            for v in entry.held.values()
-        )
+        owner = getattr(self.captured_function, "__self__", self.captured_function)
+        weights = owner.parameters() if isinstance(owner, Layer) else ()
+        return any(not v.stop_gradient for v in (*variables, *weights))
 
     def _entry(self, args, kwargs, variables):
         key = key_of((args, kwargs))

@@ -256,6 +256,32 @@ def test_training_gives_eager_gradients():
     assert got.tolist() == (np.repeat(X.sum(0)[:, None], 2, 1) * 2).tolist()
 
 
+def test_first_call_has_gradients_of_weights_outside():
+    layer = nn.Linear(3, 2)
+    f = jit.to_static(lambda x: layer(x) * 2)
+    with dygraph.enable_grad():
+        f(given()).sum().backward()
+    want = np.repeat(X.sum(0)[:, None], 2, 1) * 2
+    assert layer.weight.grad.numpy().tolist() == want.tolist()
+
+
+def test_input_that_needs_a_gradient_gets_it():
+    x = given()
+    x.stop_gradient = False
+    with dygraph.enable_grad():
+        (jit.to_static(lambda v: v * 3)(x)).sum().backward()
+    assert x.grad.numpy().tolist() == np.full((4, 3), 3.0).tolist()
+
+
+def test_eval_mode_runs_programs_while_recording():
+    net = nn.Linear(3, 2)
+    net.eval()
+    captured = jit.to_static(net)
+    with dygraph.enable_grad():
+        assert captured(given()).numpy().tolist() == net(given()).numpy().tolist()
+    assert len(programs(captured)) == 1
+
+
 def test_translator_switches_programs_off():
     f = jit.to_static(lambda x: x * 2)
     jit.ProgramTranslator().enable(False)
