@@ -289,6 +289,9 @@ class _Writer:
         else:
             self.fill(loop.go, True)
         with self._inside(loop.go, "while"):
+            if head in self.needed:  # an inner loop may be left for the next turn
+                self._flags[head] = self.new(_BOOL, f"to_{head.number}")
+                self.fill(self._flags[head], False)
             if loop.leave is None:
                 self.fill(loop.go, False)
                 exits = self._within(head)

@@ -37,7 +37,7 @@ def inputs_in(value):
     return []
 
 
-def run(explorer, feeds, limit=20_000):
+def run(explorer, feeds, limit=1_000_000):
     """The result for Variables by name of the inputs, with the structure of the call's."""
     values = {**explorer.held, **explorer.constants, **feeds}
     block, steps = explorer.root, 0

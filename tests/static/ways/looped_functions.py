@@ -383,6 +383,53 @@ def sum_from_a_number(x):
     return total
 
 
+@captured
+def bisection(x):
+    s = x.sum()
+    steps, low, high = 0, 0.0, 8.0
+    while high - low > 0.01 and steps < 50:
+        mid = (low + high) / 2
+        if mid * mid > s * s:
+            high = mid
+        else:
+            low = mid
+        steps += 1
+    return x * low, steps
+
+
+@captured
+def inner_loop_left_for_the_next_turn(x):
+    for i in range(x.shape[0]):
+        for j in range(i, x.shape[0]):
+            if i == j:
+                continue
+            if x[i].sum() > x[j].sum():
+                break
+        else:
+            return x[i], i
+    return x[0], -1
+
+
+@captured
+def else_that_continues_around(x):
+    total = x[0] * 0
+    for r in x:
+        k = 0
+        while r.sum() < 3:
+            r = r + 1
+            k += 1
+            if k > 2:
+                break
+        else:
+            continue
+        if r.max() > 4:
+            break
+        total = total + r
+    else:
+        total = total * 2
+    return total
+
+
 # Loops over what the run decides ------------------------------------------------------------------
 
 

@@ -141,9 +141,9 @@ class Writer:
         if k < 0.78:
             more = [f"    x = x + i{i}"] if self.r.random() < 0.4 else []
             head = f"for i{i} in range({self.r.randint(1, 3)}):"
-            return [head, *self.block(depth + 1, True), *more]
+            return [head, *self.block(depth + 1, True), *more, *self.behind(loop)]
         if k < 0.85:
-            return self.open_loop(i, depth)
+            return [*self.open_loop(i, depth), *self.behind(loop)]
         if k < 0.92:
             first = [f"c{i} += 1", f"if c{i} > {self.r.randint(1, 4)}:", "    break"]
             first.append(f"{self.name()} = {self.expression()}")
@@ -153,6 +153,17 @@ class Writer:
         if loop and k < 0.96:
             return [f"if {self.condition()}:", "    " + self.pick("break", "continue")]
         return [f"if {self.condition()}:", "    return " + self.result()]
+
+    def behind(self, loop):
+        """An ``else`` of a loop, which may leave the loop around it."""
+        if self.r.random() > 0.2:
+            return []
+        what = f"{self.name()} = {self.expression()}"
+        if loop and self.r.random() < 0.6:
+            what = self.pick("break", "continue", f"return {self.result()}")
+        elif self.r.random() < 0.2:
+            what = f"return {self.result()}"
+        return ["else:", f"    {what}"]
 
     def open_loop(self, i, depth):
         head, first = self.pick(
