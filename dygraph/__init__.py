@@ -102,7 +102,7 @@ _LAZY = {
     "drawing": "draw",
     "gradient_check": "check_grad",
     "io": "",
-    "jit": "TracedLayer",
+    "jit": "ProgramTranslator TracedLayer declarative",
     "lr": "CosineDecay ExponentialDecay InverseTimeDecay LambdaDecay LearningRateDecay "
     "LinearLrWarmup MultiStepDecay NaturalExpDecay NoamDecay PiecewiseDecay PolynomialDecay "
     "ReduceLROnPlateau StepDecay",

@@ -1,15 +1,16 @@
-"""Tracing: a layer or a training step, called at two batch sizes, becomes a program that runs
-without its Python.
+"""Programs from Python: `trace` records what one call does, `to_static` every way through a
+function.
 
-The program lives in ``static``, which is imported only when something here is called.
+Programs live in ``static``, which is imported only when something here is called.
 """
 
+import inspect
 import os
 
 from dygraph import _core, tracing
 from dygraph.errors import DygraphError, OutOfRangeError
 
-__all__ = ["TracedLayer", "load", "trace"]
+__all__ = ["ProgramTranslator", "TracedLayer", "declarative", "load", "to_static", "trace"]
 
 
 def trace(layer, inputs):
@@ -149,6 +150,119 @@ def trace(layer, inputs):
     # The runs at other sizes left arenas and pages that the program does not need.
     _core.memory.release_free(_core.current_place())
     return outputs, traced
+
+
+def to_static(function=None, input_spec=None, verify=True):
+    """Have calls of a function run a program that is right on every way through it.
+
+    Python runs the function once for each way, on variables that have no values; where its state is
+    equal, ways join, and a loop whose turn leads to an equal state becomes a ``while``. So ``if``,
+    ``while``, ``for``, ``and``, exceptions, closures, lists and classes do what they do in Python.
+    What cannot become part of a program is refused, with its line.
+
+    Parameters
+    ----------
+    function : callable
+        A function, a method or a Layer. None: gives a decorator.
+    input_spec : list, optional
+        For each Variable among the arguments something with a ``shape``, whose sizes of None or -1
+        are open. Default: axis 0 is open, and another axis once calls brought two sizes of it.
+    verify : bool
+        Compare each new program with eager calls, bit for bit, at several sizes of the batch.
+
+    Returns
+    -------
+    callable
+        It takes what the function takes. A call that must compute gradients runs the function
+        itself.
+
+    Raises
+    ------
+    RuntimeError
+        At the first call: something cannot become a program, or the program does not give the bits
+        of eager calls. The message has the line, and how to write it instead.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> @dygraph.jit.to_static
+    ... def scaled(x, by=3):
+    ...     return x * by - x.mean()
+    >>> scaled(dygraph.ones([2, 3])).shape, scaled(dygraph.ones([5, 3])).shape
+    ((2, 3), (5, 3))
+    """
+    if function is None:
+        return lambda f: to_static(f, input_spec, verify)
+    from dygraph import beside
+
+    beside.load()
+    from static.ways.function import Captured
+
+    return Captured(function, input_spec, verify)
+
+
+def declarative(dygraph_func=None):
+    """The same as :func:`to_static`, under Fluid's name.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> @dygraph.jit.declarative
+    ... def doubled(x):
+    ...     return x * 2
+    >>> doubled(dygraph.ones([2])).tolist()
+    [2.0, 2.0]
+    """
+    return to_static(dygraph_func)
+
+
+class ProgramTranslator:
+    """Fluid's switch of all captured functions. There is one.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> f = dygraph.jit.to_static(lambda x: x * 2)
+    >>> dygraph.jit.ProgramTranslator().enable(False)  # calls are eager again
+    >>> f(dygraph.ones([2])).tolist()
+    [2.0, 2.0]
+    >>> dygraph.jit.ProgramTranslator().enable(True)
+    """
+
+    _one = None
+
+    def __new__(cls):
+        if cls._one is None:
+            cls._one = super().__new__(cls)
+        return cls._one
+
+    @staticmethod
+    def enable(enable_declarative):
+        """Whether captured functions run programs (True, the default) or Python."""
+        to_static(len)
+        from static.ways.function import Captured
+
+        Captured.enabled = bool(enable_declarative)
+
+    @staticmethod
+    def get_func(dygraph_func):
+        """What :func:`to_static` makes of the function; itself if it was made by it."""
+        return dygraph_func if hasattr(dygraph_func, "entry") else to_static(dygraph_func)
+
+    @classmethod
+    def get_program(cls, dygraph_func, *args, **kwargs):
+        """The ``static.Program`` that a call with these arguments runs."""
+        return cls.get_func(dygraph_func).entry(*args, **kwargs).program
+
+    @classmethod
+    def get_output(cls, dygraph_func, *args, **kwargs):
+        """What that program gives."""
+        return cls.get_func(dygraph_func)(*args, **kwargs)
+
+    @staticmethod
+    def get_code(dygraph_func):
+        """The source that is explored: the function's own, since none is rewritten."""
+        return inspect.getsource(getattr(dygraph_func, "captured_function", dygraph_func))
 
 
 def load(dirname):

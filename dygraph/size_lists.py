@@ -2,7 +2,7 @@
 
 from dygraph import _core, check
 from dygraph.recording import modes
-from dygraph.sizes import Size
+from dygraph.sizes import Size, same
 
 _LISTS, _INT = (list, tuple), {int}
 
@@ -33,6 +33,12 @@ def variables(values):
         else _core.literal([check.integer(n, "a size in shape", -1)], "int32")
         for n in values
     ]
+
+
+def reshaped(x, shape):
+    """`x.reshape` where the run decides on some of the sizes."""
+    out = _core.run_op("reshape2", {"X": x, "ShapeTensor": variables(shape)}, {})["Out"]
+    return declare(out, [x.shape[i] if same(n, 0) else n for i, n in enumerate(shape)])
 
 
 def declare(result, sizes):

@@ -65,6 +65,7 @@ class Size:
     """A size that follows the batch. Behaves as an int where the program can follow."""
 
     __slots__ = ("_tracker", "followed_value", "terms")
+    is_of_the_run = False  # no attribute of an operator can have it
 
     def __init__(self, tracker, terms):
         # `followed_value` is the int of this run, which C++ takes where it notes the size.
@@ -229,7 +230,7 @@ class Size:
         return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
 
 
-def _is_library(file):
+def is_library(file):
     """Whether a source file belongs to NumPy or to Python's own library."""
     return file.startswith((_NUMPY, _STANDARD, "<frozen")) and (
         file.startswith(_NUMPY) or "site-packages" not in file
@@ -244,7 +245,7 @@ def asking_line():
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not is_own_file(file) and not _is_library(file):
+        if not is_own_file(file) and not is_library(file):
             return f"{file}:{frame.f_lineno} in {frame.f_code.co_name}"
         frame = frame.f_back
     return user_line()

@@ -15,6 +15,7 @@ from dygraph import (
     manipulation,
     printing,
     products,
+    size_lists,
     sizes,
 )
 from dygraph.compat import BackwardStrategy
@@ -246,6 +247,8 @@ def reshape(self, *shape):
             raise ArgumentTypeError(f"reshape: shape must be integers, got {kind_of(shape)}")
     elif len(shape) == 1 and isinstance(shape[0], (Variable, np.ndarray)) and shape[0].ndim:
         shape = shape[0].tolist()
+    if any(getattr(type(n), "is_of_the_run", False) for n in shape):
+        return size_lists.reshaped(self, list(shape))
     if any(hasattr(type(n), "as_attribute") for n in shape):  # sizes of a program
         return _reshape2(self, list(shape))
     return _reshape2(self, [check.integer(n, "reshape: a size", -1) for n in shape])

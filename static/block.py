@@ -506,7 +506,7 @@ class Block:
         A copy made for this write alone goes.
         """
         op = result.op
-        if op.type == "assign":
+        if op.type == "assign" and self.program.merges_copies:
             (source,) = op.input("X")
             readers = self.core.readers(source)
             made = self.vars.get(source)

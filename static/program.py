@@ -63,6 +63,8 @@ class Program:
     (['relu'], (-1, 13))
     """
 
+    merges_copies = True  # a copy that is made to be written elsewhere is not made
+
     def __init__(self, desc=None):
         self.core = _core.Program() if desc is None else _core.Program(desc)
         self._blocks = [Block(self, self.core.block(i)) for i in range(self.core.block_count)]

@@ -9,6 +9,7 @@ import sys
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError, kind_of
+from dygraph.recording import modes
 from dygraph.watch import is_own_file
 from static import views
 from static.unknown_sizes import Unknown
@@ -78,9 +79,11 @@ class Variable(_core.Symbol):
         """Number of elements. PreconditionNotMetError where a size is unknown."""
         shape = self.desc.shape or ()
         if any(n < 0 for n in shape):
+            if modes.ways is not None:
+                return modes.ways.size_of(self)
             raise PreconditionNotMetError(
-                f"the number of elements of '{self.name}', {list(shape)}, is known when the program "
-                "runs: compute with static.layers.size(x), or declare the sizes"
+                f"the number of elements of '{self.name}', {list(shape)}, is known when the "
+                "program runs: compute with static.layers.size(x), or declare the sizes"
             )
         return math.prod(shape)
 
@@ -137,6 +140,28 @@ class Variable(_core.Symbol):
             "use Program.clone() or Program.serialize_to_string()"
         )
 
+    # What Python asks of values: `to_static` answers while it explores a function.
+
+    def __bool__(self):
+        ways = modes.ways
+        return super().__bool__() if ways is None else ways.ask(self)
+
+    def __len__(self):
+        ways = modes.ways
+        return super().__len__() if ways is None else ways.length(self)
+
+    def __iter__(self):
+        ways = modes.ways
+        return super().__iter__() if ways is None else ways.rows(self)
+
+    def __getitem__(self, index):
+        ways = modes.ways
+        return super().__getitem__(index if ways is None else ways.index(index))
+
+    def __setitem__(self, index, value):
+        ways = modes.ways
+        super().__setitem__(index if ways is None else ways.index(index), value)
+
     def detach(self):
         """The same values, through which no gradient flows."""
         copy = _core.ops.assign(self)
@@ -156,6 +181,33 @@ class Variable(_core.Symbol):
             f"'{self.name}' is a variable of a program: call static.append_backward(loss), or "
             "optimizer.minimize(loss)"
         )
+
+
+def _reader(name):
+    """A method that needs the values, which no program has before it runs."""
+    read = getattr(Variable, name)
+
+    def method(self, *args, **kwargs):
+        ways = modes.ways
+        if ways is None:
+            return read(self, *args, **kwargs)
+        if name in _READERS:
+            raise ways.read(_READERS[name])
+        if is_own_file(sys._getframe(1).f_code.co_filename):
+            return read(self, *args, **kwargs)
+        return ways.text(f"a Variable of shape {list(self.desc.shape or ())}")
+
+    method.__name__, method.__doc__ = name, read.__doc__
+    return method
+
+
+_READERS = {
+    "numpy": "numpy()", "item": "item()", "tolist": "tolist()", "__float__": "float()",
+    "__int__": "int()", "__index__": "an index", "__array__": "NumPy",
+}  # fmt: skip
+_TEXTS = {"__format__", "__str__", "__repr__"}
+for _name in (*_READERS, *_TEXTS):
+    setattr(Variable, _name, _reader(_name))
 
 
 class Parameter(Variable):

@@ -1,0 +1,154 @@
+"""What Python asks of values that have none yet, and the answers of a run."""
+
+import sys
+
+from dygraph.watch import is_own_file
+from static.ways.graph import Ask, PathDone, Restart, here, is_ours, spot
+from static.ways.numbers import Number
+from static.ways.recording import Recording
+from static.ways.sequences import Sizes
+
+__all__ = ["Answers"]
+
+
+class Answers(Recording):
+    """Truth, length, rows and indices. `static.Variable` asks for them."""
+
+    # What Python asks -------------------------------------------------------------------------
+
+    def restart(self, why):
+        """To be raised: this exploration begins again."""
+        self.finished = Restart(why)
+        return self.finished
+
+    def done(self):
+        """To be raised: this way goes on as another one did."""
+        self.finished = PathDone()
+        return self.finished
+
+    def meant(self, error):
+        """An error of Python's that we raise in its place."""
+        self.meanings.append(error)
+        return error
+
+    def text(self, what):
+        """What stands for a value in the text of an error; other text is refused."""
+        if not self.speaking:
+            raise self.refuse(
+                f"the text of {what} at {spot(here())} cannot become part of a program: print() "
+                "takes it, and errors that leave the function do"
+            )
+        self.spoke = here()
+        return f"<{what}>"
+
+    def went_on(self):
+        """Refuse where the text of an error did not leave the function."""
+        self.speaking = False
+        if self.spoke is not None:
+            raise self.refuse(
+                f"the error at {spot(self.spoke)} has the text of a value and is handled in the "
+                "function, which might read it. Leave the value out of its text"
+            )
+
+    def read(self, what):
+        """The error for reading a value."""
+        return self.refuse(
+            f"{what} of a value at {spot(here())} cannot become part of a program. Compute with "
+            "operators, or return it"
+        )
+
+    def loops_alone(self, what):
+        """The error for going over something where no loop can be made of it."""
+        frame = sys._getframe(1)
+        while is_own_file(frame.f_code.co_filename):
+            frame = frame.f_back
+        return self.refuse(
+            f"code without source loops on a value at {spot(here())}. Only a loop whose source can "
+            "be read becomes a while"
+        )
+
+    def ask(self, variable):
+        """The answer of this run; a new question is answered True first."""
+        if self.finished is not None:
+            raise self.finished
+        if self.speaking:
+            self.went_on()
+        shape = variable.desc.shape or ()
+        if any(n not in (-1, 1) for n in shape):
+            raise self.meant(
+                ValueError(
+                    f"the truth of a Variable of shape {tuple(shape)} is ambiguous. Use any() or "
+                    "all()"
+                )
+            )
+        if str(variable.dtype) != "bool":
+            variable = variable != 0
+        uid = self.uid(variable)
+        line = here()
+        self.ask_lines.append(line)
+        self._check_depth(line)
+        count = len(self.answers)
+        answer = self.decisions[count] if count < len(self.decisions) else True
+        self.answers.append(answer)
+        self.asked += 1
+        block = self.block
+        if block.end is None and self.position == len(block.ops):
+            block.end = Ask(uid, self.new_block(), self.new_block(), line)
+        end = block.end
+        if type(end) is not Ask or end.uid != uid or self.position != len(block.ops):
+            raise self.refuse(self.not_twice(f"asked at {line}"))
+        self.enter_block(end.yes if answer else end.no)
+        return answer
+
+    def _check_depth(self, line):
+        if self.ask_lines.count(line) > 60:
+            frame, depth, code = sys._getframe(2), 0, None
+            names = {}
+            while frame is not None and frame is not self.root_frame:
+                code, depth = frame.f_code, depth + 1
+                if not is_ours(frame):
+                    names[code] = names.get(code, 0) + 1
+                frame = frame.f_back
+            if any(n > 50 for n in names.values()):
+                raise self.refuse(
+                    f"recursion turns on a value at {spot(line)} in {line.rpartition(' ')[2]}. "
+                    "Write it as a loop"
+                )
+        if len(self.answers) > 3000:
+            raise self.refuse(f"no end is in sight, still asking at {line}")
+
+    def length(self, variable):
+        """``len(x)`` outside converted code."""
+        shape = variable.desc.shape
+        if not shape:
+            raise self.meant(TypeError("len() of a Variable without axes"))
+        if shape[0] == -1:
+            raise self.refuse(
+                f"the length of a value at {here()} is known when the program runs; code without "
+                "source cannot have it"
+            )
+        return shape[0]
+
+    def rows(self, variable):
+        """``iter(x)`` of a known length."""
+        shape = variable.desc.shape
+        if not shape:
+            raise self.meant(TypeError("iteration over a Variable without axes"))
+        if shape[0] == -1:
+            raise self.loops_alone("a Variable")
+        return (variable[i] for i in range(shape[0]))
+
+    def index(self, index):
+        """An index with Variables in the place of numbers that the run decides."""
+        if isinstance(index, tuple):
+            return tuple(self.index(i) for i in index)
+        if type(index) is Number:
+            return index.value
+        return index
+
+    def size_of(self, variable):
+        """``x.size`` with an open axis."""
+        product = 1
+        for n in Sizes().of(variable):
+            product = n * product
+        return product

@@ -1,0 +1,103 @@
+"""Lists whose length the run decides, as arrays of the program with a counter beside each."""
+
+import dygraph
+from static.ways.graph import Go, Meta, Refused, reachable, short
+
+_COUNT = Meta("int64", ())
+
+
+class Arrays:
+    """Writes the operators of arrays: all versions of one list are one variable."""
+
+    def __init__(self, writer):
+        self._writer, self._first, self._made, self._begun = writer, {}, {}, []
+        metas = writer.metas
+        for block in reachable(writer.flow.root):
+            for op in block.ops:
+                if op.type == "array_append":
+                    self._unite(op.outs["Out"][0], op.ins["X"][0])
+            if isinstance(block.end, Go):
+                for uid, value in zip(block.end.block.params, block.end.args, strict=True):
+                    if metas[uid].dtype == "array":
+                        self._unite(uid, value)
+
+    def _find(self, uid):
+        while self._first.get(uid, uid) != uid:
+            uid = self._first[uid]
+        return uid
+
+    def _unite(self, a, b):
+        a, b = self._find(a), self._find(b)
+        if a != b:
+            self._first[max(a, b)] = min(a, b)
+
+    def _names(self, uid):
+        """(array, counter) of a version."""
+        first = self._find(uid)
+        if first not in self._made:
+            writer = self._writer
+            self._made[first] = writer.new(Meta("array", ()), "list"), writer.new(_COUNT, "length")
+        return self._made[first]
+
+    def write(self, op):
+        """One operator."""
+        writer = self._writer
+        kind, out = op.type, op.outs["Out"][0]
+        given = op.ins.get("X", [])
+        if kind == "array_new":
+            array, count = self._names(out)
+            writer.fill(count, 0, "int64")
+            self._begun.append((array, writer.block.idx, op.line))
+            for uid in given:
+                self._append(array, count, writer.name(uid))
+            return
+        array, count = self._names(given[0])
+        if kind == "array_append":
+            self._append(array, count, writer.name(given[1]))
+        elif kind == "array_length":
+            writer.assign(count, writer.declare(out))
+        elif kind == "array_read":
+            ins = {"X": array, "I": writer.name(given[1])}
+            writer.block.append_described(
+                "read_from_array", _listed(ins), {"Out": [writer.declare(out)]}
+            )
+        else:
+            self._joined(op, array, out)
+
+    def _append(self, array, count, item):
+        writer = self._writer
+        writer.block.append_described(
+            "write_to_array", {"X": [item], "I": [count]}, {"Out": [array]}
+        )
+        writer.op("increment", {"X": count}, {"Out": count}, {"step": 1.0})
+
+    def check(self, program):
+        """A list that a turn begins anew must end with the turn, or it would keep old elements."""
+        loops = {op.attr("sub_block") for b in program.blocks for op in b.ops if op.type == "while"}
+        for array, index, line in self._begun:
+            while index >= 0 and not program.block(index).has_var(array):
+                if index in loops:
+                    raise Refused(
+                        f"the list that a turn makes at {short(line)} is read after the loop. Make "
+                        "it before the loop, or stack it within the turn"
+                    )
+                index = program.block(index).parent_idx
+
+    def _joined(self, op, array, out):
+        if "tensor_array_to_tensor" not in dygraph.op_names():
+            raise Refused(f"a list cannot be stacked in a program yet, at {op.line}")
+        writer = self._writer
+        index = writer.new(Meta("int32", (-1,)), "sizes")
+        writer.block.append_described(
+            "tensor_array_to_tensor",
+            {"X": [array]},
+            {"Out": [writer.declare(out)], "OutIndex": [index]},
+            {
+                "axis": ("INT", op.attrs["axis"]),
+                "use_stack": ("BOOLEAN", op.type == "array_stack"),
+            },
+        )
+
+
+def _listed(slots):
+    return {slot: [name] for slot, name in slots.items()}

@@ -1,0 +1,220 @@
+"""Python numbers that the run decides: sizes, counters of loops, lengths.
+
+A `Number` is to Python what an int, float or bool is, and to the program a variable without axes of
+int64, float64 or bool. It computes as Python's numbers do; beside a Variable it takes that one's
+type, as a Python number does.
+"""
+
+import operator
+
+from dygraph import _core
+from dygraph.errors import ArgumentTypeError
+from dygraph.recording import modes
+from dygraph.sizes import Size
+from static.ways.graph import here, spot
+
+ops = _core.ops
+
+TYPES = {bool: "bool", int: "int64", float: "float64"}
+
+
+class _Live:
+    live = True
+
+
+_LIVE = _Live()
+_PLAIN = {"__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__"}
+_DIVISIONS = {"__truediv__", "__rtruediv__"}
+_WHOLE = {"__floordiv__", "__rfloordiv__", "__mod__", "__rmod__"}
+_BITS = {
+    "__and__": "logical_and", "__or__": "logical_or", "__xor__": "logical_xor",
+    "__rand__": "logical_and", "__ror__": "logical_or", "__rxor__": "logical_xor",
+}  # fmt: skip
+
+
+class Number(Size):
+    """A number of the program's, as Python has it.
+
+    Attributes
+    ----------
+    kind : type
+        bool, int or float.
+    value : Variable
+        Without axes.
+    axis : tuple, optional
+        (name, axis) of the Variable whose size it is.
+    """
+
+    __slots__ = ("axis", "kind", "value")
+    is_of_the_run = True
+
+    def __init__(self, value, kind, axis=None):
+        self.value, self.kind, self.axis = value, kind, axis
+        self._tracker, self.followed_value, self.terms = _LIVE, -1, {(id(value),): 1}
+
+    @property  # type: ignore[misc]
+    def __class__(self):  # which isinstance asks
+        return self.kind
+
+    def describe(self):
+        """``the size of axis 0 of 'x'``, for messages."""
+        if self.axis is None:
+            return f"{'an' if self.kind is int else 'a'} {self.kind.__name__} of the run"
+        return "the size of axis {1} of '{0}'".format(*self.axis)
+
+    def refused(self, how, fix=None):
+        """The error for a use that Python alone could answer."""
+        fix = fix or "Arithmetic, comparisons and range() take it as it is"
+        return modes.ways.refuse(
+            f"{self.describe()} is known when the program runs: {how} at {spot(here())} cannot "
+            f"have it. {fix}"
+        )
+
+    def as_attribute(self, op, name):
+        raise self.refused(f"the attribute {name} of {op}")
+
+    # As Variables -----------------------------------------------------------------------------
+
+    def as_kind(self, kind):
+        """The value as that of another kind of number."""
+        return self.value if kind is self.kind else self.value.astype(TYPES[kind])
+
+    def variable(self, like=None):
+        """The value in the type of the Variable beside it, as Python numbers take it."""
+        dtype = self.value.dtype if like is None else like.dtype
+        if like is not None and not dtype.is_floating:
+            if self.kind is float or (str(dtype) == "bool") != (self.kind is bool):
+                raise ArgumentTypeError(
+                    f"a variable of {dtype} does not combine with a {self.kind.__name__}. Convert "
+                    "it with astype() first"
+                )
+        return self.value if str(dtype) == str(self.value.dtype) else self.value.astype(dtype)
+
+    def tensor(self):
+        """The value as an int32 Variable of one element, as lists of sizes have it."""
+        return self.value.astype("int32").reshape([1])
+
+    def _beside(self, name, other):
+        value = self.variable(other)
+        if self.kind is bool or str(other.dtype) not in ("float32", "float64"):
+            return value
+        # Adding a number is `scale`, which leaves -0.0 as it is where the number is 0.
+        if name in ("__add__", "__radd__", "__sub__"):
+            return _where_zero(value, -0.0)
+        return _where_zero(value, 0.0) if name == "__rsub__" else value
+
+    # Computing --------------------------------------------------------------------------------
+
+    def binary(self, name, function, other):
+        if isinstance(other, _core.Variable):
+            return function(self._beside(name, other), other)
+        if not is_number(other):
+            return NotImplemented
+        kind = float if float in (self.kind, kind_of(other)) else int
+        if name in _PLAIN:
+            return Number(function(self.as_kind(kind), as_variable(other, kind)), kind)
+        if name in _DIVISIONS or (name in _WHOLE and kind is int):
+            divisor = self if name.startswith("__r") else other
+            if divisor == 0:
+                text = "division by zero" if kind is int else "float division by zero"
+                raise modes.ways.meant(ZeroDivisionError(text))
+            kind = float if name in _DIVISIONS else int
+            return Number(function(self.as_kind(kind), as_variable(other, kind)), kind)
+        if name in _BITS and bool is self.kind is kind_of(other):
+            result = getattr(ops, _BITS[name])(self.value, as_variable(other, bool))
+            return Number(result, bool)
+        raise self.refused(f"`{name.strip('_')}`")
+
+    def compare(self, function, sign, other):
+        if isinstance(other, _core.Variable):
+            return function(self.variable(other), other)
+        if not is_number(other):
+            return NotImplemented
+        kind = max(self.kind, kind_of(other), key=(bool, int, float).index)
+        kind = int if kind is bool and function not in (operator.eq, operator.ne) else kind
+        return Number(function(self.as_kind(kind), as_variable(other, kind)), bool)
+
+    def unary(self, name):
+        raise self.refused(_ASKS.get(name, f"`{name}`"))
+
+    def __bool__(self):
+        return modes.ways.ask(self.value)
+
+    def __neg__(self):
+        return self * -1
+
+    def __abs__(self):
+        kind = int if self.kind is bool else self.kind
+        return Number(ops.abs(self.as_kind(kind)), kind)
+
+    def __pow__(self, other, modulus=None):
+        if type(other) is not int or not 0 < other <= 8 or modulus is not None:
+            raise self.refused("`**`")
+        if self.kind is float and other > 1:
+            raise self.refused("`**`", "Multiply it with itself")
+        result = self
+        for _ in range(other - 1):
+            result = result * self
+        return result
+
+    def __repr__(self):
+        return modes.ways.text(self.describe())
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return modes.ways.text(self.describe())
+
+    def __reduce_ex__(self, protocol):
+        raise self.refused("a copy")
+
+    def __array__(self, *args, **kwargs):
+        raise self.refused("NumPy")
+
+    def __array_ufunc__(self, *args, **kwargs):
+        raise self.refused("NumPy")
+
+
+_ASKS = {
+    "__int__": "int()", "__index__": "what needs an int", "__float__": "float()",
+    "__hash__": "a set, or a key of a dict,", "__round__": "round()", "__trunc__": "math.trunc()",
+    "__floor__": "math.floor()", "__ceil__": "math.ceil()", "__complex__": "complex()",
+}  # fmt: skip
+
+
+def is_number(value):
+    """Whether it is one of Python's numbers, or a `Number`."""
+    return type(value) in (bool, int, float, Number)
+
+
+def kind_of(value):
+    """bool, int or float."""
+    return value.kind if type(value) is Number else type(value)
+
+
+def constant(value, dtype):
+    """A variable without axes that an operator fills."""
+    return ops.fill_constant(shape=[], dtype=dtype, value=float(value), str_value=repr(value))
+
+
+def number(value):
+    """A Python number as a `Number`."""
+    if type(value) is Number:
+        return value
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise modes.ways.refuse(f"the int {value} at {here()} does not fit into 64 bits")
+    plain = int(value) if type(value) is bool else value
+    return Number(constant(plain, TYPES[type(value)]), type(value))
+
+
+def as_variable(value, kind):
+    """A number as a variable of a kind."""
+    if type(value) is Number:
+        return value.as_kind(kind)
+    return number(kind(value)).value
+
+
+def _where_zero(value, zero):
+    """A variable without axes with `zero` in the place of both zeros."""
+    none = constant(zero, str(value.dtype))
+    return ops.where(value == none, none, value)

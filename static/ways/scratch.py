@@ -1,0 +1,70 @@
+"""The program that one run is described into, and how values of outside enter it."""
+
+import static
+from dygraph import _core
+from dygraph.variable import Parameter as EagerParameter
+from static.variable import Parameter, Variable
+from static.ways.sequences import Sizes
+
+FROM_WEIGHTS = (
+    "a Variable that was computed from weights before, or apart from what the function is called "
+    "with, would not follow them. Compute it from an argument, or inside a Layer"
+)
+
+
+class Scratch(static.Program):
+    """A program of one run. Weights enter it shared, other eager Variables as constants."""
+
+    sizes = Sizes()
+    merges_copies = False
+
+    def __init__(self, ways):
+        super().__init__()
+        self._ways = ways
+
+    def name_of(self, variable, type):
+        """The name of a variable here; eager ones enter."""
+        if variable is None or isinstance(variable, Variable) or _core.is_literal(variable):
+            return super().name_of(variable, type)
+        if self.core.layer_name is not None and not _stays(variable):
+            return super().name_of(variable, type)
+        return self.face_of(variable).name
+
+    def face_of(self, variable, hint="weight"):
+        """What stands here for an eager Variable."""
+        ways = self._ways
+        if not _stays(variable):
+            if not variable.stop_gradient:
+                raise ways.refuse(FROM_WEIGHTS)
+            return self._constant(variable)
+        name = ways.name_of_held(variable, hint)
+        found = self.global_block().core.find(name)
+        if found is not None:
+            return found
+        kind = Parameter if isinstance(variable, EagerParameter) else Variable
+        made = self.global_block().create_as(
+            kind, name, list(variable.shape), str(variable.dtype), None, True,
+            variable.stop_gradient,
+        )  # fmt: skip
+        self.held[name] = variable
+        return made
+
+    def _constant(self, variable):
+        ways, lod = self._ways, _core.lod(variable)
+        digest = _core.digest(variable)
+        name = f"constant_{hash(repr(digest)) & (2**64 - 1):x}"
+        ways.sources[name] = variable
+        found = self.global_block().core.find(name)
+        if found is None:
+            ways.constants.setdefault(name, _core.snapshot(variable))
+            found = self.global_block().create_var(
+                name, list(variable.shape), str(variable.dtype), len(lod) if lod else 0,
+                persistable=True, stop_gradient=True,
+            )  # fmt: skip
+        return found
+
+
+def _stays(variable):
+    """Whether it is state of somewhere: what a program shares, and does not copy."""
+    is_weight = not variable.stop_gradient and variable.is_leaf
+    return isinstance(variable, EagerParameter) or variable.persistable or is_weight
