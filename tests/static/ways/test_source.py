@@ -100,7 +100,10 @@ LIBRARY = [
 ]
 
 
-@pytest.mark.parametrize(("function", "args"), LIBRARY, ids=str)
+@pytest.mark.parametrize(
+    ("function", "args"), LIBRARY,
+    ids=[f"{i}-{function.__name__}" for i, (function, _) in enumerate(LIBRARY)],
+)  # fmt: skip
 def test_library_function_does_what_it_did(function, args):
     hooks = Converting()
     made = hooks.call(function)
