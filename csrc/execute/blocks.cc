@@ -13,9 +13,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Names NamesOf(const std::vector<std::string>* names) {
-  return names ? *names : Names();
-}
+Names NamesOf(const std::vector<std::string>* names) { return names ? *names : Names(); }
 
 // What the operators of a body use of the blocks around it, in order.
 void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp* op) {
@@ -67,7 +65,8 @@ void PreparedProgram::BindControl(PlanOp* op) {
   const OpDesc& desc = *op->desc;
   const int block = op->block;
   const auto* sub_block = desc.FindAttr<BlockIndex>("sub_block");
-  ENFORCE(sub_block, Format, desc.type, ": the attribute sub_block must name a block of the program",
+  ENFORCE(sub_block, Format, desc.type,
+          ": the attribute sub_block must name a block of the program",
           PositionText(desc, op->position, block));
   const int body = sub_block->index;
   ENFORCE(program_->blocks[body].parent_idx == block, Format, desc.type, ": block ", body,
@@ -102,9 +101,11 @@ void PreparedProgram::BindControl(PlanOp* op) {
       break;
     }
     case Control::kRecurrent: {
-      const Names &inputs = NamesOf(desc.Input("inputs")), &outputs = NamesOf(desc.Output("outputs"));
+      const Names &inputs = NamesOf(desc.Input("inputs")),
+                  &outputs = NamesOf(desc.Output("outputs"));
       control.sliced = pairs(inputs, inputs, "inputs");
-      control.initial = pairs(NamesOf(desc.Input("initial_states")), strings("ex_states"), "states");
+      control.initial =
+          pairs(NamesOf(desc.Input("initial_states")), strings("ex_states"), "states");
       const Names before = strings("ex_states"), after = strings("states");
       ENFORCE(before.size() == after.size(), Format, desc.type,
               ": ex_states and states must be as many, got ", before.size(), " and ", after.size(),
@@ -141,8 +142,9 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
   ENFORCE(forward >= 0, Format, desc.type, ": block ", body,
           " must say which block it is the gradient of", PositionText(desc, op.position, block));
   PlanControl& control = *op.control;
-  auto place = gradients_.emplace(
-      body, GradientOf{forward, UsesAround(*program_, forward), &control, {}}).first;
+  auto place =
+      gradients_.emplace(body, GradientOf{forward, UsesAround(*program_, forward), &control, {}})
+          .first;
   const OuterUses& uses = place->second.uses;
   const bool steps = control.kind == Control::kRecurrentGrad;
   const std::string list = steps                                 ? "parameters"
@@ -195,8 +197,8 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
   const Names restored = NamesOf(desc.Output("Restored")),
               of = NamesOf(desc.FindAttr<Names>("restored"));
   ENFORCE(restored.size() == of.size(), Format, desc.type,
-          ": restored must name a variable for each of the ", restored.size(),
-          " in Restored, got ", of.size(), PositionText(desc, op.position, block));
+          ": restored must name a variable for each of the ", restored.size(), " in Restored, got ",
+          of.size(), PositionText(desc, op.position, block));
   for (size_t i = 0; i < of.size(); ++i)
     control.befores.push_back({Required(op, of[i], block), -1, Required(op, restored[i], block)});
 }
@@ -211,7 +213,8 @@ void PreparedProgram::BindStepGradients(const PlanOp& op, int body,
   const bool* reverse = desc.FindAttr<bool>("reverse");
   control.reverse = reverse && *reverse;
   auto strings = [&](const char* name) { return NamesOf(desc.FindAttr<Names>(name)); };
-  const Names inputs = NamesOf(desc.Input("inputs")), to_inputs = NamesOf(desc.Output("inputs@GRAD")),
+  const Names inputs = NamesOf(desc.Input("inputs")),
+              to_inputs = NamesOf(desc.Output("inputs@GRAD")),
               to_states = NamesOf(desc.Output("initial_states@GRAD")),
               input_grads = strings("input_grads"), state_grads = strings("state_grads"),
               states = strings("states");
@@ -293,7 +296,8 @@ void PreparedProgram::LinkKept() {
 namespace {
 
 // The passes arrange a block as if its values that others see were fetched.
-void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots, const std::set<int>& outside) {
+void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots,
+                  const std::set<int>& outside) {
   Plan inner;
   inner.inner = true;
   inner.slots.swap(*slots);

@@ -115,7 +115,8 @@ class PreparedProgram {
     std::unordered_map<std::string, int> slots;
   };
   std::vector<BlockNames> names_;
-  // Of the block of a gradient: the block it differentiates, and what it reads of that one's values.
+  // Of the block of a gradient: the block it differentiates, and what it reads of that one's
+  // values.
   struct GradientOf {
     int forward;
     OuterUses uses;
@@ -130,7 +131,7 @@ class PreparedProgram {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;
   std::shared_ptr<const void> identity_ = std::make_shared<int>();  // stands for this program
-  mutable std::atomic<size_t> given_up_{0};  // bytes of weights, in all runs
+  mutable std::atomic<size_t> given_up_{0};                         // bytes of weights, in all runs
   std::atomic<bool> released_{false};
   uint64_t runs_ = 0;
   uint64_t seed_ = 0;

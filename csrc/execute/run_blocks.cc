@@ -11,7 +11,8 @@
 
 namespace dygraph {
 
-FLAG(int64_t, while_turns, 0, "the most turns of a loop of a program, which then raises; 0: no limit");
+FLAG(int64_t, while_turns, 0,
+     "the most turns of a loop of a program, which then raises; 0: no limit");
 
 namespace program {
 
@@ -21,8 +22,8 @@ bool IsTrue(const PlanSlot& slot, const Value& value) {
   ENFORCE(!value.empty(), PreconditionNotMet, "the condition '", slot.name,
           "' must be written before it is asked for, but it holds nothing");
   const Tensor t = CopyTo(value.tensor(), CPUPlace());
-  ENFORCE(t.dtype() == DType::kBool && t.numel() == 1, InvalidArgument, "the condition '", slot.name,
-          "' must be one bool, got ", t.dtype(), " of shape ", t.dims(),
+  ENFORCE(t.dtype() == DType::kBool && t.numel() == 1, InvalidArgument, "the condition '",
+          slot.name, "' must be one bool, got ", t.dtype(), " of shape ", t.dims(),
           ". Compare to get a bool, and reduce it to one");
   return *t.data<bool>();
 }
@@ -115,8 +116,8 @@ void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
   const Ref<KeptSteps> kept = StepsOf(op, frame);
   const int64_t most = FLAGS_while_turns;
   for (int64_t turn = 0; IsTrue(plan_.slots[condition], *frame.values[condition]); ++turn) {
-    ENFORCE(most <= 0 || turn < most, ResourceExhausted, "a loop may have FLAGS_while_turns, ", most,
-            ", turns, but its condition '", plan_.slots[condition].name, "' still holds",
+    ENFORCE(most <= 0 || turn < most, ResourceExhausted, "a loop may have FLAGS_while_turns, ",
+            most, ", turns, but its condition '", plan_.slots[condition].name, "' still holds",
             PositionText(*op.desc, op.position, op.block));
     RunBody(op, frame, bound, random, turn, kept.get());
     if (check_signals) check_signals();
@@ -233,11 +234,12 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   for (size_t i = 0; i < flows.size(); ++i) {
     if (control.flows[i].to >= 0) *frame.values[control.flows[i].to] = std::move(flows[i]);
   }
-  for (size_t i = 0; i < sums.size(); ++i) *frame.values[control.gathers[i].to] = std::move(sums[i]);
+  for (size_t i = 0; i < sums.size(); ++i)
+    *frame.values[control.gathers[i].to] = std::move(sums[i]);
 }
 
-// Of an operator whose inputs are gradients that need not be there: those of lists that are; nothing
-// where a required one is missing.
+// Of an operator whose inputs are gradients that need not be there: those of lists that are;
+// nothing where a required one is missing.
 void PreparedProgram::RunPresent(const PlanOp& op, Frame& frame, Bound& bound,
                                  RandomStreams random) const {
   Bound present;
@@ -245,7 +247,8 @@ void PreparedProgram::RunPresent(const PlanOp& op, Frame& frame, Bound& bound,
   uint32_t k = 0;
   for (size_t slot = 0; slot < op.in_ends.size(); ++slot) {
     const SlotInfo& info = op.info->inputs[slot];
-    const bool listed = op.in_ends[slot] > k, places = info.dispensable() && op.in_ends[slot] > k + 1;
+    const bool listed = op.in_ends[slot] > k,
+               places = info.dispensable() && op.in_ends[slot] > k + 1;
     bool any = false;
     for (; k < op.in_ends[slot]; ++k) {
       const Value* value = bound.in[k];

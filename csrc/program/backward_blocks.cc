@@ -20,8 +20,8 @@ ListNames ListsOf(const OpDesc& op) {
   THROW(Unimplemented, op.type, " has no gradient in programs");
 }
 
-// Whether operators of the block that run blocks use the variable: their terms go on with the sum of
-// those that came before.
+// Whether operators of the block that run blocks use the variable: their terms go on with the sum
+// of those that came before.
 bool UsedByBlocks(const Block& body, const std::string& name) {
   return std::any_of(body.ops().begin(), body.ops().end(), [&](const OpRef& op) {
     const int32_t block = BlockOf(op->desc());

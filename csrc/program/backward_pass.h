@@ -44,9 +44,9 @@ struct BodyRequest {
 // What one run of the block gives to the one before it, and to what lies around.
 struct BodyResult {
   std::vector<GradientBlock::Made> ops;
-  std::map<std::string, std::string> carried;              // goes from turn to turn: the gradient
-  std::map<std::string, std::vector<std::string>> terms;   // read only: in the order they come
-  std::set<std::string> arrays;                            // whose gradient the block writes
+  std::map<std::string, std::string> carried;             // goes from turn to turn: the gradient
+  std::map<std::string, std::vector<std::string>> terms;  // read only: in the order they come
+  std::set<std::string> arrays;                           // whose gradient the block writes
   std::set<std::string> read;  // values of variables around, which the block leaves as they are
 };
 
@@ -101,14 +101,14 @@ class BackwardPass {
   const Uses uses_;
   std::vector<bool> useful_;
   std::unordered_map<std::string, std::vector<Term>> pending_;
-  std::vector<std::string> order_;  // variables by their gradient's first term
+  std::vector<std::string> order_;        // variables by their gradient's first term
   std::unordered_set<std::string> zero_;  // whose gradient has a term that is zero everywhere
   std::unordered_set<std::string> used_;
   std::unordered_set<std::string> read_terms_;  // terms that later operators read by name
   std::vector<Step> steps_;
   int temps_ = 0;
   BackwardResult result_;
-  std::set<std::string> kept_, arrays_;  // of BodyResult: read, arrays
+  std::set<std::string> kept_, arrays_;   // of BodyResult: read, arrays
   std::map<size_t, size_t> block_steps_;  // the step that is the gradient of an operator's block
   std::map<std::pair<size_t, std::string>, std::string> restored_;
 };

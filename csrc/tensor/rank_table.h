@@ -1,5 +1,5 @@
-// The sequences of a ragged batch by length, longest first: how steps over time leave out those that
-// have ended.
+// The sequences of a ragged batch by length, longest first: how steps over time leave out those
+// that have ended.
 #pragma once
 
 #include <vector>

@@ -17,7 +17,7 @@ const char* Name(VarKind kind) {
 void Value::Fail(VarKind asked) const {
   ENFORCE(!empty(), PreconditionNotMet, "the variable must hold a ", Name(asked),
           ", but nothing has been written to it yet");
-  const char* fix = asked != VarKind::kTensor          ? ""
+  const char* fix = asked != VarKind::kTensor         ? ""
                     : kind_ == VarKind::kSelectedRows ? ". Merge it into a dense tensor first with "
                                                         "to_dense()"
                     : kind_ == VarKind::kArray ? ". Read an element of it with read_from_array(), "

@@ -15,8 +15,9 @@ struct ConditionalBlockGradAttrs {
 
 void DefineConditionalBlockGrad(OpDef& op) {
   using block_grad::kAnyValue;
-  op.Comment("The gradient of conditional_block: its block, if the forward one ran. What the block "
-             "did not take flows on to those who wrote it before.")
+  op.Comment(
+        "The gradient of conditional_block: its block, if the forward one ran. What the block "
+        "did not take flows on to those who wrote it before.")
       .Input(kCond, "Cond", "as in the forward call", kDuplicable | kDispensable)
       .Input(kOut, "Out", "as in the forward call", kDuplicable | kDispensable | kAnyValue)
       .Input(kOutGrad, "Out@GRAD", "gradients of what the block wrote",
@@ -25,8 +26,7 @@ void DefineConditionalBlockGrad(OpDef& op) {
       .Input(kInput, "Input", "as in the forward call", kDuplicable | kDispensable | kAnyValue)
       .Input(kBefore, "Before", "terms of gradients of Input that come first",
              kDuplicable | kDispensable | kAnyValue)
-      .Output(kInputGrad, "Input@GRAD", "gradients of Input",
-              kDuplicable | kDispensable | kUpdated)
+      .Output(kInputGrad, "Input@GRAD", "gradients of Input", kDuplicable | kDispensable | kUpdated)
       .Output(kRestored, "Restored", "variables as they were before the block ran",
               kDuplicable | kDispensable | kAnyValue)
       .Attr(&ConditionalBlockGradAttrs::is_scalar_condition, "is_scalar_condition",

@@ -14,8 +14,9 @@ struct ConditionalBlockAttrs {
 
 void Define(OpDef& op, const char* comment) {
   op.Comment(comment)
-      .Input(kCond, "Cond", "one bool; where is_scalar_condition is false, tensors whose rows are "
-                            "looked at",
+      .Input(kCond, "Cond",
+             "one bool; where is_scalar_condition is false, tensors whose rows are "
+             "looked at",
              kDuplicable)
       .Input(kInput, "Input", "what the block reads of the blocks around it",
              kDuplicable | kDispensable | kAny)
@@ -33,8 +34,9 @@ void Define(OpDef& op, const char* comment) {
 }
 
 void DefineConditionalBlock(OpDef& op) {
-  Define(op, "Runs the operators of sub_block once if the condition holds. A choice of a program: "
-             "Python has its own.");
+  Define(op,
+         "Runs the operators of sub_block once if the condition holds. A choice of a program: "
+         "Python has its own.");
 }
 
 void DefineConditionalBlockInfer(OpDef& op) {

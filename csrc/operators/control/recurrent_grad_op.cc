@@ -20,12 +20,12 @@ struct RecurrentGradAttrs {
 
 void DefineRecurrentGrad(OpDef& op) {
   using block_grad::kAnyValue;
-  op.Comment("The gradient of recurrent: its block for each step that step_scopes kept, the last "
-             "one first. Gradients of inputs lie behind each other as the inputs do, those of states "
-             "go from step to step, those of parameters add up, term by term.")
+  op.Comment(
+        "The gradient of recurrent: its block for each step that step_scopes kept, the last "
+        "one first. Gradients of inputs lie behind each other as the inputs do, those of states "
+        "go from step to step, those of parameters add up, term by term.")
       .Input(kInputs, "inputs", "as in the forward call", kDuplicable | kDispensable)
-      .Input(kInitialStates, "initial_states", "as in the forward call",
-             kDuplicable | kDispensable)
+      .Input(kInitialStates, "initial_states", "as in the forward call", kDuplicable | kDispensable)
       .Input(kParameters, "parameters", "as in the forward call",
              kDuplicable | kDispensable | kAnyValue)
       .Input(kOutputs, "outputs", "as in the forward call", kDuplicable | kDispensable)

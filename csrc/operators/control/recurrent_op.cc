@@ -16,10 +16,11 @@ struct RecurrentAttrs {
 };
 
 void DefineRecurrent(OpDef& op) {
-  op.Comment("Runs the operators of sub_block once for each element of the inputs' first axis. In "
-             "step t the block sees inputs[t] under the name of the input, and the states of the "
-             "step before under the names ex_states; outputs[t] is what it writes under the name "
-             "of the output.")
+  op.Comment(
+        "Runs the operators of sub_block once for each element of the inputs' first axis. In "
+        "step t the block sees inputs[t] under the name of the input, and the states of the "
+        "step before under the names ex_states; outputs[t] is what it writes under the name "
+        "of the output.")
       .Input(kInputs, "inputs", "[T, ...], split along the first axis", kDuplicable | kDispensable)
       .Input(kInitialStates, "initial_states", "the states before the first step",
              kDuplicable | kDispensable)

@@ -3,7 +3,8 @@
 namespace dygraph {
 namespace {
 
-constexpr int kOut = 0, kOutGrad = 1, kStepScopes = 2, kX = 3, kBefore = 4, kXGrad = 0, kRestored = 1;
+constexpr int kOut = 0, kOutGrad = 1, kStepScopes = 2, kX = 3, kBefore = 4, kXGrad = 0,
+              kRestored = 1;
 
 struct WhileGradAttrs {
   BlockIndex sub_block;
@@ -14,9 +15,10 @@ struct WhileGradAttrs {
 
 void DefineWhileGrad(OpDef& op) {
   using block_grad::kAnyValue;
-  op.Comment("The gradient of while: its block for each turn that StepScopes kept, the last one "
-             "first. Gradients of what the turns hand on go from turn to turn; those of what they "
-             "only read add up, term by term.")
+  op.Comment(
+        "The gradient of while: its block for each turn that StepScopes kept, the last one "
+        "first. Gradients of what the turns hand on go from turn to turn; those of what they "
+        "only read add up, term by term.")
       .Input(kOut, "Out", "as in the forward call", kDuplicable | kDispensable | kAnyValue)
       .Input(kOutGrad, "Out@GRAD", "gradients of what the loop wrote",
              kDuplicable | kDispensable | kAnyValue)

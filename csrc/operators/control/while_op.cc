@@ -13,8 +13,9 @@ struct WhileAttrs {
 };
 
 void DefineWhile(OpDef& op) {
-  op.Comment("Runs the operators of sub_block again and again as long as Condition is true, which "
-             "they write anew each turn. A loop of a program: Python has its own.")
+  op.Comment(
+        "Runs the operators of sub_block again and again as long as Condition is true, which "
+        "they write anew each turn. A loop of a program: Python has its own.")
       .Input(kX, "X", "what the block reads of the blocks around it",
              kDuplicable | kDispensable | kAny)
       .Input(kCondition, "Condition", "one bool")
