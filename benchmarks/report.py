@@ -16,7 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RESULTS = Path(os.environ.get("DYGRAPH_BENCH_RESULTS", HERE / "results"))
 ORDER = [
-    "overhead", "train", "growth", "train_busy", "train_memory", "operators", "executor", "control_flow", "memory", "startup", "build_time"
+    "overhead", "train", "growth", "train_busy", "train_memory", "operators", "executor",
+    "control_flow", "memory", "startup", "build_time",
 ]  # fmt: skip
 README = HERE.parent / "README.md"
 FIGURES = re.compile(r"(<!-- figures:.*?-->\n).*?(<!-- end of figures -->)", re.DOTALL)

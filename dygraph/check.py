@@ -84,7 +84,7 @@ def axis(value, rank, what="axis"):
 
 
 def known_size(x, axis, owner):
-    """The size of an axis that Python computes with. PreconditionNotMetError: the run decides it."""
+    """The size of an axis that Python uses. PreconditionNotMetError: the run decides it."""
     n = x.shape[axis]
     if type(n) is int and n < 0:
         raise PreconditionNotMetError(

@@ -15,9 +15,10 @@ A case sets `op_type`, `inputs`, `attrs` and `outputs` in setUp, by slot names::
             self.check_grad(["X"], "Out")
 
 An entry is an array, (array, lod) with lengths or offsets, or a list of (name, array) for a slot
-that takes a list. Arrays and rank tables are given as `op_values` says. A case may give `reference(inputs, attrs) -> outputs` in place of outputs: then
-broadcasting, empty and 0-d inputs are compared with it as well. Every subclass also gets the checks
-of op_contract.py as test methods `test_auto_...` of its own.
+that takes a list. Arrays and rank tables are given as `op_values` says. A case may give
+`reference(inputs, attrs) -> outputs` in place of outputs: then broadcasting, empty and 0-d inputs
+are compared with it as well. Every subclass also gets the checks of op_contract.py as test methods
+`test_auto_...` of its own.
 """
 
 import random

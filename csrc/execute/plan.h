@@ -34,7 +34,7 @@ struct PlanOp {
   SmallVector<uint32_t, 4> in_ends, out_ends;
   std::vector<const std::string*> in_names;  // as `in`; in the slots
   // Outputs that are also inputs (a running mean), or last: made aside, then moved. What another
-  // thread sets meanwhile frees nothing that is written, and a call that fails leaves the old value.
+  // thread sets meanwhile frees nothing that is written; a call that fails leaves the old value.
   SmallVector<int, 2> staged;  // flat output numbers
   uint32_t reuse = 0;
   int updates = 0;                 // from here on, whose loops run together

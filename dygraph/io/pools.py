@@ -107,10 +107,10 @@ class Threads(_Pool):
     """Threads that read ahead, as long as that gains anything.
 
     Data sets that compute in Python hold its lock: their threads take turns, and handing the lock
-    over makes them slower than one loop. So the first batches are timed with threads and then, unless
-    the threads wait for files, read by the loop itself; the faster way reads the rest. `alone` says
-    so to the loader, for later epochs; None: not known yet. Streams, and workers with a
-    ``worker_init_fn``, keep their threads.
+    over makes them slower than one loop. So the first batches are timed with threads and then,
+    unless the threads wait for files, read by the loop itself; the faster way reads the rest.
+    `alone` says so to the loader, for later epochs; None: not known yet. Streams, and workers with
+    a ``worker_init_fn``, keep their threads.
     """
 
     _BATCHES, _SECONDS = 2, 0.02  # for each thread, and in all, before a way's time is taken

@@ -481,8 +481,9 @@ class LSTM(_Stack):
     -----
     `inputs` is padded, with the lengths in `sequence_length` (int32 or int64 ``[batch]``, a list
     will do) where they differ, or ``[rows, input_size]`` with a level of detail, in a program too
-    (``static.data(..., lod_level=1)``). Outputs are as the inputs, zeros in place of padding. States are ``[num_layers * directions, batch, hidden_size]``;
-    the last ones are those of each sequence's own last step, or first for the backward direction.
+    (``static.data(..., lod_level=1)``). Outputs are as the inputs, zeros in place of padding.
+    States are ``[num_layers * directions, batch, hidden_size]``; the last ones are those of each
+    sequence's own last step, or first for the backward direction.
 
     Examples
     --------

@@ -308,14 +308,15 @@ def arguments(code, plain, start):
 
 
 def an_operator_is_one_file(files):
-    """activation/relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve one family
-    in its folder, several in operators/ itself, and may have a .cc of their name beside them."""
+    """activation/relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve one
+    family in its folder, several in operators/ itself, and may have a .cc of that name beside them."""
     return [
         f"{path}: must be called <family>/<name>_op.cc (<name>_op_<library>.cc, <name>_op.cu)"
         for path, _, _ in cpp(files, "operators")
         if str(PurePosixPath(path).with_suffix(".h")) not in files
         and not re.fullmatch(
-            r"csrc/operators/([a-z]+/[a-z0-9_]+_op(_onednn|_cuda)?\.(cc|cu)|([a-z]+/)?[a-z0-9_]+\.(h|cuh))",
+            r"csrc/operators/([a-z]+/[a-z0-9_]+_op(_onednn|_cuda)?\.(cc|cu)"
+            r"|([a-z]+/)?[a-z0-9_]+\.(h|cuh))",
             path,
         )
     ]
@@ -388,16 +389,15 @@ def imports(tree):
 
 
 def python_imports_follow_the_order(files):
-    """static imports dygraph, dygraph static lazily in __init__, beside and jit; both only numpy."""
+    """static imports dygraph, dygraph static lazily in __init__, beside, jit; both only numpy."""
     problems = []
     for path, tree in package(files):
         door = re.match(r"dygraph/(__init__\.py|beside\.py|jit\.py|jit/)", path)
         for line, name, lazy in imports(tree):
             top = name.split(".")[0]
             if top == "static" and path.startswith("dygraph/") and not (door and lazy):
-                problems.append(
-                    f"{path}:{line}: dygraph imports static in functions of __init__, beside and jit"
-                )
+                where = "functions of __init__, beside and jit"
+                problems.append(f"{path}:{line}: dygraph imports static in {where}")
             known = top in ("dygraph", "static", "numpy") or top in sys.stdlib_module_names
             if not known and not lazy:
                 problems.append(f"{path}:{line}: {name} is not a requirement; import it where used")

@@ -263,7 +263,7 @@ def test_pieces_of_a_product_make_up_the_whole():
 
 
 def test_unique_by_looking_up_and_by_sorting():
-    """Few different numbers are looked up, many are sorted: the same answers, also for NaN and 0."""
+    """Few different numbers are looked up, many are sorted: the same answers, NaN and 0 too."""
     import dygraph
     from dygraph import functional as F
 

@@ -283,7 +283,7 @@ def test_feeds_and_results_are_not_written_to():
         np.testing.assert_array_equal(given.numpy(), values)
 
 
-# Weights that are kept once ------------------------------------------------------------------------
+# Weights that are kept once -----------------------------------------------------------------------
 
 
 class Deep(dygraph.Layer):

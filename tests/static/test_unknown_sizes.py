@@ -1,4 +1,4 @@
-"""Sizes that a program knows when it runs: they follow the run, or are refused, and are never -1."""
+"""Sizes that a program knows when it runs: they follow the run, or are refused, never -1."""
 
 import copy
 import json

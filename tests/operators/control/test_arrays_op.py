@@ -336,8 +336,11 @@ def test_an_array_as_python_sees_it():
     a = F.write_to_array(x, var(index(1)))
     assert len(a) == 2
     assert repr(a) == "Variable(TensorArray, length=2, shapes=[nothing, (2,)], dtype=float64)"
-    for look in (lambda: a.numpy(), lambda: a.shape, lambda: a[0], lambda: a.tolist(),
-                 lambda: float(a), lambda: a + 1.0, lambda: np.asarray(a), lambda: list(a)):  # fmt: skip
+    looks = (
+        lambda: a.numpy(), lambda: a.shape, lambda: a[0], lambda: a.tolist(), lambda: float(a),
+        lambda: a + 1.0, lambda: np.asarray(a), lambda: list(a),
+    )  # fmt: skip
+    for look in looks:
         with pytest.raises(TypeError, match="TensorArray"):
             look()
     with pytest.raises(TypeError, match="TensorArray"):

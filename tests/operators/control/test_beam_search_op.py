@@ -120,7 +120,8 @@ def test_the_numbers_of_fluid():
     lod = [[0, 2, 4], [0, 1, 2, 3, 4]]
     case = TestBeamSearch
     ids, scores, parents = F.beam_search(
-        var(column(case.pre_ids, "int64"), lod=lod), var(column(case.pre_scores, "float32"), lod=lod),
+        var(column(case.pre_ids, "int64"), lod=lod),
+        var(column(case.pre_scores, "float32"), lod=lod),
         var(np.array(case.scores, "float32"), lod=lod), beam_size=2, end_id=0,
         ids=var(np.array(case.ids), lod=lod),
     )  # fmt: skip

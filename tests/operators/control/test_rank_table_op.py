@@ -1,5 +1,7 @@
 """Batches step by step: rank tables, steps as arrays, memories that shrink, batches reordered."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -186,7 +188,7 @@ class TestReorderLodTensorByRank(OpTest):
         lengths = np.diff(self.lod[0])
         lod = [offsets(lengths[order])]
         if len(self.lod) > 1:
-            inner = [np.diff(self.lod[1])[a:b] for a, b in zip(self.lod[0], self.lod[0][1:])]
+            inner = [np.diff(self.lod[1])[a:b] for a, b in pairwise(self.lod[0])]
             lod.append(offsets(np.concatenate([inner[i] for i in order])))
         self.outputs = {"Out": (np.concatenate([of[i] for i in order]), lod)}
 

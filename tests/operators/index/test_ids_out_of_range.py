@@ -105,8 +105,8 @@ CASES = {
 }  # fmt: skip
 # Integers of these are not positions in something: any value is right, or another rule is checked.
 OTHERS = {
-    "accuracy", "auc", "bce_loss", "beam_search_decode", "crop", "crop_tensor", "ctc_align", "edit_distance",
-    "hinge_loss", "log_loss", "margin_rank_loss", "rank_loss", "sequence_slice",
+    "accuracy", "auc", "bce_loss", "beam_search_decode", "crop", "crop_tensor", "ctc_align",
+    "edit_distance", "hinge_loss", "log_loss", "margin_rank_loss", "rank_loss", "sequence_slice",
     "sigmoid_cross_entropy_with_logits", "teacher_student_sigmoid_loss",
 }  # fmt: skip
 WORDS = ("Id", "Index", "Indices", "Label", "Length", "Offset", "Path")

@@ -205,14 +205,14 @@ def test_decoding_of_given_inputs(run, time_major):
     value, h = array(3, 4, 3), array(3, HIDDEN)
     counts = np.array([2, 4, 1])
     given = value.transpose(1, 0, 2) if time_major else value
-    got, state, told = run(outputs.cell_outputs, last, lengths, x=given, n=counts, h=h)
+    got, state, decoded = run(outputs.cell_outputs, last, lengths, x=given, n=counts, h=h)
     got = got.transpose(1, 0, 2) if time_major else got
     for t in range(4):
         new = np.tanh(value[:, t] @ W + h @ U)
         np.testing.assert_allclose(got[counts > t, t], new[counts > t], rtol=1e-5, atol=1e-6)
         h = np.where(counts[:, None] > t, new, h)
     np.testing.assert_allclose(state, h, rtol=1e-5, atol=1e-6)
-    assert told.tolist() == counts.tolist()
+    assert decoded.tolist() == counts.tolist()
 
 
 def test_drawn_ids(run):

@@ -6,10 +6,24 @@ import dygraph
 from static.ways.explore import Input
 from static.ways.graph import Refused
 
-from . import graph_runner, joined_functions, looped_functions, program_runner
+from . import graph_runner, program_runner
 from .cases import INPUTS, cases_of
+from .functions import (
+    branches,
+    calls,
+    errors,
+    lists,
+    outside,
+    ranges,
+    refused_loops,
+    states,
+    while_loops,
+)  # fmt: skip
 
-CASES = [*cases_of(joined_functions), *cases_of(looped_functions)]
+MODULES = [
+    branches, calls, states, errors, outside, while_loops, ranges, lists, refused_loops,
+]  # fmt: skip
+CASES = [case for module in MODULES for case in cases_of(module)]
 
 
 def bits(result):
