@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 import dygraph
+from static.ways.arguments import build
 from static.ways.explore import Explorer, Input
 from static.ways.graph import Ask, Give, Go, Raise, check_order
 
@@ -47,7 +48,7 @@ def run(explorer, feeds, limit=1_000_000):
         end = block.end
         if isinstance(end, Give):
             results = iter([values[u] for u in end.uids])
-            return _build(end.structure, results.__next__)
+            return build(end.structure, results.__next__)
         if isinstance(end, Raise):
             raise end.type(*end.args)
         if isinstance(end, Ask):
@@ -98,17 +99,3 @@ def _operator(op, values):
                 values[uid].set_value(value)
             else:
                 values[uid] = value
-
-
-def _build(structure, take):
-    kind = structure[0]
-    if kind == "Variable":
-        return take()
-    if kind == "number":
-        return structure[1](take().item())
-    if kind == "constant":
-        return structure[3]
-    if issubclass(kind, dict):
-        return kind((k, _build(s, take)) for k, s in structure[1])
-    items = [_build(s, take) for s in structure[1]]
-    return kind._make(items) if hasattr(kind, "_make") else kind(items)

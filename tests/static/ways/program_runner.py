@@ -2,9 +2,8 @@
 
 import dygraph
 import static
+from static.ways.arguments import build
 from static.ways.emit import emit
-
-from .graph_runner import _build
 
 # Programs run where the core has all that they are made of.
 RUNS = {"while", "conditional_block", "assert", "tensor_array_to_tensor"} <= set(dygraph.op_names())
@@ -20,4 +19,4 @@ def run(explorer, feeds):
         made.program, feed=feeds, fetch_list=made.fetches, scope=explorer.scope, return_numpy=False
     )
     values = iter(values)
-    return _build(made.structure, lambda: next(values))
+    return build(made.structure, lambda: next(values))
