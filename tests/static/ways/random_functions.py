@@ -22,7 +22,7 @@ import numpy as np  # noqa: E402
 import dygraph  # noqa: E402
 from static.ways.explore import Input  # noqa: E402
 from static.ways.graph import Refused, reachable  # noqa: E402
-from ways import graph_runner  # noqa: E402
+from ways import graph_runner, program_runner  # noqa: E402
 
 INPUTS = [
     np.random.default_rng(seed).normal(shift, 1.5, (rows, 3)).astype("float32")
@@ -330,13 +330,16 @@ def main():
     parser.add_argument("seeds", type=int, nargs="*", default=[0, 500])
     parser.add_argument("--reduce", type=int)
     parser.add_argument("--all", action="store_true", help="show what is refused as well")
+    parser.add_argument("--small", action="store_true", help="functions of a tenth of the time")
+    parser.add_argument("--programs", action="store_true", help="run the emitted programs as well")
     given = parser.parse_args()
     if given.reduce is not None:
         print(reduced_seed(given.reduce))
         return
+    runners = [program_runner.run] if given.programs else []
     counts, loops, start = collections.Counter(), 0, time.time()
     for seed in range(*given.seeds):
-        kind, detail = one(seed)
+        kind, detail = one(seed, given.small, runners=runners)
         counts[kind] += 1
         if kind == "right":
             loops += detail[1]
