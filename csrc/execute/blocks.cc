@@ -347,6 +347,8 @@ void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots,
 
 void PreparedProgram::ArrangeBlocks() {
   std::set<int> missing;  // gradients that may not be there
+  if (halves_.operators > 0 && feeds_.size() > halves_.feeds + 1)
+    missing.insert(feed_slots_.begin() + halves_.feeds, feed_slots_.end());
   ForEachOp(plan_.ops, [&](PlanOp& op) {
     if (op.control) {
       for (const PlanControl::Flow& flow : op.control->flows) missing.insert({flow.in, flow.to});

@@ -52,13 +52,14 @@ std::vector<std::string> FetchNames(const ProgramDesc& program) {
 
 PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
                                  std::shared_ptr<Scope> scope, std::vector<std::string> feeds,
-                                 std::vector<std::string> fetches, Place place)
+                                 std::vector<std::string> fetches, Place place, Halves halves)
     : program_((Verify(*program), CheckOperators(*program), std::move(program))),
       block_(program_->blocks[0]),
       scope_(std::move(scope)),
       place_(place),
       feeds_(std::move(feeds)),
-      fetches_(std::move(fetches)) {
+      fetches_(std::move(fetches)),
+      halves_(halves) {
   GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
   for (const BlockDesc& block : program_->blocks)
     names_.push_back({block.VarPositions(), {}});
@@ -87,7 +88,9 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   }
   BindOperators();
   CheckReads();
+  if (halves_.operators > 0) FindCarried();
   ArrangeBlocks();
+  if (halves_.operators > 0) ReleaseCarried();
   names_.clear();
   gradients_.clear();
 }
@@ -185,6 +188,7 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
 void PreparedProgram::BindOperators() {
   plan_.ops = BindBlock(0);
   LinkKept();
+  if (halves_.operators > 0) ShadowPersistables();
   std::vector<const PlanOp*> reader(plan_.slots.size(), nullptr);  // the last one so far
   ForEachOp(plan_.ops, [&](PlanOp& op) {
     if (op.control) return;
@@ -208,6 +212,7 @@ void PreparedProgram::CheckReads() const {
   for (size_t s = 0; s < plan_.slots.size(); ++s)
     written[s] = plan_.slots[s].persistable || plan_.slots[s].block > 0;
   for (int s : feed_slots_) written[s] = true;
+  for (auto [from, to] : carried_) written[to] = true;
   for (const PlanOp& op : plan_.ops) {
     // What a block writes it may read in a later turn; whether it does shows in a run.
     for (int s : op.out) {
@@ -333,14 +338,15 @@ void PreparedProgram::Release(const PlanOp& op, Frame& frame) const {
 
 void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) const {
   void (*check_signals)() = Interpreter().check_signals;
-  for (size_t i = 0; i < of.ops.size(); ++i) {
+  const size_t stop = std::min(of.end, of.ops.size());
+  for (size_t i = of.begin; i < stop; ++i) {
     const PlanOp& op = of.ops[i];
     if (__builtin_expect(op.updates > 0, 0) && RunTogether(of, i, frame, random)) {
       for (size_t end = i + op.updates; i < end; ++i) Release(of.ops[i], frame);
       --i;
       continue;
     }
-    if (i + 1 < of.ops.size() && __builtin_expect(of.ops[i + 1].as_end != nullptr, 0)) {
+    if (i + 1 < stop && __builtin_expect(of.ops[i + 1].as_end != nullptr, 0)) {
       bool both = RunToEnd(of, i, frame, random);
       Release(op, frame);
       if (both) Release(of.ops[++i], frame);
@@ -418,35 +424,57 @@ class PreparedProgram::Running {
   std::unique_ptr<Frame> frame_;
 };
 
-std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
-  RandomStreams random;
+// What the random operators of a run draw from.
+RandomStreams PreparedProgram::Streams() {
   auto count = static_cast<uint64_t>(random_ops_);
   constexpr uint64_t kManyDraws = uint64_t{1} << 32;  // of a run whose loops end when they end
-  if (count > 0 && seed_ == 0 && !has_blocks_) {  // what eager calls in their place would draw
-    random = {GeneratorSeed(), NextRandomCall(count)};
-  } else if (count > 0 && seed_ != 0) {
+  if (count > 0 && seed_ == 0 && !has_blocks_)        // what eager calls in their place would draw
+    return {GeneratorSeed(), NextRandomCall(count)};
+  if (count > 0 && seed_ != 0) {
     std::lock_guard<std::mutex> lock(mutex_);
-    random = {seed_, kProgramStreams + runs_++ * (has_blocks_ ? kManyDraws : count)};
+    return {seed_, kProgramStreams + runs_++ * (has_blocks_ ? kManyDraws : count)};
   }
-  return Run(feeds, random);
+  return {};
+}
+
+std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
+  return Run(feeds, Streams());
 }
 
 std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomStreams random) {
-  ENFORCE(feeds.size() == feeds_.size(), InvalidArgument, "there must be a value for each of the ",
-          feeds_.size(), " feeds, got ", feeds.size());
-  for (size_t i = 0; i < feeds.size(); ++i) CheckFeed(i, feeds[i]);
+  return RunPart({feeds, 0, feeds_.size(), 0, fetches_.size(), 0, plan_.ops.size()}, random);
+}
+
+std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams random) {
+  const std::vector<Value>& feeds = part.feeds;
+  const size_t first = part.first_feed;
+  ENFORCE(feeds.size() == part.end_feed - first, InvalidArgument,
+          "there must be a value for each of the ", part.end_feed - first, " feeds, got ",
+          feeds.size());
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    if (!part.brought || !feeds[i].empty()) CheckFeed(first + i, feeds[i]);
+  }
   std::vector<Value> results;
   {
     Running running(this);
     Frame& frame = running.frame();
+    frame.again = part.again;
+    frame.apart = part.brought != nullptr;  // what is moved in cannot be given twice
     auto begin = [&] {
       for (size_t i = 0; i < feeds.size(); ++i) {
-        *frame.values[feed_slots_[i]] =
+        *frame.values[feed_slots_[first + i]] =
             feeds[i].is_tensor() ? Value(CopyTo(feeds[i].tensor(), place_)) : feeds[i];
       }
+      for (size_t i = 0; part.brought && i < carried_.size(); ++i)
+        *frame.values[carried_[i].second] =
+            part.again ? (*part.brought)[i] : std::move((*part.brought)[i]);
       frame.draws = 0;
-      RunOps({plan_.ops, frame.calls}, frame, random);
+      RunOps({plan_.ops, frame.calls, part.begin, part.end}, frame, random);
     };
+    for (size_t i = 0; part.carried && i < carried_.size(); ++i) {
+      const PlanSlot& slot = plan_.slots[carried_[i].first];
+      part.carried->push_back(slot.persistable ? *frame.values[carried_[i].first] : Value());
+    }
     try {
       begin();
     } catch (const BeginAnew&) {
@@ -454,7 +482,12 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomS
       frame.apart = true;
       begin();
     }
-    for (int s : plan_.fetches) results.push_back(*frame.values[s]);
+    for (size_t i = 0; part.carried && i < carried_.size(); ++i) {
+      if (!plan_.slots[carried_[i].first].persistable)
+        (*part.carried)[i] = *frame.values[carried_[i].first];
+    }
+    for (size_t i = part.first_fetch; i < part.end_fetch; ++i)
+      results.push_back(*frame.values[plan_.fetches[i]]);
   }
   ReleasePages();
   return results;

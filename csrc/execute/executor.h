@@ -31,21 +31,33 @@ struct RandomStreams {
   uint64_t first = 0;
 };
 
+// Of a program that runs in two halves: how many operators of its block, feeds and fetches belong to
+// the first. The second gets the rest of the feeds later, some perhaps without a value.
+struct Halves {
+  size_t operators = 0, feeds = 0, fetches = 0;
+};
+
 class PreparedProgram {
  public:
   // Persistable variables live in `scope` (made there, empty, where they are missing); temporaries
   // in a child of it. `feeds` are variables of the block that a run is given, `fetches` what it
   // gives back. Throws what CheckOperators and Verify throw; InvalidArgument for a feed or fetch
   // that cannot be; PreconditionNotMet for a variable that is read, but neither fed nor written nor
-  // persistable.
+  // persistable, and for a persistable one that the first half writes and the second reads.
   PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
-                  std::vector<std::string> feeds, std::vector<std::string> fetches, Place place);
+                  std::vector<std::string> feeds, std::vector<std::string> fetches, Place place,
+                  Halves halves = Halves());
   ~PreparedProgram();
 
   // One value for each feed, in order; the result has one for each fetch. May run in several
   // threads at once.
   std::vector<Value> Run(const std::vector<Value>& feeds);
   std::vector<Value> Run(const std::vector<Value>& feeds, RandomStreams random);
+  // The first half, and later the second on what it carried over; `again`: that is needed once more
+  // after this run.
+  std::vector<Value> RunFirst(const std::vector<Value>& feeds, std::vector<Value>* carried);
+  std::vector<Value> RunSecond(std::vector<Value> carried, const std::vector<Value>& feeds,
+                               bool again);
 
   const std::vector<std::string>& feeds() const { return feeds_; }
   const std::vector<std::string>& fetches() const { return fetches_; }
@@ -74,7 +86,13 @@ class PreparedProgram {
   void BindOperators();
   void ArrangeBlocks();
   void CheckReads() const;
+  void ShadowPersistables();
+  void FindCarried();
+  void ReleaseCarried();
   void CheckFeed(size_t i, const Value& value) const;
+  struct Part;
+  std::vector<Value> RunPart(const Part& part, RandomStreams random);
+  RandomStreams Streams();
   std::unique_ptr<Frame> MakeFrame() const;
   void Bind(const PlanOp& op, Frame* frame, Bound* bound) const;
   void BindAll(const std::vector<PlanOp>& ops, Frame* frame, std::vector<Bound>* calls) const;
@@ -126,6 +144,9 @@ class PreparedProgram {
   std::map<int, GradientOf> gradients_;
   std::map<int, PlanControl*> controls_;  // by the block that they run
   Plan plan_;
+  Halves halves_;
+  size_t middle_ = 0;                           // the first operator of the second half
+  std::vector<std::pair<int, int>> carried_;    // slots in the first half and in the second
   bool has_blocks_ = false;  // how often an operator runs is known when it has run
   int random_ops_ = 0;
   std::mutex mutex_;

@@ -65,6 +65,7 @@ struct PreparedProgram::Frame {
   uint64_t draws = 0;          // random operators that ran, in a program with blocks
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
   bool aliased = false;               // two names stand for one variable
+  bool again = false;                 // what this second half reads is read once more later
   bool apart = false;                 // this run does no operator's steps in the kernel before it
 };
 
@@ -72,6 +73,17 @@ struct PreparedProgram::Frame {
 struct PreparedProgram::Stretch {
   const std::vector<PlanOp>& ops;
   std::vector<Bound>& calls;
+  size_t begin = 0, end = static_cast<size_t>(-1);
+};
+
+// What a run is of a program: all of it, or one of its halves.
+struct PreparedProgram::Part {
+  const std::vector<Value>& feeds;
+  size_t first_feed, end_feed, first_fetch, end_fetch;
+  size_t begin, end;                    // operators
+  std::vector<Value>* carried = nullptr;  // of the first half: what the second will read
+  std::vector<Value>* brought = nullptr;  // of the second: that
+  bool again = false;
 };
 
 // Ends a run whose values, such as NaN, want every operator by itself; it begins anew that way.

@@ -181,6 +181,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   auto value_of = [&](int slot) { return slot < 0 ? Value() : *frame.values[slot]; };
   const Value held = value_of(control.steps);
   const auto& kept = held.Object<KeptSteps>(VarKind::kSteps);
+  const bool takes = control.only_reader && !frame.again;
   std::vector<Value> flows, sums;
   for (const PlanControl::Flow& flow : control.flows) flows.push_back(value_of(flow.from));
   for (const PlanControl::Gather& gather : control.gathers) sums.push_back(value_of(gather.before));
@@ -200,7 +201,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     }
     for (auto [number, slot] : control.restored) {
       *frame.values[slot] =
-          control.only_reader ? kept.Take(turn, number) : Value(kept.at(turn, number));
+          takes ? kept.Take(turn, number) : Value(kept.at(turn, number));
     }
     for (size_t i = 0; i < flows.size(); ++i)
       *frame.values[control.flows[i].in] = std::move(flows[i]);

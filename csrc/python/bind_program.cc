@@ -2,6 +2,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <cstring>
 
 #include "execute/executor.h"
@@ -368,11 +369,15 @@ void BindExecutor(py::module_& m) {
   py::class_<PreparedProgram, std::shared_ptr<PreparedProgram>>(m, "PreparedProgram")
       .def(py::init([](const PyProgram& program, const ScopeRef& scope,
                        std::vector<std::string> feeds, std::vector<std::string> fetches,
-                       py::object place) {
-        Place at = place.is_none() ? CurrentThread().place : PlaceFromPython(place.ptr());
-        return std::make_shared<PreparedProgram>(program.desc, scope, std::move(feeds),
-                                                 std::move(fetches), at);
-      }))
+                       py::object place, std::array<size_t, 3> halves) {
+             Place at = place.is_none() ? CurrentThread().place : PlaceFromPython(place.ptr());
+             return std::make_shared<PreparedProgram>(
+                 program.desc, scope, std::move(feeds), std::move(fetches), at,
+                 program::Halves{halves[0], halves[1], halves[2]});
+           }),
+           // halves: operators, feeds and fetches of the first one.
+           py::arg("program"), py::arg("scope"), py::arg("feeds"), py::arg("fetches"),
+           py::arg("place"), py::arg("halves") = std::array<size_t, 3>{0, 0, 0})
       .def_property_readonly("feeds", [](const PreparedProgram& p) { return p.feeds(); })
       .def_property_readonly("fetches", [](const PreparedProgram& p) { return p.fetches(); })
       .def_property_readonly("operators", &PreparedProgram::operators)

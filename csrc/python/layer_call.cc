@@ -148,6 +148,8 @@ PyMethodDef call_def = {
 
 }  // namespace
 
+bool IsRecordingForced() { return modes.forced; }
+
 void BindLayerCall(py::module_& m) {
   str_forward = PyUnicode_InternFromString("forward");
   str_pre_hooks = PyUnicode_InternFromString("_pre_hooks");

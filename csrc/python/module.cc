@@ -7,6 +7,7 @@
 #include "platform/onednn.h"
 #include "python/bind.h"
 #include "python/bind_host.h"
+#include "python/captured.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/layer_call.h"
@@ -92,6 +93,7 @@ PYBIND11_MODULE(_core_of_pybind, m) {
   BindVariable(m);
   BindDescriptions(m);
   BindProgram(m);
+  BindCaptured(m);
   BindUpdate(m);
   BindDLPack(m);
   BindFiles(m);

@@ -4,7 +4,7 @@ from dygraph import _core
 from static.ways.explore import Input
 from static.ways.state import constant_key
 
-__all__ = ["build", "inputs_for", "key_of", "replaced", "variables_in"]
+__all__ = ["build", "inputs_for", "key_of", "leaves", "replaced", "variables_in"]
 
 
 def build(structure, take):
@@ -20,6 +20,17 @@ def build(structure, take):
         return kind((key, build(s, take)) for key, s in structure[1])
     items = [build(s, take) for s in structure[1]]
     return kind._make(items) if hasattr(kind, "_make") else kind(items)
+
+
+def leaves(structure, value):
+    """What of a result `build` would take, in its order."""
+    if structure[0] in ("Variable", "number"):
+        return [value]
+    if structure[0] == "constant":
+        return []
+    if issubclass(structure[0], dict):
+        return [leaf for key, s in structure[1] for leaf in leaves(s, value[key])]
+    return [leaf for s, v in zip(structure[1], value, strict=True) for leaf in leaves(s, v)]
 
 
 def variables_in(value, out):
@@ -47,7 +58,7 @@ def inputs_for(names, variables, pattern):
 
 
 def replaced(value, inputs):
-    if isinstance(value, _core.Variable):
+    if isinstance(value, (_core.Variable, Input)):
         return next(inputs)
     if isinstance(value, (list, tuple)):
         items = [replaced(item, inputs) for item in value]

@@ -126,6 +126,24 @@ class Outside:
         if not isinstance(o, (tuple, types.FunctionType)):
             self._order.append(("object", o, content, name))
 
+    def guard(self, call):
+        """Have a `_core.CapturedCall` compare all of it before each call, as it is now."""
+        for kind, o, before, _ in self._order:
+            if kind == "global":
+                call.guard_item(*o)
+            elif kind == "cell":
+                call.guard_cell(o)
+            elif kind == "class":
+                call.guard_class(o)
+            elif kind == "array":
+                call.guard_array(o, before)
+            elif isinstance(o, (list, dict)):
+                call.guard_content(o)
+            elif hasattr(o, "__dict__"):
+                call.guard_attributes(o)
+            else:
+                raise TypeError(f"{type(o).__name__} is compared by Python alone")
+
     def changed(self):
         """The name of what is another now, or None; everything is brought back."""
         first = None
