@@ -104,9 +104,14 @@ class Calls(Answers):
                     names.append((group, name, variable, face))
             self.adopted[id(part)] = part, names
             self.layers[id(part)] = part
+            own = part.__dict__.get("forward")
+            if own is not None:
+                self.own_forwards.append((part, own))
+                part.__dict__["forward"] = self.call(own)
+                continue
             plain = getattr(type(part).forward, "captured_function", type(part).forward)
             new = self._converted(plain) if isinstance(plain, types.FunctionType) else None
-            if new is not None and "forward" not in part.__dict__:
+            if new is not None:
                 part.__dict__["forward"] = joins.joined(self, types.MethodType(new, part))
 
     def _keep_buffers(self):

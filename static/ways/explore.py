@@ -143,7 +143,7 @@ class Explorer(Calls):
         self.bound_in_loops, self.gave_at, self.inputs = set(), None, []
         self.keeping = False
         self.speaking, self.spoke = False, None  # the text of an error is made, and of a value
-        self.outside, self.adopted = Outside(), {}
+        self.outside, self.adopted, self.own_forwards = Outside(), {}, []
         before, journal = modes.ways, _core.Journal()
         streams = _core.generator_state()
         self.outside.note(self.args, "arguments")
@@ -205,6 +205,8 @@ class Explorer(Calls):
             layer.__dict__.pop("forward", None)
             for group, name, value, _ in names:
                 getattr(layer, group)[name] = layer.__dict__[name] = value
+        for layer, own in self.own_forwards:
+            layer.__dict__["forward"] = own
 
     def _call(self, args, kwargs):
         self.root_frame = sys._getframe()

@@ -33,6 +33,11 @@ class Outside:
             self.note(owner, "self")
         self.note(function, "self" if isinstance(function, Layer) else "function")
 
+    def note_forward(self, layer):
+        """The forward that a Layer has of its own, apart from its class's; or that it has none."""
+        before = layer.__dict__.get("forward", _MISSING)
+        self._order.append(("global", (layer.__dict__, "forward"), before, "self.forward"))
+
     def note_globals(self, function):
         """What the code of a function names of its module."""
         code, variables = function.__code__, function.__globals__

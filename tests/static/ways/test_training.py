@@ -55,7 +55,7 @@ def branch(x):
 
 def loop(x):
     y = x
-    for _ in range(int(3)):
+    for _ in range(3):
         y = y * x
     while y.sum() > 1e-3:
         y = y * 0.5 * x.tanh()

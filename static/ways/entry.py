@@ -1,0 +1,242 @@
+"""One program of a captured function: its calls, its guards, and gradients of gradients."""
+
+import dis
+import os
+import re
+import weakref
+
+import dygraph
+import static
+from dygraph import _core
+from dygraph.errors import DygraphError, PreconditionNotMetError
+from dygraph.nn.layer import Layer
+from dygraph.tracing import Moment
+from static.ways.arguments import build, leaves, replaced
+from static.ways.emit import emit
+from static.ways.explore import Explorer
+from static.ways.graph import Refused
+from static.ways.halves import Halves
+from static.ways.outside import Outside
+
+__all__ = ["Entry"]
+
+
+class Entry:
+    """One program of a function, for one kind of arguments.
+
+    Attributes
+    ----------
+    program : Program
+    feeds, fetches : list of str
+    proof : Proof or None
+        What was compared with eager calls.
+    """
+
+    def __init__(self, function, eagerly, args, kwargs, max_ways):
+        self._explorer = explorer = Explorer(function, args, kwargs, max_ways)
+        explorer.explore()
+        made = emit(explorer)
+        self.program, self.feeds, self.fetches = made.program, made.feeds, made.fetches
+        self.structure, self.proof = made.structure, None
+        self._refuse_draws_in_blocks()
+        self._function, self._eagerly = function, eagerly
+        self._arguments = args, kwargs
+        self._guard = Outside()
+        self._guard.note_root(function)
+        self._guard.note([args, kwargs], "arguments")
+        for called in explorer.converted.values():
+            self._guard.note_globals(called)
+        for layer in explorer.layers.values():
+            self._guard.note(layer, "self")
+            self._guard.note_forward(layer)
+        read = [*explorer.sources.values(), *(v for v, _ in self._guard.variables)]
+        self._variables = [(v, repr(_core.digest(v))) for v in read]
+        self._flags = [(n, v, v.stop_gradient) for n, v in self.held.items()]
+        self.scope, self._calls, self._kept = _core.Scope(), {}, ([], [])
+        self.reference, self.is_plain = weakref.ref(self), self.structure[0] == "Variable"
+        for name, variable in self.program.held.items():
+            self.scope.var(name).share(variable)
+
+    def _refuse_draws_in_blocks(self):
+        for block in self.program.blocks[1:]:
+            for op in block.ops:
+                if op.type in dygraph.op_names() and dygraph.op_info(op.type).random:
+                    raise Refused(
+                        f"{op.type} draws random numbers on some ways alone, at "
+                        f"{op.attr('op_callstack')[-1]}. Draw before the question"
+                    )
+
+    @property
+    def questions(self):
+        """The lines at which the program decides, in order."""
+        return self._explorer.questions()
+
+    @property
+    def held(self):
+        """Eager Variables that the program reads or writes, by name."""
+        return self._explorer.held
+
+    def changed(self):
+        """What the function reads outside that is another than when it was explored; or None."""
+        name = self._guard.first_change()
+        if name is None:
+            for variable, digest in self._variables:
+                if repr(_core.digest(variable)) != digest:
+                    return "a Variable that it reads"
+            for name, variable, stop in self._flags:
+                if variable.stop_gradient != stop:
+                    return f"stop_gradient of '{name}'"
+            return None
+        return name
+
+    def line_of(self, name):
+        """Where the function reads what a guard is named for; None where that is not seen."""
+        words = re.findall(r"[^\W\d]\w*", name)
+        for called in self._explorer.converted.values():
+            line = None
+            for step in dis.get_instructions(called.__code__):
+                line = step.starts_line or line
+                if words and step.argval == words[-1] and line is not None:
+                    return f"{os.path.basename(called.__code__.co_filename)}:{line}"
+        return None
+
+    def save(self, dirname):
+        """An inference model, for `dygraph.jit.load`: results in order, without containers."""
+        block = self.program.global_block()
+        with static.scope_guard(self.scope):
+            static.io.save_inference_model(
+                dirname, self.feeds, [block.var(n) for n in self.fetches], static.Executor(),
+                self.program,
+            )  # fmt: skip
+
+    # Calls ------------------------------------------------------------------------------------
+
+    def call(self, records):
+        """What runs the program: without gradients, or in two halves with them.
+
+        Returns
+        -------
+        _core.CapturedCall
+        """
+        found = self._calls.get(records)
+        if found is None:
+            found = self._calls[records] = self._made(records)
+        return found
+
+    def _made(self, records):
+        inputs = [] if not records else [
+            name for name in self.feeds
+            if not self.program.global_block().var(name).stop_gradient
+        ]  # fmt: skip
+        weights = [] if not records else [n for n, v in self.held.items() if not v.stop_gradient]
+        if not inputs and not weights:
+            prepared = _core.PreparedProgram(
+                self.program.desc, self.scope, self.feeds, self.fetches, None
+            )
+            call = _core.CapturedCall(prepared, self._kept[records])
+        else:
+            halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])
+            prepared = _core.PreparedProgram(
+                halves.program.desc, self.scope, halves.feeds, halves.fetches, None, halves.sizes
+            )
+            self.reached = [n for n in inputs if n in halves.reached]
+            weights = [n for n in weights if n in halves.reached]
+            call = _core.CapturedCall(prepared, self._kept[records])
+            self._weights, self._results = [self.held[n] for n in weights], halves.results
+            call.set_gradients(
+                [self.feeds.index(n) for n in self.reached], self._weights, halves.results,
+                list(self.held.values()),
+            )  # fmt: skip
+        call.set_results(len(self.fetches), self.is_plain)
+        return call
+
+    def guard(self, call, given, keywords):
+        """Have a call compare its arguments and what the function read, as they are now.
+
+        Returns
+        -------
+        bool
+            False where something can be compared by Python alone.
+        """
+        quiet = isinstance(self._function, Layer) and not self._function.training
+        call.clear_guards(quiet)
+        shapes = iter(self.pattern)
+        for value in given:
+            if isinstance(value, _core.Variable):
+                lod = _core.lod(value)
+                call.add_variable(
+                    value.dtype, list(next(shapes)), len(lod) if lod else 0,
+                    not value.stop_gradient,
+                )  # fmt: skip
+            else:
+                call.add_constant(value)
+        for name in keywords:
+            call.add_keyword(name)
+        for variable, _ in self._variables:
+            call.guard_variable(variable)
+        for variable in self.held.values():
+            call.guard_flag(variable)
+        try:
+            self._guard.guard(call)
+        except (TypeError, DygraphError):
+            return False
+        return True
+
+    def run(self, variables, records=False):
+        """The result for the Variables of a call, in order."""
+        return self.built(self.call(records).run(self.reference, list(variables)))
+
+    def built(self, results):
+        """Results in the containers of the function."""
+        if self.is_plain:
+            return results
+        return build(self.structure, iter(results).__next__)
+
+    def replay(self, variables, held, random, grads):
+        """Gradients that can be differentiated: those of the eager function, run as it was then.
+
+        Parameters
+        ----------
+        variables, held : list of Variable
+            Inputs, and what `self.held` held.
+        random : tuple of int
+            State of the generator.
+        grads : list of Variable or None
+            Of the results that bring one.
+
+        Returns
+        -------
+        list of Variable or None
+        """
+        changed = self._guard.first_change()
+        if changed is not None:
+            raise PreconditionNotMetError(
+                "create_graph=True runs the captured function eagerly once more, but "
+                f"{changed} has changed since"
+            )
+        numbers = [self.feeds.index(n) for n in self.reached]
+        inputs, own = list(variables), {id(w) for w in self._weights}
+        apart = [i for i in numbers if id(variables[i]) not in own]
+        moment = Moment(list(self.held.values()), [])
+        try:
+            for variable, value in zip(self.held.values(), held, strict=True):
+                _core.restore(variable, value)
+            _core.set_generator_state(*random)
+            with dygraph.enable_grad():
+                for i in apart:  # what the function makes of it, and not what it was made of
+                    inputs[i] = _core.ops.assign(variables[i])
+                args, kwargs = replaced(self._arguments, iter(inputs))
+                results = leaves(self.structure, self._eagerly(*args, **kwargs))
+        finally:
+            moment.restore()
+        pairs = [
+            (results[i], g) for i, g in zip(self._results, grads, strict=True)
+            if g is not None and not results[i].stop_gradient
+        ]  # fmt: skip
+        made = dygraph.grad(
+            [r for r, _ in pairs], [*(inputs[i] for i in apart), *self._weights],
+            [g for _, g in pairs], create_graph=True, allow_unused=True,
+            no_grad_vars=[variables[i] for i in apart],
+        )  # fmt: skip
+        of = dict(zip(apart, made, strict=False))
+        return [*(of.get(i) for i in numbers), *made[len(apart) :]]
