@@ -83,7 +83,8 @@ def test_closures_and_defaults():
         return x * factor + k[0]
 
     captured = jit.to_static(f)
-    for factor in (2.0, 3.0, 3.0, float("nan"), float("nan")):
+    for value in (2.0, 3.0, 3.0, float("nan"), float("nan")):
+        factor = value
         assert captured(x()).numpy().tobytes() == f(x()).numpy().tobytes()
     f.__defaults__[0][0] = 5.0
     factor = 1.0
