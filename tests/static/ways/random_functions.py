@@ -20,6 +20,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[n]) for n in (1, 3)]
 import numpy as np  # noqa: E402
 
 import dygraph  # noqa: E402
+from dygraph import jit  # noqa: E402
 from static.ways.explore import Input  # noqa: E402
 from static.ways.graph import Refused, reachable  # noqa: E402
 from ways import graph_runner, program_runner  # noqa: E402
@@ -269,6 +270,50 @@ def check(source, name, runners=(), seconds=30):
         signal.alarm(0)
 
 
+def gradients(function, x):
+    """("gives", results and the gradient of their sum) or ("raises", type)."""
+    x = dygraph.to_variable(x)
+    x.stop_gradient = False
+    try:
+        result = function(x)
+        floats = [r for r in parts(result) if not r.stop_gradient]
+        grad = None
+        if floats:
+            (grad,) = dygraph.grad(sum(r.sum() for r in floats), x, allow_unused=True)
+        return "gives", bits(result), bits(grad)
+    except Refused:
+        raise
+    except Exception as error:
+        return "raises", type(error).__name__
+
+
+def parts(result):
+    if isinstance(result, dygraph.Variable):
+        return [result]
+    inner = list(result.values()) if isinstance(result, dict) else result
+    return [p for r in inner for p in parts(r)] if isinstance(inner, (list, tuple)) else []
+
+
+def check_gradients(source, name, seconds=30):
+    """As `check`, of captured calls in training."""
+    function = made(source, name)
+    captured = jit.to_static(function, verify=False)
+    signal.signal(signal.SIGALRM, _late)
+    signal.alarm(seconds)
+    try:
+        for x in INPUTS:
+            want, got = gradients(function, x), gradients(captured, x)
+            if got != want and not (got[0] == want[0] == "raises"):
+                return "wrong", f"{want} {got}"[:400]
+        return "right" if captured._ready else "eager", (0, 0)
+    except Refused as error:
+        return "refused", str(error)
+    except Late:
+        return "late", ""
+    finally:
+        signal.alarm(0)
+
+
 def one(seed, small=False, **how):
     """The check of one random function."""
     return check(Writer(seed, small).function(), f"<random function {seed}>", **how)
@@ -332,18 +377,28 @@ def main():
     parser.add_argument("--all", action="store_true", help="show what is refused as well")
     parser.add_argument("--small", action="store_true", help="functions of a tenth of the time")
     parser.add_argument("--programs", action="store_true", help="run the emitted programs as well")
+    parser.add_argument(
+        "--gradients", action="store_true", help="compare captured calls in training"
+    )
     given = parser.parse_args()
     if given.reduce is not None:
         print(reduced_seed(given.reduce))
         return
     runners = [program_runner.run] if given.programs else []
+
+    def run(seed):
+        if not given.gradients:
+            return one(seed, given.small, runners=runners)
+        source = Writer(seed, given.small).function()
+        return check_gradients(source, f"<random function {seed}>")
+
     counts, loops, start = collections.Counter(), 0, time.time()
     for seed in range(*given.seeds):
-        kind, detail = one(seed, given.small, runners=runners)
+        kind, detail = run(seed)
         counts[kind] += 1
         if kind == "right":
             loops += detail[1]
-        elif kind != "refused" or given.all:
+        elif kind not in ("refused", "eager") or given.all:
             print(seed, kind, detail, flush=True)
     print(dict(counts), f"{loops} loops, {time.time() - start:.0f} s")
 
