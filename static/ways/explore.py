@@ -29,6 +29,7 @@ from static.ways.graph import (
 from static.ways.numbers import Number, number
 from static.ways.outside import Outside
 from static.ways.scratch import FROM_WEIGHTS, Scratch
+from static.ways.unchanged import drop_unchanged
 
 __all__ = ["Explorer", "Input"]
 
@@ -84,6 +85,7 @@ class Explorer(Calls):
         while True:
             try:
                 self._explore()
+                drop_unchanged(self.root, self.metas)
                 return self.root
             except Restart as restart:
                 self.known.reasons.append(str(restart))

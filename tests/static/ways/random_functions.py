@@ -336,11 +336,18 @@ def reduced(source, fails):
     return source
 
 
-def reduced_seed(seed):
-    """The shortest function found that fails as the one of this seed does."""
-    source, tried = Writer(seed).function(), itertools.count()
-    wanted = one(seed)[0]
-    return reduced(source, lambda s: check(s, f"<reduced {seed} {next(tried)}>")[0] == wanted)
+def reduced_seed(seed, small, run):
+    """The shortest function found that fails in ``run(source, name)`` as the one of this seed."""
+    source, tried = Writer(seed, small).function(), itertools.count()
+
+    def kind(text):
+        try:
+            return run(text, f"<reduced {seed} {next(tried)}>")[0]
+        except NameError:  # a class without its method's first line
+            return None
+
+    wanted = kind(source)
+    return reduced(source, lambda text: kind(text) == wanted)
 
 
 def _bodies(tree):
@@ -381,20 +388,18 @@ def main():
         "--gradients", action="store_true", help="compare captured calls in training"
     )
     given = parser.parse_args()
-    if given.reduce is not None:
-        print(reduced_seed(given.reduce))
-        return
     runners = [program_runner.run] if given.programs else []
 
-    def run(seed):
-        if not given.gradients:
-            return one(seed, given.small, runners=runners)
-        source = Writer(seed, given.small).function()
-        return check_gradients(source, f"<random function {seed}>")
+    def run(source, name):
+        return check_gradients(source, name) if given.gradients else check(source, name, runners)
 
+    if given.reduce is not None:
+        print(reduced_seed(given.reduce, given.small, run))
+        return
     counts, loops, start = collections.Counter(), 0, time.time()
     for seed in range(*given.seeds):
-        kind, detail = run(seed)
+        source = Writer(seed, given.small).function()
+        kind, detail = run(source, f"<random function {seed}>")
         counts[kind] += 1
         if kind == "right":
             loops += detail[1]
