@@ -154,8 +154,9 @@ def train(executor, steps):
 
 def log_probability(context, words):
     """Of a translation, from the parameters, by NumPy."""
-    value = {n: np.array(fluid.global_scope().find_var(n).get_tensor(), "float64")
-             for n in ("vemb", "state.w0", "state.w1", "state.b", "score.w0", "score.b")}  # fmt: skip
+    names = ("vemb", "state.w0", "state.w1", "state.b", "score.w0", "score.b")
+    scope = fluid.global_scope()
+    value = {n: np.array(scope.find_var(n).get_tensor()).astype("float64") for n in names}
     state, total = context.astype("float64"), 0.0
     for before, word in itertools.pairwise(words):
         state = np.tanh(
