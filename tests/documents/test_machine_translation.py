@@ -64,8 +64,8 @@ def decoder_train(context):
     rnn = pd.DynamicRNN()
     with rnn.block():
         current_word = rnn.step_input(trg_embedding)
-        pre_state = rnn.memory(init=context)
-        current_state = fc("state", [current_word, pre_state], decoder_size, "tanh")
+        pre_state = rnn.memory(init=context, need_reorder=True)
+        current_state = fc("state", [pre_state, current_word], decoder_size, "tanh")
         current_score = fc("score", current_state, dict_size, "softmax")
         rnn.update_memory(pre_state, current_state)
         rnn.output(current_score)
@@ -101,7 +101,7 @@ def decoder_decode(context):
         pre_ids_emb = embedding(pre_ids)
 
         # use rnn unit to update rnn
-        current_state = fc("state", [pre_ids_emb, pre_state_expanded], decoder_size, "tanh")
+        current_state = fc("state", [pre_state_expanded, pre_ids_emb], decoder_size, "tanh")
         current_state_with_lod = pd.lod_reset(x=current_state, y=pre_score)
 
         # use score to do beam search
@@ -160,7 +160,7 @@ def log_probability(context, words):
     state, total = context.astype("float64"), 0.0
     for before, word in itertools.pairwise(words):
         state = np.tanh(
-            value["vemb"][before] @ value["state.w0"] + state @ value["state.w1"] + value["state.b"]
+            state @ value["state.w0"] + value["vemb"][before] @ value["state.w1"] + value["state.b"]
         )
         logits = state @ value["score.w0"] + value["score.b"]
         total += logits[word] - np.log(np.exp(logits).sum())
