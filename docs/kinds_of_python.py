@@ -4,7 +4,9 @@ Each function of python_kinds.py is captured by `jit.to_static`, with eager's bi
 INPUTS, or refused; then the function behind it does the same and is captured.
 """
 
+import contextlib
 import inspect
+import io
 import re
 import textwrap
 from pathlib import Path
@@ -26,16 +28,23 @@ INPUTS = [
 HEAD = """# Kinds of Python that become programs
 
 Written by `python docs/kinds_of_python.py` from the functions of `python_kinds.py`; a test makes it
-again and compares.
-`docs/from_python_to_a_program.md` explains how it works. Every function takes `x` of shape [n, 3],
-where each call may bring another n. Captured means: the program gives the bits of the eager call,
-or raises where it raises, on inputs that go every way. The operators with blocks that a program has
-stand behind its kind; where there are none, the answer was known while the function was explored.
+again and compares. `from_python_to_a_program.md` explains how it works.
+
+Every function takes `x` of shape [n, 3], and each call may bring another n. *Captured* means: its
+program gives the bits of the eager call, or raises where that raises, on inputs of one to four
+rows. The table names the operators that decide, repeat, check and print in it. *Refused* means: the
+first call raises; how to write the same instead stands behind it.
+
+| kind | becomes |
+|---|---|
+"""
+CAPTURED = """
+## Captured
 """
 REFUSED = """
 ## Refused, and what to write instead
 
-Lines are counted from the `def`; a message has the file in front of them.
+Lines are counted from the `def`; a real message has the file, too.
 """
 
 
@@ -51,6 +60,7 @@ def variables_of(result):
 
 def bits(call):
     """What a call gives, as something to compare; or the error that it raises."""
+    dygraph.seed(1)
     try:
         found = variables_of(call())
     except Exception as error:
@@ -77,17 +87,14 @@ def outcome(function):
         It was captured, and gives another result than the eager call.
     """
     captured, samples = jit.to_static(function), [dygraph.to_variable(a) for a in INPUTS]
-    with dygraph.no_grad():
+    with dygraph.no_grad(), contextlib.redirect_stdout(io.StringIO()):
         try:
             program = captured.entry(samples[0]).program
         except RuntimeError as error:
             return False, lines_of_its_own(str(error), function)
         for x in samples:
-            results = []
-            for call in (function, captured):
-                dygraph.seed(1)
-                results.append(bits(lambda call=call, x=x: call(x)))
-            assert equal(*reversed(results)), f"{function.__name__}: {results}"
+            want, got = [bits(lambda call=call, x=x: call(x)) for call in (function, captured)]
+            assert equal(got, want), f"{function.__name__}: {got} != {want}"
     found = [op.type for block in program.blocks for op in block.ops]
     return True, [t for t in ("conditional_block", "while", "assert", "print") if t in found]
 
@@ -95,7 +102,7 @@ def outcome(function):
 def lines_of_its_own(message, function):
     """A message whose lines are counted from the function's `def`."""
     first = function.__code__.co_firstlineno + 1  # the line of the decorator comes before
-    place = re.escape(Path(function.__code__.co_filename).name) + r":(\d+)"
+    place = r"\S*" + re.escape(Path(function.__code__.co_filename).name) + r":(\d+)"
     return re.sub(place, lambda m: f"line {int(m[1]) - first + 1}", message)
 
 
@@ -108,21 +115,22 @@ def shown(function, name=None):
 
 def page():
     """The text of the page."""
-    captured, refused = [], []
+    rows, captured, refused = [], [], []
     for one in KINDS:
         done, found = outcome(one.function)
         assert done == (one.instead is None), f"{one.function.__name__}: {found}"
         if done:
-            blocks = ", ".join(f"`{t}`" for t in found) or "no blocks"
-            captured.append(f"### {one.title}\n\n{blocks}\n\n{shown(one.function)}\n")
+            rows.append(f"| {one.title} | {', '.join(f'`{t}`' for t in found)} |")
+            captured.append(f"### {one.title}\n\n{shown(one.function)}\n")
             continue
         done, why = outcome(one.instead)
         assert done, f"{one.instead.__name__}: {why}"
+        rows.append(f"| {one.title} | refused |")
         text = textwrap.fill(found, 96, initial_indent="> ", subsequent_indent="> ")
         refused.append(
             f"### {one.title}\n\n{shown(one.function)}\n\n{text}\n\n{shown(one.instead)}\n"
         )
-    return "\n".join([HEAD, *captured, REFUSED, *refused])
+    return HEAD + "\n".join([*rows, CAPTURED, *captured, REFUSED, *refused])
 
 
 if __name__ == "__main__":

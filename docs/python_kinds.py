@@ -83,7 +83,7 @@ def for_over_a_size(x):
     return total
 
 
-@kind("`for` over rows; `enumerate`, `zip`, `reversed`")
+@kind("`for` over rows, with `enumerate` and `zip`")
 def for_over_rows(x):
     total = x[0] * 0
     for i, (row, other) in enumerate(zip(x, x * 2, strict=False)):
@@ -103,7 +103,7 @@ def break_and_continue(x):
     return total
 
 
-@kind("`while True` that a `return` or a `break` leaves; `else` of a loop")
+@kind("`while True` with `break`; `else` of a loop")
 def while_true(x):
     while True:
         x = x + 1
@@ -166,7 +166,7 @@ def attributes(x):
     return cell.h * cell.steps
 
 
-@kind("methods, properties, `super()`")
+@kind("methods and `super()`")
 def methods(x):
     class Base:
         def value(self, v):
@@ -205,7 +205,7 @@ def comprehensions(x):
     return sum(kept, x) + len(kept)
 
 
-@kind("`any`, `all`, `max`, `sorted`, `in` over values")
+@kind("`any`, `all`, `max` over values")
 def functions_of_python(x):
     if any(v > 2 for v in (x.max(), x.sum())) and all([x.max() > 0, x.min() < 2]):
         return x * max(x.max(), x.mean())
@@ -284,7 +284,7 @@ def prints(x):
     return x * 2
 
 
-@kind("`int()`, `float()`, `len()` as numbers of the run")
+@kind("`len()`, `float()`, `int()` of whole numbers: numbers of the run")
 def numbers(x):
     n, s = int(x.shape[0]), float(x.sum())
     if n > 2 or s < 0:
@@ -305,6 +305,12 @@ def in_place(x):
 def numpy_of_constants(x):
     weights = dygraph.to_variable(np.linspace(0, 1, 3).astype("float32"))
     return x * weights if x.sum() > 0 else x
+
+
+@kind("types that differ: such ways do not join")
+def different_types(x):
+    y = x.astype("float64") if x.sum() > 0 else x
+    return y * 2
 
 
 # Refused ------------------------------------------------------------------------------------------
@@ -355,7 +361,7 @@ def size_as_an_index(x):
 @instead
 def size_as_an_index_instead(x):
     table = dygraph.to_variable(np.array([0.0, 1.0, 0.5, 0.25, 0.125], "float32"))
-    return x * table[x.shape[0]]
+    return x * dygraph.gather(table, dygraph.shape(x)[:1])
 
 
 @kind("a size as a key")
@@ -491,16 +497,6 @@ def different_results_instead(x):
     if x.sum() > 0:
         return x, x.sum()
     return x, x.sum() * 0
-
-
-@kind("results of different types")
-def different_types(x):
-    return x.astype("float64") if x.sum() > 0 else x
-
-
-@instead
-def different_types_instead(x):
-    return (x if x.sum() > 0 else x * 1).astype("float64")
 
 
 @kind("a write to a global, or to an attribute of what lives on")
