@@ -134,5 +134,6 @@ def page():
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE.name}: {len(KINDS)} kinds, {sum(k.instead is not None for k in KINDS)} refused")
+    made = page()
+    PAGE.write_text(made, encoding="utf-8")
+    print(made[made.index("| kind") : made.index(CAPTURED)])
