@@ -93,6 +93,7 @@ interop: $(STAMPS)/package-test .venv-paddle/installed
 docs: $(STAMPS)/package-test
 	$(PY) docs/operators.py
 	$(PY) docs/compare_operators.py
+	$(PY) docs/kinds_of_python.py
 
 # Records the slots and attributes that saved programs rely on; refuses what old ones do not survive.
 protos: $(STAMPS)/package-test

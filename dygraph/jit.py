@@ -173,8 +173,7 @@ def to_static(function=None, input_spec=None, verify=True):
     Returns
     -------
     callable
-        It takes what the function takes. A call that must compute gradients runs the function
-        itself.
+        It takes what the function takes. Gradients of its calls have eager's bits, too.
 
     Raises
     ------

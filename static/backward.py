@@ -37,7 +37,8 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     Returns
     -------
     list of (Parameter, Variable)
-        Parameters that the loss depends on, with their gradients.
+        Parameters that the loss depends on, with their gradients. A program without trainable
+        parameters gives none: gradients of its data have their names, ``x@GRAD``.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
         [p.name for p in parameters], True, callbacks, kept,
     )  # fmt: skip
     pairs = [(p, grads[p.name]) for p in parameters if p.name in grads]
-    if not pairs:
+    if not pairs and (parameters or set(grads) <= {loss.name}):
         raise PreconditionNotMetError(
             f"append_backward: '{loss.name}' must depend on a trainable parameter, but no gradient "
             "reaches one. Is stop_gradient set on the way?"

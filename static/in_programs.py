@@ -78,6 +78,11 @@ class InPrograms:
 
     def apply_gradients(self, params_grads):
         """Clip, decay, update: gives the operators of the update."""
+        if not params_grads:
+            raise PreconditionNotMetError(
+                "apply_gradients: params_grads must hold a parameter with its gradient, got none. "
+                "Does the program have trainable parameters?"
+            )
         pairs = sorted(params_grads, key=lambda pair: pair[0].name)
         program = pairs[0][0].block.program
         block = program.global_block()

@@ -1,6 +1,7 @@
 #include "program/backward.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "op/zero_derivative.h"
@@ -336,8 +337,35 @@ std::string BackwardPass::Keep(const std::string& name, int number, bool as_inpu
   }
   if (late == writers.end()) return name;
   if (block_steps_.count(*late)) return Restore(name, *late);
+  auto counts = [&](size_t i) { return IsCounter(*ops_[i], name); };
+  if (!body_ && std::all_of(late, writers.end(), counts))
+    return CountBack(name, {late, writers.end()});
   THROW(PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ", *late,
         ", ", ops_[*late]->type, ", overwrites it. Let that one write another variable");
+}
+
+// Whether an operator increments an integer in its place.
+bool BackwardPass::IsCounter(const OpDesc& op, const std::string& name) const {
+  const Var* var = request_.block.FindRecursive(name);
+  return IsUndone(op, name) && var && !IsFloating(ElementType(var->desc()));
+}
+
+// An integer as it was before it was incremented in its place. It keeps what it holds.
+std::string BackwardPass::CountBack(const std::string& name,
+                                    const std::vector<size_t>& increments) {
+  std::string& restored = restored_[{increments[0], name}];
+  if (!restored.empty()) return restored;
+  restored = Free(name + "@BEFORE");
+  float sum = 0;
+  for (size_t i : increments) {
+    const float* step = ops_[i]->FindAttr<float>("step");
+    sum += step ? std::trunc(*step) : 1.0f;
+  }
+  OpDesc back = *ops_[increments[0]];
+  *back.Output("Out") = {restored};
+  back.SetAttr("step", -sum);
+  Append(std::move(back), static_cast<int>(increments[0]));
+  return restored;
 }
 
 // The gradient of what ran a block gives a variable back as it was before.
@@ -367,8 +395,7 @@ std::vector<GradientBlock::Made> BackwardPass::TakeSteps() {
 bool BackwardPass::Undo(const OpDesc& desc, int number) {
   if (!body_ || desc.type != "increment") return false;
   const std::string& name = desc.Input("X")->at(0);
-  const Var* var = request_.block.FindRecursive(name);
-  if (!IsUndone(desc, name) || !var || IsFloating(ElementType(var->desc()))) return false;
+  if (!IsCounter(desc, name)) return false;
   OpDesc undo = desc;
   const float* step = desc.FindAttr<float>("step");
   undo.SetAttr("step", -(step ? *step : 1.0f));

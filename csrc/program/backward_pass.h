@@ -91,6 +91,8 @@ class BackwardPass {
   std::string GradientArray(const std::string& of);
   std::string Keep(const std::string& name, int number, bool as_input);
   std::string Restore(const std::string& name, size_t writer);
+  bool IsCounter(const OpDesc& op, const std::string& name) const;
+  std::string CountBack(const std::string& name, const std::vector<size_t>& increments);
   bool Undo(const OpDesc& desc, int number);
   void PlayBlock(const OpDesc& desc, int number);
   std::vector<GradientBlock::Made> TakeSteps();

@@ -1,5 +1,7 @@
 // Number slots of the Variable type: one operator each. `+=` and the like write into state and
 // bind any other name to a new variable.
+#include <string_view>
+
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/symbol.h"
@@ -329,7 +331,11 @@ void TellRead(PyObject* self, const char* how) { TellRead(VarOf(self), how); }
 void TellRead(Variable& v, const char* how) {
   ENFORCE(!v.symbolic(), PreconditionNotMet, how, " of '", v.name(),
           "', a variable of a program, which holds values only while an Executor runs it. Fetch "
-          "it: exe.run(program, feed, fetch_list=['", v.name(), "'])");
+          "it: exe.run(program, feed, fetch_list=['", v.name(), "'])",
+          std::string_view(how) == "bool()"
+              ? ". To decide in the program use static.layers.cond or while_loop, or write a "
+                "function for dygraph.jit.to_static"
+              : "");
   CurrentThread().OnRead(v, how);
 }
 

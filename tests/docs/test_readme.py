@@ -14,10 +14,11 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=["eager", "program"])
-def test_examples_run(example):
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + example
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+@pytest.mark.parametrize("example", EXAMPLES, ids=["eager", "program", "to_static"])
+def test_examples_run(example, tmp_path):
+    file = tmp_path / "example.py"  # to_static reads the source
+    file.write_text(f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + example)
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -11,7 +11,8 @@ SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 
 def test_there_are_notebooks():
     assert [path.stem for path in SOURCES] == [
-        "01_first_steps", "02_layers_and_training", "03_programs",
+        "01_first_steps", "02_layers_and_training", "03_programs", "04_control_flow",
+        "05_sequences",
     ]  # fmt: skip
 
 
@@ -34,3 +35,8 @@ def test_notebook_runs(path, tmp_path):
         assert any("Program of" in page and "<details" in page for page in pages)
         (picture,) = [data["image/svg+xml"] for data in shown if "image/svg+xml" in data]
         assert all(type in picture for type in ("mean_grad", "sgd"))
+    if path.stem.startswith("04"):
+        (picture,) = [data["image/svg+xml"] for data in shown if "image/svg+xml" in data]
+        assert "while" in picture and any("Program of" in page for page in pages)
+    if path.stem.startswith("05"):
+        assert any("LoD" in page for page in pages)  # a ragged batch

@@ -146,6 +146,36 @@ def test_what_cannot_be_differentiated(program):
         static.layers.mean(x).backward()
 
 
+def test_a_program_without_parameters(program):
+    """Gradients of its data alone: no pairs, and nothing to update."""
+    x = static.data("x", [3])
+    x.stop_gradient = False
+    loss = static.layers.mean(x * x)
+    assert static.append_backward(loss) == []
+    feed = {"x": np.array([3, 0, -6], "float32")}
+    (got,) = static.Executor().run(program, feed, ["x@GRAD"])
+    assert got.tolist() == [2, 0, -4]
+    with pytest.raises(PreconditionNotMetError, match="params_grads must hold a parameter"):
+        static.optimizer.SGD(0.1).minimize(static.layers.mean(x * 2))
+
+
+def test_a_counter_that_went_on(program):
+    """Elements of an array are found where they were written, and the counter keeps its value."""
+    a, b = static.data("a", [2]), static.data("b", [2])
+    a.stop_gradient = b.stop_gradient = False
+    i = static.layers.zeros([1], "int64")
+    array = static.layers.array_write(a, i)
+    static.layers.increment(i)
+    static.layers.array_write(b, i, array)
+    static.layers.increment(i, 2)
+    first = static.layers.zeros([1], "int64")
+    parts = [static.layers.array_read(array, k) for k in (first, first + 1)]
+    static.append_backward(static.layers.mean(parts[0] * 2 + parts[1] * 6))
+    feed = {"a": np.ones(2, "float32"), "b": np.ones(2, "float32")}
+    got = static.Executor().run(program, feed, ["a@GRAD", "b@GRAD", i])
+    assert [g.tolist() for g in got] == [[1, 1], [3, 3], [3]]
+
+
 def test_sparse_gradients_of_a_table(program):
     ids = static.data("ids", [None], "int64")
     table = static.create_parameter([10, 4], "float32", name="table")

@@ -1,0 +1,330 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Control flow
+#
+# A program can decide and repeat. This notebook describes choices and loops by hand, trains through a loop, and then
+# lets `to_static` make such programs of ordinary Python: with a proof, or with a refusal that says why. It ends with a
+# network that stops thinking when it is sure. Everything runs in seconds.
+
+# %%
+import pathlib
+import tempfile
+
+import numpy as np
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_digits
+
+import dygraph
+import static
+from dygraph import jit, nn
+from static import layers
+
+folder = tempfile.TemporaryDirectory()
+out = pathlib.Path(folder.name)
+
+
+def variable(*numbers, dtype="float32"):
+    return dygraph.to_variable(np.array(numbers, dtype))
+
+
+variable(1, 2, 3)
+
+# %% [markdown]
+# ## Describing choices and loops
+#
+# `cond` takes two functions and describes each as a block of the program; `while_loop` describes one turn. Here is the
+# `3n + 1` problem: how many steps does it take to come to 1?
+
+
+# %%
+def turn(n, steps):
+    return layers.cond(n % 2 == 0, lambda: n // 2, lambda: 3 * n + 1), steps + 1
+
+
+def counted(n):
+    return layers.while_loop(lambda n, steps: n > 1, turn, [n, n * 0])[1]
+
+
+collatz = static.Program()
+with static.program_guard(collatz):
+    steps = counted(static.data("n", [1], "int64"))
+
+executor = static.Executor()
+numbers = np.arange(1, 120)
+took = [executor.run(collatz, {"n": numbers[k : k + 1]}, [steps])[0].item() for k in range(119)]
+assert took[:6] == [0, 1, 7, 2, 5, 8] and took[26] == 111  # 27 takes 111
+
+figure, axis = plt.subplots(figsize=(9, 2.5))
+axis.bar(numbers, took)
+axis.set(xlabel="n", ylabel="steps")
+plt.show()
+
+# %% [markdown]
+# The loop is an operator with a block of its own, the choice two operators in that block. A block sees the variables of
+# those around it; what it writes to them they keep.
+
+# %%
+assert [block.parent_idx for block in collatz.blocks] == [-1, 0, 1, 1]
+collatz
+
+# %%
+static.draw_graph(collatz, path=None)
+
+# %% [markdown]
+# Given variables with values, the same function runs as Python.
+
+# %%
+assert counted(variable(27, dtype="int64")).item() == 111
+
+# %% [markdown]
+# ## Gradients of loops
+#
+# Newton's method finds the root of `a`; how often it repeats depends on `a`. `gradients` goes back through the turns
+# that were made, and finds what calculus says: 1 / (2 sqrt(a)).
+
+
+# %%
+def newton(a):
+    def go_on(y):
+        return dygraph.abs(y * y - a) > a * 1e-6
+
+    return layers.while_loop(go_on, lambda y: [(y + a / y) / 2], [a * 1])[0]
+
+
+roots = static.Program()
+with static.program_guard(roots):
+    a = static.data("a", [1], "float64")
+    a.stop_gradient = False
+    y = newton(a)
+    (slope,) = static.gradients(y, a)
+
+for value in (0.25, 2.0, 900.0):
+    root, derivative = executor.run(roots, {"a": np.array([value])}, [y, slope])
+    print(f"{value:6} {root.item():10.6f} {derivative.item():10.6f}")
+    np.testing.assert_allclose(root, value**0.5, rtol=1e-6)
+    np.testing.assert_allclose(derivative, 0.5 / value**0.5, rtol=1e-3)
+
+# %% [markdown]
+# They are the bits of the loop in Python.
+
+# %%
+eager = dygraph.to_variable(np.array([900.0]))
+eager.stop_gradient = False
+newton(eager).backward()
+assert eager.gradient().tobytes() == derivative.tobytes()
+eager.grad
+
+# %% [markdown]
+# ## Programs of Python
+#
+# `to_static` needs no `cond` and no `while_loop`. It runs a function once for each way through it, on variables without
+# values; where nothing but Variables differs, ways join, and a turn of a loop that leads back to where it began is
+# written as one.
+
+
+# %%
+@jit.to_static
+def classified(x):
+    """Makes small what is large, and says how."""
+    if x.abs().max() < 1:
+        return x, "number of turns", 0
+    turns = 0
+    while True:
+        x = x / 2 if x.min() < 0 else x - 1
+        turns += 1
+        if x.abs().max() < 1:
+            break
+    return x, "number of turns", turns
+
+
+for row in ([0.5, 0.25], [-3.0, 9.0], [7.5, 7.0]):
+    small, text, turns = classified(variable(*row))
+    print(row, small.numpy(), text, turns)
+    again, _, counted_turns = classified.captured_function(variable(*row))
+    assert small.numpy().tobytes() == again.numpy().tobytes() and turns == counted_turns
+
+# %% [markdown]
+# What a call runs is an *entry*: a program, the lines at which it decides, and the proof. Before a program is used it is
+# compared with the function itself, bit for bit, at several sizes of the batch.
+
+# %%
+entry = classified.entry(variable(-3, 9))
+print(*entry.questions, sep="\n")
+print(entry.proof)
+assert len(entry.questions) == 3 and entry.proof.compared > 0
+entry.program
+
+# %% [markdown]
+# Sizes are open: a loop over the rows is a loop of the program, and a list that grows in it an array.
+
+
+# %%
+@jit.to_static
+def running_mean(x):
+    total, means = x[0] * 0, []
+    for i, row in enumerate(x):
+        total = total + row
+        means.append(total / (i + 1))
+    return dygraph.stack(means)
+
+
+for rows in (1, 4, 50):
+    x = np.random.default_rng(rows).standard_normal((rows, 2)).astype("float32")
+    wanted = np.cumsum(x, 0) / np.arange(1, rows + 1)[:, None]
+    np.testing.assert_allclose(running_mean(dygraph.to_variable(x)).numpy(), wanted, atol=1e-5)
+running_mean(dygraph.to_variable(x))[-1]
+
+# %% [markdown]
+# ## What is refused
+#
+# Where no program could be right, there is none. The message has the line, and mostly what to write instead.
+
+# %%
+COUNT = 0
+
+
+def reads_a_value(x):
+    return x * float(x.sum().numpy())
+
+
+def changes_a_text(x):
+    state = "begin"
+    while x.sum() < 9:
+        x = x + (1 if state == "begin" else 2)
+        state = "go on"
+    return x
+
+
+def changes_a_global(x):
+    global COUNT
+    COUNT += 1
+    return x * COUNT
+
+
+def recursive(x):
+    return x if x.sum() > 9 else recursive(x + 1)
+
+
+def uneven(x):
+    return (x, x) if x.sum() > 9 else x
+
+
+for function in (reads_a_value, changes_a_text, changes_a_global, recursive, uneven):
+    try:
+        jit.to_static(function)(variable(1, 2))
+        raise AssertionError(f"{function.__name__} was captured")
+    except RuntimeError as error:
+        print(error, end="\n\n")
+assert COUNT == 0
+
+# %% [markdown]
+# An error that the function raises itself is no refusal: its program raises, too, where Python would.
+
+
+# %%
+@jit.to_static
+def logarithm(x):
+    if x.min() <= 0:
+        raise ValueError("a logarithm needs numbers above 0")
+    return dygraph.log(x)
+
+
+assert logarithm(variable(1, 1)).tolist() == [0, 0]
+try:
+    logarithm(variable(1, -1))
+    raise AssertionError("the logarithm of -1")
+except ValueError as error:
+    print(type(error).__name__, error)
+
+# %% [markdown]
+# ## A network that stops when it is sure
+#
+# The network looks at a digit and guesses; only if the guess is unsure it thinks on. It is trained on both guesses.
+
+
+# %%
+class Careful(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.look, self.guess = nn.Linear(64, 24, act="tanh"), nn.Linear(24, 10)
+        self.think = nn.LayerList([nn.Linear(24, 24, act="relu") for _ in range(3)])
+        self.last, self.sure = nn.Linear(24, 10), 0.9
+
+    def thought(self, h):
+        for layer in self.think:
+            h = h + layer(h)
+        return self.last(h)
+
+    def forward(self, x):
+        h = self.look(x)
+        probability = dygraph.functional.softmax(self.guess(h))
+        if probability.max() > self.sure:
+            return probability
+        return dygraph.functional.softmax(self.thought(h))
+
+
+digits = load_digits()
+images = (digits.data / 8 - 1).astype("float32")
+labels = digits.target.astype("int64")[:, None]
+order = np.random.default_rng(0).permutation(len(images))
+train, test = order[:1437], order[1437:]
+
+with dygraph.guard(seed=7):
+    net = Careful()
+adam = dygraph.optimizer.Adam(3e-3, parameter_list=net.parameters())
+cross_entropy = nn.CrossEntropyLoss()
+for epoch in range(8):
+    rows = np.random.default_rng(epoch).permutation(train)
+    for start in range(0, len(rows) - 63, 64):
+        now = rows[start : start + 64]
+        h, y = net.look(dygraph.to_variable(images[now])), dygraph.to_variable(labels[now])
+        loss = cross_entropy(net.guess(h), y) + cross_entropy(net.thought(h), y)
+        loss.backward()
+        adam.step()
+        adam.clear_gradients()
+net.eval()
+loss
+
+# %% [markdown]
+# As a program it is saved and runs without the class. Its answers have the bits of the layer's.
+
+# %%
+captured = jit.to_static(net)
+first = dygraph.to_variable(images[test[:1]])
+captured.save(out / "careful", first)
+loaded = jit.load(out / "careful")
+
+right, short = 0, 0
+for number in test:
+    x = dygraph.to_variable(images[number : number + 1])
+    probability = loaded(x).numpy()
+    assert probability.tobytes() == net(x).numpy().tobytes() == captured(x).numpy().tobytes()
+    right += int(probability.argmax() == labels[number, 0])
+    short += int(dygraph.functional.softmax(net.guess(net.look(x))).max().item() > net.sure)
+print(f"accuracy {right / len(test):.3f}, sure at first sight {short / len(test):.0%}")
+assert right / len(test) > 0.93 and 0.2 < short / len(test) < 1
+
+# %% [markdown]
+# Attributes that the function reads are looked at before each call. A network that is never sure always thinks.
+
+# %%
+net.sure = 2.0
+h = net.look(first)
+always = dygraph.functional.softmax(net.thought(h))
+assert captured(first).numpy().tobytes() == always.numpy().tobytes()
+always
+
+# %%
+folder.cleanup()
+assert not out.exists()

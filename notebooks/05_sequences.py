@@ -1,0 +1,294 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Sequences without padding
+#
+# Sentences, melodies and measurements have different lengths. Here a batch of them is one variable that holds nothing
+# else: the rows of all sequences behind each other, and where each begins. This notebook shows such batches, operators
+# on them, recurrent layers, a network over time in a program, and beam search. Everything runs in seconds.
+
+# %%
+import itertools
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+import dygraph
+import dygraph.functional as F
+import static
+from dygraph import nn
+from static import layers
+
+# %% [markdown]
+# ## Level of detail
+#
+# Three sequences of 2, 1 and 3 rows. `lod` holds where each begins, and the end.
+
+# %%
+rows = np.array([[1], [2], [3], [4], [5], [6]], "float32")
+batch = dygraph.to_variable(rows, lod=[[0, 2, 3, 6]])
+assert batch.lod() == [[0, 2, 3, 6]] and batch.recursive_sequence_lengths() == [[2, 1, 3]]
+batch
+
+# %% [markdown]
+# Operators keep it where rows stay rows; those of sequences work within each. There are no zeros to be masked.
+
+# %%
+assert (batch * 2 + 1).lod() == batch.lod()
+assert F.sequence_pool(batch, "SUM").numpy().ravel().tolist() == [3, 3, 15]
+assert F.sequence_reverse(batch).numpy().ravel().tolist() == [2, 1, 3, 6, 5, 4]
+shares = F.sequence_softmax(batch)
+np.testing.assert_allclose(F.sequence_pool(shares, "SUM").numpy(), 1, rtol=1e-6)
+shares
+
+# %% [markdown]
+# `sequence_expand` repeats a row for each row of a sequence: what a decoder needs that looks at its sentence in every
+# step. Gradients go through all of these.
+
+# %%
+sentence = dygraph.to_variable(np.array([[10], [20], [30]], "float32"))
+sentence.stop_gradient = False
+seen = layers.sequence_expand(sentence, batch)
+(seen * batch).sum().backward()
+assert seen.numpy().ravel().tolist() == [10, 10, 20, 30, 30, 30]
+assert sentence.gradient().ravel().tolist() == [3, 3, 15]
+seen
+
+# %% [markdown]
+# Where padding is wanted there are `sequence_pad` and `sequence_unpad`.
+
+# %%
+padded, lengths = layers.sequence_pad(batch, dygraph.zeros([1]))
+assert padded.shape == (3, 3, 1) and lengths.tolist() == [2, 1, 3]
+assert np.array_equal(layers.sequence_unpad(padded, lengths).numpy(), rows)
+padded
+
+# %% [markdown]
+# ## Ragged batches from data
+#
+# A `DataLoader` makes them of samples: name the fields that are sequences. Here a network is to learn from examples what
+# the sum of a few numbers is.
+
+# %%
+rng = np.random.default_rng(0)
+
+
+def sample():
+    numbers = rng.uniform(-1, 1, rng.integers(2, 12)).astype("float32")
+    return numbers[:, None], numbers.sum(keepdims=True)
+
+
+samples = [sample() for _ in range(640)]
+loader = dygraph.io.DataLoader(samples[:512], batch_size=32, shuffle=True, ragged=[0], seed=1)
+x, y = next(iter(loader))
+assert len(x.lod()[0]) == 33 and x.shape[0] == x.lod()[0][-1] and y.shape == (32, 1)
+x
+
+# %% [markdown]
+# ## Recurrent layers
+#
+# `nn.GRU` and its like take ragged batches as they are. Each sequence is what it would be alone.
+
+# %%
+with dygraph.guard(seed=3):
+    gru = nn.GRU(1, 8)
+outputs, last = gru(x)
+assert outputs.lod() == x.lod() and last.shape == (1, 32, 8)
+offsets = x.lod()[0]
+for k, (begin, end) in enumerate(itertools.pairwise(offsets)):
+    alone, _ = gru(dygraph.to_variable(x.numpy()[None, begin:end]))
+    np.testing.assert_allclose(outputs.numpy()[begin:end], alone.numpy()[0], atol=1e-6)
+outputs
+
+# %% [markdown]
+# `nn.RNN` runs any cell of your own. The longest sequences go first, and a step computes on those that are long enough:
+# `lod_rank_table` holds their order, `lod_tensor_to_array` the rows of each step.
+
+# %%
+table = layers.lod_rank_table(x)
+steps = layers.lod_tensor_to_array(x, table)
+alive = [step.shape[0] for step in steps]
+counts = np.diff(offsets)
+assert alive == [(counts > t).sum() for t in range(counts.max())] and sum(alive) == len(x.numpy())
+
+figure, axis = plt.subplots(figsize=(9, 2.5))
+axis.bar(range(1, len(alive) + 1), alive)
+axis.axhline(32, color="grey", linewidth=1)
+axis.set(xlabel="step", ylabel="sequences")
+axis.set_title(f"{sum(alive)} rows; padded it would be {32 * len(alive)}", fontsize=9)
+plt.show()
+
+
+# %%
+class Cell(nn.Layer):
+    """h = tanh(x W + h U + b), and what it gives is h."""
+
+    def __init__(self, width, hidden):
+        super().__init__()
+        self.of_input, self.of_state = nn.Linear(width, hidden), nn.Linear(hidden, hidden)
+
+    def forward(self, x, h):
+        h = dygraph.tanh(self.of_input(x) + self.of_state(h))
+        return h, h
+
+
+class Reader(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.RNN(Cell(1, 16)), nn.Linear(16, 1)
+
+    def forward(self, x):
+        first = dygraph.zeros([len(x.lod()[0]) - 1, 16])
+        _, last = self.rnn(x, first)
+        return self.head(last)
+
+
+with dygraph.guard(seed=3):
+    reader = Reader()
+    adam = dygraph.optimizer.Adam(1e-2, parameter_list=reader.parameters())
+losses = []
+for _ in range(12):
+    for x, y in loader:
+        loss = ((reader(x) - y) ** 2).mean()
+        loss.backward()
+        adam.step()
+        adam.clear_gradients()
+        losses.append(loss.item())
+assert np.mean(losses[-16:]) < 0.1 * np.mean(losses[:4])
+loss
+
+# %% [markdown]
+# ## A network over time in a program
+#
+# `DynamicRNN` describes one step; the program holds the loop. What is no sequence, such as a weight, is shared by all
+# steps; a `memory` goes from one step to the next.
+
+# %%
+main, startup = static.Program(), static.Program()
+main.random_seed = startup.random_seed = 3
+with static.program_guard(main, startup):
+    numbers = static.data("numbers", [None, 1], lod_level=1)
+    target = static.data("target", [None, 1])
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        now = rnn.step_input(numbers)
+        before = rnn.memory(shape=[16], value=0.0)
+        after = layers.fc([now, before], size=16, act="tanh")
+        rnn.update_memory(before, after)
+        rnn.output(after)
+    guess = layers.fc(layers.sequence_last_step(rnn()), size=1)
+    described_loss = layers.mean((guess - target) ** 2)
+    static.optimizer.Adam(1e-2).minimize(described_loss)
+
+kinds = [op.type for op in main.global_block().ops]
+assert kinds.count("while") == kinds.count("while_grad") == 1
+main
+
+# %%
+executor, scope = static.Executor(), static.Scope()
+executor.run(startup, scope=scope)
+described = []
+for _ in range(12):
+    for x, y in loader:
+        feed = {"numbers": x, "target": y}
+        described.append(executor.run(main, feed, [described_loss], scope=scope)[0].item())
+assert np.mean(described[-16:]) < 0.1 * np.mean(described[:4])
+
+figure, axis = plt.subplots(figsize=(9, 2.5))
+axis.plot(losses, label="nn.RNN, eager")
+axis.plot(described, label="DynamicRNN, program")
+axis.set(xlabel="step", ylabel="loss", yscale="log")
+axis.legend()
+plt.show()
+
+# %% [markdown]
+# Sequences that training has not seen. For use the program is cloned without backward and update; `use_prune` leaves out
+# the loss, which would ask for the targets.
+
+# %%
+testing = main.clone(for_test=True)
+held_out = dygraph.io.DataLoader(samples[512:], batch_size=128, ragged=[0])
+((x, y),) = held_out
+(answer,) = executor.run(testing, {"numbers": x}, [guess], scope=scope, use_prune=True)
+figure, axis = plt.subplots(figsize=(3, 3))
+axis.scatter(y.numpy(), answer, s=8)
+axis.set(xlabel="sum", ylabel="answer")
+plt.show()
+assert np.corrcoef(y.numpy().ravel(), answer.ravel())[0, 1] > 0.9
+
+# %% [markdown]
+# ## Beam search
+#
+# A network that writes gives a probability for each next word. The likeliest word now may lead to unlikely ones, so beam
+# search follows several beginnings at a time. Here words follow each other by a table; 0 begins, 1 ends.
+
+# %%
+WORDS, BEGIN, END, BEAMS, LONGEST = 6, 0, 1, 4, 4
+chances = np.random.default_rng(11).dirichlet(np.full(WORDS, 0.5), WORDS).astype("float32")
+chances[:, BEGIN] = 1e-6
+logits = np.log(chances)
+
+
+class Follows(layers.RNNCell):
+    """Its state is not needed: the next word follows from the last one alone."""
+
+    def call(self, inputs, states):
+        return inputs, states
+
+
+def table_of(ids):
+    rows = layers.gather(layers.assign(logits), layers.reshape(ids, [-1]))
+    return layers.reshape(rows, [-1, *[BEAMS] * (len(ids.shape) - 1), WORDS])
+
+
+writer = static.Program()
+with static.program_guard(writer, static.Program()):
+    state = static.data("state", [None, 1])
+    decoder = layers.BeamSearchDecoder(Follows(), BEGIN, END, BEAMS, table_of, lambda x: x)
+    ids, final = layers.dynamic_decode(decoder, state, max_step_num=LONGEST - 1)
+found, scores = static.Executor().run(
+    writer, {"state": np.zeros((1, 1), "float32")}, [ids, final.log_probs]
+)
+found.shape, scores
+
+# %% [markdown]
+# With so few words all sentences can be tried, and the best are those that the search found.
+
+# %%
+log = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+
+
+def score(words):
+    return sum(log[a, b] for a, b in itertools.pairwise([BEGIN, *words]))
+
+
+everything = [
+    words
+    for length in range(1, LONGEST + 1)
+    for words in itertools.product(range(WORDS), repeat=length)
+    if END not in words[:-1] and (words[-1] == END or length == LONGEST)
+]
+everything.sort(key=score, reverse=True)
+for k in range(BEAMS):
+    words = found[0, :, k].tolist()
+    words = words[: words.index(END) + 1] if END in words else words
+    print(f"{np.exp(scores[0, k]):.3f}  {words}   all tried: {list(everything[k])}")
+    np.testing.assert_allclose(scores[0, k], score(words), rtol=1e-4)
+best = found[0, :, 0].tolist()
+best = best[: best.index(END) + 1] if END in best else best
+assert best == list(everything[0])
+
+# %% [markdown]
+# In programs that translate, `beam_search` chooses in each turn of a `While` over ragged beams, and
+# `beam_search_decode` reads the sentences back from the arrays; `tests/documents/test_machine_translation.py` trains and
+# decodes one.
