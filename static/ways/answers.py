@@ -4,6 +4,7 @@ import sys
 
 from dygraph.watch import is_own_file
 from static.ways.graph import Ask, PathDone, Restart, here, is_ours, spot
+from static.ways.hooks import HOOKS
 from static.ways.numbers import Number
 from static.ways.recording import Recording
 from static.ways.sequences import Sizes
@@ -62,6 +63,18 @@ class Answers(Recording):
         frame = sys._getframe(1)
         while is_own_file(frame.f_code.co_filename):
             frame = frame.f_back
+        code = frame.f_code
+        while code.co_name.startswith("<") and code.co_name != "<lambda>" and frame.f_back:
+            frame = frame.f_back  # of a comprehension
+            code = frame.f_code
+        if HOOKS in code.co_freevars:
+            return self.refuse(
+                f"{what}, whose length the run decides, is gone over at {spot(here())}, but not by a "
+                "for statement, which alone becomes a while. Write it as one"
+            )
+        return self._has_no_source()
+
+    def _has_no_source(self):
         return self.refuse(
             f"code without source loops on a value at {spot(here())}. Only a loop whose source can "
             "be read becomes a while"
@@ -114,6 +127,11 @@ class Answers(Recording):
                     f"recursion turns on a value at {spot(line)} in {line.rpartition(' ')[2]}. "
                     "Write it as a loop"
                 )
+            asking = sys._getframe(2)
+            while is_own_file(asking.f_code.co_filename):
+                asking = asking.f_back
+            if self.ask_lines.count(line) > 300 and HOOKS not in asking.f_code.co_freevars:
+                raise self._has_no_source()
         if len(self.answers) > 3000:
             raise self.refuse(f"no end is in sight, still asking at {line}")
 

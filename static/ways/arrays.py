@@ -125,7 +125,7 @@ class Array:
         )
 
     def __iter__(self):
-        raise modes.ways.loops_alone("a list whose length the run decides")
+        raise modes.ways.loops_alone("a list")
 
     def __len__(self):
         raise modes.ways.refuse(

@@ -24,11 +24,21 @@ CASES = {
     ),
     "loop without source": (
         """\
+        text = "def halved(x):\\n    while x.sum() > 1:\\n        x = x / 2\\n    return x"
+        exec(compile(text, "lib.py", "exec"))
+        def forward(x):
+            return halved(x)
+        """,
+        "to_static: code without source loops on a value at lib.py:2. Only a loop whose source "
+        "can be read becomes a while",
+    ),
+    "rows without a loop": (
+        """\
         def forward(x):
             return list(x)[0]
         """,
-        "to_static: code without source loops on a value at model.py:2. Only a loop whose source "
-        "can be read becomes a while",
+        "to_static: a Variable, whose length the run decides, is gone over at model.py:2, but not "
+        "by a for statement, which alone becomes a while. Write it as one",
     ),
     "recursion": (
         """\

@@ -59,12 +59,12 @@ def name_of_a_turn_is_read_behind(x):
     return t
 
 
-@refused("code without source loops on a value at refused_loops.py:")
+@refused("but not by a for statement, which alone becomes a while")
 def list_of_rows(x):
     return sum(list(x))
 
 
-@refused("code without source loops on a value at refused_loops.py:")
+@refused("but not by a for statement, which alone becomes a while")
 def comprehension_of_rows(x):
     return sum([r * 2 for r in x])
 
