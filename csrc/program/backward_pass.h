@@ -90,6 +90,9 @@ class BackwardPass {
   std::string TermName(const std::string& of);
   std::string GradientArray(const std::string& of);
   std::string Keep(const std::string& name, int number, bool as_input);
+  bool BeginsRead(const std::string& name);
+  bool IsUndoneFrom(const std::string& name, size_t number) const;
+  std::string BeforeIncrement(const std::string& name, size_t writer);
   std::string Restore(const std::string& name, size_t writer);
   bool Undo(const OpDesc& desc, int number);
   void PlayBlock(const OpDesc& desc, int number);
@@ -99,6 +102,7 @@ class BackwardPass {
   const BodyRequest* body_;  // null: the pass goes over operators that are run once
   const std::vector<const OpDesc*> ops_;
   const Uses uses_;
+  const std::string block_text_ = std::to_string(request_.block.idx());
   std::vector<bool> useful_;
   std::unordered_map<std::string, std::vector<Term>> pending_;
   std::vector<std::string> order_;        // variables by their gradient's first term
