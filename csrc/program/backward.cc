@@ -115,25 +115,40 @@ std::string BackwardPass::GradientArray(const std::string& of) {
 // Operators on a way from something that wants a gradient to a target.
 void BackwardPass::FindUseful() {
   std::unordered_set<std::string> leads = request_.inputs;
-  std::vector<bool> led(ops_.size(), request_.inputs.empty());
+  led_.assign(ops_.size(), request_.inputs.empty());
   for (size_t i = 0; !request_.inputs.empty() && i < ops_.size(); ++i) {
     ForNames(ops_[i]->inputs, [&](const std::string& name) {
-      led[i] = led[i] || (leads.count(name) && Wants(name));
+      led_[i] = led_[i] || (leads.count(name) && Wants(name));
     });
-    if (!led[i]) continue;
+    if (!led_[i]) continue;
     ForNames(ops_[i]->outputs, [&](const std::string& name) { leads.insert(name); });
   }
   std::unordered_set<std::string> reached(request_.targets.begin(), request_.targets.end());
+  reached_ = reached;
   useful_.resize(ops_.size());
   for (size_t i = ops_.size(); i-- > 0;) {
     const OpDesc& op = *ops_[i];
+    if (HandsValuesOn(op))
+      ForNames(op.inputs, [&](const std::string& name) { reached_.insert(name); });
     bool makes = false;
     ForNames(op.outputs,
              [&](const std::string& name) { makes |= reached.count(name) && Wants(name); });
-    useful_[i] = makes && led[i];
+    useful_[i] = makes && led_[i];
     if (!useful_[i]) continue;
     ForNames(op.inputs, [&](const std::string& name) { reached.insert(name); });
   }
+}
+
+// Whether what the operator makes leads to a target and was not taken out of the gradient where it
+// was made: it wants one, or nothing that it is made of does.
+bool BackwardPass::HandsValuesOn(const OpDesc& op) const {
+  if (BlockOf(op) < 0 && GetOp(op.type).has_no_grad) return false;
+  bool made_of_wanting = false, hands_on = false;
+  ForNames(op.inputs, [&](const std::string& name) { made_of_wanting |= Wants(name); });
+  ForNames(op.outputs, [&](const std::string& name) {
+    hands_on |= reached_.count(name) && (!made_of_wanting || Wants(name) || BlockOf(op) >= 0);
+  });
+  return hands_on;
 }
 
 // The one variable with the whole gradient of `name`; null where nothing flows. The first request
