@@ -60,8 +60,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
       feeds_(std::move(feeds)),
       fetches_(std::move(fetches)) {
   GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
-  for (const BlockDesc& block : program_->blocks)
-    names_.push_back({block.VarPositions(), {}});
+  for (const BlockDesc& block : program_->blocks) names_.push_back({block.VarPositions(), {}});
   const auto& positions = names_[0].declared;
   auto find = [&](const std::string& name, const char* what) {
     auto at = positions.find(name);
@@ -273,6 +272,7 @@ void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
   bound->call.backward = role && (*role & kBackwardRole);
   bound->call.place = place_;
   bound->call.kept = op.kept.get();
+  if (op.info->gradient_of) bound->call.fitting = &bound->fitting;
   bound->names.op = &op;
   bound->call.caller = &bound->names;
   if (op.weight >= 0) bound->weight = frame->vars[op.in[op.weight]];
@@ -352,7 +352,8 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
       }
       Release(op, frame);
     }
-    if (check_signals) check_signals();
+    // In a block, whose operators are often small, after some of them.
+    if (check_signals && (op.block == 0 || ++frame.unchecked % 8 == 0)) check_signals();
   }
 }
 
@@ -422,7 +423,7 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
   RandomStreams random;
   auto count = static_cast<uint64_t>(random_ops_);
   constexpr uint64_t kManyDraws = uint64_t{1} << 32;  // of a run whose loops end when they end
-  if (count > 0 && seed_ == 0 && !has_blocks_) {  // what eager calls in their place would draw
+  if (count > 0 && seed_ == 0 && !has_blocks_) {      // what eager calls in their place would draw
     random = {GeneratorSeed(), NextRandomCall(count)};
   } else if (count > 0 && seed_ != 0) {
     std::lock_guard<std::mutex> lock(mutex_);
