@@ -17,7 +17,17 @@ ListNames ListsOf(const OpDesc& op) {
   if (op.type == "while") return {"X", "Out", "StepScopes"};
   if (op.type == "conditional_block") return {"Input", "Out", "Scope"};
   if (op.type == "recurrent") return {"parameters", "outputs", "step_scopes"};
-  THROW(Unimplemented, op.type, " has no gradient in programs");
+  THROW(Unimplemented, "a gradient through a block has none itself: the target depends on what ",
+        op.type,
+        " gives, and so asks for second order through a loop or choice. Compute it by "
+        "eager calls with create_graph=True, or write the turns one after the other");
+}
+
+// Whether it runs the block of a gradient.
+bool IsGradient(const OpDesc& op) {
+  const Control control = GetOp(op.type).control;
+  return control == Control::kWhileGrad || control == Control::kConditionGrad ||
+         control == Control::kRecurrentGrad;
 }
 
 // Whether operators of the block that run blocks use the variable: their terms go on with the sum
@@ -112,6 +122,11 @@ void BackwardPass::CheckWrites(const Block& body, const Names& writes) const {
 }
 
 void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
+  if (led_[number] && IsGradient(desc)) {
+    ForNames(desc.outputs, [&](const std::string& name) {
+      if (Wants(name) && Complete(name)) ListsOf(desc);
+    });
+  }
   const int32_t index = BlockOf(desc);
   const Program& program = *request_.block.program();
   const OuterUses uses = UsesAround(program, index);
