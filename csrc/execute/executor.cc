@@ -272,7 +272,6 @@ void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
   bound->call.backward = role && (*role & kBackwardRole);
   bound->call.place = place_;
   bound->call.kept = op.kept.get();
-  if (op.info->gradient_of) bound->call.fitting = &bound->fitting;
   bound->names.op = &op;
   bound->call.caller = &bound->names;
   if (op.weight >= 0) bound->weight = frame->vars[op.in[op.weight]];
@@ -373,7 +372,13 @@ void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
     if (__builtin_expect(op.kept != nullptr, 0)) {
       RunKept(op, bound);
     } else {
+      const bool checked = has_blocks_ && op.info->gradient_of;
+      if (checked) {
+        call.from_tape = bound.fitting.Match(call);
+        if (!call.from_tape) bound.fitting.Note(call);
+      }
       dygraph::Run(call);
+      if (checked && !call.from_tape) bound.fitting.Confirm(call);
     }
   } catch (Error& e) {
     e.Append(PositionText(*op.desc, op.position, op.block));

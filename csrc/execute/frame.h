@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "execute/executor.h"
-#include "op/gradient_of.h"
+#include "execute/fitting_inputs.h"
 
 namespace dygraph::program {
 

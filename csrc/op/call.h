@@ -10,7 +10,6 @@
 
 namespace dygraph {
 
-class FittingInputs;
 class KeptForm;
 class LoopQueue;
 class OpInfo;
@@ -90,10 +89,9 @@ struct Call {
   uint64_t random_stream = 0;
 
   Caller* caller = nullptr;
-  LoopQueue* queue = nullptr;        // where the loops of updates wait for those of others
-  FittingInputs* fitting = nullptr;  // of a gradient call that the caller makes again and again
-  KeptForm* kept = nullptr;          // of a weight that the caller reads again and again
-  Epilogue* epilogue = nullptr;      // what the kernel may do before it writes the result
+  LoopQueue* queue = nullptr;    // where the loops of updates wait for those of others
+  KeptForm* kept = nullptr;      // of a weight that the caller reads again and again
+  Epilogue* epilogue = nullptr;  // what the kernel may do before it writes the result
   // For watchers: whether a backward pass makes the call, and the line of the user's program.
   bool backward = false;
   const std::string* line = nullptr;

@@ -245,8 +245,8 @@ GradientOf LinkGradient(const OpInfo& op, const OpInfo& forward) {
   link.shape_follows =
       root.shape_rule && (!root.attr_table.size || AttrsOwner(op) == AttrsOwner(root));
   for (size_t i = 0; i < root.inputs.size(); ++i) {
-    bool seen =
-        std::find(link.grads.begin(), link.grads.end(), static_cast<int>(i)) != link.grads.end();
+    bool seen = std::find(link.grads.begin(), link.grads.end(), static_cast<int>(i)) !=
+                link.grads.end();
     // A slot that may be absent and that we never see may have decided the shape.
     if (!seen && root.inputs[i].dispensable() && !FindShapeTwin(root, root.inputs[i].name))
       link.shape_follows = false;
@@ -254,35 +254,7 @@ GradientOf LinkGradient(const OpInfo& op, const OpInfo& forward) {
   return link;
 }
 
-bool FittingInputs::Match(const Call& call) const {
-  const Span<const Value* const> flat = call.in.flat();
-  if (!known_ || flat.size() != dims_.size()) return false;
-  for (size_t i = 0; i < flat.size(); ++i) {
-    if (!flat[i]) {
-      if (dtypes_[i] != DType::kUnset) return false;
-      continue;
-    }
-    if (!flat[i]->is_tensor()) return false;
-    const Tensor& t = flat[i]->tensor();
-    if (t.dtype() != dtypes_[i] || t.lod() || !(t.dims() == dims_[i])) return false;
-  }
-  return true;
-}
-
-void FittingInputs::Note(const Call& call) {
-  known_ = true;
-  dims_.clear();
-  dtypes_.clear();
-  for (const Value* v : call.in.flat()) {
-    const bool tensor = v && v->is_tensor();
-    known_ &= !v || (tensor && IsFloating(v->dtype()) && !v->tensor().lod());
-    dims_.push_back(tensor ? v->tensor().dims() : Dims());
-    dtypes_.push_back(tensor ? v->dtype() : DType::kUnset);
-  }
-}
-
 void CheckGradientCall(const Call& call) {
-  if (call.fitting && call.fitting->Match(call)) return;
   const OpInfo& op = *call.op;
   const GradientOf& link = *op.gradient_of;
   ForwardCall forward(call);
@@ -305,7 +277,6 @@ void CheckGradientCall(const Call& call) {
     if (!op.outputs[k].duplicable() || count == 0) continue;
     check_count("Output(", op.outputs[k], OwnerOf(forward.root(), op.outputs[k].name), count);
   }
-  if (call.fitting) call.fitting->Note(call);
 }
 
 }  // namespace dygraph

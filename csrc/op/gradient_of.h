@@ -21,21 +21,6 @@ struct GradientOf {
 
 // Finds the slots by name.
 GradientOf LinkGradient(const OpInfo& op, const OpInfo& forward);
-
-// Inputs with which a gradient call was found to fit its forward call. Made again with inputs of
-// the same shapes and types it fits, too: of tensors of fractions without levels of detail, since
-// these decide no shape by what they hold.
-class FittingInputs {
- public:
-  bool Match(const Call& call) const;
-  void Note(const Call& call);
-
- private:
-  bool known_ = false;
-  SmallVector<Dims, 4> dims_;
-  SmallVector<DType, 4> dtypes_;
-};
-
 // InvalidArgument or Type where something does not follow from the forward call.
 void CheckGradientCall(const Call& call);
 

@@ -17,10 +17,7 @@ ListNames ListsOf(const OpDesc& op) {
   if (op.type == "while") return {"X", "Out", "StepScopes"};
   if (op.type == "conditional_block") return {"Input", "Out", "Scope"};
   if (op.type == "recurrent") return {"parameters", "outputs", "step_scopes"};
-  THROW(Unimplemented, "a gradient through a block has none itself: the target depends on what ",
-        op.type,
-        " gives, and so asks for second order through a loop or choice. Compute it by "
-        "eager calls with create_graph=True, or write the turns one after the other");
+  THROW(Unimplemented, "the operator has no gradient in programs");
 }
 
 // Whether it runs the block of a gradient.
@@ -124,7 +121,11 @@ void BackwardPass::CheckWrites(const Block& body, const Names& writes) const {
 void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   if (led_[number] && IsGradient(desc)) {
     ForNames(desc.outputs, [&](const std::string& name) {
-      if (Wants(name) && Complete(name)) ListsOf(desc);
+      ENFORCE(!Wants(name) || !Complete(name), Unimplemented,
+              "a gradient through a block has none itself, but the target depends on '", name,
+              "' and so asks for second order through a loop or choice. Compute it by eager calls "
+              "with create_graph=True, write the turns one after the other, or give '",
+              name, "' in no_grad_set");
     });
   }
   const int32_t index = BlockOf(desc);
