@@ -61,8 +61,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
       fetches_(std::move(fetches)),
       halves_(halves) {
   GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
-  for (const BlockDesc& block : program_->blocks)
-    names_.push_back({block.VarPositions(), {}});
+  for (const BlockDesc& block : program_->blocks) names_.push_back({block.VarPositions(), {}});
   const auto& positions = names_[0].declared;
   auto find = [&](const std::string& name, const char* what) {
     auto at = positions.find(name);
@@ -358,7 +357,8 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
       }
       Release(op, frame);
     }
-    if (check_signals) check_signals();
+    // In a block, whose operators are often small, after some of them.
+    if (check_signals && (op.block == 0 || ++frame.unchecked % 8 == 0)) check_signals();
   }
 }
 
@@ -378,7 +378,13 @@ void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
     if (__builtin_expect(op.kept != nullptr, 0)) {
       RunKept(op, bound);
     } else {
+      const bool checked = has_blocks_ && op.info->gradient_of;
+      if (checked) {
+        call.from_tape = bound.fitting.Match(call);
+        if (!call.from_tape) bound.fitting.Note(call);
+      }
       dygraph::Run(call);
+      if (checked && !call.from_tape) bound.fitting.Confirm(call);
     }
   } catch (Error& e) {
     e.Append(PositionText(*op.desc, op.position, op.block));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "execute/executor.h"
+#include "execute/fitting_inputs.h"
 
 namespace dygraph::program {
 
@@ -47,7 +48,8 @@ struct PreparedProgram::Bound {
   Dims joint_for;
   int joint_threads = 0;
   bool joint_into = false;
-  Epilogue end;  // of the operator before, where this one is its end
+  FittingInputs fitting;
+  Epilogue end;           // of the operator before, where this one is its end
   bool IsWhole() const {  // all inputs hold something
     return std::all_of(in.begin(), in.end(), [](const Value* v) { return !v || !v->empty(); });
   }
@@ -56,17 +58,18 @@ struct PreparedProgram::Bound {
 // What one run at a time uses: the scope of temporaries and the calls bound to its values.
 struct PreparedProgram::Frame {
   std::shared_ptr<Scope> scope;
-  std::vector<Value*> values;  // by slot
+  std::vector<Value*> values;   // by slot
   std::vector<ScopeVar*> vars;  // of persistable ones, by slot
-  std::vector<Bound> calls;    // by operator
+  std::vector<Bound> calls;     // by operator
   std::vector<Value> staging;
   std::vector<Value*> temporaries;
-  std::deque<Value> inner;     // of blocks but the first, which no scope shows
-  uint64_t draws = 0;          // random operators that ran, in a program with blocks
+  std::deque<Value> inner;  // of blocks but the first, which no scope shows
+  uint64_t draws = 0;       // random operators that ran, in a program with blocks
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
-  bool aliased = false;               // two names stand for one variable
-  bool again = false;                 // what this second half reads is read once more later
-  bool apart = false;                 // this run does no operator's steps in the kernel before it
+  uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals
+  bool aliased = false;    // two names stand for one variable
+  bool again = false;      // what this second half reads is read once more later
+  bool apart = false;      // this run does no operator's steps in the kernel before it
 };
 
 // The operators of a block and their calls.

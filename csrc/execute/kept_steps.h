@@ -2,8 +2,8 @@
 // free of copies.
 #pragma once
 
+#include <deque>
 #include <utility>
-#include <vector>
 
 #include "tensor/value.h"
 
@@ -24,7 +24,7 @@ class KeptSteps : public ValueObject {
  private:
   size_t width_;
   int64_t turns_ = 0;
-  mutable std::vector<Value> values_;
+  mutable std::deque<Value> values_;
 };
 
 }  // namespace dygraph::program

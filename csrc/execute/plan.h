@@ -27,7 +27,7 @@ struct PlanOp {
   const OpInfo* info = nullptr;
   Ref<Attrs> attrs;
   const OpDesc* desc = nullptr;
-  int position = 0;             // in its block
+  int position = 0;  // in its block
   int block = 0;
   int random = -1;              // its number among the random operators
   SmallVector<int, 6> in, out;  // slots, flat; -1: absent

@@ -49,6 +49,36 @@ Value Joined(const char* type, const std::vector<Value>& steps, Place place) {
   return out;
 }
 
+// Adds what the terms hold to the sum, from left to right; the first one that there is is taken.
+void AddTerms(const std::vector<int>& terms, const std::vector<Value*>& values, Place place,
+              Value* sum) {
+  Call call;
+  int count = 0;
+  const Value* first = nullptr;
+  auto add = [&](const Value& v) {
+    if (v.empty()) return;
+    if (count++ == 0) first = &v;
+    call.in.Push(&v);
+  };
+  add(*sum);
+  for (int s : terms) add(*values[s]);
+  if (count == 0 || (count == 1 && first == sum)) return;
+  if (count == 1) {
+    *sum = *first;
+    return;
+  }
+  static const OpInfo& op = GetOp("sum");
+  call.op = &op;
+  call.attrs = op.default_attrs->data();
+  call.place = place;
+  call.reuse = first == sum;
+  call.in.Close();
+  Value out;
+  call.out.Add(&out);
+  dygraph::Run(call);
+  *sum = std::move(out);
+}
+
 // Element t along the first axis.
 Tensor Slice(const Tensor& x, int64_t t) {
   return x.Rows(t, t + 1).Reshaped(Dims(x.dims().begin() + 1, x.dims().end()));
@@ -210,13 +240,8 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     for (size_t i = 0; i < stacked.size(); ++i) {
       if (control.stacked[i].second >= 0) stacked[i][t] = *frame.values[control.stacked[i].second];
     }
-    for (size_t i = 0; i < sums.size(); ++i) {
-      for (int s : control.gathers[i].terms) {
-        const Value& term = *frame.values[s];
-        if (term.empty()) continue;
-        sums[i] = sums[i].empty() ? term : Joined("sum", {sums[i], term}, place_);
-      }
-    }
+    for (size_t i = 0; i < sums.size(); ++i)
+      AddTerms(control.gathers[i].terms, frame.values, place_, &sums[i]);
   }
   for (size_t i = 0; i < stacked.size(); ++i) {
     auto has = [](const Value& v) { return !v.empty(); };

@@ -12,9 +12,17 @@ namespace dygraph::program {
 
 namespace {
 
-// An operator that adds a number to an integer in its place. Its gradient is to take it off again.
-bool IsUndone(const OpDesc& op, const std::string& name) {
+// An operator that adds a number to a variable in its place.
+bool Increments(const OpDesc& op, const std::string& name) {
   return op.type == "increment" && Reads(op, name) && Writes(op, name);
+}
+
+// What takes the number off again. A step is cut towards zero, so both ways by the same number.
+OpDesc Undoing(const OpDesc& increment) {
+  OpDesc undo = increment;
+  const float* step = increment.FindAttr<float>("step");
+  undo.SetAttr("step", -(step ? *step : 1.0f));
+  return undo;
 }
 
 Ref<Attrs> AttrsOfCall(const RecipeCall& call, const Forward& f) {
@@ -31,7 +39,8 @@ Ref<Attrs> AttrsOfCall(const RecipeCall& call, const Forward& f) {
 
 Forward::Forward(const OpDesc& desc) : op(&GetOp(desc.type)), attrs(ReadAttrs(*op, desc)) {
   for (const SlotInfo& slot : op->inputs) {
-    if (const auto* names = desc.Input(slot.name)) in.insert(in.end(), names->begin(), names->end());
+    if (const auto* names = desc.Input(slot.name))
+      in.insert(in.end(), names->begin(), names->end());
     in_ends.push_back(static_cast<uint32_t>(in.size()));
   }
   for (const SlotInfo& slot : op->outputs) {
@@ -88,8 +97,9 @@ bool BackwardPass::IsArray(const std::string& name) const {
 std::string BackwardPass::TermName(const std::string& of) {
   const size_t terms = pending_[of].size();
   if (terms == 0) order_.push_back(of);
-  return Free(terms == 0 ? GradName(of)
-                         : GradName(of) + "@RENAME@block0@" + std::to_string(terms));
+  return Free(terms == 0
+                  ? GradName(of)
+                  : GradName(of) + "@RENAME@block" + block_text_ + "@" + std::to_string(terms));
 }
 
 // The array with the gradients of an array's elements.
@@ -106,26 +116,40 @@ std::string BackwardPass::GradientArray(const std::string& of) {
 // Operators on a way from something that wants a gradient to a target.
 void BackwardPass::FindUseful() {
   std::unordered_set<std::string> leads = request_.inputs;
-  std::vector<bool> led(ops_.size(), request_.inputs.empty());
+  led_.assign(ops_.size(), request_.inputs.empty());
   for (size_t i = 0; !request_.inputs.empty() && i < ops_.size(); ++i) {
     ForNames(ops_[i]->inputs, [&](const std::string& name) {
-      led[i] = led[i] || (leads.count(name) && Wants(name));
+      led_[i] = led_[i] || (leads.count(name) && Wants(name));
     });
-    if (!led[i]) continue;
+    if (!led_[i]) continue;
     ForNames(ops_[i]->outputs, [&](const std::string& name) { leads.insert(name); });
   }
   std::unordered_set<std::string> reached(request_.targets.begin(), request_.targets.end());
+  reached_ = reached;
   useful_.resize(ops_.size());
   for (size_t i = ops_.size(); i-- > 0;) {
     const OpDesc& op = *ops_[i];
+    if (HandsValuesOn(op))
+      ForNames(op.inputs, [&](const std::string& name) { reached_.insert(name); });
     bool makes = false;
-    ForNames(op.outputs, [&](const std::string& name) {
-      makes |= reached.count(name) && Wants(name);
-    });
-    useful_[i] = makes && led[i];
+    ForNames(op.outputs,
+             [&](const std::string& name) { makes |= reached.count(name) && Wants(name); });
+    useful_[i] = makes && led_[i];
     if (!useful_[i]) continue;
     ForNames(op.inputs, [&](const std::string& name) { reached.insert(name); });
   }
+}
+
+// Whether what the operator makes leads to a target and was not taken out of the gradient where it
+// was made: it wants one, or nothing that it is made of does.
+bool BackwardPass::HandsValuesOn(const OpDesc& op) const {
+  if (BlockOf(op) < 0 && GetOp(op.type).has_no_grad) return false;
+  bool made_of_wanting = false, hands_on = false;
+  ForNames(op.inputs, [&](const std::string& name) { made_of_wanting |= Wants(name); });
+  ForNames(op.outputs, [&](const std::string& name) {
+    hands_on |= reached_.count(name) && (!made_of_wanting || Wants(name) || BlockOf(op) >= 0);
+  });
+  return hands_on;
 }
 
 // The one variable with the whole gradient of `name`; null where nothing flows. The first request
@@ -139,7 +163,8 @@ const std::string* BackwardPass::Complete(const std::string& name) {
     for (size_t k = 0; k < terms.size(); ++k) {
       Term& term = terms[k];
       if (term.outputs) {
-        std::string renamed = GradName(name) + "@RENAME@block0@" + std::to_string(k);
+        std::string renamed =
+            GradName(name) + "@RENAME@block" + block_text_ + "@" + std::to_string(k);
         if (renamed != term.name) {
           used_.erase(term.name);
           Rename(term, Free(renamed));
@@ -187,8 +212,7 @@ void BackwardPass::Play(int number) {
     if (useful_[number]) {
       f = std::make_unique<Forward>(desc);
       for (const std::string& name : f->out) {
-        const std::string* whole =
-            name != kEmptyName && Wants(name) ? Complete(name) : nullptr;
+        const std::string* whole = name != kEmptyName && Wants(name) ? Complete(name) : nullptr;
         out_grads.push_back(whole ? *whole : "");
       }
     }
@@ -208,7 +232,7 @@ void BackwardPass::Play(int number) {
 
 // What zeros go to: inputs whose gradient is zero where no call made it.
 void BackwardPass::NoteZeros(const Forward& f, const Recipe& recipe, const WantedSet& wanted,
-               const std::vector<std::string>& in_grads, bool any) {
+                             const std::vector<std::string>& in_grads, bool any) {
   for (size_t i = 0, slot = 0; i < f.in.size(); ++i) {
     while (f.in_ends[slot] <= i) ++slot;
     int index = static_cast<int>(i - (slot ? f.in_ends[slot - 1] : 0));
@@ -232,8 +256,8 @@ void BackwardPass::MakeZeros(const std::string& name) {
 }
 
 // `any`: whether there is a gradient; else zeros alone arrive.
-void BackwardPass::PlayRecipe(const Forward& f, int number, const std::vector<std::string>& out_grads,
-                bool any) {
+void BackwardPass::PlayRecipe(const Forward& f, int number,
+                              const std::vector<std::string>& out_grads, bool any) {
   WantedSet wanted;
   for (size_t i = 0; i < f.in.size(); ++i) {
     if (f.in[i] != kEmptyName && Wants(f.in[i])) wanted.Set(static_cast<int>(i));
@@ -320,52 +344,56 @@ std::string BackwardPass::Keep(const std::string& name, int number, bool as_inpu
   const std::vector<size_t>& writers = uses_.WritersOf(name);
   const size_t first = as_input ? number : number + 1;
   auto late = std::lower_bound(writers.begin(), writers.end(), first);
-  if (body_ && !request_.block.Find(name)) {
-    if (!body_->uses.Writes(name)) kept_.insert(name);
-    // The steps keep the value that each began with, where that was read; an increment is undone.
-    if (body_->uses.read_first.count(name)) {
-      if (std::all_of(writers.begin(), writers.end(),
-                      [&](size_t i) { return IsUndone(*ops_[i], name); })) {
-        return name;
-      }
-      ENFORCE(writers.empty() || (as_input && number <= static_cast<int>(writers[0])),
-              PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ",
-              writers[0], ", ", ops_[writers[0]]->type,
-              ", overwrites it in the same turn. Let that one write another variable");
-      return name;
-    }
+  if (BeginsRead(name)) {
+    if (IsUndoneFrom(name, 0)) return name;
+    ENFORCE(writers.empty() || (as_input && number <= static_cast<int>(writers[0])),
+            PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ",
+            writers[0], ", ", ops_[writers[0]]->type,
+            ", overwrites it in the same turn. Let that one write another variable");
+    return name;
   }
   if (late == writers.end()) return name;
+  if (IsUndoneFrom(name, *late)) return body_ ? name : BeforeIncrement(name, *late);
   if (block_steps_.count(*late)) return Restore(name, *late);
-  auto counts = [&](size_t i) { return IsCounter(*ops_[i], name); };
-  if (!body_ && std::all_of(late, writers.end(), counts))
-    return CountBack(name, {late, writers.end()});
   THROW(PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ", *late,
         ", ", ops_[*late]->type, ", overwrites it. Let that one write another variable");
 }
 
-// Whether an operator increments an integer in its place.
-bool BackwardPass::IsCounter(const OpDesc& op, const std::string& name) const {
-  const Var* var = request_.block.FindRecursive(name);
-  return IsUndone(op, name) && var && !IsFloating(ElementType(var->desc()));
+// Of the block of a body: a variable around it that a turn reads before it writes it. The steps
+// keep the value that each began with, unless it is undone.
+bool BackwardPass::BeginsRead(const std::string& name) {
+  if (!body_ || request_.block.Find(name)) return false;
+  if (!body_->uses.Writes(name)) kept_.insert(name);
+  return body_->uses.read_first.count(name) > 0;
 }
 
-// An integer as it was before it was incremented in its place. It keeps what it holds.
-std::string BackwardPass::CountBack(const std::string& name,
-                                    const std::vector<size_t>& increments) {
-  std::string& restored = restored_[{increments[0], name}];
-  if (!restored.empty()) return restored;
-  restored = Free(name + "@BEFORE");
-  float sum = 0;
-  for (size_t i : increments) {
-    const float* step = ops_[i]->FindAttr<float>("step");
-    sum += step ? std::trunc(*step) : 1.0f;
+// Whether all that operators from here on do to the variable is to increment it, as an integer: so
+// that what is there in the end leads back to what was there before each. A fraction does not come
+// back to the same bits.
+bool BackwardPass::IsUndoneFrom(const std::string& name, size_t number) const {
+  const Var* var = request_.block.FindRecursive(name);
+  if (!var || IsFloating(ElementType(var->desc()))) return false;
+  const std::vector<size_t>& writers = uses_.WritersOf(name);
+  return std::all_of(std::lower_bound(writers.begin(), writers.end(), number), writers.end(),
+                     [&](size_t i) { return Increments(*ops_[i], name); });
+}
+
+// Outside of turns the counter itself stays as it is: a variable of its own has what it was.
+std::string BackwardPass::BeforeIncrement(const std::string& name, size_t writer) {
+  std::string after = name;
+  const std::vector<size_t>& writers = uses_.WritersOf(name);
+  for (size_t k = writers.size(); k-- > 0 && writers[k] >= writer;) {
+    std::string& before = restored_[{writers[k], name}];
+    if (before.empty()) {
+      before = Free(name + "@BEFORE");
+      OpDesc undo = Undoing(*ops_[writers[k]]);
+      *undo.Input("X") = {after};
+      *undo.Output("Out") = {before};
+      Append(std::move(undo), static_cast<int>(writers[k]));
+    }
+    after = before;
   }
-  OpDesc back = *ops_[increments[0]];
-  *back.Output("Out") = {restored};
-  back.SetAttr("step", -sum);
-  Append(std::move(back), static_cast<int>(increments[0]));
-  return restored;
+  return after;
 }
 
 // The gradient of what ran a block gives a variable back as it was before.
@@ -395,11 +423,8 @@ std::vector<GradientBlock::Made> BackwardPass::TakeSteps() {
 bool BackwardPass::Undo(const OpDesc& desc, int number) {
   if (!body_ || desc.type != "increment") return false;
   const std::string& name = desc.Input("X")->at(0);
-  if (!IsCounter(desc, name)) return false;
-  OpDesc undo = desc;
-  const float* step = desc.FindAttr<float>("step");
-  undo.SetAttr("step", -(step ? *step : 1.0f));
-  Append(std::move(undo), number);
+  if (!Increments(desc, name) || !IsUndoneFrom(name, BeginsRead(name) ? 0 : number)) return false;
+  Append(Undoing(desc), number);
   return true;
 }
 

@@ -17,7 +17,14 @@ ListNames ListsOf(const OpDesc& op) {
   if (op.type == "while") return {"X", "Out", "StepScopes"};
   if (op.type == "conditional_block") return {"Input", "Out", "Scope"};
   if (op.type == "recurrent") return {"parameters", "outputs", "step_scopes"};
-  THROW(Unimplemented, op.type, " has no gradient in programs");
+  THROW(Unimplemented, "the operator has no gradient in programs");
+}
+
+// Whether it runs the block of a gradient.
+bool IsGradient(const OpDesc& op) {
+  const Control control = GetOp(op.type).control;
+  return control == Control::kWhileGrad || control == Control::kConditionGrad ||
+         control == Control::kRecurrentGrad;
 }
 
 // Whether operators of the block that run blocks use the variable: their terms go on with the sum
@@ -75,13 +82,59 @@ BodyResult BackwardPass::RunBody() {
   return result;
 }
 
+// Whether an operator of the block makes the variable of what wants a gradient.
+bool BackwardPass::IsMadeOfWanting(const Block& body, const std::string& name) const {
+  return std::any_of(body.ops().begin(), body.ops().end(), [&](const OpRef& op) {
+    const OpDesc& desc = op->desc();
+    const int32_t inner = BlockOf(desc);
+    if (inner >= 0) {
+      const Program& program = *body.program();
+      return UsesAround(program, inner).Writes(name) &&
+             IsMadeOfWanting(*program.blocks().at(inner), name);
+    }
+    if (!Writes(desc, name) || GetOp(desc.type).has_no_grad) return false;
+    bool wanting = false;
+    ForNames(desc.inputs, [&](const std::string& input) {
+      const Var* var = body.FindRecursive(input);
+      wanting |= var && !var->stop_gradient() && !request_.stopped.count(input) &&
+                 IsFloating(ElementType(var->desc()));
+    });
+    return wanting;
+  });
+}
+
+// A variable that is filled with a constant before the block has stop_gradient set, and Python's
+// loop would make another one: without this its gradient would be missing in silence.
+void BackwardPass::CheckWrites(const Block& body, const Names& writes) const {
+  for (const std::string& name : writes) {
+    const Var* var = request_.block.FindRecursive(name);
+    if (!var || !var->stop_gradient() || request_.stopped.count(name) || !reached_.count(name) ||
+        var->desc().persistable.value_or(false) || !IsFloating(ElementType(var->desc())))
+      continue;
+    ENFORCE(!IsMadeOfWanting(body, name), PreconditionNotMet, "stop_gradient of '", name,
+            "' must be False, since the block writes it from what wants a gradient, got True. Set "
+            "it to False before the block, or give '",
+            name, "' in no_grad_set if it is to have none");
+  }
+}
+
 void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
+  if (led_[number] && IsGradient(desc)) {
+    ForNames(desc.outputs, [&](const std::string& name) {
+      ENFORCE(!Wants(name) || !Complete(name), Unimplemented,
+              "a gradient through a block has none itself, but the target depends on '", name,
+              "' and so asks for second order through a loop or choice. Compute it by eager calls "
+              "with create_graph=True, write the turns one after the other, or give '",
+              name, "' in no_grad_set");
+    });
+  }
   const int32_t index = BlockOf(desc);
   const Program& program = *request_.block.program();
   const OuterUses uses = UsesAround(program, index);
   // Steps write the outputs of recurrent under names of their own, which are the same.
   const bool steps = desc.type == "recurrent";
   const std::vector<std::string> writes = steps ? Listed(desc.Output("outputs")) : uses.writes;
+  if (led_[number]) CheckWrites(*program.blocks().at(index), writes);
   std::map<std::string, std::string> arriving;
   for (const std::string& name : writes) {
     const std::string* whole = Wants(name) ? Complete(name) : nullptr;
@@ -116,6 +169,12 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   for (const auto& [name, gradient] : arriving) {
     if (!steps) flowing.insert(name);
   }
+  FoundFlows& found = body_ ? *body_->found : own_flows_;
+  Flows& known = found[index];
+  for (const std::string& name : known.flowing) {
+    if (!IsArray(name) || arrays.count(name)) flowing.insert(name);
+  }
+  handed.insert(known.handed.begin(), known.handed.end());
   BodyResult result;
   for (size_t before = SIZE_MAX; before != flowing.size() + handed.size();) {
     before = flowing.size() + handed.size();
@@ -134,7 +193,7 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
       request.targets.push_back(new_states.at(i));
       request.target_grads.push_back(NextName(new_states[i]));
     }
-    const BodyRequest around{uses, arrays, asked};
+    const BodyRequest around{uses, arrays, asked, &found};
     result = BackwardPass(request, &around).RunBody();
     for (const auto& [name, terms] : result.terms) {
       if (uses.Writes(name) || UsedByBlocks(body, name)) flowing.insert(name);
@@ -144,6 +203,7 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
       if (result.carried.count(name)) handed.insert(name);
     }
   }
+  known = {flowing, handed};
   for (const std::string& name : result.read) {
     const std::string kept = Keep(name, number, true);
     if (kept != name) RenameReads(&result.ops, name, kept);

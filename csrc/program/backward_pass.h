@@ -33,12 +33,20 @@ struct Forward {
   }
 };
 
+// Of each block, the variables whose gradients go from turn to turn, as far as they are known. What
+// is around a block finds its own by repeating; blocks in it then begin with what they had.
+struct Flows {
+  std::set<std::string> flowing, handed;
+};
+using FoundFlows = std::map<int32_t, Flows>;
+
 // The block of an operator, which is differentiated as a block of its own: one run of it.
 struct BodyRequest {
   const OuterUses& uses;
   // Of arrays around the block, the array with their gradients, which is one for all runs.
   const std::map<std::string, std::string>& arrays;
   std::vector<std::string> asked = {};  // variables of the block whose gradient is wanted
+  FoundFlows* found;
 };
 
 // What one run of the block gives to the one before it, and to what lies around.
@@ -77,6 +85,9 @@ class BackwardPass {
   bool Wants(const std::string& name) const;
   bool IsArray(const std::string& name) const;
   void FindUseful();
+  bool HandsValuesOn(const OpDesc& op) const;
+  bool IsMadeOfWanting(const Block& body, const std::string& name) const;
+  void CheckWrites(const Block& body, const std::vector<std::string>& writes) const;
   const std::string* Complete(const std::string& name);
   void Rename(Term& term, const std::string& name);
   std::string Free(const std::string& name);
@@ -90,9 +101,10 @@ class BackwardPass {
   std::string TermName(const std::string& of);
   std::string GradientArray(const std::string& of);
   std::string Keep(const std::string& name, int number, bool as_input);
+  bool BeginsRead(const std::string& name);
+  bool IsUndoneFrom(const std::string& name, size_t number) const;
+  std::string BeforeIncrement(const std::string& name, size_t writer);
   std::string Restore(const std::string& name, size_t writer);
-  bool IsCounter(const OpDesc& op, const std::string& name) const;
-  std::string CountBack(const std::string& name, const std::vector<size_t>& increments);
   bool Undo(const OpDesc& desc, int number);
   void PlayBlock(const OpDesc& desc, int number);
   std::vector<GradientBlock::Made> TakeSteps();
@@ -101,7 +113,9 @@ class BackwardPass {
   const BodyRequest* body_;  // null: the pass goes over operators that are run once
   const std::vector<const OpDesc*> ops_;
   const Uses uses_;
-  std::vector<bool> useful_;
+  const std::string block_text_ = std::to_string(request_.block.idx());
+  std::vector<bool> useful_, led_;           // led: what is asked for leads to it
+  std::unordered_set<std::string> reached_;  // what leads to a target, whether it wants a gradient
   std::unordered_map<std::string, std::vector<Term>> pending_;
   std::vector<std::string> order_;        // variables by their gradient's first term
   std::unordered_set<std::string> zero_;  // whose gradient has a term that is zero everywhere
@@ -113,6 +127,7 @@ class BackwardPass {
   std::set<std::string> kept_, arrays_;   // of BodyResult: read, arrays
   std::map<size_t, size_t> block_steps_;  // the step that is the gradient of an operator's block
   std::map<std::pair<size_t, std::string>, std::string> restored_;
+  FoundFlows own_flows_;  // of the whole program; passes over its blocks use them too
 };
 
 }  // namespace dygraph::program

@@ -20,7 +20,7 @@ from dygraph.errors import (
     kind_of,
 )
 from static import bodies, nested
-from static.layers.arithmetic import equal, logical_not
+from static.layers.arithmetic import equal, logical_not, logical_or
 from static.layers.tensor import fill_constant
 from static.program import Variable
 
@@ -215,8 +215,17 @@ def _function(value, what):
     return value
 
 
+LONGEST_CHAIN = 16  # of conditions one inside the other; a program nests 32 blocks at most
+
+
 def _chain(pairs, default):
-    """Nested `cond`, the first pair outermost."""
+    """Nested `cond`, the first pair outermost; many pairs are halved until they are few."""
+    if len(pairs) > LONGEST_CHAIN:
+        half = len(pairs) // 2
+        first, rest = pairs[:half], pairs[half:]
+        among_first = functools.reduce(logical_or, [pred for pred, _ in first])
+        chosen = functools.partial(_chain, first[:-1], first[-1][1])
+        return cond(among_first, chosen, functools.partial(_chain, rest, default))
     for pred, function in reversed(pairs):
         default = functools.partial(cond, pred, function, default)
     return default()

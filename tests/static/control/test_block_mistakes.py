@@ -85,3 +85,53 @@ def test_a_condition_is_one_bool(run):
     )  # fmt: skip
     with pytest.raises(ValueError, match="'many' must be one bool, got bool of shape"):
         run(y, many=np.array([True, False]))
+
+
+def constant_in_a_loop():
+    """The program of s = 0; 3 times s += x * x, with s as fill_constant leaves it."""
+    x = static.data("x", [2, 3])
+    x.stop_gradient = False
+    s = layers.fill_constant([2, 3], "float32", 0.0)
+    i, n = (layers.fill_constant([1], "int64", k) for k in (0, 3))
+    more = layers.less_than(i, n)
+    with layers.While(more).block():
+        layers.assign(s + x * x, output=s)
+        layers.increment(i)
+        layers.less_than(i, n, cond=more)
+    return x, s
+
+
+def test_a_gradient_that_a_constant_stops_is_not_missed_in_silence(run):
+    x, s = constant_in_a_loop()
+    with pytest.raises(PreconditionNotMetError, match="stop_gradient of 'fill_constant_0.tmp_0'"):
+        static.gradients(layers.mean(s), x)
+    with pytest.raises(PreconditionNotMetError, match="give .* in no_grad_set if it is to have"):
+        static.gradients(layers.mean(s) + layers.mean(x), x)
+    (gradient,) = static.gradients(layers.mean(s) + layers.mean(x), x, no_grad_set={s})
+    assert run(gradient, x=np.ones([2, 3], "float32"))[0].tolist() == [[np.float32(1 / 6)] * 3] * 2
+
+
+def test_a_constant_of_a_choice_is_refused_too():
+    x = static.data("x", [2, 3])
+    x.stop_gradient = False
+    s = layers.fill_constant([2, 3], "float32", 0.0)
+    for chosen in (static.data("b", [1], "bool"), static.data("c", [1], "bool")):
+        with layers.Switch() as choice, choice.case(chosen):
+            layers.assign(layers.tanh(x), output=s)
+    with pytest.raises(PreconditionNotMetError, match="conditional_block: stop_gradient of"):
+        static.gradients(layers.mean(s), x)
+
+
+def test_what_no_target_depends_on_may_be_a_constant(run):
+    x, s = constant_in_a_loop()
+    (gradient,) = static.gradients(layers.mean(x), x)
+    assert run(gradient, s, x=np.ones([2, 3], "float32"))[1].tolist() == [[3.0] * 3] * 2
+
+
+def test_what_was_taken_out_of_the_gradient_behind_the_loop_may_come_of_a_constant(run):
+    x, s = constant_in_a_loop()
+    y = s * x
+    y.stop_gradient = True
+    (gradient,) = static.gradients(layers.mean(y * x), x)
+    x_value = np.full([2, 3], 2.0, "float32")
+    np.testing.assert_allclose(run(gradient, x=x_value)[0], np.full([2, 3], 12 * 2 / 6), rtol=1e-6)
