@@ -52,16 +52,17 @@ std::vector<std::string> FetchNames(const ProgramDesc& program) {
 
 PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
                                  std::shared_ptr<Scope> scope, std::vector<std::string> feeds,
-                                 std::vector<std::string> fetches, Place place)
+                                 std::vector<std::string> fetches, Place place,
+                                 std::optional<std::string> files)
     : program_((Verify(*program), CheckOperators(*program), std::move(program))),
       block_(program_->blocks[0]),
       scope_(std::move(scope)),
       place_(place),
+      files_(std::move(files)),
       feeds_(std::move(feeds)),
       fetches_(std::move(fetches)) {
   GetDeviceContext(place_);  // a place whose backend is not built raises here, not at the first run
-  for (const BlockDesc& block : program_->blocks)
-    names_.push_back({block.VarPositions(), {}});
+  for (const BlockDesc& block : program_->blocks) names_.push_back({block.VarPositions(), {}});
   const auto& positions = names_[0].declared;
   auto find = [&](const std::string& name, const char* what) {
     auto at = positions.find(name);
@@ -127,6 +128,25 @@ int PreparedProgram::SlotOf(const std::string& name, int block) {
   return at->second;
 }
 
+namespace {
+
+bool Ends(const PlanOp& op) { return op.desc->type == "delete_var"; }
+
+// A program chooses no files: they lie in the directory that the caller gave.
+void Confine(const std::optional<std::string>& files, PlanOp* op) {
+  const int within = op->info->attr_table.Find("within");
+  const int path = op->info->attr_table.Find("file_path");
+  if (within < 0 || path < 0) return;
+  ENFORCE(files && !files->empty(), PreconditionNotMet, op->desc->type,
+          ": the program must be allowed to use files, and '",
+          std::get<std::string>(op->attrs->Get(path)),
+          "' is one. Say in which directory it may: static.Executor(files='directory')",
+          PositionText(*op->desc, op->position, op->block));
+  op->attrs->Set(within, *files);
+}
+
+}  // namespace
+
 std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
   const BlockDesc& described = program_->blocks[block];
   std::vector<PlanOp> ops;
@@ -139,6 +159,7 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
     op.desc = &desc;
     op.position = static_cast<int>(i);
     op.block = block;
+    Confine(files_, &op);
     if (op.info->random) op.random = random_ops_++;
     if (op.info->control != Control::kNone) {
       BindControl(&op);
@@ -159,6 +180,9 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
         op.out.push_back(-1);
       }
       op.out_ends.push_back(static_cast<uint32_t>(op.out.size()));
+    }
+    for (int s : op.in) {
+      if (Ends(op) && s >= 0 && !plan_.slots[s].persistable) op.done.push_back(s);
     }
     // Running means of inference stay untouched, so that threads may share them.
     bool keeps = KeepsRunningMeans(*op.info, desc);
@@ -208,6 +232,7 @@ void PreparedProgram::CheckReads() const {
   for (size_t s = 0; s < plan_.slots.size(); ++s)
     written[s] = plan_.slots[s].persistable || plan_.slots[s].block > 0;
   for (int s : feed_slots_) written[s] = true;
+  std::vector<bool> ended(plan_.slots.size());
   for (const PlanOp& op : plan_.ops) {
     // What a block writes it may read in a later turn; whether it does shows in a run.
     for (int s : op.out) {
@@ -215,16 +240,25 @@ void PreparedProgram::CheckReads() const {
     }
     for (int s : op.in) {
       ENFORCE(s < 0 || written[s], PreconditionNotMet, "the variable '", plan_.slots[s].name,
-              "' must be fed, since no operator writes it before ", op.desc->type, " reads it",
+              ended[s] ? "' must be written anew before "
+                       : "' must be fed, since no operator writes it before ",
+              op.desc->type, " reads it", ended[s] ? ", since delete_var ended it" : "",
               PositionText(*op.desc, op.position, op.block));
     }
     for (int s : op.out) {
       if (s >= 0) written[s] = true;
     }
+    if (!Ends(op)) continue;
+    for (int s : op.in) {
+      if (s < 0 || plan_.slots[s].persistable) continue;
+      written[s] = false;
+      ended[s] = true;
+    }
   }
   for (size_t i = 0; i < fetches_.size(); ++i) {
     ENFORCE(written[plan_.fetches[i]], PreconditionNotMet, "the variable '", fetches_[i],
-            "' must be written by an operator or fed to be fetched");
+            "' must be written by an operator or fed to be fetched",
+            ended[plan_.fetches[i]] ? ", and delete_var ended it" : "");
   }
 }
 
@@ -422,7 +456,7 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds) {
   RandomStreams random;
   auto count = static_cast<uint64_t>(random_ops_);
   constexpr uint64_t kManyDraws = uint64_t{1} << 32;  // of a run whose loops end when they end
-  if (count > 0 && seed_ == 0 && !has_blocks_) {  // what eager calls in their place would draw
+  if (count > 0 && seed_ == 0 && !has_blocks_) {      // what eager calls in their place would draw
     random = {GeneratorSeed(), NextRandomCall(count)};
   } else if (count > 0 && seed_ != 0) {
     std::lock_guard<std::mutex> lock(mutex_);

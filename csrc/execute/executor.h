@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,11 +36,13 @@ class PreparedProgram {
  public:
   // Persistable variables live in `scope` (made there, empty, where they are missing); temporaries
   // in a child of it. `feeds` are variables of the block that a run is given, `fetches` what it
-  // gives back. Throws what CheckOperators and Verify throw; InvalidArgument for a feed or fetch
-  // that cannot be; PreconditionNotMet for a variable that is read, but neither fed nor written nor
-  // persistable.
+  // gives back. Operators that use files do so within the directory `files`. Throws what
+  // CheckOperators and Verify throw; InvalidArgument for a feed or fetch that cannot be;
+  // PreconditionNotMet for a variable that is read, but neither fed nor written nor persistable,
+  // and for an operator that uses files where no directory is given.
   PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
-                  std::vector<std::string> feeds, std::vector<std::string> fetches, Place place);
+                  std::vector<std::string> feeds, std::vector<std::string> fetches, Place place,
+                  std::optional<std::string> files = std::nullopt);
   ~PreparedProgram();
 
   // One value for each feed, in order; the result has one for each fetch. May run in several
@@ -106,6 +109,7 @@ class PreparedProgram {
   const BlockDesc& block_;
   std::shared_ptr<Scope> scope_;
   Place place_;
+  std::optional<std::string> files_;
   std::vector<std::string> feeds_, fetches_;
   std::vector<int> feed_slots_;
   std::vector<const VarDesc*> feed_vars_;
