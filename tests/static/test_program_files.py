@@ -27,7 +27,7 @@ def program_that_saves(path, op="save", **attrs):
 
 
 def reloaded(program):
-    return static.Program.parse_from_string(program.desc.serialize_to_string())
+    return static.Program.parse_from_string(program.serialize_to_string())
 
 
 def test_save_and_load_in_programs(tmp_path):
@@ -123,14 +123,9 @@ def test_a_block_is_looked_into(tmp_path):
 
 def test_a_loaded_model_may_not_either(tmp_path):
     main = program_that_saves(tmp_path / "stolen")
-    x = main.global_block().var("x")
-    desc = _core.apply_pass(main.desc, "prune", {"feeds": ["x"], "fetches": [x.name]})
-    saved = reloaded(main)
-    assert desc is not None
-    text = saved.desc.serialize_to_string()
     model = tmp_path / "model"
     model.mkdir()
-    (model / "__model__").write_bytes(text)
+    (model / "__model__").write_bytes(main.serialize_to_string())
     program = static.Program.parse_from_string((model / "__model__").read_bytes())
     with pytest.raises(errors.PreconditionNotMetError, match="^save: .*stolen"):
         static.Executor().run(program, {"x": W})
@@ -138,7 +133,7 @@ def test_a_loaded_model_may_not_either(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("files", "error"), [("", ValueError), (3, TypeError), (b"x", ValueError), ("a\0", ValueError)]
+    ("files", "error"), [("", ValueError), (3, TypeError), (b"x", TypeError), ("a\0", ValueError)]
 )
 def test_what_is_no_directory(files, error):
     with pytest.raises(error, match=r"^Executor: files"):

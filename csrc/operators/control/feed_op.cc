@@ -14,8 +14,8 @@ void DefineFeed(OpDef& op) {
         "Out = element `col` of X, the list of what a program is fed. In a program it says which "
         "variable takes a value that Executor.run is given.")
       .Example(
-          ">>> fed = [to_variable([1.0]), to_variable([2.0])]\n"
-          ">>> dygraph.run_op('feed', {'X': fed}, {'col': 1})['Out'].tolist()\n"
+          ">>> fed = F.write_to_array(to_variable([2.0]), to_variable(np.array([0])))\n"
+          ">>> dygraph.run_op('feed', {'X': fed}, {'col': 0})['Out'].tolist()\n"
           "[2.0]")
       .Input(kX, "X", "what is fed", kTakesArray)
       .Output(kOut, "Out", "the element")

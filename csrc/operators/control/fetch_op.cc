@@ -16,7 +16,7 @@ void DefineFetch(OpDef& op) {
         "variable Executor.run returns.")
       .Example(
           ">>> out = dygraph.run_op('fetch', {'X': to_variable([2.0])}, {'col': 0})['Out']\n"
-          ">>> len(out), out[0].tolist()\n"
+          ">>> len(out), F.read_from_array(out, to_variable(np.array([0]))).tolist()\n"
           "(1, [2.0])")
       .Input(kX, "X", "a tensor")
       .Output(kOut, "Out", "the list", kUpdated)

@@ -53,7 +53,7 @@ struct LoadCombineKernel {
 };
 
 REGISTER_OPERATOR(load_combine, DefineLoadCombine);
-REGISTER_CPU_KERNEL(load_combine, LoadCombineKernel, float);
+REGISTER_FILE_KERNEL(load_combine, LoadCombineKernel);
 
 }  // namespace
 }  // namespace dygraph

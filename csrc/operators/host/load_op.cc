@@ -52,7 +52,7 @@ struct LoadKernel {
 };
 
 REGISTER_OPERATOR(load, DefineLoad);
-REGISTER_CPU_KERNEL(load, LoadKernel, float);
+REGISTER_FILE_KERNEL(load, LoadKernel);
 
 }  // namespace
 }  // namespace dygraph

@@ -55,7 +55,7 @@ struct SaveCombineKernel {
 };
 
 REGISTER_OPERATOR(save_combine, DefineSaveCombine);
-REGISTER_CPU_KERNEL(save_combine, SaveCombineKernel, float);
+REGISTER_FILE_KERNEL(save_combine, SaveCombineKernel);
 
 }  // namespace
 }  // namespace dygraph

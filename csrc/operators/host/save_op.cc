@@ -45,7 +45,7 @@ struct SaveKernel {
 };
 
 REGISTER_OPERATOR(save, DefineSave);
-REGISTER_CPU_KERNEL(save, SaveKernel, float);
+REGISTER_FILE_KERNEL(save, SaveKernel);
 
 }  // namespace
 }  // namespace dygraph

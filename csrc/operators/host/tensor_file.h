@@ -5,6 +5,11 @@
 #include "op/op_registry.h"
 #include "op/tensor_files.h"
 
+// Kernels of all types, which look at no number.
+#define REGISTER_FILE_KERNEL(type, K)                                                     \
+  REGISTER_CPU_KERNEL(type, K, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16, \
+                      bfloat16, float, double)
+
 namespace dygraph::tensor_file {
 
 // Floating point numbers in half the bits; other numbers stay what they are.
