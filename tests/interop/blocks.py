@@ -2,7 +2,8 @@
 
 A program takes x, float32 ``[rows, 4]``, and n, int64 ``[1]``; it runs on each of `FEEDS`, which
 take every way through it. `PROGRAMS` holds pairs of (what appends to the default programs and
-gives the result, or None for a function of `PYTHON`; the same by hand). The weight that some read is `WEIGHT`.
+gives the result, or None for a function of `PYTHON`; the same by hand). `WEIGHT` is the weight that
+some read.
 """
 
 import numpy as np

@@ -94,7 +94,9 @@ def array_of_turns(x, n):
         return [s, paddle.tensor.array_write(s, i + 1, kept)]
 
     _, kept = counted(n, body, x, kept)
-    return paddle.concat([paddle.tensor.array_read(kept, n), paddle.tensor.array_read(kept, n // 2)])
+    return paddle.concat(
+        [paddle.tensor.array_read(kept, n), paddle.tensor.array_read(kept, n // 2)]
+    )
 
 
 def length_of_an_array(x, n):
@@ -188,8 +190,8 @@ def write(executor, path, bare, folder):
             static.save_inference_model(prefix, [x, n], [y], executor, program=main)
             program, feeds, fetches = static.load_inference_model(prefix, executor)
             assert feeds == ["x", "n"], feeds
-            for i, feed in enumerate(FEEDS):
-                kept[f"{name}/y{i}"] = executor.run(program, feed=feed, fetch_list=fetches)[0]
+            results = [executor.run(program, feed=f, fetch_list=fetches)[0] for f in FEEDS]
+            kept[f"{name}/y"] = np.concatenate([result.ravel() for result in results])
             kept[f"{name}/model"] = np.frombuffer(bare(program), "uint8")
             if os.path.exists(prefix + ".pdiparams"):  # not where there are no weights
                 with open(prefix + ".pdiparams", "rb") as file:
