@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_set>
 
 #include "base/nearest.h"
 #include "op/gradient_shapes.h"
 #include "program/foreign_attrs.h"
-#include "program/outer_uses.h"
 
 namespace dygraph::program {
 
@@ -88,41 +86,6 @@ void CheckFeedFetch(const BlockDesc& block, const OpDesc& op) {
           " must be of the type ", EnumName(type), ", got ", EnumName(holder->type.type));
 }
 
-// Values are fed before the first operator runs and fetched after the last one.
-void CheckFeedFetchOrder(const ProgramDesc& program) {
-  const auto& ops = program.blocks[0].ops;
-  size_t last_feed = 0, first_fetch = ops.size();
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (IsFeed(ops[i])) last_feed = i;
-    if (IsFetch(ops[i])) first_fetch = std::min(first_fetch, i);
-  }
-  std::unordered_set<std::string> used, fetched;  // before a feed, by a fetch
-  for (size_t i = 0; i < ops.size(); ++i) {
-    const OpDesc& op = ops[i];
-    if (IsFetch(op)) fetched.insert((*op.Input("X"))[0]);
-    if (IsFeed(op)) {
-      const std::string& name = (*op.Output("Out"))[0];
-      ENFORCE(!used.count(name), Format, "feed: it must stand before the operators that use '",
-              name, "'", PositionText(op, i, 0));
-    }
-    if (IsFeed(op) || IsFetch(op) || (i > last_feed && i < first_fetch)) continue;
-    auto read = [&](const std::string& name) { used.insert(name); };
-    auto write = [&](const std::string& name) {
-      ENFORCE(!fetched.count(name), Format, op.type, ": it must stand before the fetch of '", name,
-              "', which it writes", PositionText(op, i, 0));
-      used.insert(name);
-    };
-    const int32_t body = BlockOf(op);
-    if (body >= 0) {
-      const OuterUses uses = UsesAround(program, body);
-      std::for_each(uses.reads.begin(), uses.reads.end(), read);
-      std::for_each(uses.writes.begin(), uses.writes.end(), write);
-    }
-    ForNames(op.inputs, read);
-    ForNames(op.outputs, write);
-  }
-}
-
 }  // namespace
 
 bool IsLeftOut(const std::string& type, const std::string& name, const AttrValue& value) {
@@ -196,7 +159,6 @@ void CheckOperators(const ProgramDesc& program) {
       }
     }
   }
-  CheckFeedFetchOrder(program);
 }
 
 bool KeepsRunningMeans(const OpInfo& op, const OpDesc& desc) {

@@ -1,12 +1,15 @@
 #include "program/verify.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/enforce.h"
 #include "program/foreign_attrs.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
+#include "program/outer_uses.h"
 #include "program/wire.h"
 
 namespace dygraph::program {
@@ -179,6 +182,42 @@ void CheckInputs(const ProgramDesc& program) {
   }
 }
 
+// Values are fed before the first operator runs and fetched after the last one.
+void CheckFeedsAndFetches(const ProgramDesc& program) {
+  const auto& ops = program.blocks[0].ops;
+  size_t last_feed = 0, first_fetch = ops.size();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (IsFeed(ops[i])) last_feed = i;
+    if (IsFetch(ops[i])) first_fetch = std::min(first_fetch, i);
+  }
+  std::unordered_set<std::string> used, fetched;  // before a feed, by a fetch
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const OpDesc& op = ops[i];
+    if (IsFetch(op)) ForNames(op.inputs, [&](const std::string& name) { fetched.insert(name); });
+    if (IsFeed(op)) {
+      ForNames(op.outputs, [&](const std::string& name) {
+        ENFORCE(!used.count(name), Format, "feed: it must stand before the operators that use '",
+                name, "'", PositionText(op, i, 0));
+      });
+    }
+    if (IsFeed(op) || IsFetch(op) || (i > last_feed && i < first_fetch)) continue;
+    auto read = [&](const std::string& name) { used.insert(name); };
+    auto write = [&](const std::string& name) {
+      ENFORCE(!fetched.count(name), Format, op.type, ": it must stand before the fetch of '", name,
+              "', which it writes", PositionText(op, i, 0));
+      used.insert(name);
+    };
+    const int32_t body = BlockOf(op);
+    if (body >= 0) {
+      const OuterUses uses = UsesAround(program, body);
+      std::for_each(uses.reads.begin(), uses.reads.end(), read);
+      std::for_each(uses.writes.begin(), uses.writes.end(), write);
+    }
+    ForNames(op.inputs, read);
+    ForNames(op.outputs, write);
+  }
+}
+
 }  // namespace
 
 void Verify(const ProgramDesc& program) {
@@ -187,6 +226,7 @@ void Verify(const ProgramDesc& program) {
   for (const BlockDesc& block : program.blocks) CheckShapes(block);
   SubBlockCheck(program).Run();
   CheckInputs(program);
+  CheckFeedsAndFetches(program);
 }
 
 }  // namespace dygraph::program

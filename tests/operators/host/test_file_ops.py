@@ -116,7 +116,11 @@ def test_bytes_are_those_of_a_file(tmp_path, op, slot, attr):
         ("{}/none", errors.MissingFileError, "^load: the file '.*none' must be there"),
         ("{}/none/w", errors.MissingFileError, "none"),
         ("{}/link", errors.FormatError, "must not be a symbolic link"),
-        ("{}/cut", errors.FormatError, "^load: damaged file of tensors: .* got the end of the file"),
+        (
+            "{}/cut",
+            errors.FormatError,
+            "^load: damaged file of tensors: .* got the end of the file",
+        ),
     ],
 )
 def test_what_is_no_file_of_tensors(tmp_path, path, error, text):
