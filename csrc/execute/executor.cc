@@ -409,8 +409,8 @@ void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
       dygraph::Run(call);
     }
   } catch (Error& e) {
+    if (has_blocks_ && e.kind() == ErrorKind::PreconditionNotMet) ThrowUnwritten(op, frame);
     e.Append(PositionText(*op.desc, op.position, op.block));
-    if (has_blocks_) e.Append(UnwrittenText(op, frame));
     throw;
   }
   for (size_t k = 0; k < op.staged.size(); ++k) {
@@ -488,7 +488,12 @@ std::vector<Value> PreparedProgram::Run(const std::vector<Value>& feeds, RandomS
       frame.apart = true;
       begin();
     }
-    for (int s : plan_.fetches) results.push_back(*frame.values[s]);
+    for (int s : plan_.fetches) {
+      const bool empty = has_blocks_ && frame.values[s]->empty();
+      const std::string text = empty ? UnwrittenText(s, 0) : "";
+      ENFORCE(text.empty(), PreconditionNotMet, "the variable ", text, ", and it is fetched");
+      results.push_back(*frame.values[s]);
+    }
   }
   ReleasePages();
   return results;

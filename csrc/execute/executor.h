@@ -93,7 +93,8 @@ class PreparedProgram {
   Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
   void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
-  std::string UnwrittenText(const PlanOp& op, const Frame& frame) const;
+  std::string UnwrittenText(int slot, int block) const;
+  void ThrowUnwritten(const PlanOp& op, const Frame& frame) const;
   void RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
                int64_t turn) const;
   void RunOne(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;

@@ -5,7 +5,12 @@ import pytest
 
 import dygraph
 import static
-from dygraph.errors import FormatError, PreconditionNotMetError, ResourceExhaustedError
+from dygraph.errors import (
+    FormatError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    ResourceExhaustedError,
+)
 from static import layers
 
 
@@ -17,8 +22,76 @@ def test_a_block_that_was_not_run_is_named(run):
         layers.assign(np.array([2.0], "float32"), output=y)
     z = y * 3.0
     assert run(z, chosen=np.array([True]))[0].tolist() == [6.0]
-    with pytest.raises(PreconditionNotMetError, match="'y' is written by .* which was not run"):
+    text = r"the variable 'y' holds nothing: the block that writes it \(conditional_block made at "
+    here = r"[^()]*test_block_mistakes.py:\d+ in \w+\) was not run"
+    with pytest.raises(
+        PreconditionNotMetError, match=rf"^scale: {text}{here} \(operator \d of block"
+    ):
         run(z, chosen=np.array([False]))
+    with pytest.raises(PreconditionNotMetError, match=rf"^{text}{here}, and it is fetched$"):
+        run(y, chosen=np.array([False]))
+
+
+def test_of_several_blocks_all_are_named(run):
+    chosen = static.data("chosen", [1], "int64")
+    block = static.default_main_program().current_block()
+    y = block.create_var(name="y", shape=[1], dtype="float32")
+    with layers.Switch() as choice:
+        for number in (1, 2):
+            with choice.case(layers.equal(chosen, layers.fill_constant([1], "int64", number))):
+                layers.assign(np.array([number], "float32"), output=y)
+    z = y * 3.0
+    assert run(z, chosen=np.array([2]))[0].tolist() == [6.0]
+    with pytest.raises(
+        PreconditionNotMetError,
+        match="'y' holds nothing: the blocks that write it .conditional_block made at .*, "
+        "conditional_block made at .* were not run",
+    ):
+        run(z, chosen=np.array([3]))
+
+
+def test_a_block_in_a_loop_that_was_not_run(run):
+    """The block that was not run is named, not the loop around it, which was."""
+    i, n = layers.fill_constant([1], "int64", 0), layers.fill_constant([1], "int64", 9)
+    three = layers.fill_constant([1], "int64", 3)
+    y = (
+        static.default_main_program()
+        .current_block()
+        .create_var(name="y", shape=[1], dtype="float32")
+    )
+    more = layers.less_than(i, n)
+    with layers.While(more).block():
+        with layers.Switch() as choice, choice.case(layers.less_than(three, i)):
+            layers.assign(np.array([2.0], "float32"), output=y)
+        layers.scale(y, 3.0)
+        layers.increment(i)
+        layers.less_than(i, n, cond=more)
+    with pytest.raises(
+        PreconditionNotMetError,
+        match=r"^scale: the variable 'y' holds nothing: the block that writes it "
+        r"\(conditional_block made at .*\) was not run \(operator \d+ of block 1, made at .*\), "
+        r"in turn 0 of the while made at .*test_block_mistakes.py:\d+",
+    ):
+        run(i)
+
+
+def test_a_read_past_the_end_in_a_loop_names_the_turn(run):
+    i, n = layers.fill_constant([1], "int64", 0), layers.fill_constant([1], "int64", 9)
+    kept = layers.array_write(layers.fill_constant([1], "float32", 1.0), i)
+    for k in range(1, 4):
+        layers.array_write(layers.fill_constant([1], "float32", 1.0), i + k, array=kept)
+    more = layers.less_than(i, n)
+    with layers.While(more).block():
+        layers.array_read(kept, i)
+        layers.increment(i)
+        layers.less_than(i, n, cond=more)
+    with pytest.raises(
+        OutOfRangeError,
+        match=r"^read_from_array: I must be in \[0, 4\), got 4 \(operator 0 of block 1, made at "
+        r".*test_block_mistakes.py:\d+ in \w+\), in turn 4 of the while made at "
+        r".*test_block_mistakes.py:\d+ in \w+$",
+    ):
+        run(i)
 
 
 def test_a_loop_ends_at_the_limit_that_was_set(run):
