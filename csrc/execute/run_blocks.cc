@@ -87,8 +87,11 @@ void PreparedProgram::ThrowUnwritten(const PlanOp& op, const Frame& frame) const
       const int s = op.in[k];
       if (s < 0 || !frame.values[s]->empty() || op.info->inputs[slot].may_be_unwritten()) continue;
       const std::string text = UnwrittenText(s, op.block);
-      ENFORCE(text.empty(), PreconditionNotMet, op.desc->type, ": the variable ", text,
-              PositionText(*op.desc, op.position, op.block));
+      if (text.empty()) continue;
+      Error error(ErrorKind::PreconditionNotMet, "the variable " + text);
+      error.AddOperator(op.desc->type);
+      error.Append(PositionText(*op.desc, op.position, op.block));
+      throw error;
     }
   }
 }

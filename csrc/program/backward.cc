@@ -1,6 +1,7 @@
 #include "program/backward.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "op/zero_derivative.h"
@@ -336,8 +337,35 @@ std::string BackwardPass::Keep(const std::string& name, int number, bool as_inpu
   }
   if (late == writers.end()) return name;
   if (block_steps_.count(*late)) return Restore(name, *late);
+  if (const std::string* before = Decremented(name, *late)) return *before;
   THROW(PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ", *late,
         ", ", ops_[*late]->type, ", overwrites it. Let that one write another variable");
+}
+
+// An integer as it was before operators from `writer` on incremented it: they are taken off again.
+// Null where something else wrote it, too.
+const std::string* BackwardPass::Decremented(const std::string& name, size_t writer) {
+  const Var* var = request_.block.FindRecursive(name);
+  if (body_ || !var || IsFloating(ElementType(var->desc()))) return nullptr;
+  double sum = 0;
+  const std::vector<size_t>& writers = uses_.WritersOf(name);
+  auto at = std::lower_bound(writers.begin(), writers.end(), writer);
+  for (; at != writers.end(); ++at) {
+    if (block_steps_.count(*at)) break;
+    if (!IsUndone(*ops_[*at], name)) return nullptr;
+    const float* step = ops_[*at]->FindAttr<float>("step");
+    sum += step ? *step : 1.0f;
+  }
+  constexpr double kExact = 1 << 24;  // in an attribute
+  if (sum != std::floor(sum) || std::abs(sum) > kExact) return nullptr;
+  std::string& before = restored_[{writer, name}];
+  if (!before.empty()) return &before;
+  std::string from = at == writers.end() ? name : Restore(name, *at);
+  before = Free(name + "@BEFORE");
+  OpDesc undo = MakeOp("increment", {{"X", {std::move(from)}, {}}}, {{"Out", {before}, {}}});
+  undo.SetAttr("step", static_cast<float>(-sum));
+  Append(std::move(undo), static_cast<int>(writer));
+  return &before;
 }
 
 // The gradient of what ran a block gives a variable back as it was before.

@@ -91,6 +91,7 @@ class BackwardPass {
   std::string GradientArray(const std::string& of);
   std::string Keep(const std::string& name, int number, bool as_input);
   std::string Restore(const std::string& name, size_t writer);
+  const std::string* Decremented(const std::string& name, size_t writer);
   bool Undo(const OpDesc& desc, int number);
   void PlayBlock(const OpDesc& desc, int number);
   std::vector<GradientBlock::Made> TakeSteps();

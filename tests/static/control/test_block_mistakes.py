@@ -28,7 +28,20 @@ def test_a_block_that_was_not_run_is_named(run):
         PreconditionNotMetError, match=rf"^scale: {text}{here} \(operator \d of block"
     ):
         run(z, chosen=np.array([False]))
-    with pytest.raises(PreconditionNotMetError, match=rf"^{text}{here}, and it is fetched$"):
+
+
+def test_a_block_that_was_not_run_leaves_nothing_to_fetch(run):
+    chosen = static.data("chosen", [1], "bool")
+    block = static.default_main_program().current_block()
+    y = block.create_var(name="y", shape=[1], dtype="float32")
+    with layers.Switch() as choice, choice.case(chosen):
+        layers.assign(np.array([2.0], "float32"), output=y)
+    assert run(y, chosen=np.array([True]))[0].tolist() == [2.0]
+    with pytest.raises(
+        PreconditionNotMetError,
+        match=r"^the variable 'y' holds nothing: the block that writes it \(conditional_block made "
+        r"at .*test_block_mistakes.py:\d+ in \w+\) was not run, and it is fetched$",
+    ):
         run(y, chosen=np.array([False]))
 
 
