@@ -1,5 +1,8 @@
 """Blocks that cannot run: what is missing is named, and nothing is read past an end."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -171,3 +174,26 @@ def test_a_condition_is_one_bool(run):
     )  # fmt: skip
     with pytest.raises(ValueError, match="'many' must be one bool, got bool of shape"):
         run(y, many=np.array([True, False]))
+
+
+def test_a_result_that_is_not_wanted_beside_an_inner_block():
+    """batch_norm by running statistics writes none of them; it stands beside a block in a block."""
+    script = """
+import numpy as np
+import static
+from static import layers
+x = static.data("x", [None, 3])
+i, n = layers.fill_constant([1], "int64", 0), layers.fill_constant([1], "int64", 2)
+s = layers.assign(x)
+more = layers.less_than(i, n)
+with layers.While(more, is_test=True).block():
+    t = layers.batch_norm(s, is_test=True, epsilon=0.0)
+    layers.assign(layers.cond(i < 1, lambda: t + 1.0, lambda: t * 3.0), output=s)
+    layers.increment(i)
+    layers.less_than(i, n, cond=more)
+executor = static.Executor()
+executor.run(static.default_startup_program())
+print(executor.run(feed={"x": np.array([[1, 2, 3]], "float32")}, fetch_list=[s])[0].tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[[6.0, 9.0, 12.0]]\n"), done.stderr
