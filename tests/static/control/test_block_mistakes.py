@@ -161,6 +161,69 @@ def test_a_block_must_lie_where_its_operator_does():
         static.Executor().run(outer, fetch_list=[more])
 
 
+def conditional(dtype, shape, type="LOD_TENSOR"):
+    """A program with a conditional_block on a variable of this type."""
+    program = static.Program()
+    with static.program_guard(program):
+        block = program.global_block()
+        layout = {} if type == "RAW" else {"shape": shape, "dtype": dtype}
+        block.create_var(name="c", type=type, persistable=True, **layout)
+        y = layers.fill_constant([1], "float32", 0.0)
+        body = program.create_block()
+        body.append_op("increment", {"X": y}, {"Out": y}, {"step": 1.0})
+        program.rollback()
+        block.append_op(
+            "conditional_block", {"Cond": "c", "Input": y}, {"Out": y},
+            {"sub_block": body, "is_scalar_condition": True},
+        )  # fmt: skip
+    return static.Program.parse_from_string(program.serialize_to_string()), y.name
+
+
+@pytest.mark.parametrize(
+    ("variable", "got"),
+    [
+        (("float32", [1]), r"float32 of shape \[1\]"),
+        (("int64", []), r"int64 of shape \[\]"),
+        (("bool", [2]), r"bool of shape \[2\]"),
+        (("bool", [0]), r"bool of shape \[0\]"),
+        (("bool", [1], "LOD_TENSOR_ARRAY"), "LOD_TENSOR_ARRAY"),
+        ((None, None, "RAW"), "RAW"),
+    ],
+)
+def test_a_condition_is_checked_with_the_program(variable, got):
+    program, y = conditional(*variable)
+    with pytest.raises(
+        FormatError, match=f"^conditional_block: the condition 'c' must be one bool, got {got}"
+    ):
+        static.Executor().run(program, fetch_list=[y])
+
+
+@pytest.mark.parametrize("shape", [[1], [], [-1], [1, 1]])
+def test_a_condition_of_one_bool(shape):
+    program, y = conditional("bool", shape)
+    scope = static.Scope()
+    scope.var("c").set(np.ones([abs(n) for n in shape], "bool"))
+    assert static.Executor().run(program, fetch_list=[y], scope=scope)[0].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("slots", [("In", "Out", "print"), ("X", "Out", "assign")])
+def test_what_turns_keep_is_left_to_the_gradient(slots):
+    """STEP_SCOPES in the hands of another operator, as reader and as writer."""
+    taken, given, type = slots
+    for reads in (True, False):
+        program, i = counting()
+        block = program.global_block()
+        (steps,) = next(op for op in block.ops if op.type == "while").output("StepScopes")
+        block.create_var(name="other", shape=[1], dtype="float32")
+        names = {taken: ["other"], given: ["other"]}
+        names[taken if reads else given] = [steps]
+        block.append_described(type, {taken: names[taken]}, {given: names[given]}, {})
+        with pytest.raises(
+            FormatError, match=f"^{type}: '{steps}' must be left to the operator that runs the bl"
+        ):
+            static.Executor().run(program, fetch_list=[i])
+
+
 def test_a_condition_is_one_bool(run):
     many = static.data("many", [2], "bool")
     y = layers.fill_constant([1], "float32", 0.0)
