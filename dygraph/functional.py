@@ -43,7 +43,8 @@ _LAZY = {
 }
 # Made by functions of `static.layers` of their own.
 _OF_PROGRAMS = {
-    "conditional_block", "conditional_block_infer", "print", "py_func", "recurrent", "while",
+    "conditional_block", "conditional_block_infer", "delete_var", "feed", "fetch", "load",
+    "load_combine", "print", "py_func", "recurrent", "save", "save_combine", "while",
 }  # fmt: skip
 _LAZY_NAMES = names_of(_LAZY)
 __all__ = []

@@ -37,8 +37,8 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     Returns
     -------
     list of (Parameter, Variable)
-        Parameters that the loss depends on, with their gradients. A program without trainable
-        parameters gives none: gradients of its data have their names, ``x@GRAD``.
+        Parameters that the loss depends on, with their gradients. None where gradients reach
+        nothing but what is fed.
 
     Raises
     ------
@@ -80,7 +80,8 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
         [p.name for p in parameters], True, callbacks, kept,
     )  # fmt: skip
     pairs = [(p, grads[p.name]) for p in parameters if p.name in grads]
-    if not pairs and (parameters or set(grads) <= {loss.name}):
+    fed = [v for v in program.list_vars() if v.is_data and v.name in grads]
+    if not pairs and not fed:  # data takes part where stop_gradient is set to False
         raise PreconditionNotMetError(
             f"append_backward: '{loss.name}' must depend on a trainable parameter, but no gradient "
             "reaches one. Is stop_gradient set on the way?"

@@ -9,6 +9,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.files import path_of
 from static import reading
 from static.program import Program, default_main_program
 from static.scope import Scope, global_scope, scope_guard
@@ -69,16 +70,28 @@ class Executor:
     ----------
     place : CPUPlace or CUDAPlace, optional
         Default: the place of the current guard.
+    files : str or os.PathLike, optional
+        The directory in which programs may write and read files, by operators such as ``save`` and
+        ``load``; their relative paths start there. Default: none, programs with such operators are
+        refused.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type.
+    ValueError
+        `files` is empty.
     """
 
     _KEPT = 64  # prepared programs
 
-    def __init__(self, place=None):
+    def __init__(self, place=None, files=None):
         if place is not None and not isinstance(place, _core.Place):
             raise ArgumentTypeError(
                 f"Executor: place must be CPUPlace() or CUDAPlace(n), got {kind_of(place)}"
             )
         self.place, self._closed = place, False
+        self._files = None if files is None else path_of(files, "Executor: files")
         self._prepared = collections.OrderedDict()
 
     def run(
@@ -199,7 +212,7 @@ class Executor:
             every = order if reads is None else order + reads.outputs
             if prune:
                 desc = _core.apply_pass(desc, "prune", {"feeds": every, "fetches": wanted})
-            prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place)
+            prepared = _core.PreparedProgram(desc, scope, every, wanted, self.place, self._files)
             prepared.set_seed(program.random_seed)
             plan = self._prepared[key] = _Plan(prepared, order, reads)
             while len(self._prepared) > self._KEPT:

@@ -83,7 +83,8 @@ def for_paddle(program):
 
     Gradient operators are given the variables of the forward pass that Paddle's read, and forward
     operators write them: ``XShape`` of reshapes, ``ReserveSpace`` of ``batch_norm``. An attention
-    operator of an inference program becomes matrix products and a softmax.
+    operator of an inference program becomes matrix products and a softmax, ``rnn_memory_helper``
+    of a ``StaticRNN`` becomes ``assign``.
 
     What Paddle still does not know, `unknown_to_paddle` tells of the copy.
 
@@ -115,8 +116,13 @@ def _for_paddle(program, scope):
     uses = program.core.uses()
     for block in program.blocks:
         for op in list(block.ops):
-            if op.type == "scaled_dot_product_attention" and not _has_gradient(uses, op):
+            if op.type == "scaled_dot_product_attention" and not _has_gradient(
+                uses, op, "LogTotal"
+            ):
                 _spell_attention_out(block, op)
+            elif op.type == "rnn_memory_helper" and not _has_gradient(uses, op, "Out"):
+                block.remove_op(at := op.idx)
+                block.insert_op(at, "assign", {"X": op.input("X")}, {"Out": op.output("Out")})
     uses = program.core.uses()  # what follows binds more slots and takes no operator out
     for block in program.blocks:
         for op in list(block.ops):
@@ -132,14 +138,14 @@ def _for_paddle(program, scope):
 passes.add(
     "for_paddle", _for_paddle,
     "The form of Paddle 2: gradient operators read, and forward operators write, what Paddle's do; "
-    "attention without a gradient becomes products and a softmax.",
+    "attention without a gradient becomes products and a softmax, a memory of steps a copy.",
 )  # fmt: skip
 
 
-def _has_gradient(uses, op):
+def _has_gradient(uses, op, slot):
     return any(
         reader.type == f"{op.type}_grad"
-        for name in op.outputs.get("LogTotal", []) for reader in uses.readers(name)
+        for name in op.outputs.get(slot, []) for reader in uses.readers(name)
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ scope is untouched where loading failed::
 
     python tests/fuzz_files.py 100000             # so many models, from all formats
     python tests/fuzz_files.py 100000 --first 7   # going on from there
+    python tests/fuzz_files.py 100000 --blocks    # models with loops and choices alone
     python tests/fuzz_files.py --one NUMBER       # one of them, in this process
 """
 
@@ -26,6 +27,7 @@ import warnings
 import zlib
 from pathlib import Path
 
+import dygraph
 import fuzz_models
 import fuzzing
 import static
@@ -34,10 +36,12 @@ import wire_tree
 from dygraph import _core
 from dygraph.errors import DygraphError
 
+TURNS = 20  # of a loop, which damage may make endless
 SECONDS = 20  # of processor time that one model may take
 BATCH = 2500  # models of one child
 KINDS = [f"{net}/{name}" for net in fuzz_models.NETS for name in fuzz_models.OF_PROGRAMS]
 KINDS += [f"layer/{name}" for name in fuzz_models.OF_LAYERS]
+WITH_BLOCKS = [kind for kind in KINDS if kind.split("/")[0] in fuzz_models.WITH_BLOCKS]
 PROGRAMS = ("__model__", "m", "program", "net.pdmodel")
 MANIFEST = b"\xc2\x3e\x20DGM1"
 
@@ -229,9 +233,9 @@ def use_layer(name, folder):
     return "loaded, the step ran"
 
 
-def play(number):
+def play(number, kinds):
     """Make, load and run one damaged model; gives what came of it."""
-    kind = KINDS[number % len(KINDS)]
+    kind = kinds[number % len(kinds)]
     r = random.Random(f"{kind}:{number}")
     net, name = kind.split("/")
     folder = tempfile.mkdtemp()
@@ -251,11 +255,12 @@ def play(number):
 # Children -----------------------------------------------------------------------------------------
 
 
-def child(path, first, end):
+def child(path, first, end, kinds):
     """Play numbers; the file holds the one that is being played, and from byte 30 the counts."""
-    for kind in KINDS:
+    for kind in kinds:
         written(kind)
     pool()
+    dygraph.set_flags({"FLAGS_while_turns": TURNS})
     fuzzing.limit_memory()
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, and tells so
     counts = collections.Counter()
@@ -263,18 +268,27 @@ def child(path, first, end):
     for number in range(first, end):
         os.pwrite(progress, f"{number}\n".ljust(30).encode(), 0)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        counts[play(number)] += 1
+        counts[play(number, kinds)] += 1
         os.pwrite(progress, json.dumps(counts).encode(), 30)
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def run(first, count, report=lambda text: None):
-    """(counts of outcomes, failures) of so many models."""
+def run(first, count, report=lambda text: None, blocks=False):
+    """(counts of outcomes, failures) of so many models, of those with blocks alone or of all."""
+    kinds, more = (WITH_BLOCKS, ["--blocks"]) if blocks else (KINDS, [])
     counts, failures, at, end = collections.Counter(), [], first, first + count
     while at < end:
         stop = min(at + BATCH, end)
         with tempfile.NamedTemporaryFile() as progress:
-            command = [sys.executable, __file__, "--child", progress.name, str(at), str(stop)]
+            command = [
+                sys.executable,
+                __file__,
+                "--child",
+                progress.name,
+                str(at),
+                str(stop),
+                *more,
+            ]
             env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
             done = subprocess.run(command, env=env, capture_output=True, text=True)
             number, _, outcomes = progress.read().decode().partition("\n")
@@ -284,7 +298,7 @@ def run(first, count, report=lambda text: None):
         else:
             number = int(number or at)
             failures.append(
-                f"--one {number} ({KINDS[number % len(KINDS)]}): exit {done.returncode} "
+                f"--one {number} ({kinds[number % len(kinds)]}): exit {done.returncode} "
                 f"{done.stderr[-800:]}"
             )
             report(failures[-1])
@@ -299,15 +313,20 @@ def main():
     parser.add_argument("count", type=int, nargs="?", default=100000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--one", type=int)
+    parser.add_argument("--blocks", action="store_true")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    kinds = WITH_BLOCKS if given.blocks else KINDS
     if given.child:
-        child(given.child[0], int(given.child[1]), int(given.child[2]))
+        child(given.child[0], int(given.child[1]), int(given.child[2]), kinds)
     elif given.one is not None:
+        dygraph.set_flags({"FLAGS_while_turns": TURNS})
         fuzzing.limit_memory()
-        print(KINDS[given.one % len(KINDS)], play(given.one))
+        print(kinds[given.one % len(kinds)], play(given.one, kinds))
     else:
-        counts, failures = run(given.first, given.count, lambda text: print(text, flush=True))
+        counts, failures = run(
+            given.first, given.count, lambda text: print(text, flush=True), given.blocks
+        )
         for outcome, n in counts.most_common():
             print(f"{n:8} {outcome}")
         sys.exit(f"{len(failures)} failures" if failures else 0)

@@ -68,7 +68,71 @@ def pieces():
     return {"x": floats(3, 6), "i": ids(3, 3)}, h, layers.fc(h, 1)
 
 
+def loops():
+    """A while with arrays and a weight, another one inside it, and a choice in each turn."""
+    x = static.data("x", [None, 3])
+    i, n = layers.fill_constant([1], "int64", 0), layers.fill_constant([1], "int64", 3)
+    kept, more = layers.array_write(x, i), layers.less_than(i, n)
+    with layers.While(more).block():
+        h = layers.fc(layers.array_read(kept, i), 3, act="tanh")
+        j = layers.fill_constant([1], "int64", 0)
+        again = layers.less_than(j, i)
+        s = layers.assign(h)
+        with layers.While(again).block():
+            layers.assign(s * 0.5, output=s)
+            layers.increment(j)
+            layers.less_than(j, i, cond=again)
+        s = layers.cond(layers.less_than(i, n - 1), lambda: s + h, lambda: s * h)
+        layers.increment(i)
+        layers.array_write(s, i, array=kept)
+        layers.less_than(i, n, cond=more)
+    last = layers.array_read(kept, n)
+    return {"x": floats(2, 3)}, last, last
+
+
+def choices():
+    """Blocks for some rows, for a number and for the first case that holds."""
+    x, k = static.data("x", [None, 3]), static.data("k", [1], "int64")
+    rows = layers.IfElse(layers.reduce_sum(x, dim=1, keep_dim=True) < 0.0)
+    with rows.true_block():
+        rows.output(layers.fc(rows.input(x), 2))
+    with rows.false_block():
+        rows.output(layers.fc(rows.input(x), 2, act="relu"))
+    rate = layers.fill_constant([1], "float32", 0.0)
+    with layers.Switch() as switch:
+        with switch.case(layers.less_than(k, layers.fill_constant([1], "int64", 2))):
+            layers.assign(layers.fill_constant([1], "float32", 0.5), output=rate)
+        with switch.default():
+            layers.assign(layers.fill_constant([1], "float32", 2.0), output=rate)
+    out = layers.elementwise_mul(rows()[0], rate)
+    return {"x": floats(4, 3), "k": ids(4, 1)}, out, out
+
+
+def steps():
+    """Steps over time, of equal and of different lengths."""
+    x = static.data("x", [None, 2], lod_level=1)
+    ragged = layers.DynamicRNN()
+    with ragged.block():
+        row = ragged.step_input(x)
+        state = ragged.memory(shape=[2], value=0.0)
+        new = layers.fc([row, state], 2, act="tanh")
+        ragged.update_memory(state, new)
+        ragged.output(new)
+    last = layers.sequence_last_step(ragged())
+    rows = layers.reshape(last, [3, 1, 2])
+    even = layers.StaticRNN()
+    with even.step():
+        row = even.step_input(rows)
+        state = even.memory(shape=[-1, 2], batch_ref=row)
+        new = layers.fc(row + state, 2)
+        even.update_memory(state, new)
+        even.step_output(new)
+    return {"x": dygraph.to_variable(floats(6, 2), lod=[[0, 2, 3, 6]])}, even(), even()
+
+
 NETS = {"mlp": mlp, "conv": conv, "ragged": ragged, "attention": attention, "pieces": pieces}
+WITH_BLOCKS = {"loops": loops, "choices": choices, "steps": steps}
+NETS.update(WITH_BLOCKS)
 _described = {}
 
 

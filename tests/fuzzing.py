@@ -154,11 +154,15 @@ def show(value):
 
 def first_crash(script, describe, names, count, seconds):
     """(name, what happened) of the first call that ended the child, or None."""
-    with tempfile.NamedTemporaryFile() as progress:
+    with tempfile.NamedTemporaryFile() as progress, tempfile.TemporaryDirectory() as folder:
+        script = os.path.abspath(script)
         command = [sys.executable, script, "--child", progress.name, str(count), *names]
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-        try:
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=seconds)
+        paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+        try:  # in a folder of its own, since some operators write files
+            done = subprocess.run(
+                command, env=env, cwd=folder, capture_output=True, text=True, timeout=seconds
+            )
             ending, stderr = done.returncode, done.stderr
         except subprocess.TimeoutExpired:
             ending, stderr = f"no end after {seconds} s", ""
@@ -204,4 +208,6 @@ def main(play, describe, names=list):
         sys.exit(run_all(sys.argv[0], describe, sys.argv[3:] or names(), int(sys.argv[2])))
     else:
         print(describe(sys.argv[1], int(sys.argv[2])), flush=True)
-        play(sys.argv[1], int(sys.argv[2]))
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            play(sys.argv[1], int(sys.argv[2]))

@@ -15,6 +15,14 @@ def test_damaged_models_load_and_run_or_raise(first):
         assert sum(n for ending, n in counts.items() if ending.startswith(outcome)) > 50
 
 
+def test_damaged_models_with_blocks_load_and_run_or_raise():
+    counts, failures = fuzz_files.run(0, 1000, blocks=True)
+    assert not failures, "\n".join(failures)
+    assert sum(counts.values()) == 1000
+    for outcome in ("loaded, the step ran", "loaded, the step refused", "refused"):
+        assert sum(n for ending, n in counts.items() if ending.startswith(outcome)) > 50
+
+
 def test_every_kind_is_damaged_and_sound_at_first():
     for kind in fuzz_files.KINDS:
         files = fuzz_files.written(kind)

@@ -337,6 +337,7 @@ void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots,
     for (const PlanOp& each : inner.ops) {
       if (&each != &op) around.insert(each.out.begin(), each.out.end());
     }
+    around.erase(-1);
     ArrangeBlock(op.control.get(), &inner.slots, around);
   }
   inner.ops.swap(control->body.ops);

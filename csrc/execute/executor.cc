@@ -52,11 +52,13 @@ std::vector<std::string> FetchNames(const ProgramDesc& program) {
 
 PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
                                  std::shared_ptr<Scope> scope, std::vector<std::string> feeds,
-                                 std::vector<std::string> fetches, Place place, Halves halves)
+                                 std::vector<std::string> fetches, Place place,
+                                 std::optional<std::string> files, Halves halves)
     : program_((Verify(*program), CheckOperators(*program), std::move(program))),
       block_(program_->blocks[0]),
       scope_(std::move(scope)),
       place_(place),
+      files_(std::move(files)),
       feeds_(std::move(feeds)),
       fetches_(std::move(fetches)),
       halves_(halves) {
@@ -129,6 +131,25 @@ int PreparedProgram::SlotOf(const std::string& name, int block) {
   return at->second;
 }
 
+namespace {
+
+bool Ends(const PlanOp& op) { return op.desc->type == "delete_var"; }
+
+// A program chooses no files: they lie in the directory that the caller gave.
+void Confine(const std::optional<std::string>& files, PlanOp* op) {
+  const int within = op->info->attr_table.Find("within");
+  const int path = op->info->attr_table.Find("file_path");
+  if (within < 0 || path < 0) return;
+  ENFORCE(files && !files->empty(), PreconditionNotMet, op->desc->type,
+          ": the program must be allowed to use files, and '",
+          std::get<std::string>(op->attrs->Get(path)),
+          "' is one. Say in which directory it may: static.Executor(files='directory')",
+          PositionText(*op->desc, op->position, op->block));
+  op->attrs->Set(within, *files);
+}
+
+}  // namespace
+
 std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
   const BlockDesc& described = program_->blocks[block];
   std::vector<PlanOp> ops;
@@ -141,6 +162,7 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
     op.desc = &desc;
     op.position = static_cast<int>(i);
     op.block = block;
+    Confine(files_, &op);
     if (op.info->random) op.random = random_ops_++;
     if (op.info->control != Control::kNone) {
       BindControl(&op);
@@ -161,6 +183,9 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
         op.out.push_back(-1);
       }
       op.out_ends.push_back(static_cast<uint32_t>(op.out.size()));
+    }
+    for (int s : op.in) {
+      if (Ends(op) && s >= 0 && !plan_.slots[s].persistable) op.done.push_back(s);
     }
     // Running means of inference stay untouched, so that threads may share them.
     bool keeps = KeepsRunningMeans(*op.info, desc);
@@ -212,6 +237,7 @@ void PreparedProgram::CheckReads() const {
     written[s] = plan_.slots[s].persistable || plan_.slots[s].block > 0;
   for (int s : feed_slots_) written[s] = true;
   for (auto [from, to] : carried_) written[to] = true;
+  std::vector<bool> ended(plan_.slots.size());
   for (const PlanOp& op : plan_.ops) {
     // What a block writes it may read in a later turn; whether it does shows in a run.
     for (int s : op.out) {
@@ -219,16 +245,25 @@ void PreparedProgram::CheckReads() const {
     }
     for (int s : op.in) {
       ENFORCE(s < 0 || written[s], PreconditionNotMet, "the variable '", plan_.slots[s].name,
-              "' must be fed, since no operator writes it before ", op.desc->type, " reads it",
+              ended[s] ? "' must be written anew before "
+                       : "' must be fed, since no operator writes it before ",
+              op.desc->type, " reads it", ended[s] ? ", since delete_var ended it" : "",
               PositionText(*op.desc, op.position, op.block));
     }
     for (int s : op.out) {
       if (s >= 0) written[s] = true;
     }
+    if (!Ends(op)) continue;
+    for (int s : op.in) {
+      if (s < 0 || plan_.slots[s].persistable) continue;
+      written[s] = false;
+      ended[s] = true;
+    }
   }
   for (size_t i = 0; i < fetches_.size(); ++i) {
     ENFORCE(written[plan_.fetches[i]], PreconditionNotMet, "the variable '", fetches_[i],
-            "' must be written by an operator or fed to be fetched");
+            "' must be written by an operator or fed to be fetched",
+            ended[plan_.fetches[i]] ? ", and delete_var ended it" : "");
   }
 }
 
@@ -387,8 +422,8 @@ void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
       if (checked && !call.from_tape) bound.fitting.Confirm(call);
     }
   } catch (Error& e) {
+    if (has_blocks_ && e.kind() == ErrorKind::PreconditionNotMet) ThrowUnwritten(op, frame);
     e.Append(PositionText(*op.desc, op.position, op.block));
-    if (has_blocks_) e.Append(UnwrittenText(op, frame));
     throw;
   }
   for (size_t k = 0; k < op.staged.size(); ++k) {
@@ -492,8 +527,13 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
       if (!plan_.slots[carried_[i].first].persistable)
         (*part.carried)[i] = *frame.values[carried_[i].first];
     }
-    for (size_t i = part.first_fetch; i < part.end_fetch; ++i)
-      results.push_back(*frame.values[plan_.fetches[i]]);
+    for (size_t i = part.first_fetch; i < part.end_fetch; ++i) {
+      const int s = plan_.fetches[i];
+      const bool empty = has_blocks_ && !part.brought && frame.values[s]->empty();
+      const std::string text = empty ? UnwrittenText(s, 0) : "";
+      ENFORCE(text.empty(), PreconditionNotMet, "the variable ", text, ", and it is fetched");
+      results.push_back(*frame.values[s]);
+    }
   }
   ReleasePages();
   return results;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,12 +42,14 @@ class PreparedProgram {
  public:
   // Persistable variables live in `scope` (made there, empty, where they are missing); temporaries
   // in a child of it. `feeds` are variables of the block that a run is given, `fetches` what it
-  // gives back. Throws what CheckOperators and Verify throw; InvalidArgument for a feed or fetch
-  // that cannot be; PreconditionNotMet for a variable that is read, but neither fed nor written nor
-  // persistable, and for a persistable one that the first half writes and the second reads.
+  // gives back. Operators that use files do so within the directory `files`. Throws what
+  // CheckOperators and Verify throw; InvalidArgument for a feed or fetch that cannot be;
+  // PreconditionNotMet for a variable that is read, but neither fed nor written nor persistable,
+  // for an operator that uses files where no directory is given, and for a persistable variable that
+  // the first half writes and the second reads.
   PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
                   std::vector<std::string> feeds, std::vector<std::string> fetches, Place place,
-                  Halves halves = Halves());
+                  std::optional<std::string> files = std::nullopt, Halves halves = Halves());
   ~PreparedProgram();
 
   // One value for each feed, in order; the result has one for each fetch. May run in several
@@ -108,7 +111,8 @@ class PreparedProgram {
   Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
   void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
-  std::string UnwrittenText(const PlanOp& op, const Frame& frame) const;
+  std::string UnwrittenText(int slot, int block) const;
+  void ThrowUnwritten(const PlanOp& op, const Frame& frame) const;
   void RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
                int64_t turn) const;
   void RunOne(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
@@ -124,6 +128,7 @@ class PreparedProgram {
   const BlockDesc& block_;
   std::shared_ptr<Scope> scope_;
   Place place_;
+  std::optional<std::string> files_;
   std::vector<std::string> feeds_, fetches_;
   std::vector<int> feed_slots_;
   std::vector<const VarDesc*> feed_vars_;

@@ -86,20 +86,44 @@ Tensor Slice(const Tensor& x, int64_t t) {
 
 }  // namespace
 
-// Where an operator reads what a block would have written: which block that is.
-std::string PreparedProgram::UnwrittenText(const PlanOp& op, const Frame& frame) const {
-  for (int s : op.in) {
-    if (s < 0 || !frame.values[s]->empty()) continue;
-    std::string text;
-    ForEachOp(plan_.ops, [&](const PlanOp& each) {
-      if (!each.control || !text.empty() || !each.Writes(s)) return;
-      const auto* lines = each.desc->FindAttr<std::vector<std::string>>(kCallstackAttr);
-      text = ". '" + plan_.slots[s].name + "' is written by the block of the " + each.desc->type +
-             (lines && !lines->empty() ? " made at " + lines->back() : "") + ", which was not run";
-    });
-    if (!text.empty()) return text;
+// Why a variable that is read in `block` holds nothing: the blocks whose operators would have
+// written it, none of which ran; empty where no other block writes it.
+std::string PreparedProgram::UnwrittenText(int slot, int block) const {
+  const std::vector<int32_t> around = program_->VisibleBlocks(block);
+  std::string blocks;
+  int count = 0;
+  ForEachOp(plan_.ops, [&](const PlanOp& each) {
+    if (!each.control) return;
+    const auto& ops = each.control->body.ops;
+    auto writes = [&](const PlanOp& op) { return !op.control && op.Writes(slot); };
+    if (std::none_of(ops.begin(), ops.end(), writes)) return;
+    if (std::count(around.begin(), around.end(), ops[0].block) > 0) return;
+    const auto* lines = each.desc->FindAttr<std::vector<std::string>>(kCallstackAttr);
+    blocks += (count++ ? ", " : "") + each.desc->type +
+              (lines && !lines->empty() ? " made at " + lines->back() : "");
+  });
+  if (count == 0) return "";
+  return "'" + plan_.slots[slot].name + "' holds nothing: the block" +
+         (count > 1 ? "s that write it (" + blocks + ") were"
+                    : " that writes it (" + blocks + ") was") +
+         " not run";
+}
+
+// An operator's error where it reads what blocks that did not run would have written.
+void PreparedProgram::ThrowUnwritten(const PlanOp& op, const Frame& frame) const {
+  uint32_t k = 0;
+  for (size_t slot = 0; slot < op.in_ends.size(); ++slot) {
+    for (; k < op.in_ends[slot]; ++k) {
+      const int s = op.in[k];
+      if (s < 0 || !frame.values[s]->empty() || op.info->inputs[slot].may_be_unwritten()) continue;
+      const std::string text = UnwrittenText(s, op.block);
+      if (text.empty()) continue;
+      Error error(ErrorKind::PreconditionNotMet, "the variable " + text);
+      error.AddOperator(op.desc->type);
+      error.Append(PositionText(*op.desc, op.position, op.block));
+      throw error;
+    }
   }
-  return "";
 }
 
 // What a run of the block leaves in the variables it declares ends with it.

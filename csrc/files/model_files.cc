@@ -46,6 +46,28 @@ Directory::Directory(const std::string& path, Use use) : path_(path.empty() ? ".
   }
   fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) FailIO(path_, "open the model directory");
+  Lock(use);
+}
+
+Directory::Directory(const std::string& path, const std::vector<std::string>& folders, Use use)
+    : path_(path.empty() ? "." : path) {
+  for (const std::string& folder : folders) CheckFileName(folder);
+  fd_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd_ < 0) FailIO(path_, "open the directory");
+  for (const std::string& folder : folders) {
+    path_ += "/" + folder;
+    if (use == kWrite) mkdirat(fd_, folder.c_str(), 0777);  // what fails shows when it is opened
+    const int next = openat(fd_, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int error = errno;
+    close(fd_);
+    fd_ = next;
+    errno = error;
+    if (fd_ < 0) FailIO(path_, "open, following no symbolic link, the directory");
+  }
+  Lock(use);
+}
+
+void Directory::Lock(Use use) {
   flock(fd_, use == kWrite ? LOCK_EX : LOCK_SH);  // where a file system has no locks we go without
   pending_ = Has(kSetMark);
   if (pending_ && use == kWrite) {

@@ -16,6 +16,8 @@ class Directory {
  public:
   enum Use { kRead, kWrite };  // kWrite makes the directory and its parents
   Directory(const std::string& path, Use use);
+  // A folder in the one at `path`, which is there; no step to it is a symbolic link.
+  Directory(const std::string& path, const std::vector<std::string>& folders, Use use);
   ~Directory();
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
@@ -32,6 +34,7 @@ class Directory {
   bool Has(const char* name) const;
 
  private:
+  void Lock(Use use);
   std::string path_;
   int fd_ = -1;
   bool pending_ = false;

@@ -353,8 +353,9 @@ std::string BackwardPass::Keep(const std::string& name, int number, bool as_inpu
     return name;
   }
   if (late == writers.end()) return name;
-  if (IsUndoneFrom(name, *late)) return body_ ? name : BeforeIncrement(name, *late);
+  if (body_ && IsUndoneFrom(name, *late)) return name;
   if (block_steps_.count(*late)) return Restore(name, *late);
+  if (const std::string* before = Decremented(name, *late)) return *before;
   THROW(PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ", *late,
         ", ", ops_[*late]->type, ", overwrites it. Let that one write another variable");
 }
@@ -378,22 +379,30 @@ bool BackwardPass::IsUndoneFrom(const std::string& name, size_t number) const {
                      [&](size_t i) { return Increments(*ops_[i], name); });
 }
 
-// Outside of turns the counter itself stays as it is: a variable of its own has what it was.
-std::string BackwardPass::BeforeIncrement(const std::string& name, size_t writer) {
-  std::string after = name;
+// An integer as it was before operators from `writer` on incremented it: they are taken off again.
+// Null where something else wrote it, too.
+const std::string* BackwardPass::Decremented(const std::string& name, size_t writer) {
+  const Var* var = request_.block.FindRecursive(name);
+  if (body_ || !var || IsFloating(ElementType(var->desc()))) return nullptr;
+  double sum = 0;
   const std::vector<size_t>& writers = uses_.WritersOf(name);
-  for (size_t k = writers.size(); k-- > 0 && writers[k] >= writer;) {
-    std::string& before = restored_[{writers[k], name}];
-    if (before.empty()) {
-      before = Free(name + "@BEFORE");
-      OpDesc undo = Undoing(*ops_[writers[k]]);
-      *undo.Input("X") = {after};
-      *undo.Output("Out") = {before};
-      Append(std::move(undo), static_cast<int>(writers[k]));
-    }
-    after = before;
+  auto at = std::lower_bound(writers.begin(), writers.end(), writer);
+  for (; at != writers.end(); ++at) {
+    if (block_steps_.count(*at)) break;
+    if (!Increments(*ops_[*at], name)) return nullptr;
+    const float* step = ops_[*at]->FindAttr<float>("step");
+    sum += step ? *step : 1.0f;
   }
-  return after;
+  constexpr double kExact = 1 << 24;  // in an attribute
+  if (sum != std::floor(sum) || std::abs(sum) > kExact) return nullptr;
+  std::string& before = restored_[{writer, name}];
+  if (!before.empty()) return &before;
+  std::string from = at == writers.end() ? name : Restore(name, *at);
+  before = Free(name + "@BEFORE");
+  OpDesc undo = MakeOp("increment", {{"X", {std::move(from)}, {}}}, {{"Out", {before}, {}}});
+  undo.SetAttr("step", static_cast<float>(-sum));
+  Append(std::move(undo), static_cast<int>(writer));
+  return &before;
 }
 
 // The gradient of what ran a block gives a variable back as it was before.

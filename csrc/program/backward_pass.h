@@ -103,8 +103,8 @@ class BackwardPass {
   std::string Keep(const std::string& name, int number, bool as_input);
   bool BeginsRead(const std::string& name);
   bool IsUndoneFrom(const std::string& name, size_t number) const;
-  std::string BeforeIncrement(const std::string& name, size_t writer);
   std::string Restore(const std::string& name, size_t writer);
+  const std::string* Decremented(const std::string& name, size_t writer);
   bool Undo(const OpDesc& desc, int number);
   void PlayBlock(const OpDesc& desc, int number);
   std::vector<GradientBlock::Made> TakeSteps();

@@ -94,6 +94,7 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
                  const std::function<void(const std::string&, const Value&, int levels)>& set) {
   const OpInfo& op = GetOp(desc.type);
   if (op.control != Control::kNone) return;  // their blocks say what becomes of variables
+  if (IsFeed(desc) || IsFetch(desc)) return;  // what is fed is as its variable says
   try {
     CheckSlots(op, desc);
     Ref<Attrs> attrs = ReadAttrs(op, desc);

@@ -41,9 +41,9 @@ void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
 // Whether the slot has variables. Some of them alone may not be absent, but for gradients that
 // nothing gave: the function of a user is given None, an operator's optional list keeps the places.
 bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const SlotInfo& slot) {
-  bool holes = op.type == "py_func_grad" || op.control != Control::kNone ||
-               (slot.duplicable() && slot.dispensable() &&
-                slot.name.find("@GRAD") != std::string::npos);
+  bool holes =
+      op.type == "py_func_grad" || op.control != Control::kNone ||
+      (slot.duplicable() && slot.dispensable() && slot.name.find("@GRAD") != std::string::npos);
   for (const OpDesc::Var& var : bound) {
     if (var.parameter != slot.name) continue;
     auto absent = [](const std::string& name) { return name.empty() || name == kEmptyName; };
@@ -72,19 +72,26 @@ void CheckResultsDiffer(const OpDesc& desc) {
   }
 }
 
-void CheckFeedFetch(const OpDesc& op) {
+void CheckFeedFetch(const BlockDesc& block, const OpDesc& op) {
   const auto* x = op.Input("X");
   const auto* out = op.Output("Out");
   ENFORCE(x && x->size() == 1 && out && out->size() == 1, Format,
           "it must have one variable X and one Out");
   const int32_t* column = op.FindAttr<int32_t>("col");
   ENFORCE(column && *column >= 0, Format, "its attribute col must be an int of at least 0");
+  ENFORCE(block.idx == 0, Format, "it must stand in block 0, got block ", block.idx);
+  const VarDesc* holder = block.FindVar(IsFeed(op) ? (*x)[0] : (*out)[0]);
+  const auto type = IsFeed(op) ? VarType::Type::FEED_MINIBATCH : VarType::Type::FETCH_LIST;
+  ENFORCE(!holder || holder->type.type == type, Format, IsFeed(op) ? "X" : "Out",
+          " must be of the type ", EnumName(type), ", got ", EnumName(holder->type.type));
 }
 
 }  // namespace
 
 bool IsLeftOut(const std::string& type, const std::string& name, const AttrValue& value) {
-  return type == "write_to_array" && name == "add" && !std::get<bool>(value);
+  if (type == "write_to_array" && name == "add") return !std::get<bool>(value);
+  const auto* directory = name == "within" ? std::get_if<std::string>(&value) : nullptr;
+  return directory && directory->empty();
 }
 
 void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
@@ -97,8 +104,7 @@ void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   }
 }
 
-OpDesc MakeOp(const char* type, std::vector<OpDesc::Var> inputs,
-              std::vector<OpDesc::Var> outputs) {
+OpDesc MakeOp(const char* type, std::vector<OpDesc::Var> inputs, std::vector<OpDesc::Var> outputs) {
   OpDesc op;
   op.type = type;
   op.inputs = std::move(inputs);
@@ -140,7 +146,7 @@ void CheckOperators(const ProgramDesc& program) {
       const OpDesc& desc = block.ops[i];
       try {
         if (IsFeed(desc) || IsFetch(desc)) {
-          CheckFeedFetch(desc);
+          CheckFeedFetch(block, desc);
           continue;
         }
         const OpInfo& op = GetOp(desc.type);

@@ -370,7 +370,9 @@ void Program::RemoveUnownedBlocks() {
   }
   if (kept.size() == blocks_.size()) return;
   blocks_.swap(kept);
-  auto at = [&](int32_t i) { return i < 0 ? i : moved[i]; };
+  auto at = [&](int32_t i) {  // of a program that is not checked yet: what names no block stays
+    return i < 0 || static_cast<size_t>(i) >= moved.size() ? i : moved[i];
+  };
   for (const BlockRef& block : blocks_) {
     block->frame_.idx = at(block->frame_.idx);
     block->frame_.parent_idx = at(block->frame_.parent_idx);

@@ -1,12 +1,15 @@
 #include "program/verify.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/enforce.h"
 #include "program/foreign_attrs.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
+#include "program/outer_uses.h"
 #include "program/wire.h"
 
 namespace dygraph::program {
@@ -179,6 +182,114 @@ void CheckInputs(const ProgramDesc& program) {
   }
 }
 
+// What operators with blocks ask of variables: a condition is one bool, and what turns keep is read
+// and written by such operators alone.
+class ControlCheck {
+ public:
+  explicit ControlCheck(const ProgramDesc& program) : program_(program) {
+    for (const BlockDesc& block : program.blocks) declared_.push_back(block.VarPositions());
+  }
+
+  void Run() {
+    for (const BlockDesc& block : program_.blocks) {
+      visible_ = program_.VisibleBlocks(block.idx);
+      for (size_t i = 0; i < block.ops.size(); ++i) {
+        const OpDesc& op = block.ops[i];
+        const bool* scalar = op.FindAttr<bool>("is_scalar_condition");
+        const std::string where = PositionText(op, i, block.idx);
+        if (op.type == "while") CheckConditions(op, op.Input("Condition"), where);
+        if (op.type.rfind("conditional_block", 0) == 0 && scalar && *scalar)
+          CheckConditions(op, op.Input("Cond"), where);
+        if (RunsBlocks(op)) continue;
+        auto check = [&](const std::string& name) {
+          const VarDesc* var = Find(name);
+          ENFORCE(
+              !var || var->type.type != VarType::Type::STEP_SCOPES, Format, op.type, ": '", name,
+              "' must be left to the operator that runs the block and to its gradient, since it "
+              "holds what the turns keep (STEP_SCOPES)",
+              where);
+        };
+        ForNames(op.inputs, check);
+        ForNames(op.outputs, check);
+      }
+    }
+  }
+
+ private:
+  static bool RunsBlocks(const OpDesc& op) {
+    for (const char* type : {"while", "conditional_block", "recurrent"}) {
+      if (op.type.rfind(type, 0) == 0) return true;
+    }
+    return BlockOf(op) >= 0;
+  }
+
+  const VarDesc* Find(const std::string& name) const {
+    for (int32_t i : visible_) {
+      auto at = declared_[i].find(name);
+      if (at != declared_[i].end()) return &program_.blocks[i].vars[at->second];
+    }
+    return nullptr;
+  }
+
+  void CheckConditions(const OpDesc& op, const std::vector<std::string>* names,
+                       const std::string& where) const {
+    if (!names) return;
+    for (const std::string& name : *names) {
+      const VarDesc* var = Find(name);
+      if (!var) continue;
+      const VarType::TensorDesc* tensor = TensorOf(*var);
+      ENFORCE(tensor, Format, op.type, ": the condition '", name, "' must be one bool, got ",
+              EnumName(var->type.type), where);
+      const DType dtype = ElementType(*var);
+      const Dims dims = DimsOf(*tensor);
+      ENFORCE((dtype == DType::kUnset || dtype == DType::kBool) &&
+                  (dims.HasUnknown() || Numel(dims) == 1),
+              Format, op.type, ": the condition '", name, "' must be one bool, got ", dtype,
+              " of shape ", dims, ". Compare to get a bool, and reduce it to one", where);
+    }
+  }
+
+  const ProgramDesc& program_;
+  std::vector<std::unordered_map<std::string_view, size_t>> declared_;
+  std::vector<int32_t> visible_;
+};
+
+// Values are fed before the first operator runs and fetched after the last one.
+void CheckFeedsAndFetches(const ProgramDesc& program) {
+  const auto& ops = program.blocks[0].ops;
+  size_t last_feed = 0, first_fetch = ops.size();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (IsFeed(ops[i])) last_feed = i;
+    if (IsFetch(ops[i])) first_fetch = std::min(first_fetch, i);
+  }
+  std::unordered_set<std::string> used, fetched;  // before a feed, by a fetch
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const OpDesc& op = ops[i];
+    if (IsFetch(op)) ForNames(op.inputs, [&](const std::string& name) { fetched.insert(name); });
+    if (IsFeed(op)) {
+      ForNames(op.outputs, [&](const std::string& name) {
+        ENFORCE(!used.count(name), Format, "feed: it must stand before the operators that use '",
+                name, "'", PositionText(op, i, 0));
+      });
+    }
+    if (IsFeed(op) || IsFetch(op) || (i > last_feed && i < first_fetch)) continue;
+    auto read = [&](const std::string& name) { used.insert(name); };
+    auto write = [&](const std::string& name) {
+      ENFORCE(!fetched.count(name), Format, op.type, ": it must stand before the fetch of '", name,
+              "', which it writes", PositionText(op, i, 0));
+      used.insert(name);
+    };
+    const int32_t body = BlockOf(op);
+    if (body >= 0) {
+      const OuterUses uses = UsesAround(program, body);
+      std::for_each(uses.reads.begin(), uses.reads.end(), read);
+      std::for_each(uses.writes.begin(), uses.writes.end(), write);
+    }
+    ForNames(op.inputs, read);
+    ForNames(op.outputs, write);
+  }
+}
+
 }  // namespace
 
 void Verify(const ProgramDesc& program) {
@@ -187,6 +298,8 @@ void Verify(const ProgramDesc& program) {
   for (const BlockDesc& block : program.blocks) CheckShapes(block);
   SubBlockCheck(program).Run();
   CheckInputs(program);
+  ControlCheck(program).Run();
+  CheckFeedsAndFetches(program);
 }
 
 }  // namespace dygraph::program

@@ -284,7 +284,8 @@ void BindScopeVariable(py::module_& m) {
           py::arg("value"), py::arg("place") = py::none(),
           "Take a value, in its type; a level of detail set before goes.")
       .def(
-          "share", [](PyScopeVar& v, const VarRef& variable) {
+          "share",
+          [](PyScopeVar& v, const VarRef& variable) {
             v.var->Share(std::make_shared<SharedVariable>(variable));
           },
           py::arg("variable"),
@@ -307,7 +308,7 @@ void BindScopeVariable(py::module_& m) {
           "lod",
           [](const PyScopeVar& v) {
             return v.var->empty() ? py::object(py::list())
-                                          : Steal(LoDToPython(v.tensor().lod_levels()));
+                                  : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
       .def(
@@ -320,9 +321,8 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "recursive_sequence_lengths",
           [](const PyScopeVar& v) {
-            return v.var->empty()
-                       ? py::object(py::list())
-                       : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
+            return v.var->empty() ? py::object(py::list())
+                                  : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
           },
           "The level of detail by lengths.")
       .def(
@@ -340,8 +340,7 @@ void BindScopeVariable(py::module_& m) {
           },
           "Whether the level of detail fits the rows: always, since no other can be set.")
       .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->empty())
-          return "<variable '" + v.name + "' of a scope, without a value>";
+        if (v.var->empty()) return "<variable '" + v.name + "' of a scope, without a value>";
         return "<variable '" + v.name + "' of a scope: " +
                py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";
       });
@@ -369,15 +368,16 @@ void BindExecutor(py::module_& m) {
   py::class_<PreparedProgram, std::shared_ptr<PreparedProgram>>(m, "PreparedProgram")
       .def(py::init([](const PyProgram& program, const ScopeRef& scope,
                        std::vector<std::string> feeds, std::vector<std::string> fetches,
-                       py::object place, std::array<size_t, 3> halves) {
+                       py::object place, std::optional<std::string> files,
+                       std::array<size_t, 3> halves) {
              Place at = place.is_none() ? CurrentThread().place : PlaceFromPython(place.ptr());
              return std::make_shared<PreparedProgram>(
-                 program.desc, scope, std::move(feeds), std::move(fetches), at,
+                 program.desc, scope, std::move(feeds), std::move(fetches), at, std::move(files),
                  program::Halves{halves[0], halves[1], halves[2]});
            }),
            // halves: operators, feeds and fetches of the first one.
            py::arg("program"), py::arg("scope"), py::arg("feeds"), py::arg("fetches"),
-           py::arg("place"), py::arg("halves") = std::array<size_t, 3>{0, 0, 0})
+           py::arg("place"), py::arg("files") = py::none(), py::arg("halves") = std::array<size_t, 3>{0, 0, 0})
       .def_property_readonly("feeds", [](const PreparedProgram& p) { return p.feeds(); })
       .def_property_readonly("fetches", [](const PreparedProgram& p) { return p.fetches(); })
       .def_property_readonly("operators", &PreparedProgram::operators)

@@ -4,6 +4,7 @@ import numpy as np
 
 from dygraph import _core, check, functional, size_lists, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.files import path_of
 from static.layers.making import attributes, into, layer, run, table
 from static.program import Variable, default_main_program
 from static.unknown_sizes import Unknown, numbers, variables
@@ -284,6 +285,45 @@ def assign(input, output=None):
     return into(output, default_main_program().constant(value.numpy()), "assign")
 
 
+def load(out, file_path, load_as_fp16=None):
+    """Have `out` read from a file when the program runs, in the format of `static.io.save_vars`.
+
+    The program may run with ``static.Executor(files=directory)`` alone, which says where its files
+    are.
+
+    Parameters
+    ----------
+    out : Variable
+        Of a program; it takes shape and type of what the file holds.
+    file_path : str or os.PathLike
+        The file, within that directory.
+    load_as_fp16 : bool, optional
+        Floating point numbers become float16.
+
+    Raises
+    ------
+    TypeError
+        `out` is no variable of a program, or `file_path` no path.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import dygraph, static
+    >>> folder = tempfile.mkdtemp()
+    >>> attrs = {"file_path": os.path.join(folder, "w")}
+    >>> _ = dygraph.run_op("save", {"X": dygraph.to_variable([1.0, 2.0])}, attrs)
+    >>> with static.program_guard(static.Program()):
+    ...     w = static.layers.create_tensor("float64")
+    ...     static.layers.load(w, "w")
+    ...     static.Executor(files=folder).run(fetch_list=[w])
+    [array([1., 2.])]
+    """
+    if not isinstance(out, Variable):
+        raise ArgumentTypeError(f"load: out must be a variable of a program, got {kind_of(out)}")
+    attrs = {"file_path": path_of(file_path, "load"), "load_as_fp16": bool(load_as_fp16)}
+    out.block.append_op("load", {}, {"Out": out}, attrs)
+
+
 def create_tensor(dtype, name=None, persistable=False):
     """A variable of the current block for results to be written to.
 
@@ -363,6 +403,6 @@ def topk(input, k, name=None):
 
 __all__ = sorted([
     *_FUNCTIONS, "arange", "assign", "cast", "create_tensor", "eye", "fill_constant",
-    "fill_constant_batch_size_like", "full", "full_like", "linspace", "ones", "ones_like", "range",
-    "rank", "topk", "tril", "triu", "where", "zeros", "zeros_like",
+    "fill_constant_batch_size_like", "full", "full_like", "linspace", "load", "ones", "ones_like",
+    "range", "rank", "topk", "tril", "triu", "where", "zeros", "zeros_like",
 ])  # fmt: skip

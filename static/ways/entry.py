@@ -137,7 +137,8 @@ class Entry:
         else:
             halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])
             prepared = _core.PreparedProgram(
-                halves.program.desc, self.scope, halves.feeds, halves.fetches, None, halves.sizes
+                halves.program.desc, self.scope, halves.feeds, halves.fetches, None,
+                halves=halves.sizes,
             )
             self.reached = [n for n in inputs if n in halves.reached]
             weights = [n for n in weights if n in halves.reached]

@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 import dygraph
-from dygraph import functional
+from dygraph import _core, functional
 
 OPERATORS = [n for n in functional.__all__ if not inspect.isfunction(getattr(functional, n))]
 
@@ -18,10 +18,22 @@ def test_all_operators_are_here():
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_example(name):
-    text = inspect.getdoc(getattr(functional, name))
-    example = text.split("Examples\n--------\n")[1]
+    play(name, getattr(functional, name), f"F.{name}(")
+
+
+# They have no function, since they stand in programs; `dygraph.run_op` calls them.
+@pytest.mark.parametrize(
+    "name",
+    ["delete_var", "feed", "fetch", "load", "load_combine", "print", "save", "save_combine"],
+)
+def test_example_of_an_operator_of_programs(name):
+    play(name, getattr(_core.ops, name), f"dygraph.run_op('{name}', ")
+
+
+def play(name, function, call):
+    example = inspect.getdoc(function).split("Examples\n--------\n")[1]
     test = doctest.DocTestParser().get_doctest(example, {}, name, None, 0)
-    assert f"F.{name}(" in example and any(part.want for part in test.examples)
+    assert call in example and any(part.want for part in test.examples)
     said = []
     dygraph.seed(0)
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(

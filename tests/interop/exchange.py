@@ -10,7 +10,7 @@ import numpy as np
 
 import dygraph
 import static
-from interop import networks
+from interop import blocks, networks
 from static import layers
 
 STEPS = 5
@@ -121,6 +121,8 @@ def write_jobs(root):
             expected[f"{name}-{how}"] = {"y": ours}
         expected[f"{name}-traced"] = {"y": _write_traced(root, name)}
     expected["loops"] = {"y": _write_loops(root)}
+    for name in blocks.PROGRAMS:
+        expected[f"blocks-{name}"] = _write_blocks(root, name)
     for name, optimizer in TRAININGS:
         expected[f"{name}-{optimizer}"] = _write_training(root, name, optimizer)
     return expected
@@ -155,6 +157,22 @@ def _write_loops(root):
         with _job(root, "loops", feed, kind="infer", files=names) as folder:
             static.save_inference_model(folder, ["x", "n"], [y], executor, main)
     return ours
+
+
+def _write_blocks(root, name):
+    """The numbers that one of `blocks.PROGRAMS` gives, for one feed after another."""
+    main, feeds, y, scope = blocks.described(name)
+    main, ours, feed = static.io.for_paddle(main), [], {}
+    for i, given in enumerate(blocks.FEEDS):
+        fed = {name: given[key] for name, key in zip(feeds, "xn", strict=True)}
+        ours += static.Executor().run(main, fed, [y.name], scope=scope)
+        feed.update({f"{i} {key}": value for key, value in fed.items()})
+    names = {"model_filename": "__model__", "params_filename": "__params__"}
+    with _job(root, f"blocks-{name}", feed, kind="several", files=names) as folder:
+        static.save_inference_model(
+            folder, feeds, [main.global_block().var(y.name)], None, main, scope=scope
+        )
+    return {"y": np.concatenate([result.ravel() for result in ours])}
 
 
 def _write_traced(root, name):
@@ -252,6 +270,25 @@ def _bound(slots):
 
 
 # From Paddle to us --------------------------------------------------------------------------------
+
+
+def check_blocks(file, name, folder):
+    """A model with blocks gives what it gave in Paddle, for each feed; the largest difference."""
+    kept, scope = read_arrays(file), static.Scope()
+    for ending, what in ((".pdmodel", "model"), (".pdiparams", "weights")):
+        if f"{name}/{what}" in kept:
+            Path(folder, name + ending).write_bytes(kept[f"{name}/{what}"].tobytes())
+    program, feeds, fetches = static.load_inference_model(Path(folder, name), None, scope=scope)
+    again = static.Program.parse_from_string(program.serialize_to_string())
+    for each in (program, again):
+        ours = []
+        for i in range(sum(key.startswith("feeds/n") for key in kept)):
+            feed = {key: kept[f"feeds/{key}{i}"] for key in feeds}
+            ours += static.Executor().run(each, feed, [f.name for f in fetches], scope=scope)
+        y = np.concatenate([result.ravel() for result in ours])
+        assert y.dtype == kept[f"{name}/y"].dtype
+        worst = agree({"y": kept[f"{name}/y"]}, {"y": y}, name)
+    return worst
 
 
 def check_inference(folder):

@@ -42,7 +42,7 @@ def main():
     shutil.rmtree(GOLDEN, ignore_errors=True)
     GOLDEN.mkdir()
     paddle("write", GOLDEN)
-    folders = sorted(path.name for path in GOLDEN.iterdir())
+    folders = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
     with tempfile.TemporaryDirectory() as root:
         jobs = exchange.write_jobs(root)
         paddle("run", root)
@@ -54,6 +54,11 @@ def main():
         record = {
             "written by Paddle": {
                 "inference": folders,
+                "blocks": sorted(
+                    key.split("/")[0]
+                    for key in exchange.read_arrays(GOLDEN / "blocks.npz")
+                    if "/model" in key
+                ),
                 "training": [n for n in folders if (GOLDEN / n / "train.main").exists()],
             },
             "read by Paddle": exchange.sums_of(root),

@@ -10,9 +10,11 @@ import json
 import math
 import os
 import sys
+import tempfile
 
 import numpy as np
 import paddle
+import paddle_blocks
 from paddle import static
 from paddle.base.proto import framework_pb2
 from paddle.nn import functional as F
@@ -134,6 +136,8 @@ def write(root):
             with static.scope_guard(static.Scope()):
                 write_training(executor, name, folder, kept)
         np.savez(os.path.join(folder, "values.npz"), **kept)
+    with tempfile.TemporaryDirectory() as folder:
+        paddle_blocks.write(executor, os.path.join(root, "blocks.npz"), bare, folder)
 
 
 def write_training(executor, name, folder, kept):
@@ -193,7 +197,17 @@ def train(executor, folder, job, feed):
     return program, result
 
 
-JOBS = {"infer": infer, "train": train}
+def several(executor, folder, job, feed):
+    """The results for one feed after another; arrays are called by its number and the variable."""
+    program, feeds, fetches = static.load_inference_model(folder, executor, **job["files"])
+    results = []
+    for i in sorted({key.split()[0] for key in feed}):
+        given = {name: feed[f"{i} {name}"] for name in feeds}
+        results += executor.run(program, feed=given, fetch_list=fetches)
+    return program, {"y": np.concatenate([result.ravel() for result in results])}
+
+
+JOBS = {"infer": infer, "several": several, "train": train}
 
 
 # Fields of an attribute by its type's number.

@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import static
-from interop import exchange, networks
+from interop import blocks, exchange, networks
 
 GOLDEN = Path(__file__).parent / "golden"
 RECORD = json.loads((GOLDEN / "record.json").read_text())
@@ -23,6 +24,11 @@ def jobs(tmp_path_factory):
 @pytest.mark.parametrize("name", sorted(RECORD["written by Paddle"]["inference"]))
 def test_models_of_paddle_give_what_they_gave_there(name):
     exchange.check_inference(GOLDEN / name)
+
+
+@pytest.mark.parametrize("name", RECORD["written by Paddle"]["blocks"])
+def test_models_of_paddle_with_blocks_give_what_they_gave_there(name, tmp_path):
+    exchange.check_blocks(GOLDEN / "blocks.npz", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(RECORD["written by Paddle"]["training"]))
@@ -49,6 +55,22 @@ def test_the_networks_compute_what_they_should(name):
     feed = networks.feed_of(name)
     (ours,) = static.Executor().run(main.clone(True), {"x": feed}, [y.name], scope=scope)
     exchange.agree({"y": ours}, {"y": networks.by_hand(name, feed, scope)}, name)
+
+
+@pytest.mark.parametrize("name", blocks.PROGRAMS)
+def test_the_programs_with_blocks_compute_what_they_should(name):
+    main, feeds, y, scope = blocks.described(name)
+    for feed in blocks.FEEDS:
+        fed = {n: feed[key] for n, key in zip(feeds, "xn", strict=True)}
+        (ours,) = static.Executor().run(main, fed, [y.name], scope=scope)
+        want = np.asarray(blocks.by_hand(name, feed))
+        exchange.agree({"y": ours}, {"y": want.reshape(ours.shape)}, name)
+
+
+def test_twenty_programs_with_blocks_go_each_way():
+    assert len(blocks.PROGRAMS) == 20 == len(RECORD["written by Paddle"]["blocks"])
+    held = {key.split("/")[0] for key in RECORD["read by Paddle"]}
+    assert held >= {f"blocks-{name}" for name in blocks.PROGRAMS}
 
 
 def test_the_folder_stays_small():

@@ -134,6 +134,14 @@ def test_callbacks_see_every_operator(program):
     assert seen == ["mean_grad", "elementwise_add_grad", "mul_grad"]
 
 
+def test_data_alone_may_have_a_gradient(program):
+    x = static.data("x", [2, 3])
+    x.stop_gradient = False
+    assert static.append_backward(static.layers.mean(x)) == []
+    (grad,) = static.Executor().run(feed={"x": np.ones((2, 3), "float32")}, fetch_list=["x@GRAD"])
+    np.testing.assert_allclose(grad, np.full((2, 3), 1 / 6), rtol=1e-6)
+
+
 def test_what_cannot_be_differentiated(program):
     x = static.data("x", [None, 3])
     with pytest.raises(PreconditionNotMetError, match="must depend on a trainable parameter"):

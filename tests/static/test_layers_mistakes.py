@@ -107,7 +107,7 @@ def test_unknown_functions():
     with pytest.raises(AttributeError, match="Did you mean 'relu'"):
         layers.rely  # noqa: B018
     with pytest.raises(AttributeError):
-        layers.load  # noqa: B018 - a name of functional that is no function of it
+        layers.fetch  # noqa: B018 - an operator that has no function
 
 
 @pytest.mark.parametrize("name", ["prior_box", "ssd_loss", "generate_proposals"])

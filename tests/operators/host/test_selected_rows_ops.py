@@ -171,7 +171,7 @@ TAKES_ROWS = {
     "adagrad": {"Grad"}, "adam": {"Grad"}, "adamw": {"Grad"}, "assign": {"X"},
     "clip_by_norm": {"X"},
     "get_tensor_from_selected_rows": {"X"}, "lamb": {"Grad"}, "merge_selected_rows": {"X"},
-    "momentum": {"Grad"}, "print": {"In"}, "py_func": {"X"},
+    "delete_var": {"X"}, "momentum": {"Grad"}, "print": {"In"}, "py_func": {"X"},
     "py_func_grad": {"X", "Out", "Out@GRAD"}, "rmsprop": {"Grad"}, "scale": {"X"}, "sgd": {"Grad"},
     "split_selected_rows": {"X"}, "squared_l2_norm": {"X"}, "sum": {"X"},
 }  # fmt: skip
