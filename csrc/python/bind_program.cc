@@ -17,6 +17,7 @@
 #include "python/errors.h"
 #include "python/sizes.h"
 #include "python/steal.h"
+#include "python/variable_slots.h"
 #include "tape/thread_state.h"
 #include "trace/recorder.h"
 
@@ -136,6 +137,12 @@ void BindRecorder(py::module_& m) {
     PyObject* before = size_tracker;
     size_tracker = tracker.is_none() ? nullptr : py::object(tracker).release().ptr();
     DropSizeNotes();
+    return before ? py::reinterpret_steal<py::object>(before) : py::none();
+  });
+  // The function that this thread asks for the truth of Variables, or None; gives the one before.
+  m.def("answer_truth", [](const py::object& answers) {
+    PyObject* before = truth_answers;
+    truth_answers = answers.is_none() ? nullptr : py::object(answers).release().ptr();
     return before ? py::reinterpret_steal<py::object>(before) : py::none();
   });
   // Plain sizes, whatever follows them.
@@ -283,7 +290,8 @@ void BindScopeVariable(py::module_& m) {
           py::arg("value"), py::arg("place") = py::none(),
           "Take a value, in its type; a level of detail set before goes.")
       .def(
-          "share", [](PyScopeVar& v, const VarRef& variable) {
+          "share",
+          [](PyScopeVar& v, const VarRef& variable) {
             v.var->Share(std::make_shared<SharedVariable>(variable));
           },
           py::arg("variable"),
@@ -306,7 +314,7 @@ void BindScopeVariable(py::module_& m) {
           "lod",
           [](const PyScopeVar& v) {
             return v.var->empty() ? py::object(py::list())
-                                          : Steal(LoDToPython(v.tensor().lod_levels()));
+                                  : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
       .def(
@@ -319,9 +327,8 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "recursive_sequence_lengths",
           [](const PyScopeVar& v) {
-            return v.var->empty()
-                       ? py::object(py::list())
-                       : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
+            return v.var->empty() ? py::object(py::list())
+                                  : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
           },
           "The level of detail by lengths.")
       .def(
@@ -339,8 +346,7 @@ void BindScopeVariable(py::module_& m) {
           },
           "Whether the level of detail fits the rows: always, since no other can be set.")
       .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->empty())
-          return "<variable '" + v.name + "' of a scope, without a value>";
+        if (v.var->empty()) return "<variable '" + v.name + "' of a scope, without a value>";
         return "<variable '" + v.name + "' of a scope: " +
                py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";
       });
