@@ -290,8 +290,7 @@ void BindScopeVariable(py::module_& m) {
           py::arg("value"), py::arg("place") = py::none(),
           "Take a value, in its type; a level of detail set before goes.")
       .def(
-          "share",
-          [](PyScopeVar& v, const VarRef& variable) {
+          "share", [](PyScopeVar& v, const VarRef& variable) {
             v.var->Share(std::make_shared<SharedVariable>(variable));
           },
           py::arg("variable"),
@@ -314,7 +313,7 @@ void BindScopeVariable(py::module_& m) {
           "lod",
           [](const PyScopeVar& v) {
             return v.var->empty() ? py::object(py::list())
-                                  : Steal(LoDToPython(v.tensor().lod_levels()));
+                                          : Steal(LoDToPython(v.tensor().lod_levels()));
           },
           "The level of detail by offsets.")
       .def(
@@ -327,8 +326,9 @@ void BindScopeVariable(py::module_& m) {
       .def(
           "recursive_sequence_lengths",
           [](const PyScopeVar& v) {
-            return v.var->empty() ? py::object(py::list())
-                                  : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
+            return v.var->empty()
+                       ? py::object(py::list())
+                       : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
           },
           "The level of detail by lengths.")
       .def(
@@ -346,7 +346,8 @@ void BindScopeVariable(py::module_& m) {
           },
           "Whether the level of detail fits the rows: always, since no other can be set.")
       .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->empty()) return "<variable '" + v.name + "' of a scope, without a value>";
+        if (v.var->empty())
+          return "<variable '" + v.name + "' of a scope, without a value>";
         return "<variable '" + v.name + "' of a scope: " +
                py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";
       });

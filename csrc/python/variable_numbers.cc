@@ -336,8 +336,7 @@ void TellRead(PyObject* self, const char* how) { TellRead(VarOf(self), how); }
 void TellRead(Variable& v, const char* how) {
   ENFORCE(!v.symbolic(), PreconditionNotMet, how, " of '", v.name(),
           "', a variable of a program, which holds values only while an Executor runs it. Fetch "
-          "it: exe.run(program, feed, fetch_list=['",
-          v.name(), "'])");
+          "it: exe.run(program, feed, fetch_list=['", v.name(), "'])");
   CurrentThread().OnRead(v, how);
 }
 
