@@ -1,0 +1,288 @@
+"""Runs with answers that are given: of a program, and of the Python that it was made of.
+
+A question of a number is Python's own in an eager call and goes by the data in both; every other
+one is answered, whatever the data say.
+"""
+
+import sys
+import threading
+
+import numpy as np
+
+import static
+from dygraph import _core
+from dygraph.watch import user_line
+from static.ways.graph import Ask, Give, Go, Raise, is_ours, reachable, short, spot
+
+__all__ = ["Endless", "Map", "Questioned", "Strayed", "Way", "answered"]
+
+_MOST = 3000  # questions of one run
+_running = threading.local()  # .way: what answers the questions of this thread's program
+_handles: list = []  # of the functions that programs call at question i
+
+
+class Strayed(Exception):
+    """A run asked something else than the way that it was to take."""
+
+
+class Endless(Exception):
+    """A run with given answers did not come to an end."""
+
+
+class Map:
+    """Of a graph: its questions, and how far each block is from others.
+
+    Attributes
+    ----------
+    root : Block
+    asks : list of Block
+        Those that end in a question.
+    """
+
+    def __init__(self, root, plain):
+        self.root, self.plain = root, plain
+        blocks = reachable(root)
+        self.asks = [b for b in blocks if isinstance(b.end, Ask)]
+        self._before = {b: [] for b in blocks}
+        for block in blocks:
+            for after in block.next():
+                self._before[after].append(block)
+        self.to_end = self.steps_to([b for b in blocks if isinstance(b.end, (Give, Raise))])
+
+    def steps_to(self, goals):
+        """The least number of blocks between each block and one of `goals`."""
+        steps, todo = dict.fromkeys(goals, 0), list(goals)
+        for block in todo:
+            for before in self._before[block]:
+                if before not in steps:
+                    steps[before] = steps[block] + 1
+                    todo.append(before)
+        return steps
+
+
+class Way:
+    """What one run is asked and answers.
+
+    Parameters
+    ----------
+    graph : Map
+    answers : list of bool, or None
+        Of the first questions; None: the run goes by its data.
+    goal : (Block, bool), optional
+        The question to come to after those, and its answer.
+
+    Attributes
+    ----------
+    taken : list of (Block, bool, bool)
+        Question, answer, and whether it is one of numbers.
+    """
+
+    def __init__(self, graph, answers=None, goal=None):
+        self._graph, self._goal = graph, goal
+        self._given = iter(answers or ())
+        self.is_free = answers is None
+        self.taken, self.end = [], None
+        self._steps = graph.to_end if goal is None else graph.steps_to([goal[0]])
+        self._block, self._plain = graph.root, set(graph.plain)
+        self._advance()
+
+    def answer(self, block, truth):
+        """The answer to the question at the end of a block; `truth` is that of its data."""
+        if self._block is not block:
+            raise Strayed(f"it asks at {spot(block.end.line)} where the way {self._next_text()}")
+        if len(self.taken) >= _MOST:
+            raise Endless
+        is_number = block.end.uid in self._plain
+        answer = truth
+        if not is_number and not self.is_free:
+            answer = next(self._given, None)
+            if answer is None:
+                answer = self._shortest(block)
+        if self._goal == (block, answer):
+            self._goal, self._steps = None, self._graph.to_end
+        self.taken.append((block, answer, is_number))
+        self._block = block.end.yes if answer else block.end.no
+        self._advance()
+        return answer
+
+    def _shortest(self, block):
+        if self._goal is not None and self._goal[0] is block:
+            return self._goal[1]
+        if len(self.taken) > _MOST // 2:  # turns of a loop of numbers that the answers keep alive
+            return bool(len(self.taken) % 2)
+        far = len(self._graph.to_end) + 1
+        yes, no = (self._steps.get(b, far) for b in (block.end.yes, block.end.no))
+        return yes < no
+
+    def _advance(self):
+        """On to the next question, or the end."""
+        plain, block = self._plain, self._block
+        while True:
+            for op in block.ops:
+                made = [u for us in op.outs.values() for u in us if u not in self._graph.plain]
+                read = [u for us in op.ins.values() for u in us]
+                if read and plain.issuperset(read):
+                    plain.update(made)
+                else:
+                    plain.difference_update(made)
+            end = block.end
+            if not isinstance(end, Go):
+                break
+            pairs = list(zip(end.block.params, end.args, strict=False))
+            numbers = {u for u, v in pairs if v in plain or u in self._graph.plain}
+            plain.difference_update(u for u, _ in pairs)
+            plain.update(numbers)
+            block = end.block
+        self._block = block
+        self.end = None if isinstance(end, Ask) else end
+
+    def check_ended(self):
+        """A run that gave a result must be where the way ends in one."""
+        if isinstance(self.end, Ask) or self.end is None:
+            raise Strayed(f"it ends where the way {self._next_text()}")
+
+    def _next_text(self):
+        if isinstance(self._block.end, Ask):
+            return f"asks at {spot(self._block.end.line)}"
+        return "ends"
+
+    def choices(self):
+        """Answers to questions that were no numbers', with their questions."""
+        return [(block, answer) for block, answer, is_number in self.taken if not is_number]
+
+    def __repr__(self):
+        """``yes at model.py:12, no at model.py:15``."""
+        texts = [
+            f"{'yes' if answer else 'no'} at {spot(b.end.line)}" for b, answer, _ in self.taken
+        ]
+        if len(texts) > 12:
+            texts[10:] = [f"... ({len(texts)} answers)"]
+        return ", ".join(texts)
+
+
+class Questioned:
+    """A copy of a program that has its questions answered, and computes gradients.
+
+    Attributes
+    ----------
+    gradients : list of str
+        Names of the inputs and weights whose gradients it gives.
+    without : str or None
+        Why there are none.
+    """
+
+    def __init__(self, entry, wanted):
+        self._sites = entry._explorer.sites
+        self._feeds, self._fetches = entry.feeds, entry.fetches
+        program = entry.program.clone()
+        self._have_answers(program)
+        self.gradients, self.without, self.summed = [], None, []
+        fetches = list(self._fetches)
+        if wanted:
+            backward = program.clone()
+            try:
+                made = self._differentiate(backward, wanted)
+                program, self.gradients = backward, list(made)
+                fetches += made.values()
+            except Exception as error:
+                self.gradients, self.summed = [], []
+                self.without = f"{type(error).__name__}: {error}"
+        scope = _core.Scope()
+        for name, variable in entry.program.held.items():
+            scope.var(name).share(variable)
+        self._prepared = _core.PreparedProgram(program.desc, scope, self._feeds, fetches, None)
+
+    def _have_answers(self, program):
+        """Put a call of Python's before each operator that reads an answer."""
+        places = []
+        for number, site in enumerate(self._sites):
+            found = [op for op in site.ops if op.block.core.index(op.desc) >= 0]
+            if found:
+                places.append((min(op.idx for op in found), number, site, found))
+        copies = {
+            (op.block.idx, op.idx): program.block(op.block.idx).ops[op.idx]
+            for _, _, _, found in places
+            for op in found
+        }
+        for at, number, site, found in sorted(places, key=lambda p: p[0], reverse=True):
+            readers = [copies[op.block.idx, op.idx] for op in found]
+            block = readers[0].block
+            asked = block.var_recursive(site.name)
+            answer = block.create_var(f"answer_{number}", list(asked.shape), "bool")
+            attrs = {"forward_callable_id": _handle(number), "backward_callable_id": -1}
+            block.insert_op(at, "py_func", {"X": [asked]}, {"Out": [answer]}, attrs)
+            for op in readers:
+                op.rename_input(site.name, answer.name)
+
+    def _differentiate(self, program, wanted):
+        """Gradients of the sum of all floating results: names by those of what they are of."""
+        block = program.global_block()
+        results = [block.var(name) for name in self._fetches]
+        self.summed = [
+            v.dtype.is_floating and not v.stop_gradient and not block.var(v.name).persistable
+            for v in results
+        ]
+        with static.program_guard(program, static.Program()):
+            loss = total([v for v, is_summed in zip(results, self.summed, strict=True) if is_summed])
+            if loss is None:
+                return {}
+            variables = [block.var(name) for name in wanted]
+            made = static.gradients([loss], variables)
+        return {n: g.name for n, g in zip(wanted, made, strict=True) if g is not None}
+
+    def run(self, given, way):
+        """(results, gradients by name) of a run that the way answers."""
+        before = getattr(_running, "way", None)
+        _running.way = lambda number, truth: way.answer(self._sites[number].block, truth)
+        try:
+            results = self._prepared.run(list(given))
+        finally:
+            _running.way = before
+        way.check_ended()
+        count = len(self._fetches)
+        made = [None if _core.is_empty(g) else g for g in results[count:]]
+        return results[:count], dict(zip(self.gradients, made, strict=True))
+
+
+def total(variables):
+    """The sum of all elements of some Variables, eager or of a program; None of none."""
+    loss = None
+    for variable in variables:
+        part = variable.sum()
+        loss = part if loss is None else loss + part.astype(str(loss.dtype))
+    return loss
+
+
+def _handle(number):
+    """The function of the question with this number, in all programs."""
+    while len(_handles) <= number:
+        _handles.append(_core.add_host_function(_Question(len(_handles))))
+    return _handles[number]
+
+
+class _Question:
+    def __init__(self, number):
+        self._number = number
+
+    def __call__(self, inputs, wanted):
+        (asked,) = inputs
+        answer = _running.way(self._number, bool(asked.numpy().all()))
+        return [_core.to_variable(np.full(asked.shape, answer))]
+
+
+class answered:  # noqa: N801 - read as a function
+    """Within it this thread's ``bool(v)`` is answered as a way has it."""
+
+    def __init__(self, way):
+        self._way, self._left = way, iter(way.choices())
+
+    def __enter__(self):
+        self._before = _core.answer_truth(None if self._way.is_free else self._answer)
+        return self
+
+    def __exit__(self, *_):
+        _core.answer_truth(self._before)
+        return False
+
+    def _answer(self, variable):
+        return None
