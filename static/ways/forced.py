@@ -4,6 +4,7 @@ A question of a number is Python's own in an eager call and goes by the data in 
 one is answered, whatever the data say.
 """
 
+import itertools
 import sys
 import threading
 
@@ -14,18 +15,18 @@ from dygraph import _core
 from dygraph.watch import user_line
 from static.ways.graph import Ask, Give, Go, Raise, is_ours, reachable, short, spot
 
-__all__ = ["Endless", "Map", "Questioned", "Strayed", "Way", "answered"]
+__all__ = ["Endless", "Map", "Questioned", "Strayed", "Way", "answered", "edge_text", "total"]
 
 _MOST = 3000  # questions of one run
 _running = threading.local()  # .way: what answers the questions of this thread's program
 _handles: list = []  # of the functions that programs call at question i
 
 
-class Strayed(Exception):
-    """A run asked something else than the way that it was to take."""
+class Strayed(BaseException):
+    """A run asked something else than the way that it was to take. No exception to user code."""
 
 
-class Endless(Exception):
+class Endless(BaseException):
     """A run with given answers did not come to an end."""
 
 
@@ -73,8 +74,8 @@ class Way:
 
     Attributes
     ----------
-    taken : list of (Block, bool, bool)
-        Question, answer, and whether it is one of numbers.
+    taken : list of (Block, bool, str)
+        Question, answer, and its kind: "new"; "again", of a value that was asked before; "number".
     """
 
     def __init__(self, graph, answers=None, goal=None):
@@ -82,6 +83,7 @@ class Way:
         self._given = iter(answers or ())
         self.is_free = answers is None
         self.taken, self.end = [], None
+        self._known = {}  # answers by value
         self._steps = graph.to_end if goal is None else graph.steps_to([goal[0]])
         self._block, self._plain = graph.root, set(graph.plain)
         self._advance()
@@ -92,15 +94,18 @@ class Way:
             raise Strayed(f"it asks at {spot(block.end.line)} where the way {self._next_text()}")
         if len(self.taken) >= _MOST:
             raise Endless
-        is_number = block.end.uid in self._plain
-        answer = truth
-        if not is_number and not self.is_free:
+        uid, answer = block.end.uid, truth
+        kind = "number" if uid in self._plain else "again" if uid in self._known else "new"
+        if kind == "again":
+            answer = self._known[uid]
+        elif kind == "new" and not self.is_free:
             answer = next(self._given, None)
             if answer is None:
                 answer = self._shortest(block)
+        self._known[uid] = answer
         if self._goal == (block, answer):
             self._goal, self._steps = None, self._graph.to_end
-        self.taken.append((block, answer, is_number))
+        self.taken.append((block, answer, kind))
         self._block = block.end.yes if answer else block.end.no
         self._advance()
         return answer
@@ -119,7 +124,9 @@ class Way:
         plain, block = self._plain, self._block
         while True:
             for op in block.ops:
-                made = [u for us in op.outs.values() for u in us if u not in self._graph.plain]
+                made = [u for us in op.outs.values() for u in us]
+                self._forget(made)
+                made = [u for u in made if u not in self._graph.plain]
                 read = [u for us in op.ins.values() for u in us]
                 if read and plain.issuperset(read):
                     plain.update(made)
@@ -132,9 +139,15 @@ class Way:
             numbers = {u for u, v in pairs if v in plain or u in self._graph.plain}
             plain.difference_update(u for u, _ in pairs)
             plain.update(numbers)
+            self._forget(end.block.params)
             block = end.block
         self._block = block
         self.end = None if isinstance(end, Ask) else end
+
+    def _forget(self, uids):
+        """Values that are made anew."""
+        for uid in uids:
+            self._known.pop(uid, None)
 
     def check_ended(self):
         """A run that gave a result must be where the way ends in one."""
@@ -147,17 +160,24 @@ class Way:
         return "ends"
 
     def choices(self):
-        """Answers to questions that were no numbers', with their questions."""
-        return [(block, answer) for block, answer, is_number in self.taken if not is_number]
+        """Answers that could have been others, with their questions."""
+        return [(block, answer) for block, answer, kind in self.taken if kind == "new"]
 
     def __repr__(self):
         """``yes at model.py:12, no at model.py:15``."""
-        texts = [
-            f"{'yes' if answer else 'no'} at {spot(b.end.line)}" for b, answer, _ in self.taken
-        ]
+        asked = [edge_text(block, answer) for block, answer, kind in self.taken if kind != "again"]
+        texts = []
+        for text, group in itertools.groupby(asked):
+            count = len(list(group))
+            texts.append(text if count == 1 else f"{text} {count} times")
         if len(texts) > 12:
-            texts[10:] = [f"... ({len(texts)} answers)"]
+            texts[10:] = [f"... ({len(asked)} answers)"]
         return ", ".join(texts)
+
+
+def edge_text(block, answer):
+    """``yes at model.py:12``."""
+    return f"{'yes' if answer else 'no'} at {spot(block.end.line)}"
 
 
 class Questioned:
@@ -174,6 +194,7 @@ class Questioned:
     def __init__(self, entry, wanted):
         self._sites = entry._explorer.sites
         self._feeds, self._fetches = entry.feeds, entry.fetches
+        self._kinds = kinds_of(entry.structure, [])
         program = entry.program.clone()
         self._have_answers(program)
         self.gradients, self.without, self.summed = [], None, []
@@ -219,8 +240,8 @@ class Questioned:
         block = program.global_block()
         results = [block.var(name) for name in self._fetches]
         self.summed = [
-            v.dtype.is_floating and not v.stop_gradient and not block.var(v.name).persistable
-            for v in results
+            kind == "Variable" and v.dtype.is_floating and not v.stop_gradient
+            for v, kind in zip(results, self._kinds, strict=True)
         ]
         with static.program_guard(program, static.Program()):
             loss = total([v for v, is_summed in zip(results, self.summed, strict=True) if is_summed])
@@ -242,6 +263,16 @@ class Questioned:
         count = len(self._fetches)
         made = [None if _core.is_empty(g) else g for g in results[count:]]
         return results[:count], dict(zip(self.gradients, made, strict=True))
+
+
+def kinds_of(structure, out):
+    """``Variable`` or ``number`` of each result that the program gives."""
+    if structure[0] in ("Variable", "number"):
+        out.append(structure[0])
+    elif structure[0] != "constant":
+        for part in structure[1]:
+            kinds_of(part[1] if issubclass(structure[0], dict) else part, out)
+    return out
 
 
 def total(variables):
@@ -274,7 +305,8 @@ class answered:  # noqa: N801 - read as a function
     """Within it this thread's ``bool(v)`` is answered as a way has it."""
 
     def __init__(self, way):
-        self._way, self._left = way, iter(way.choices())
+        self._way, self._asked = way, {}
+        self._left = iter([part for part in way.taken if part[2] != "number"])
 
     def __enter__(self):
         self._before = _core.answer_truth(None if self._way.is_free else self._answer)
@@ -285,4 +317,34 @@ class answered:  # noqa: N801 - read as a function
         return False
 
     def _answer(self, variable):
-        return None
+        line = short(user_line())
+        block, answer, kind = following = self._following(variable)
+        if is_ours(sys._getframe(1)) and (block is None or block.end.line != line):
+            self._left = itertools.chain([following], self._left)  # the library asks for itself
+            return None
+        if block is None or _function(block.end.line) != _function(line):
+            raise Strayed(
+                f"an eager call asks at {spot(line)} where it "
+                + ("ends" if block is None else f"asks at {spot(block.end.line)}")
+            )
+        self._asked[block.end.uid] = variable
+        return answer
+
+    def _following(self, variable=None):
+        """What is asked next. Python need not ask again for what it knows, as in ``while a and b``:
+        there the program has one question more."""
+        for part in self._left:
+            if part[2] == "new" or self._asked.get(part[0].end.uid) is variable is not None:
+                return part
+        return None, None, None
+
+    def check_ended(self):
+        """An eager call must ask all that the program asks."""
+        block = self._following()[0]
+        if block is not None and not self._way.is_free:
+            raise Strayed(f"it asks at {spot(block.end.line)}, which an eager call does not")
+
+
+def _function(line):
+    """File and function of a line."""
+    return line.partition(":")[0], line.rpartition(" in ")[2]
