@@ -15,9 +15,10 @@ from dygraph import _core
 from dygraph.watch import user_line
 from static.ways.graph import Ask, Give, Go, Raise, is_ours, reachable, short, spot
 
-__all__ = ["Endless", "Map", "Questioned", "Strayed", "Way", "answered", "edge_text", "total"]
+__all__ = ["MOST", "Endless", "Map", "Questioned", "Strayed", "Way", "answered", "edge_text", "total"]
 
-_MOST = 3000  # questions of one run
+MOST = 3000  # questions of one run
+_SEARCH = 100  # after so many a run no longer looks for its goal
 _running = threading.local()  # .way: what answers the questions of this thread's program
 _handles: list = []  # of the functions that programs call at question i
 
@@ -71,6 +72,8 @@ class Way:
         Of the first questions; None: the run goes by its data.
     goal : (Block, bool), optional
         The question to come to after those, and its answer.
+    most : int or None
+        More questions end the run with `Endless`.
 
     Attributes
     ----------
@@ -78,8 +81,8 @@ class Way:
         Question, answer, and its kind: "new"; "again", of a value that was asked before; "number".
     """
 
-    def __init__(self, graph, answers=None, goal=None):
-        self._graph, self._goal = graph, goal
+    def __init__(self, graph, answers=None, goal=None, most=MOST):
+        self._graph, self._goal, self._most = graph, goal, most
         self._given = iter(answers or ())
         self.is_free = answers is None
         self.taken, self.end = [], None
@@ -92,7 +95,7 @@ class Way:
         """The answer to the question at the end of a block; `truth` is that of its data."""
         if self._block is not block:
             raise Strayed(f"it asks at {spot(block.end.line)} where the way {self._next_text()}")
-        if len(self.taken) >= _MOST:
+        if self._most is not None and len(self.taken) >= self._most:
             raise Endless
         uid, answer = block.end.uid, truth
         kind = "number" if uid in self._plain else "again" if uid in self._known else "new"
@@ -111,9 +114,11 @@ class Way:
         return answer
 
     def _shortest(self, block):
+        if self._goal is not None and len(self.taken) > _SEARCH:
+            self._goal, self._steps = None, self._graph.to_end
         if self._goal is not None and self._goal[0] is block:
             return self._goal[1]
-        if len(self.taken) > _MOST // 2:  # turns of a loop of numbers that the answers keep alive
+        if len(self.taken) > MOST // 2:  # turns of a loop of numbers that the answers keep alive
             return bool(len(self.taken) % 2)
         far = len(self._graph.to_end) + 1
         yes, no = (self._steps.get(b, far) for b in (block.end.yes, block.end.no))

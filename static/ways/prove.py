@@ -10,7 +10,7 @@ from dygraph.nn.layer import Layer
 from dygraph.tracing import Input as Sample
 from dygraph.tracing import Moment
 from static.ways.arguments import build, key_of, replaced, variables_in
-from static.ways.forced import Endless, Map, Questioned, Strayed, Way, answered, edge_text, total
+from static.ways.forced import MOST, Endless, Map, Questioned, Strayed, Way, answered, edge_text, total
 from static.ways.graph import Refused
 
 __all__ = ["Proof", "prove"]
@@ -132,6 +132,7 @@ class _Prover:
         self._buffers = _Buffers(entry._explorer.layers.values())
         self._wanted = self._wants(self._call.samples)
         self._questioned = Questioned(entry, self._wanted)
+        self._ways = set()
         self._answered = set()  # (question, answer) that a comparison reached
         self._again = set()  # questions of what was asked before, which have one answer
         self.proof.gradients = self._questioned.gradients
@@ -155,9 +156,11 @@ class _Prover:
 
     def by_data(self, more):
         """The samples, at several sizes of the batch, and what the user gives."""
-        sizes = self._sizes()
-        for size in sizes:
-            self._compare(self._call, size, Way(self._graph))
+        most = None  # the call that was asked for takes what it takes
+        for size in self._sizes():
+            way = Way(self._graph, most=most)
+            self._compare(self._call, size, way)
+            most = max(most or MOST, 4 * len(way.taken))
         for item in more:
             item = tuple(item) if isinstance(item, (list, tuple)) else (item,)
             call = _Call(item, self._kwargs)
@@ -167,7 +170,7 @@ class _Prover:
                     f"inputs of shapes {shapes}, which another program of the function takes"
                 )
                 continue
-            self._compare(call, call.batch, Way(self._graph))
+            self._compare(call, call.batch, Way(self._graph, most=None))
 
     def _sizes(self):
         batch, samples = self._call.batch, self._call.samples
@@ -178,7 +181,8 @@ class _Prover:
         ]
         if not batch or any(n != -1 for n in follow):
             return [batch]
-        return list(dict.fromkeys([batch, 1, batch + 1, 2 * batch]))
+        sizes = [batch, 1, batch + 1, 2 * batch]
+        return list(dict.fromkeys([*sizes, 2] if self._graph.asks else sizes))
 
     def _declared(self):
         block = self._entry.program.global_block()
@@ -202,7 +206,7 @@ class _Prover:
             way = Way(self._graph, answers)
             self._compare(call, size, way)
             todo += _others(way.choices(), len(answers))
-        for size in self._sizes() if todo else ():
+        for size in self._sizes():
             for edge in self._unanswered():
                 if edge not in self._answered:
                     self._compare(call, size, Way(self._graph, [], edge))
@@ -228,6 +232,10 @@ class _Prover:
         shapes = [list(v.shape) for v in given]
         try:
             got = self._outcome(lambda: self._run(given, way))
+            key = size, way.is_free, *(taken[:2] for taken in way.taken)
+            if key in self._ways and call is self._call:
+                return
+            self._ways.add(key)
             want = self._outcome(lambda: self._eager(call, size, way))
             what = _difference(want, got)
             if what is None and way.is_free:
@@ -251,7 +259,8 @@ class _Prover:
             self.proof.shapes.append(shapes)
             self.proof.free.append(repr(way))
         else:
-            self.proof.ways.append(repr(way))
+            at = "" if size == self._call.batch else f" for inputs of shapes {shapes}"
+            self.proof.ways.append(f"{way!r}{at}")
 
     def _run(self, given, way):
         results, gradients = self._questioned.run(given, way)
