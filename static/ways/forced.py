@@ -37,19 +37,42 @@ class Map:
     Attributes
     ----------
     root : Block
-    asks : list of Block
-        Those that end in a question.
+    plain : set
+        Values that are Python's numbers in an eager call.
+    answers : list of (Block, bool)
+        Questions with the answers that they can have. Where the same value was asked before, as by
+        the second test of ``while a and b``, only one is left.
     """
 
     def __init__(self, root, plain):
         self.root, self.plain = root, plain
-        blocks = reachable(root)
-        self.asks = [b for b in blocks if isinstance(b.end, Ask)]
-        self._before = {b: [] for b in blocks}
-        for block in blocks:
-            for after in block.next():
+        self._before = {b: [] for b in reachable(root)}
+        self.answers = []
+        known = self._known()
+        for block, before in known.items():
+            for answer, after in _next(block, before):
                 self._before[after].append(block)
-        self.to_end = self.steps_to([b for b in blocks if isinstance(b.end, (Give, Raise))])
+                if answer is not None:
+                    self.answers.append((block, answer))
+        self.to_end = self.steps_to([b for b in known if isinstance(b.end, (Give, Raise))])
+
+    def _known(self):
+        """Answers that every way to a block has given, by value."""
+        known, todo = {self.root: {}}, [self.root]
+        while todo:
+            block = todo.pop()
+            for answer, after in _next(block, known[block]):
+                facts = _facts(block, known[block])
+                if answer is not None:
+                    facts[block.end.uid] = answer
+                for uid in after.params:
+                    facts.pop(uid, None)
+                if after in known:
+                    facts = dict(known[after].items() & facts.items())
+                if after not in known or facts != known[after]:
+                    known[after] = facts
+                    todo.append(after)
+        return known
 
     def steps_to(self, goals):
         """The least number of blocks between each block and one of `goals`."""
@@ -60,6 +83,21 @@ class Map:
                     steps[before] = steps[block] + 1
                     todo.append(before)
         return steps
+
+
+def _facts(block, before):
+    """What of these answers still holds at the end of a block."""
+    made = {u for op in block.ops for us in op.outs.values() for u in us}
+    return {u: answer for u, answer in before.items() if u not in made}
+
+
+def _next(block, before):
+    """(answer or None, block) of what may follow."""
+    end = block.end
+    if not isinstance(end, Ask):
+        return [(None, after) for after in block.next()]
+    fixed = _facts(block, before).get(end.uid)
+    return [(a, b) for a, b in ((True, end.yes), (False, end.no)) if fixed in (None, a)]
 
 
 class Way:

@@ -16,6 +16,7 @@ from static.ways.graph import Refused
 __all__ = ["Proof", "prove"]
 
 _ALL_WAYS = 64  # with more, every answer of every question is given once
+_SHOWN = 16  # ways in a report
 _TURNS = 2  # of a loop that given answers keep going
 
 
@@ -55,7 +56,9 @@ class Proof:
         ]
         if self.questions:
             lines.append(f"ways with given answers: {len(self.ways)}")
-            lines += (f"  {way}" for way in self.ways)
+            lines += (f"  {way}" for way in self.ways[:_SHOWN])
+            if len(self.ways) > _SHOWN:
+                lines.append(f"  ... ({len(self.ways)} in proof.ways)")
         lines.append("inputs of shapes:")
         for shapes, way in zip(self.shapes, self.free, strict=True):
             lines.append(f"  {shapes}" + (f": {way}" if way else ""))
@@ -134,7 +137,6 @@ class _Prover:
         self._questioned = Questioned(entry, self._wanted)
         self._ways = set()
         self._answered = set()  # (question, answer) that a comparison reached
-        self._again = set()  # questions of what was asked before, which have one answer
         self.proof.gradients = self._questioned.gradients
         if self._questioned.without is not None:
             self.proof.not_compared.append(f"gradients ({self._questioned.without})")
@@ -182,7 +184,7 @@ class _Prover:
         if not batch or any(n != -1 for n in follow):
             return [batch]
         sizes = [batch, 1, batch + 1, 2 * batch]
-        return list(dict.fromkeys([*sizes, 2] if self._graph.asks else sizes))
+        return list(dict.fromkeys([*sizes, 2] if self._graph.answers else sizes))
 
     def _declared(self):
         block = self._entry.program.global_block()
@@ -197,7 +199,7 @@ class _Prover:
 
     def by_answers(self):
         """Every way: loops take no turn, one and two."""
-        if not self._graph.asks:
+        if not self._graph.answers:
             return
         call, size = self._call, self._call.batch
         todo = [[]]
@@ -210,7 +212,7 @@ class _Prover:
             for edge in self._unanswered():
                 if edge not in self._answered:
                     self._compare(call, size, Way(self._graph, [], edge))
-        left = [edge_text(*edge) for edge in self._unanswered() if edge[0] not in self._again]
+        left = [edge_text(*edge) for edge in self._unanswered()]
         if left:
             self.proof.not_compared.append(
                 f"{', '.join(dict.fromkeys(left))} (sizes and numbers decide, and those that were "
@@ -222,8 +224,7 @@ class _Prover:
             )
 
     def _unanswered(self):
-        edges = [(block, yes) for block in self._graph.asks for yes in (True, False)]
-        return [edge for edge in edges if edge not in self._answered]
+        return [edge for edge in self._graph.answers if edge not in self._answered]
 
     # One comparison ---------------------------------------------------------------------------
 
@@ -254,7 +255,6 @@ class _Prover:
             )
         self.proof.compared += 0 if want.error else len(want.parts)
         self._answered.update((block, answer) for block, answer, _ in way.taken)
-        self._again.update(block for block, _, kind in way.taken if kind == "again")
         if way.is_free:
             self.proof.shapes.append(shapes)
             self.proof.free.append(repr(way))
