@@ -66,8 +66,10 @@ class Arrays:
 
     def _append(self, array, count, item):
         writer = self._writer
+        index = writer.new(_COUNT, "index")  # which the gradient reads; the counter goes on
+        writer.assign(count, index)
         writer.block.append_described(
-            "write_to_array", {"X": [item], "I": [count]}, {"Out": [array]}
+            "write_to_array", {"X": [item], "I": [index]}, {"Out": [array]}
         )
         writer.op("increment", {"X": count}, {"Out": count}, {"step": 1.0})
 
