@@ -13,7 +13,6 @@ from dygraph.recording import modes
 from static.ways.arguments import build, inputs_for, key_of, replaced, variables_in
 from static.ways.emit import emit
 from static.ways.explore import Explorer
-from static.ways.graph import Refused
 from static.ways.outside import Outside
 from static.ways.prove import prove
 
@@ -39,7 +38,6 @@ class Entry:
         made = emit(explorer)
         self.program, self.feeds, self.fetches = made.program, made.feeds, made.fetches
         self.structure, self.proof = made.structure, None
-        self._refuse_draws_in_blocks()
         self._guard = Outside()
         self._guard.note_root(function)
         self._guard.note([args, kwargs], "arguments")
@@ -50,15 +48,6 @@ class Entry:
         read = [*explorer.sources.values(), *(v for v, _ in self._guard.variables)]
         self._variables = [(v, repr(_core.digest(v))) for v in read]
         self._prepared, self.scope = None, _core.Scope()
-
-    def _refuse_draws_in_blocks(self):
-        for block in self.program.blocks[1:]:
-            for op in block.ops:
-                if op.type in dygraph.op_names() and dygraph.op_info(op.type).random:
-                    raise Refused(
-                        f"{op.type} draws random numbers on some ways alone, at "
-                        f"{op.attr('op_callstack')[-1]}. Draw before the question"
-                    )
 
     @property
     def questions(self):
@@ -100,9 +89,7 @@ class Entry:
     def run(self, variables):
         """The result for the Variables of a call, in order."""
         self._prepare()
-        seed, calls = _core.generator_state()
-        results = iter(self._prepared.run(list(variables), (seed, calls)))
-        _core.set_generator_state(seed, calls + self._prepared.random_operators)
+        results = iter(self._prepared.run(list(variables)))  # draws as eager calls do
         return build(self.structure, results.__next__)
 
 
@@ -171,6 +158,12 @@ class Captured:
         """The `Entry` that a call with these arguments runs."""
         return self._entry(args, kwargs, variables_in((args, kwargs), []))
 
+    @property
+    def proof(self):
+        """What was compared with eager calls for the newest program; None: nothing."""
+        made = [entry for entries in self._entries.values() for _, entry in entries]
+        return made[-1].proof if made else None
+
     def _records(self):
         """Whether a call is recorded for backward(): not where a Layer in eval mode is called."""
         owner = getattr(self.captured_function, "__self__", self.captured_function)
@@ -199,7 +192,7 @@ class Captured:
         made_args, made_kwargs = replaced((args, kwargs), inputs)
         with dygraph.no_grad():
             entry = Entry(self.captured_function, made_args, made_kwargs, self._max_ways)
-            if self._verify:
+            if self._verify is not False:
                 entry.proof = self._proved(entry, args, kwargs)
         entries[:] = [(p, e) for p, e in entries if p != pattern or e.changed() is None]
         entries.append((pattern, entry))
@@ -211,7 +204,8 @@ class Captured:
     def _proved(self, entry, args, kwargs):
         enabled, Captured.enabled = Captured.enabled, False  # eager calls are eager all through
         try:
-            return prove(self.captured_function, entry, args, kwargs)
+            more = () if self._verify is True else self._verify
+            return prove(self.captured_function, entry, args, kwargs, more)
         finally:
             Captured.enabled = enabled
 

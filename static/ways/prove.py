@@ -142,9 +142,10 @@ class _Prover:
             self.proof.not_compared.append(f"gradients ({self._questioned.without})")
 
     def _wants(self, samples):
-        owner = getattr(self._function, "__self__", self._function)
-        if isinstance(owner, Layer) and not owner.training:
-            return []  # its calls are not recorded
+        layer = self._entry._explorer.function
+        if isinstance(layer, Layer) and not layer.training:
+            if all(s.variable.stop_gradient for s in samples):
+                return []  # its calls are not recorded
         inputs = {
             name: s.variable for name, s in zip(self._entry.feeds, samples, strict=True)
         }
