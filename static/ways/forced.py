@@ -15,7 +15,9 @@ from dygraph import _core
 from dygraph.watch import user_line
 from static.ways.graph import Ask, Give, Go, Raise, is_ours, reachable, short, spot
 
-__all__ = ["MOST", "Endless", "Map", "Questioned", "Strayed", "Way", "answered", "edge_text", "total"]
+__all__ = [
+    "MOST", "Endless", "Map", "Questioned", "Strayed", "Way", "answered", "edge_text", "total",
+]  # fmt: skip
 
 MOST = 3000  # questions of one run
 _SEARCH = 100  # after so many a run no longer looks for its goal
@@ -229,7 +231,9 @@ class Questioned:
     Attributes
     ----------
     gradients : list of str
-        Names of the inputs and weights whose gradients it gives.
+        Names of the inputs and weights whose gradients it gives, or knows to be none.
+    summed : list of bool
+        The results of whose sum they are.
     without : str or None
         Why there are none.
     """
@@ -240,16 +244,16 @@ class Questioned:
         self._kinds = kinds_of(entry.structure, [])
         program = entry.program.clone()
         self._have_answers(program)
-        self.gradients, self.without, self.summed = [], None, []
+        self.gradients, self.without, self.summed, self._given = [], None, [], []
         fetches = list(self._fetches)
         if wanted:
             backward = program.clone()
             try:
                 made = self._differentiate(backward, wanted)
                 program, self.gradients = backward, list(made)
-                fetches += made.values()
+                self._given = [name for name, g in made.items() if g is not None]
+                fetches += [made[name] for name in self._given]
             except Exception as error:
-                self.gradients, self.summed = [], []
                 self.without = f"{type(error).__name__}: {error}"
         scope = _core.Scope()
         for name, variable in entry.program.held.items():
@@ -282,17 +286,14 @@ class Questioned:
         """Gradients of the sum of all floating results: names by those of what they are of."""
         block = program.global_block()
         results = [block.var(name) for name in self._fetches]
-        self.summed = [
-            kind == "Variable" and v.dtype.is_floating and not v.stop_gradient
-            for v, kind in zip(results, self._kinds, strict=True)
-        ]
+        pairs = zip(results, self._kinds, strict=True)
+        self.summed = [kind == "Variable" and v.dtype.is_floating for v, kind in pairs]
         with static.program_guard(program, static.Program()):
-            loss = total([v for v, is_summed in zip(results, self.summed, strict=True) if is_summed])
-            if loss is None:
-                return {}
-            variables = [block.var(name) for name in wanted]
-            made = static.gradients([loss], variables)
-        return {n: g.name for n, g in zip(wanted, made, strict=True) if g is not None}
+            loss = total(itertools.compress(results, self.summed))
+            made = [None] * len(wanted)
+            if loss is not None and not loss.stop_gradient:
+                made = static.gradients([loss], [block.var(name) for name in wanted])
+        return {n: None if g is None else g.name for n, g in zip(wanted, made, strict=True)}
 
     def run(self, given, way):
         """(results, gradients by name) of a run that the way answers."""
@@ -305,7 +306,8 @@ class Questioned:
         way.check_ended()
         count = len(self._fetches)
         made = [None if _core.is_empty(g) else g for g in results[count:]]
-        return results[:count], dict(zip(self.gradients, made, strict=True))
+        gradients = dict.fromkeys(self.gradients) | dict(zip(self._given, made, strict=True))
+        return results[:count], gradients
 
 
 def kinds_of(structure, out):

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import time
 
 import dygraph
@@ -10,7 +11,17 @@ from dygraph.nn.layer import Layer
 from dygraph.tracing import Input as Sample
 from dygraph.tracing import Moment
 from static.ways.arguments import build, key_of, replaced, variables_in
-from static.ways.forced import MOST, Endless, Map, Questioned, Strayed, Way, answered, edge_text, total
+from static.ways.forced import (
+    MOST,
+    Endless,
+    Map,
+    Questioned,
+    Strayed,
+    Way,
+    answered,
+    edge_text,
+    total,
+)
 from static.ways.graph import Refused
 
 __all__ = ["Proof", "prove"]
@@ -137,7 +148,6 @@ class _Prover:
         self._questioned = Questioned(entry, self._wanted)
         self._ways = set()
         self._answered = set()  # (question, answer) that a comparison reached
-        self.proof.gradients = self._questioned.gradients
         if self._questioned.without is not None:
             self.proof.not_compared.append(f"gradients ({self._questioned.without})")
 
@@ -146,9 +156,7 @@ class _Prover:
         if isinstance(layer, Layer) and not layer.training:
             if all(s.variable.stop_gradient for s in samples):
                 return []  # its calls are not recorded
-        inputs = {
-            name: s.variable for name, s in zip(self._entry.feeds, samples, strict=True)
-        }
+        inputs = {name: s.variable for name, s in zip(self._entry.feeds, samples, strict=True)}
         return [
             name
             for name, v in {**inputs, **self._entry.held}.items()
@@ -255,6 +263,8 @@ class _Prover:
                 f"shapes {shapes}"
             )
         self.proof.compared += 0 if want.error else len(want.parts)
+        known = self.proof.gradients
+        known += [n for n, g in (want.gradients or {}).items() if g is not None and n not in known]
         self._answered.update((block, answer) for block, answer, _ in way.taken)
         if way.is_free:
             self.proof.shapes.append(shapes)
@@ -280,11 +290,12 @@ class _Prover:
 
     def _gradients(self, result, variables):
         names = self._questioned.gradients
-        summed = iter(self._questioned.summed)
         floats = [
             leaf
-            for leaf in _leaves(result, self._entry.structure)
-            if next(summed) and isinstance(leaf, _core.Variable)
+            for leaf, is_summed in zip(
+                _leaves(result, self._entry.structure), self._questioned.summed, strict=True
+            )
+            if is_summed and isinstance(leaf, _core.Variable)
         ]
         with dygraph.set_grad_enabled(True):
             loss = total(floats)
@@ -301,9 +312,7 @@ class _Prover:
             return _Outcome(error=error)
         finally:
             now = self._buffers.bring_back()
-        held = {
-            name: repr(_core.digest(now.get(id(v), v))) for name, v in self._entry.held.items()
-        }
+        held = {name: repr(_core.digest(now.get(id(v), v))) for name, v in self._entry.held.items()}
         return _Outcome(parts(result, []), gradients, held, _core.generator_state())
 
 
@@ -366,18 +375,18 @@ def _difference(want, got):
     """What differs between an eager call and the program; None: nothing."""
     if want.error is not None or got.error is not None:
         return _different_errors(want.error, got.error)
-    wrong = [i for i, (a, b) in enumerate(zip(want.parts, got.parts, strict=False)) if not same(a, b)]
-    if wrong or len(want.parts) != len(got.parts):
-        return f"output {wrong[0] if wrong else min(len(want.parts), len(got.parts))} differs"
+    for i, (a, b) in enumerate(itertools.zip_longest(want.parts, got.parts)):
+        if a is None or b is None or not same(a, b):
+            return f"output {i} differs"
     for name, bits in want.held.items():
         if got.held[name] != bits:
             return f"the variable '{name}', which it writes, differs"
     for name, bits in (want.gradients or {}).items() if got.gradients is not None else ():
         if got.gradients[name] != bits:
-            missing = ", which the program does not give," if got.gradients[name] is None else ""
-            return f"the gradient of '{name}'{missing} differs"
+            missing = got.gradients[name] is None
+            return f"the gradient of '{name}' {'is missing' if missing else 'differs'}"
     if want.drawn != got.drawn:
-        return f"the number of random draws differs: {want.drawn[1]} calls in all, {got.drawn[1]}"
+        return "it draws random numbers another number of times"
     return None
 
 
