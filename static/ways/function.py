@@ -71,12 +71,10 @@ class Entry:
     def save(self, dirname):
         """An inference model, for `dygraph.jit.load`: results in order, without containers."""
         self._prepare()
-        block = self.program.global_block()
-        with static.scope_guard(self.scope):
-            static.io.save_inference_model(
-                dirname, self.feeds, [block.var(n) for n in self.fetches], static.Executor(),
-                self.program,
-            )  # fmt: skip
+        verified = self.proof is not None
+        static.io.save_captured(
+            dirname, self.program, self.feeds, self.fetches, self.scope, verified
+        )
 
     def _prepare(self):
         if self._prepared is None:
