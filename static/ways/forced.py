@@ -117,8 +117,9 @@ class Way:
 
     Attributes
     ----------
-    taken : list of (Block, bool, str)
-        Question, answer, and its kind: "new"; "again", of a value that was asked before; "number".
+    taken : list of (Block, bool, str, bool)
+        Question, answer, its kind ("new"; "again", of a value that was asked before; "number"), and
+        what the data would have answered.
     """
 
     def __init__(self, graph, answers=None, goal=None, most=MOST):
@@ -148,7 +149,7 @@ class Way:
         self._known[uid] = answer
         if self._goal == (block, answer):
             self._goal, self._steps = None, self._graph.to_end
-        self.taken.append((block, answer, kind))
+        self.taken.append((block, answer, kind, truth))
         self._block = block.end.yes if answer else block.end.no
         self._advance()
         return answer
@@ -206,11 +207,13 @@ class Way:
 
     def choices(self):
         """Answers that could have been others, with their questions."""
-        return [(block, answer) for block, answer, kind in self.taken if kind == "new"]
+        return [(block, answer) for block, answer, kind, _ in self.taken if kind == "new"]
 
     def __repr__(self):
         """``yes at model.py:12, no at model.py:15``."""
-        asked = [edge_text(block, answer) for block, answer, kind in self.taken if kind != "again"]
+        asked = [
+            edge_text(block, answer) for block, answer, kind, _ in self.taken if kind != "again"
+        ]
         texts = []
         for text, group in itertools.groupby(asked):
             count = len(list(group))
@@ -363,7 +366,7 @@ class answered:  # noqa: N801 - read as a function
 
     def _answer(self, variable):
         line = short(user_line())
-        block, answer, kind = following = self._following(variable)
+        block, answer, _, truth = following = self._following(variable)
         if is_ours(sys._getframe(1)) and (block is None or block.end.line != line):
             self._left = itertools.chain([following], self._left)  # the library asks for itself
             return None
@@ -371,6 +374,13 @@ class answered:  # noqa: N801 - read as a function
             raise Strayed(
                 f"an eager call asks at {spot(line)} where it "
                 + ("ends" if block is None else f"asks at {spot(block.end.line)}")
+            )
+        _core.answer_truth(None)
+        own = bool(variable)
+        _core.answer_truth(self._answer)
+        if own != truth:
+            raise Strayed(
+                f"what it asks at {spot(line)} is {truth} by the data, and {own} in an eager call,"
             )
         self._asked[block.end.uid] = variable
         return answer
@@ -381,7 +391,7 @@ class answered:  # noqa: N801 - read as a function
         for part in self._left:
             if part[2] == "new" or self._asked.get(part[0].end.uid) is variable is not None:
                 return part
-        return None, None, None
+        return None, None, None, None
 
     def check_ended(self):
         """An eager call must ask all that the program asks."""

@@ -265,7 +265,7 @@ class _Prover:
         self.proof.compared += 0 if want.error else len(want.parts)
         known = self.proof.gradients
         known += [n for n, g in (want.gradients or {}).items() if g is not None and n not in known]
-        self._answered.update((block, answer) for block, answer, _ in way.taken)
+        self._answered.update(taken[:2] for taken in way.taken)
         if way.is_free:
             self.proof.shapes.append(shapes)
             self.proof.free.append(repr(way))
