@@ -58,6 +58,15 @@ class Map:
                     self.answers.append((block, answer))
         self.to_end = self.steps_to([b for b in known if isinstance(b.end, (Give, Raise))])
 
+    def numbers(self):
+        """Whole numbers that the function names: sizes are compared with some of them."""
+        found = set()
+        for block in self._before:
+            for op in block.ops:
+                if op.type == "fill_constant" and self.plain.issuperset(op.outs["Out"]):
+                    found.add(op.attrs["value"])
+        return sorted(int(n) for n in found if n == int(n))
+
     def _known(self):
         """Answers that every way to a block has given, by value."""
         known, todo = {self.root: {}}, [self.root]

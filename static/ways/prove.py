@@ -27,6 +27,7 @@ from static.ways.graph import Refused
 __all__ = ["Proof", "prove"]
 
 _ALL_WAYS = 64  # with more, every answer of every question is given once
+_NAMED = 128  # the largest size that is tried because the function names it
 _SHOWN = 16  # ways in a report
 _TURNS = 2  # of a loop that given answers keep going
 
@@ -195,6 +196,15 @@ class _Prover:
         sizes = [batch, 1, batch + 1, 2 * batch]
         return list(dict.fromkeys([*sizes, 2] if self._graph.answers else sizes))
 
+    def _named_sizes(self):
+        """Sizes that the function may compare its own with, where no other one decided so."""
+        tried = self._sizes()
+        if len(tried) == 1:
+            return []
+        sizes = dict.fromkeys(n + more for n in self._graph.numbers() for more in (0, 1))
+        largest = max(_NAMED, 2 * self._call.batch)
+        return [n for n in sizes if 0 < n <= largest and n not in tried][:8]
+
     def _declared(self):
         block = self._entry.program.global_block()
         return [block.var(name).desc.shape for name in self._entry.feeds]
@@ -217,7 +227,7 @@ class _Prover:
             way = Way(self._graph, answers)
             self._compare(call, size, way)
             todo += _others(way.choices(), len(answers))
-        for size in self._sizes():
+        for size in [*self._sizes(), *self._named_sizes()]:
             for edge in self._unanswered():
                 if edge not in self._answered:
                     self._compare(call, size, Way(self._graph, [], edge))

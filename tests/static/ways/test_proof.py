@@ -11,6 +11,10 @@ from dygraph import _core, jit, nn
 from static.ways.graph import Refused
 from static.ways.prove import prove
 
+from . import random_functions
+from .cases import INPUTS
+from .test_ways import CASES
+
 X = np.arange(1, 13, dtype="float32").reshape(4, 3)
 WEIGHT = dygraph.to_variable(np.array([0.5, 0.25, 2.0], "float32"))
 WEIGHT.stop_gradient = False
@@ -128,16 +132,30 @@ def test_report_can_be_read():
     assert text[-1] == "  gradients: x>"
 
 
+def small_or_large(x):
+    return x * 2 if x.shape[0] > 999 else x * 3
+
+
 def test_sizes_that_decide_are_named_where_none_was_tried():
+    proof = proof_of(small_or_large, given())
+    (text,) = proof.not_compared
+    assert text.startswith(f"yes at {at(small_or_large, 1)} (sizes and numbers decide")
+    proof = proof_of(small_or_large, given(), verify=[given(1000), (given(1001),)])
+    assert proof.not_compared == []
+    assert [[1000, 3]] in proof.shapes and [[1001, 3]] in proof.shapes
+
+
+def test_sizes_that_the_function_names_are_tried():
     def f(x):
-        return x * 2 if x.shape[0] > 64 else x * 3
+        if x.shape[0] == 17:
+            return x * 2
+        return x - 1 if x.shape[0] > 64 else x * 3
 
     proof = proof_of(f, given())
-    (text,) = proof.not_compared
-    assert text.startswith(f"yes at {at(f, 1)} (sizes and numbers decide")
-    proof = proof_of(f, given(), verify=[given(65), (given(70),)])
+    first, second = at(f, 1), at(f, 3)
     assert proof.not_compared == []
-    assert [[65, 3]] in proof.shapes and [[70, 3]] in proof.shapes
+    assert f"yes at {first} for inputs of shapes [[17, 3]]" in proof.ways
+    assert f"no at {first}, yes at {second} for inputs of shapes [[65, 3]]" in proof.ways
 
 
 def test_arguments_of_another_program_are_named():
@@ -332,15 +350,13 @@ def test_another_question():
 
 
 def test_wrong_at_a_size_that_is_given():
-    def f(x):
-        return x * 2 if x.shape[0] > 64 else x * 3
-
+    f = small_or_large
     entry = planted(f, given())
     (wrong,) = [op for op in ops_of(entry, "scale") if op.attr("scale") == 2.0]
     wrong.set_attr("scale", 2.5)
     assert prove(f, entry, (given(),), {}).not_compared
-    text = refusal(f, entry, given(), more=[given(65)])
-    assert f"output 0 differs on the way yes at {at(f, 1)} for inputs of shapes [[65, 3]]" in text
+    text = refusal(f, entry, given(), more=[given(1000)])
+    assert f"output 0 differs on the way yes at {at(f, 1)} for inputs of shapes [[1000, 3]]" in text
 
 
 def test_wrong_buffer():
@@ -352,6 +368,35 @@ def test_wrong_buffer():
     copy.block.insert_op(copy.idx, "scale", {"X": copy.input("X")}, {"Out": copy.input("X")})
     copy.block.ops[copy.idx - 1].set_attr("scale", 3.0)
     assert "which it writes, differs" in refusal(net, entry, given())
+
+
+# Many functions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wants_gradient", [False, True])
+@pytest.mark.parametrize(
+    "function", [f for f in CASES if f.becomes is None], ids=lambda f: f.__name__
+)
+def test_captured_functions_are_proved(function, wants_gradient):
+    x = dygraph.to_variable(INPUTS[0])
+    x.stop_gradient = not wants_gradient
+    proof = proof_of(function, x)
+    assert proof.compared + len(proof.ways) > 0
+    assert len(proof.ways) >= bool(proof.questions)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_functions_are_proved_with_gradients(seed):
+    writer = random_functions.Writer(seed, small=True)
+    function = random_functions.made(writer.function(), f"<proved function {seed}>")
+    x = dygraph.to_variable(INPUTS[seed % len(INPUTS)])
+    x.stop_gradient = False
+    try:
+        proof = proof_of(function, x)
+    except AssertionError as error:  # of the function's own, before any question
+        assert str(error) == "asserted"
+    else:
+        assert proof.shapes[0] == [list(x.shape)]
 
 
 # Random operators ---------------------------------------------------------------------------------
