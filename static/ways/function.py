@@ -103,7 +103,7 @@ class Captured:
             )
         self.captured_function, self._verify, self._max_ways = function, verify, max_ways
         self._spec = input_spec
-        self._entries = {}
+        self._entries, self.proof = {}, None  # of the newest program
         if not isinstance(function, Layer):
             functools.update_wrapper(self, function)
 
@@ -156,12 +156,6 @@ class Captured:
         """The `Entry` that a call with these arguments runs."""
         return self._entry(args, kwargs, variables_in((args, kwargs), []))
 
-    @property
-    def proof(self):
-        """What was compared with eager calls for the newest program; None: nothing."""
-        made = [entry for entries in self._entries.values() for _, entry in entries]
-        return made[-1].proof if made else None
-
     def _records(self):
         """Whether a call is recorded for backward(): not where a Layer in eval mode is called."""
         owner = getattr(self.captured_function, "__self__", self.captured_function)
@@ -192,6 +186,7 @@ class Captured:
             entry = Entry(self.captured_function, made_args, made_kwargs, self._max_ways)
             if self._verify is not False:
                 entry.proof = self._proved(entry, args, kwargs)
+        self.proof = entry.proof
         entries[:] = [(p, e) for p, e in entries if p != pattern or e.changed() is None]
         entries.append((pattern, entry))
         if len(entries) > _MANY:
