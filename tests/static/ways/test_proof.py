@@ -119,7 +119,9 @@ def test_of_many_ways_each_answer_is_given():
     assert 64 <= len(proof.ways) <= 64 + 16
     asked = [way.split(", ") for way in proof.ways]
     assert all(len(way) < 9 for way in asked)
-    assert proof.not_compared == ["more than 64 ways: beyond these each answer was given once"]
+    assert proof.not_compared == [
+        "more than 64 ways: beyond these, other answers were given once each"
+    ]
 
 
 def test_report_can_be_read():
