@@ -329,7 +329,8 @@ def test_wrong_lod():
     assert f"output 0 differs on the way yes at {at(f, 1)} for inputs of shapes [[4, 3]]" in text
 
 
-def test_error_that_is_left_out():
+@pytest.mark.parametrize(("attribute", "value"), [("error", "KeyError"), ("message", "positive")])
+def test_another_error(attribute, value):
     def f(x):
         if x.sum() < 0:
             raise ValueError("negative")
@@ -337,7 +338,7 @@ def test_error_that_is_left_out():
 
     entry = planted(f, given())
     (check,) = ops_of(entry, "assert")
-    check.set_attr("error", "KeyError")
+    check.set_attr(attribute, value)
     text = refusal(f, entry, given())
     assert "ValueError (negative) on the way yes at" in text
 
