@@ -101,6 +101,11 @@ class Captured:
             raise ArgumentTypeError(
                 f"to_static: function must be a function or a Layer, got {kind_of(function)}"
             )
+        if not isinstance(verify, (bool, list, tuple)):
+            raise ArgumentTypeError(
+                "to_static: verify must be True, False or a list of tuples of arguments to compare "
+                f"with, got {kind_of(verify)}"
+            )
         self.captured_function, self._verify, self._max_ways = function, verify, max_ways
         self._spec = input_spec
         self._entries, self.proof = {}, None  # of the newest program

@@ -35,7 +35,7 @@ _TURNS = 2  # of a loop that given answers keep going
 
 
 class Proof:
-    """What was compared.
+    """What was compared. Never are: gradients of gradients, batches without rows, what is printed.
 
     Attributes
     ----------

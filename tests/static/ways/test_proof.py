@@ -168,6 +168,11 @@ def test_arguments_of_another_program_are_named():
     assert proof.shapes[-1] == [[3, 3]]
 
 
+def test_verify_is_a_list():
+    with pytest.raises(TypeError, match="verify must be True, False or a list of tuples"):
+        jit.to_static(one_loop, verify=given())
+
+
 def test_errors_are_compared():
     def f(x):
         if x.sum() > 0:
