@@ -252,16 +252,17 @@ class _Prover:
 
     def _compare(self, call, size, way):
         """False where the run does not end, and nothing is known of it."""
-        arguments, given = call.at(size)
+        given = call.at(size)[1]
         shapes = [list(v.shape) for v in given]
+        is_plain = not self._graph.answers and not self._questioned.gradients
         try:
-            got = self._outcome(lambda: self._run(given, way))
+            got = None if is_plain else self._outcome(lambda: self._run(given, way))
             key = size, way.is_free, *(taken[:2] for taken in way.taken)
             if key in self._ways and call is self._call:
                 return True
             self._ways.add(key)
             want = self._outcome(lambda: self._eager(call, size, way))
-            what = _difference(want, got)
+            what = None if is_plain else _difference(want, got)
             if what is None and way.is_free:
                 got = self._outcome(lambda: (self._entry.run(call.at(size)[1]), None))
                 what = _difference(want, got)
