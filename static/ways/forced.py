@@ -7,6 +7,7 @@ one is answered, whatever the data say.
 import itertools
 import sys
 import threading
+import time
 
 import numpy as np
 
@@ -122,7 +123,8 @@ class Way:
     goal : (Block, bool), optional
         The question to come to after those, and its answer.
     most : int or None
-        More questions end the run with `Endless`.
+        More questions end the run with `Endless`. None: an eager call ends, and so must the run,
+        by the time that is set as `deadline`.
 
     Attributes
     ----------
@@ -132,7 +134,7 @@ class Way:
     """
 
     def __init__(self, graph, answers=None, goal=None, most=MOST):
-        self._graph, self._goal, self._most = graph, goal, most
+        self._graph, self._goal, self.most, self.deadline = graph, goal, most, None
         self._given = iter(answers or ())
         self.is_free = answers is None
         self.taken, self.end = [], None
@@ -145,8 +147,10 @@ class Way:
         """The answer to the question at the end of a block; `truth` is that of its data."""
         if self._block is not block:
             raise Strayed(f"it asks at {spot(block.end.line)} where the way {self._next_text()}")
-        if self._most is not None and len(self.taken) >= self._most:
+        if self.most is not None and len(self.taken) >= self.most:
             raise Endless
+        if self.deadline is not None and time.perf_counter() > self.deadline:
+            raise Strayed(f"it still asks at {spot(block.end.line)} when an eager call has ended")
         uid, answer = block.end.uid, truth
         kind = "number" if uid in self._plain else "again" if uid in self._known else "new"
         if kind == "again":

@@ -30,6 +30,7 @@ __all__ = ["Proof", "prove"]
 _ALL_WAYS = 64  # with more, every answer of every question is given once
 _MANY = 256  # searches for answers at other sizes than that of the call
 _NAMED = 128  # the largest size that is tried because the function names it
+_PATIENCE = 10  # seconds more than a hundred eager calls, after which a run does not end
 _SHOWN = 16  # ways in a report
 _TURNS = 2  # of a loop that given answers keep going
 
@@ -255,13 +256,19 @@ class _Prover:
         given = call.at(size)[1]
         shapes = [list(v.shape) for v in given]
         is_plain = not self._graph.answers and not self._questioned.gradients
+        want = None
         try:
+            if way.most is None:
+                begun = time.perf_counter()
+                want = self._outcome(lambda: self._eager(call, size, way))
+                now = time.perf_counter()
+                way.deadline = now + _PATIENCE + 100 * (now - begun)
             got = None if is_plain else self._outcome(lambda: self._run(given, way))
             key = size, way.is_free, *(taken[:2] for taken in way.taken)
             if key in self._ways and call is self._call:
                 return True
             self._ways.add(key)
-            want = self._outcome(lambda: self._eager(call, size, way))
+            want = want or self._outcome(lambda: self._eager(call, size, way))
             what = None if is_plain else _difference(want, got)
             if what is None and way.is_free:
                 got = self._outcome(lambda: (self._entry.run(call.at(size)[1]), None))

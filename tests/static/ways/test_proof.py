@@ -284,6 +284,15 @@ def test_wrong_second_turn():
     assert text.endswith("of shapes [[1, 3]]")  # 6, 15, 33, 69, 141
 
 
+def test_loop_that_does_not_end(monkeypatch):
+    monkeypatch.setattr("static.ways.prove._PATIENCE", 0.1)
+    entry = planted(one_loop, given())
+    (step,) = [op for op in ops_of(entry, "scale") if op.attr("scale") == 2.0]
+    step.set_attr("scale", 0.0)
+    text = refusal(one_loop, entry, given())
+    assert f"it still asks at {at(one_loop, 1)} when an eager call has ended on the way" in text
+
+
 def test_wrong_question():
     """Answers that are given hide it, but what the data say is compared, too."""
 
