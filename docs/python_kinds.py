@@ -313,6 +313,13 @@ def different_types(x):
     return y * 2
 
 
+@kind("random numbers on some ways alone: drawn as eager calls draw")
+def random_on_one_way(x):
+    if x.sum() > 0:
+        x = dygraph.functional.dropout(x, 0.5)
+    return x
+
+
 # Refused ------------------------------------------------------------------------------------------
 
 CALLS = 0
@@ -528,16 +535,3 @@ def writes_an_alias_instead(x):
     y = y * 1
     y[0] = 1.0
     return y + z
-
-
-@kind("random numbers on some ways alone")
-def random_on_one_way(x):
-    if x.sum() > 0:
-        x = dygraph.functional.dropout(x, 0.5)
-    return x
-
-
-@instead
-def random_on_one_way_instead(x):
-    dropped = dygraph.functional.dropout(x, 0.5)
-    return dropped if x.sum() > 0 else x

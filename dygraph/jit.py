@@ -167,8 +167,12 @@ def to_static(function=None, input_spec=None, verify=True):
     input_spec : list, optional
         For each Variable among the arguments something with a ``shape``, whose sizes of None or -1
         are open. Default: axis 0 is open, and another axis once calls brought two sizes of it.
-    verify : bool
-        Compare each new program with eager calls, bit for bit, at several sizes of the batch.
+    verify : bool or list
+        Compare each new program with eager calls, bit for bit: on every way through the function,
+        whatever the values say (loops make no turn, one and two), with gradients and errors, and
+        freely on the arguments, at several sizes of the batch. A list holds further arguments to
+        compare with, a tuple for each call. What was compared is in ``proof``. False: nothing is,
+        and files say so (`TracedLayer.verified`).
 
     Returns
     -------
@@ -189,6 +193,16 @@ def to_static(function=None, input_spec=None, verify=True):
     ...     return x * by - x.mean()
     >>> scaled(dygraph.ones([2, 3])).shape, scaled(dygraph.ones([5, 3])).shape
     ((2, 3), (5, 3))
+
+    A program decides as Python does, and each way was compared with eager calls:
+
+    >>> @dygraph.jit.to_static
+    ... def halved(x):
+    ...     while x.max() > 1:
+    ...         x = x / 2
+    ...     return x
+    >>> halved(dygraph.ones([2]) * 7).tolist(), len(halved.proof.ways)
+    ([0.875, 0.875], 3)
     """
     if function is None:
         return lambda f: to_static(f, input_spec, verify)
@@ -342,6 +356,15 @@ class TracedLayer:
             self._program = beside.load().Program(self._desc)
             self._program.hold(self._sources)
         return self._program
+
+    @property
+    def verified(self):
+        """Whether it had the bits of eager calls; False where a loaded file says that it was saved
+        by a function captured with ``verify=False``."""
+        ops = self.program.global_block().ops
+        return all(
+            op.attr("verified") for op in ops if op.type == "fetch" and op.has_attr("verified")
+        )
 
     @property
     def feed_names(self):

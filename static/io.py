@@ -162,6 +162,21 @@ def save_inference_model(
     return fetches
 
 
+def save_captured(dirname, program, feeds, fetches, scope, verified):
+    """The same for a program that `dygraph.jit.to_static` made.
+
+    Where nothing compared it with eager calls, its fetch operators say so: ``verified`` is False.
+    """
+    options = {"feeds": feeds, "fetches": fetches}
+    pruned = Program(_core.apply_pass(program.clone(for_test=True).desc, "prune", options))
+    _refuse_functions(pruned)
+    if not verified:
+        for op in pruned.global_block().ops:
+            if op.type == "fetch":
+                op.set_attr("verified", False, "BOOLEAN")
+    _core.save_inference_model(os.fspath(dirname), pruned.desc, scope)
+
+
 def _file(name, default, what):
     if name is None:
         return default

@@ -32,6 +32,17 @@ OpDesc Mover(const char* type, const std::string& from, const std::string& to, s
   return op;
 }
 
+// Whether the program says, on its fetch operators, that nothing compared it with what it was made
+// of (dygraph.jit.to_static with verify=False).
+constexpr char kVerifiedAttr[] = "verified";
+
+bool IsUnverified(const std::deque<OpDesc>& ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const OpDesc& op) {
+    const bool* verified = op.FindAttr<bool>(kVerifiedAttr);
+    return op.type == "fetch" && verified && !*verified;
+  });
+}
+
 void CheckNames(const Block& block, const Names& names, const char* what) {
   std::unordered_set<std::string> seen;
   for (const std::string& name : names) {
@@ -111,6 +122,9 @@ void Prune(PassCall& call) {
   }
 
   FeedAndFetch ends(feeds, fetches);
+  if (IsUnverified(whole)) {
+    for (OpDesc& op : ends.after) op.SetAttr(kVerifiedAttr, false);
+  }
   for (const VarDesc& holder : ends.holders) {
     ENFORCE(!used.count(holder.name), AlreadyExists,
             "the variables that are left must be called other than 'feed' and 'fetch', where a "

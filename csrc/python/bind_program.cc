@@ -18,6 +18,7 @@
 #include "python/errors.h"
 #include "python/sizes.h"
 #include "python/steal.h"
+#include "python/variable_slots.h"
 #include "tape/thread_state.h"
 #include "trace/recorder.h"
 
@@ -137,6 +138,12 @@ void BindRecorder(py::module_& m) {
     PyObject* before = size_tracker;
     size_tracker = tracker.is_none() ? nullptr : py::object(tracker).release().ptr();
     DropSizeNotes();
+    return before ? py::reinterpret_steal<py::object>(before) : py::none();
+  });
+  // The function that this thread asks for the truth of Variables, or None; gives the one before.
+  m.def("answer_truth", [](const py::object& answers) {
+    PyObject* before = truth_answers;
+    truth_answers = answers.is_none() ? nullptr : py::object(answers).release().ptr();
     return before ? py::reinterpret_steal<py::object>(before) : py::none();
   });
   // Plain sizes, whatever follows them.

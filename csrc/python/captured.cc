@@ -250,6 +250,7 @@ class CapturedCall {
 }  // namespace
 
 void BindCaptured(py::module_& m) {
+  m.def("set_exploring", [](bool on) { CurrentThread().exploring = on; });
   // Whether what the tape keeps goes through hooks, or added layers see calls.
   m.def("keeps_apart", [] {
     return CurrentThread().saved_value_hooks || CurrentThread().observed;

@@ -13,6 +13,9 @@ void AddNumberSlots(PyTypeObject* type);
 // Tells the thread's listeners that a value was read into Python, and by what.
 void TellRead(PyObject* self, const char* how);
 void TellRead(Variable& v, const char* how);
+// What this thread asks for the truth of a Variable of one element, which answers True, False, or
+// None for the Variable's own; null: nothing.
+extern thread_local PyObject* truth_answers;
 // Fills the slots in; before the type is readied.
 void AddSlots(PyTypeObject* type);
 // Gives the function behind a slot. False when the name is not one of these slots'.

@@ -1,6 +1,7 @@
 #include "tape/describe.h"
 
 #include "op/call_checks.h"
+#include "tape/thread_state.h"
 
 namespace dygraph {
 
@@ -14,7 +15,8 @@ void DescribingLayer::Run(EagerCall& call) {
   if (!(call.marks & Variable::kSymbolic) && !call.in.flat().empty()) return Below(call);
   ENFORCE(g_describe, PreconditionNotMet, "no program is being described");
   InferOutputs(call.values);
-  bool wanted = call.marks & Variable::kWantsGradient;
+  const ThreadState& thread = CurrentThread();
+  bool wanted = call.marks & Variable::kWantsGradient && (thread.recording || !thread.exploring);
   for (Variable* v : call.out.flat()) {
     if (!v) continue;
     v->set_symbolic();

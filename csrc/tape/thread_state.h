@@ -27,6 +27,8 @@ struct ThreadState {
   bool observed = false;
   bool recording = true;    // on the tape
   bool describing = false;  // calls without inputs are written into a program
+  // A function is run to become a program: what it computes under no_grad() has no gradient there.
+  bool exploring = false;
   // Why gradients are off, for the error of a later backward(): nullptr for no_grad.
   const std::string* grad_off_reason = nullptr;
   Place place;

@@ -69,8 +69,8 @@ class Answers(Recording):
             code = frame.f_code
         if HOOKS in code.co_freevars:
             return self.refuse(
-                f"{what}, whose length the run decides, is gone over at {spot(here())}, but not by a "
-                "for statement, which alone becomes a while. Write it as one"
+                f"{what}, whose length the run decides, is gone over at {spot(here())}, but not by "
+                "a for statement, which alone becomes a while. Write it as one"
             )
         return self._has_no_source()
 

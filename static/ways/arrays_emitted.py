@@ -62,12 +62,27 @@ class Arrays:
                 "read_from_array", _listed(ins), {"Out": [writer.declare(out)]}
             )
         else:
+            self._not_empty(op, count)
             self._joined(op, array, out)
+
+    def _not_empty(self, op, count):
+        """The error of an eager call."""
+        writer = self._writer
+        zero, some = writer.new(_COUNT, "zero"), writer.new(Meta("bool", ()), "some")
+        writer.fill(zero, 0, "int64")
+        writer.op("greater_than", {"X": count, "Y": zero}, {"Out": some})
+        kind = op.type.removeprefix("array_")
+        text = f"{kind}: x must be a list of at least one Variable, got an empty one"
+        attrs = {"message": text, "error": "InvalidArgumentError"}
+        check = writer.op("assert", {"Cond": some}, {}, attrs)
+        check.set_attr("op_callstack", [op.line])
 
     def _append(self, array, count, item):
         writer = self._writer
+        index = writer.new(_COUNT, "index")  # which the gradient reads; the counter goes on
+        writer.assign(count, index)
         writer.block.append_described(
-            "write_to_array", {"X": [item], "I": [count]}, {"Out": [array]}
+            "write_to_array", {"X": [item], "I": [index]}, {"Out": [array]}
         )
         writer.op("increment", {"X": count}, {"Out": count}, {"step": 1.0})
 

@@ -50,6 +50,7 @@ def emit(explorer):
         writer.write()
     finally:
         sys.setrecursionlimit(limit)
+    explorer.sites = writer.sites
     fetches = [writer.name(u) for u in writer.flow.last.params]
     if explorer.structure is None:
         raise Refused("every way raises: there is no result")
@@ -65,6 +66,13 @@ class _OpenLoop:
         self.stays_if = True
 
 
+class Site:
+    """Where the program reads an answer: the block of the graph, the variable, the operators."""
+
+    def __init__(self, block, name, op):
+        self.block, self.name, self.ops = block, name, [op]
+
+
 class _Writer:
     def __init__(self, explorer):
         self._ways, self.metas = explorer, dict(explorer.metas)
@@ -72,6 +80,7 @@ class _Writer:
         self.program = static.Program()
         self.main = self.block = self.program.global_block()
         self._names, self._flags, self._loops, self._controls = {}, {}, [], []
+        self.sites = []
         self.needed = self.flow.needing_flags()
         self.feeds = [i.name for i in explorer.inputs]
         self.arrays = Arrays(self)
@@ -148,7 +157,7 @@ class _Writer:
 
     def assign(self, a, b):
         """A copy."""
-        self.op("assign", {"X": a}, {"Out": b})
+        return self.op("assign", {"X": a}, {"Out": b})
 
     def _ops(self, block):
         for op in block.ops:
@@ -215,11 +224,16 @@ class _Writer:
             return self._edge(b, end.yes if turned else end.no, ())
         yes = self.name(end.uid)
         no = self.new(_BOOL, "not")
-        self.op("logical_not", {"X": yes}, {"Out": no})  # before the first block may write it
-        with self._inside(yes):
+        # before the first block may write it
+        site = self._site(b, yes, self.op("logical_not", {"X": yes}, {"Out": no}))
+        with self._inside(yes, site=site):
             exits = self._edge(b, end.yes, ())
         with self._inside(no):
             return exits | self._edge(b, end.no, ())
+
+    def _site(self, *parts):
+        self.sites.append(Site(*parts))
+        return self.sites[-1]
 
     def _raise(self, end):
         never = self.new(_BOOL, "never")
@@ -347,9 +361,10 @@ class _Writer:
         self._ops(loop.head)
         asked = self.name(self.flow.end(loop.head).uid)
         if loop.stays_if:
-            self.assign(asked, loop.go)
+            op = self.assign(asked, loop.go)
         else:
-            self.op("logical_not", {"X": asked}, {"Out": loop.go})
+            op = self.op("logical_not", {"X": asked}, {"Out": loop.go})
+        self._site(loop.head, asked, op)
 
     def _again(self, head):
         loop = next(x for x in self._loops if x.head is head)
@@ -368,7 +383,7 @@ class _Writer:
     # Blocks -----------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _inside(self, condition, type="conditional_block"):
+    def _inside(self, condition, type="conditional_block", site=None):
         outer = self.block
         inner = self.program.create_block(outer.idx)
         self.block = inner
@@ -377,7 +392,9 @@ class _Writer:
         self.block = outer
         self.program.rollback()
         if inner.ops:
-            self._control(type, condition, inner)
+            op = self._control(type, condition, inner)
+            if site is not None:
+                site.ops.append(op)
 
     def _control(self, type, condition, inner):
         loop = type == "while"
@@ -392,3 +409,4 @@ class _Writer:
             {"sub_block": ("BLOCK", inner.idx), flag: ("BOOLEAN", not loop)},
         )  # fmt: skip
         self._controls.append((op, inner, first))
+        return op

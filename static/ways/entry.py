@@ -14,9 +14,9 @@ from dygraph.tracing import Moment
 from static.ways.arguments import build, leaves, replaced
 from static.ways.emit import emit
 from static.ways.explore import Explorer
-from static.ways.graph import Refused
 from static.ways.halves import Halves
 from static.ways.outside import Outside
+from static.ways.prove import Buffers
 
 __all__ = ["Entry"]
 
@@ -30,17 +30,18 @@ class Entry:
     feeds, fetches : list of str
     proof : Proof or None
         What was compared with eager calls.
+    records : bool
+        Whether its calls are recorded for ``backward()``.
     """
 
-    def __init__(self, function, eagerly, args, kwargs, max_ways):
+    def __init__(self, function, eagerly, args, kwargs, max_ways, records):
         self._explorer = explorer = Explorer(function, args, kwargs, max_ways)
         explorer.explore()
         made = emit(explorer)
         self.program, self.feeds, self.fetches = made.program, made.feeds, made.fetches
         self.structure, self.proof = made.structure, None
-        self._refuse_draws_in_blocks()
         self._function, self._eagerly = function, eagerly
-        self._arguments = args, kwargs
+        self._arguments, self.records = (args, kwargs), records
         self._guard = Outside()
         self._guard.note_root(function)
         self._guard.note([args, kwargs], "arguments")
@@ -56,15 +57,6 @@ class Entry:
         self.reference, self.is_plain = weakref.ref(self), self.structure[0] == "Variable"
         for name, variable in self.program.held.items():
             self.scope.var(name).share(variable)
-
-    def _refuse_draws_in_blocks(self):
-        for block in self.program.blocks[1:]:
-            for op in block.ops:
-                if op.type in dygraph.op_names() and dygraph.op_info(op.type).random:
-                    raise Refused(
-                        f"{op.type} draws random numbers on some ways alone, at "
-                        f"{op.attr('op_callstack')[-1]}. Draw before the question"
-                    )
 
     @property
     def questions(self):
@@ -102,12 +94,9 @@ class Entry:
 
     def save(self, dirname):
         """An inference model, for `dygraph.jit.load`: results in order, without containers."""
-        block = self.program.global_block()
-        with static.scope_guard(self.scope):
-            static.io.save_inference_model(
-                dirname, self.feeds, [block.var(n) for n in self.fetches], static.Executor(),
-                self.program,
-            )  # fmt: skip
+        static.io.save_captured(
+            dirname, self.program, self.feeds, self.fetches, self.scope, self.proof is not None
+        )
 
     # Calls ------------------------------------------------------------------------------------
 
@@ -137,7 +126,11 @@ class Entry:
         else:
             halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])
             prepared = _core.PreparedProgram(
-                halves.program.desc, self.scope, halves.feeds, halves.fetches, None,
+                halves.program.desc,
+                self.scope,
+                halves.feeds,
+                halves.fetches,
+                None,
                 halves=halves.sizes,
             )
             self.reached = [n for n in inputs if n in halves.reached]
@@ -219,6 +212,7 @@ class Entry:
         inputs, own = list(variables), {id(w) for w in self._weights}
         apart = [i for i in numbers if id(variables[i]) not in own]
         moment = Moment(list(self.held.values()), [])
+        buffers = Buffers(self._explorer.layers.values())
         try:
             for variable, value in zip(self.held.values(), held, strict=True):
                 _core.restore(variable, value)
@@ -229,6 +223,7 @@ class Entry:
                 args, kwargs = replaced(self._arguments, iter(inputs))
                 results = leaves(self.structure, self._eagerly(*args, **kwargs))
         finally:
+            buffers.bring_back()
             moment.restore()
         pairs = [
             (results[i], g) for i, g in zip(self._results, grads, strict=True)

@@ -98,6 +98,7 @@ class Explorer(Calls):
         self.root, self.memo, self._uids, self._blocks = Block(0), {}, 0, 0
         self.metas, self.constants, self.apart, self.made_at = {}, {}, {}, {}
         self.shared, self.minds_aliases, self.structure = {}, False, None
+        self.plain = set()  # values that are Python's numbers in an eager call
         self.wrote_memory = False
         self.could_weaken = False
         decisions, ways, asked = [], 0, {}
@@ -143,7 +144,7 @@ class Explorer(Calls):
         self.asked = self.activations = self._flushed = 0
         self.uids, self.finished, self.refusal, self.meanings = {}, None, None, []
         self.bound_in_loops, self.gave_at, self.inputs = set(), None, []
-        self.keeping = False
+        self.keeping, self.plain_names = False, set()
         self.speaking, self.spoke = False, None  # the text of an error is made, and of a value
         self.outside, self.adopted, self.own_forwards = Outside(), {}, []
         before, journal = modes.ways, _core.Journal()
@@ -161,6 +162,7 @@ class Explorer(Calls):
             ):
                 args, kwargs = self._inputs(self.args), self._inputs(self.kwargs)
                 modes.ways = self
+                _core.set_exploring(True)
                 journal.start()
                 try:
                     end = self._call(args, kwargs)
@@ -171,8 +173,10 @@ class Explorer(Calls):
                 finally:
                     journal.stop()
                     modes.ways = before
+                    _core.set_exploring(before is not None)
                     self._bring_back(journal)
                     changed = self.outside.changed()
+        self.plain.update(self.uids[n] for n in self.plain_names if n in self.uids)
         if _core.generator_state() != streams:
             raise Refused(
                 "the function draws random numbers that no operator of the program draws, as by "

@@ -28,9 +28,15 @@ class Captured:
             raise ArgumentTypeError(
                 f"to_static: function must be a function or a Layer, got {kind_of(function)}"
             )
+        if not isinstance(verify, (bool, list, tuple)):
+            raise ArgumentTypeError(
+                "to_static: verify must be True, False or a list of tuples of arguments to compare "
+                f"with, got {kind_of(verify)}"
+            )
         self.captured_function, self._verify, self._max_ways = function, verify, max_ways
         self._spec = input_spec
         self._entries, self._ready, self._explored = {}, [], 0
+        self.proof = None  # of the newest program
         if not isinstance(function, Layer):
             functools.update_wrapper(self, function)
 
@@ -119,11 +125,13 @@ class Captured:
         made_args, made_kwargs = replaced((args, kwargs), inputs)
         with _recorded(records):
             entry = Entry(
-                self.captured_function, self._eagerly, made_args, made_kwargs, self._max_ways
+                self.captured_function, self._eagerly, made_args, made_kwargs, self._max_ways,
+                records,
             )  # fmt: skip
         with dygraph.no_grad():
-            if self._verify:
+            if self._verify is not False:
                 entry.proof = self._proved(entry, args, kwargs)
+        self.proof = entry.proof
         entry.pattern = pattern
         entries[:] = [(p, e) for p, e in entries if p != pattern or e.changed() is None]
         entries.append((pattern, entry))
@@ -172,7 +180,8 @@ class Captured:
     def _proved(self, entry, args, kwargs):
         with warnings.catch_warnings():  # of sizes that are tried
             warnings.simplefilter("ignore")
-            return prove(self._eagerly, entry, args, kwargs)
+            more = () if self._verify is True else self._verify
+            return prove(self._eagerly, entry, args, kwargs, more)
 
     def _names(self, count):
         code = getattr(self.captured_function, "forward", self.captured_function)

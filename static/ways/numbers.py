@@ -51,6 +51,7 @@ class Number(Size):
     def __init__(self, value, kind, axis=None):
         self.value, self.kind, self.axis = value, kind, axis
         self._tracker, self.followed_value, self.terms = _LIVE, -1, {(id(value),): 1}
+        modes.ways.plain_names.add(value.name)
 
     @property  # type: ignore[misc]
     def __class__(self):  # which isinstance asks
@@ -194,7 +195,9 @@ def kind_of(value):
 
 def constant(value, dtype):
     """A variable without axes that an operator fills."""
-    return ops.fill_constant(shape=[], dtype=dtype, value=float(value), str_value=repr(value))
+    made = ops.fill_constant(shape=[], dtype=dtype, value=float(value), str_value=repr(value))
+    modes.ways.plain_names.add(made.name)
+    return made
 
 
 def number(value):

@@ -1,99 +1,429 @@
-"""A program is compared with eager calls, bit for bit, before it is used."""
+"""A program is compared with eager calls, bit for bit and on every way, before it is used."""
 
+import contextlib
+import io
+import itertools
+import re
+import time
+
+import dygraph
 from dygraph import _core
+from dygraph.errors import DygraphError
+from dygraph.nn.layer import Layer
 from dygraph.tracing import Input as Sample
 from dygraph.tracing import Moment
-from static.ways.arguments import replaced, variables_in
+from static.ways.arguments import build, key_of, leaves, replaced, variables_in
+from static.ways.forced import (
+    MOST,
+    Endless,
+    Map,
+    Questioned,
+    Strayed,
+    Way,
+    answered,
+    edge_text,
+    total,
+)
 from static.ways.graph import Refused
 
-__all__ = ["Proof", "prove"]
+__all__ = ["Buffers", "Proof", "prove"]
+
+_ALL_WAYS = 64  # with more, every answer of every question is given once
+_MANY = 256  # searches for answers at other sizes than that of the call
+_NAMED = 128  # the largest size that is tried because the function names it
+_PATIENCE = 10  # seconds more than a hundred eager calls, after which a run does not end
+_SHOWN = 16  # ways in a report
+_TURNS = 2  # of a loop that given answers keep going
 
 
 class Proof:
-    """What was compared.
+    """What was compared. Never are: gradients of gradients, batches without rows, what is printed.
 
     Attributes
     ----------
     questions : list of str
         Lines at which the program decides.
     shapes : list of list
-        Shapes of the inputs of each comparison.
+        Shapes of the inputs of each comparison in which the data decided.
+    free : list of str
+        The answers in each of these.
+    ways : list of str
+        The answers in each comparison in which they were given, whatever the data said.
     compared : int
         Results that had eager's bits.
-    not_compared : str
-        What no comparison reached.
+    gradients : list of str
+        Inputs and weights whose gradients, of the sum of all floating results, had eager's bits.
+    not_compared : list of str
+        What no comparison reached, and why.
+    seconds : float
+        What it took.
     """
 
     def __init__(self, questions):
-        self.questions, self.shapes, self.compared = questions, [], 0
-        self.not_compared = "ways that no sample takes, gradients"
+        self.questions, self.shapes, self.free, self.ways = questions, [], [], []
+        self.compared, self.gradients, self.not_compared, self.seconds = 0, [], [], 0.0
 
     def __repr__(self):
-        lines = ", ".join(self.questions) or "none"
-        return (
-            f"<Proof: {self.compared} results have eager's bits for inputs of {self.shapes}; "
-            f"questions: {lines}; not compared: {self.not_compared}>"
-        )
+        runs = len(self.shapes) + len(self.ways)
+        lines = [
+            f"<Proof: {self.compared} results of {runs} calls have eager's bits "
+            f"({self.seconds:.2f} s)",
+            "questions: " + (", ".join(self.questions) or "none"),
+        ]
+        if self.questions:
+            lines.append(f"ways with given answers: {len(self.ways)}")
+            lines += (f"  {way}" for way in self.ways[:_SHOWN])
+            if len(self.ways) > _SHOWN:
+                lines.append(f"  ... ({len(self.ways)} in proof.ways)")
+        lines.append("inputs of shapes:")
+        for shapes, way in zip(self.shapes, self.free, strict=True):
+            lines.append(f"  {shapes}" + (f": {way}" if way else ""))
+        lines.append("gradients: " + (", ".join(self.gradients) or "none"))
+        lines += (f"not compared: {text}" for text in self.not_compared)
+        return "\n  ".join(lines) + ">"
 
 
-def prove(function, entry, args, kwargs):
-    """Compare on the arguments given, on one row, one row more and twice as many.
+def prove(function, entry, args, kwargs, more=()):
+    """Compare a program with eager calls: results, what is written, gradients and errors.
+
+    Parameters
+    ----------
+    function : callable
+    entry : Entry
+        Its program.
+    args, kwargs
+        What it was called with.
+    more : iterable of tuple
+        Positional arguments of further comparisons.
+
+    Returns
+    -------
+    Proof
 
     Raises
     ------
     Refused
-        A result, or a Variable that the function writes, differs.
+        Something differs. The message names it, the way and the shapes of the inputs.
     """
-    proof = Proof(entry.questions)
-    variables = variables_in((args, kwargs), [])
-    samples = [Sample(v, f"input_{i}") for i, v in enumerate(variables)]
-    batch = next((s.batch for s in samples if s.batch is not None), None)
-    sizes = [batch] if not batch else list(dict.fromkeys([batch, 1, batch + 1, 2 * batch]))
-    held = list(entry.held.values())
-    moment = Moment(held, [])
+    begun = time.perf_counter()
+    prover = _Prover(function, entry, args, kwargs)
+    moment = prover.moment
     try:
-        for size in sizes:
-            pairs = zip(samples, variables, strict=True)
-            given = [v if size is None else s.at(batch, size) for s, v in pairs]
-            _compare(function, entry, replaced((args, kwargs), iter(given)), given, moment, proof)
+        with _quiet(entry.program):
+            prover.by_data(more)
+            prover.by_answers()
     finally:
         moment.restore()
-    return proof
+    prover.proof.seconds = time.perf_counter() - begun
+    return prover.proof
 
 
-def _compare(function, entry, call, given, moment, proof):
-    shapes = [list(v.shape) for v in given]
-    moment.restore()
-    want = _outcome(lambda: function(*call[0], **call[1]), entry.held)
-    moment.restore()
-    got = _outcome(lambda: entry.run(given), entry.held)
-    proof.shapes.append(shapes)
-    if want[0] == got[0] == "raises":
-        return
-    what = "one of them raises" if want[0] != got[0] else None
-    if what is None:
-        wrong = [i for i, (a, b) in enumerate(zip(want[1], got[1], strict=False)) if not same(a, b)]
-        if wrong or len(want[1]) != len(got[1]):
-            what = f"output {wrong[0] if wrong else len(want[1])} differs"
-        elif want[2] != got[2]:
-            what = "a Variable that it writes differs"
-    if what is not None:
-        raise Refused(
-            f"the program must give the bits of eager calls, but {what} for inputs of shapes "
-            f"{shapes}"
+def _quiet(program):
+    """What a program prints is printed by the call that was asked for."""
+    if any(op.type == "print" for block in program.blocks for op in block.ops):
+        return contextlib.redirect_stdout(io.StringIO())
+    return contextlib.nullcontext()
+
+
+class _Call:
+    """Arguments that can be made at several sizes of the batch."""
+
+    def __init__(self, args, kwargs):
+        self._args = args, kwargs
+        self._variables = variables_in(self._args, [])
+        self.samples = [Sample(v, f"input_{i}") for i, v in enumerate(self._variables)]
+        self.batch = next((s.batch for s in self.samples if s.batch is not None), None)
+
+    def at(self, size):
+        """(args, kwargs), and the Variables among them."""
+        given = [s.at(self.batch, size) for s in self.samples]
+        return replaced(self._args, iter(given)), given
+
+
+class _Prover:
+    def __init__(self, function, entry, args, kwargs):
+        self._function, self._entry, self._kwargs = function, entry, kwargs
+        self.proof = Proof(entry.questions)
+        self._call = _Call(args, kwargs)
+        self._key = key_of((args, kwargs))
+        self._graph = Map(entry._explorer.root, entry._explorer.plain)
+        self.moment = Moment(list(entry.held.values()), [])
+        self._buffers = Buffers(entry._explorer.layers.values())
+        self._wanted = self._wants(self._call.samples)
+        self._questioned = Questioned(entry, self._wanted)
+        self._ways = set()
+        self._answered = set()  # (question, answer) that a comparison reached
+        if self._questioned.without is not None:
+            self.proof.not_compared.append(f"gradients ({self._questioned.without})")
+
+    def _wants(self, samples):
+        if not self._entry.records:
+            return []
+        layer = self._entry._explorer.function
+        if isinstance(layer, Layer) and not layer.training:
+            if all(s.variable.stop_gradient for s in samples):
+                return []  # its calls are not recorded
+        inputs = {name: s.variable for name, s in zip(self._entry.feeds, samples, strict=True)}
+        return [
+            name
+            for name, v in {**inputs, **self._entry.held}.items()
+            if not v.stop_gradient and v.dtype.is_floating
+        ]
+
+    # What is compared -------------------------------------------------------------------------
+
+    def by_data(self, more):
+        """The samples, at several sizes of the batch, and what the user gives."""
+        most = None  # the call that was asked for takes what it takes
+        for size in self._sizes():
+            way = Way(self._graph, most=most)
+            self._compare(self._call, size, way)
+            most = max(most or MOST, 4 * len(way.taken))
+        for item in more:
+            item = tuple(item) if isinstance(item, (list, tuple)) else (item,)
+            call = _Call(item, self._kwargs)
+            if key_of((item, self._kwargs)) != self._key or not self._fits(call):
+                shapes = [list(s.variable.shape) for s in call.samples]
+                self.proof.not_compared.append(
+                    f"inputs of shapes {shapes}, which another program of the function takes"
+                )
+                continue
+            self._compare(call, call.batch, Way(self._graph, most=None))
+
+    def _sizes(self):
+        batch, samples = self._call.batch, self._call.samples
+        follow = [
+            shape[0] if shape else -1
+            for shape, s in zip(self._declared(), samples, strict=True)
+            if s.batch == batch
+        ]
+        if not batch or any(n != -1 for n in follow):
+            return [batch]
+        sizes = [batch, 1, batch + 1, 2 * batch]
+        return list(dict.fromkeys([*sizes, 2] if self._graph.answers else sizes))
+
+    def _named_sizes(self):
+        """Sizes that the function may compare its own with, where no other one decided so."""
+        tried = self._sizes()
+        if len(tried) == 1:
+            return []
+        sizes = dict.fromkeys(n + more for n in self._graph.numbers() for more in (0, 1))
+        largest = max(_NAMED, 2 * self._call.batch)
+        return [n for n in sizes if 0 < n <= largest and n not in tried][:8]
+
+    def _declared(self):
+        block = self._entry.program.global_block()
+        return [block.var(name).desc.shape for name in self._entry.feeds]
+
+    def _fits(self, call):
+        shapes = [s.variable.shape for s in call.samples]
+        return all(
+            len(a) == len(b) and all(m in (-1, n) for m, n in zip(a, b, strict=True))
+            for a, b in zip(self._declared(), shapes, strict=True)
         )
-    proof.compared += len(want[1])
+
+    def by_answers(self):
+        """Every way: loops take no turn, one and two."""
+        if not self._graph.answers:
+            return
+        call, size = self._call, self._call.batch
+        todo = [[]]
+        while todo and len(self.proof.ways) < _ALL_WAYS:
+            answers = todo.pop()
+            way = Way(self._graph, answers)
+            if self._compare(call, size, way):
+                todo += _others(way.choices(), len(answers))
+        searches = itertools.count()
+        for size in [*self._sizes(), *self._named_sizes()]:
+            for edge in self._unanswered():
+                if edge not in self._answered and (size == call.batch or next(searches) < _MANY):
+                    self._compare(call, size, Way(self._graph, [], edge))
+        left = [edge_text(*edge) for edge in self._unanswered()]
+        if left:
+            self.proof.not_compared.append(
+                f"{', '.join(dict.fromkeys(left))} (sizes and numbers decide, and those that were "
+                "tried gave other answers)"
+            )
+        if todo:
+            self.proof.not_compared.append(
+                f"more than {_ALL_WAYS} ways: beyond these, other answers were given once each"
+            )
+
+    def _unanswered(self):
+        return [edge for edge in self._graph.answers if edge not in self._answered]
+
+    # One comparison ---------------------------------------------------------------------------
+
+    def _compare(self, call, size, way):
+        """False where the run does not end, and nothing is known of it."""
+        given = call.at(size)[1]
+        shapes = [list(v.shape) for v in given]
+        is_plain = not self._graph.answers and not self._questioned.gradients
+        want = None
+        try:
+            if way.most is None:
+                begun = time.perf_counter()
+                want = self._outcome(lambda: self._eager(call, size, way))
+                now = time.perf_counter()
+                way.deadline = now + _PATIENCE + 100 * (now - begun)
+            got = None if is_plain else self._outcome(lambda: self._run(given, way))
+            key = size, way.is_free, *(taken[:2] for taken in way.taken)
+            if key in self._ways and call is self._call:
+                return True
+            self._ways.add(key)
+            want = want or self._outcome(lambda: self._eager(call, size, way))
+            what = None if is_plain else _difference(want, got)
+            if what is None and way.is_free:
+                got = self._outcome(lambda: (self._entry.run(call.at(size)[1]), None))
+                what = _difference(want, got)
+        except Strayed as strayed:
+            what = str(strayed)
+        except Endless:
+            self.proof.not_compared.append(f"a way that does not end, {way!r}")
+            return False
+        if what is not None:
+            on = f" on the way {way!r}" if way.taken else ""
+            raise Refused(
+                f"the program must give the bits of eager calls, but {what}{on} for inputs of "
+                f"shapes {shapes}"
+            )
+        self.proof.compared += 0 if want.error else len(want.parts)
+        known = self.proof.gradients
+        known += [n for n, g in (want.gradients or {}).items() if g is not None and n not in known]
+        self._answered.update(taken[:2] for taken in way.taken)
+        if way.is_free:
+            self.proof.shapes.append(shapes)
+            self.proof.free.append(repr(way))
+        else:
+            at = "" if size == self._call.batch else f" for inputs of shapes {shapes}"
+            self.proof.ways.append(f"{way!r}{at}")
+        return True
+
+    def _run(self, given, way):
+        results, gradients = self._questioned.run(given, way)
+        return build(self._entry.structure, iter(results).__next__), gradients
+
+    def _eager(self, call, size, way):
+        (args, kwargs), given = call.at(size)
+        names = self._questioned.gradients
+        with dygraph.set_grad_enabled(bool(names)), answered(way) as questions:
+            result = self._function(*args, **kwargs)
+        questions.check_ended()
+        if not names:
+            return result, {}
+        variables = {**self._entry.held, **dict(zip(self._entry.feeds, given, strict=True))}
+        return result, self._gradients(result, [variables[n] for n in names])
+
+    def _gradients(self, result, variables):
+        names = self._questioned.gradients
+        floats = [
+            leaf
+            for leaf, is_summed in zip(
+                leaves(self._entry.structure, result), self._questioned.summed, strict=True
+            )
+            if is_summed and isinstance(leaf, _core.Variable)
+        ]
+        with dygraph.set_grad_enabled(True):
+            loss = total(floats)
+            if loss is None or loss.stop_gradient:
+                return dict.fromkeys(names)
+            made = dygraph.grad([loss], variables, allow_unused=True)
+        return dict(zip(names, made, strict=True))
+
+    def _outcome(self, call):
+        self.moment.restore()
+        try:
+            result, gradients = call()
+        except Exception as error:
+            return _Outcome(error=error)
+        finally:
+            now = self._buffers.bring_back()
+        held = {name: repr(_core.digest(now.get(id(v), v))) for name, v in self._entry.held.items()}
+        return _Outcome(parts(result, []), gradients, held, _core.generator_state())
 
 
-def _outcome(call, held):
-    try:
-        results = _parts(call(), [])
-    except Exception as error:
-        return "raises", type(error).__name__
-    return "gives", results, {name: repr(_core.digest(v)) for name, v in held.items()}
+class _Outcome:
+    """What a call gave: results and gradients as bits, what it wrote, how often it drew."""
+
+    def __init__(self, results=(), gradients=None, held=None, drawn=None, error=None):
+        self.parts, self.held, self.drawn, self.error = results, held, drawn, error
+        self.gradients = gradients and {
+            name: None if g is None else repr(_core.digest(g)) for name, g in gradients.items()
+        }
 
 
-def _parts(result, out):
+class Buffers:
+    """Which Variables Layers have as buffers; a call may bind others."""
+
+    def __init__(self, layers):
+        self._before = [(layer, dict(layer._buffers)) for layer in layers]
+
+    def bring_back(self):
+        """What stood in the place of each: {id of the Variable: the one after the call}."""
+        now = {}
+        for layer, before in self._before:
+            for name, variable in before.items():
+                other = layer._buffers.get(name)
+                if other is not variable:
+                    now[id(variable)] = other
+                    layer._buffers[name] = layer.__dict__[name] = variable
+        return now
+
+
+def _others(choices, first):
+    """Answers that begin with these and go another way at a question from `first` on."""
+    found, counts = [], {}
+    for i, (block, answer) in enumerate(choices):
+        if i >= first and counts.get((block, not answer), 0) < _TURNS:
+            found.append([a for _, a in choices[:i]] + [not answer])
+        counts[block, answer] = counts.get((block, answer), 0) + 1
+    return found[::-1]
+
+
+# Differences --------------------------------------------------------------------------------------
+
+
+def _difference(want, got):
+    """What differs between an eager call and the program; None: nothing."""
+    if want.error is not None or got.error is not None:
+        return _different_errors(want.error, got.error)
+    for i, (a, b) in enumerate(itertools.zip_longest(want.parts, got.parts)):
+        if a is None or b is None or not same(a, b):
+            return f"output {i} differs"
+    for name, bits in want.held.items():
+        if got.held[name] != bits:
+            return f"the variable '{name}', which it writes, differs"
+    for name, bits in (want.gradients or {}).items() if got.gradients is not None else ():
+        if got.gradients[name] != bits:
+            missing = got.gradients[name] is None
+            return f"the gradient of '{name}' {'is missing' if missing else 'differs'}"
+    if want.drawn != got.drawn:
+        return "it draws random numbers another number of times"
+    return None
+
+
+def _different_errors(want, got):
+    if got is None:
+        return f"an eager call raises {type(want).__name__} ({want}) and it does not"
+    if want is None:
+        return f"it raises {type(got).__name__} ({got}) and an eager call does not"
+    is_kind = isinstance(got, type(want)) or type(want).__name__ in str(got)
+    says = [] if isinstance(want, DygraphError) else [str(arg) for arg in want.args]
+    if is_kind and all(_says(str(got), text) for text in says):
+        return None
+    return f"it raises {type(got).__name__} ({got}), an eager call {type(want).__name__} ({want})"
+
+
+def _says(got, want):
+    """Whether an error of the program has the text of an eager one, what stands for values apart."""
+    if want in got:
+        return True
+    said = re.match(r"assert: (.*?) \(operator ", got, re.DOTALL)
+    pieces = re.split(r"<[^<>]+>", said[1]) if said else [got]
+    return re.fullmatch(".+".join(map(re.escape, pieces)), want, re.DOTALL) is not None
+
+
+def parts(result, out):
     """(value, type) of what is in a result: a number and a Variable without axes have the first."""
     if isinstance(result, _core.Variable):
         kind = str(result.dtype)
@@ -101,11 +431,11 @@ def _parts(result, out):
         out.append((result.item(), kind) if scalar else (repr(_core.digest(result)), kind))
     elif isinstance(result, (list, tuple)):
         for item in result:
-            _parts(item, out)
+            parts(item, out)
     elif isinstance(result, dict):
         for key, item in result.items():
             out.append((key, "key"))
-            _parts(item, out)
+            parts(item, out)
     else:
         out.append((result, None))
     return out

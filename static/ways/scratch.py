@@ -24,8 +24,12 @@ class Scratch(static.Program):
 
     def name_of(self, variable, type):
         """The name of a variable here; eager ones enter."""
-        if variable is None or isinstance(variable, Variable) or _core.is_literal(variable):
+        if variable is None or isinstance(variable, Variable):
             return super().name_of(variable, type)
+        if _core.is_literal(variable):
+            name = super().name_of(variable, type)
+            self._ways.plain_names.add(name)
+            return name
         if self.core.layer_name is not None and not _stays(variable):
             return super().name_of(variable, type)
         return self.face_of(variable).name

@@ -287,6 +287,8 @@ def test_what_was_taken_out_of_the_gradient_behind_the_loop_may_come_of_a_consta
     (gradient,) = static.gradients(layers.mean(y * x), x)
     x_value = np.full([2, 3], 2.0, "float32")
     np.testing.assert_allclose(run(gradient, x=x_value)[0], np.full([2, 3], 12 * 2 / 6), rtol=1e-6)
+
+
 def test_a_result_that_is_not_wanted_beside_an_inner_block():
     """batch_norm by running statistics writes none of them; it stands beside a block in a block."""
     script = """
