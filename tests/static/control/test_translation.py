@@ -1,4 +1,7 @@
-"""The decoder of Fluid's book on machine translation: While, arrays, beam search; beside Python."""
+"""Fluid's book on machine translation: training with attention, decoding by beam search.
+
+Both beside Python: training beside eager loops over one sentence at a time, decoding beside lists.
+"""
 
 import numpy as np
 import pytest
@@ -137,3 +140,95 @@ def test_the_books_decoder_beside_python(cells, sources):
     np.testing.assert_allclose(scores.numpy().ravel(), marks, rtol=1e-5, atol=1e-5)
     lengths = {len(s) for s in sentences}
     assert sources < 40 or min(lengths) < LONGEST + 1 == max(lengths)  # some end, some are cut
+
+
+# Training -----------------------------------------------------------------------------------------
+
+SHAPES = {
+    "source": [WORDS, WIDTH], "target": [WORDS, WIDTH], "encoder": [WIDTH, HIDDEN],
+    "ask": [HIDDEN, HIDDEN], "fit": [HIDDEN, 1], "word": [WIDTH, HIDDEN],
+    "seen": [HIDDEN, HIDDEN], "state": [HIDDEN, HIDDEN], "next": [HIDDEN, WORDS],
+}  # fmt: skip
+RATE = 0.5
+
+
+def linear(x, name, act=None):
+    return layers.fc(x, SHAPES[name][1], act=act, bias_attr=False, param_attr=name)
+
+
+def attention_program():
+    """The mean loss of a decoder that looks at all words of its sentence, and a step of SGD."""
+    words, before, after = (
+        static.data(n, [None, 1], "int64", lod_level=1) for n in ("words", "before", "after")
+    )
+    states = linear(layers.embedding(words, SHAPES["source"], param_attr="source"), "encoder",
+                    "tanh")  # fmt: skip
+    x = layers.embedding(before, SHAPES["target"], param_attr="target")
+    first = layers.sequence_pool(states, "last")
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        now, seen = rnn.step_input(x), rnn.static_input(states)
+        hidden = rnn.memory(init=first, need_reorder=True)
+        asked = layers.sequence_expand(linear(hidden, "ask"), seen)
+        weight = layers.sequence_softmax(linear(layers.tanh(seen + asked), "fit"))
+        context = layers.sequence_pool(seen * weight, "sum")
+        new = layers.tanh(linear(now, "word") + linear(context, "seen") + linear(hidden, "state"))
+        rnn.update_memory(hidden, new)
+        rnn.output(linear(new, "next", "softmax"))
+    loss = layers.mean(layers.cross_entropy(rnn(), after))
+    static.optimizer.SGD(RATE).minimize(loss)
+    return loss
+
+
+def eager_loss(w, sources, befores, afters):
+    """The same, a sentence at a time, a word at a time."""
+    losses = []
+    for source, before, after in zip(sources, befores, afters, strict=True):
+        states = (w["source"][source] @ w["encoder"]).tanh()
+        hidden = states[-1:]
+        for i, wanted in zip(before, after, strict=True):
+            fit = (states + hidden @ w["ask"]).tanh() @ w["fit"]
+            weight = (fit - fit.max()).exp()
+            context = (states * (weight / weight.sum())).sum(axis=0, keepdim=True)
+            x = w["target"][[i]]
+            hidden = (x @ w["word"] + context @ w["seen"] + hidden @ w["state"]).tanh()
+            score = (hidden @ w["next"]).exp()
+            losses.append(-(score[0, wanted] / score.sum()).log().reshape([1]))
+    return dygraph.concat(losses).mean()
+
+
+def test_training_with_attention_beside_eager_loops_over_sentences():
+    rng = np.random.RandomState(5)
+    values = {name: rng.normal(0, 0.5, shape).astype("float32") for name, shape in SHAPES.items()}
+    loss = attention_program()
+    executor = static.Executor()
+    executor.run(static.default_startup_program())
+    for name, value in values.items():
+        static.global_scope().var(name).set(value)
+    w = {n: dygraph.to_variable(v) for n, v in values.items()}
+    for each in w.values():
+        each.stop_gradient = False
+
+    def ragged(sentences):
+        rows = np.concatenate([np.array(s, "int64") for s in sentences])[:, None]
+        return dygraph.to_variable(rows, lod=[np.cumsum([0, *map(len, sentences)]).tolist()])
+
+    losses = []
+    for n in range(5):
+        count = 3 + n  # another batch, of other lengths, at each step
+        sources, befores = (
+            [rng.randint(0, WORDS, rng.randint(1, 7)).tolist() for _ in range(count)] for _ in "sb"
+        )
+        afters = [[*b[1:], END] for b in befores]
+        feed = {"words": ragged(sources), "before": ragged(befores), "after": ragged(afters)}
+        losses.append(float(executor.run(feed=feed, fetch_list=[loss])[0]))
+        wanted = eager_loss(w, sources, befores, afters)
+        assert losses[-1] == pytest.approx(float(wanted), rel=1e-5)
+        wanted.backward()
+        for name, each in w.items():
+            w[name] = dygraph.to_variable(each.numpy() - RATE * each.gradient())
+            w[name].stop_gradient = False
+    for name, each in w.items():
+        mine = np.array(static.global_scope().var(name).get_tensor())
+        assert not np.allclose(mine, values[name])
+        np.testing.assert_allclose(mine, each.numpy(), rtol=1e-4, atol=1e-5, err_msg=name)
