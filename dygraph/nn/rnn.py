@@ -312,9 +312,7 @@ class RNN(Layer):
                 raise InvalidArgumentError(
                     "RNN: initial_states must be given for a cell that is no RNNCellBase"
                 )
-            initial_states = self.cell._filled(
-                steps.batch, self.cell.state_shape, inputs.dtype, 0.0
-            )
+            initial_states = steps.first_states(self.cell.state_shape, inputs.dtype)
         return steps.run(self.cell, initial_states, kwargs)
 
 
