@@ -3,7 +3,7 @@
 import numpy as np
 
 from dygraph import _core, check
-from dygraph.errors import InvalidArgumentError, OutOfRangeError
+from dygraph.errors import InvalidArgumentError, OutOfRangeError, PreconditionNotMetError
 
 __all__ = ["Steps", "map_states"]
 
@@ -20,8 +20,9 @@ def map_states(function, *states):
 class Steps:
     """A batch as time steps, the longest sequences first, so that those alive are the first rows.
 
-    Of variables of a program it describes a `static.layers.DynamicRNN`; eager Variables go through
-    the same operators, step by step.
+    Of variables of a program it describes a `static.layers.DynamicRNN`, which stands in
+    `dynamic_rnn` once `static` is imported; eager Variables go through the same operators, step by
+    step.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ class Steps:
         Of padded sequences.
     """
 
+    dynamic_rnn = None
+
     def __init__(self, inputs, lengths, is_reverse, time_major, owner):
         check.variable(inputs, f"{owner}: inputs")
         self.inputs, self.time_major, self.is_reverse = inputs, time_major, is_reverse
@@ -38,6 +41,12 @@ class Steps:
         levels = inputs.lod_level if self.described else len(inputs.lod() or [])
         self.ragged, self.level = levels > 0, max(levels - 1, 0)
         self.whole = lengths is None and not self.ragged  # every sequence has all steps
+        if not self.whole and _core.recording():
+            raise PreconditionNotMetError(
+                f"{owner}: dygraph.jit.trace records the steps of one batch, but sequences of "
+                "other lengths take others. Write the loop with dygraph.jit.to_static, or describe "
+                "the layer in a static.Program"
+            )
         self.rows = rows = inputs
         if not self.ragged:
             if len(inputs.shape) < 2:
@@ -50,8 +59,8 @@ class Steps:
                 return
             rows = self._unpadded(lengths, owner)
         self.rows = ops.sequence_reverse(rows) if is_reverse else rows
-        count = ops.slice(ops.shape(rows), axes=[0], starts=[0], ends=[1])
-        ones = ops.fill_constant(shape_tensor=count, value=1.0, dtype="float64")
+        self.count = ops.slice(ops.shape(rows), axes=[0], starts=[0], ends=[1])
+        ones = ops.fill_constant(shape_tensor=self.count, value=1.0, dtype="float64")
         self.lengths = ops.sequence_pool(ops.lod_reset(ones, y=rows), pooltype="SUM")
 
     def first_states(self, shape, dtype):
@@ -67,7 +76,7 @@ class Steps:
         """The rows of a padded batch, with LoD."""
         if not isinstance(lengths, _core.Variable) or not _core.is_symbol(lengths):
             lengths = self._checked(lengths, owner)
-        if self.described and not isinstance(self.time, int):
+        if self.time < 0:  # of a program, and open
             raise InvalidArgumentError(
                 f"{owner}: the size of the time axis must be known to pad the outputs again, got "
                 f"inputs of shape {list(self.inputs.shape)}. Declare it, or give rows with LoD"
@@ -138,9 +147,7 @@ class Steps:
 
     def _describe(self, cell, states, kwargs):
         """The same as the block of a DynamicRNN."""
-        from static.layers import DynamicRNN
-
-        rnn, after = DynamicRNN(), []
+        rnn = self.dynamic_rnn()
         with rnn.block():
             x = rnn.step_input(self.rows, level=self.level)
             before = map_states(lambda s: rnn.memory(init=s, need_reorder=True), states)
@@ -157,7 +164,7 @@ class Steps:
             out = ops.sequence_reverse(out)
         if self.ragged:
             return ops.lod_reset(out, y=self.inputs)
-        zero = ops.fill_constant(shape=[1], value=0.0, dtype=out.dtype)
+        zero = ops.cast(ops.scale(self.count, scale=0.0), out_dtype=out.dtype)
         padded = ops.sequence_pad(out, zero, padded_length=self.time)[0]
         return self._batch_first(padded)
 
@@ -166,6 +173,4 @@ class Steps:
         ends = ops.cumsum(self.lengths, axis=0)
         at = ops.cast(ops.relu(ends - 1.0), out_dtype="int64")
         stepped = ops.cast(ops.unsqueeze2(self.lengths > 0.0, axes=[1]), out_dtype="int32")
-        return map_states(
-            lambda a, b: ops.multiplex(stepped, [a, ops.gather(b, at)]), first, after
-        )
+        return map_states(lambda a, b: ops.multiplex(stepped, [a, ops.gather(b, at)]), first, after)
