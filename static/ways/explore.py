@@ -141,7 +141,7 @@ class Explorer(Calls):
         self.asked = self.activations = self._flushed = 0
         self.uids, self.finished, self.refusal, self.meanings = {}, None, None, []
         self.bound_in_loops, self.gave_at, self.inputs = set(), None, []
-        self.keeping = False
+        self.keeping, self.depth = False, None
         self.speaking, self.spoke = False, None  # the text of an error is made, and of a value
         self.outside, self.adopted = Outside(), {}
         before, journal = modes.ways, _core.Journal()
@@ -157,6 +157,7 @@ class Explorer(Calls):
                 static.program_guard(self.program, static.Program()),
                 self.program.appending_to(self.scratch),
             ):
+                self.depth = self.program.core.depth
                 args, kwargs = self._inputs(self.args), self._inputs(self.kwargs)
                 modes.ways = self
                 journal.start()
