@@ -74,12 +74,16 @@ def write(writer, op):
         if slot == kept:
             continue
         for name, uid in zip(scratch_names, op.outs[slot], strict=True):
+            old = before.get(name)
+            if old in writer.unsure or old is None:  # other blocks write what this one does not
+                writer.unsure.add(uid)
+            if old in writer.unsure:
+                writer.share(uid, old)
             names[name] = uid if isinstance(uid, str) else writer.declare(uid)
-            if name in before and before[name] != uid:
-                moves.append((writer.name(before[name]), names[name]))
-    for old, new in moves:  # what no turn writes stays what it was
-        if old != new:
-            writer.assign(old, new)
+            if old is not None and old != uid and old not in writer.unsure:
+                moves.append((writer.name(old), names[name]))
+    for old, new in moves:  # what the block does not write stays what it was
+        writer.assign(old, new)
     condition = names[ins[_SLOTS[op.type]][0]]
     _inside(writer, op.type, condition, op.body, names)
 

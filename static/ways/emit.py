@@ -73,6 +73,7 @@ class _Writer:
         self.program = static.Program()
         self.main = self.block = self.program.global_block()
         self._names, self._flags, self._loops, self._controls = {}, {}, [], []
+        self.unsure = set()  # values that a described block alone has written, if it ran
         self.needed = self.flow.needing_flags()
         self.feeds = [i.name for i in explorer.inputs]
         self.arrays = Arrays(self)
@@ -115,6 +116,10 @@ class _Writer:
         if uid not in self._names:
             self._names[uid] = self.new(self.metas[uid], f"{hint}_{uid}")
         return self._names[uid]
+
+    def share(self, uid, other):
+        """One variable for two values."""
+        self._names[uid] = self.name(other)
 
     def new(self, meta, hint="t"):
         """A variable of its own."""

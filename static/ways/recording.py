@@ -28,9 +28,9 @@ class Recording(Hooks):
         """The uid that a variable's value has now."""
         if self._nested():
             raise self.refuse(
-                f"a block that {here()} describes asks for a value: inside static.layers.While, "
-                "cond and DynamicRNN, and in the cell of nn.RNN, Python decides nothing by values. "
-                "Use layers.cond, or write the loop in Python"
+                f"Python asks for a value at {here()}, inside a block that is described once: that "
+                "of static.layers.While, cond or DynamicRNN, or the cell of nn.RNN on ragged "
+                "batches. Use layers.cond or dygraph.where there"
             )
         self.flush()
         if variable.block.program is not self.program:
