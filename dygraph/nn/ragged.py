@@ -3,7 +3,12 @@
 import numpy as np
 
 from dygraph import _core, check
-from dygraph.errors import InvalidArgumentError, OutOfRangeError, PreconditionNotMetError
+from dygraph.errors import (
+    InvalidArgumentError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    kind_of,
+)
 
 __all__ = ["Steps", "map_states"]
 
@@ -55,6 +60,11 @@ class Steps:
                     f"shape {list(inputs.shape)}"
                 )
             self.batch, self.time = inputs.shape[:2][:: -1 if time_major else 1]
+            if self.described and self.time < 0:
+                raise InvalidArgumentError(
+                    f"{owner}: the size of the time axis must be known, got inputs of shape "
+                    f"{list(inputs.shape)}. Declare it, or give rows with LoD"
+                )
             if self.whole:
                 return
             rows = self._unpadded(lengths, owner)
@@ -74,13 +84,14 @@ class Steps:
 
     def _unpadded(self, lengths, owner):
         """The rows of a padded batch, with LoD."""
-        if not isinstance(lengths, _core.Variable) or not _core.is_symbol(lengths):
-            lengths = self._checked(lengths, owner)
-        if self.time < 0:  # of a program, and open
+        given = isinstance(lengths, _core.Variable) and _core.is_symbol(lengths)
+        if self.described and not given:
             raise InvalidArgumentError(
-                f"{owner}: the size of the time axis must be known to pad the outputs again, got "
-                f"inputs of shape {list(self.inputs.shape)}. Declare it, or give rows with LoD"
+                f"{owner}: sequence_length must be a variable of the program, as inputs are, got "
+                f"{kind_of(lengths)}. Declare it with static.data, or make it an argument"
             )
+        if not given:
+            lengths = self._checked(lengths, owner)
         return ops.sequence_unpad(self._batch_first(self.inputs), lengths)
 
     def _checked(self, lengths, owner):
@@ -113,7 +124,7 @@ class Steps:
 
     def _run_whole(self, cell, states, kwargs):
         """No indices, so that a program of it serves any batch."""
-        if self.batch == 0 or self.time == 0:
+        if type(self.batch) is int and not self.batch or self.time == 0:
             raise InvalidArgumentError("RNN: at least one sequence must have a step, got none")
         axis = 0 if self.time_major else 1
         steps, outputs = ops.unstack(self.inputs, axis=axis, num=0), []

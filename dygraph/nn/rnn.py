@@ -282,8 +282,8 @@ class RNN(Layer):
 
     In a program, and in `dygraph.jit.to_static`, a ragged batch becomes a `DynamicRNN` with the bits
     of eager calls: the cell is then called once, to describe the step, and its Python cannot ask for
-    values. `dygraph.jit.trace` refuses ragged batches. With `sequence_length` the size of the time
-    axis must be known.
+    values. `dygraph.jit.trace` refuses ragged batches. The time axis of a padded batch must have a
+    known size there.
 
     Parameters
     ----------

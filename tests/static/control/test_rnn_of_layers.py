@@ -199,3 +199,7 @@ def test_what_cannot_be_written():
         x, n = static.data("x", [None, None, 3], "float32"), static.data("n", [None], "int64")
         with pytest.raises(InvalidArgumentError, match="size of the time axis must be known"):
             rnn(x, sequence_length=n)
+        with pytest.raises(InvalidArgumentError, match="size of the time axis must be known"):
+            rnn(x)
+        with pytest.raises(InvalidArgumentError, match="must be a variable of the program, .*list"):
+            rnn(static.data("y", [None, 5, 3], "float32"), sequence_length=[1, 2])
