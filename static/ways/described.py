@@ -99,7 +99,7 @@ def _inside(writer, type, condition, body, names):
                 continue
             copy = desc.copy()
             for slot in copy.input_names:
-                copy.set_input(slot, [names.get(n, n) for n in copy.input(slot)])
+                copy.set_input(slot, [names[n] for n in copy.input(slot)])
             for slot in copy.output_names:
-                copy.set_output(slot, [names.get(n, n) for n in copy.output(slot)])
+                copy.set_output(slot, [names[n] for n in copy.output(slot)])
             writer.block.put_op(Operator(writer.block, copy))
