@@ -174,7 +174,10 @@ class Steps:
         if self.is_reverse:
             out = ops.sequence_reverse(out)
         if self.ragged:
-            return ops.lod_reset(out, y=self.inputs)
+            out = ops.lod_reset(out, y=self.inputs)
+            if self.described:
+                out.lod_level = self.inputs.lod_level  # layers behind it ask
+            return out
         zero = ops.cast(ops.scale(self.count, scale=0.0), out_dtype=out.dtype)
         padded = ops.sequence_pad(out, zero, padded_length=self.time)[0]
         return self._batch_first(padded)

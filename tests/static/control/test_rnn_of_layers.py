@@ -117,6 +117,31 @@ def test_one_program_serves_batches_of_other_lengths():
         assert counted.numpy().ravel().tolist() == lengths
 
 
+@pytest.mark.parametrize("lod", [ONE, TWO])
+def test_networks_behind_one_another(lod):
+    class Sum(nn.RNNCellBase):
+        state_shape = (3,)
+
+        def forward(self, x, total):
+            return total + x, total + x
+
+    one, two, three = nn.RNN(Sum()), nn.RNN(Sum(), True), nn.BiRNN(Sum(), Sum())
+    main = static.Program()
+    with static.program_guard(main, static.Program()):
+        x = static.data("x", [None, 3], "float32", lod_level=len(lod))
+        last, _ = three(two(one(x)[0])[0])
+        assert last.lod_level == len(lod)
+    value = np.round(rows() * 8)
+    (got,) = static.Executor().run(
+        main, feed={"x": ragged(value, lod)}, fetch_list=[last], return_numpy=False
+    )
+    for a, b in zip(lod[-1][:-1], lod[-1][1:], strict=True):
+        back = np.cumsum(np.cumsum(value[a:b], axis=0)[::-1], axis=0)[::-1]
+        both = [np.cumsum(back, axis=0), np.cumsum(back[::-1], axis=0)[::-1]]
+        assert np.array_equal(got.numpy()[a:b], np.concatenate(both, axis=1))
+    assert got.lod() == lod
+
+
 def test_first_states_and_arguments_from_outside():
     rnn = nn.RNN(Leaky())
     first = rows()[:4].repeat(2, 1)[:, :4], np.full((4, 1), 10, "float32")
