@@ -3,7 +3,12 @@
 import numpy as np
 
 from dygraph import _core, check
-from dygraph.errors import InvalidArgumentError, OutOfRangeError
+from dygraph.errors import (
+    InvalidArgumentError,
+    OutOfRangeError,
+    PreconditionNotMetError,
+    kind_of,
+)
 
 __all__ = ["Steps", "map_states"]
 
@@ -17,12 +22,12 @@ def map_states(function, *states):
     return function(*states)
 
 
-def _take(rows, index):
-    return ops.gather(rows, _core.to_variable(np.asarray(index, "int64")))
-
-
 class Steps:
     """A batch as time steps, the longest sequences first, so that those alive are the first rows.
+
+    Of variables of a program it describes a `static.layers.DynamicRNN`, which stands in
+    `dynamic_rnn` once `static` is imported; eager Variables go through the same operators, step by
+    step.
 
     Parameters
     ----------
@@ -32,83 +37,95 @@ class Steps:
         Of padded sequences.
     """
 
+    dynamic_rnn = None
+
     def __init__(self, inputs, lengths, is_reverse, time_major, owner):
         check.variable(inputs, f"{owner}: inputs")
-        self.inputs, self.time_major = inputs, time_major
-        self.ragged, self.is_reverse = bool(inputs.lod()), is_reverse
+        self.inputs, self.time_major, self.is_reverse = inputs, time_major, is_reverse
+        self.described = _core.is_symbol(inputs)
+        levels = inputs.lod_level if self.described else len(inputs.lod() or [])
+        self.ragged, self.level = levels > 0, max(levels - 1, 0)
         self.whole = lengths is None and not self.ragged  # every sequence has all steps
-        if self.ragged:
-            offsets = np.asarray(inputs.lod()[-1])
-            lengths = np.diff(offsets)
-            self.places = inputs.shape[0]
-        else:
+        if not self.whole and _core.recording():
+            raise PreconditionNotMetError(
+                f"{owner}: dygraph.jit.trace records the steps of one batch, but sequences of "
+                "other lengths take others. Write the loop with dygraph.jit.to_static, or describe "
+                "the layer in a static.Program"
+            )
+        self.rows = rows = inputs
+        if not self.ragged:
             if len(inputs.shape) < 2:
                 raise InvalidArgumentError(
                     f"{owner}: inputs must have a batch and a time axis, or rows with LoD, got "
                     f"shape {list(inputs.shape)}"
                 )
-            first, second = inputs.shape[:2]
-            batch, time = (second, first) if time_major else (first, second)
+            self.batch, self.time = inputs.shape[:2][:: -1 if time_major else 1]
+            if self.described and self.time < 0:
+                raise InvalidArgumentError(
+                    f"{owner}: the size of the time axis must be known, got inputs of shape "
+                    f"{list(inputs.shape)}. Declare it, or give rows with LoD"
+                )
             if self.whole:
-                empty = type(batch) is int and not batch
-                self.batch, self.alive = batch, [] if empty else [batch] * time
                 return
-            lengths = self._checked(lengths, batch, time, owner)
-            self.places = batch * time
-        self.batch = len(lengths)
-        self.order = np.argsort(-lengths, kind="stable")
-        longest = int(lengths.max(initial=0))
-        self.alive = [int((lengths > t).sum()) for t in range(longest)]
-        source = []
-        for t, count in enumerate(self.alive):
-            sequences = self.order[:count]
-            at = lengths[sequences] - 1 - t if is_reverse else np.full(count, t)
-            if self.ragged:
-                source.append(offsets[sequences] + at)
-            else:
-                source.append(at * batch + sequences if time_major else sequences * time + at)
-        self.source = np.concatenate(source) if source else np.zeros(0, "int64")
+            rows = self._unpadded(lengths, owner)
+        self.rows = ops.sequence_reverse(rows) if is_reverse else rows
+        self.count = ops.slice(ops.shape(rows), axes=[0], starts=[0], ends=[1])
+        ones = ops.fill_constant(shape_tensor=self.count, value=1.0, dtype="float64")
+        self.lengths = ops.sequence_pool(ops.lod_reset(ones, y=rows), pooltype="SUM")
 
-    @staticmethod
-    def _checked(lengths, batch, time, owner):
-        values = lengths.numpy() if isinstance(lengths, _core.Variable) else np.asarray(lengths)
-        if values.shape != (batch,) or values.dtype.kind not in "iu":
+    def first_states(self, shape, dtype):
+        """Zeros for each sequence: of a shape without its batch axis, or of a tuple of such."""
+        if shape and isinstance(shape[0], (list, tuple)):
+            return tuple(self.first_states(s, dtype) for s in shape)
+        axis = 1 if self.whole and self.time_major else 0
+        return ops.fill_constant_batch_size_like(  # of rows with LoD it counts the sequences
+            self.rows, shape=[-1, *shape], value=0.0, dtype=dtype, input_dim_idx=axis
+        )
+
+    def _unpadded(self, lengths, owner):
+        """The rows of a padded batch, with LoD."""
+        given = isinstance(lengths, _core.Variable) and _core.is_symbol(lengths)
+        if self.described and not given:
             raise InvalidArgumentError(
-                f"{owner}: sequence_length must hold {batch} integers, got {values.dtype} of shape "
-                f"{list(values.shape)}"
+                f"{owner}: sequence_length must be a variable of the program, as inputs are, got "
+                f"{kind_of(lengths)}. Declare it with static.data, or make it an argument"
             )
-        if batch and not (0 <= values.min() and values.max() <= time):
+        if not given:
+            lengths = self._checked(lengths, owner)
+        return ops.sequence_unpad(self._batch_first(self.inputs), lengths)
+
+    def _checked(self, lengths, owner):
+        values = lengths.numpy() if isinstance(lengths, _core.Variable) else np.asarray(lengths)
+        if values.shape != (self.batch,) or values.dtype.kind not in "iu":
+            raise InvalidArgumentError(
+                f"{owner}: sequence_length must hold {self.batch} integers, got {values.dtype} of "
+                f"shape {list(values.shape)}"
+            )
+        if self.batch and not (0 <= values.min() and values.max() <= self.time):
             raise OutOfRangeError(
-                f"{owner}: each of sequence_length must lie in [0, {time}], got {values.tolist()}"
+                f"{owner}: each of sequence_length must lie in [0, {self.time}], got "
+                f"{values.tolist()}"
             )
-        return values.astype("int64")
+        return _core.to_variable(values.astype("int64"))
+
+    def _batch_first(self, padded):
+        """The first two axes changed over where the time comes first, here or in the inputs."""
+        if not self.time_major:
+            return padded
+        return ops.transpose2(padded, axis=[1, 0, *range(2, len(padded.shape))])
 
     def run(self, cell, states, kwargs):
         """(outputs laid out as the inputs, last states) of ``cell(rows, states)`` for each step."""
-        if not self.alive:
-            raise InvalidArgumentError("RNN: at least one sequence must have a step, got none")
         if self.whole:
             return self._run_whole(cell, states, kwargs)
-        rows = self.inputs
-        if not self.ragged:
-            rows = ops.reshape2(rows, shape=[self.places, *rows.shape[2:]])
-        states = map_states(lambda s: _take(s, self.order), states)
-        packed = _take(rows, self.source)
-        inputs = ops.split(packed, sections=self.alive, num=0, axis=0)
-        ended = [map_states(lambda s: s[self.alive[0] :], states)]
-        outputs = []
-        states = map_states(lambda s: s[: self.alive[0]], states)
-        for t, x in enumerate(inputs):
-            out, states = cell(x, states, **kwargs)
-            outputs.append(out)
-            left = self.alive[t + 1] if t + 1 < len(self.alive) else 0
-            if left < self.alive[t]:
-                ended.append(map_states(lambda s, n=left: s[n:], states))
-                states = map_states(lambda s, n=left: s[:n], states)
-        return self._laid_out(outputs), self._last(ended[::-1])
+        each = self._describe if self.described else self._loop
+        out, after = each(cell, states, kwargs)
+        return self._laid_out(out), self._last(states, after)
 
     def _run_whole(self, cell, states, kwargs):
         """No indices, so that a program of it serves any batch."""
+        if type(self.batch) is int and not self.batch or self.time == 0:
+            raise InvalidArgumentError("RNN: at least one sequence must have a step, got none")
         axis = 0 if self.time_major else 1
         steps, outputs = ops.unstack(self.inputs, axis=axis, num=0), []
         for x in reversed(steps) if self.is_reverse else steps:
@@ -116,22 +133,58 @@ class Steps:
             outputs.append(out)
         return ops.stack(outputs[::-1] if self.is_reverse else outputs, axis=axis), states
 
-    def _laid_out(self, outputs):
-        packed = ops.concat(outputs, axis=0)
-        row = list(packed.shape[1:])
-        if len(self.source) < self.places:  # padding reads a row of zeros
-            zero = ops.fill_constant(shape=[1, *row], value=0.0, dtype=packed.dtype)
-            packed = ops.concat([packed, zero], axis=0)
-        place = np.full(self.places, len(self.source))
-        place[self.source] = np.arange(len(self.source))
-        out = _take(packed, place)
-        if self.ragged:
-            return ops.lod_reset(out, y=self.inputs)
-        return ops.reshape2(out, shape=[*self.inputs.shape[:2], *row])
+    def _loop(self, cell, states, kwargs):
+        """(outputs, states after each step), each with the LoD of the rows."""
+        if not self.rows.shape[0]:
+            raise InvalidArgumentError("RNN: at least one sequence must have a step, got none")
+        table = ops.lod_rank_table(self.rows, level=self.level)
+        inputs = ops.lod_tensor_to_array(self.rows, table)
+        states = map_states(lambda s: ops.reorder_lod_tensor_by_rank(s, table), states)
+        found = []
+        for t in range(_core.array_length(inputs)):
+            now = _core.to_variable(np.array([t]))
+            states = map_states(lambda s, i=now: ops.shrink_rnn_memory(s, table, i), states)
+            out, states = cell(ops.read_from_array(inputs, now), states, **kwargs)
+            found.append((now, out, states))
+        numbers, outputs, states = zip(*found, strict=True)
 
-    def _last(self, ended):
-        back = np.argsort(self.order)
-        return map_states(
-            lambda *pieces: _take(ops.concat([p for p in pieces if p.shape[0]], axis=0), back),
-            *ended,
-        )
+        def sequences(*elements):
+            array = None
+            for i, element in zip(numbers, elements, strict=True):
+                array = ops.write_to_array(element, i, array=array)
+            return ops.array_to_lod_tensor(array, table)
+
+        return sequences(*outputs), map_states(sequences, *states)
+
+    def _describe(self, cell, states, kwargs):
+        """The same as the block of a DynamicRNN."""
+        rnn = self.dynamic_rnn()
+        with rnn.block():
+            x = rnn.step_input(self.rows, level=self.level)
+            before = map_states(lambda s: rnn.memory(init=s, need_reorder=True), states)
+            out, new = cell(x, before, **kwargs)
+            map_states(rnn.update_memory, before, new)
+            rnn.output(out)
+            map_states(rnn.output, new)
+        out, *after = rnn()
+        after = iter(after)
+        return out, map_states(lambda _: next(after), states)
+
+    def _laid_out(self, out):
+        if self.is_reverse:
+            out = ops.sequence_reverse(out)
+        if self.ragged:
+            out = ops.lod_reset(out, y=self.inputs)
+            if self.described:
+                out.lod_level = self.inputs.lod_level  # layers behind it ask
+            return out
+        zero = ops.cast(ops.scale(self.count, scale=0.0), out_dtype=out.dtype)
+        padded = ops.sequence_pad(out, zero, padded_length=self.time)[0]
+        return self._batch_first(padded)
+
+    def _last(self, first, after):
+        """The state of each sequence after its last step; one without steps keeps its first."""
+        ends = ops.cumsum(self.lengths, axis=0)
+        at = ops.cast(ops.relu(ends - 1.0), out_dtype="int64")
+        stepped = ops.cast(ops.unsqueeze2(self.lengths > 0.0, axes=[1]), out_dtype="int32")
+        return map_states(lambda a, b: ops.multiplex(stepped, [a, ops.gather(b, at)]), first, after)

@@ -280,6 +280,11 @@ class RNN(Layer):
     a Variable or tuples of Variables. The step is ordinary Python, called once a time step with the
     sequences that still live; `initial_states` may be left out for cells made of `RNNCellBase`.
 
+    In a program, and in `dygraph.jit.to_static`, a ragged batch becomes a `DynamicRNN` with the
+    bits of eager calls: the cell is then called once, to describe the step, and its Python cannot
+    ask for values. The time axis of a padded batch must have a known size there.
+    `dygraph.jit.trace` refuses ragged batches.
+
     Parameters
     ----------
     cell : Layer
@@ -312,9 +317,7 @@ class RNN(Layer):
                 raise InvalidArgumentError(
                     "RNN: initial_states must be given for a cell that is no RNNCellBase"
                 )
-            initial_states = self.cell._filled(
-                steps.batch, self.cell.state_shape, inputs.dtype, 0.0
-            )
+            initial_states = steps.first_states(self.cell.state_shape, inputs.dtype)
         return steps.run(self.cell, initial_states, kwargs)
 
 

@@ -9,6 +9,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.nn import ragged
 from static import bodies
 from static.layers.arithmetic import increment
 from static.layers.arrays import array_read, array_to_lod_tensor, array_write, shrink_memory
@@ -256,3 +257,6 @@ class DynamicRNN(Steps):
             )  # fmt: skip
             array_write(each, self._step, array)
             self._results.append(array)
+
+
+ragged.Steps.dynamic_rnn = DynamicRNN

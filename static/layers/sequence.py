@@ -54,7 +54,16 @@ def _ragged(function):
     return with_level
 
 
-for _name in ("concat", "expand", "expand_as", "reshape", "reverse", "slice", "unpad"):
+def _as_ragged_as_x(function):
+    @functools.wraps(function)
+    def with_level(x, *args, **kwargs):
+        return with_levels(function(x, *args, **kwargs), getattr(x, "lod_level", 0))
+
+    return with_level
+
+
+_FUNCTIONS["sequence_expand"] = _as_ragged_as_x(_FUNCTIONS["sequence_expand"])
+for _name in ("concat", "expand_as", "reshape", "reverse", "slice", "unpad"):
     _FUNCTIONS[f"sequence_{_name}"] = _ragged(_FUNCTIONS[f"sequence_{_name}"])
 __getattr__ = attributes(_FUNCTIONS, __name__)
 

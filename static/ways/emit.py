@@ -13,6 +13,7 @@ from dygraph import unique_name
 from dygraph.variable import Parameter as EagerParameter
 from static.operator import Operator
 from static.variable import Parameter, Variable
+from static.ways import described
 from static.ways.arrays_emitted import Arrays
 from static.ways.flow import Flow
 from static.ways.graph import Ask, Go, Meta, Raise, Refused
@@ -81,6 +82,7 @@ class _Writer:
         self.main = self.block = self.program.global_block()
         self._names, self._flags, self._loops, self._controls = {}, {}, [], []
         self.sites = []
+        self.unsure = set()  # values that a described block alone has written, if it ran
         self.needed = self.flow.needing_flags()
         self.feeds = [i.name for i in explorer.inputs]
         self.arrays = Arrays(self)
@@ -124,12 +126,18 @@ class _Writer:
             self._names[uid] = self.new(self.metas[uid], f"{hint}_{uid}")
         return self._names[uid]
 
+    def share(self, uid, other):
+        """One variable for two values."""
+        self._names[uid] = self.name(other)
+
     def new(self, meta, hint="t"):
         """A variable of its own."""
         name = unique_name.generate(hint)
         while self.main.has_var(name):
             name = unique_name.generate(hint)
-        if meta.dtype == "array":
+        if ":" in meta.dtype:
+            described.declared(self.main, name, meta)
+        elif meta.dtype == "array":
             self.main.create_var(name, dtype="float32", type="LOD_TENSOR_ARRAY")
         else:
             self.main.create_var(
@@ -163,6 +171,8 @@ class _Writer:
         for op in block.ops:
             if op.type in _PSEUDO:
                 self.arrays.write(op)
+            elif op.body is not None:
+                described.write(self, op)
             elif op.type == "print":
                 name = self.new(self.metas[op.outs["Out"][0]])
                 self.op("print", {"In": self.name(op.ins["In"][0])}, {"Out": name}, op.attrs)
@@ -206,7 +216,7 @@ class _Writer:
             if exits == {y}:
                 exits = self._tree(y)
             else:
-                with self._inside(self._flags[y]):
+                with self.inside(self._flags[y]):
                     found = self._tree(y)
                 exits = (exits - {y}) | found
         return exits
@@ -226,9 +236,9 @@ class _Writer:
         no = self.new(_BOOL, "not")
         # before the first block may write it
         site = self._site(b, yes, self.op("logical_not", {"X": yes}, {"Out": no}))
-        with self._inside(yes, site=site):
+        with self.inside(yes, site=site):
             exits = self._edge(b, end.yes, ())
-        with self._inside(no):
+        with self.inside(no):
             return exits | self._edge(b, end.no, ())
 
     def _site(self, *parts):
@@ -302,7 +312,7 @@ class _Writer:
             self._test(loop)
         else:
             self.fill(loop.go, True)
-        with self._inside(loop.go, "while"):
+        with self.inside(loop.go, "while"):
             if head in self.needed:  # an inner loop may be left for the next turn
                 self._flags[head] = self.new(_BOOL, f"to_{head.number}")
                 self.fill(self._flags[head], False)
@@ -318,7 +328,7 @@ class _Writer:
         return self._behind(outer, exits)
 
     def _can_turn(self, head):
-        return not any(op.type in _PSEUDO or op.type == "print" for op in head.ops)
+        return not any(op.type in _PSEUDO or op.type == "print" or op.body for op in head.ops)
 
     def _left(self, loop, exits):
         """What follows where the test of a loop said no."""
@@ -329,7 +339,7 @@ class _Writer:
         if not exits:
             return self._tree(leave)
         others = [self._flags[e] for e in sorted(exits, key=self.flow.at.get)]
-        with self._inside(self._none_of(others)):
+        with self.inside(self._none_of(others)):
             found = self._tree(leave)
         return exits | found
 
@@ -383,7 +393,7 @@ class _Writer:
     # Blocks -----------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _inside(self, condition, type="conditional_block", site=None):
+    def inside(self, condition, type="conditional_block", site=None):
         outer = self.block
         inner = self.program.create_block(outer.idx)
         self.block = inner

@@ -144,7 +144,7 @@ class Explorer(Calls):
         self.asked = self.activations = self._flushed = 0
         self.uids, self.finished, self.refusal, self.meanings = {}, None, None, []
         self.bound_in_loops, self.gave_at, self.inputs = set(), None, []
-        self.keeping, self.plain_names = False, set()
+        self.keeping, self.plain_names, self.depth = False, set(), None
         self.speaking, self.spoke = False, None  # the text of an error is made, and of a value
         self.outside, self.adopted, self.own_forwards = Outside(), {}, []
         before, journal = modes.ways, _core.Journal()
@@ -160,6 +160,7 @@ class Explorer(Calls):
                 static.program_guard(self.program, static.Program()),
                 self.program.appending_to(self.scratch),
             ):
+                self.depth = self.program.core.depth
                 args, kwargs = self._inputs(self.args), self._inputs(self.kwargs)
                 modes.ways = self
                 _core.set_exploring(True)

@@ -63,13 +63,14 @@ class Meta:
 class Op:
     """An operator: uids by slot, attributes, and the line that called it."""
 
-    __slots__ = ("type", "ins", "outs", "attrs", "line", "described", "named", "desc")
+    __slots__ = ("type", "ins", "outs", "attrs", "line", "described", "named", "desc", "body")
 
-    def __init__(self, type, ins, outs, attrs, line, described, named, desc=None):
+    def __init__(self, type, ins, outs, attrs, line, described, named, desc=None, body=None):
         self.type, self.ins, self.outs, self.attrs, self.line = type, ins, outs, attrs, line
         self.described = described  # the names that it read and wrote in the run that made it
         self.named = named  # uids of the names that it wrote
         self.desc = desc  # as it was described; None for what only this package knows
+        self.body = body  # the block that it runs
 
     def repeats(self, type, ins, outs, attrs):
         """Whether a call of a later run is this one. On the same way names are the same."""

@@ -2,6 +2,7 @@
 
 from dygraph import unique_name
 from dygraph.watch import user_line
+from static.ways import described
 from static.ways.graph import Ask, Block, Meta, Op, Refused, here, short, spot
 from static.ways.hooks import Hooks
 
@@ -25,6 +26,12 @@ class Recording(Hooks):
 
     def uid(self, variable):
         """The uid that a variable's value has now."""
+        if self._nested():
+            raise self.refuse(
+                f"Python asks for a value at {here()}, inside a block that is described once: that "
+                "of static.layers.While, cond or DynamicRNN, or the cell of nn.RNN on ragged "
+                "batches. Use layers.cond or dygraph.where there"
+            )
         self.flush()
         if variable.block.program is not self.program:
             raise self.refuse(
@@ -57,7 +64,7 @@ class Recording(Hooks):
     def meta_of_desc(variable):
         """Type and sizes as they are described."""
         return Meta(
-            str(variable.dtype), variable.desc.shape or (), variable.lod_level,
+            described.kind_of_value(variable), variable.desc.shape or (), variable.lod_level,
             variable.stop_gradient,
         )  # fmt: skip
 
@@ -67,6 +74,11 @@ class Recording(Hooks):
 
     def declare(self, meta, name):
         """A new variable of the scratch program."""
+        if ":" in meta.dtype:
+            raise self.refuse(
+                f"{name} would have to hold arrays or tables of several ways, at {here()}. Make "
+                "them before the question"
+            )
         dtype, shape = ("float32", (-1,)) if meta.dtype == "array" else (meta.dtype, meta.shape)
         return self.scratch.create_var(
             unique_name.generate(name), list(shape), dtype, meta.lod_level,
@@ -77,6 +89,8 @@ class Recording(Hooks):
 
     def flush(self):
         """Take over the operators that were described since the last time."""
+        if self._nested():  # as one, when the block has ended
+            return
         core = self.scratch.core
         count = core.op_count
         while self._flushed < count and self.finished is None:
@@ -85,6 +99,10 @@ class Recording(Hooks):
             attrs = op.attrs
             line = (attrs.pop("op_callstack", None) or ["?"])[-1]
             self._add(op.type, op.inputs, op.outputs, attrs, line, op)
+
+    def _nested(self):
+        """Whether a block of the function's own is being described."""
+        return self.depth is not None and self.program.core.depth > self.depth
 
     def pseudo(self, type, ins, meta, attrs=None):
         """An operator of this package's; gives the variable that it makes."""
@@ -97,6 +115,11 @@ class Recording(Hooks):
 
     def _add(self, type, ins, outs, attrs, line, desc=None):
         block, at = self.block, self.position
+        body = desc and described.body_of(desc, self.program, self.meta_of_desc)
+        if body is not None:
+            attrs["sub_block"] = body.text
+            written = dict.fromkeys(n for names in outs.values() for n in names)
+            attrs["before"] = [n for n in written if n in self.uids]
         if at < len(block.ops):
             known = block.ops[at]
             if not known.repeats(type, ins, outs, attrs):
@@ -109,12 +132,14 @@ class Recording(Hooks):
         given = {
             slot: [self._uid_of_name(n) for n in names] for slot, names in ins.items() if names
         }
+        if body is not None:
+            given["Before"] = [self.uids[n] for n in attrs["before"]]
         made = {
             slot: [self._written(n, line) for n in names] for slot, names in outs.items() if names
         }
         named = {n: u for slot, us in made.items() for n, u in zip(outs[slot], us, strict=True)}
         block.ops.append(
-            Op(type, given, made, attrs, line, (ins, outs), named, desc and desc.copy())
+            Op(type, given, made, attrs, line, (ins, outs), named, desc and desc.copy(), body)
         )
         self.uids.update(named)
         self.position += 1
@@ -133,6 +158,8 @@ class Recording(Hooks):
                 if name in self.known.copied:
                     raise self.refuse(self._copied(name))
             return name
+        if old is not None and not described.is_tensor(self.scratch.core.find(name)):
+            return old
         if old is not None:
             self.minds_aliases = True
             if old in self.shared:

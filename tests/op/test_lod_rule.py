@@ -202,6 +202,7 @@ NO_ROWS_OF_X = {
         lod_rank_table lod_tensor_to_array max_sequence_len merge_lod_tensor merge_lod_tensor_infer
         recurrent select_input select_output shrink_rnn_memory split_lod_tensor
         tensor_array_to_tensor while""",
+    "states of one time step, which the next one meets as rows": "gru_unit lstm_unit",
     "no output": "assert",
     "what a function of Python gives": "py_func",
 }

@@ -128,8 +128,8 @@ struct GruOps {
       run.cell.h = h.data();
       run.Forward(*in.input, nullptr);
       ScatterRows(h.data(), run.packing.source, run.d, hidden.mutable_data<T>());
-      if (Spec::kBatchHidden >= 0)
-        Write(h.data(), hidden.numel(), ctx.Out(Spec::kBatchHidden).template mutable_data<T>());
+      if (Spec::kBatchHidden < 0) return;  // one step, whose states are no sequences
+      Write(h.data(), hidden.numel(), ctx.Out(Spec::kBatchHidden).template mutable_data<T>());
       if (in.input->lod()) hidden.SetLoD(in.input->lod_ref());
     }
   };

@@ -65,7 +65,6 @@ void DefineGruUnit(OpDef& op) {
       .Attr(&GruUnitAttrs::gate_activation, "gate_activation", "of u and r, the same numbers",
             Between(0, 3))
       .Attr(&GruUnitAttrs::origin_mode, "origin_mode", "u keeps the past, not the candidate")
-      .ShareLoD(Spec::kInput)
       .Shape([](InferContext& ctx) {
         Spec::Check(ctx);
         ctx.SetOutput(Spec::kGate, ctx.dims(Spec::kInput));

@@ -33,7 +33,6 @@ void DefineLstmUnit(OpDef& op) {
       .Output(kC, "C", "[rows, D]")
       .Output(kH, "H", "[rows, D]")
       .Attr(&LstmUnitAttrs::forget_bias, "forget_bias", "added to f")
-      .ShareLoD(kX)
       .Shape([](InferContext& ctx) {
         CheckInputs(ctx);
         ctx.SetOutput(kC, ctx.dims(kCPrev));

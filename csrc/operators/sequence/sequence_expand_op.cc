@@ -35,7 +35,7 @@ struct Spec {
             own.empty() ? "rows" : "sequences", " as level ", level, " of Y has sequences, ",
             Count(times), ", got ", n);
     Moves moves;
-    moves.lod = {own.empty() ? times : Offsets{0}};
+    if (!own.empty()) moves.lod = {Offsets{0}};  // repeated rows are no sequences, as in Fluid
     for (int64_t s = 0; s < n; ++s) {
       int64_t from = own.empty() ? s : own[0][s], count = own.empty() ? 1 : own[0][s + 1] - from;
       for (int64_t k = times[s]; k < times[s + 1]; ++k) {
@@ -61,7 +61,7 @@ void DefineSequenceExpand(OpDef& op) {
           "([[1.0], [2.0], [1.0], [2.0], [3.0]], [[0, 2, 4, 5]])")
       .Input(kX, "X", "rows, at most one level of detail")
       .Input(kY, "Y", "its LoD alone is read")
-      .Output(kOut, "Out", "rows of X; its sequences, or for rows of X those of Y's level")
+      .Output(kOut, "Out", "rows of X, and its sequences; no LoD where X has none")
       .Attr(&SequenceExpandAttrs::ref_level, "ref_level", "the level of Y; -1: the last")
       .Shape(Ops::InferShape)
       .MixedDTypes()

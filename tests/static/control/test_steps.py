@@ -129,6 +129,95 @@ def test_dynamic_rnn_gives_the_lod_of_its_input(run):
     np.testing.assert_allclose(run(pooled, x=ragged(rows))[0], wanted, rtol=1e-5, atol=1e-6)
 
 
+PARAGRAPHS = [
+    [0, 2, 5, 6],
+    [0, 3, 4, 6, 7, 9, 10],
+]  # 2, 3 and 1 sentences of 3, 1; 2, 1, 2; 1 words
+
+
+def test_dynamic_rnn_over_the_sentences_of_paragraphs():
+    """Two levels: a step has a sentence of each paragraph, with its words."""
+    x = static.data("x", [None, 2], "float32", lod_level=2)
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        sentences = rnn.step_input(x)
+        total = rnn.memory(shape=[2], value=1.0)
+        after = total + layers.sequence_pool(sentences, "sum")
+        rnn.update_memory(total, after)
+        rnn.output(after, layers.sequence_softmax(layers.slice(sentences, [1], [0], [1])))
+    rows = array(10, 2)
+    feed = {"x": dygraph.to_variable(rows, lod=PARAGRAPHS)}
+    totals, weights = static.Executor().run(feed=feed, fetch_list=rnn(), return_numpy=False)
+    sums = [rows[a:b].sum(0) for a, b in zip(PARAGRAPHS[1][:-1], PARAGRAPHS[1][1:], strict=True)]
+    wanted = [
+        1.0 + np.sum(sums[a : k + 1], axis=0)
+        for a, b in zip(PARAGRAPHS[0][:-1], PARAGRAPHS[0][1:], strict=True) for k in range(a, b)
+    ]  # fmt: skip
+    np.testing.assert_allclose(totals.numpy(), wanted, rtol=1e-5, atol=1e-6)
+    assert totals.lod() == [PARAGRAPHS[0]]
+    e = np.exp(rows[:, 0])
+    ends = zip(PARAGRAPHS[1][:-1], PARAGRAPHS[1][1:], strict=True)
+    parts = [e[a:b] / e[a:b].sum() for a, b in ends]
+    np.testing.assert_allclose(weights.numpy().ravel(), np.concatenate(parts), rtol=1e-5)
+    assert weights.lod() == PARAGRAPHS
+
+
+def test_dynamic_rnn_over_the_words_of_paragraphs():
+    """The same input by its inner level: every sentence by itself, and without memory."""
+    x = static.data("x", [None, 2], "float32", lod_level=2)
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        word = rnn.step_input(x, level=1)
+        before = rnn.memory(shape=[2])
+        rnn.update_memory(before, before + word)
+        rnn.output(before + word, word * 2.0)
+    rows = array(10, 2)
+    feed = {"x": dygraph.to_variable(rows, lod=PARAGRAPHS)}
+    sums, doubled = static.Executor().run(feed=feed, fetch_list=rnn(), return_numpy=False)
+    ends = zip(PARAGRAPHS[1][:-1], PARAGRAPHS[1][1:], strict=True)
+    wanted = np.concatenate([np.cumsum(rows[a:b], axis=0) for a, b in ends])
+    np.testing.assert_allclose(sums.numpy(), wanted, rtol=1e-5, atol=1e-6)
+    assert np.array_equal(doubled.numpy(), rows * 2)
+    assert sums.lod() == doubled.lod() == PARAGRAPHS
+
+
+def test_dynamic_rnn_without_memory_is_the_step_on_the_flat_rows():
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    x.stop_gradient = False
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        rnn.output(layers.tanh(layers.matmul(rnn.step_input(x), weights("w", 3, 4))))
+    out = rnn()
+    (gradient,) = static.gradients([layers.reduce_sum(out * out)], [x])
+    start()
+    rows = array(sum(LENGTHS), 3)
+    value, slope = static.Executor().run(feed={"x": ragged(rows)}, fetch_list=[out, gradient])
+    y = np.tanh(rows @ array(3, 4))
+    np.testing.assert_allclose(value, y, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(slope, (2 * y * (1 - y * y)) @ array(3, 4).T, rtol=1e-4, atol=1e-5)
+
+
+def test_dynamic_rnn_with_ragged_external_memory_and_its_gradient():
+    """Each step looks at all rows of its sequence's external memory, which the ranks sort."""
+    x = static.data("x", [None, 2], "float32", lod_level=1)
+    external = static.data("external", [None, 2], "float32", lod_level=1)
+    external.stop_gradient = False
+    rnn = layers.DynamicRNN()
+    with rnn.block():
+        now = rnn.step_input(x)
+        rnn.output(now * layers.sequence_pool(rnn.static_input(external), "sum"))
+    out = rnn()
+    (gradient,) = static.gradients([layers.reduce_sum(out)], [external])
+    rows, more, inner = array(sum(LENGTHS), 2), array(7, 2), [0, 3, 4, 6, 7]
+    feed = {"x": ragged(rows), "external": dygraph.to_variable(more, lod=[inner])}
+    value, slope = static.Executor().run(feed=feed, fetch_list=[out, gradient])
+    ends = np.cumsum([0, *LENGTHS])
+    sums = [more[a:b].sum(0) for a, b in zip(inner[:-1], inner[1:], strict=True)]
+    np.testing.assert_allclose(value, rows * np.repeat(sums, LENGTHS, axis=0), rtol=1e-5, atol=1e-6)
+    steps = [rows[a:b].sum(0) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    np.testing.assert_allclose(slope, np.repeat(steps, np.diff(inner), axis=0), rtol=1e-5)
+
+
 def test_dynamic_rnn_of_two_inputs(run):
     x = static.data("x", [None, 2], "float32", lod_level=1)
     y = static.data("y", [None, 2], "float32", lod_level=1)
