@@ -27,9 +27,9 @@ def chosen(x):
 
 
 def stepped(x):
-    rnn = layers.StaticRNN()
+    first, rnn = layers.reduce_sum(x, dim=[0]), layers.StaticRNN()
     with rnn.step():
-        now, before = rnn.step_input(x), rnn.memory(init=layers.reduce_sum(x, dim=[0]))
+        now, before = rnn.step_input(x), rnn.memory(init=first)
         after = F.tanh(now * before)
         rnn.update_memory(before, after)
         rnn.step_output(after)
