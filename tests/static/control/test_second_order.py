@@ -27,7 +27,7 @@ def chosen(x):
 
 
 def stepped(x):
-    rnn, first = layers.StaticRNN(), layers.reduce_sum(x, dim=[0])
+    first, rnn = layers.reduce_sum(x, dim=[0]), layers.StaticRNN()
     with rnn.step():
         now, before = rnn.step_input(x), rnn.memory(init=first)
         after = F.tanh(now * before)
