@@ -202,7 +202,8 @@ NO_ROWS_OF_X = {
         lod_rank_table lod_tensor_to_array max_sequence_len merge_lod_tensor merge_lod_tensor_infer
         recurrent select_input select_output shrink_rnn_memory split_lod_tensor
         tensor_array_to_tensor while""",
-    "no output": "assert",
+    "no output": "assert delete_var save save_combine",
+    "what lists and files hold, with a level of detail of its own": "feed load load_combine",
     "what a function of Python gives": "py_func",
 }
 
