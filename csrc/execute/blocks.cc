@@ -281,6 +281,7 @@ void PreparedProgram::LinkKept() {
   }
   std::map<PlanControl*, int> readers;
   for (auto& [body, of] : gradients_) ++readers[controls_[of.forward]];
+  for (auto& [body, of] : gradients_) of.control->forward = controls_[of.forward];
   for (auto& [body, of] : gradients_)
     of.control->only_reader = readers[controls_[of.forward]] == 1 && of.control->befores.empty();
   for (auto& [body, of] : gradients_) {  // known by the slot that the forward block changes

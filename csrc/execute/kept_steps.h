@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <utility>
 
 #include "tensor/value.h"
@@ -11,7 +12,9 @@ namespace dygraph::program {
 
 class KeptSteps : public ValueObject {
  public:
-  explicit KeptSteps(size_t width) : width_(width) {}
+  // `of`: whose turns they are.
+  KeptSteps(size_t width, std::shared_ptr<const void> of) : width_(width), of_(std::move(of)) {}
+  bool IsOf(const void* control) const { return of_.get() == control; }
   void Keep(Value value) { values_.push_back(std::move(value)); }
   void EndTurn() { ++turns_; }
   int64_t turns() const { return turns_; }
@@ -23,6 +26,7 @@ class KeptSteps : public ValueObject {
 
  private:
   size_t width_;
+  std::shared_ptr<const void> of_;
   int64_t turns_ = 0;
   mutable std::deque<Value> values_;
 };

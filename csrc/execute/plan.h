@@ -98,7 +98,8 @@ struct PlanControl {
   // that all of it goes into, -1 where nothing reads it.
   std::vector<int> kept_before, kept_after;
   int steps = -1;
-  bool only_reader = false;  // of what the turns kept
+  const PlanControl* forward = nullptr;  // of a gradient: whose turns it goes back over
+  bool only_reader = false;              // of what the turns kept
   // Of the gradient: the number of a kept value and the slot it returns to.
   Pairs restored;
   // A gradient that goes from turn to turn: where it comes from, what a turn calls what it gets and

@@ -148,7 +148,8 @@ void PreparedProgram::RunKept(const PlanOp& op, Frame& frame, Bound& bound, Rand
 Ref<KeptSteps> PreparedProgram::StepsOf(const PlanOp& op, Frame& frame) const {
   const PlanControl& control = *op.control;
   if (control.steps < 0) return nullptr;
-  auto steps = MakeRef<KeptSteps>(control.kept_before.size() + control.kept_after.size());
+  auto steps =
+      MakeRef<KeptSteps>(control.kept_before.size() + control.kept_after.size(), op.control);
   *frame.values[control.steps] = Value(VarKind::kSteps, Ref<KeptSteps>(steps));
   return steps;
 }
@@ -236,6 +237,9 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   const Value held = value_of(control.steps);
   const auto& kept = held.Object<KeptSteps>(VarKind::kSteps);
   const bool takes = control.only_reader && !frame.again;
+  ENFORCE(kept.IsOf(control.forward), Format, "the steps in '", plan_.slots[control.steps].name,
+          "' must be those of the block it is the gradient of, got another block's",
+          PositionText(*op.desc, op.position, op.block));
   std::vector<Value> flows, sums;
   for (const PlanControl::Flow& flow : control.flows) flows.push_back(value_of(flow.from));
   for (const PlanControl::Gather& gather : control.gathers) sums.push_back(value_of(gather.before));

@@ -26,7 +26,7 @@ Target TargetOf(const TensorFile& file) {
   Target to;
   to.confined = !file.within.empty();
   to.name = given.filename().string();
-  ENFORCE(!file.path.empty() && !to.name.empty(), InvalidArgument,
+  ENFORCE(!to.name.empty() && file.path.find('\0') == std::string::npos, InvalidArgument,
           "file_path must name a file, got '", file.path, "'");
   CheckFileName(to.name);
   // Names with a dot are those of files that are not complete.

@@ -203,7 +203,8 @@ NO_ROWS_OF_X = {
         recurrent select_input select_output shrink_rnn_memory split_lod_tensor
         tensor_array_to_tensor while""",
     "states of one time step, which the next one meets as rows": "gru_unit lstm_unit",
-    "no output": "assert",
+    "no output": "assert delete_var save save_combine",
+    "what lists and files hold, with a level of detail of its own": "feed load load_combine",
     "what a function of Python gives": "py_func",
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 import dygraph
 import static
-from dygraph import _core, errors
+from dygraph import errors
 
 W = np.array([[1.5, -2.0], [3.0, 4.0]], "float32")
 

@@ -34,7 +34,7 @@ def test_fetch_makes_a_list():
 def test_columns():
     with pytest.raises(errors.OutOfRangeError, match=r"^feed: col must be in \[0, 3\), got 3"):
         run_op("feed", {"X": array()}, {"col": 3})
-    with pytest.raises(errors.PreconditionNotMetError, match=r"^feed: .*X\[1\] must have been writ"):
+    with pytest.raises(errors.PreconditionNotMetError, match=r"^feed: .*X\[1\] must have been w"):
         run_op("feed", {"X": array()}, {"col": 1})
     with pytest.raises(errors.InvalidArgumentError, match="col must be at least 0"):
         run_op("fetch", {"X": to_variable(VALUES[0])}, {"col": -1})

@@ -109,6 +109,7 @@ def test_bytes_are_those_of_a_file(tmp_path, op, slot, attr):
     ("path", "error", "text"),
     [
         ("", errors.InvalidArgumentError, "file_path must name a file, got ''"),
+        ("{}\0/w", errors.InvalidArgumentError, "file_path must name a file"),
         ("{}/", errors.InvalidArgumentError, "file_path must name a file"),
         ("{}/" + 250 * "n", errors.InvalidArgumentError, "must be 1 to 240 bytes"),
         ("{}/..", errors.InvalidArgumentError, "file_path must name a file"),

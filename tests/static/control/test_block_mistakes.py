@@ -310,3 +310,35 @@ print(executor.run(feed={"x": np.array([[1, 2, 3]], "float32")}, fetch_list=[s])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "[[6.0, 9.0, 12.0]]\n"), done.stderr
+
+
+def test_a_gradient_goes_back_over_the_turns_of_its_own_block():
+    """Steps of another loop, which kept more or less: refused, not read past their end."""
+    main = static.Program()
+    with static.program_guard(main):
+        x = static.data("x", [2])
+        x.stop_gradient = False
+        total = layers.assign(x)
+        for power in (2, 1):
+            i, n = layers.fill_constant([1], "int64", 0), layers.fill_constant([1], "int64", power)
+            s = layers.assign(total)
+            more = layers.less_than(i, n)
+            with layers.While(more).block():
+                layers.assign(layers.tanh(s * s) if power == 2 else s * 2.0, output=s)
+                layers.increment(i)
+                layers.less_than(i, n, cond=more)
+            total = total + s
+        (grad,) = static.gradients([layers.reduce_sum(total)], [x])
+    feed = {"x": np.array([0.5, -1.0], "float32")}
+    assert np.isfinite(static.Executor().run(main, feed, [grad])[0]).all()
+    grads = [op for op in main.global_block().ops if op.type == "while_grad"]
+    steps = [op.desc.input("StepScopes") for op in grads]
+    for op, of_the_other in zip(grads, reversed(steps), strict=True):
+        program = static.Program.parse_from_string(main.serialize_to_string())
+        changed = program.global_block().ops[op.idx]
+        changed.desc.set_input("StepScopes", of_the_other)
+        with pytest.raises(
+            FormatError,
+            match=r"^while_grad: the steps in '.*' must be those of the block it is the grad",
+        ):
+            static.Executor().run(program, feed, [grad.name])
