@@ -262,6 +262,7 @@ def main(rounds):
             seconds = peer.interleave([us], case, rounds)[0]["ours"]
             what = "forward" if case == "ragged" else "a step of training"
             table.add(f"DynamicRNN with a user's LSTM cell, {what}", seconds, most=most)
+
         def of(case):
             return peer.interleave([us], case, rounds)[0]["ours"]
 

@@ -67,9 +67,7 @@ def _function(case, wanted, names):
             for slot, members, many in layout
         }
         results = {}
-        made = _core.run_op(
-            case.op_type, op_values.bound(case, slots), case.call_attrs(), counts
-        )
+        made = _core.run_op(case.op_type, op_values.bound(case, slots), case.call_attrs(), counts)
         for slot, value in op_values.unbound(case, made).items():
             for i, v in enumerate(value if isinstance(value, list) else [value]):
                 if v is not None and v.dtype is not None:

@@ -32,8 +32,8 @@ struct RandomStreams {
   uint64_t first = 0;
 };
 
-// Of a program that runs in two halves: how many operators of its block, feeds and fetches belong to
-// the first. The second gets the rest of the feeds later, some perhaps without a value.
+// Of a program that runs in two halves: how many operators of its block, feeds and fetches belong
+// to the first. The second gets the rest of the feeds later, some perhaps without a value.
 struct Halves {
   size_t operators = 0, feeds = 0, fetches = 0;
 };
@@ -45,8 +45,8 @@ class PreparedProgram {
   // gives back. Operators that use files do so within the directory `files`. Throws what
   // CheckOperators and Verify throw; InvalidArgument for a feed or fetch that cannot be;
   // PreconditionNotMet for a variable that is read, but neither fed nor written nor persistable,
-  // for an operator that uses files where no directory is given, and for a persistable variable that
-  // the first half writes and the second reads.
+  // for an operator that uses files where no directory is given, and for a persistable variable
+  // that the first half writes and the second reads.
   PreparedProgram(std::shared_ptr<const ProgramDesc> program, std::shared_ptr<Scope> scope,
                   std::vector<std::string> feeds, std::vector<std::string> fetches, Place place,
                   std::optional<std::string> files = std::nullopt, Halves halves = Halves());
@@ -150,9 +150,9 @@ class PreparedProgram {
   std::map<int, PlanControl*> controls_;  // by the block that they run
   Plan plan_;
   Halves halves_;
-  size_t middle_ = 0;                           // the first operator of the second half
-  std::vector<std::pair<int, int>> carried_;    // slots in the first half and in the second
-  bool has_blocks_ = false;  // how often an operator runs is known when it has run
+  size_t middle_ = 0;                         // the first operator of the second half
+  std::vector<std::pair<int, int>> carried_;  // slots in the first half and in the second
+  bool has_blocks_ = false;                   // how often an operator runs is known when it has run
   int random_ops_ = 0;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;

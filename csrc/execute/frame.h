@@ -83,7 +83,7 @@ struct PreparedProgram::Stretch {
 struct PreparedProgram::Part {
   const std::vector<Value>& feeds;
   size_t first_feed, end_feed, first_fetch, end_fetch;
-  size_t begin, end;                    // operators
+  size_t begin, end;                      // operators
   std::vector<Value>* carried = nullptr;  // of the first half: what the second will read
   std::vector<Value>* brought = nullptr;  // of the second: that
   bool again = false;

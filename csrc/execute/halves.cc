@@ -67,9 +67,10 @@ void PreparedProgram::FindCarried() {
 
 // In the second half a value goes after its last use, as the tape lets it go.
 void PreparedProgram::ReleaseCarried() {
-  middle_ = std::find_if(plan_.ops.begin(), plan_.ops.end(), [&](const PlanOp& op) {
-              return op.position >= static_cast<int>(halves_.operators);
-            }) -
+  middle_ = std::find_if(plan_.ops.begin(), plan_.ops.end(),
+                         [&](const PlanOp& op) {
+                           return op.position >= static_cast<int>(halves_.operators);
+                         }) -
             plan_.ops.begin();
   plan_.fetches.resize(fetches_.size());
   for (auto [from, to] : carried_) {

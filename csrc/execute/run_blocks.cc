@@ -258,8 +258,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
           arriving[i].has_data() ? Value(Slice(arriving[i], t)) : Value();
     }
     for (auto [number, slot] : control.restored) {
-      *frame.values[slot] =
-          takes ? kept.Take(turn, number) : Value(kept.at(turn, number));
+      *frame.values[slot] = takes ? kept.Take(turn, number) : Value(kept.at(turn, number));
     }
     for (size_t i = 0; i < flows.size(); ++i)
       *frame.values[control.flows[i].in] = std::move(flows[i]);

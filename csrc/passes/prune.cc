@@ -148,8 +148,9 @@ void Prune(PassCall& call) {
 }
 
 void DefinePrune(PassDef& pass) {
-  pass.Comment("The operators that the fetched variables need, given the fed ones, with their "
-               "variables and with feed and fetch operators in this order; nothing else.")
+  pass.Comment(
+          "The operators that the fetched variables need, given the fed ones, with their "
+          "variables and with feed and fetch operators in this order; nothing else.")
       .Option("feeds", Names(), "the variables that are given")
       .Option("fetches", Names(), "the variables that are wanted, at least one")
       .Run(Prune);

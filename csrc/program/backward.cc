@@ -143,7 +143,7 @@ void BackwardPass::FindUseful() {
 // Whether what the operator makes leads to a target and was not taken out of the gradient where it
 // was made: it wants one, or nothing that it is made of does.
 bool BackwardPass::HandsValuesOn(const OpDesc& op) const {
-  if (BlockOf(op) < 0 && GetOp(op.type).has_no_grad) return false;
+  if (BlockOf(op) < 0 && HasNoGradient(op)) return false;
   bool made_of_wanting = false, hands_on = false;
   ForNames(op.inputs, [&](const std::string& name) { made_of_wanting |= Wants(name); });
   ForNames(op.outputs, [&](const std::string& name) {

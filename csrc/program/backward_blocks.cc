@@ -22,7 +22,8 @@ ListNames ListsOf(const OpDesc& op) {
 
 // Whether it runs the block of a gradient.
 bool IsGradient(const OpDesc& op) {
-  const Control control = GetOp(op.type).control;
+  const OpInfo* info = FindOp(op.type);
+  const Control control = info ? info->control : Control::kNone;
   return control == Control::kWhileGrad || control == Control::kConditionGrad ||
          control == Control::kRecurrentGrad;
 }
@@ -92,7 +93,7 @@ bool BackwardPass::IsMadeOfWanting(const Block& body, const std::string& name) c
       return UsesAround(program, inner).Writes(name) &&
              IsMadeOfWanting(*program.blocks().at(inner), name);
     }
-    if (!Writes(desc, name) || GetOp(desc.type).has_no_grad) return false;
+    if (!Writes(desc, name) || HasNoGradient(desc)) return false;
     bool wanting = false;
     ForNames(desc.inputs, [&](const std::string& input) {
       const Var* var = body.FindRecursive(input);

@@ -17,6 +17,12 @@
 
 namespace dygraph::program {
 
+// Of a mark without an operator behind it, such as read, too.
+inline bool HasNoGradient(const OpDesc& op) {
+  const OpInfo* info = FindOp(op.type);
+  return !info || info->has_no_grad;
+}
+
 // A forward operator with its arguments by slot of the registry.
 struct Forward {
   const OpInfo* op = nullptr;

@@ -15,26 +15,30 @@ constexpr const char* kScopeAttr = "op_namescope";
 // A level of 0 is not written down for them: Fluid writes it where the attributes keep the rows.
 bool AttrsDecideLevels(const std::string& type) {
   static const std::unordered_set<std::string> types = {
-      "arg_max",     "arg_min",    "concat",      "crop",
-      "crop_tensor", "cross",      "expand",      "expand_as",
-      "expand_v2",   "flatten",    "flatten2",    "flatten_contiguous_range",
-      "flip",        "frobenius_norm", "index_select", "logsumexp",
-      "p_norm",      "reduce_all", "reduce_any",  "reduce_max",
-      "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-      "reshape",     "reshape2",   "reverse",     "roll",
-      "slice",       "split",      "squeeze",     "squeeze2",
-      "stack",       "take_along_axis", "tile",   "transpose",
-      "transpose2",  "unbind",     "unsqueeze",   "unsqueeze2",
+      "arg_max",     "arg_min",         "concat",       "crop",
+      "crop_tensor", "cross",           "expand",       "expand_as",
+      "expand_v2",   "flatten",         "flatten2",     "flatten_contiguous_range",
+      "flip",        "frobenius_norm",  "index_select", "logsumexp",
+      "p_norm",      "reduce_all",      "reduce_any",   "reduce_max",
+      "reduce_mean", "reduce_min",      "reduce_prod",  "reduce_sum",
+      "reshape",     "reshape2",        "reverse",      "roll",
+      "slice",       "split",           "squeeze",      "squeeze2",
+      "stack",       "take_along_axis", "tile",         "transpose",
+      "transpose2",  "unbind",          "unsqueeze",    "unsqueeze2",
       "unstack"};
   return types.count(type) > 0;
 }
 
 // Gradients that keep the level of detail of what they are gradients of.
 bool KeepsLevels(const std::string& type) {
-  static const std::unordered_set<std::string> types = {
-      "elementwise_add_grad", "elementwise_sub_grad", "elementwise_mul_grad",
-      "elementwise_div_grad", "mean_grad",            "reduce_mean_grad",
-      "reduce_sum_grad",      "square_grad"};
+  static const std::unordered_set<std::string> types = {"elementwise_add_grad",
+                                                        "elementwise_sub_grad",
+                                                        "elementwise_mul_grad",
+                                                        "elementwise_div_grad",
+                                                        "mean_grad",
+                                                        "reduce_mean_grad",
+                                                        "reduce_sum_grad",
+                                                        "square_grad"};
   return types.count(type) > 0;
 }
 
@@ -71,8 +75,8 @@ void PassLevels(Block& block, const OpDesc& op) {
 }
 
 // A variable of the shape and type of another one.
-void DeclareLike(Block& block, const std::string& name, const std::string& like,
-                 const Block& there, const std::string& line) {
+void DeclareLike(Block& block, const std::string& name, const std::string& like, const Block& there,
+                 const std::string& line) {
   Var* var = block.Find(name);
   if (!var) var = &block.Declare(MakeRef<Var>(TensorNamed(name)));
   if (const Var* of = there.FindRecursive(like)) {
@@ -96,7 +100,8 @@ void AppendBlock(Block& around, const OpRef& made, const std::string& line) {
                          : op.Input(slot.parameter.substr(0, slot.parameter.size() - 5));
     for (size_t i = 0; of && i < slot.arguments.size(); ++i) {
       const Var* known = around.FindRecursive(slot.arguments[i]);
-      const bool typed = known && (known->desc().type.lod_tensor || known->desc().type.tensor_array);
+      const bool typed =
+          known && (known->desc().type.lod_tensor || known->desc().type.tensor_array);
       if (slot.arguments[i] != kEmptyName && !typed)
         DeclareLike(around, slot.arguments[i], of->at(i), around, line);
     }

@@ -101,7 +101,7 @@ void ReadElements(const OpDesc& desc, const std::vector<TypedNumber>& elements, 
   for (const TypedNumber& e : elements) {
     bool fits = e.type == TypedNumber::Type::FLOAT64 ? e.r.has_value()
                 : e.type == TypedNumber::Type::LONG  ? e.i.has_value()
-                                                : e.type == TypedNumber::Type::BOOLEAN && e.b;
+                                                     : e.type == TypedNumber::Type::BOOLEAN && e.b;
     ENFORCE(fits, Format, "the attribute values must hold real numbers, got another element");
     int64_t integer = e.b ? *e.b : e.i.value_or(0);
     double number = e.r ? *e.r : static_cast<double>(integer);

@@ -25,11 +25,12 @@ void DescribeArray(const TensorArray& array, VarType* type) {
     *type = {};
     type->type = VarType::Type::LOD_TENSOR_ARRAY;
   }
-  VarType::LoDTensorArrayDesc& desc = type->tensor_array ? *type->tensor_array
-                                                         : type->tensor_array.emplace();
+  VarType::LoDTensorArrayDesc& desc =
+      type->tensor_array ? *type->tensor_array : type->tensor_array.emplace();
   desc.lod_level = level;
   if (array.dtype() == DType::kUnset) {  // the format wants some type
-    if (desc.tensor.data_type == VarType::Type::UNSET) desc.tensor.data_type = WireType(DType::kFloat32);
+    if (desc.tensor.data_type == VarType::Type::UNSET)
+      desc.tensor.data_type = WireType(DType::kFloat32);
     return;
   }
   desc.tensor.data_type = WireType(array.dtype());
@@ -93,7 +94,7 @@ void Describe(const Value& value, VarDesc* var) {
 void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const std::string&)>& find,
                  const std::function<void(const std::string&, const Value&, int levels)>& set) {
   const OpInfo& op = GetOp(desc.type);
-  if (op.control != Control::kNone) return;  // their blocks say what becomes of variables
+  if (op.control != Control::kNone) return;   // their blocks say what becomes of variables
   if (IsFeed(desc) || IsFetch(desc)) return;  // what is fed is as its variable says
   try {
     CheckSlots(op, desc);
@@ -159,9 +160,10 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
     bool passes = from && (from->is_tensor() || from->is_array());
     int passed = passes ? levels[call.in.begin_of(op.lod_from)] : 0;
     for (const Result& r : results) {
-      bool takes = passed > 0 && (from->is_array() || r.value->is_array() ||
-                                  (r.value->is_tensor() &&
-                                   TakesLoD(call, r.slot, r.value->tensor(), levels.data())));
+      bool takes =
+          passed > 0 &&
+          (from->is_array() || r.value->is_array() ||
+           (r.value->is_tensor() && TakesLoD(call, r.slot, r.value->tensor(), levels.data())));
       set(*r.name, *r.value, takes ? passed : 0);
     }
   } catch (Error& e) {

@@ -1,9 +1,9 @@
 #include "program/program.h"
-#include "program/op_binding.h"
 
 #include <algorithm>
 
 #include "base/enforce.h"
+#include "program/op_binding.h"
 
 namespace dygraph::program {
 

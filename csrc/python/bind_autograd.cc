@@ -39,8 +39,7 @@ uint64_t AddPythonHook(const VarRef& var, py::object f) {
   uint64_t handle = var->AddHook(
       [callable](const VarRef& grad) -> VarRef {
         PyObject* wrapped = Wrap(grad);
-        PyObject* result =
-            Surviving([&] { return PyObject_CallOneArg(callable->get(), wrapped); });
+        PyObject* result = Surviving([&] { return PyObject_CallOneArg(callable->get(), wrapped); });
         Py_XDECREF(wrapped);
         if (!result) ThrowPythonError();
         py::object holder = py::reinterpret_steal<py::object>(result);
@@ -83,8 +82,7 @@ void RecordFunction(const std::string& name, const std::vector<VarRef>& inputs,
     args[0] = saved;
     for (size_t i = 0; i < grads.size(); ++i)
       args[i + 1] = py::reinterpret_steal<py::object>(Wrap(grads[i]));
-    PyObject* result =
-        Surviving([&] { return PyObject_CallObject(callable->get(), args.ptr()); });
+    PyObject* result = Surviving([&] { return PyObject_CallObject(callable->get(), args.ptr()); });
     if (!result) ThrowPythonError();
     py::object holder = py::reinterpret_steal<py::object>(result);
     py::tuple list =
@@ -144,7 +142,8 @@ void BindAutograd(py::module_& m) {
       py::arg("create_graph"), py::arg("allow_unused"),
       py::arg("no_grad_vars") = std::vector<VarRef>());
   m.def("grad_enabled", [] { return CurrentThread().recording; });
-  // reason: why recording is off, for the error of a later backward(); an empty one keeps the default text.
+  // reason: why recording is off, for the error of a later backward(); an empty one keeps the
+  // default text.
   m.def(
       "set_grad_enabled",
       [](bool on, const std::string& reason) {

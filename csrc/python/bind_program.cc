@@ -384,7 +384,8 @@ void BindExecutor(py::module_& m) {
            }),
            // halves: operators, feeds and fetches of the first one.
            py::arg("program"), py::arg("scope"), py::arg("feeds"), py::arg("fetches"),
-           py::arg("place"), py::arg("files") = py::none(), py::arg("halves") = std::array<size_t, 3>{0, 0, 0})
+           py::arg("place"), py::arg("files") = py::none(),
+           py::arg("halves") = std::array<size_t, 3>{0, 0, 0})
       .def_property_readonly("feeds", [](const PreparedProgram& p) { return p.feeds(); })
       .def_property_readonly("fetches", [](const PreparedProgram& p) { return p.fetches(); })
       .def_property_readonly("operators", &PreparedProgram::operators)

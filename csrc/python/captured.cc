@@ -56,10 +56,11 @@ struct Argument {
 
 // Where gradients go and come from, for a program in two halves.
 struct Gradients {
-  std::vector<uint32_t> inputs;   // numbers of the inputs that get one, in the order of the fetches
-  std::vector<VarRef> weights;    // and after them these
-  std::vector<uint32_t> results;  // numbers of the results that bring one, in the order of the feeds
-  std::vector<VarRef> held;       // all that the program shares, for running it eagerly once more
+  std::vector<uint32_t> inputs;  // numbers of the inputs that get one, in the order of the fetches
+  std::vector<VarRef> weights;   // and after them these
+  std::vector<uint32_t>
+      results;               // numbers of the results that bring one, in the order of the feeds
+  std::vector<VarRef> held;  // all that the program shares, for running it eagerly once more
 };
 
 // A call that was recorded.
@@ -124,8 +125,8 @@ class ProgramNode final : public Node {
     }
     for (const Value& value : held_) held.append(Steal(Wrap(Variable::Make(value))));
     for (uint32_t r : gradients_->results) given.append(Steal(Wrap(grads[r])));
-    py::list made = entry.attr("replay")(inputs, held, py::make_tuple(random_.seed, random_.calls),
-                                         given);
+    py::list made =
+        entry.attr("replay")(inputs, held, py::make_tuple(random_.seed, random_.calls), given);
     for (size_t i = 0; i < made.size(); ++i) {
       py::object grad = made[i];
       if (!grad.is_none()) (*input_grads)[i] = VarRef(&VarOf(grad.ptr()));
@@ -182,17 +183,16 @@ class CapturedCall {
   py::object Call(const py::object& entry, const py::tuple& args, const py::dict& kwargs) {
     const size_t positions = arguments_.size() - keywords_.size();
     const ThreadState& thread = CurrentThread();
-    if (thread.recording != recording_ || (is_quiet_layer_ && IsRecordingForced()) || thread.observed ||
-        thread.saved_value_hooks || thread.describing ||
+    if (thread.recording != recording_ || (is_quiet_layer_ && IsRecordingForced()) ||
+        thread.observed || thread.saved_value_hooks || thread.describing ||
         PyTuple_GET_SIZE(args.ptr()) != static_cast<Py_ssize_t>(positions) ||
         PyDict_GET_SIZE(kwargs.ptr()) != static_cast<Py_ssize_t>(keywords_.size()))
       return NotThis();
     std::vector<Value> values;
     std::vector<Variable*> variables;
     for (size_t i = 0; i < arguments_.size(); ++i) {
-      PyObject* o = i < positions
-                        ? PyTuple_GET_ITEM(args.ptr(), i)
-                        : PyDict_GetItemWithError(kwargs.ptr(), keywords_[i - positions]);
+      PyObject* o = i < positions ? PyTuple_GET_ITEM(args.ptr(), i)
+                                  : PyDict_GetItemWithError(kwargs.ptr(), keywords_[i - positions]);
       if (!o || !arguments_[i].Fits(o)) return NotThis();
       if (arguments_[i].constant) continue;
       variables.push_back(&VarOf(o));
@@ -237,7 +237,7 @@ class CapturedCall {
 
   std::shared_ptr<PreparedProgram> program_;
   Guards guards_;
-  PyObject* kept_;  // borrowed
+  PyObject* kept_;               // borrowed
   bool recording_ = false;       // whether the thread records such calls
   bool is_quiet_layer_ = false;  // in eval mode, where enable_grad() makes a difference
   std::vector<Argument> arguments_;
@@ -252,9 +252,8 @@ class CapturedCall {
 void BindCaptured(py::module_& m) {
   m.def("set_exploring", [](bool on) { CurrentThread().exploring = on; });
   // Whether what the tape keeps goes through hooks, or added layers see calls.
-  m.def("keeps_apart", [] {
-    return CurrentThread().saved_value_hooks || CurrentThread().observed;
-  });
+  m.def("keeps_apart",
+        [] { return CurrentThread().saved_value_hooks || CurrentThread().observed; });
   py::class_<CapturedCall>(m, "CapturedCall")
       .def(py::init<std::shared_ptr<PreparedProgram>, const py::list&>())
       .def("add_variable", &CapturedCall::AddVariable)

@@ -22,8 +22,7 @@ class Bytes {
     if (held_) PyBuffer_Release(&view_);
   }
   bool operator==(const Bytes& other) const {
-    return held_ && other.held_ && view_.len == other.view_.len &&
-           view_.ndim == other.view_.ndim &&
+    return held_ && other.held_ && view_.len == other.view_.len && view_.ndim == other.view_.ndim &&
            std::equal(view_.shape, view_.shape + view_.ndim, other.view_.shape) &&
            std::memcmp(view_.buf, other.view_.buf, view_.len) == 0;
   }
@@ -114,7 +113,9 @@ void Guards::AddClass(PyObject* type) {
   classes_.push_back({t, VersionOf(t)});
 }
 
-void Guards::AddArray(PyObject* array, PyObject* before) { arrays_.push_back({Keep(array), Keep(before)}); }
+void Guards::AddArray(PyObject* array, PyObject* before) {
+  arrays_.push_back({Keep(array), Keep(before)});
+}
 
 void Guards::AddVariable(Ref<Variable> variable) {
   Value value = variable->value();

@@ -103,10 +103,9 @@ void NoteFailure(PyObject* self, bool outermost) {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   if (trace) PyException_SetTraceback(value, trace);
-  if (!PyErr_GivenExceptionMatches(type, PyExc_Exception))
-    return PyErr_Restore(type, value, trace);
-  PyObject* done = PyObject_CallFunctionObjArgs(failed, self, value,
-                                                outermost ? Py_True : Py_False, nullptr);
+  if (!PyErr_GivenExceptionMatches(type, PyExc_Exception)) return PyErr_Restore(type, value, trace);
+  PyObject* done =
+      PyObject_CallFunctionObjArgs(failed, self, value, outermost ? Py_True : Py_False, nullptr);
   if (done) {
     Py_DECREF(done);
     return PyErr_Restore(type, value, trace);
@@ -140,11 +139,11 @@ PyObject* CallLayer(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObjec
   return result;
 }
 
-PyMethodDef call_def = {
-    "__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(CallLayer)),
-    METH_FASTCALL | METH_KEYWORDS,
-    "__call__($self, /, *inputs, **kwargs)\n--\n\n"
-    "What ``forward`` gives, between the hooks before and after it."};
+PyMethodDef call_def = {"__call__",
+                        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(CallLayer)),
+                        METH_FASTCALL | METH_KEYWORDS,
+                        "__call__($self, /, *inputs, **kwargs)\n--\n\n"
+                        "What ``forward`` gives, between the hooks before and after it."};
 
 }  // namespace
 

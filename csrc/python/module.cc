@@ -106,8 +106,8 @@ PYBIND11_MODULE(_core_of_pybind, m) {
 
 }  // namespace dygraph::python
 
-// Types, hooks and the registry are the process's. pybind11's own entry takes the lock in a way that
-// waits for ever in a subinterpreter, so this one stands before it; the module's name is the
+// Types, hooks and the registry are the process's. pybind11's own entry takes the lock in a way
+// that waits for ever in a subinterpreter, so this one stands before it; the module's name is the
 // importer's.
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core();
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {

@@ -96,11 +96,10 @@ int SetStopGradient(PyObject* self, PyObject* value, void*) {
   return done ? 0 : -1;
 }
 
-PyGetSetDef properties[] = {
-    {"desc", GetDesc, nullptr, "What it stands for in its block.", nullptr},
-    {"stop_gradient", GetStopGradient, SetStopGradient,
-     "True: no gradient flows into or through it.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef properties[] = {{"desc", GetDesc, nullptr, "What it stands for in its block.", nullptr},
+                            {"stop_gradient", GetStopGradient, SetStopGradient,
+                             "True: no gradient flows into or through it.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {
     {"block", T_OBJECT_EX, offsetof(PySymbol, block), READONLY, "Where it is declared."},
@@ -143,7 +142,8 @@ void NotSeen(const Block& block, const Var& var, const std::string& type) {
           "' means the variable that ", nearest->made_at, " made there, not the one of block ",
           var.block()->idx(), ". Use a copy that was made outside, with static.layers.assign");
   THROW(PreconditionNotMet, type, ": '", var.name(), "' is a variable of block ",
-        var.block()->idx(), ", made at ", var.made_at, ", and ends with it. Write it to a variable "
+        var.block()->idx(), ", made at ", var.made_at,
+        ", and ends with it. Write it to a variable "
         "that was made before the block, with static.layers.assign(value, output=variable)");
 }
 
@@ -152,7 +152,8 @@ std::string NameIn(Program& program, const Block& block, Variable* v, const std:
   if (!v) return program::kEmptyName;
   Var* var = v->symbolic() ? DescribedBy(*v) : nullptr;
   if (var && var->block() && var->block()->program() == &program) {
-    if (var->block() != &block && block.FindRecursive(var->name()) != var) NotSeen(block, *var, type);
+    if (var->block() != &block && block.FindRecursive(var->name()) != var)
+      NotSeen(block, *var, type);
     return var->name();
   }
   py::object owner = py::handle(static_cast<PyObject*>(block.face())).attr("program");
@@ -288,8 +289,7 @@ py::object FaceOf(program::Op& op) {
   if (op.face()) return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(op.face()));
   ENFORCE(op.block() && op.block()->face(), PreconditionNotMet, op.desc().type,
           ": the operator must be in its block, but it was taken out");
-  py::object block =
-      py::reinterpret_borrow<py::object>(static_cast<PyObject*>(op.block()->face()));
+  py::object block = py::reinterpret_borrow<py::object>(static_cast<PyObject*>(op.block()->face()));
   py::object made = Required(statics.operator_class)(block, program::OpRef(&op));
   if (!op.face()) SetFace(&op, made);  // another thread may have come first
   return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(op.face()));
@@ -349,7 +349,7 @@ void BindSymbols(py::module_& m) {
   };
   m.def("set_describing", [](bool on) { return CurrentThread().SetDescribing(on); });
   m.def("set_static", [](py::type variable, py::type parameter, py::type op, py::function current,
-                          py::function generate, py::function write) {
+                         py::function generate, py::function write) {
     statics = {variable.release().ptr(), parameter.release().ptr(), op.release().ptr(),
                current.release().ptr(),  generate.release().ptr(),  write.release().ptr()};
     SetDescribeCall(&AppendCall);
@@ -365,9 +365,8 @@ void BindSymbols(py::module_& m) {
       }
     }
   });
-  m.def("set_own_folders", [](std::vector<std::string> folders) {
-    own_folders = std::move(folders);
-  });
+  m.def("set_own_folders",
+        [](std::vector<std::string> folders) { own_folders = std::move(folders); });
   m.def("user_line", &UserLine,
         "``/home/me/model.py:12 in forward``: the newest frame that is not of this library.");
   m.def("is_own_file", [](const char* file) { return IsOwnFile(file); });

@@ -194,7 +194,8 @@ PyObject* Item(Variable& x, PyObject* index) {
   if (n > dims.rank()) return nullptr;
   Selection chosen;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!chosen.Add(items[i], static_cast<int32_t>(i), dims[static_cast<size_t>(i)])) return nullptr;
+    if (!chosen.Add(items[i], static_cast<int32_t>(i), dims[static_cast<size_t>(i)]))
+      return nullptr;
   }
   if (chosen.parts.empty() || (chosen.strided && chosen.picked)) return nullptr;
   const OpInfo& op = chosen.strided ? calls->strided : calls->slice;

@@ -338,7 +338,8 @@ void TellRead(PyObject* self, const char* how) { TellRead(VarOf(self), how); }
 void TellRead(Variable& v, const char* how) {
   ENFORCE(!v.symbolic(), PreconditionNotMet, how, " of '", v.name(),
           "', a variable of a program, which holds values only while an Executor runs it. Fetch "
-          "it: exe.run(program, feed, fetch_list=['", v.name(), "'])",
+          "it: exe.run(program, feed, fetch_list=['",
+          v.name(), "'])",
           std::string_view(how) == "bool()"
               ? ". To decide in the program use static.layers.cond or while_loop, or write a "
                 "function for dygraph.jit.to_static"

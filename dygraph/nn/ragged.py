@@ -37,7 +37,7 @@ class Steps:
         Of padded sequences.
     """
 
-    dynamic_rnn = None
+    dynamic_rnn: type | None = None
 
     def __init__(self, inputs, lengths, is_reverse, time_major, owner):
         check.variable(inputs, f"{owner}: inputs")

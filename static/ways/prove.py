@@ -415,7 +415,7 @@ def _different_errors(want, got):
 
 
 def _says(got, want):
-    """Whether an error of the program has the text of an eager one, what stands for values apart."""
+    """Whether an error of the program has the text of an eager one, but for values in it."""
     if want in got:
         return True
     said = re.match(r"assert: (.*?) \(operator ", got, re.DOTALL)

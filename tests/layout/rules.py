@@ -309,7 +309,8 @@ def arguments(code, plain, start):
 
 def an_operator_is_one_file(files):
     """activation/relu_op.cc, its siblings relu_op_onednn.cc and relu_op.cu; headers serve one
-    family in its folder, several in operators/ itself, and may have a .cc of that name beside them."""
+    family in its folder, several in operators/ itself, and may have a .cc of that name beside them.
+    """
     return [
         f"{path}: must be called <family>/<name>_op.cc (<name>_op_<library>.cc, <name>_op.cu)"
         for path, _, _ in cpp(files, "operators")
