@@ -226,6 +226,8 @@ def outcome(function):
             return "gives", bits(function())
     except graph_runner.Endless:
         return ("endless",)
+    except Refused:  # when the program is written
+        raise
     except Exception as error:
         return "raises", type(error).__name__, str(error) if type(error) is AssertionError else ""
 
