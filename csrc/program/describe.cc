@@ -48,6 +48,19 @@ int StepLevels(const std::string& type, int levels_of_x) {
   return type == "array_to_lod_tensor" ? levels_of_x + 1 : 0;
 }
 
+// Operators that make a level of detail of their own: as many levels as this input has, one at
+// least; without an input, one.
+const char* MakesLevelsLike(const std::string& type) {
+  static const std::unordered_map<std::string, const char*> types = {
+      {"ctc_align", "Input"},         {"im2sequence", ""},       {"lod_reset", "Y"},
+      {"sequence_concat", "X"},       {"sequence_erase", "X"},   {"sequence_expand_as", ""},
+      {"sequence_reshape", "X"},      {"sequence_reverse", "X"}, {"sequence_slice", "X"},
+      {"sequence_unpad", ""},
+  };
+  auto found = types.find(type);
+  return found == types.end() ? nullptr : found->second;
+}
+
 void SetLevel(Var* var, int32_t level) {
   var->Edit([&](VarDesc& desc) {
     if (!desc.type.lod_tensor) desc.type.lod_tensor.emplace();
@@ -182,6 +195,13 @@ VarRef DeclareResult(Block& block, const Value& value, std::string name) {
 
 void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
                  const std::vector<VarRef>& made) {
+  if (const char* slot = MakesLevelsLike(op.type)) {
+    const auto* from = op.Input(slot);
+    const Var* source = from && !from->empty() ? block.FindRecursive(from->front()) : nullptr;
+    const int level = std::max(1, source ? static_cast<int>(LevelOf(source->desc())) : 0);
+    if (!made.empty()) SetLevel(made.front().get(), level);
+    return;
+  }
   if (info.lod_from < 0) return;
   const auto* from = op.Input(info.inputs[info.lod_from].name);
   if (!from || from->empty()) return;
