@@ -52,9 +52,9 @@ int StepLevels(const std::string& type, int levels_of_x) {
 // least; without an input, one.
 const char* MakesLevelsLike(const std::string& type) {
   static const std::unordered_map<std::string, const char*> types = {
-      {"ctc_align", "Input"},         {"im2sequence", ""},       {"lod_reset", "Y"},
-      {"sequence_concat", "X"},       {"sequence_erase", "X"},   {"sequence_expand_as", ""},
-      {"sequence_reshape", "X"},      {"sequence_reverse", "X"}, {"sequence_slice", "X"},
+      {"ctc_align", "Input"},    {"im2sequence", ""},       {"lod_reset", "Y"},
+      {"sequence_concat", "X"},  {"sequence_erase", "X"},   {"sequence_expand_as", ""},
+      {"sequence_reshape", "X"}, {"sequence_reverse", "X"}, {"sequence_slice", "X"},
       {"sequence_unpad", ""},
   };
   auto found = types.find(type);
@@ -85,6 +85,23 @@ void PassLevels(Block& block, const OpDesc& op) {
     if (!gradient || !value || gradient->desc().type.type != VarType::Type::LOD_TENSOR) continue;
     SetLevel(gradient, LevelOf(value->desc()));
   }
+}
+
+// A gradient has the shape of its variable, where its operator's rule knows none: elements of
+// arrays.
+void ShapeAsForward(Block& block, Var* gradient) {
+  const std::string& name = gradient->desc().name;
+  const size_t end = name.find("@GRAD");
+  const Var* of = end == std::string::npos ? nullptr : block.FindRecursive(name.substr(0, end));
+  if (!of) return;
+  const VarType::TensorDesc *made = TensorOf(gradient->desc()), *like = TensorOf(of->desc());
+  if (!made || !like || !made->dims.empty() || like->dims.empty() ||
+      gradient->desc().type.type != of->desc().type.type)
+    return;
+  const std::vector<int64_t> dims = like->dims;
+  gradient->Edit([&](VarDesc& desc) {
+    if (desc.type.lod_tensor) desc.type.lod_tensor->tensor.dims = dims;
+  });
 }
 
 // A variable of the shape and type of another one.
@@ -237,6 +254,7 @@ void CompleteGradient(Block& block, const OpRef& made, const Op* source, const s
     throw;
   }
   if (KeepsLevels(op.type)) PassLevels(block, op);
+  for (Var* var : written) ShapeAsForward(block, var);
   for (Var* var : written) var->set_stop_gradient(false);
   Mark(*block.program(), {line}, source ? &source->desc() : nullptr, &made->Edit());
 }

@@ -305,3 +305,27 @@ def test_a_recorded_call_is_part_of_the_recording():
 
 def test_enabled_is_left_alone():
     assert Captured.enabled
+
+
+@pytest.mark.parametrize("cell", [nn.GRUCell, nn.LSTMCell, nn.SimpleRNNCell])
+def test_ragged_batches_train_over_cells_of_the_library(cell):
+    rnn = nn.RNN(cell(2, 3))
+    rows = RNG.normal(size=(7, 2)).astype("float32")
+    found = []
+    for call in (rnn, jit.to_static(rnn)):
+        for offsets in ([0, 2, 6, 7], [0, 7]):
+            outputs, _ = call(dygraph.to_variable(rows, lod=[offsets]))
+            grads = dygraph.grad((outputs * outputs).sum(), rnn.parameters())
+            found.append([bits(outputs), *map(bits, grads)])
+    assert call._ready
+    assert found[:2] == found[2:]
+
+
+def test_a_list_of_the_run_trains():
+    def f(x):
+        rows = []
+        for row in x:
+            rows.append(row * row.sum())
+        return dygraph.concat(rows, axis=0) * dygraph.stack(rows).sum()
+
+    same_as_eager(f, X)
