@@ -1,6 +1,7 @@
 """Captured functions: programs by the kind of their arguments."""
 
 import functools
+import threading
 import types
 import warnings
 
@@ -16,6 +17,7 @@ from static.ways.prove import prove
 __all__ = ["Captured", "Entry"]
 
 _MANY = 8
+_thread = threading.local()  # runs_eagerly: no captured function runs its program
 
 
 class Captured:
@@ -68,7 +70,8 @@ class Captured:
         return getattr(self.captured_function, name)
 
     def __call__(self, *args, **kwargs):
-        if not self.enabled or modes.ways is not None:
+        eagerly = not self.enabled or getattr(_thread, "runs_eagerly", False)
+        if eagerly or modes.ways is not None:
             return self.captured_function(*args, **kwargs)
         for entry, call in self._ready:
             results = call(entry.reference, args, kwargs)
@@ -171,11 +174,11 @@ class Captured:
 
     def _eagerly(self, *args, **kwargs):
         """An eager call, in which no captured function runs its program."""
-        enabled, Captured.enabled = Captured.enabled, False
+        before, _thread.runs_eagerly = getattr(_thread, "runs_eagerly", False), True
         try:
             return self.captured_function(*args, **kwargs)
         finally:
-            Captured.enabled = enabled
+            _thread.runs_eagerly = before
 
     def _proved(self, entry, args, kwargs):
         with warnings.catch_warnings():  # of sizes that are tried

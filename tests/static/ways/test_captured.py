@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 import types
 import warnings
 
@@ -20,6 +21,7 @@ LIST = [1.0, [3.0]]
 MASK = np.ones(3, "float32")
 SETTINGS = types.ModuleType("settings")
 SETTINGS.scale = 2.0
+from static.ways.function import Captured
 
 
 def given(rows=4):
@@ -377,3 +379,17 @@ def test_to_static_takes_functions_alone():
         jit.to_static(3)
     assert jit.declarative(lambda x: x + 1)(given()).numpy().tolist() == (X + 1).tolist()
     assert jit.to_static(verify=False)(lambda x: x + 1)(given()).shape == (4, 3)
+
+
+def test_eager_calls_of_two_threads_leave_captured_functions_enabled():
+    begun, ends = [threading.Event() for _ in range(2)], [threading.Event() for _ in range(2)]
+    threads = []
+    for begin, end in zip(begun, ends, strict=True):
+        captured = Captured(lambda b=begin, e=end: (b.set(), e.wait(5)))
+        threads.append(threading.Thread(target=captured._eagerly))
+        threads[-1].start()
+        assert begin.wait(5)
+    for thread, end in zip(threads, ends, strict=True):
+        end.set()
+        thread.join()
+    assert Captured.enabled
