@@ -167,15 +167,16 @@ class CapturedCall {
   }
   void SetSingle(bool single) { single_ = single; }
   Guards& guards() { return guards_; }
-  // For guards and arguments anew, as they are now.
-  void Clear(bool is_quiet_layer) {
-    recording_ = CurrentThread().recording;
-    is_quiet_layer_ = is_quiet_layer;
-    if (PyList_SetSlice(kept_, 0, PyList_GET_SIZE(kept_), nullptr) != 0)
-      throw py::error_already_set();
-    guards_ = Guards(kept_);
-    arguments_.clear();
-    keywords_.clear();
+  // The same program, for guards and arguments as they are now. Another thread may be comparing
+  // those of this one.
+  std::unique_ptr<CapturedCall> Fresh(const py::list& kept, bool is_quiet_layer) const {
+    auto call = std::make_unique<CapturedCall>(program_, kept);
+    call->gradients_ = gradients_;
+    call->results_ = results_;
+    call->single_ = single_;
+    call->recording_ = CurrentThread().recording;
+    call->is_quiet_layer_ = is_quiet_layer;
+    return call;
   }
 
   // Results in order, or the only one by itself; NotImplemented where the program is not the one of
@@ -254,12 +255,12 @@ void BindCaptured(py::module_& m) {
   // Whether what the tape keeps goes through hooks, or added layers see calls.
   m.def("keeps_apart",
         [] { return CurrentThread().saved_value_hooks || CurrentThread().observed; });
-  py::class_<CapturedCall>(m, "CapturedCall")
+  py::class_<CapturedCall>(m, "CapturedCall", py::dynamic_attr())
       .def(py::init<std::shared_ptr<PreparedProgram>, const py::list&>())
       .def("add_variable", &CapturedCall::AddVariable)
       .def("add_constant", &CapturedCall::AddConstant)
       .def("add_keyword", &CapturedCall::AddKeyword)
-      .def("clear_guards", &CapturedCall::Clear)
+      .def("fresh", &CapturedCall::Fresh)
       .def("set_gradients", &CapturedCall::SetGradients)
       .def("set_results",
            [](CapturedCall& call, uint32_t count, bool single) {

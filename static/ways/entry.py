@@ -53,7 +53,7 @@ class Entry:
         read = [*explorer.sources.values(), *(v for v, _ in self._guard.variables)]
         self._variables = [(v, repr(_core.digest(v))) for v in read]
         self._flags = [(n, v, v.stop_gradient) for n, v in self.held.items()]
-        self.scope, self._calls, self._kept = _core.Scope(), {}, ([], [])
+        self.scope, self._calls = _core.Scope(), {}
         self.reference, self.is_plain = weakref.ref(self), self.structure[0] == "Variable"
         for name, variable in self.program.held.items():
             self.scope.var(name).share(variable)
@@ -122,7 +122,7 @@ class Entry:
             prepared = _core.PreparedProgram(
                 self.program.desc, self.scope, self.feeds, self.fetches, None
             )
-            call = _core.CapturedCall(prepared, self._kept[records])
+            call = _core.CapturedCall(prepared, [])
         else:
             halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])
             prepared = _core.PreparedProgram(
@@ -135,7 +135,7 @@ class Entry:
             )
             self.reached = [n for n in inputs if n in halves.reached]
             weights = [n for n in weights if n in halves.reached]
-            call = _core.CapturedCall(prepared, self._kept[records])
+            call = _core.CapturedCall(prepared, [])
             self._weights, self._results = [self.held[n] for n in weights], halves.results
             call.set_gradients(
                 [self.feeds.index(n) for n in self.reached], self._weights, halves.results,
@@ -145,15 +145,17 @@ class Entry:
         return call
 
     def guard(self, call, given, keywords):
-        """Have a call compare its arguments and what the function read, as they are now.
+        """A call that compares its arguments and what the function read, as they are now.
 
         Returns
         -------
-        bool
-            False where something can be compared by Python alone.
+        _core.CapturedCall or None
+            None where something can be compared by Python alone.
         """
         quiet = isinstance(self._function, Layer) and not self._function.training
-        call.clear_guards(quiet)
+        kept = []
+        call = call.fresh(kept, quiet)
+        call.kept = kept  # the collector of circles sees it here
         shapes = iter(self.pattern)
         for value in given:
             if isinstance(value, _core.Variable):
@@ -173,8 +175,8 @@ class Entry:
         try:
             self._guard.guard(call)
         except (TypeError, DygraphError):
-            return False
-        return True
+            return None
+        return call
 
     def run(self, variables, records=False):
         """The result for the Variables of a call, in order."""

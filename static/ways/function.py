@@ -47,7 +47,9 @@ class Captured:
     def __get__(self, owner, kind=None):
         if owner is None:
             return self
-        name = f"_captured_{self.captured_function.__name__}"
+        if modes.ways is not None:
+            return self.captured_function.__get__(owner, kind)
+        name = f"_captured_{self.captured_function.__qualname__}"  # a base may have one, too
         found = owner.__dict__.get(name)
         if found is None:
             method = self.captured_function.__get__(owner, kind)
@@ -150,9 +152,9 @@ class Captured:
         given = [*args, *kwargs.values()]
         if len(given) != len(variables) + sum(_is_one_object(value) for value in given):
             return  # Variables in containers
-        if entry.guard(call, given, list(kwargs)):
-            ready = [(e, c) for e, c in self._ready if c is not call]
-            self._ready = [(entry, call), *ready][:_MANY]
+        guarded = entry.guard(call, given, list(kwargs))
+        if guarded is not None:
+            self._ready = [(entry, guarded), *self._ready][:_MANY]
 
     def _warn_of_many(self, changed, entry, key):
         """Say what was another this time: what is read outside, or an argument."""

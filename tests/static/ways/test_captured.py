@@ -12,7 +12,7 @@ import pytest
 import dygraph
 from dygraph import jit, nn
 from dygraph.errors import DygraphError
-from static.ways.function import Entry
+from static.ways.function import Captured, Entry
 from static.ways.graph import Refused
 
 X = np.arange(12, dtype="float32").reshape(4, 3)
@@ -21,7 +21,6 @@ LIST = [1.0, [3.0]]
 MASK = np.ones(3, "float32")
 SETTINGS = types.ModuleType("settings")
 SETTINGS.scale = 2.0
-from static.ways.function import Captured
 
 
 def given(rows=4):
@@ -393,3 +392,40 @@ def test_eager_calls_of_two_threads_leave_captured_functions_enabled():
         end.set()
         thread.join()
     assert Captured.enabled
+
+
+def test_a_method_and_the_one_it_overrides_are_two():
+    class Base:
+        @jit.to_static
+        def scaled(self, x):
+            return x * 2
+
+    class Derived(Base):
+        @jit.to_static
+        def scaled(self, x):
+            return super().scaled(x) + 1
+
+    derived = Derived()
+    for _ in range(3):
+        assert derived.scaled(given()).numpy().tolist() == (X * 2 + 1).tolist()
+        assert super(Derived, derived).scaled(given()).numpy().tolist() == (X * 2).tolist()
+
+
+def test_guards_that_are_made_anew_do_not_open_the_old_ones(monkeypatch):
+    """Another thread may call while they are made."""
+    f = jit.to_static(first_of_a_list)
+    f(given())
+    found = []
+    plain = Entry.guard
+
+    def guard(self, call, arguments, keywords):
+        monkeypatch.setattr(Entry, "guard", plain)
+        monkeypatch.setitem(globals(), "LIST", [1.0, [5.0]])
+        found.append(f(given()).numpy().tolist())
+        monkeypatch.setitem(globals(), "LIST", [1.0, [3.0]])
+        return plain(self, call, arguments, keywords)
+
+    monkeypatch.setattr(Entry, "guard", guard)
+    monkeypatch.setitem(globals(), "LIST", [1.0, [3.0]])  # equal, another object
+    assert f(given()).numpy().tolist() == (X * 3).tolist()
+    assert found == [(X * 5).tolist()]
