@@ -20,6 +20,37 @@ class Arrays:
                 for uid, value in zip(block.end.block.params, block.end.args, strict=True):
                     if metas[uid].dtype == "array":
                         self._unite(uid, value)
+        if any(m.dtype == "array" for m in metas.values()):
+            self._check_versions(reachable(writer.flow.root), metas)
+
+    def _check_versions(self, blocks, metas):
+        """Refuse a list that grows while it is still read as it was before, as by a slice."""
+
+        def arrays(uids):
+            return {u for u in uids if not isinstance(u, str) and metas[u].dtype == "array"}
+
+        read = {block: set() for block in blocks}  # at the beginning of each
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(blocks):
+                live = set()
+                for after in block.next():
+                    live |= read[after] - set(after.params)
+                if isinstance(block.end, Go):
+                    live |= arrays(block.end.args)
+                for op in reversed(block.ops):
+                    made = arrays(u for uids in op.outs.values() for u in uids)
+                    for uid in made:
+                        if any(self._find(u) == self._find(uid) for u in live - {uid}):
+                            raise Refused(
+                                f"the list that grows at {short(op.line)} is also read as it was "
+                                "before, as a slice of it is. Stack it first, or go over a range "
+                                "of its length"
+                            )
+                    live = (live - made) | arrays(u for uids in op.ins.values() for u in uids)
+                if live != read[block]:
+                    read[block], changed = live, True
 
     def _find(self, uid):
         while self._first.get(uid, uid) != uid:

@@ -429,3 +429,17 @@ def test_guards_that_are_made_anew_do_not_open_the_old_ones(monkeypatch):
     monkeypatch.setitem(globals(), "LIST", [1.0, [3.0]])  # equal, another object
     assert f(given()).numpy().tolist() == (X * 3).tolist()
     assert found == [(X * 5).tolist()]
+
+
+def test_a_list_that_grows_while_its_slice_is_read_is_refused():
+    def f(x):
+        out = []
+        for r in x:
+            out.append(r)
+        for r in out[0:]:
+            out.append(r * 2)
+        return dygraph.stack(out)
+
+    line = f.__code__.co_firstlineno + 5
+    with pytest.raises(Refused, match=f"list that grows at test_captured.py:{line} in f is also"):
+        jit.to_static(f)(given())
