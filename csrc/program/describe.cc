@@ -15,26 +15,30 @@ constexpr const char* kScopeAttr = "op_namescope";
 // A level of 0 is not written down for them: Fluid writes it where the attributes keep the rows.
 bool AttrsDecideLevels(const std::string& type) {
   static const std::unordered_set<std::string> types = {
-      "arg_max",     "arg_min",    "concat",      "crop",
-      "crop_tensor", "cross",      "expand",      "expand_as",
-      "expand_v2",   "flatten",    "flatten2",    "flatten_contiguous_range",
-      "flip",        "frobenius_norm", "index_select", "logsumexp",
-      "p_norm",      "reduce_all", "reduce_any",  "reduce_max",
-      "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
-      "reshape",     "reshape2",   "reverse",     "roll",
-      "slice",       "split",      "squeeze",     "squeeze2",
-      "stack",       "take_along_axis", "tile",   "transpose",
-      "transpose2",  "unbind",     "unsqueeze",   "unsqueeze2",
+      "arg_max",     "arg_min",         "concat",       "crop",
+      "crop_tensor", "cross",           "expand",       "expand_as",
+      "expand_v2",   "flatten",         "flatten2",     "flatten_contiguous_range",
+      "flip",        "frobenius_norm",  "index_select", "logsumexp",
+      "p_norm",      "reduce_all",      "reduce_any",   "reduce_max",
+      "reduce_mean", "reduce_min",      "reduce_prod",  "reduce_sum",
+      "reshape",     "reshape2",        "reverse",      "roll",
+      "slice",       "split",           "squeeze",      "squeeze2",
+      "stack",       "take_along_axis", "tile",         "transpose",
+      "transpose2",  "unbind",          "unsqueeze",    "unsqueeze2",
       "unstack"};
   return types.count(type) > 0;
 }
 
 // Gradients that keep the level of detail of what they are gradients of.
 bool KeepsLevels(const std::string& type) {
-  static const std::unordered_set<std::string> types = {
-      "elementwise_add_grad", "elementwise_sub_grad", "elementwise_mul_grad",
-      "elementwise_div_grad", "mean_grad",            "reduce_mean_grad",
-      "reduce_sum_grad",      "square_grad"};
+  static const std::unordered_set<std::string> types = {"elementwise_add_grad",
+                                                        "elementwise_sub_grad",
+                                                        "elementwise_mul_grad",
+                                                        "elementwise_div_grad",
+                                                        "mean_grad",
+                                                        "reduce_mean_grad",
+                                                        "reduce_sum_grad",
+                                                        "square_grad"};
   return types.count(type) > 0;
 }
 
@@ -44,11 +48,56 @@ int StepLevels(const std::string& type, int levels_of_x) {
   return type == "array_to_lod_tensor" ? levels_of_x + 1 : 0;
 }
 
+// Levels of detail of what an operator makes with a LoD of its own; 0: it makes none.
+int MadeLevels(const Block& block, const OpDesc& op) {
+  auto levels = [&](const char* slot) {
+    const auto* names = op.Input(slot);
+    const Var* var = names && !names->empty() ? block.FindRecursive(names->front()) : nullptr;
+    return var ? static_cast<int>(LevelOf(var->desc())) : 0;
+  };
+  auto given = [&](const char* slot) { return op.Input(slot) && !op.Input(slot)->empty(); };
+  static const std::unordered_set<std::string> keeping = {"sequence_concat", "sequence_erase",
+                                                          "sequence_reshape", "sequence_reverse",
+                                                          "sequence_slice"};
+  const std::string& type = op.type;
+  if (keeping.count(type)) return std::max(1, levels("X"));
+  if (type == "sequence_expand") return levels("X");
+  if (type == "sequence_expand_as") return std::max(1, levels("Y"));
+  if (type == "sequence_pool") return std::max(0, levels("X") - 1);
+  if (type == "lod_reset") {
+    const bool* append = op.FindAttr<bool>("append");
+    return std::max(1, levels("Y")) + (append && *append ? levels("X") : 0);
+  }
+  if (type == "ctc_align") return given("InputLength") ? 0 : 1;
+  return type == "im2sequence" || type == "sequence_unpad" ? 1 : 0;
+}
+
 void SetLevel(Var* var, int32_t level) {
   var->Edit([&](VarDesc& desc) {
     if (!desc.type.lod_tensor) desc.type.lod_tensor.emplace();
     desc.type.lod_tensor->lod_level = level;
   });
+}
+
+// Operators that go over ragged steps: these results have the rows of Input.
+void PassSteps(Block& block, const OpDesc& op) {
+  static const std::unordered_map<std::string, std::vector<std::string>> types = {
+      {"gru", {"Hidden"}},
+      {"lstm", {"Hidden", "Cell"}},
+      {"lstmp", {"Projection", "Cell"}},
+      {"rnn", {"Out"}}};
+  auto found = types.find(op.type);
+  if (found == types.end()) return;
+  const auto* from = op.Input("Input");
+  const Var* input = from && !from->empty() ? block.FindRecursive(from->front()) : nullptr;
+  const int levels = input ? LevelOf(input->desc()) : 0;
+  const bool padded = op.type == "rnn" && input && TensorOf(input->desc()) &&
+                      TensorOf(input->desc())->dims.size() == 3;
+  for (const std::string& slot : found->second) {
+    const auto* names = op.Output(slot);
+    Var* out = names && !names->empty() ? block.FindRecursive(names->front()) : nullptr;
+    if (out && levels > 0 && !padded) SetLevel(out, levels);
+  }
 }
 
 VarDesc TensorNamed(std::string name) {
@@ -71,8 +120,8 @@ void PassLevels(Block& block, const OpDesc& op) {
 }
 
 // A variable of the shape and type of another one.
-void DeclareLike(Block& block, const std::string& name, const std::string& like,
-                 const Block& there, const std::string& line) {
+void DeclareLike(Block& block, const std::string& name, const std::string& like, const Block& there,
+                 const std::string& line) {
   Var* var = block.Find(name);
   if (!var) var = &block.Declare(MakeRef<Var>(TensorNamed(name)));
   if (const Var* of = there.FindRecursive(like)) {
@@ -96,7 +145,8 @@ void AppendBlock(Block& around, const OpRef& made, const std::string& line) {
                          : op.Input(slot.parameter.substr(0, slot.parameter.size() - 5));
     for (size_t i = 0; of && i < slot.arguments.size(); ++i) {
       const Var* known = around.FindRecursive(slot.arguments[i]);
-      const bool typed = known && (known->desc().type.lod_tensor || known->desc().type.tensor_array);
+      const bool typed =
+          known && (known->desc().type.lod_tensor || known->desc().type.tensor_array);
       if (slot.arguments[i] != kEmptyName && !typed)
         DeclareLike(around, slot.arguments[i], of->at(i), around, line);
     }
@@ -177,6 +227,9 @@ VarRef DeclareResult(Block& block, const Value& value, std::string name) {
 
 void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
                  const std::vector<VarRef>& made) {
+  PassSteps(block, op);
+  const int own = MadeLevels(block, op);
+  if (own > 0 && !made.empty()) return SetLevel(made.front().get(), own);
   if (info.lod_from < 0) return;
   const auto* from = op.Input(info.inputs[info.lod_from].name);
   if (!from || from->empty()) return;
