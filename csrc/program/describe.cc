@@ -48,17 +48,28 @@ int StepLevels(const std::string& type, int levels_of_x) {
   return type == "array_to_lod_tensor" ? levels_of_x + 1 : 0;
 }
 
-// Operators that make a level of detail of their own: as many levels as this input has, one at
-// least; without an input, one.
-const char* MakesLevelsLike(const std::string& type) {
-  static const std::unordered_map<std::string, const char*> types = {
-      {"ctc_align", "Input"},    {"im2sequence", ""},       {"lod_reset", "Y"},
-      {"sequence_concat", "X"},  {"sequence_erase", "X"},   {"sequence_expand_as", ""},
-      {"sequence_reshape", "X"}, {"sequence_reverse", "X"}, {"sequence_slice", "X"},
-      {"sequence_unpad", ""},
+// Levels of detail of what an operator makes with a LoD of its own; 0: it makes none.
+int MadeLevels(const Block& block, const OpDesc& op) {
+  auto levels = [&](const char* slot) {
+    const auto* names = op.Input(slot);
+    const Var* var = names && !names->empty() ? block.FindRecursive(names->front()) : nullptr;
+    return var ? static_cast<int>(LevelOf(var->desc())) : 0;
   };
-  auto found = types.find(type);
-  return found == types.end() ? nullptr : found->second;
+  auto given = [&](const char* slot) { return op.Input(slot) && !op.Input(slot)->empty(); };
+  static const std::unordered_set<std::string> keeping = {"sequence_concat", "sequence_erase",
+                                                          "sequence_reshape", "sequence_reverse",
+                                                          "sequence_slice"};
+  const std::string& type = op.type;
+  if (keeping.count(type)) return std::max(1, levels("X"));
+  if (type == "sequence_expand") return levels("X");
+  if (type == "sequence_expand_as") return std::max(1, levels("Y"));
+  if (type == "sequence_pool") return std::max(0, levels("X") - 1);
+  if (type == "lod_reset") {
+    const bool* append = op.FindAttr<bool>("append");
+    return std::max(1, levels("Y")) + (append && *append ? levels("X") : 0);
+  }
+  if (type == "ctc_align") return given("InputLength") ? 0 : 1;
+  return type == "im2sequence" || type == "sequence_unpad" ? 1 : 0;
 }
 
 void SetLevel(Var* var, int32_t level) {
@@ -66,6 +77,27 @@ void SetLevel(Var* var, int32_t level) {
     if (!desc.type.lod_tensor) desc.type.lod_tensor.emplace();
     desc.type.lod_tensor->lod_level = level;
   });
+}
+
+// Operators that go over ragged steps: these results have the rows of Input.
+void PassSteps(Block& block, const OpDesc& op) {
+  static const std::unordered_map<std::string, std::vector<std::string>> types = {
+      {"gru", {"Hidden"}},
+      {"lstm", {"Hidden", "Cell"}},
+      {"lstmp", {"Projection", "Cell"}},
+      {"rnn", {"Out"}}};
+  auto found = types.find(op.type);
+  if (found == types.end()) return;
+  const auto* from = op.Input("Input");
+  const Var* input = from && !from->empty() ? block.FindRecursive(from->front()) : nullptr;
+  const int levels = input ? LevelOf(input->desc()) : 0;
+  const bool padded = op.type == "rnn" && input && TensorOf(input->desc()) &&
+                      TensorOf(input->desc())->dims.size() == 3;
+  for (const std::string& slot : found->second) {
+    const auto* names = op.Output(slot);
+    Var* out = names && !names->empty() ? block.FindRecursive(names->front()) : nullptr;
+    if (out && levels > 0 && !padded) SetLevel(out, levels);
+  }
 }
 
 VarDesc TensorNamed(std::string name) {
@@ -212,13 +244,9 @@ VarRef DeclareResult(Block& block, const Value& value, std::string name) {
 
 void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
                  const std::vector<VarRef>& made) {
-  if (const char* slot = MakesLevelsLike(op.type)) {
-    const auto* from = op.Input(slot);
-    const Var* source = from && !from->empty() ? block.FindRecursive(from->front()) : nullptr;
-    const int level = std::max(1, source ? static_cast<int>(LevelOf(source->desc())) : 0);
-    if (!made.empty()) SetLevel(made.front().get(), level);
-    return;
-  }
+  PassSteps(block, op);
+  const int own = MadeLevels(block, op);
+  if (own > 0 && !made.empty()) return SetLevel(made.front().get(), own);
   if (info.lod_from < 0) return;
   const auto* from = op.Input(info.inputs[info.lod_from].name);
   if (!from || from->empty()) return;

@@ -5,7 +5,6 @@ from dygraph.errors import InvalidArgumentError
 from dygraph.nn.learnt_loss import SAMPLERS, walker_tables
 from static.layers.learnt import known, parameter
 from static.layers.making import attributes, into, layer, run, table
-from static.layers.sequence import with_levels
 from static.layers.tensor import filled
 
 _FUNCTIONS = table([
@@ -151,8 +150,7 @@ def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0, name=No
     >>> static.layers.ctc_greedy_decoder(x, blank=0).tolist()
     [[1]]
     """
-    found = functional.ctc_greedy_decoder(input, blank, input_length, padding_value)
-    return with_levels(found, 1) if input_length is None else found
+    return functional.ctc_greedy_decoder(input, blank, input_length, padding_value)
 
 
 @layer(parameters=True)

@@ -8,8 +8,6 @@ Examples
 [[3.0], [3.0]]
 """
 
-import functools
-
 from dygraph import _core, check, nets
 from static.layers.learnt import biased, known, parameter
 from static.layers.making import activated, attributes, layer, run, table
@@ -46,25 +44,6 @@ def with_levels(out, count):
     return out
 
 
-def _ragged(function):
-    @functools.wraps(function)
-    def with_level(*args, **kwargs):
-        return with_levels(function(*args, **kwargs), 1)
-
-    return with_level
-
-
-def _as_ragged_as_x(function):
-    @functools.wraps(function)
-    def with_level(x, *args, **kwargs):
-        return with_levels(function(x, *args, **kwargs), getattr(x, "lod_level", 0))
-
-    return with_level
-
-
-_FUNCTIONS["sequence_expand"] = _as_ragged_as_x(_FUNCTIONS["sequence_expand"])
-for _name in ("concat", "expand_as", "reshape", "reverse", "slice", "unpad"):
-    _FUNCTIONS[f"sequence_{_name}"] = _ragged(_FUNCTIONS[f"sequence_{_name}"])
 __getattr__ = attributes(_FUNCTIONS, __name__)
 
 
@@ -147,8 +126,7 @@ def lod_reset(x, y=None, target_lod=None):
     [[0, 1, 3]]
     """
     attrs = {"target_lod": None if y is not None or target_lod is None else list(target_lod)}
-    out = run("lod_reset", {"X": x, "Y": y}, attrs)["Out"]
-    return with_levels(out, max(1, getattr(y, "lod_level", 0) or 0))
+    return run("lod_reset", {"X": x, "Y": y}, attrs)["Out"]
 
 
 @layer
@@ -160,7 +138,7 @@ def lod_append(x, level):
     >>> static.layers.lod_append(x, [0, 1, 2]).lod()
     [[0, 2], [0, 1, 2]]
     """
-    return with_levels(nets.lod_append(x, level), (getattr(x, "lod_level", 0) or 0) + 1)
+    return nets.lod_append(x, level)
 
 
 @layer
@@ -180,8 +158,7 @@ def im2sequence(
         "strides": check.integers(stride, 2, "im2sequence: stride", 1), "paddings": sides,
         "out_stride": check.integers(out_stride, 2, "im2sequence: out_stride", 1),
     }  # fmt: skip
-    out = run("im2sequence", {"X": input, "Y": input_image_size}, attrs)["Out"]
-    return with_levels(out, 1)
+    return run("im2sequence", {"X": input, "Y": input_image_size}, attrs)["Out"]
 
 
 @layer(parameters=True)

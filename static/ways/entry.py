@@ -219,11 +219,10 @@ class Entry:
             for variable, value in zip(self.held.values(), held, strict=True):
                 _core.restore(variable, value)
             _core.set_generator_state(*random)
-            with dygraph.enable_grad():
-                for i in apart:  # what the function makes of it, and not what it was made of
-                    inputs[i] = _core.ops.assign(variables[i])
-                args, kwargs = replaced(self._arguments, iter(inputs))
-                results = leaves(self.structure, self._eagerly(*args, **kwargs))
+            for i in apart:  # what the function makes of it, and not what it was made of
+                inputs[i] = _core.ops.assign(variables[i])
+            args, kwargs = replaced(self._arguments, iter(inputs))
+            results = leaves(self.structure, self._eagerly(*args, **kwargs))
         finally:
             buffers.bring_back()
             moment.restore()

@@ -1,5 +1,6 @@
 """Captured functions: programs by the kind of their arguments."""
 
+import contextlib
 import functools
 import threading
 import types
@@ -128,12 +129,12 @@ class Captured:
         pattern = self._pattern(shapes, [p for p, _ in entries])
         inputs = iter(inputs_for(self._names(len(variables)), variables, pattern))
         made_args, made_kwargs = replaced((args, kwargs), inputs)
-        with _recorded(records):
+        # enable_grad() would be another thing: it wins over the eval mode of Layers.
+        with contextlib.nullcontext() if records else dygraph.no_grad():
             entry = Entry(
                 self.captured_function, self._eagerly, made_args, made_kwargs, self._max_ways,
                 records,
             )  # fmt: skip
-        with dygraph.no_grad():
             if self._verify is not False:
                 entry.proof = self._proved(entry, args, kwargs)
         self.proof = entry.proof
@@ -212,10 +213,6 @@ class Captured:
 def _is_one_object(value):
     """Constants that are the same where they are one object."""
     return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _recorded(on):
-    return dygraph.enable_grad() if on else dygraph.no_grad()
 
 
 def _nothing():

@@ -202,3 +202,22 @@ def test_other_operators_with_blocks_are_refused():
 
     with pytest.raises(Refused, match="recurrent with a block of its own cannot become part"):
         jit.to_static(steps)(dygraph.to_variable(np.ones([4, 2, 3], "float32")))
+
+
+@pytest.mark.parametrize("cell", [nn.GRUCell, nn.LSTMCell, nn.SimpleRNNCell])
+def test_cells_of_the_library_in_evaluation(cell):
+    rnn = nn.RNN(cell(3, 4))
+    rnn.eval()
+    captured = jit.to_static(rnn)
+    for x in BATCHES:
+        for mine, eager in zip(flat(captured(x)), flat(rnn(x)), strict=True):
+            assert np.array_equal(mine.numpy(), eager.numpy())
+            assert mine.lod() == eager.lod()
+    with dygraph.set_grad_enabled(True):
+        x = dygraph.to_variable(BATCHES[0].numpy(), lod=BATCHES[0].lod())
+        x.stop_gradient = False
+        sums = [(call(x)[0] ** 2).sum() for call in (captured, rnn)]
+        mine, eager = (dygraph.grad(s, [x, *rnn.parameters()]) for s in sums)
+    for a, b in zip(mine, eager, strict=True):
+        assert np.array_equal(a.numpy(), b.numpy())
+    assert eager[0].numpy().any()

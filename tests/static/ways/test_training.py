@@ -329,3 +329,20 @@ def test_a_list_of_the_run_trains():
         return dygraph.concat(rows, axis=0) * dygraph.stack(rows).sum()
 
     same_as_eager(f, X)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_an_inner_layer_in_eval_mode_is_as_quiet_as_it_is(gradient):
+    net = Net()
+    net.eval()
+    weight = dygraph.Parameter(np.ones(2, "float32"))
+    found = []
+    for call in ((lambda x: net(x) * weight), jit.to_static(lambda x: net(x) * weight)):
+        for _ in range(2):
+            result = call(variable(X, gradient))
+            wanted = [weight, *net.parameters()]
+            grads = dygraph.grad(result.sum(), wanted, allow_unused=True)
+            found.append([bits(result), *map(bits, grads)])
+    assert call._ready
+    assert found[:2] == found[2:]
+    assert (found[0][2] is None) == (not gradient)
