@@ -1,5 +1,4 @@
-// Number slots of the Variable type: one operator each. `+=` and the like write into state and
-// bind any other name to a new variable.
+// Number slots of the Variable type: one operator each. `+=` and the like write in place.
 #include <string_view>
 
 #include "python/convert.h"
@@ -279,17 +278,12 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
   return BinarySlow(*Operators().compare[how], a, b);
 }
 
-// State is what others hold by its role: a parameter, a buffer, a leaf that needs a gradient.
-bool IsState(const Variable& v) {
-  return !v.symbolic() && (v.persistable || (v.IsLeaf() && !v.stop_gradient()));
-}
-
-// `p -= rate * p.grad` writes into state, or raises while recording; a new variable under the same
-// name would leave the layer as it was. For all others Python computes `x - y` and binds the name,
-// so that no value changes behind another name.
+// `p -= rate * p.grad` writes into the variable on its left, as `subtract_` does, also where a
+// function is explored for `to_static`. Where a script describes a program, Python computes `x - y`
+// and binds the name to it, as Fluid's scripts expect.
 template <PyObject* (*compute)(PyObject*, PyObject*)>
 PyObject* InPlace(PyObject* a, PyObject* b) {
-  if (!IsState(VarOf(a))) Py_RETURN_NOTIMPLEMENTED;
+  if (VarOf(a).symbolic() && !CurrentThread().exploring) Py_RETURN_NOTIMPLEMENTED;
   PyObject* computed = compute(a, b);
   if (!computed || !IsVariable(computed)) return computed;
   PyObject* done = Guarded([&]() -> PyObject* {

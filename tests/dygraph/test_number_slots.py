@@ -54,12 +54,44 @@ def test_divmod_gives_both():
 
 
 @pytest.mark.parametrize("function", IN_PLACE)
-def test_in_place_forms_bind_the_name_anew(function):
-    x = np.array([1.5, 2.5, 4.0])
+def test_in_place_forms_write_into_the_variable(function):
+    x, y = np.array([1.5, 2.5, 4.0]), np.array([2.0, 3.0, 0.5])
     v = var(x)
-    got = function(v, var([2.0, 3.0, 0.5]))
-    np.testing.assert_allclose(got.numpy(), function(x.copy(), np.array([2.0, 3.0, 0.5])))
-    assert v.numpy().tolist() == x.tolist()
+    assert function(v, var(y)) is v
+    np.testing.assert_allclose(v.numpy(), function(x, y))
+
+
+def test_steps_over_a_list_of_plain_variables():
+    weights, steps = [var([1.0, 2.0]), var([3.0])], [var([0.5, 0.5]), var([1.0])]
+    for w, step in zip(weights, steps, strict=True):
+        w -= step
+    assert [w.tolist() for w in weights] == [[0.5, 1.5], [2.0]]
+
+
+def test_in_place_forms_are_on_the_tape():
+    x = var([2.0, 3.0])
+    x.stop_gradient = False
+    y = x * 1.0
+    alias = y
+    y *= x
+    y += 1.0
+    assert alias.tolist() == [5.0, 10.0]
+    alias.sum().backward()
+    assert x.gradient().tolist() == [4.0, 6.0]
+
+
+def test_a_program_binds_the_name_anew_as_fluid_does():
+    from dygraph import static
+
+    program = static.Program()
+    with static.program_guard(program):
+        x = static.layers.data("x", [2])
+        y = x
+        y += 1.0
+    assert y is not x
+    feed = {"x": np.array([[1.0, 2.0]], "float32")}
+    found = static.Executor(static.CPUPlace()).run(program, feed, fetch_list=[x, y])
+    assert [f.tolist() for f in found] == [[[1, 2]], [[2, 3]]]
 
 
 @pytest.mark.parametrize("function", IN_PLACE)
@@ -135,8 +167,10 @@ def test_matrix_products_on_both_sides():
     np.testing.assert_allclose((var(a) @ b).numpy(), a @ b)
     np.testing.assert_allclose((a @ var(b)).numpy(), a @ b)
     v = var(a)
-    v @= var(b)
-    np.testing.assert_allclose(v.numpy(), a @ b)
+    v @= var(np.eye(3)[::-1].copy())
+    np.testing.assert_allclose(v.numpy(), a[:, ::-1])
+    with pytest.raises(ValueError, match="must keep the shape"):
+        v @= var(b)
 
 
 def test_what_does_not_go_together_is_refused():

@@ -22,6 +22,15 @@ CASES = {
         "'mode' from 'a' to 'b', which is no Variable and no number. Bind it before the loop, or "
         "loop over Python values",
     ),
+    "an argument in place": (
+        """\
+        def forward(x):
+            x += 1
+            return x * 2
+        """,
+        "to_static: the function changes 'x' at model.py:2 in forward, which lives on after the "
+        "call; a program cannot. Return it, or keep it with register_buffer",
+    ),
     "loop without source": (
         """\
         text = "def halved(x):\\n    while x.sum() > 1:\\n        x = x / 2\\n    return x"
