@@ -14,6 +14,8 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 __all__ = [
     "arange",
     "diag",
+    "empty",
+    "empty_like",
     "eye",
     "full",
     "full_like",
@@ -44,9 +46,31 @@ def _sizes(shape, owner):
     return check.shape(shape, f"{owner}: shape")
 
 
-def _float(dtype):
+def _float(dtype, owner):
     """`dtype`, or this thread's float type; see `dygraph.set_default_dtype`."""
-    return (_core.cast_floats_to() or "float32") if dtype is None else dtype
+    if dtype is None:
+        return _core.cast_floats_to() or "float32"
+    if type(dtype) is int:  # the number of a type in a program; here it is a size gone astray
+        raise ArgumentTypeError(
+            f"{owner}: dtype must be an element type such as 'float32', got int {dtype}"
+        )
+    return dtype
+
+
+def _shape_and_type(shape, more, dtype, owner):
+    """The shape and the type of ``zeros(2, 3)``, ``zeros([2, 3], "int32")`` and the like."""
+    if more and not hasattr(type(more[-1]), "__index__"):
+        if dtype is not None:
+            raise ArgumentTypeError(f"{owner}: dtype must be given once, got {more[-1]}, {dtype}")
+        *more, dtype = more
+    if more:
+        if not hasattr(type(shape), "__index__"):
+            raise ArgumentTypeError(
+                f"{owner}: shape must be one list of sizes or sizes alone, got {kind_of(shape)} "
+                f"and {', '.join(map(str, more))}. Write {owner}([2, 3], dtype='float32')"
+            )
+        shape = [shape, *more]
+    return shape, _float(dtype, owner)
 
 
 def _text(value, what):
@@ -91,29 +115,44 @@ def full(shape, fill_value, dtype=None):
 def _filled(shape, text, dtype, owner):
     if size_lists.described(shape):
         parts = {"ShapeTensorList": size_lists.variables(shape)}
-        attrs = {"dtype": _float(dtype), "str_value": text}
+        attrs = {"dtype": _float(dtype, owner), "str_value": text}
         return size_lists.declare(_core.run_op("fill_constant", parts, attrs)["Out"], shape)
-    return ops.fill_constant(shape=_sizes(shape, owner), dtype=_float(dtype), str_value=text)
+    return ops.fill_constant(shape=_sizes(shape, owner), dtype=_float(dtype, owner), str_value=text)
 
 
-def zeros(shape, dtype=None):
+def zeros(shape, *sizes, dtype=None):
     """A tensor of zeros, float32 where nothing else is said.
 
+    The sizes may stand alone, ``zeros(2, 3)``, and the type behind a list of them.
+
     >>> import dygraph
-    >>> dygraph.zeros([2, 3]).shape
-    (2, 3)
+    >>> dygraph.zeros([2, 3]).shape, dygraph.zeros(2, 3).shape
+    ((2, 3), (2, 3))
     """
+    shape, dtype = _shape_and_type(shape, sizes, dtype, "zeros")
     return _filled(shape, "0", dtype, "zeros")
 
 
-def ones(shape, dtype=None):
-    """A tensor of ones, float32 where nothing else is said.
+def ones(shape, *sizes, dtype=None):
+    """A tensor of ones, float32 where nothing else is said. Arguments as those of `zeros`.
 
     >>> import dygraph
-    >>> dygraph.ones([2], "int32").numpy().tolist()
-    [1, 1]
+    >>> dygraph.ones([2], "int32").tolist(), dygraph.ones(1, 2).tolist()
+    ([1, 1], [[1.0, 1.0]])
     """
+    shape, dtype = _shape_and_type(shape, sizes, dtype, "ones")
     return _filled(shape, "1", dtype, "ones")
+
+
+def empty(shape, *sizes, dtype=None):
+    """A tensor whose values are to be written: zeros, so that nothing depends on old memory.
+
+    >>> import dygraph
+    >>> dygraph.empty(2, 3).shape
+    (2, 3)
+    """
+    shape, dtype = _shape_and_type(shape, sizes, dtype, "empty")
+    return _filled(shape, "0", dtype, "empty")
 
 
 def full_like(x, fill_value, dtype=None):
@@ -147,6 +186,16 @@ def zeros_like(x, dtype=None):
     >>> import dygraph
     >>> dygraph.zeros_like(dygraph.to_variable([1, 2])).tolist()
     [0, 0]
+    """
+    return full_like(x, 0, dtype)
+
+
+def empty_like(x, dtype=None):
+    """A tensor of the shape of `x`, of its type or of `dtype`, to be written: zeros.
+
+    >>> import dygraph
+    >>> dygraph.empty_like(dygraph.to_variable([1, 2])).shape
+    (2,)
     """
     return full_like(x, 0, dtype)
 
@@ -198,7 +247,7 @@ def arange(start=0, end=None, step=1, dtype=None):
         start, end = 0, start
     numbers = (start, end, step)
     if dtype is None:
-        dtype = "int64" if all(_is_whole(n) for n in numbers) else _float(None)
+        dtype = "int64" if all(_is_whole(n) for n in numbers) else _float(None, "arange")
     names = ("start", "end", "step")
     return ops.range(
         *(_number(n, dtype, f"arange: {w}") for n, w in zip(numbers, names, strict=True))
@@ -212,7 +261,7 @@ def linspace(start, stop, num, dtype=None):
     >>> dygraph.linspace(0, 1, 5).numpy().tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    dtype = _core.dtype_of(_float(dtype))
+    dtype = _core.dtype_of(_float(dtype, "linspace"))
     inner = dtype if dtype.is_floating else "float64"
     out = ops.linspace(
         _number(start, inner, "linspace: start"),
@@ -234,7 +283,7 @@ def eye(num_rows, num_columns=None, dtype=None):
         num_columns=-1
         if num_columns is None
         else check.integer(num_columns, "eye: num_columns", 0),
-        dtype=_float(dtype),
+        dtype=_float(dtype, "eye"),
     )
 
 
@@ -300,14 +349,17 @@ def triu(x, diagonal=0):
 # By chance ----------------------------------------------------------------------------------------
 
 
-def rand(shape, dtype=None):
+def rand(shape, *sizes, dtype=None):
     """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them the same each time.
+
+    The sizes may stand alone: ``rand(2, 3)``.
 
     >>> import dygraph
     >>> dygraph.rand([2, 3]).shape
     (2, 3)
     """
-    return ops.uniform_random(shape=_sizes(shape, "rand"), min=0.0, max=1.0, dtype=_float(dtype))
+    shape, dtype = _shape_and_type(shape, sizes, dtype, "rand")
+    return ops.uniform_random(shape=_sizes(shape, "rand"), min=0.0, max=1.0, dtype=dtype)
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
@@ -319,18 +371,21 @@ def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
     True
     """
     return ops.uniform_random(
-        shape=_sizes(shape, "uniform"), min=min, max=max, seed=seed, dtype=_float(dtype)
+        shape=_sizes(shape, "uniform"), min=min, max=max, seed=seed, dtype=_float(dtype, "uniform")
     )
 
 
-def randn(shape, dtype=None):
+def randn(shape, *sizes, dtype=None):
     """Numbers drawn from the normal distribution of mean 0 and standard deviation 1.
+
+    The sizes may stand alone: ``randn(2, 3)``.
 
     >>> import dygraph
     >>> dygraph.randn([2, 3]).shape
     (2, 3)
     """
-    return ops.gaussian_random(shape=_sizes(shape, "randn"), dtype=_float(dtype))
+    shape, dtype = _shape_and_type(shape, sizes, dtype, "randn")
+    return ops.gaussian_random(shape=_sizes(shape, "randn"), dtype=dtype)
 
 
 def normal(mean=0.0, std=1.0, shape=None):
@@ -352,7 +407,7 @@ def normal(mean=0.0, std=1.0, shape=None):
     given = [v for v in (mean, std) if isinstance(v, Variable)]
     if not given:
         shape = [1] if shape is None else _sizes(shape, "normal")
-        return ops.gaussian_random(shape=shape, mean=mean, std=std, dtype=_float(None))
+        return ops.gaussian_random(shape=shape, mean=mean, std=std, dtype=_float(None, "normal"))
     whole = given[0] if len(given) == 1 else mean + std * 0
     drawn = ops.gaussian_random(shape=list(whole.shape), dtype=whole.dtype)
     return drawn * std + mean
@@ -366,6 +421,10 @@ def randint(low=0, high=None, shape=(1,), dtype=None):
     >>> sorted(set(r.tolist()))
     [3, 4]
     """
+    if isinstance(high, (list, tuple)):
+        raise ArgumentTypeError(
+            f"randint: high must be an integer, got {kind_of(high)}. Write randint(0, {low}, {high})"
+        )
     if high is None:
         low, high = 0, low
     return ops.randint(
