@@ -83,8 +83,6 @@ class PreparedProgram {
   void BindControl(PlanOp* op);
   void BindGradient(const PlanOp& op, int body);
   bool IsArray(const std::string& name, int block) const;
-  void BindStepGradients(const PlanOp& op, int body, const std::vector<std::string>& arriving,
-                         const std::vector<std::string>& inner);
   void LinkKept();
   void BindOperators();
   void ArrangeBlocks();
@@ -145,7 +143,14 @@ class PreparedProgram {
     OuterUses uses;
     PlanControl* control;
     std::set<std::string> restored;
+    struct Kept {  // a value whose gradient a block_grad_grad gives to the forward operator's next
+      std::string name;
+      std::vector<int> terms;
+      int slot;
+    };
+    std::vector<Kept> kept = {};
   };
+  bool IsRestored(int gradient, const std::string& name) const;
   std::map<int, GradientOf> gradients_;
   std::map<int, PlanControl*> controls_;  // by the block that they run
   Plan plan_;

@@ -119,12 +119,24 @@ struct PlanControl {
     int now, number, to;
   };
   std::vector<Before> befores;
+  // For second order. A gradient of first order keeps its turns as the forward operator does. The
+  // gradient of such a one goes over them in the order of the forward turns, and adds up the
+  // gradients of what the forward turns kept: the terms of the value that `number` stands for. That
+  // value may be what the turn before made under another number, whose gradient it goes on with.
+  // The forward operator's next gradient begins with what was added up, in `slot`.
+  struct KeptGradient {
+    int number;
+    std::vector<int> terms;
+    int slot, made_as;
+  };
+  std::vector<KeptGradient> kept_gradients;
+  int own_steps = -1, kept_from = -1, kept_to = -1;
   std::vector<int> arrays;  // of gradients, which there are once a turn writes an element
   std::vector<Flow> flows;
   std::vector<Gather> gathers;
   bool is_gradient() const {
     return kind == Control::kWhileGrad || kind == Control::kConditionGrad ||
-           kind == Control::kRecurrentGrad;
+           kind == Control::kRecurrentGrad || kind == Control::kSecondGrad;
   }
 };
 
