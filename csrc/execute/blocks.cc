@@ -33,7 +33,7 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
   for (auto [outside, inside] : control.stacked) out.insert(outside);
   in.insert(control.stacked_like.begin(), control.stacked_like.end());
   for (const PlanControl::Flow& flow : control.flows) {
-    in.insert({flow.from, flow.first});
+    in.insert(flow.from);
     out.insert(flow.to);
   }
   for (const PlanControl::Gather& gather : control.gathers) {
@@ -45,6 +45,10 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
     out.insert(before.to);
   }
   if (control.steps >= 0) (control.is_gradient() ? in : out).insert(control.steps);
+  for (const PlanControl::KeptGradient& kept : control.kept_gradients) {
+    in.insert(kept.first);
+    out.insert(kept.last);
+  }
   in.insert(control.kept_from);
   out.insert({control.own_steps, control.kept_to});
   // A block that does not run leaves what was there before.
@@ -160,8 +164,7 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
   for (const std::string& name : lists.arrays) control.arrays.push_back(SlotOf(name, block));
   for (const BlockGradient::Flow& flow : lists.flows) {
     control.flows.push_back({SlotOf(flow.from, block), SlotOf(flow.in, body),
-                             SlotOf(flow.out, body), SlotOf(flow.to, block),
-                             SlotOf(flow.first, block)});
+                             SlotOf(flow.out, body), SlotOf(flow.to, block)});
   }
   auto slots_of = [&](const Names& names) {
     std::vector<int> slots;
@@ -193,20 +196,12 @@ void PreparedProgram::BindGradient(const PlanOp& op, int body) {
     if (!from.empty()) (own ? control.steps : control.kept_from) = SlotOf(from[0], block);
     if (!to.empty()) (own ? control.own_steps : control.kept_to) = SlotOf(to[0], block);
   }
-  const Names kept = NamesOf(desc.FindAttr<Names>("kept"));
-  const bool second = control.kind == Control::kSecondGrad;
-  const Names terms = NamesOf(desc.FindAttr<Names>("kept_terms"));
-  const auto* given = desc.FindAttr<std::vector<int32_t>>("kept_counts");
-  size_t term = 0;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    GradientOf::Kept each{kept[i], {}, SlotOf(kept[i] + kKeptGrad, body)};
-    const int32_t count = second && given && i < given->size() ? (*given)[i] : 0;
-    for (int32_t k = 0; k < count; ++k, ++term) {
-      ENFORCE(term < terms.size(), Format, desc.type, ": kept_counts must add up to the ",
-              terms.size(), " names in kept_terms", where);
-      each.terms.push_back(Required(op, terms[term], body));
-    }
-    of.kept.push_back(std::move(each));
+  for (const BlockGradient::Kept& kept : lists.kept) {
+    of.kept.push_back(kept.name);
+    const bool adds = control.kind == Control::kSecondGrad;
+    control.kept_gradients.push_back({-1, adds ? -1 : SlotOf(kept.name + kKeptGrad, body),
+                                      slots_of(kept.terms), kept.made_as,
+                                      SlotOf(kept.first, block), SlotOf(kept.last, block)});
   }
 }
 
@@ -252,7 +247,7 @@ void PreparedProgram::LinkKept() {
   struct GradientLink {
     PlanControl *of, *forward;
     Kept kept;
-    const GradientOf::Kept* gradient;
+    size_t gradient;  // which of its kept_gradients
   };
   std::vector<GradientLink> gradients;
   // Inner gradients first: what they ask of a block may come from a block around it, and what a
@@ -270,12 +265,12 @@ void PreparedProgram::LinkKept() {
     for (const std::string& name : of.restored)
       links.push_back({of.control, forward->second, keep(body, name), SlotOf(name, body)});
     const int from = second ? of.forward : body;  // the gradient of first order
-    for (const GradientOf::Kept& kept : of.kept) {
+    for (size_t i = 0; i < of.kept.size(); ++i) {
       const int first = gradients_.at(from).forward;
       auto control = controls_.find(first);
       ENFORCE(control != controls_.end(), Format, "block ", from,
               " must be the gradient of a block that an operator runs, got block ", first);
-      gradients.push_back({of.control, control->second, keep(from, kept.name), &kept});
+      gradients.push_back({of.control, control->second, keep(from, of.kept[i]), i});
     }
   }
   std::map<PlanControl*, int> readers;
@@ -292,21 +287,11 @@ void PreparedProgram::LinkKept() {
   };
   for (const Link& link : links)
     link.of->restored.emplace_back(number_of(*link.forward, link.kept), link.slot);
-  for (const GradientLink& link : gradients) {
-    const int number = number_of(*link.forward, link.kept);
-    link.of->kept_gradients.push_back({number, link.gradient->terms, link.gradient->slot, -1});
-  }
-  for (const GradientLink& link : gradients) {  // a state that a step hands on is the next one's
-    for (auto [after, before] : link.forward->handed) {
-      for (PlanControl::KeptGradient& state : link.of->kept_gradients) {
-        const auto& slots = link.forward->kept_after;
-        const int first = static_cast<int>(link.forward->kept_before.size());
-        auto number = [&](int slot) {
-          auto at = std::find(slots.begin(), slots.end(), slot);
-          return at == slots.end() ? -1 : first + static_cast<int>(at - slots.begin());
-        };
-        if (state.number == number(before)) state.made_as = number(after);
-      }
+  for (const GradientLink& link : gradients)
+    link.of->kept_gradients[link.gradient].number = number_of(*link.forward, link.kept);
+  for (auto& [body, of] : gradients_) {
+    for (PlanControl::KeptGradient& kept : of.control->kept_gradients) {
+      if (kept.made_as >= 0) kept.made_as = of.control->kept_gradients.at(kept.made_as).number;
     }
   }
 }
@@ -380,6 +365,8 @@ void PreparedProgram::ArrangeBlocks() {
         for (auto [outside, inside] : op.control->stacked) missing.insert(outside);
       }
       for (const PlanControl::Gather& gather : op.control->gathers) missing.insert(gather.to);
+      for (const PlanControl::KeptGradient& kept : op.control->kept_gradients)
+        missing.insert({kept.slot, kept.last});
       return;
     }
     if (op.info->type == "read_from_array" && op.Output("Rest") >= 0)

@@ -106,7 +106,9 @@ class PreparedProgram {
                KeptSteps* kept) const;
   void RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
                KeptSteps* kept) const;
-  Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
+  Ref<KeptSteps> NewSteps(const PlanOp& op, int slot, Frame& frame) const;
+  void AddKept(const PlanControl::KeptGradient& kept, int64_t turn, Frame& frame,
+               KeptSteps* gradients) const;
   void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   std::string UnwrittenText(int slot, int block) const;
@@ -143,12 +145,7 @@ class PreparedProgram {
     OuterUses uses;
     PlanControl* control;
     std::set<std::string> restored;
-    struct Kept {  // a value whose gradient a block_grad_grad gives to the forward operator's next
-      std::string name;
-      std::vector<int> terms;
-      int slot;
-    };
-    std::vector<Kept> kept = {};
+    std::vector<std::string> kept = {};  // of kept_gradients of the control
   };
   bool IsRestored(int gradient, const std::string& name) const;
   std::map<int, GradientOf> gradients_;

@@ -23,6 +23,15 @@ class KeptSteps : public ValueObject {
   Value Take(int64_t turn, size_t number) const {
     return std::move(values_[turn * width_ + number]);
   }
+  void Set(int64_t turn, size_t number, Value value) {
+    values_[turn * width_ + number] = std::move(value);
+  }
+  // So many turns, which hold what those of `like` do, or nothing.
+  void Fill(int64_t turns, const KeptSteps* like) {
+    turns_ = turns;
+    values_.resize(turns * width_);
+    if (like && like->turns() == turns) values_ = like->values_;
+  }
 
  private:
   size_t width_;

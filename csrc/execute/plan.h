@@ -81,7 +81,7 @@ struct BlockPlan {
 };
 
 // How an operator runs its block.
-struct PlanControl {
+struct PlanControl : std::enable_shared_from_this<PlanControl> {
   Control kind = Control::kNone;
   BlockPlan body;
   SmallVector<int, 2> conditions;
@@ -119,15 +119,16 @@ struct PlanControl {
     int now, number, to;
   };
   std::vector<Before> befores;
-  // For second order. A gradient of first order keeps its turns as the forward operator does. The
-  // gradient of such a one goes over them in the order of the forward turns, and adds up the
-  // gradients of what the forward turns kept: the terms of the value that `number` stands for. That
-  // value may be what the turn before made under another number, whose gradient it goes on with.
-  // The forward operator's next gradient begins with what was added up, in `slot`.
+  // Second order. A gradient of first order keeps its turns in `own_steps`, as the forward operator
+  // does. The gradient of such a one goes over them in the order of the forward turns, adds up
+  // gradients of what the forward turns kept, after what `kept_from` holds, and leaves them in
+  // `kept_to`. The next gradient of the forward operator gives each turn its own, in `slot`.
   struct KeptGradient {
-    int number;
-    std::vector<int> terms;
-    int slot, made_as;
+    int number;              // of the value among those that the forward operator keeps
+    int slot;                // -1 where they are added up
+    std::vector<int> terms;  // of a turn
+    int made_as;             // the number under which the turn before made the same value, or -1
+    int first, last;         // outside: what comes first in the first turn; where the last one goes
   };
   std::vector<KeptGradient> kept_gradients;
   int own_steps = -1, kept_from = -1, kept_to = -1;

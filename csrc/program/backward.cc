@@ -62,6 +62,7 @@ BackwardResult BackwardPass::Run() {
     if (zero_.count(name) && !result_.grads.count(name)) MakeZeros(name);
   }
   result_.ops = TakeSteps();
+  KeepOwnSteps();
   return std::move(result_);
 }
 
@@ -72,7 +73,10 @@ void BackwardPass::PlayAll() {
     used_.insert(request_.target_grads[i]);
   }
   FindUseful();
-  for (size_t i = ops_.size(); i-- > 0;) Play(static_cast<int>(i));
+  for (size_t i = ops_.size(); i-- > 0;) {
+    Play(static_cast<int>(i));
+    if (body_) AddBegun(i);
+  }
 }
 
 std::vector<const OpDesc*> BackwardPass::Forwards(const BackwardRequest& request) {
@@ -85,6 +89,7 @@ std::vector<const OpDesc*> BackwardPass::Forwards(const BackwardRequest& request
 // Whether the variable's gradient may be computed.
 bool BackwardPass::Wants(const std::string& name) const {
   const Var* var = request_.block.FindRecursive(name);
+  if (var && var->desc().type.type == VarType::Type::STEP_SCOPES) return true;
   return var && !var->stop_gradient() && !request_.stopped.count(name);
 }
 

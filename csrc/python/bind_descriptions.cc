@@ -113,6 +113,7 @@ py::tuple Backward(const Block& block, size_t count, const Names& targets, const
   program::BackwardResult result = program::MakeBackward({block, count, targets, grads, stopped,
                                                           {inputs.begin(), inputs.end()},
                                                           with_zeros, only_flat});
+  for (auto& [op, steps] : result.keepers) KeepSteps(*op, steps);
   std::vector<std::pair<OpRef, int>> made;
   made.reserve(result.ops.size());
   for (program::GradientBlock::Made& each : result.ops) {
