@@ -107,8 +107,8 @@ class PreparedProgram {
   void RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
                KeptSteps* kept) const;
   Ref<KeptSteps> NewSteps(const PlanOp& op, int slot, Frame& frame) const;
-  void AddKept(const PlanControl::KeptGradient& kept, int64_t turn, Frame& frame,
-               KeptSteps* gradients) const;
+  void AddKept(const PlanControl& control, const PlanControl::KeptGradient& kept, int64_t turn,
+               Frame& frame, KeptSteps* gradients) const;
   void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   std::string UnwrittenText(int slot, int block) const;

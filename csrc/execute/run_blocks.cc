@@ -126,20 +126,25 @@ void PreparedProgram::ThrowUnwritten(const PlanOp& op, const Frame& frame) const
   }
 }
 
-// Of second order: adds a turn's terms of a kept value to what came before, which is that of the
-// same value in the turn before, too.
-void PreparedProgram::AddKept(const PlanControl::KeptGradient& kept, int64_t turn, Frame& frame,
-                              KeptSteps* gradients) const {
+// Of second order: adds a turn's terms of a kept value to what there is. Where the turn before made
+// the value under another name, there is one sum: of a state of recurrent that of the turn before,
+// whose output comes next, else that of this turn, whose readers come next.
+void PreparedProgram::AddKept(const PlanControl& control, const PlanControl::KeptGradient& kept,
+                              int64_t turn, Frame& frame, KeptSteps* gradients) const {
+  const bool made = kept.made_as >= 0 && turn > 0;
+  const bool back = made && control.forward->forward->kind == Control::kRecurrent;
+  const int number = back ? kept.made_as : kept.number;
+  const int64_t at = back ? turn - 1 : turn;
+  Value sum = gradients->Take(at, number), same;
   SmallVector<const Value*, 8> terms;
-  Value before, same;
-  if (kept.made_as >= 0 && turn > 0) same = gradients->Take(turn - 1, kept.made_as);
-  if (turn == 0 && kept.first >= 0) before = *frame.values[kept.first];
-  terms.push_back(&same);
-  terms.push_back(&before);
+  if (made && !back) {
+    same = std::exchange(sum, gradients->Take(turn - 1, kept.made_as));
+    terms.push_back(&same);
+  }
+  if (turn == 0 && kept.first >= 0) terms.push_back(frame.values[kept.first]);
   for (int s : kept.terms) terms.push_back(frame.values[s]);
-  Value sum = gradients->Take(turn, kept.number);
   AddTerms(terms, place_, &sum);
-  gradients->Set(turn, kept.number, std::move(sum));
+  gradients->Set(at, number, std::move(sum));
 }
 
 // What a run of the block leaves in the variables it declares ends with it.
@@ -316,7 +321,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     }
     if (!found) continue;
     for (const PlanControl::KeptGradient& each : control.kept_gradients)
-      AddKept(each, turns - 1 - turn, frame, found.get());
+      AddKept(control, each, turns - 1 - turn, frame, found.get());
   }
   for (size_t i = 0; i < stacked.size(); ++i) {
     auto has = [](const Value& v) { return !v.empty(); };

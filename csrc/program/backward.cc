@@ -313,6 +313,8 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
       if (!made.Output("Rest")) made.outputs.push_back({"Rest", {}, {}});
       *made.Output("Rest") = *made.Input("X");
       if (auto* shape = made.Input("X_W")) shape->clear();  // an element that is missing gives none
+      const bool* adds = ops_[number]->FindAttr<bool>("add");
+      if (adds && *adds) made.SetAttr("leave", true);
     }
     OpDesc& op = Append(std::move(made), number);
     size_t flat = 0;

@@ -25,20 +25,17 @@ bool WritesOrRuns(const OpDesc& op, const Program& program, const std::string& n
   return Writes(op, name) || (block >= 0 && UsesAround(program, block).Writes(name));
 }
 
-// The values that turns of a block leave in variables around it: of the variable that the block
-// assigns last, the name of what is assigned; of one that it writes otherwise, its own.
-std::map<std::string, std::string> LeftIn(const Block& block, const OuterUses& uses) {
-  std::map<std::string, std::string> left;
+// The variable of the block that the last operator to write `name` passes on to it; else `name`.
+std::string PassedOn(const Block& block, const std::string& name) {
+  std::string value = name;
   for (const OpRef& op : block.ops()) {
     const OpDesc& desc = op->desc();
-    for (const std::string& name : uses.writes) {
-      if (!WritesOrRuns(desc, *block.program(), name)) continue;
-      const auto* x = desc.Input("X");
-      const bool assigns = desc.type == "assign" && x && x->size() == 1 && block.Find(x->front());
-      left[name] = assigns ? x->front() : name;
-    }
+    if (!WritesOrRuns(desc, *block.program(), name)) continue;
+    const auto* x = desc.Input("X");
+    const bool passes = desc.type == "assign" || desc.type == "rnn_memory_helper";
+    value = passes && x->size() == 1 && block.Find(x->front()) ? x->front() : name;
   }
-  return left;
+  return value;
 }
 
 }  // namespace
@@ -266,9 +263,13 @@ void BackwardPass::PlayGradientBlock(const OpDesc& desc, int number) {
   const Names old_states = Listed(desc.FindAttr<Names>("ex_states")),
               new_states = Listed(desc.FindAttr<Names>("states"));
   for (size_t i = 0; i < old_states.size() && i < new_states.size(); ++i) {
-    if (Has(kept, new_states[i])) made_as[keep(old_states[i])] = keep(new_states[i]);
+    if (Has(kept, old_states[i])) {
+      const int32_t made = keep(PassedOn(forward, new_states[i]));
+      made_as[keep(old_states[i])] = made;
+    }
   }
-  for (const auto& [name, value] : LeftIn(forward, forward_uses)) {
+  for (const std::string& name : forward_uses.writes) {
+    const std::string value = PassedOn(forward, name);
     const bool begun = forward_uses.read_first.count(name) > 0;
     if (!Has(kept, value) || !Wants(name) || IsArray(name) || (value == name && begun)) continue;
     const int32_t of = keep(value);

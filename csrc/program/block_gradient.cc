@@ -85,7 +85,7 @@ void ReadSecondOrder(const OpDesc& op, const std::string& where, BlockGradient* 
 }
 
 void ReadKept(const OpDesc& op, const std::string& where, BlockGradient* result) {
-  for (const std::string& name : StringsOf(op, "kept")) result->kept.push_back({name});
+  for (const std::string& name : StringsOf(op, "kept")) result->kept.push_back({name, {}, -1, "", ""});
   if (op.type != "block_grad_grad") return;
   Pieces terms(op, "kept_terms", "kept_counts", where);
   const Counts made_as = CountsOf(op, "kept_made_as");
