@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import static
+from dygraph.errors import PreconditionNotMetError
 from static import layers
 
 VALUE = np.array([1.0, 2.0], "float32")
@@ -86,3 +87,17 @@ def test_a_second_pass_leaves_the_names_of_the_first(run):
     assert first[0].name == "x@GRAD" != second[0].name
     got = run(*first, *second, x=VALUE)
     assert [g.tolist() for g in got] == [[4.0, 4.0], [5.0, 5.0]]
+
+
+def test_the_gradient_of_a_way_that_was_not_taken_is_missing(run):
+    """As ``gradient()`` of an eager Variable is None."""
+    a, b = (layers.fill_constant([1], "float32", value) for value in (3.0, 4.0))
+    a.stop_gradient = b.stop_gradient = False
+    static.append_backward(layers.cond(a > b, lambda: a * 2.0, lambda: b * 5.0))
+    assert run(b.grad_name)[0].tolist() == [5.0]
+    with pytest.raises(
+        PreconditionNotMetError,
+        match=r"nothing has been written to it. The block that writes it, of conditional_block_grad"
+        r" made at .*test_gradient_names.py:\d+ in \w+, was not run",
+    ):
+        run(a.grad_name)
