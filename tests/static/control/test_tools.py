@@ -177,6 +177,8 @@ def test_a_program_that_trained_loses_its_gradient_blocks():
     main = static.default_main_program()
     test = main.clone(for_test=True)
     assert main.num_blocks == 3 and test.num_blocks == 2
+    lines = static.debugger.pprint_program_codes(main).splitlines()
+    assert "// block 2, in block 0, for the gradient of block 1" in lines
     test.desc.verify()
     exe = static.Executor()
     exe.run(static.default_startup_program())
