@@ -181,7 +181,7 @@ class Executor:
                 name = program.desc.fetch_names[i] if names is None else names[i]
                 raise PreconditionNotMetError(
                     f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has "
-                    "been written to it. Run the startup program first, in the same scope"
+                    f"been written to it. {_reason(program, name)}"
                 )
         return [v.numpy() for v in results] if return_numpy else results
 
@@ -220,3 +220,15 @@ class Executor:
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _reason(program, name):
+    """Why a variable may be empty after a run."""
+    for op in program.global_block().core.writers(name):
+        if op.type.endswith("_grad") and op.has_attr("sub_block"):
+            line = (op.attr("op_callstack") or ["an unknown line"])[-1]
+            return (
+                f"The block that writes it, of {op.type} made at {line}, was not run or had no "
+                "gradient to hand on; an eager Variable has none there, either"
+            )
+    return "Run the startup program first, in the same scope"

@@ -50,6 +50,7 @@ struct Operands {
   Operands(PyObject* a, PyObject* b) {
     if (!Side(a, b, &x) || !Side(b, a, &y)) return;
     ok = true;
+    if (x->value().empty() || y->value().empty()) return;  // the call says what is missing
     DType s = x->value().dtype(), t = y->value().dtype();
     if (s == t) return;
     DType both = Promote(s, t);
@@ -83,7 +84,8 @@ struct Operands {
     if (IsVariable(o)) {
       *out = Ref<Variable>(&VarOf(o));
     } else if (IsPythonNumber(o) && IsVariable(other) && VarOf(other).symbolic()) {
-      *out = Constant(o, VarOf(other).value().dtype());
+      const Value& value = VarOf(other).value();
+      *out = Constant(o, value.empty() ? DType::kFloat32 : value.dtype());
     } else if (IsPythonNumber(o) && IsVariable(other)) {
       *out = Variable::Make(Value(ScalarTensor(o, VarOf(other).value().dtype())));
     } else if (PyObject_HasAttrString(o, "__array_interface__")) {

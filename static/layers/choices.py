@@ -58,8 +58,9 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     pred : Variable
         One bool.
     true_fn, false_fn : callable, optional
-        Take nothing. Both give Variables of the same types in the same structure, or nothing; None:
-        nothing is done. A size in which the two differ is -1 in the result.
+        Take nothing. Both give Variables in the same structure, or nothing; None: nothing is done.
+        A size in which the two differ is -1 in the result. A result of which the type or rank
+        differs has neither shape nor dtype: it can be fetched, but operators refuse it.
     name : str, optional
         Fluid's; not used.
 
@@ -70,9 +71,9 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     Raises
     ------
     ArgumentTypeError
-        `pred` is no bool, a function is none, or the results are of different types.
+        `pred` is no bool, or a function is none.
     InvalidArgumentError
-        `pred` holds not one element, or the results differ in structure or rank.
+        `pred` holds not one element, or the results differ in structure.
 
     Examples
     --------
@@ -122,8 +123,28 @@ class _Branch:
             for i, (leaf, outside) in enumerate(zip(self.leaves, self.outside, strict=True)):
                 if other is not None:
                     _check_leaf(other, self, i)
-                if outside is not None:
+                if outside is None:
+                    continue
+                if _fit(self.facts[i], (other or self).facts[i]):
                     body.append_op("assign", {"X": leaf}, {"Out": outside})
+                else:
+                    _leave(body, leaf, outside)
+
+
+def _leave(body, leaf, outside):
+    """Assign, without a word on the variable's shape and type."""
+    body.check_sees(leaf, "cond")
+    desc = _core.Op("assign")
+    desc.set_input("X", [leaf.name])
+    desc.set_output("Out", [outside.name])
+    desc.complete_attrs()
+    body.put_op(body.take(desc))
+
+
+def _fit(one, two):
+    """Whether results have a type and a rank, and the same."""
+    shapes = one[2], two[2]
+    return None not in shapes and one[1] == two[1] and len(shapes[0]) == len(shapes[1])
 
 
 def _outside(program, body, leaf):
@@ -145,7 +166,8 @@ def _facts(leaf):
 
 def _told(leaf):
     if isinstance(leaf, Variable):
-        return f"{leaf.dtype} of shape {leaf.desc.shape} made at {bodies.made_at(leaf)}"
+        shown = f"{leaf.type} of {leaf.dtype} and shape {leaf.desc.shape}"
+        return f"{shown}, made at {bodies.made_at(leaf)}"
     return repr(leaf)
 
 
@@ -165,15 +187,10 @@ def _check_leaf(first, second, i):
     if all(both):
         bodies.program_of(two, "cond", "Give variables of the program")
         a, b = first.facts[i], second.facts[i]
-        if a[:2] != b[:2]:
+        if a[0] != b[0] or (a[0] != "LOD_TENSOR" and not _fit(a, b)):
             raise ArgumentTypeError(
-                f"cond: true_fn and false_fn must give the same types, got {_told(one)} and "
-                f"{_told(two)}. Cast one with layers.cast"
-            )
-        if len(a[2]) != len(b[2]):
-            raise InvalidArgumentError(
-                f"cond: true_fn and false_fn must give the same ranks, got {_told(one)} and "
-                f"{_told(two)}. Reshape one with layers.reshape"
+                f"cond: true_fn and false_fn must give the same kinds of variables, got "
+                f"{_told(one)} and {_told(two)}"
             )
     elif any(both) or type(one) is not type(two) or one != two:
         raise ArgumentTypeError(
@@ -197,6 +214,10 @@ def _joined(first, second):
     rows = zip(first.outside, first.leaves, first.facts, second.facts, strict=True)
     for outside, leaf, a, b in rows:
         if outside is not None:
+            if not _fit(a, b):
+                outside.desc.shape = None
+                results.append(outside)
+                continue
             if outside.type != "LOD_TENSOR_ARRAY":
                 pairs = zip(a[2], b[2], strict=True)
                 outside.desc.shape = [m if m == n else -1 for m, n in pairs]

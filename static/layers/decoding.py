@@ -21,8 +21,16 @@ from static.layers.arithmetic import (
 from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
 from static.layers.cells import batch_and_time_swapped, masked
 from static.layers.loops import while_loop
-from static.layers.manipulation import expand, gather_nd, gather_tree, reshape, stack, unsqueeze
-from static.layers.tensor import assign, cast, fill_constant, topk, zeros_like
+from static.layers.manipulation import (
+    expand,
+    gather_nd,
+    gather_tree,
+    reshape,
+    slice,
+    stack,
+    unsqueeze,
+)
+from static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
 from static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
@@ -171,7 +179,7 @@ class BeamSearchDecoder(Decoder):
         return self.OutputWrapper(best, tokens, parents), states
 
     def _parted(self, x):
-        return reshape(x, [-1, self.beam_size, *_shape(x)[1:]])
+        return _in_front(x, [-1, self.beam_size], 1)
 
     def finalize(self, outputs, final_states, sequence_lengths):
         """The ids of whole sequences, ``[time, batch, beam_size]``."""
@@ -323,7 +331,19 @@ def _tiled(x, beams):
 
 def _merged(x):
     """``[batch, beams, ...]`` as ``[batch * beams, ...]``."""
-    return reshape(x, [-1, *_shape(x)[2:]])
+    return _in_front(x, [-1], 2)
+
+
+def _in_front(x, sizes, axes):
+    """`x` with these sizes in place of its first `axes`, of which one is open."""
+    others = _shape(x)[axes:]
+    if -1 in others:
+        known = shape(x)
+        others = [
+            slice(known, [0], [axis], [axis + 1]) if size == -1 else size
+            for axis, size in enumerate(others, axes)
+        ]
+    return reshape(x, [*sizes, *others])
 
 
 def _rows(x):

@@ -48,6 +48,11 @@ def body_of(desc, program, meta_of):
 def kind_of_value(variable):
     """The type of a variable as `Meta.dtype` has it: for what is no tensor with its kind."""
     dtype = str(variable.dtype)
+    if variable.dtype is None and variable.type == "LOD_TENSOR":
+        raise Refused(
+            f"'{variable.name}', made at {variable.block.created_at(variable.name)}, has neither "
+            "shape nor type. Have both functions of cond give the same type and rank"
+        )
     return dtype if is_tensor(variable) else f"{variable.type}:{dtype}"
 
 

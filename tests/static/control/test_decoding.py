@@ -295,3 +295,32 @@ def test_gradients_of_decoding():
     start(**GRU)
     feeds = {"x": array(2, 4, 3), "n": np.array([4, 2]), "h": array(2, 4)}
     check_gradient(loss, "p_gate", GRU["p_gate"], feeds)
+
+
+def test_what_a_decoder_reads_may_have_any_length(run):
+    """An encoder's results, of which batch and time are open, for each beam."""
+    x = static.data("x", [None, None, 2], "float32")
+    beams = layers.BeamSearchDecoder.tile_beam_merge_with_batch(x, 3)
+    assert beams.shape == (-1, -1, 2)
+    for time in (1, 4):
+        value = array(2, time, 2)
+        assert np.array_equal(run(beams, x=value)[0], np.repeat(value, 3, axis=0))
+
+
+class Looking(layers.RNNCell):
+    """The mean of its memory, which is a state, joins the ids in the logits."""
+
+    def call(self, inputs, states):
+        return layers.reduce_mean(states, dim=1) + inputs, states
+
+
+def test_states_of_a_beam_search_may_have_any_length(run):
+    memory = static.data("memory", [None, None, 4], "float32")
+    decoder = layers.BeamSearchDecoder(
+        Looking(), 0, 3, 2, embedding_fn=lambda ids: static.one_hot(ids, 4)
+    )
+    ids, _ = layers.dynamic_decode(decoder, inits=memory, max_step_num=2)
+    value = np.zeros((2, 5, 4), "float32")
+    value[0, :, 2], value[1, :, 1] = 9.0, 9.0
+    got = run(ids, memory=value)[0]
+    assert got.shape == (2, 3, 2) and got[:, :, 0].tolist() == [[2, 2, 2], [1, 1, 1]]
