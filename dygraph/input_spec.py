@@ -142,3 +142,25 @@ def sizes_of(given, shape, what):
             f"{['None' if n is None else n for n in sizes]}"
         )
     return sizes
+
+
+def listed(given, names, owner):
+    """What was given for each input, None where nothing was: of a list, or a dict by names."""
+    if given is None:
+        return None
+    if isinstance(given, dict):
+        for name in given:
+            if name not in names:
+                raise InvalidArgumentError(
+                    f"{owner}: there must be an input '{name}', got {', '.join(names)}"
+                )
+        return [given.get(name) for name in names]
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentTypeError(
+            f"{owner} must be a list or a dict with something for each input, got {kind_of(given)}"
+        )
+    if len(given) != len(names):
+        raise InvalidArgumentError(
+            f"{owner} must hold something for each input, {', '.join(names)}, got {len(given)}"
+        )
+    return list(given)

@@ -181,7 +181,7 @@ def trace(layer, inputs, dims=None):
     return outputs, traced
 
 
-def to_static(function=None, input_spec=None, verify=True):
+def to_static(function=None, input_spec=None, verify=True, dims=None):
     """Have calls of a function run a program that is right on every way through it.
 
     Python runs the function once for each way, on variables that have no values; where its state is
@@ -193,15 +193,19 @@ def to_static(function=None, input_spec=None, verify=True):
     ----------
     function : callable
         A function, a method or a Layer. None: gives a decorator.
-    input_spec : list, optional
-        For each Variable among the arguments something with a ``shape``, whose sizes of None or -1
-        are open. Default: axis 0 is open, and another axis once calls brought two sizes of it.
+    input_spec : list or dict, optional
+        For each Variable among the arguments (in a dict: for those named) an `InputSpec`, or
+        anything with a ``shape``, whose sizes of None or -1 are open; those of one name vary
+        together in the comparisons. Default: axis 0 is open, and another axis once calls brought
+        two sizes of it.
     verify : bool or list
         Compare each new program with eager calls, bit for bit: on every way through the function,
         whatever the values say (loops make no turn, one and two), with gradients and errors, and
         freely on the arguments, at several sizes of the batch. A list holds further arguments to
         compare with, a tuple for each call. What was compared is in ``proof``. False: nothing is,
         and files say so (`TracedLayer.verified`).
+    dims : list or dict, optional
+        In place of `input_spec`, as of `trace`: ``{"x": {1: "length"}}`` opens axis 1 of ``x``.
 
     Returns
     -------
@@ -234,13 +238,13 @@ def to_static(function=None, input_spec=None, verify=True):
     ([0.875, 0.875], 3)
     """
     if function is None:
-        return lambda f: to_static(f, input_spec, verify)
+        return lambda f: to_static(f, input_spec, verify, dims)
     from dygraph import beside
 
     beside.load()
     from static.ways.function import Captured
 
-    return Captured(function, input_spec, verify)
+    return Captured(function, input_spec, verify, dims)
 
 
 def declarative(dygraph_func=None):

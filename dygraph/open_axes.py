@@ -93,12 +93,7 @@ class Inputs:
         self.samples, self.sizes = samples, {}
         first = next((s for s in samples if s.keys), None)
         self.batch = first.size(0) if first else None
-        given = list(given or [None] * len(samples))
-        if len(given) != len(samples):
-            raise InvalidArgumentError(
-                f"{owner} must say something of each input, of which there are {len(samples)}, got "
-                f"{len(given)}"
-            )
+        given = [None] * len(samples) if given is None else given
         for i, (sample, sizes) in enumerate(zip(samples, given, strict=True)):
             if not sample.keys:
                 continue
@@ -174,26 +169,32 @@ def one(n, number):
     return 1 if n > 1 else 3
 
 
-def make_inputs(function, inputs, dims=None):
-    """`Inputs` of what the user gave to `jit.trace`."""
-    given = [inputs] if isinstance(inputs, _core.Variable) else list(inputs)
-    if not given:
-        raise InvalidArgumentError("trace: there must be at least one input, got none")
+def _names(function, count):
+    """Names of the first parameters of a function."""
     names = []
     try:
         signature = inspect.signature(getattr(function, "forward", function))
         names = [p.name for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
     except (TypeError, ValueError):  # a callable that has no signature
         pass
+    return [*names, *(f"input_{i}" for i in range(len(names), count))][:count]
+
+
+def make_inputs(function, inputs, dims=None):
+    """`Inputs` of what the user gave to `jit.trace`."""
+    given = [inputs] if isinstance(inputs, _core.Variable) else list(inputs)
+    if not given:
+        raise InvalidArgumentError("trace: there must be at least one input, got none")
+    names = _names(function, len(given))
     samples = []
-    for i, variable in enumerate(given):
+    for name, variable in zip(names, given, strict=True):
         if not isinstance(variable, _core.Variable):
             raise ArgumentTypeError(
-                f"trace: inputs must be Variables, got {kind_of(variable)} at {i}. "
+                f"trace: inputs must be Variables, got {kind_of(variable)} for '{name}'. "
                 "Convert arrays with dygraph.to_variable()"
             )
-        samples.append(Input(variable, names[i] if i < len(names) else f"input_{i}"))
-    made = Inputs(samples, listed(dims, samples, "trace: dims"), "trace: dims")
+        samples.append(Input(variable, name))
+    made = Inputs(samples, input_spec.listed(dims, names, "trace: dims"), "trace: dims")
     shapes = [list(s.variable.shape) for s in samples]
     if not made.batch:
         raise InvalidArgumentError(
@@ -203,22 +204,3 @@ def make_inputs(function, inputs, dims=None):
     if 0 in made.sizes.values():
         raise InvalidArgumentError(f"trace: an open size must not be 0, got shapes {shapes}")
     return made
-
-
-def listed(given, samples, owner):
-    """What was given for each input: as a list, or by the names of some."""
-    if given is None:
-        return None
-    if isinstance(given, dict):
-        names = [s.name for s in samples]
-        for name in given:
-            if name not in names:
-                raise InvalidArgumentError(
-                    f"{owner}: there must be an input '{name}', got {', '.join(names)}"
-                )
-        return [given.get(name) for name in names]
-    if not isinstance(given, (list, tuple)):
-        raise ArgumentTypeError(
-            f"{owner} must be a list or a dict with something for each input, got {kind_of(given)}"
-        )
-    return list(given)
