@@ -325,9 +325,9 @@ def write(x, index, value):
     part = transposed(plan.slices.read(whole), perm)
     part = transposed(ops.index_put(part, arrays, value), inverse(perm))
     if whole is x:
-        _core.run_in_place("set_value", [x, part], plan.slices.place())
+        plan.slices.write(x, part)
         return
-    whole = ops.set_value(whole, part, **plan.slices.place())
+    whole = plan.slices.written(whole, part)
     _core.become(x, reshaped(whole, x.shape))
 
 
