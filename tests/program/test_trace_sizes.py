@@ -393,7 +393,7 @@ RIGHT = {
     "the last row": lambda x: [x[x.shape[0] - 1], x[:, None][x.shape[0] - 1, 0, 1:]],
     "part of a table": lambda x: x + dygraph.arange(48.0).reshape(12, 4)[: x.shape[0]],
     "every second up to it": lambda x: dygraph.arange(12)[: x.shape[0] : 2],
-    "up to a variable": lambda x: x[: F.sum((x > 0.0).astype("int64"))],
+    "up to a variable": lambda x: x[: (x > 0.0).astype("int64").sum()],
     "a square": lambda x: F.ones([x.shape[0], x.shape[0]]) @ x,
     "twice as many": lambda x: F.full([2 * x.shape[0]], 3),
     "numbers": lambda x: [
