@@ -10,6 +10,7 @@ import numpy as np
 
 from dygraph import _core, check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.sizes import Size
 
 __all__ = [
     "arange",
@@ -89,7 +90,7 @@ def full(shape, fill_value, dtype=None):
 
 
 def _filled(shape, text, dtype, owner):
-    if size_lists.described(shape):
+    if size_lists.needs_variables(shape):
         parts = {"ShapeTensorList": size_lists.variables(shape)}
         attrs = {"dtype": _float(dtype), "str_value": text}
         return size_lists.declare(_core.run_op("fill_constant", parts, attrs)["Out"], shape)
@@ -161,11 +162,23 @@ def ones_like(x, dtype=None):
     return full_like(x, 1, dtype)
 
 
-def _number(value, dtype, what):
-    """One number as a tensor of one element."""
+def _number(value, dtype, what, literally=False):
+    """One number as a tensor of one element; `literally` where a program is described."""
+    if isinstance(value, Size):
+        value = value.variable()
     if isinstance(value, Variable):
         return ops.reshape2(value, shape=[1]).astype(dtype)
-    return ops.fill_constant(shape=[1], dtype=dtype, str_value=_text(value, what))
+    text = _text(value, what)
+    if literally:
+        return _core.literal([value], str(dtype))
+    return ops.fill_constant(shape=[1], dtype=dtype, str_value=text)
+
+
+def _described(*numbers):
+    """Whether one of them is of a program, so that the others enter it."""
+    return any(
+        isinstance(n, Size) or (isinstance(n, Variable) and _core.is_symbol(n)) for n in numbers
+    )
 
 
 def _is_whole(value):
@@ -199,10 +212,12 @@ def arange(start=0, end=None, step=1, dtype=None):
     numbers = (start, end, step)
     if dtype is None:
         dtype = "int64" if all(_is_whole(n) for n in numbers) else _float(None)
-    names = ("start", "end", "step")
-    return ops.range(
-        *(_number(n, dtype, f"arange: {w}") for n, w in zip(numbers, names, strict=True))
+    names, described = ("start", "end", "step"), _described(*numbers)
+    made = ops.range(
+        *(_number(n, dtype, f"arange: {w}", described) for n, w in zip(numbers, names, strict=True))
     )
+    counts = type(start) is int and start == 0 and type(step) is int and step == 1
+    return size_lists.declare(made, [end]) if counts and isinstance(end, Size) else made
 
 
 def linspace(start, stop, num, dtype=None):
@@ -214,10 +229,11 @@ def linspace(start, stop, num, dtype=None):
     """
     dtype = _core.dtype_of(_float(dtype))
     inner = dtype if dtype.is_floating else "float64"
+    described = _described(start, stop, num)
     out = ops.linspace(
-        _number(start, inner, "linspace: start"),
-        _number(stop, inner, "linspace: stop"),
-        _number(num, "int32", "linspace: num"),
+        _number(start, inner, "linspace: start", described),
+        _number(stop, inner, "linspace: stop", described),
+        _number(num, "int32", "linspace: num", described),
     )
     return out if out.dtype == dtype else out.astype(dtype)
 

@@ -57,6 +57,10 @@ class Number(Size):
     def __class__(self):  # which isinstance asks
         return self.kind
 
+    @property
+    def is_of_an_axis(self):
+        return self.axis is not None
+
     def describe(self):
         """``the size of axis 0 of 'x'``, for messages."""
         if self.axis is None:
