@@ -311,10 +311,11 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
       made.outputs.push_back({call.op->outputs[s].name, {}, {}});
     if (made.type == "read_from_array") {  // an element that is written twice has one gradient
       if (!made.Output("Rest")) made.outputs.push_back({"Rest", {}, {}});
-      *made.Output("Rest") = *made.Input("X");
-      if (auto* shape = made.Input("X_W")) shape->clear();  // an element that is missing gives none
+      // What was added to stays: only a copy goes without the element.
       const bool* adds = ops_[number]->FindAttr<bool>("add");
-      if (adds && *adds) made.SetAttr("leave", true);
+      *made.Output("Rest") = *made.Input("X");
+      if (adds && *adds) *made.Output("Rest") = {Free(made.Input("X")->at(0) + "@REST")};
+      if (auto* shape = made.Input("X_W")) shape->clear();  // an element that is missing gives none
     }
     OpDesc& op = Append(std::move(made), number);
     size_t flat = 0;

@@ -7,10 +7,6 @@ namespace {
 
 constexpr int kX = 0, kI = 1, kXW = 2, kOut = 0, kRest = 1;
 
-struct ReadFromArrayAttrs {
-  bool leave = false;
-};
-
 void DefineReadFromArray(OpDef& op) {
   op.Comment(
         "Out = X[I], an element of an array. Where X_W is given and X has no such element, Out is "
@@ -24,11 +20,9 @@ void DefineReadFromArray(OpDef& op) {
       .Input(kXW, "X_W", "its shape", kDispensable | kShapeOnly)
       .Output(kOut, "Out", "shape of the element")
       .Output(kRest, "Rest",
-              "X itself, if the element is to be taken out of it; where there is "
-              "none, Out then gets nothing",
+              "X without the element, which a program takes out of X itself by that name; where there "
+              "is none, Out then gets nothing",
               kExtra | kUpdated)
-      .Attr(&ReadFromArrayAttrs::leave, "leave",
-            "True: the element stays in Rest, as that of a gradient which something was added to")
       .VarType([](InferContext& ctx) {
         if (ctx.runtime()) return;
         const Tensor& x = array::Described(ctx, kX);
@@ -57,8 +51,9 @@ struct ReadFromArrayKernel {
     if (ctx.HasOutput(kRest)) {
       if (!inside || !x.items[i].has_data()) return;
       ctx.OutValue(kOut) = Value(x.items[i]);
-      if (!ctx.attrs<ReadFromArrayAttrs>().leave)
-        ctx.OutValue(kRest).MutableArray().items.at(i) = Tensor();
+      Value& rest = ctx.OutValue(kRest);
+      if (rest.kind() != VarKind::kArray || &rest.array() != &x) rest = ctx.InValue(kX);
+      rest.MutableArray().items.at(i) = Tensor();
       return;
     }
     if (i >= 0 && ctx.HasInput(kXW) && !(inside && x.items[i].has_data()))
