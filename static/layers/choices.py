@@ -58,11 +58,10 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     pred : Variable
         One bool.
     true_fn, false_fn : callable, optional
-        Functions without arguments. Both return Variables of the same types in the same structure,
-        or both return nothing. None stands for a function that does nothing. A size in which the
-        two results differ is -1 in the result.
+        Take nothing. Both give Variables of the same types in the same structure, or nothing; None:
+        nothing is done. A size in which the two differ is -1 in the result.
     name : str, optional
-        Accepted as in Fluid; not used.
+        Fluid's; not used.
 
     Returns
     -------
@@ -71,9 +70,9 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     Raises
     ------
     ArgumentTypeError
-        `pred` is not a bool, a function is not callable, or the results have different types.
+        `pred` is no bool, a function is none, or the results are of different types.
     InvalidArgumentError
-        `pred` does not hold exactly one element, or the results differ in structure or rank.
+        `pred` holds not one element, or the results differ in structure or rank.
 
     Examples
     --------
@@ -144,7 +143,7 @@ def _facts(leaf):
     return leaf.type, str(leaf.dtype), leaf.desc.shape, leaf.lod_level, leaf.stop_gradient
 
 
-def _shown(leaf):
+def _told(leaf):
     if isinstance(leaf, Variable):
         return f"{leaf.dtype} of shape {leaf.desc.shape} made at {bodies.made_at(leaf)}"
     return repr(leaf)
@@ -168,18 +167,18 @@ def _check_leaf(first, second, i):
         a, b = first.facts[i], second.facts[i]
         if a[:2] != b[:2]:
             raise ArgumentTypeError(
-                f"cond: true_fn and false_fn must give the same types, got {_shown(one)} and "
-                f"{_shown(two)}. Cast one with layers.cast"
+                f"cond: true_fn and false_fn must give the same types, got {_told(one)} and "
+                f"{_told(two)}. Cast one with layers.cast"
             )
         if len(a[2]) != len(b[2]):
             raise InvalidArgumentError(
-                f"cond: true_fn and false_fn must give the same ranks, got {_shown(one)} and "
-                f"{_shown(two)}. Reshape one with layers.reshape"
+                f"cond: true_fn and false_fn must give the same ranks, got {_told(one)} and "
+                f"{_told(two)}. Reshape one with layers.reshape"
             )
     elif any(both) or type(one) is not type(two) or one != two:
         raise ArgumentTypeError(
             "cond: true_fn and false_fn must give Variables, or values that are equal, got "
-            f"{_shown(one)} and {_shown(two)}. Make a Variable with layers.fill_constant"
+            f"{_told(one)} and {_told(two)}. Make a Variable with layers.fill_constant"
         )
 
 
@@ -190,7 +189,7 @@ def _joined(first, second):
             missing = "true_fn" if first is None else "false_fn"
             raise InvalidArgumentError(
                 f"cond: true_fn and false_fn must give the same structure, but {missing} is None "
-                f"and {given.what} gives {_shown(given.leaves[0])}. Give both, or assign to a "
+                f"and {given.what} gives {_told(given.leaves[0])}. Give both, or assign to a "
                 "variable that was made before"
             )
         return None
