@@ -182,41 +182,42 @@ def trace(layer, inputs, dims=None):
 
 
 def to_static(function=None, input_spec=None, verify=True, dims=None):
-    """Have calls of a function run a program that is right on every way through it.
+    """Make calls of a function run a program that is right on every way (path) through it.
 
-    Python runs the function once for each way, on variables that have no values; where its state is
-    equal, ways join, and a loop whose turn leads to an equal state becomes a ``while``. So ``if``,
-    ``while``, ``for``, ``and``, exceptions, closures, lists and classes do what they do in Python.
-    What cannot become part of a program is refused, with its line.
+    Python runs the function once for each way, on variables without values. Ways join where the
+    state of Python is equal except for Variables, and a loop becomes a ``while`` if a turn leads to
+    such an equal state. So ``if``, ``while``, ``for``, ``and``, exceptions, closures, lists and
+    classes work as in Python. Whatever cannot become part of a program is refused with its line.
 
     Parameters
     ----------
     function : callable
-        A function, a method or a Layer. None: gives a decorator.
+        A function, a method or a Layer. None: returns a decorator.
     input_spec : list or dict, optional
-        For each Variable among the arguments (in a dict: for those named) an `InputSpec`, or
-        anything with a ``shape``, whose sizes of None or -1 are open; those of one name vary
-        together in the comparisons. Default: axis 0 is open, and another axis once calls brought
-        two sizes of it.
+        For each Variable among the arguments (in a dict: for those named) an `InputSpec`, or any
+        object with a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal.
+        Default: axis 0 is open, and any other axis once calls have had two sizes of it.
     verify : bool or list
-        Compare each new program with eager calls, bit for bit: on every way through the function,
-        whatever the values say (loops make no turn, one and two), with gradients and errors, and
-        freely on the arguments, at several sizes of the batch. A list holds further arguments to
-        compare with, a tuple for each call. What was compared is in ``proof``. False: nothing is,
-        and files say so (`TracedLayer.verified`).
+        True: compare each new program with eager calls, bit for bit: on every way through the
+        function, whatever the values (loops make zero, one and two turns), with gradients and
+        errors, and freely on the arguments at several batch sizes. A list holds further arguments
+        to compare with, a tuple for each call. ``proof`` says what was compared. False: compare
+        nothing; saved files say so (`TracedLayer.verified`).
     dims : list or dict, optional
-        In place of `input_spec`, as of `trace`: ``{"x": {1: "length"}}`` opens axis 1 of ``x``.
+        Instead of `input_spec`, as in `trace`: ``{"x": {1: "length"}}`` opens axis 1 of ``x``.
 
     Returns
     -------
     callable
-        It takes what the function takes. Gradients of its calls have eager's bits, too.
+        Takes the arguments of the function. Its results and their gradients have eager's bits.
 
     Raises
     ------
+    ArgumentTypeError
+        `function` is not callable, or `verify` is neither a bool nor a list.
     RuntimeError
-        At the first call: something cannot become a program, or the program does not give the bits
-        of eager calls. The message has the line, and how to write it instead.
+        At the first call: something cannot become part of a program, or the program does not give
+        the bits of eager calls. The message gives the line and what to write instead.
 
     Examples
     --------

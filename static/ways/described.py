@@ -40,7 +40,7 @@ def body_of(desc, program, meta_of):
     if desc.type not in _SLOTS or not whole or desc.attrs.get("is_scalar_condition") is False:
         raise Refused(
             f"{desc.type} with a block of its own cannot become part of a function's program. "
-            "Write it as Python's if or for, or with static.layers.While, cond or DynamicRNN"
+            "Use Python's if or for, or static.layers.While, cond or DynamicRNN"
         )
     return Body(program.block(desc.attrs["sub_block"]), meta_of)
 

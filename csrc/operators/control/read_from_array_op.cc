@@ -59,7 +59,7 @@ struct ReadFromArrayKernel {
     if (i >= 0 && ctx.HasInput(kXW) && !(inside && x.items[i].has_data()))
       return Zeros(ctx.In(kXW), ctx.place(), &ctx.Out(kOut));
     ENFORCE(inside, OutOfRange, "I must be in [0, ", n, "), got ", i,
-            n > 0 ? "" : ". The array has no element, as that of a batch without sequences");
+            n > 0 ? "" : ". The array has no element, as that of sequences without a step");
     array::RequireWritten("X", x, i);
     ctx.OutValue(kOut) = Value(x.items[i]);
   }

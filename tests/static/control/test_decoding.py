@@ -101,7 +101,7 @@ def test_first_states():
 
 def test_a_cell_that_gives_other_states():
     x = static.data("x", [None, 5, 3], "float32")
-    with pytest.raises(InvalidArgumentError, match="as it gets them"):
+    with pytest.raises(InvalidArgumentError, match="in the structure it is given"):
         layers.rnn(lambda x, h: (x, [h, h]), x, static.data("h", [None, 3], "float32"))
     with pytest.raises(ArgumentTypeError, match="dygraph.nn.RNN"):
         layers.rnn(lambda x, h: (x, h), dygraph.ones([2, 5, 3]))
@@ -224,6 +224,30 @@ def test_drawn_ids(run):
     value = array(3, HIDDEN) * 3
     got = run(outputs.sample_ids, h=value, b=np.zeros(3, "int64"))[0]
     assert got[:, 0].tolist() == step(np.zeros(3, int), value)[1].argmax(1).tolist()
+
+
+class Countdown(layers.Decoder):
+    """Gives a number that is one less in each step, and ends at 0."""
+
+    def initialize(self, inits):
+        return inits, inits, inits < 1
+
+    def step(self, time, inputs, states):
+        return states, states - 1, inputs, states - 1 < 1
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("described", [False, True])
+def test_counting_down(run, described, time_major):
+    value = np.array([3, 1, 2])
+    first = static.data("first", [None], "int64") if described else dygraph.to_variable(value)
+    results = layers.dynamic_decode(
+        Countdown(), first, output_time_major=time_major, return_length=True
+    )
+    got = run(*results, first=value) if described else [v.numpy() for v in results]
+    rows = [[3, 2, 1], [1, 0, -1], [2, 1, 0]]
+    assert got[0].tolist() == (np.transpose(rows).tolist() if time_major else rows)
+    assert got[1].tolist() == [0, -2, -1] and got[2].tolist() == [3, 1, 2]
 
 
 def test_decoders_refuse():
