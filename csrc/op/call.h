@@ -39,13 +39,15 @@ class SlotList {
   int count(int slot) const {
     return slot < slots_ ? static_cast<int>(ends_[slot]) - begin_of(slot) : 0;
   }
-  V* at(int slot, int i = 0) const { return i < count(slot) ? flat_[begin_of(slot) + i] : nullptr; }
+  V* at(int slot, int i = 0) const {
+    return i < count(slot) ? flat_.data()[begin_of(slot) + i] : nullptr;  // within flat_ like its end
+  }
   Span<V* const> flat() const { return {flat_.data(), flat_.size()}; }
   // The same slots with f(element) in them.
   template <class U, class F>
   void Map(const SlotList<U>& other, F f) {
     slots_ = other.slots();
-    std::memcpy(ends_.data(), other.ends().data(), static_cast<size_t>(slots_) * sizeof(uint32_t));
+    CopyEnds(other.ends());
     Span<U* const> from = other.flat();
     V** to = flat_.Extend(from.size());
     for (U* v : from) *to++ = f(v);
@@ -54,6 +56,20 @@ class SlotList {
   V*& flat_at(int i) { return flat_[i]; }
 
  private:
+  // Of a few slots, the usual case, as many as a register holds: no call of memcpy.
+  void CopyEnds(Span<const uint32_t> ends) {
+    constexpr size_t kFew = 4;
+    size_t count = ends.size() <= kFew ? kFew : ends.size();
+    if (__builtin_expect(count == kFew, 1)) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+      std::memcpy(ends_.data(), ends.data(), kFew * sizeof(uint32_t));
+#pragma GCC diagnostic pop
+    } else {
+      std::memcpy(ends_.data(), ends.data(), count * sizeof(uint32_t));
+    }
+  }
+
   SmallVector<V*, 6> flat_;
   int slots_ = 0;
   FixedArray<uint32_t, kMaxSlots> ends_;

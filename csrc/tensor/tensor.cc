@@ -39,7 +39,21 @@ void Tensor::FailRead(DType asked) const {
         Name(asked), "')");
 }
 
+// The usual case alone, which calls nothing: a fresh tensor of few axes.
 void Tensor::SetMeta(const Dims& dims, DType dtype, Place place, Layout layout) {
+  bool usual = !storage_ && !lod_ && dims.size() <= kInlineAxes;
+  int64_t numel = 1;
+  for (int64_t d : dims) usual &= d >= 0 && !__builtin_mul_overflow(numel, d, &numel);
+  if (__builtin_expect(!usual, 0)) return SetMetaSlow(dims, dtype, place, layout);
+  data_ = nullptr;
+  numel_ = numel;
+  dims_ = dims;
+  dtype_ = dtype;
+  place_ = place;
+  layout_ = layout;
+}
+
+void Tensor::SetMetaSlow(const Dims& dims, DType dtype, Place place, Layout layout) {
   data_ = nullptr;
   storage_.reset();
   lod_.reset();
