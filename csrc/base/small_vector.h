@@ -34,7 +34,7 @@ class SmallVector {
   ~SmallVector() { Dispose(); }
   SmallVector& operator=(const SmallVector& other) {
     if (this != &other) {
-      clear();
+      if constexpr (!std::is_trivially_copyable_v<T>) clear();
       CopyFrom(other);
     }
     return *this;

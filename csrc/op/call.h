@@ -43,32 +43,26 @@ class SlotList {
     return i < count(slot) ? flat_.data()[begin_of(slot) + i] : nullptr;  // within flat_ like its end
   }
   Span<V* const> flat() const { return {flat_.data(), flat_.size()}; }
-  // The same slots with f(element) in them.
+  // The same slots with f(element) in them. Ends are copied one by one between the elements: they
+  // were written a moment ago, and a wider load would wait until they have left the store buffer.
   template <class U, class F>
   void Map(const SlotList<U>& other, F f) {
     slots_ = other.slots();
-    CopyEnds(other.ends());
     Span<U* const> from = other.flat();
     V** to = flat_.Extend(from.size());
-    for (U* v : from) *to++ = f(v);
+    size_t i = 0;
+    for (int s = 0; s < slots_; ++s) {
+      const uint32_t end = other.ends_.data()[s];
+      for (; i < end; ++i) to[i] = f(from.data()[i]);
+      ends_.data()[s] = end;
+    }
   }
   Span<const uint32_t> ends() const { return {ends_.data(), static_cast<size_t>(slots_)}; }
   V*& flat_at(int i) { return flat_[i]; }
 
  private:
-  // Of a few slots, the usual case, as many as a register holds: no call of memcpy.
-  void CopyEnds(Span<const uint32_t> ends) {
-    constexpr size_t kFew = 4;
-    size_t count = ends.size() <= kFew ? kFew : ends.size();
-    if (__builtin_expect(count == kFew, 1)) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-      std::memcpy(ends_.data(), ends.data(), kFew * sizeof(uint32_t));
-#pragma GCC diagnostic pop
-    } else {
-      std::memcpy(ends_.data(), ends.data(), count * sizeof(uint32_t));
-    }
-  }
+  template <class>
+  friend class SlotList;
 
   SmallVector<V*, 6> flat_;
   int slots_ = 0;
