@@ -39,8 +39,8 @@ class SlotList {
   int count(int slot) const {
     return slot < slots_ ? static_cast<int>(ends_[slot]) - begin_of(slot) : 0;
   }
-  V* at(int slot, int i = 0) const {
-    return i < count(slot) ? flat_.data()[begin_of(slot) + i] : nullptr;  // within flat_ like its end
+  V* at(int slot, int i = 0) const {  // below the slot's end, which lies within flat_
+    return i < count(slot) ? flat_.data()[begin_of(slot) + i] : nullptr;
   }
   Span<V* const> flat() const { return {flat_.data(), flat_.size()}; }
   // The same slots with f(element) in them. Ends are copied one by one between the elements: they

@@ -169,8 +169,9 @@ inline void RunKernel(const Kernel& kernel, KernelContext& ctx, Call& call, int6
 
 // Shapes, memory, the kernel: of a call whose inputs have the kernel's form. `layout`: the order
 // that the outputs take; `elements`: of all inputs; `ragged`: one of them may have offsets.
-__attribute__((always_inline)) inline void Compute(Call& call, const Kernel& kernel, Place place, DType dtype, Layout layout,
-                    int64_t elements, bool ragged) {
+__attribute__((always_inline)) inline void Compute(Call& call, const Kernel& kernel, Place place,
+                                                   DType dtype, Layout layout, int64_t elements,
+                                                   bool ragged) {
   const OpInfo& op = *call.op;
   if (__builtin_expect(op.gradient_of && !call.from_tape, 0)) CheckGradientCall(call);
   InferContext infer(call, true, dtype);
