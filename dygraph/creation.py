@@ -316,6 +316,14 @@ def triu(x, diagonal=0):
 # By chance ----------------------------------------------------------------------------------------
 
 
+def drawn(kind, shape, owner, **attrs):
+    """What an operator draws, in a shape of which the run may decide some sizes."""
+    if size_lists.followed(shape):
+        parts = {"ShapeTensorList": size_lists.variables(shape)}
+        return size_lists.declare(_core.run_op(kind, parts, attrs)["Out"], list(shape))
+    return getattr(ops, kind)(shape=_sizes(shape, owner), **attrs)
+
+
 def rand(shape, dtype=None):
     """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them the same each time.
 
@@ -323,7 +331,7 @@ def rand(shape, dtype=None):
     >>> dygraph.rand([2, 3]).shape
     (2, 3)
     """
-    return ops.uniform_random(shape=_sizes(shape, "rand"), min=0.0, max=1.0, dtype=_float(dtype))
+    return drawn("uniform_random", shape, "rand", min=0.0, max=1.0, dtype=_float(dtype))
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
@@ -334,8 +342,8 @@ def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
     >>> bool((x >= 2).all() and (x <= 3).all())
     True
     """
-    return ops.uniform_random(
-        shape=_sizes(shape, "uniform"), min=min, max=max, seed=seed, dtype=_float(dtype)
+    return drawn(
+        "uniform_random", shape, "uniform", min=min, max=max, seed=seed, dtype=_float(dtype)
     )
 
 
@@ -346,7 +354,7 @@ def randn(shape, dtype=None):
     >>> dygraph.randn([2, 3]).shape
     (2, 3)
     """
-    return ops.gaussian_random(shape=_sizes(shape, "randn"), dtype=_float(dtype))
+    return drawn("gaussian_random", shape, "randn", dtype=_float(dtype))
 
 
 def normal(mean=0.0, std=1.0, shape=None):
@@ -367,11 +375,11 @@ def normal(mean=0.0, std=1.0, shape=None):
     """
     given = [v for v in (mean, std) if isinstance(v, Variable)]
     if not given:
-        shape = [1] if shape is None else _sizes(shape, "normal")
-        return ops.gaussian_random(shape=shape, mean=mean, std=std, dtype=_float(None))
+        shape = [1] if shape is None else shape
+        return drawn("gaussian_random", shape, "normal", mean=mean, std=std, dtype=_float(None))
     whole = given[0] if len(given) == 1 else mean + std * 0
-    drawn = ops.gaussian_random(shape=list(whole.shape), dtype=whole.dtype)
-    return drawn * std + mean
+    sizes = size_lists.sizes_of(whole)
+    return drawn("gaussian_random", sizes, "normal", dtype=whole.dtype) * std + mean
 
 
 def randint(low=0, high=None, shape=(1,), dtype=None):
@@ -384,8 +392,10 @@ def randint(low=0, high=None, shape=(1,), dtype=None):
     """
     if high is None:
         low, high = 0, low
-    return ops.randint(
-        shape=_sizes(shape, "randint"),
+    return drawn(
+        "randint",
+        shape,
+        "randint",
         low=check.integer(low, "randint: low"),
         high=check.integer(high, "randint: high"),
         dtype="int64" if dtype is None else dtype,

@@ -134,6 +134,36 @@ def described(call, places):
     return run
 
 
+def specification(call, places):
+    """The sizes of each input, with names for those that are open."""
+    return [
+        [f"n{n}" if (i, k) in places else n for k, n in enumerate(a.shape)]
+        for i, a in enumerate(call.arrays)
+    ]
+
+
+def function_of(call):
+    def function(*variables):
+        return call.run(variables)
+
+    return function
+
+
+def traced(call, places):
+    """The program of `jit.trace`."""
+    given = variables_of(call.arrays, call.lods)
+    _, program = jit.trace(function_of(call), given, dims=specification(call, places))
+    return lambda arrays: bits(program(variables_of(arrays, call.lods)))
+
+
+def captured(call, places):
+    """The program of `jit.to_static`."""
+    specs = [jit.InputSpec(s, a.dtype) for s, a in zip(specification(call, places), call.arrays)]
+    function = jit.to_static(function_of(call), input_spec=specs)
+    function(*variables_of(call.arrays, call.lods))
+    return lambda arrays: bits(function(*variables_of(arrays, call.lods)))
+
+
 def check(call, places, trials, way):
     """None if it is right; the refusal's text where there is one. Raises `Wrong` otherwise."""
     with warnings.catch_warnings():
