@@ -164,7 +164,7 @@ def _facts(leaf):
     return leaf.type, str(leaf.dtype), leaf.desc.shape, leaf.lod_level, leaf.stop_gradient
 
 
-def _told(leaf):
+def _described(leaf):
     if isinstance(leaf, Variable):
         shown = f"{leaf.type} of {leaf.dtype} and shape {leaf.desc.shape}"
         return f"{shown}, made at {bodies.made_at(leaf)}"
@@ -190,12 +190,12 @@ def _check_leaf(first, second, i):
         if a[0] != b[0] or (a[0] != "LOD_TENSOR" and not _fit(a, b)):
             raise ArgumentTypeError(
                 f"cond: true_fn and false_fn must give the same kinds of variables, got "
-                f"{_told(one)} and {_told(two)}"
+                f"{_described(one)} and {_described(two)}"
             )
     elif any(both) or type(one) is not type(two) or one != two:
         raise ArgumentTypeError(
             "cond: true_fn and false_fn must give Variables, or values that are equal, got "
-            f"{_told(one)} and {_told(two)}. Make a Variable with layers.fill_constant"
+            f"{_described(one)} and {_described(two)}. Make a Variable with layers.fill_constant"
         )
 
 
@@ -206,7 +206,7 @@ def _joined(first, second):
             missing = "true_fn" if first is None else "false_fn"
             raise InvalidArgumentError(
                 f"cond: true_fn and false_fn must give the same structure, but {missing} is None "
-                f"and {given.what} gives {_told(given.leaves[0])}. Give both, or assign to a "
+                f"and {given.what} gives {_described(given.leaves[0])}. Give both, or assign to a "
                 "variable that was made before"
             )
         return None

@@ -220,14 +220,14 @@ def variables_of(text):
     Fluid writes ``lod_level: 0`` and ``persistable: false`` for some and not for others.
     """
 
-    def told(value):
+    def said(value):
         if not isinstance(value, list):
             return value
         unsaid = [("lod_level", "0"), ("persistable", "false")]
-        return [(name, told(v)) for name, v in value if (name, v) not in unsaid]
+        return [(name, said(v)) for name, v in value if (name, v) not in unsaid]
 
     return [
-        {name: told(v) for name, v in variables.items() if name.endswith("@GRAD")}
+        {name: said(v) for name, v in variables.items() if name.endswith("@GRAD")}
         for _, variables in blocks(text)[0]
     ]
 
