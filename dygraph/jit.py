@@ -205,7 +205,8 @@ def to_static(function=None, input_spec=None, verify=True, dims=None):
         compare with, a tuple for each call. What was compared is in ``proof``. False: nothing is,
         and files say so (`TracedLayer.verified`).
     dims : list or dict, optional
-        In place of `input_spec`, as of `trace`: ``{"x": {1: "length"}}`` opens axis 1 of ``x``.
+        In place of `input_spec`, as of `trace`: ``{"x": {0: None, 1: "length"}}`` opens these
+        axes of ``x`` and no other.
 
     Returns
     -------
