@@ -204,7 +204,8 @@ def to_static(function=None, input_spec=None, verify=True, dims=None):
         to compare with, a tuple for each call. ``proof`` says what was compared. False: compare
         nothing; saved files say so (`TracedLayer.verified`).
     dims : list or dict, optional
-        Instead of `input_spec`, as in `trace`: ``{"x": {1: "length"}}`` opens axis 1 of ``x``.
+        Instead of `input_spec`, as in `trace`: ``{"x": {0: None, 1: "length"}}`` opens these axes
+        of ``x`` and no other.
 
     Returns
     -------

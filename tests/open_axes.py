@@ -179,5 +179,6 @@ def check(call, places, trials, way):
             except (*op_contract.TYPED, RuntimeError) as error:
                 return f"AT RUN {type(error).__name__}: {error} {shapes}"
             if got != want:
-                raise Wrong(f"{call.name} open {sorted(places)} at {shapes}: {got}, not {want}"[:600])
+                text = f"{call.name}, open {sorted(places)}, at {shapes}: {got}, not {want}"
+                raise Wrong(text[:600])
     return None

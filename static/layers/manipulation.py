@@ -370,6 +370,6 @@ def t(input, name=None):
 
 __all__ = sorted([
     *_FUNCTIONS, "concat", "crop", "crop_tensor", "diag_embed", "expand", "gather", "reshape",
-    "roll", "scatter", "scatter_nd", "slice", "split", "strided_slice", "t", "unsqueeze",
+    "roll", "scatter", "scatter_nd", "slice", "split", "squeeze", "strided_slice", "t", "unsqueeze",
     "unstack",
 ])  # fmt: skip

@@ -318,3 +318,22 @@ def test_programs_that_hold_sizes_are_saved_cloned_and_trained():
         want = np.sum((x @ start) ** 2) / 4
         np.testing.assert_allclose([before, value], [want, want], rtol=1e-6)
         np.testing.assert_allclose(w_now, start - 0.1 * 2 * x.T @ (x @ start) / 4, rtol=1e-5)
+
+
+def test_squeeze_finds_one_element_where_the_size_is_open():
+    with static.program_guard(static.Program()):
+        a = static.data("a", [-1, 1, 3])
+        made = layers.squeeze(a, [0, 1])
+        assert made.shape == (3,)
+        (got,) = static.Executor().run(feed={"a": rows(1)[:, None]}, fetch_list=[made])
+        np.testing.assert_array_equal(got, rows(1)[0])
+        with pytest.raises(ValueError, match="must be left with one element, got 2 for axis 0"):
+            static.Executor().run(feed={"a": rows(2)[:, None]}, fetch_list=[made])
+
+
+def test_files_refuse_variables_without_values(tmp_path):
+    with static.program_guard(static.Program()):
+        a = static.data("a", [-1, 3])
+        for filename in (None, "all"):
+            with pytest.raises(RuntimeError, match="'a', a variable of a program"):
+                dygraph.save_fluid_params({"a": a}, tmp_path, filename)
