@@ -1,4 +1,4 @@
-"""Programs as Fluid's own tests have them, with loops and choices, trained and used as any other."""
+"""Programs as Fluid's own tests have them, with loops and choices: trained, saved, decoded."""
 
 import numpy as np
 import pytest
