@@ -11,7 +11,7 @@ from dygraph.errors import (
 )
 from dygraph.files import path_of
 from static import reading
-from static.program import Program, default_main_program
+from static.program import OpRole, Program, default_main_program
 from static.scope import Scope, global_scope, scope_guard
 from static.variable import Variable
 
@@ -225,10 +225,11 @@ class Executor:
 def _reason(program, name):
     """Why a variable may be empty after a run."""
     for op in program.global_block().core.writers(name):
-        if op.type.endswith("_grad") and op.has_attr("sub_block"):
-            line = (op.attr("op_callstack") or ["an unknown line"])[-1]
+        if program.num_blocks > 1 and op.role & OpRole.Backward:
+            lines = op.attr("op_callstack") if op.has_attr("op_callstack") else []
+            made = lines[-1] if lines else "an unknown line"
             return (
-                f"The block that writes it, of {op.type} made at {line}, was not run or had no "
-                "gradient to hand on; an eager Variable has none there, either"
+                f"No gradient came to {op.type}, made at {made}, since the blocks it comes from "
+                "were not run; an eager Variable has none there, either"
             )
     return "Run the startup program first, in the same scope"

@@ -177,6 +177,7 @@ def by_hand(x, w, turns):
 def test_a_copy_for_testing_has_no_gradient_in_any_block():
     loss = trained()
     main, scope = static.default_main_program(), static.Scope()
+    main.random_seed = 1  # with some others the dropout leaves nothing, and no gradient
     assert [b.parent_idx for b in main.blocks] == [-1, 0, 1, 2, 0, 4, 5]
     test = main.clone(for_test=True)
     assert [b.parent_idx for b in test.blocks] == [-1, 0, 1, 2]

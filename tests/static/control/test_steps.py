@@ -320,6 +320,18 @@ def test_dynamic_rnn_refuses():
     assert static.default_main_program().num_blocks == 1
 
 
+def test_dynamic_rnn_refuses_a_memory_with_more_rows_than_sequences(run):
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    results = dynamic(x, 4, static.data("init", [None, 4], "float32"))
+    start()
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"^shrink_rnn_memory: X must have at most a row for each of the 4 sequences of the "
+        r"table, got 6 rows \(operator \d+ of block 1, made at .*test_steps.py:\d+",
+    ):
+        run(*results, x=ragged(array(sum(LENGTHS), 3)), init=array(6, 4))
+
+
 # StaticRNN ----------------------------------------------------------------------------------------
 
 

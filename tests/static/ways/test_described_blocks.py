@@ -209,7 +209,9 @@ def test_a_choice_between_types_is_refused_with_the_line():
         positive = x.sum() > 0.0
         return layers.cond(positive, lambda: x * 2.0, lambda: dygraph.cast(x, "int64"))
 
-    with pytest.raises(Refused, match=r"made at \S*test_described_blocks.py:\d+ in chosen, has nei"):
+    with pytest.raises(
+        Refused, match=r"made at \S*test_described_blocks.py:\d+ in chosen, has nei"
+    ):
         jit.to_static(chosen)(dygraph.to_variable(np.ones([2], "float32")))
 
 
