@@ -108,7 +108,7 @@ def test_a_block_that_raises_is_taken_back():
     [
         (lambda: ints(1), ArgumentTypeError, "must be one bool, got int64"),
         (lambda: floats(1, [2]) > 0.0, InvalidArgumentError, "must be one bool, got shape"),
-        (lambda: True, ArgumentTypeError, "takes their variables, got bool"),
+        (lambda: True, ArgumentTypeError, "takes variables of programs, got bool"),
         (lambda: dygraph.to_variable([True]), ArgumentTypeError, "Write Python's own loop"),
     ],
 )
