@@ -30,10 +30,10 @@ HEAD = """# Kinds of Python that become programs
 Written by `python docs/kinds_of_python.py` from the functions of `python_kinds.py`; a test makes it
 again and compares. `from_python_to_a_program.md` explains how it works.
 
-Every function takes `x` of shape [n, 3], and each call may bring another n. *Captured* means: its
+Every function takes `x` of shape [n, 3], and n may differ between calls. *Captured* means that its
 program gives the bits of the eager call, or raises where that raises, on inputs of one to four
-rows. The table names the operators that decide, repeat, check and print in it. *Refused* means: the
-first call raises; how to write the same instead stands behind it.
+rows; the table names the operators for choices, loops, checks and printing in it. *Refused* means
+that the first call raises; a version that is captured follows.
 
 | kind | becomes |
 |---|---|

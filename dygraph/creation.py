@@ -10,6 +10,7 @@ import numpy as np
 
 from dygraph import _core, check, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.sizes import Size
 
 __all__ = [
     "arange",
@@ -113,7 +114,7 @@ def full(shape, fill_value, dtype=None):
 
 
 def _filled(shape, text, dtype, owner):
-    if size_lists.described(shape):
+    if size_lists.needs_variables(shape):
         parts = {"ShapeTensorList": size_lists.variables(shape)}
         attrs = {"dtype": _float(dtype, owner), "str_value": text}
         return size_lists.declare(_core.run_op("fill_constant", parts, attrs)["Out"], shape)
@@ -210,11 +211,23 @@ def ones_like(x, dtype=None):
     return full_like(x, 1, dtype)
 
 
-def _number(value, dtype, what):
-    """One number as a tensor of one element."""
+def _number(value, dtype, what, literally=False):
+    """One number as a tensor of one element; `literally` where a program is described."""
+    if isinstance(value, Size):
+        value = value.variable()
     if isinstance(value, Variable):
         return ops.reshape2(value, shape=[1]).astype(dtype)
-    return ops.fill_constant(shape=[1], dtype=dtype, str_value=_text(value, what))
+    text = _text(value, what)
+    if literally:
+        return _core.literal([value], str(dtype))
+    return ops.fill_constant(shape=[1], dtype=dtype, str_value=text)
+
+
+def _described(*numbers):
+    """Whether one of them is of a program, so that the others enter it."""
+    return any(
+        isinstance(n, Size) or (isinstance(n, Variable) and _core.is_symbol(n)) for n in numbers
+    )
 
 
 def _is_whole(value):
@@ -248,10 +261,12 @@ def arange(start=0, end=None, step=1, dtype=None):
     numbers = (start, end, step)
     if dtype is None:
         dtype = "int64" if all(_is_whole(n) for n in numbers) else _float(None, "arange")
-    names = ("start", "end", "step")
-    return ops.range(
-        *(_number(n, dtype, f"arange: {w}") for n, w in zip(numbers, names, strict=True))
+    names, described = ("start", "end", "step"), _described(*numbers)
+    made = ops.range(
+        *(_number(n, dtype, f"arange: {w}", described) for n, w in zip(numbers, names, strict=True))
     )
+    counts = type(start) is int and start == 0 and type(step) is int and step == 1
+    return size_lists.declare(made, [end]) if counts and isinstance(end, Size) else made
 
 
 def linspace(start, stop, num, dtype=None):
@@ -263,10 +278,11 @@ def linspace(start, stop, num, dtype=None):
     """
     dtype = _core.dtype_of(_float(dtype, "linspace"))
     inner = dtype if dtype.is_floating else "float64"
+    described = _described(start, stop, num)
     out = ops.linspace(
-        _number(start, inner, "linspace: start"),
-        _number(stop, inner, "linspace: stop"),
-        _number(num, "int32", "linspace: num"),
+        _number(start, inner, "linspace: start", described),
+        _number(stop, inner, "linspace: stop", described),
+        _number(num, "int32", "linspace: num", described),
     )
     return out if out.dtype == dtype else out.astype(dtype)
 
@@ -349,6 +365,14 @@ def triu(x, diagonal=0):
 # By chance ----------------------------------------------------------------------------------------
 
 
+def drawn(kind, shape, owner, **attrs):
+    """What an operator draws, in a shape of which the run may decide some sizes."""
+    if size_lists.followed(shape):
+        parts = {"ShapeTensorList": size_lists.variables(shape)}
+        return size_lists.declare(_core.run_op(kind, parts, attrs)["Out"], list(shape))
+    return getattr(ops, kind)(shape=_sizes(shape, owner), **attrs)
+
+
 def rand(shape, *sizes, dtype=None):
     """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them the same each time.
 
@@ -359,7 +383,7 @@ def rand(shape, *sizes, dtype=None):
     (2, 3)
     """
     shape, dtype = _shape_and_type(shape, sizes, dtype, "rand")
-    return ops.uniform_random(shape=_sizes(shape, "rand"), min=0.0, max=1.0, dtype=dtype)
+    return drawn("uniform_random", shape, "rand", min=0.0, max=1.0, dtype=dtype)
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
@@ -370,9 +394,8 @@ def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
     >>> bool((x >= 2).all() and (x <= 3).all())
     True
     """
-    return ops.uniform_random(
-        shape=_sizes(shape, "uniform"), min=min, max=max, seed=seed, dtype=_float(dtype, "uniform")
-    )
+    dtype = _float(dtype, "uniform")
+    return drawn("uniform_random", shape, "uniform", min=min, max=max, seed=seed, dtype=dtype)
 
 
 def randn(shape, *sizes, dtype=None):
@@ -385,7 +408,7 @@ def randn(shape, *sizes, dtype=None):
     (2, 3)
     """
     shape, dtype = _shape_and_type(shape, sizes, dtype, "randn")
-    return ops.gaussian_random(shape=_sizes(shape, "randn"), dtype=dtype)
+    return drawn("gaussian_random", shape, "randn", dtype=dtype)
 
 
 def normal(mean=0.0, std=1.0, shape=None):
@@ -406,11 +429,12 @@ def normal(mean=0.0, std=1.0, shape=None):
     """
     given = [v for v in (mean, std) if isinstance(v, Variable)]
     if not given:
-        shape = [1] if shape is None else _sizes(shape, "normal")
-        return ops.gaussian_random(shape=shape, mean=mean, std=std, dtype=_float(None, "normal"))
+        shape = [1] if shape is None else shape
+        dtype = _float(None, "normal")
+        return drawn("gaussian_random", shape, "normal", mean=mean, std=std, dtype=dtype)
     whole = given[0] if len(given) == 1 else mean + std * 0
-    drawn = ops.gaussian_random(shape=list(whole.shape), dtype=whole.dtype)
-    return drawn * std + mean
+    sizes = size_lists.sizes_of(whole)
+    return drawn("gaussian_random", sizes, "normal", dtype=whole.dtype) * std + mean
 
 
 def randint(low=0, high=None, shape=(1,), dtype=None):
@@ -423,12 +447,15 @@ def randint(low=0, high=None, shape=(1,), dtype=None):
     """
     if isinstance(high, (list, tuple)):
         raise ArgumentTypeError(
-            f"randint: high must be an integer, got {kind_of(high)}. Write randint(0, {low}, {high})"
+            f"randint: high must be an integer, got {kind_of(high)}. "
+            f"Write randint(0, {low}, {high})"
         )
     if high is None:
         low, high = 0, low
-    return ops.randint(
-        shape=_sizes(shape, "randint"),
+    return drawn(
+        "randint",
+        shape,
+        "randint",
         low=check.integer(low, "randint: low"),
         high=check.integer(high, "randint: high"),
         dtype="int64" if dtype is None else dtype,

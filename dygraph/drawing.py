@@ -108,17 +108,19 @@ class Drawing:
         return "\n".join([*parts, "</svg>"])
 
     def _frames(self, at):
-        """A dashed frame around the nodes of each box."""
+        """A dashed frame around the nodes of each box, with its title above."""
         for number, title in self.boxes.items():
-            places = [at[n["id"]] for n in self.nodes if number in n.get("boxes", ())]
-            if not places:
+            inside = [n for n in self.nodes if number in n.get("boxes", ())]
+            if not inside:
                 continue
+            places, depth = [at[n["id"]] for n in inside], inside[0]["boxes"].index(number)
             left, top = (min(p[i] for p in places) - 5 for i in (0, 1))
             right, bottom = max(p[0] for p in places) + _WIDTH, max(p[1] for p in places) + _HEIGHT
             yield (
                 f'<g><title>{escape(title)}</title><rect x="{left:g}" y="{top:g}" '
                 f'width="{right - left + 5:g}" height="{bottom - top + 5:g}" rx="6" fill="none" '
-                'stroke="#999" stroke-dasharray="4 3"/></g>'
+                f'stroke="#999" stroke-dasharray="4 3"/><text x="{left + 4 + _WIDTH * depth:g}" '
+                f'y="{max(top - 2, 8):g}" font-size="9" fill="#777">{escape(title)}</text></g>'
             )
 
     _repr_svg_ = svg

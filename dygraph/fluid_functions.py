@@ -5,6 +5,7 @@ changes nothing: an eager call has no name.
 """
 
 from dygraph import _core, check, images, nets
+from dygraph.creation import arange, drawn
 from dygraph.errors import InvalidArgumentError, kind_of
 from dygraph.promotion import floating
 from dygraph.size_lists import sizes_of
@@ -385,7 +386,7 @@ def image_resize_short(input, out_short_len, resample="BILINEAR"):
     """
     images.require_axes(input, 2, "image_resize_short")
     short = check.integer(out_short_len, "image_resize_short: out_short_len", 1)
-    sizes = input.shape[2:]
+    sizes = [check.known_size(input, axis, "image_resize_short") for axis in (2, 3)]
     least = min(sizes)
     if least < 1:
         raise InvalidArgumentError(
@@ -439,8 +440,9 @@ def _like(input, shape, input_dim_idx, output_dim_idx, owner):
         raise InvalidArgumentError(f"{owner}: shape must be a list of sizes, got {kind_of(shape)}")
     sizes = list(shape)
     axis = check.axis(output_dim_idx, len(sizes), f"{owner}: output_dim_idx")
-    sizes[axis] = input.shape[check.axis(input_dim_idx, input.ndim, f"{owner}: input_dim_idx")]
-    return check.shape(sizes, f"{owner}: shape")
+    from_axis = check.axis(input_dim_idx, input.ndim, f"{owner}: input_dim_idx")
+    others = check.shape([n for i, n in enumerate(sizes) if i != axis], f"{owner}: shape")
+    return [*others[:axis], sizes_of(input)[from_axis], *others[axis:]]
 
 
 def uniform_random_batch_size_like(
@@ -454,7 +456,8 @@ def uniform_random_batch_size_like(
     (5, 3)
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "uniform_random_batch_size_like")
-    return ops.uniform_random(shape=sizes, dtype=dtype, min=min, max=max, seed=seed)
+    owner = "uniform_random_batch_size_like"
+    return drawn("uniform_random", sizes, owner, dtype=dtype, min=min, max=max, seed=seed)
 
 
 def gaussian_random_batch_size_like(
@@ -468,7 +471,8 @@ def gaussian_random_batch_size_like(
     (5, 3)
     """
     sizes = _like(input, shape, input_dim_idx, output_dim_idx, "gaussian_random_batch_size_like")
-    return ops.gaussian_random(shape=sizes, dtype=dtype, mean=mean, std=std, seed=seed)
+    owner = "gaussian_random_batch_size_like"
+    return drawn("gaussian_random", sizes, owner, dtype=dtype, mean=mean, std=std, seed=seed)
 
 
 # Losses -------------------------------------------------------------------------------------------
@@ -534,7 +538,7 @@ def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
         )
     gamma = check.number(gamma, "sigmoid_focal_loss: gamma", 0)
     alpha = check.number(alpha, "sigmoid_focal_loss: alpha")
-    columns = _core.to_variable(list(range(1, x.shape[1] + 1)), None, label.dtype)
+    columns = arange(1, sizes_of(x)[1] + 1).astype(label.dtype)
     hit = ops.equal(label, columns).astype(x.dtype)
     counts = ops.not_equal(label, _core.literal(-1, label.dtype)).astype(x.dtype)
     many = ops.elementwise_max(fg_num, _core.literal(1, fg_num.dtype)).astype(x.dtype)

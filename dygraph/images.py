@@ -577,7 +577,8 @@ def interpolate(
         attrs["data_layout"] = "NHWC"
     if isinstance(scale_factor, (list, tuple)):
         first = 1 if "data_layout" in attrs else 2
-        size = _scaled(input.shape[first : first + axes], scale_factor)
+        space = [check.known_size(input, first + i, "interpolate") for i in range(axes)]
+        size = _scaled(space, scale_factor)
     if size is None:
         attrs["scale"] = check.number(scale_factor, "interpolate: scale_factor", 0)
     else:

@@ -1,6 +1,7 @@
 """Methods of Variable that write their result over the variable: ``x.add_(y)``, ``x.exp_()``."""
 
-from dygraph import _core, check, creation
+from dygraph import _core, check, creation, size_lists
+from dygraph.creation import drawn
 from dygraph.errors import InvalidArgumentError
 
 ops = _core.ops
@@ -66,12 +67,14 @@ def _copied(self, y):
 
 def _uniform(self, min=-1.0, max=1.0):
     low, high = check.number(min, "uniform_: min"), check.number(max, "uniform_: max", min)
-    return ops.uniform_random(shape=list(self.shape), min=low, max=high, dtype=self.dtype)
+    sizes = size_lists.sizes_of(self)
+    return drawn("uniform_random", sizes, "uniform_", min=low, max=high, dtype=self.dtype)
 
 
 def _normal(self, mean=0.0, std=1.0):
     mean, std = check.number(mean, "normal_: mean"), check.number(std, "normal_: std", 0)
-    return ops.gaussian_random(shape=list(self.shape), mean=mean, std=std, dtype=self.dtype)
+    sizes = size_lists.sizes_of(self)
+    return drawn("gaussian_random", sizes, "normal_", mean=mean, std=std, dtype=self.dtype)
 
 
 def _unary(name):

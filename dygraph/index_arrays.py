@@ -217,7 +217,12 @@ def reshaped(x, shape):
     """
     old, shape = x.shape, list(shape)
     if any(type(n) is not int for n in (*old, *shape)):  # which a trace follows
-        return ops.reshape2(x, shape=shape)
+        kept = [i < len(old) and sizes.same(n, old[i]) for i, n in enumerate(shape)]
+        target = [0 if copied else n for n, copied in zip(shape, kept, strict=True)]
+        left = [i for i, n in enumerate(target) if type(n) is not int]
+        if len(left) == 1:  # whose number of this run may be 0, which would copy
+            target[left[0]] = -1
+        return ops.reshape2(x, shape=target)
     same = 0
     while same < len(shape) and same < len(old) and shape[same] == old[same]:
         same += 1
@@ -325,9 +330,9 @@ def write(x, index, value):
     part = transposed(plan.slices.read(whole), perm)
     part = transposed(ops.index_put(part, arrays, value), inverse(perm))
     if whole is x:
-        _core.run_in_place("set_value", [x, part], plan.slices.place())
+        plan.slices.write(x, part)
         return
-    whole = ops.set_value(whole, part, **plan.slices.place())
+    whole = plan.slices.written(whole, part)
     _core.become(x, reshaped(whole, x.shape))
 
 

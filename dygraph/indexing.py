@@ -6,6 +6,8 @@ and masks, also mixed with these, go to `index_arrays`.
 
 from dygraph import _core, index_arrays, sizes
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, OutOfRangeError, kind_of
+from dygraph.recording import modes
+from dygraph.sizes import Size
 
 Variable = _core.Variable
 ops = _core.ops
@@ -30,7 +32,7 @@ class Selection:
         items = index if isinstance(index, tuple) else (index,)
         used = dots = 0
         for item in items:
-            if type(item) is int or isinstance(item, slice):
+            if type(item) is int or isinstance(item, (slice, Size)):
                 used += 1
             elif item is Ellipsis:
                 dots += 1
@@ -52,6 +54,10 @@ class Selection:
                 self.add_slice(item, axis)
                 axis += 1
                 out += 1
+            elif isinstance(item, Size):
+                self.picked.append(axis)
+                self._add(axis, item, item + 1, 1)
+                axis += 1
             else:
                 self.add_int(int(item), axis, shape[axis])
                 axis += 1
@@ -68,7 +74,7 @@ class Selection:
         So a traced program repeats it for any size of the axis.
         """
         start, stop, step = item.start, item.stop, item.step
-        step = 1 if step is None else bound(step)
+        step = 1 if step is None else whole(step)
         if step == 1:
             if start is None and stop is None:
                 return
@@ -87,8 +93,24 @@ class Selection:
         self.ends.append(end)
         self.steps.append(step)
 
+    def bounds(self):
+        """Starts and ends as inputs of the operators, where the run decides some; else nothing."""
+        if {int}.issuperset(map(type, [*self.starts, *self.ends])):
+            return {}
+        lists = {"StartsTensorList": self.starts, "EndsTensorList": self.ends}
+        if self.strided:
+            lists["StridesTensorList"] = self.steps
+        return {slot: [as_tensor(n) for n in values] for slot, values in lists.items()}
+
     def read(self, x):
         """The part of `x`; axes in `picked` are left in place, with size 1, where it is strided."""
+        bounds = self.bounds()
+        if bounds:
+            attrs = {"axes": self.axes} if self.strided else {
+                "axes": self.axes, "decrease_axis": self.picked
+            }  # fmt: skip
+            kind = "strided_slice" if self.strided else "slice"
+            return _core.run_op(kind, {"Input": x, **bounds}, attrs)["Out"]
         if self.strided:
             return ops.strided_slice(
                 x, axes=self.axes, starts=self.starts, ends=self.ends, strides=self.steps
@@ -104,15 +126,27 @@ class Selection:
         return x
 
     def place(self):
-        """The part in the attributes of set_value."""
-        return {
+        """(inputs, attributes) of set_value for this part."""
+        attrs = {
             "axes": self.axes,
-            "starts": self.starts,
-            "ends": self.ends,
             "steps": self.steps,
             "decrease_axes": self.picked,
             "none_axes": self.added,
         }
+        bounds = self.bounds()
+        if bounds:
+            return {slot: v for slot, v in bounds.items() if slot != "StridesTensorList"}, attrs
+        return {}, {**attrs, "starts": self.starts, "ends": self.ends}
+
+    def write(self, x, value):
+        """Set the part of `x`, in place."""
+        bounds, attrs = self.place()
+        _core.run_in_place("set_value", [x, value, *bounds.values()], attrs)
+
+    def written(self, x, value):
+        """`x` with another part, as a new Variable."""
+        bounds, attrs = self.place()
+        return _core.run_op("set_value", {"Input": x, "ValueTensor": value, **bounds}, attrs)["Out"]
 
 
 def wrapped(i, axis, size):
@@ -138,7 +172,7 @@ def plain_int(item):
         return None
 
 
-def bound(item):
+def whole(item):
     """A start, stop or step of a slice as an int; here an integer Variable of one element will do.
 
     Ints beyond 32 bits are cut, which changes nothing for a slice.
@@ -148,6 +182,23 @@ def bound(item):
             raise ArgumentTypeError(f"a slice must be made of ints or None, got {kind_of(item)}")
         item = item.__index__()
     return max(min(item, FAR), -FAR)
+
+
+def bound(item):
+    """A start or stop of a slice: an int, or what the run of a program decides."""
+    if isinstance(item, Size) and item.live:
+        return item
+    if isinstance(item, Variable) and not item.dtype.is_floating and str(item.dtype) != "bool":
+        if _core.is_symbol(item) or (modes.sizes is not None and modes.sizes.knows(item)):
+            return item
+    return whole(item)
+
+
+def as_tensor(n):
+    """A start, end or stride as a Variable of one element."""
+    if isinstance(n, Size):
+        return n.tensor()
+    return n.reshape([1]) if isinstance(n, Variable) else _core.literal([n], "int32")
 
 
 def getitem(x, index):
@@ -195,4 +246,4 @@ def setitem(x, index, value):
     except NotBasic:
         index_arrays.write(x, index, value)
     else:
-        _core.run_in_place("set_value", [x, value], chosen.place())
+        chosen.write(x, value)

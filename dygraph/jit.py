@@ -7,13 +7,22 @@ Programs live in ``static``, which is imported only when something here is calle
 import inspect
 import os
 
-from dygraph import _core, tracing
+from dygraph import _core, open_axes, tracing
 from dygraph.errors import DygraphError, OutOfRangeError
+from dygraph.input_spec import InputSpec
 
-__all__ = ["ProgramTranslator", "TracedLayer", "declarative", "load", "to_static", "trace"]
+__all__ = [
+    "InputSpec",
+    "ProgramTranslator",
+    "TracedLayer",
+    "declarative",
+    "load",
+    "to_static",
+    "trace",
+]
 
 
-def trace(layer, inputs):
+def trace(layer, inputs, dims=None):
     """Record what a layer, or a whole step of training, does as a program.
 
     After an ordinary call the function runs at two batch sizes; what differs between them is left
@@ -31,6 +40,11 @@ def trace(layer, inputs):
     inputs : Variable or list of Variable
         Positional arguments of the layer. The first axis of the first one (for a variable with LoD,
         its sequences) is the batch; other inputs with as many rows follow it.
+    dims : list or dict, optional
+        Which further sizes are open. For each input (in a dict: for those named) an `InputSpec`, a
+        list of sizes, or a dict of axes: ``(None, "length", 6)`` and ``{0: None, 1: "length"}`` say
+        the same of ``[4, 5, 6]``. None stands for a size that is open, a name for one that all axes
+        of that name have.
 
     Returns
     -------
@@ -66,6 +80,13 @@ def trace(layer, inputs):
     >>> traced(dygraph.ones([9, 3])).item()
     3.0
 
+    Sequences of any length:
+
+    >>> lstm = dygraph.nn.LSTM(6, 3)
+    >>> out, traced = dygraph.jit.trace(lstm, [dygraph.ones([4, 5, 6])], dims=[(None, None, 6)])
+    >>> traced(dygraph.ones([2, 8, 6]))[0].shape
+    (2, 8, 3)
+
     A step of training. The schedule moves on when the traced step runs, as it does eagerly.
 
     >>> sgd = dygraph.optimizer.SGD(0.1, parameter_list=net.parameters())
@@ -80,13 +101,9 @@ def trace(layer, inputs):
     >>> losses[-1] < losses[0] / 100, bool(dygraph.mean(net(x) ** 2) <= losses[-1])
     (True, True)
     """
-    given, batch = tracing.make_inputs(layer, inputs)
+    given = open_axes.make_inputs(layer, inputs, dims)
     observer, generator = tracing.Observer(), _core.generator_state()
-
-    def at(size):
-        return [i.at(batch, size) for i in given]
-
-    outputs, journal = tracing.observed(layer, at(batch), observer)
+    outputs, journal = tracing.observed(layer, given.at(given.sizes), observer)
     observer.played = journal.played
     state = tracing.state_of(layer)
     written = [variable for variable, _ in journal.written()]
@@ -100,37 +117,49 @@ def trace(layer, inputs):
         finally:
             after.restore()
 
-    def record(size, several):
-        inputs = [(v, i.name) for v, i in zip(at(size), given, strict=True)]
-        follow = [i.follows(batch if several else None) for i in given]
-        return size, *tracing.record(layer, inputs, follow, named, observer)
+    def record(sizes, several):
+        inputs = [(v, s.name) for v, s in zip(given.at(sizes), given.samples, strict=True)]
+        follow = given.axes if several else [[None] * len(keys) for keys in given.axes]
+        return sizes, *tracing.record(layer, inputs, follow, named, observer)
 
-    def replay(size):
+    def replay(sizes):
         runs = 2 if written or recording.trains else 1
-        tracing.check_replay(recording, lambda: at(size), layer, observer, runs, after.restore)
+        tracing.check_replay(
+            recording, lambda: given.at(sizes), layer, observer, runs, after.restore
+        )
+
+    def works(sizes):
+        return restored(lambda s: tracing.works(layer, given.at(s), observer), sizes)
 
     def at_one_of(sizes, run):
-        """Run at the first size that the function itself can do."""
-        for size in sizes[:-1]:
+        """Run at the first sizes that the function itself can do."""
+        for one in sizes[:-1]:
             try:
-                return restored(run, size)
+                return restored(run, one)
             except DygraphError:
-                if restored(lambda size: tracing.works(layer, at(size), observer), size):
+                if works(one):
                     raise
         return restored(run, sizes[-1])
 
+    def others(*rules):
+        # Where it can do no other batch its sizes are numbers.
+        made = [given.other(rule) for rule in rules]
+        return made if dims is not None else [*made, given.sizes]
+
     try:
-        # Where it can do no other batch its sizes are numbers. Fewer rows take less memory.
-        fewer = batch - 1 if batch > 2 else batch + 1
         other, second, there = at_one_of(
-            [fewer, 2 * batch, batch], lambda size: record(size, size != batch)
+            others(open_axes.fewer, open_axes.double), lambda s: record(s, s != given.sizes)
         )
-        _, recording, here = restored(lambda size: record(size, other != batch), batch)
+        _, recording, here = restored(lambda s: record(s, other != given.sizes), given.sizes)
         tracing.check_same(here, there)
         recording.generalize(second)
-        at_one_of([1 if batch > 1 else 3, batch + 2, 3 * batch, batch], replay)
-        if here.asked_of_empty and restored(lambda n: tracing.works(layer, at(n), observer), 0):
-            restored(replay, 0)
+        if dims is not None and works(given.other(open_axes.one)):
+            restored(replay, given.other(open_axes.one))
+        further = [] if dims is not None else [open_axes.one]
+        at_one_of(others(*further, open_axes.more, open_axes.triple), replay)
+        for key in given.sizes if here.asked_of_empty else ():
+            if works({**given.sizes, key: 0}):
+                restored(replay, {**given.sizes, key: 0})
     except BaseException:
         tracing.undo(journal, generator)
         raise
@@ -152,38 +181,44 @@ def trace(layer, inputs):
     return outputs, traced
 
 
-def to_static(function=None, input_spec=None, verify=True):
-    """Have calls of a function run a program that is right on every way through it.
+def to_static(function=None, input_spec=None, verify=True, dims=None):
+    """Make calls of a function run a program that is right on every way (path) through it.
 
-    Python runs the function once for each way, on variables that have no values; where its state is
-    equal, ways join, and a loop whose turn leads to an equal state becomes a ``while``. So ``if``,
-    ``while``, ``for``, ``and``, exceptions, closures, lists and classes do what they do in Python.
-    What cannot become part of a program is refused, with its line.
+    Python runs the function once for each way, on variables without values. Ways join where the
+    state of Python is equal except for Variables, and a loop becomes a ``while`` if a turn leads to
+    such an equal state. So ``if``, ``while``, ``for``, ``and``, exceptions, closures, lists and
+    classes work as in Python. Whatever cannot become part of a program is refused with its line.
 
     Parameters
     ----------
     function : callable
-        A function, a method or a Layer. None: gives a decorator.
-    input_spec : list, optional
-        For each Variable among the arguments something with a ``shape``, whose sizes of None or -1
-        are open. Default: axis 0 is open, and another axis once calls brought two sizes of it.
+        A function, a method or a Layer. None: returns a decorator.
+    input_spec : list or dict, optional
+        For each Variable among the arguments (in a dict: for those named) an `InputSpec`, or any
+        object with a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal.
+        Default: axis 0 is open, and any other axis once calls have had two sizes of it.
     verify : bool or list
-        Compare each new program with eager calls, bit for bit: on every way through the function,
-        whatever the values say (loops make no turn, one and two), with gradients and errors, and
-        freely on the arguments, at several sizes of the batch. A list holds further arguments to
-        compare with, a tuple for each call. What was compared is in ``proof``. False: nothing is,
-        and files say so (`TracedLayer.verified`).
+        True: compare each new program with eager calls, bit for bit: on every way through the
+        function, whatever the values (loops make zero, one and two turns), with gradients and
+        errors, and freely on the arguments at several batch sizes. A list holds further arguments
+        to compare with, a tuple for each call. ``proof`` says what was compared. False: compare
+        nothing; saved files say so (`TracedLayer.verified`).
+    dims : list or dict, optional
+        Instead of `input_spec`, as in `trace`: ``{"x": {0: None, 1: "length"}}`` opens these axes
+        of ``x`` and no other.
 
     Returns
     -------
     callable
-        It takes what the function takes. Gradients of its calls have eager's bits, too.
+        Takes the arguments of the function. Its results and their gradients have eager's bits.
 
     Raises
     ------
+    ArgumentTypeError
+        `function` is not callable, or `verify` is neither a bool nor a list.
     RuntimeError
-        At the first call: something cannot become a program, or the program does not give the bits
-        of eager calls. The message has the line, and how to write it instead.
+        At the first call: something cannot become part of a program, or the program does not give
+        the bits of eager calls. The message gives the line and what to write instead.
 
     Examples
     --------
@@ -205,13 +240,13 @@ def to_static(function=None, input_spec=None, verify=True):
     ([0.875, 0.875], 3)
     """
     if function is None:
-        return lambda f: to_static(f, input_spec, verify)
+        return lambda f: to_static(f, input_spec, verify, dims)
     from dygraph import beside
 
     beside.load()
     from static.ways.function import Captured
 
-    return Captured(function, input_spec, verify)
+    return Captured(function, input_spec, verify, dims)
 
 
 def declarative(dygraph_func=None):
@@ -338,9 +373,9 @@ class TracedLayer:
         self.scope = scope
 
     @staticmethod
-    def trace(layer, inputs):
+    def trace(layer, inputs, dims=None):
         """The same as :func:`dygraph.jit.trace`, under Fluid's name."""
-        return trace(layer, inputs)
+        return trace(layer, inputs, dims)
 
     @property
     def program(self):

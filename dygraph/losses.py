@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, size_lists
 from dygraph.distance_losses import (
     cosine_embedding_loss,
     cosine_similarity,
@@ -212,7 +212,8 @@ def softmax_cross_entropy(
     smoothing = check.number(label_smoothing, f"{owner}: label_smoothing", 0, 1)
     check.choice(reduction, REDUCTIONS, f"{owner}: reduction")
     classes = check.known_size(input, axis, owner) if smoothing else input.shape[axis]
-    shape = [n for i, n in enumerate(input.shape) if i != axis]
+    sizes = input.shape if input.shape.count(-1) < 2 else size_lists.sizes_of(input)
+    shape = [n for i, n in enumerate(sizes) if i != axis]
     spread = [classes if i == axis else 1 for i in range(input.ndim)]
     if weight is not None:
         weight = constant(weight, input)
@@ -420,7 +421,7 @@ def dice_loss(input, label, epsilon=1e-5):
             f"dice_loss: label must have the shape of input with 1 in place of the classes, got "
             f"{list(label.shape)} for input {list(input.shape)}"
         )
-    rows = constant(np.eye(input.shape[-1]), input)
+    rows = constant(np.eye(check.known_size(input, input.ndim - 1, "dice_loss")), input)
     hot = ops.lookup_table_v2(rows, label.reshape(*input.shape[:-1]))
     axes = list(range(1, input.ndim))
     both, of_input, of_label = (ops.reduce_sum(v, dim=axes) for v in (input * hot, input, hot))

@@ -16,6 +16,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.recording import modes
 
 __all__ = [
     "argsort",
@@ -86,7 +87,18 @@ def squeeze(x, axis=None):
     >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
     (2,)
     """
-    return ops.squeeze2(x, axes=_axes(axis, "squeeze: axis")) if axis != [] else ops.assign(x)
+    if axis == []:
+        return ops.assign(x)
+    axes = _axes(axis, "squeeze: axis")
+    sizes = _core.dims(check.variable(x, "squeeze: x"))
+    is_open = any(-len(sizes) <= a < len(sizes) and sizes[a] < 0 for a in axes)
+    if modes.ways is not None or not is_open:
+        return ops.squeeze2(x, axes=axes)
+    # In a described program the run must find one element there: its rank was declared.
+    gone = sorted({a % len(sizes) for a in axes if sizes[a] in (1, -1)})
+    return ops.slice(
+        x, axes=gone, starts=[0] * len(gone), ends=[2**31 - 1] * len(gone), decrease_axis=gone
+    )
 
 
 def unsqueeze(x, axis):
@@ -356,6 +368,9 @@ def broadcast_tensors(inputs):
     ((3, 2), (3, 2))
     """
     shapes = [check.variable(x, "broadcast_tensors: an input").shape for x in inputs]
+    for x, shape in zip(inputs, shapes, strict=True):
+        for axis in range(len(shape)):
+            check.known_size(x, axis, "broadcast_tensors")
     try:
         common = list(sizes.broadcast(*shapes))
     except ValueError:
@@ -447,7 +462,8 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
         return ops.pad2d(x, paddings=pairs[1] + pairs[2], mode=mode, data_format="NHWC")
     for axis, pair in enumerate(pairs):
         if any(pair):
-            x = ops.index_select(x, _core.literal(_border(x.shape[axis], pair, mode)), dim=axis)
+            size = check.known_size(x, axis, f"pad with mode '{mode}'")
+            x = ops.index_select(x, _core.literal(_border(size, pair, mode)), dim=axis)
     return x
 
 

@@ -14,9 +14,15 @@ def followed(values):
     return any(isinstance(n, Size) for n in values)
 
 
-def described(values):
-    """Whether it holds a size of a program."""
-    return followed(values) and any(hasattr(type(n), "as_attribute") for n in values)
+def needs_variables(values):
+    """Whether a list of sizes to fill must be given as Variables.
+
+    In a trace one size that an axis has needs none: the operator takes the Variable of that axis.
+    """
+    sizes = [n for n in values if isinstance(n, Size)] if followed(values) else []
+    if not sizes:
+        return False
+    return len(sizes) > 1 or hasattr(type(sizes[0]), "as_attribute") or not sizes[0].is_of_an_axis
 
 
 def sizes_of(x):

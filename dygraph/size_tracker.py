@@ -44,19 +44,26 @@ class Tracker:
         self.asked_of_empty = False  # a question whose answer holds for all but empty batches
         self._failed = None  # the last error of an operator, and its line
         self._asking = False
+        self._fed = {}  # key of an open size of the inputs -> terms
         self._places = {}  # terms -> (Variable, axis) that has so many
         self._sizes = {}  # name -> list of int or terms
         self._done = self._declared = 0
         me = weakref.ref(self)
         recorder.set_reviser(lambda op, notes: me()._revise(op, notes))
 
-    def feed(self, variable, name, follows, least):
-        """A fed value; its first axis is unknown where it follows the batch."""
+    def feed(self, variable, name, keys):
+        """A fed value; an axis with a key is unknown, and as long as those of the same key."""
         sizes = list(_core.dims(variable))
-        if follows and sizes:
-            same = [a for a in self.atoms if a.least and least]
-            sizes[0] = {(same[0].number,): 1} if same else self._new(name, 0, sizes[0], least)
-            self._places.setdefault(_key(sizes[0]), (variable, 0))
+        for axis, key in enumerate(keys):
+            if key is None:
+                continue
+            if axis == 0 and _core.lod(variable):  # rows, of which a sequence may have none
+                sizes[0] = self._new(name, 0, sizes[0])
+            else:
+                if key not in self._fed:
+                    self._fed[key] = self._new(name, axis, sizes[axis], 1)
+                sizes[axis] = self._fed[key]
+            self._places.setdefault(_key(sizes[axis]), (variable, axis))
         self._sizes[name] = sizes
 
     def note_calls(self):

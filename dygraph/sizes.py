@@ -76,6 +76,16 @@ class Size:
     def __class__(self):  # which isinstance asks
         return int
 
+    @property
+    def live(self):
+        """Whether its program is still being made."""
+        return self._tracker.live
+
+    @property
+    def is_of_an_axis(self):
+        """Whether a Variable has an axis of this size."""
+        return self._tracker.place(self.terms) is not None
+
     def describe(self):
         """``3 (axis 0 of 'x')``, for messages."""
         return self._tracker.describe(self.terms)

@@ -1,9 +1,5 @@
 """How `dygraph.jit.trace` makes a program: runs of a function, what they leave and repeat."""
 
-import inspect
-
-import numpy as np
-
 from dygraph import _core, size_tracker, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
@@ -31,79 +27,6 @@ def flatten(value, out):
             f"got {kind_of(value)}"
         )
     return out
-
-
-class Input:
-    """One input of the traced function, which can be made for any batch size."""
-
-    def __init__(self, variable, name):
-        self.name = name
-        self.stop_gradient = variable.stop_gradient
-        self.variable = variable
-        self.lod, self.array = None, None
-        if _core.is_selected_rows(variable):
-            self.batch = None
-            return
-        self.array = variable.numpy()
-        self.lod = _core.lod(variable)
-        if self.lod:
-            self.batch = len(self.lod[0]) - 1
-        else:
-            self.batch = self.array.shape[0] if self.array.ndim else None
-
-    def follows(self, batch):
-        """Whether the first axis follows the batch, and its least size."""
-        return self.batch == batch, 0 if self.lod else 1
-
-    def at(self, batch, size):
-        """A Variable of ``size`` rows (or sequences), repeating what was given for ``batch``."""
-        made = self._at(batch, size)
-        if not self.stop_gradient:
-            made.stop_gradient = False
-        return made
-
-    def _at(self, batch, size):
-        if self.array is None:
-            return _core.snapshot(self.variable)
-        if self.batch != batch or size == batch:
-            return _core.to_variable(self.array, lod=self.lod or None)
-        order = np.arange(size) % batch
-        if not self.lod:
-            return _core.to_variable(self.array[order])
-        lod = []
-        for offsets in self.lod:
-            spans = [np.arange(offsets[i], offsets[i + 1]) for i in order]
-            lod.append(np.cumsum([0] + [len(span) for span in spans]).tolist())
-            order = np.concatenate(spans) if spans else np.arange(0)
-        return _core.to_variable(self.array[order.astype(np.int64)], lod=lod)
-
-
-def make_inputs(function, inputs):
-    """(list of `Input`, batch size) of what the user gave."""
-    given = [inputs] if isinstance(inputs, _core.Variable) else list(inputs)
-    if not given:
-        raise InvalidArgumentError("trace: there must be at least one input, got none")
-    names = []
-    try:
-        signature = inspect.signature(getattr(function, "forward", function))
-        names = [p.name for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
-    except (TypeError, ValueError):  # a callable that has no signature
-        pass
-    result = []
-    for i, variable in enumerate(given):
-        if not isinstance(variable, _core.Variable):
-            raise ArgumentTypeError(
-                f"trace: inputs must be Variables, got {kind_of(variable)} at {i}. "
-                "Convert arrays with dygraph.to_variable()"
-            )
-        result.append(Input(variable, names[i] if i < len(names) else f"input_{i}"))
-    batch = next((i.batch for i in result if i.batch is not None), None)
-    if not batch:
-        raise InvalidArgumentError(
-            "trace: the first axis of an input is its batch and must hold at least one row, "
-            f"got shapes {[list(i.variable.shape) for i in result]}"
-        )
-    return result, batch
 
 
 def state_of(layer):
@@ -274,14 +197,14 @@ def record(function, inputs, follow, named, observer):
     Parameters
     ----------
     inputs : list of (Variable, str)
-    follow : list of (bool, int)
-        For each input whether its first axis follows the batch, and its least size.
+    follow : list of list
+        For each axis of each input the key of the open size that it has, or None.
     """
     recorder = _core.Recorder(user_line)
     with size_tracker.following(recorder) as tracker:
-        for (variable, name), (follows, least) in zip(inputs, follow, strict=True):
+        for (variable, name), keys in zip(inputs, follow, strict=True):
             name = recorder.add_feed(variable, name)
-            tracker.feed(variable, name, follows, least)
+            tracker.feed(variable, name, keys)
         for variable, name in named:
             if not _core.is_empty(variable):
                 recorder.add_parameter(variable, name)

@@ -71,8 +71,8 @@ axis.set(xlabel="n", ylabel="steps")
 plt.show()
 
 # %% [markdown]
-# The loop is an operator with a block of its own, the choice two operators in that block. A block sees the variables of
-# those around it; what it writes to them they keep.
+# The loop is an operator with a block of its own, and the choice is two operators in that block. A block sees the
+# variables of the enclosing blocks, and what it writes to them remains.
 
 # %%
 assert [block.parent_idx for block in collatz.blocks] == [-1, 0, 1, 1]
@@ -90,8 +90,8 @@ assert counted(variable(27, dtype="int64")).item() == 111
 # %% [markdown]
 # ## Gradients of loops
 #
-# Newton's method finds the root of `a`; how often it repeats depends on `a`. `gradients` goes back through the turns
-# that were made, and finds what calculus says: 1 / (2 sqrt(a)).
+# Newton's method finds the square root of `a`; the number of iterations depends on `a`. `gradients` goes back through
+# the iterations that were made, and agrees with calculus: 1 / (2 sqrt(a)).
 
 
 # %%
@@ -128,9 +128,9 @@ eager.grad
 # %% [markdown]
 # ## Programs of Python
 #
-# `to_static` needs no `cond` and no `while_loop`. It runs a function once for each way through it, on variables without
-# values; where nothing but Variables differs, ways join, and a turn of a loop that leads back to where it began is
-# written as one.
+# `to_static` needs no `cond` and no `while_loop`. It runs a function once for each way (path) through it, on variables
+# without values. Ways join where they differ only in Variables, and a loop is written as one if the state after a turn
+# (iteration) equals the state before it.
 
 
 # %%
@@ -188,7 +188,7 @@ running_mean(dygraph.to_variable(x))[-1]
 # %% [markdown]
 # ## What is refused
 #
-# Where no program could be right, there is none. The message has the line, and mostly what to write instead.
+# If no program would be right, the function is refused. The message gives the line, and usually what to write instead.
 
 # %%
 COUNT = 0
@@ -316,7 +316,7 @@ print(f"accuracy {right / len(test):.3f}, sure at first sight {short / len(test)
 assert right / len(test) > 0.93 and 0.2 < short / len(test) < 1
 
 # %% [markdown]
-# Attributes that the function reads are looked at before each call. A network that is never sure always thinks.
+# Attributes that the function reads are checked before each call. A network that is never sure always thinks.
 
 # %%
 net.sure = 2.0

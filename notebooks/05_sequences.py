@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Sequences without padding
 #
-# Sentences, melodies and measurements have different lengths. Here a batch of them is one variable that holds nothing
-# else: the rows of all sequences behind each other, and where each begins. This notebook shows such batches, operators
+# Sentences, melodies and measurements have different lengths. Here a batch of them is one variable without padding: the
+# concatenated rows of all sequences, and the offset at which each begins. This notebook shows such batches, operators
 # on them, recurrent layers, a network over time in a program, and beam search. Everything runs in seconds.
 
 # %%
@@ -170,8 +170,8 @@ loss
 # %% [markdown]
 # ## A network over time in a program
 #
-# `DynamicRNN` describes one step; the program holds the loop. What is no sequence, such as a weight, is shared by all
-# steps; a `memory` goes from one step to the next.
+# `DynamicRNN` describes one step; the program holds the loop. Variables that are not sequences, such as weights, are
+# shared by all steps; a `memory` passes from one step to the next.
 
 # %%
 main, startup = static.Program(), static.Program()

@@ -38,7 +38,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     -------
     list of (Parameter, Variable)
         Parameters that the loss depends on, with their gradients. None where gradients reach
-        nothing but what is fed.
+        nothing but other variables whose stop_gradient was set to False.
 
     Raises
     ------
@@ -80,8 +80,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
         [p.name for p in parameters], True, callbacks, kept,
     )  # fmt: skip
     pairs = [(p, grads[p.name]) for p in parameters if p.name in grads]
-    fed = [v for v in program.list_vars() if v.is_data and v.name in grads]
-    if not pairs and not fed:  # data takes part where stop_gradient is set to False
+    if grads.keys() <= {loss.name}:
         raise PreconditionNotMetError(
             f"append_backward: '{loss.name}' must depend on a trainable parameter, but no gradient "
             "reaches one. Is stop_gradient set on the way?"

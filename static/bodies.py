@@ -28,7 +28,7 @@ def program_of(variable, owner, instead):
     if not isinstance(variable, Variable):
         eager = isinstance(variable, _core.Variable)
         raise ArgumentTypeError(
-            f"{owner}: it describes programs and takes their variables, got "
+            f"{owner}: it takes variables of programs, got "
             + (f"an eager Variable. {instead}" if eager else kind_of(variable))
         )
     program = default_main_program()

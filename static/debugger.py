@@ -95,7 +95,9 @@ def pprint_block_codes(block, show_backward=False):
         hidden -= {n for op in ops for n in (*op.input_arg_names, *op.output_arg_names)}
         variables = [v for v in variables if v.name not in hidden or v.persistable]
     parent = f"in block {block.parent_idx}" if block.parent_idx >= 0 else "in no other"
-    lines = [f"// block {block.idx}, {parent}"]
+    forward = block.forward_block_idx
+    gradient = f", for the gradient of block {forward}" if forward >= 0 else ""
+    lines = [f"// block {block.idx}, {parent}{gradient}"]
     lines += [_variable_code(v) for v in variables]
     return "\n".join([*lines, *(_operator_code(op) for op in ops)])
 

@@ -91,7 +91,7 @@ def diff(first, second, callstack=False):
         if None in found:
             mark, block = ("-", found[0]) if found[1] is None else ("+", found[1])
             lines.append((idx, mark, f"the block, in block {block.parent_idx}"))
-            lines += [(idx, mark, _told(v)) for v in block.vars.values()]
+            lines += [(idx, mark, _described(v)) for v in block.vars.values()]
             lines += [(idx, mark, _operator(i, op)) for i, op in enumerate(block.ops)]
             continue
         lines += [(idx, mark, what) for mark, what in _frames(*found)]
@@ -112,7 +112,7 @@ def _frames(a, b):
 # Variables ----------------------------------------------------------------------------------------
 
 
-def _told(v):
+def _described(v):
     return f"variable {v.name}: {'persistable ' * v.persistable}{type_code(v)}"
 
 
@@ -138,10 +138,10 @@ def _changes(old, new):
 def _variables(a, b):
     for name, v in a.vars.items():
         if name not in b.vars:
-            yield "-", _told(v)
+            yield "-", _described(v)
     for name, v in b.vars.items():
         if name not in a.vars:
-            yield "+", _told(v)
+            yield "+", _described(v)
             continue
         changes = list(_changes(_facts(a.vars[name]), _facts(v)))
         if changes:

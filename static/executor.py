@@ -11,7 +11,7 @@ from dygraph.errors import (
 )
 from dygraph.files import path_of
 from static import reading
-from static.program import Program, default_main_program
+from static.program import OpRole, Program, default_main_program
 from static.scope import Scope, global_scope, scope_guard
 from static.variable import Variable
 
@@ -181,7 +181,7 @@ class Executor:
                 name = program.desc.fetch_names[i] if names is None else names[i]
                 raise PreconditionNotMetError(
                     f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has "
-                    "been written to it. Run the startup program first, in the same scope"
+                    f"been written to it. {_reason(program, name)}"
                 )
         return [v.numpy() for v in results] if return_numpy else results
 
@@ -220,3 +220,16 @@ class Executor:
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _reason(program, name):
+    """Why a variable may be empty after a run."""
+    for op in program.global_block().core.writers(name):
+        if program.num_blocks > 1 and op.role & OpRole.Backward:
+            lines = op.attr("op_callstack") if op.has_attr("op_callstack") else []
+            made = lines[-1] if lines else "an unknown line"
+            return (
+                f"No gradient came to {op.type}, made at {made}, since the blocks it comes from "
+                "were not run; an eager Variable has none there, either"
+            )
+    return "Run the startup program first, in the same scope"

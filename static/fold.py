@@ -22,7 +22,8 @@ def fold_inference(program, scope=None):
     without a bias between them, becomes a factor on the weights and a bias: ``a = Scale /
     sqrt(Variance + epsilon)``, ``W' = a W``, ``b' = Bias + a (b - Mean)``. ``dropout`` goes, or
     becomes the ``scale`` its implementation makes of it. What cannot be folded stays: where
-    another operator reads the value between, or the channels are other axes.
+    another operator reads the value between, or the channels are other axes. In blocks inside
+    blocks dropout alone goes.
 
     Parameters
     ----------
@@ -67,10 +68,11 @@ def fold_inference(program, scope=None):
 
 def _fold(program, scope):
     scope = require_scope(scope, "fold_inference")
+    for block in program.blocks:
+        for op in list(block.ops):
+            if op.type == "dropout":
+                _drop(block, op)
     block = program.global_block()
-    for op in list(block.ops):
-        if op.type == "dropout":
-            _drop(block, op)
     for op in list(block.ops):
         if op.type in _NORMS:
             _Fold(block, op, scope).run()
@@ -88,10 +90,12 @@ def _drop(block, op):
     """Dropout in inference: nothing, or one factor."""
     (x,), (out,) = op.input("X"), op.output("Out")
     keep = op.attr("dropout_implementation") == "upscale_in_train"
-    shown = any(reader.type == "fetch" for reader in block.core.readers(out))
-    index = op.idx
+    uses, index = block.program.core.uses(), op.idx
+    shown = any(reader.type == "fetch" for reader in uses.readers(out))
+    own = out in block.vars and len(uses.writers(out)) == 1
+    stays = all(writer.block is block and writer.idx < index for writer in uses.writers(x))
     block.remove_op(index)
-    if keep and not shown and len(block.core.writers(x)) <= 1:
+    if keep and not shown and own and stays:
         for b in block.program.blocks:
             for other in b.ops:
                 other.rename_input(out, x)

@@ -5,10 +5,10 @@ they are made to fit, mostly, so that damage goes further than them. A child has
 counts what came of it; no signal may end it, nothing may take long, every error is typed, and a
 scope is untouched where loading failed::
 
-    python tests/fuzz_files.py 100000             # so many models, from all formats
-    python tests/fuzz_files.py 100000 --first 7   # going on from there
-    python tests/fuzz_files.py 100000 --blocks    # models with loops and choices alone
-    python tests/fuzz_files.py --one NUMBER       # one of them, in this process
+    PYTHONPATH=. python tests/fuzz_files.py 100000             # so many models, from all formats
+    PYTHONPATH=. python tests/fuzz_files.py 100000 --first 7   # going on from there
+    PYTHONPATH=. python tests/fuzz_files.py 100000 --blocks    # models with loops and choices alone
+    PYTHONPATH=. python tests/fuzz_files.py --one NUMBER       # one of them, in this process
 """
 
 import argparse

@@ -4,8 +4,8 @@ Half of the calls are made up, half are sound ones that were damaged (`fuzz_call
 operators of every order among them. Each group of operators runs in a child process that may take
 little memory beyond the import's. A call follows from the operator's name and a number alone::
 
-    python tests/test_fuzz_operators.py TYPE NUMBER         this call again
-    python tests/test_fuzz_operators.py --all 300 [TYPE]    300 calls of every operator
+    PYTHONPATH=. python tests/test_fuzz_operators.py TYPE NUMBER         this call again
+    PYTHONPATH=. python tests/test_fuzz_operators.py --all 300 [TYPE]    300 calls of every operator
 
 The second is what runs under the sanitizers.
 """

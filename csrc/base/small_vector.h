@@ -34,7 +34,7 @@ class SmallVector {
   ~SmallVector() { Dispose(); }
   SmallVector& operator=(const SmallVector& other) {
     if (this != &other) {
-      clear();
+      if constexpr (!std::is_trivially_copyable_v<T>) clear();
       CopyFrom(other);
     }
     return *this;
@@ -107,7 +107,12 @@ class SmallVector {
   }
   template <class It>
   void Append(It first, It last) {
-    for (; first != last; ++first) emplace_back(*first);
+    if constexpr (std::is_pointer_v<It> && std::is_trivially_copyable_v<T>) {
+      T* to = Extend(static_cast<size_t>(last - first));
+      while (first != last) *to++ = static_cast<T>(*first++);
+    } else {
+      for (; first != last; ++first) emplace_back(*first);
+    }
   }
   // Counts `n` more elements and gives their place, for the caller to fill.
   T* Extend(size_t n) {
@@ -135,16 +140,19 @@ class SmallVector {
     if (OnHeap()) ::operator delete(data_);
   }
   void CopyFrom(const SmallVector& other) {
-    reserve(other.size_);
-    if constexpr (std::is_trivially_copyable_v<T>) {
-      if (N * sizeof(T) <= 64 && other.size_ <= N) {  // both have room for N: no call of memcpy
+    if constexpr (std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64) {
+      if (__builtin_expect(other.size_ <= N, 1)) {  // both have room for N: no call of memcpy
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
         std::memcpy(static_cast<void*>(data_), other.data_, N * sizeof(T));
 #pragma GCC diagnostic pop
-      } else {
-        std::memcpy(static_cast<void*>(data_), other.data_, other.size_ * sizeof(T));
+        size_ = other.size_;
+        return;
       }
+    }
+    reserve(other.size_);
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      std::memcpy(static_cast<void*>(data_), other.data_, other.size_ * sizeof(T));
     } else {
       std::uninitialized_copy_n(other.data_, other.size_, data_);
     }

@@ -5,6 +5,7 @@
 
 #include "execute/frame.h"
 #include "execute/plan_passes.h"
+#include "program/block_gradient.h"
 #include "program/op_binding.h"
 
 namespace dygraph::program {
@@ -31,7 +32,10 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
   }
   for (auto [outside, inside] : control.stacked) out.insert(outside);
   in.insert(control.stacked_like.begin(), control.stacked_like.end());
-  for (const PlanControl::Flow& flow : control.flows) in.insert(flow.from), out.insert(flow.to);
+  for (const PlanControl::Flow& flow : control.flows) {
+    in.insert(flow.from);
+    out.insert(flow.to);
+  }
   for (const PlanControl::Gather& gather : control.gathers) {
     in.insert(gather.before);
     out.insert(gather.to);
@@ -41,6 +45,12 @@ void CollectUses(const PlanControl& control, const Plan& plan, int body, PlanOp*
     out.insert(before.to);
   }
   if (control.steps >= 0) (control.is_gradient() ? in : out).insert(control.steps);
+  for (const PlanControl::KeptGradient& kept : control.kept_gradients) {
+    in.insert(kept.first);
+    out.insert(kept.last);
+  }
+  in.insert(control.kept_from);
+  out.insert({control.own_steps, control.kept_to});
   // A block that does not run leaves what was there before.
   out.erase(-1);
   in.insert(out.begin(), out.end());
@@ -122,118 +132,76 @@ void PreparedProgram::BindControl(PlanOp* op) {
     }
     case Control::kWhileGrad:
     case Control::kConditionGrad:
-    case Control::kRecurrentGrad: BindGradient(*op, body); break;
+    case Control::kRecurrentGrad:
+    case Control::kSecondGrad: BindGradient(*op, body); break;
     default: THROW(Unimplemented, desc.type, " must be an operator whose block can be run");
   }
   for (const char* slot : {"StepScopes", "Scope", "step_scopes"}) {
     const auto* names = control.is_gradient() ? desc.Input(slot) : desc.Output(slot);
-    if (names && !names->empty()) control.steps = SlotOf(names->front(), block);
+    const bool own = control.kind != Control::kSecondGrad;  // that one names them to be read
+    if (own && names && !names->empty()) control.steps = SlotOf(names->front(), block);
   }
   control.body.ops = BindBlock(body);
   CollectUses(control, plan_, body, op);
 }
 
-// The gradients that go in and out of the block, by the names that Fluid gives them where the
-// operator does not say others.
+// The gradients that go in and out of the block, and those of what the turns kept.
 void PreparedProgram::BindGradient(const PlanOp& op, int body) {
   const OpDesc& desc = *op.desc;
   const int block = op.block;
   const int forward = program_->blocks[body].forward_block_idx.value_or(-1);
+  const std::string where = PositionText(desc, op.position, block);
   ENFORCE(forward >= 0, Format, desc.type, ": block ", body,
-          " must say which block it is the gradient of", PositionText(desc, op.position, block));
+          " must say which block it is the gradient of", where);
   PlanControl& control = *op.control;
-  auto place =
+  GradientOf& of =
       gradients_.emplace(body, GradientOf{forward, UsesAround(*program_, forward), &control, {}})
-          .first;
-  const OuterUses& uses = place->second.uses;
-  const bool steps = control.kind == Control::kRecurrentGrad;
-  const std::string list = steps                                 ? "parameters"
-                           : control.kind == Control::kWhileGrad ? "X"
-                                                                 : "Input";
-  const Names reads = NamesOf(desc.Input(list)), grads = NamesOf(desc.Output(list + "@GRAD")),
-              arriving = NamesOf(desc.Input(steps ? "outputs@GRAD" : "Out@GRAD")),
-              before = NamesOf(desc.Input("Before"));
-  const Names inner = NamesOf(desc.FindAttr<Names>("original_output_grad")),
-              terms = NamesOf(desc.FindAttr<Names>("term_names"));
-  const auto* given = desc.FindAttr<std::vector<int32_t>>("term_counts");
-  const std::vector<int32_t> counts = given ? *given : std::vector<int32_t>();
-  ENFORCE(grads.size() <= reads.size() && inner.size() == arriving.size() &&
-              (counts.empty() || counts.size() == reads.size()) &&
-              (before.empty() || before.size() == reads.size()),
-          Format, desc.type, ": its lists must be as long as those they go with",
-          PositionText(desc, op.position, block));
-  size_t term = 0;
-  for (size_t i = 0; i < grads.size(); ++i) {
-    std::vector<int> slots;
-    if (counts.empty()) slots.push_back(SlotOf(reads[i] + "@GRAD", body));
-    for (int32_t k = 0; !counts.empty() && k < counts[i]; ++k, ++term) {
-      ENFORCE(term < terms.size(), Format, desc.type, ": term_counts must add up to the ",
-              terms.size(), " names in term_names", PositionText(desc, op.position, block));
-      slots.push_back(Required(op, terms[term], body));
-    }
-    const int to = SlotOf(grads[i], block);
-    if (to < 0) continue;
-    if (IsArray(grads[i], block)) {  // one for all turns, which the block itself changes
-      control.arrays.push_back(to);
-      continue;
-    }
-    const bool flows = uses.Writes(reads[i]) ||
-                       std::find(inner.begin(), inner.end(), reads[i] + "@GRAD") != inner.end();
-    if (!flows) {
-      control.gathers.push_back({before.empty() ? -1 : SlotOf(before[i], block), slots, to});
-      continue;
-    }
-    int from = -1;
-    std::string in = reads[i] + "@GRAD";
-    for (size_t k = 0; k < arriving.size(); ++k) {
-      if (inner[k] == in) from = SlotOf(arriving[k], block);
-    }
-    ENFORCE(slots.size() <= 1, Format, desc.type, ": the gradient of '", reads[i],
-            "', which goes from turn to turn, must be one variable, got ", slots.size(),
-            PositionText(desc, op.position, block));
-    control.flows.push_back({from, SlotOf(in, body), slots.empty() ? -1 : slots[0], to});
-  }
-  if (steps) BindStepGradients(op, body, arriving, inner);
-  const Names restored = NamesOf(desc.Output("Restored")),
-              of = NamesOf(desc.FindAttr<Names>("restored"));
-  ENFORCE(restored.size() == of.size(), Format, desc.type,
-          ": restored must name a variable for each of the ", restored.size(), " in Restored, got ",
-          of.size(), PositionText(desc, op.position, block));
-  for (size_t i = 0; i < of.size(); ++i)
-    control.befores.push_back({Required(op, of[i], block), -1, Required(op, restored[i], block)});
-}
-
-// Of recurrent: gradients of outputs come in slices, those of inputs are put together again, those
-// of states go from step to step.
-void PreparedProgram::BindStepGradients(const PlanOp& op, int body,
-                                        const std::vector<std::string>& arriving,
-                                        const std::vector<std::string>& inner) {
-  const OpDesc& desc = *op.desc;
-  PlanControl& control = *op.control;
+          .first->second;
+  const BlockGradient lists = ReadBlockGradient(
+      desc, of.uses, [&](const std::string& name) { return IsArray(name, block); }, where);
   const bool* reverse = desc.FindAttr<bool>("reverse");
   control.reverse = reverse && *reverse;
-  auto strings = [&](const char* name) { return NamesOf(desc.FindAttr<Names>(name)); };
-  const Names inputs = NamesOf(desc.Input("inputs")),
-              to_inputs = NamesOf(desc.Output("inputs@GRAD")),
-              to_states = NamesOf(desc.Output("initial_states@GRAD")),
-              input_grads = strings("input_grads"), state_grads = strings("state_grads"),
-              states = strings("states");
-  ENFORCE(to_inputs.size() == input_grads.size() && to_states.size() == state_grads.size() &&
-              to_inputs.size() <= inputs.size() && to_states.size() <= states.size(),
-          Format, desc.type, ": its lists must be as long as those they go with",
-          PositionText(desc, op.position, op.block));
-  for (size_t i = 0; i < arriving.size(); ++i)
-    control.sliced.emplace_back(Required(op, arriving[i], op.block), Required(op, inner[i], body));
-  for (size_t i = 0; i < to_inputs.size(); ++i) {
-    const int to = SlotOf(to_inputs[i], op.block);
-    if (to < 0) continue;
-    control.stacked.emplace_back(to, SlotOf(input_grads[i], body));
-    control.stacked_like.push_back(Required(op, inputs[i], op.block));
+  for (const std::string& name : lists.arrays) control.arrays.push_back(SlotOf(name, block));
+  for (const BlockGradient::Flow& flow : lists.flows) {
+    control.flows.push_back({SlotOf(flow.from, block), SlotOf(flow.in, body),
+                             SlotOf(flow.out, body), SlotOf(flow.to, block)});
   }
-  for (size_t i = 0; i < to_states.size(); ++i) {
-    if (state_grads[i].empty()) continue;
-    control.flows.push_back({-1, SlotOf(states[i] + "@GRAD@NEXT", body),
-                             SlotOf(state_grads[i], body), SlotOf(to_states[i], op.block)});
+  auto slots_of = [&](const Names& names) {
+    std::vector<int> slots;
+    for (const std::string& name : names) slots.push_back(Required(op, name, body));
+    return slots;
+  };
+  for (const BlockGradient::Gather& gather : lists.gathers) {
+    control.gathers.push_back(
+        {SlotOf(gather.before, block), slots_of(gather.terms), SlotOf(gather.to, block)});
+  }
+  for (const BlockGradient::Steps& steps : lists.sliced)
+    control.sliced.emplace_back(Required(op, steps.outside, block),
+                                Required(op, steps.inside, body));
+  for (const BlockGradient::Steps& steps : lists.stacked) {
+    control.stacked.emplace_back(SlotOf(steps.outside, block), SlotOf(steps.inside, body));
+    control.stacked_like.push_back(Required(op, steps.like, block));
+  }
+  const Names restored = NamesOf(desc.Output("Restored")),
+              variables = NamesOf(desc.FindAttr<Names>("restored"));
+  ENFORCE(restored.size() == variables.size(), Format, desc.type,
+          ": restored must name a variable for each of the ", restored.size(), " in Restored, got ",
+          variables.size(), where);
+  for (size_t i = 0; i < variables.size(); ++i)
+    control.befores.push_back(
+        {Required(op, variables[i], block), -1, Required(op, restored[i], block)});
+  for (const char* slot : {"GradSteps", "StepScopes@GRAD", "Scope@GRAD", "step_scopes@GRAD"}) {
+    const bool own = std::string(slot) == "GradSteps";
+    const Names from = NamesOf(desc.Input(slot)), to = NamesOf(desc.Output(slot));
+    if (!from.empty()) (own ? control.steps : control.kept_from) = SlotOf(from[0], block);
+    if (!to.empty()) (own ? control.own_steps : control.kept_to) = SlotOf(to[0], block);
+  }
+  for (const BlockGradient::Kept& kept : lists.kept) {
+    of.kept.push_back(kept.name);
+    const bool adds = control.kind == Control::kSecondGrad;
+    control.kept_gradients.push_back({-1, adds ? -1 : SlotOf(kept.name + kKeptGrad, body),
+                                      slots_of(kept.terms), kept.made_as,
+                                      SlotOf(kept.first, block), SlotOf(kept.last, block)});
   }
 }
 
@@ -253,30 +221,56 @@ void PreparedProgram::LinkKept() {
     if (at == slots->end()) at = slots->insert(at, slot);
     return static_cast<int>(at - slots->begin());
   };
-  struct Link {
-    PlanControl *of, *forward;
-    int number, slot;
+  struct Kept {
+    int number;
     bool after;
   };
+  // Where the block that is differentiated keeps a variable that its gradient calls `name`.
+  auto keep = [&](int body, const std::string& name) {
+    const GradientOf& of = gradients_.at(body);
+    PlanControl& keeps = *controls_.at(of.forward);
+    const auto& ops = program_->blocks[body].ops;
+    const bool changed = std::any_of(ops.begin(), ops.end(), [&](const OpDesc& op) {
+      return program::Writes(op, name);  // undone by the gradient's own operators
+    });
+    const bool after = names_[of.forward].declared.count(name) || changed ||
+                       !of.uses.Writes(name) || !of.uses.read_first.count(name);
+    const int slot = SlotOf(name, of.forward);
+    return Kept{number_in(after ? &keeps.kept_after : &keeps.kept_before, slot), after};
+  };
+  struct Link {
+    PlanControl *of, *forward;
+    Kept kept;
+    int slot;
+  };
   std::vector<Link> links;
-  // Inner gradients first: what they ask of a block may come from a block around it.
+  struct GradientLink {
+    PlanControl *of, *forward;
+    Kept kept;
+    size_t gradient;  // which of its kept_gradients
+  };
+  std::vector<GradientLink> gradients;
+  // Inner gradients first: what they ask of a block may come from a block around it, and what a
+  // gradient's gradient asks from the block that both differentiate.
   for (auto at = gradients_.rbegin(); at != gradients_.rend(); ++at) {
     const int body = at->first;
     GradientOf& of = at->second;
     auto forward = controls_.find(of.forward);
     ENFORCE(forward != controls_.end(), Format, "block ", body,
             " must be the gradient of a block that an operator runs, got block ", of.forward);
-    PlanControl& keeps = *forward->second;
-    std::set<std::string> changed;  // undone by the gradient's own operators
-    for (const OpDesc& op : program_->blocks[body].ops)
-      ForNames(op.outputs, [&](const std::string& name) { changed.insert(name); });
-    for (const std::string& name : of.restored) {
-      const bool after = names_[of.forward].declared.count(name) || changed.count(name) ||
-                         !of.uses.read_first.count(name);
-      const int slot = SlotOf(name, of.forward);
-      links.push_back({of.control, &keeps,
-                       number_in(after ? &keeps.kept_after : &keeps.kept_before, slot),
-                       SlotOf(name, body), after});
+    const bool second = of.control->kind == Control::kSecondGrad;
+    ENFORCE(second == (gradients_.count(of.forward) > 0), Format, "block ", body,
+            " must be the gradient of ", second ? "a gradient's block" : "a block that is none",
+            ", got block ", of.forward);
+    for (const std::string& name : of.restored)
+      links.push_back({of.control, forward->second, keep(body, name), SlotOf(name, body)});
+    const int from = second ? of.forward : body;  // the gradient of first order
+    for (size_t i = 0; i < of.kept.size(); ++i) {
+      const int first = gradients_.at(from).forward;
+      auto control = controls_.find(first);
+      ENFORCE(control != controls_.end(), Format, "block ", from,
+              " must be the gradient of a block that an operator runs, got block ", first);
+      gradients.push_back({of.control, control->second, keep(from, of.kept[i]), i});
     }
   }
   std::map<PlanControl*, int> readers;
@@ -288,9 +282,17 @@ void PreparedProgram::LinkKept() {
     for (PlanControl::Before& before : of.control->befores)
       before.number = number_in(&controls_[of.forward]->kept_before, before.now);
   }
-  for (const Link& link : links) {
-    const size_t first = link.after ? link.forward->kept_before.size() : 0;
-    link.of->restored.emplace_back(static_cast<int>(first) + link.number, link.slot);
+  auto number_of = [](const PlanControl& forward, Kept kept) {
+    return kept.number + static_cast<int>(kept.after ? forward.kept_before.size() : 0);
+  };
+  for (const Link& link : links)
+    link.of->restored.emplace_back(number_of(*link.forward, link.kept), link.slot);
+  for (const GradientLink& link : gradients)
+    link.of->kept_gradients[link.gradient].number = number_of(*link.forward, link.kept);
+  for (auto& [body, of] : gradients_) {
+    for (PlanControl::KeptGradient& kept : of.control->kept_gradients) {
+      if (kept.made_as >= 0) kept.made_as = of.control->kept_gradients.at(kept.made_as).number;
+    }
   }
 }
 
@@ -319,6 +321,9 @@ void ArrangeBlock(PlanControl* control, std::vector<PlanSlot>* slots,
   }
   for (auto [state, before] : control->handed) kept.insert({state, before});
   kept.insert(control->kept_after.begin(), control->kept_after.end());
+  kept.insert(control->kept_before.begin(), control->kept_before.end());
+  for (const PlanControl::KeptGradient& gradient : control->kept_gradients)
+    kept.insert(gradient.terms.begin(), gradient.terms.end());
   for (const PlanControl::Flow& flow : control->flows) kept.insert(flow.out);
   for (const PlanControl::Gather& gather : control->gathers)
     kept.insert(gather.terms.begin(), gather.terms.end());
@@ -360,6 +365,8 @@ void PreparedProgram::ArrangeBlocks() {
         for (auto [outside, inside] : op.control->stacked) missing.insert(outside);
       }
       for (const PlanControl::Gather& gather : op.control->gathers) missing.insert(gather.to);
+      for (const PlanControl::KeptGradient& kept : op.control->kept_gradients)
+        missing.insert({kept.slot, kept.last});
       return;
     }
     if (op.info->type == "read_from_array" && op.Output("Rest") >= 0)

@@ -104,6 +104,15 @@ size_t PreparedProgram::operators() const {
   return count;
 }
 
+// Whether a gradient's block gets the variable from what the block it differentiates kept.
+bool PreparedProgram::IsRestored(int gradient, const std::string& name) const {
+  auto at = gradients_.find(gradient);
+  if (at == gradients_.end()) return false;
+  const GradientOf& of = at->second;
+  return names_[of.forward].declared.count(name) || of.uses.Writes(name) ||
+         IsRestored(of.forward, name);
+}
+
 // A name means the variable of the nearest block that declares it.
 int PreparedProgram::SlotOf(const std::string& name, int block) {
   if (name.empty() || name == kEmptyName) return -1;
@@ -115,14 +124,10 @@ int PreparedProgram::SlotOf(const std::string& name, int block) {
       block = at;
       break;
     }
-    auto gradient = gradients_.find(at);  // what the block it differentiates had is restored
-    if (gradient == gradients_.end()) continue;
-    const GradientOf& of = gradient->second;
-    if (names_[of.forward].declared.count(name) || of.uses.Writes(name)) {
-      gradient->second.restored.insert(name);
-      block = at;
-      break;
-    }
+    if (!IsRestored(at, name)) continue;
+    gradients_.at(at).restored.insert(name);
+    block = at;
+    break;
   }
   const bool persistable = var && var->persistable.value_or(false);
   if (persistable) block = 0;  // the scope has one of each name

@@ -83,8 +83,6 @@ class PreparedProgram {
   void BindControl(PlanOp* op);
   void BindGradient(const PlanOp& op, int body);
   bool IsArray(const std::string& name, int block) const;
-  void BindStepGradients(const PlanOp& op, int body, const std::vector<std::string>& arriving,
-                         const std::vector<std::string>& inner);
   void LinkKept();
   void BindOperators();
   void ArrangeBlocks();
@@ -108,7 +106,9 @@ class PreparedProgram {
                KeptSteps* kept) const;
   void RunKept(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random, int64_t turn,
                KeptSteps* kept) const;
-  Ref<KeptSteps> StepsOf(const PlanOp& op, Frame& frame) const;
+  Ref<KeptSteps> NewSteps(const PlanOp& op, int slot, Frame& frame) const;
+  void AddKept(const PlanControl& control, const PlanControl::KeptGradient& kept, int64_t turn,
+               Frame& frame, KeptSteps* gradients) const;
   void RunGradient(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunPresent(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   std::string UnwrittenText(int slot, int block) const;
@@ -145,7 +145,9 @@ class PreparedProgram {
     OuterUses uses;
     PlanControl* control;
     std::set<std::string> restored;
+    std::vector<std::string> kept = {};  // of kept_gradients of the control
   };
+  bool IsRestored(int gradient, const std::string& name) const;
   std::map<int, GradientOf> gradients_;
   std::map<int, PlanControl*> controls_;  // by the block that they run
   Plan plan_;

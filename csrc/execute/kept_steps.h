@@ -21,7 +21,16 @@ class KeptSteps : public ValueObject {
   const Value& at(int64_t turn, size_t number) const { return values_[turn * width_ + number]; }
   // The same for a turn's only reader, which leaves nothing behind: its memory serves the next one.
   Value Take(int64_t turn, size_t number) const {
-    return std::move(values_[turn * width_ + number]);
+    return std::exchange(values_[turn * width_ + number], Value());
+  }
+  void Set(int64_t turn, size_t number, Value value) {
+    values_[turn * width_ + number] = std::move(value);
+  }
+  // So many turns, which hold what those of `like` do, or nothing.
+  void Fill(int64_t turns, const KeptSteps* like) {
+    turns_ = turns;
+    values_.resize(turns * width_);
+    if (like && like->turns() == turns) values_ = like->values_;
   }
 
  private:

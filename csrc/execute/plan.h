@@ -81,7 +81,7 @@ struct BlockPlan {
 };
 
 // How an operator runs its block.
-struct PlanControl {
+struct PlanControl : std::enable_shared_from_this<PlanControl> {
   Control kind = Control::kNone;
   BlockPlan body;
   SmallVector<int, 2> conditions;
@@ -119,12 +119,25 @@ struct PlanControl {
     int now, number, to;
   };
   std::vector<Before> befores;
+  // Second order. A gradient of first order keeps its turns in `own_steps`, as the forward operator
+  // does. The gradient of such a one goes over them in the order of the forward turns, adds up
+  // gradients of what the forward turns kept, after what `kept_from` holds, and leaves them in
+  // `kept_to`. The next gradient of the forward operator gives each turn its own, in `slot`.
+  struct KeptGradient {
+    int number;              // of the value among those that the forward operator keeps
+    int slot;                // -1 where they are added up
+    std::vector<int> terms;  // of a turn
+    int made_as;             // the number under which the turn before made the same value, or -1
+    int first, last;         // outside: what comes first in the first turn; where the last one goes
+  };
+  std::vector<KeptGradient> kept_gradients;
+  int own_steps = -1, kept_from = -1, kept_to = -1;
   std::vector<int> arrays;  // of gradients, which there are once a turn writes an element
   std::vector<Flow> flows;
   std::vector<Gather> gathers;
   bool is_gradient() const {
     return kind == Control::kWhileGrad || kind == Control::kConditionGrad ||
-           kind == Control::kRecurrentGrad;
+           kind == Control::kRecurrentGrad || kind == Control::kSecondGrad;
   }
 };
 

@@ -49,9 +49,9 @@ Value Joined(const char* type, const std::vector<Value>& steps, Place place) {
   return out;
 }
 
-// Adds what the terms hold to the sum, from left to right; the first one that there is is taken.
-void AddTerms(const std::vector<int>& terms, const std::vector<Value*>& values, Place place,
-              Value* sum) {
+// Adds the terms to the sum, from left to right; the first one that holds something is taken.
+template <class Terms>
+void AddTerms(const Terms& terms, Place place, Value* sum) {
   Call call;
   int count = 0;
   const Value* first = nullptr;
@@ -61,7 +61,7 @@ void AddTerms(const std::vector<int>& terms, const std::vector<Value*>& values, 
     call.in.Push(&v);
   };
   add(*sum);
-  for (int s : terms) add(*values[s]);
+  for (const Value* term : terms) add(*term);
   if (count == 0 || (count == 1 && first == sum)) return;
   if (count == 1) {
     *sum = *first;
@@ -126,6 +126,27 @@ void PreparedProgram::ThrowUnwritten(const PlanOp& op, const Frame& frame) const
   }
 }
 
+// Of second order: adds a turn's terms of a kept value to what there is. Where the turn before made
+// the value under another name, there is one sum: of a state of recurrent that of the turn before,
+// whose output comes next, else that of this turn, whose readers come next.
+void PreparedProgram::AddKept(const PlanControl& control, const PlanControl::KeptGradient& kept,
+                              int64_t turn, Frame& frame, KeptSteps* gradients) const {
+  const bool made = kept.made_as >= 0 && turn > 0;
+  const bool back = made && control.forward->forward->kind == Control::kRecurrent;
+  const int number = back ? kept.made_as : kept.number;
+  const int64_t at = back ? turn - 1 : turn;
+  Value sum = gradients->Take(at, number), same;
+  SmallVector<const Value*, 8> terms;
+  if (made && !back) {
+    same = std::exchange(sum, gradients->Take(turn - 1, kept.made_as));
+    terms.push_back(&same);
+  }
+  if (turn == 0 && kept.first >= 0) terms.push_back(frame.values[kept.first]);
+  for (int s : kept.terms) terms.push_back(frame.values[s]);
+  AddTerms(terms, place_, &sum);
+  gradients->Set(at, number, std::move(sum));
+}
+
 // What a run of the block leaves in the variables it declares ends with it.
 void PreparedProgram::RunBody(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
                               int64_t turn, KeptSteps* kept) const {
@@ -144,13 +165,14 @@ void PreparedProgram::RunKept(const PlanOp& op, Frame& frame, Bound& bound, Rand
   kept->EndTurn();
 }
 
-// Where the turns of the operator go; null where no gradient reads them.
-Ref<KeptSteps> PreparedProgram::StepsOf(const PlanOp& op, Frame& frame) const {
+// What the turns of the operator go into, in the variable of that slot; null where no gradient
+// reads them.
+Ref<KeptSteps> PreparedProgram::NewSteps(const PlanOp& op, int slot, Frame& frame) const {
   const PlanControl& control = *op.control;
-  if (control.steps < 0) return nullptr;
+  if (slot < 0) return nullptr;
   auto steps =
       MakeRef<KeptSteps>(control.kept_before.size() + control.kept_after.size(), op.control);
-  *frame.values[control.steps] = Value(VarKind::kSteps, Ref<KeptSteps>(steps));
+  *frame.values[slot] = Value(VarKind::kSteps, Ref<KeptSteps>(steps));
   return steps;
 }
 
@@ -168,7 +190,7 @@ void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
                                RandomStreams random) const {
   const int condition = op.control->conditions[0];
   void (*check_signals)() = Interpreter().check_signals;
-  const Ref<KeptSteps> kept = StepsOf(op, frame);
+  const Ref<KeptSteps> kept = NewSteps(op, op.control->steps, frame);
   const int64_t most = FLAGS_while_turns;
   for (int64_t turn = 0; IsTrue(plan_.slots[condition], *frame.values[condition]); ++turn) {
     ENFORCE(most <= 0 || turn < most, ResourceExhausted, "a loop may have FLAGS_while_turns, ",
@@ -182,7 +204,7 @@ void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
 void PreparedProgram::RunCondition(const PlanOp& op, Frame& frame, Bound& bound,
                                    RandomStreams random) const {
   const PlanControl& control = *op.control;
-  const Ref<KeptSteps> kept = StepsOf(op, frame);
+  const Ref<KeptSteps> kept = NewSteps(op, op.control->steps, frame);
   for (int s : control.conditions) {
     const Value& value = *frame.values[s];
     const bool holds = control.scalar ? IsTrue(plan_.slots[s], value)
@@ -208,7 +230,7 @@ void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
   ENFORCE(steps > 0, InvalidArgument, "inputs must have a step at least, got ", steps);
   std::vector<std::vector<Value>> results(control.stacked.size());
   for (auto& list : results) list.resize(steps);
-  const Ref<KeptSteps> kept = StepsOf(op, frame);
+  const Ref<KeptSteps> kept = NewSteps(op, op.control->steps, frame);
   for (int64_t turn = 0; turn < steps; ++turn) {
     const int64_t t = control.reverse ? steps - 1 - turn : turn;
     std::vector<Value> states;
@@ -229,17 +251,37 @@ void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
     *frame.values[control.stacked[i].first] = Joined("stack", results[i], place_);
 }
 
-// The turns that were kept, the last one first.
+// The turns that were kept, the last one first. Of second order these are the turns back, so that
+// it goes the way of the forward turns.
 void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
                                   RandomStreams random) const {
   const PlanControl& control = *op.control;
   auto value_of = [&](int slot) { return slot < 0 ? Value() : *frame.values[slot]; };
-  const Value held = value_of(control.steps);
-  const auto& kept = held.Object<KeptSteps>(VarKind::kSteps);
+  auto steps_in = [&](int slot, const PlanControl* of) -> const KeptSteps& {
+    const auto& steps = frame.values[slot]->Object<KeptSteps>(VarKind::kSteps);
+    ENFORCE(steps.IsOf(of), Format, "the steps in '", plan_.slots[slot].name,
+            "' must be those of the block it is the gradient of, got another block's",
+            PositionText(*op.desc, op.position, op.block));
+    return steps;
+  };
+  const Value held = value_of(control.steps), held_gradients = value_of(control.kept_from);
+  const KeptSteps& kept = steps_in(control.steps, control.forward);
+  const int64_t turns = kept.turns();
   const bool takes = control.only_reader && !frame.again;
-  ENFORCE(kept.IsOf(control.forward), Format, "the steps in '", plan_.slots[control.steps].name,
-          "' must be those of the block it is the gradient of, got another block's",
-          PositionText(*op.desc, op.position, op.block));
+  const bool second = control.kind == Control::kSecondGrad;
+  const Ref<KeptSteps> own = NewSteps(op, control.own_steps, frame);
+  const KeptSteps* given = nullptr;
+  Ref<KeptSteps> found;
+  if (!held_gradients.empty()) {
+    const PlanControl* of = second ? control.forward->forward : control.forward;
+    given = &steps_in(control.kept_from, of);
+  }
+  if (control.kept_to >= 0) {
+    const PlanControl& of = *control.forward->forward;
+    found = MakeRef<KeptSteps>(of.kept_before.size() + of.kept_after.size(),
+                               of.shared_from_this());
+    found->Fill(turns, given);
+  }
   std::vector<Value> flows, sums;
   for (const PlanControl::Flow& flow : control.flows) flows.push_back(value_of(flow.from));
   for (const PlanControl::Gather& gather : control.gathers) sums.push_back(value_of(gather.before));
@@ -249,9 +291,10 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     arriving.push_back(value.empty() ? Tensor() : value.tensor().Plain());
   }
   std::vector<std::vector<Value>> stacked(control.stacked.size());
-  for (auto& list : stacked) list.resize(kept.turns());
-  for (int64_t turn = kept.turns() - 1; turn >= 0; --turn) {
-    const int64_t t = control.reverse ? kept.turns() - 1 - turn : turn;
+  for (auto& list : stacked) list.resize(turns);
+  SmallVector<const Value*, 8> terms;
+  for (int64_t turn = turns - 1; turn >= 0; --turn) {
+    const int64_t t = control.reverse ? turns - 1 - turn : turn;
     for (int s : control.body.locals) *frame.values[s] = Value();
     for (size_t i = 0; i < arriving.size(); ++i) {
       *frame.values[control.sliced[i].second] =
@@ -262,33 +305,61 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     }
     for (size_t i = 0; i < flows.size(); ++i)
       *frame.values[control.flows[i].in] = std::move(flows[i]);
-    RunTurn(op, frame, bound, random, turn);
+    if (!found) {
+      for (const PlanControl::KeptGradient& each : control.kept_gradients)
+        *frame.values[each.slot] = given ? Value(given->at(turn, each.number)) : Value();
+    }
+    RunKept(op, frame, bound, random, turn, own.get());
     for (size_t i = 0; i < flows.size(); ++i) flows[i] = value_of(control.flows[i].out);
     for (size_t i = 0; i < stacked.size(); ++i) {
       if (control.stacked[i].second >= 0) stacked[i][t] = *frame.values[control.stacked[i].second];
     }
-    for (size_t i = 0; i < sums.size(); ++i)
-      AddTerms(control.gathers[i].terms, frame.values, place_, &sums[i]);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      terms.clear();
+      for (int s : control.gathers[i].terms) terms.push_back(frame.values[s]);
+      AddTerms(terms, place_, &sums[i]);
+    }
+    if (!found) continue;
+    for (const PlanControl::KeptGradient& each : control.kept_gradients)
+      AddKept(control, each, turns - 1 - turn, frame, found.get());
   }
   for (size_t i = 0; i < stacked.size(); ++i) {
     auto has = [](const Value& v) { return !v.empty(); };
     if (std::none_of(stacked[i].begin(), stacked[i].end(), has)) continue;
     const Tensor like = frame.values[control.stacked_like[i]]->tensor().Plain();
-    for (int64_t t = 0; t < kept.turns(); ++t) {
+    for (int64_t t = 0; t < turns; ++t) {
       if (!has(stacked[i][t]))
         stacked[i][t] = Joined("fill_zeros_like", {Value(Slice(like, t))}, place_);
     }
     *frame.values[control.stacked[i].first] = Joined("stack", stacked[i], place_);
   }
   for (const PlanControl::Before& before : control.befores) {
-    *frame.values[before.to] =
-        kept.turns() > 0 ? kept.at(0, before.number) : *frame.values[before.now];
+    *frame.values[before.to] = turns > 0 ? kept.at(0, before.number) : *frame.values[before.now];
   }
   for (size_t i = 0; i < flows.size(); ++i) {
     if (control.flows[i].to >= 0) *frame.values[control.flows[i].to] = std::move(flows[i]);
   }
   for (size_t i = 0; i < sums.size(); ++i)
     *frame.values[control.gathers[i].to] = std::move(sums[i]);
+  if (!found) return;
+  for (const PlanControl::KeptGradient& each : control.kept_gradients) {
+    if (each.last >= 0)
+      *frame.values[each.last] = turns > 0 ? found->Take(turns - 1, each.number) : Value();
+  }
+  for (const PlanControl::KeptGradient& each : control.kept_gradients) {
+    if (turns > 0 || each.first < 0 || frame.values[each.first]->empty()) continue;
+    // Without turns what was there before the loop is what is there behind it.
+    auto left = std::find_if(
+        control.kept_gradients.begin(), control.kept_gradients.end(), [&](const auto& other) {
+          return other.last >= 0 && (&other == &each || other.number == each.made_as);
+        });
+    ENFORCE(left != control.kept_gradients.end(), Unimplemented,
+            "a gradient of second order of '", plan_.slots[each.first].name,
+            "', which a loop without turns has left as it was, is not there",
+            PositionText(*op.desc, op.position, op.block));
+    *frame.values[left->last] = *frame.values[each.first];
+  }
+  *frame.values[control.kept_to] = Value(VarKind::kSteps, Ref<KeptSteps>(found));
 }
 
 // Of an operator whose inputs are gradients that need not be there: those of lists that are;
@@ -340,7 +411,8 @@ void PreparedProgram::RunBlock(const PlanOp& op, Frame& frame, Bound& bound,
       case Control::kRecurrent: return RunRecurrent(op, frame, bound, random);
       case Control::kWhileGrad:
       case Control::kConditionGrad:
-      case Control::kRecurrentGrad: return RunGradient(op, frame, bound, random);
+      case Control::kRecurrentGrad:
+      case Control::kSecondGrad: return RunGradient(op, frame, bound, random);
       default: break;
     }
   } catch (Error& e) {

@@ -217,6 +217,18 @@ void GemmDirect(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, const T*
   });
 }
 
+// The same for a small b that lies transposed.
+template <class T>
+__attribute__((noinline)) void GemmTurned(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a,
+                                          const T* b, int64_t b_column, T beta, T* c,
+                                          int64_t ldc) {
+  T rows[kSmallOperand];
+  for (int64_t p = 0; p < k; ++p) {
+    for (int64_t j = 0; j < n; ++j) rows[p * n + j] = b[j * b_column + p];
+  }
+  GemmDirect(m, n, k, alpha, a, rows, n, beta, c, ldc);
+}
+
 template <class T>
 void GemmPacked(int64_t m, int64_t n, int64_t k, T alpha, Operand<T> a, Operand<T> b, T beta, T* c,
                 int64_t ldc) {
@@ -308,13 +320,7 @@ void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a
     });
     return;
   }
-  if (tiny) {
-    T rows[kSmallOperand];
-    for (int64_t p = 0; p < k; ++p) {
-      for (int64_t j = 0; j < n; ++j) rows[p * n + j] = b[j * ldb + p];
-    }
-    return GemmDirect(m, n, k, alpha, x, rows, n, beta, c, ldc);
-  }
+  if (tiny) return GemmTurned(m, n, k, alpha, x, b, ldb, beta, c, ldc);
   GemmPacked(m, n, k, alpha, x, y, beta, c, ldc);
 }
 

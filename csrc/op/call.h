@@ -39,21 +39,31 @@ class SlotList {
   int count(int slot) const {
     return slot < slots_ ? static_cast<int>(ends_[slot]) - begin_of(slot) : 0;
   }
-  V* at(int slot, int i = 0) const { return i < count(slot) ? flat_[begin_of(slot) + i] : nullptr; }
+  V* at(int slot, int i = 0) const {  // below the slot's end, which lies within flat_
+    return i < count(slot) ? flat_.data()[begin_of(slot) + i] : nullptr;
+  }
   Span<V* const> flat() const { return {flat_.data(), flat_.size()}; }
-  // The same slots with f(element) in them.
+  // The same slots with f(element) in them. Ends are copied one by one between the elements: they
+  // were written a moment ago, and a wider load would wait until they have left the store buffer.
   template <class U, class F>
   void Map(const SlotList<U>& other, F f) {
     slots_ = other.slots();
-    std::memcpy(ends_.data(), other.ends().data(), static_cast<size_t>(slots_) * sizeof(uint32_t));
     Span<U* const> from = other.flat();
     V** to = flat_.Extend(from.size());
-    for (U* v : from) *to++ = f(v);
+    size_t i = 0;
+    for (int s = 0; s < slots_; ++s) {
+      const uint32_t end = other.ends_.data()[s];
+      for (; i < end; ++i) to[i] = f(from.data()[i]);
+      ends_.data()[s] = end;
+    }
   }
   Span<const uint32_t> ends() const { return {ends_.data(), static_cast<size_t>(slots_)}; }
   V*& flat_at(int i) { return flat_[i]; }
 
  private:
+  template <class>
+  friend class SlotList;
+
   SmallVector<V*, 6> flat_;
   int slots_ = 0;
   FixedArray<uint32_t, kMaxSlots> ends_;

@@ -16,7 +16,9 @@ void RequireSlot(const SlotInfo& slot) {
     const std::string* name = NameOfInput(call, static_cast<int>(slot), i);
     std::string variable = name ? "the variable '" + *name + "'" : "it";
     ENFORCE(runtime, InvalidArgument, "Input(", s.name, ") must have a shape and a type, but ",
-            variable, " declares none. Give create_var both");
+            variable,
+            " declares none. Give create_var both, and both functions of cond the same type and "
+            "rank");
     THROW(PreconditionNotMet, "Input(", s.name,
           ") must hold a value, but nothing has been written to ", variable,
           ". In a program, run the startup program first: exe.run(startup_program), after "

@@ -243,17 +243,25 @@ struct Asked {
 
 using Entry = OpInfo::RecipeCache::Entry;
 
-bool SameAttrs(const Attrs& a, const Attrs& b) {
+__attribute__((noinline)) bool SameAttrs(const Attrs& a, const Attrs& b) {
   for (size_t i = 0; i < a.table().fields.size(); ++i) {
     if (!(a.Get(static_cast<int>(i)) == b.Get(static_cast<int>(i)))) return false;
   }
   return true;
 }
 
-bool Fits(const Entry& e, const Asked& a) {
-  return e.in_ends.size() == a.in_ends.size() && e.out_ends.size() == a.out_ends.size() &&
-         std::equal(a.in_ends.begin(), a.in_ends.end(), e.in_ends.begin()) &&
-         std::equal(a.out_ends.begin(), a.out_ends.end(), e.out_ends.begin()) &&
+// Of a few numbers, for which std::equal would call memcmp.
+bool SameEnds(const std::vector<uint32_t>& kept, Span<const uint32_t> asked) {
+  if (kept.size() != asked.size()) return false;
+  const uint32_t* k = kept.data();
+  for (uint32_t end : asked) {
+    if (*k++ != end) return false;
+  }
+  return true;
+}
+
+inline bool Fits(const Entry& e, const Asked& a) {
+  return SameEnds(e.in_ends, a.in_ends) && SameEnds(e.out_ends, a.out_ends) &&
          e.wanted == a.wanted.words() &&
          (!e.attrs || e.attrs.get() == &a.attrs || SameAttrs(*e.attrs, a.attrs));
 }
@@ -306,7 +314,7 @@ __attribute__((noinline)) const Recipe* SearchRecipe(const Asked& asked, bool bo
   return &cache.entries.back()->recipe;
 }
 
-const Recipe* Latest(const Asked& asked) {
+inline const Recipe* Latest(const Asked& asked) {
   Entry* latest = asked.op.recipes->latest.load(std::memory_order_acquire);
   return latest && Fits(*latest, asked) ? &latest->recipe : nullptr;
 }

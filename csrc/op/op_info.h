@@ -65,7 +65,8 @@ enum class Control : uint8_t {
   kRecurrent,
   kWhileGrad,
   kConditionGrad,
-  kRecurrentGrad
+  kRecurrentGrad,
+  kSecondGrad  // of any of these three
 };
 
 class OpInfo {

@@ -62,6 +62,7 @@ BackwardResult BackwardPass::Run() {
     if (zero_.count(name) && !result_.grads.count(name)) MakeZeros(name);
   }
   result_.ops = TakeSteps();
+  KeepOwnSteps();
   return std::move(result_);
 }
 
@@ -72,7 +73,10 @@ void BackwardPass::PlayAll() {
     used_.insert(request_.target_grads[i]);
   }
   FindUseful();
-  for (size_t i = ops_.size(); i-- > 0;) Play(static_cast<int>(i));
+  for (size_t i = ops_.size(); i-- > 0;) {
+    Play(static_cast<int>(i));
+    if (body_) AddBegun(i);
+  }
 }
 
 std::vector<const OpDesc*> BackwardPass::Forwards(const BackwardRequest& request) {
@@ -85,6 +89,7 @@ std::vector<const OpDesc*> BackwardPass::Forwards(const BackwardRequest& request
 // Whether the variable's gradient may be computed.
 bool BackwardPass::Wants(const std::string& name) const {
   const Var* var = request_.block.FindRecursive(name);
+  if (var && var->desc().type.type == VarType::Type::STEP_SCOPES) return true;
   return var && !var->stop_gradient() && !request_.stopped.count(name);
 }
 
@@ -306,7 +311,10 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
       made.outputs.push_back({call.op->outputs[s].name, {}, {}});
     if (made.type == "read_from_array") {  // an element that is written twice has one gradient
       if (!made.Output("Rest")) made.outputs.push_back({"Rest", {}, {}});
+      // What was added to stays: only a copy goes without the element.
+      const bool* adds = ops_[number]->FindAttr<bool>("add");
       *made.Output("Rest") = *made.Input("X");
+      if (adds && *adds) *made.Output("Rest") = {Free(made.Input("X")->at(0) + "@REST")};
       if (auto* shape = made.Input("X_W")) shape->clear();  // an element that is missing gives none
     }
     OpDesc& op = Append(std::move(made), number);

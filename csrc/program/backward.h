@@ -42,11 +42,20 @@ struct GradientBlock {
   // Variables of the block that no operator of it makes: a name, and whose shape it has.
   std::vector<std::pair<std::string, std::string>> given;
   std::unordered_set<std::string> outside;  // written by its operators, but declared around it
+
+  void NoteCounters() {  // which a turn undoes in their place
+    for (const Made& each : ops) {
+      if (each.op.type == "increment")
+        ForNames(each.op.outputs, [&](const std::string& name) { outside.insert(name); });
+    }
+  }
 };
 
 struct BackwardResult {
   std::vector<GradientBlock::Made> ops;                // in the order to run
   std::unordered_map<std::string, std::string> grads;  // variable -> its complete gradient
+  // Operators of the program, and the variables that are to be their Output(GradSteps).
+  std::vector<std::pair<OpRef, std::string>> keepers;
 };
 
 // Operators play newest first, and terms of one gradient are added by `sum` in the order they come,

@@ -9,40 +9,12 @@ namespace dygraph::program {
 
 namespace {
 
-// What such an operator calls its lists.
-struct ListNames {
-  const char *reads, *writes, *steps;
-};
-ListNames ListsOf(const OpDesc& op) {
-  if (op.type == "while") return {"X", "Out", "StepScopes"};
-  if (op.type == "conditional_block") return {"Input", "Out", "Scope"};
-  if (op.type == "recurrent") return {"parameters", "outputs", "step_scopes"};
-  THROW(Unimplemented, "the operator has no gradient in programs");
-}
-
 // Whether it runs the block of a gradient.
 bool IsGradient(const OpDesc& op) {
   const OpInfo* info = FindOp(op.type);
   const Control control = info ? info->control : Control::kNone;
   return control == Control::kWhileGrad || control == Control::kConditionGrad ||
-         control == Control::kRecurrentGrad;
-}
-
-// Whether operators of the block that run blocks use the variable: their terms go on with the sum
-// of those that came before.
-bool UsedByBlocks(const Block& body, const std::string& name) {
-  return std::any_of(body.ops().begin(), body.ops().end(), [&](const OpRef& op) {
-    const int32_t block = BlockOf(op->desc());
-    return block >= 0 && UsesAround(*body.program(), block).Reads(name);
-  });
-}
-
-void RenameReads(std::vector<GradientBlock::Made>* ops, const std::string& from,
-                 const std::string& to) {
-  for (GradientBlock::Made& made : *ops) {
-    RenameArguments(&made.op.inputs, from, to);
-    if (made.block) RenameReads(&made.block->ops, from, to);
-  }
+         control == Control::kRecurrentGrad || control == Control::kSecondGrad;
 }
 
 using Names = std::vector<std::string>;
@@ -60,6 +32,21 @@ std::vector<std::string> Listed(const std::vector<std::string>* names) {
 }
 
 }  // namespace
+
+bool UsedByBlocks(const Block& body, const std::string& name) {
+  return std::any_of(body.ops().begin(), body.ops().end(), [&](const OpRef& op) {
+    const int32_t block = BlockOf(op->desc());
+    return block >= 0 && UsesAround(*body.program(), block).Reads(name);
+  });
+}
+
+void RenameReads(std::vector<GradientBlock::Made>* ops, const std::string& from,
+                 const std::string& to) {
+  for (GradientBlock::Made& made : *ops) {
+    RenameArguments(&made.op.inputs, from, to);
+    if (made.block) RenameReads(&made.block->ops, from, to);
+  }
+}
 
 BodyResult BackwardPass::RunBody() {
   PlayAll();
@@ -119,16 +106,43 @@ void BackwardPass::CheckWrites(const Block& body, const Names& writes) const {
   }
 }
 
-void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
-  if (led_[number] && IsGradient(desc)) {
-    ForNames(desc.outputs, [&](const std::string& name) {
-      ENFORCE(!Wants(name) || !Complete(name), Unimplemented,
-              "a gradient through a block has none itself, but the target depends on '", name,
-              "' and so asks for second order through a loop or choice. Compute it by eager calls "
-              "with create_graph=True, write the turns one after the other, or give '",
-              name, "' in no_grad_set");
-    });
+// Of arrays that a block uses, the arrays with their gradients; `flowing`: those that have any.
+std::map<std::string, std::string> BackwardPass::ArraysOf(const OuterUses& uses,
+                                                          std::set<std::string>* flowing) {
+  std::map<std::string, std::string> arrays;
+  for (const auto* names : {&uses.reads, &uses.writes}) {
+    for (const std::string& name : *names) {
+      if (!IsArray(name) || !Wants(name) || arrays.count(name)) continue;
+      const std::string* whole = Complete(name);
+      if (whole) flowing->insert(name);
+      const bool around = body_ && body_->arrays.count(name);
+      arrays[name] = whole ? *whole : around ? body_->arrays.at(name) : Free(GradName(name));
+    }
   }
+  return arrays;
+}
+
+// The gradients in a slot of an operator that was appended, as terms of what they are gradients of.
+void BackwardPass::NoteTerms(OpDesc& op, const std::string& slot, const Names& of) {
+  for (size_t s = 0; s < op.outputs.size(); ++s) {
+    if (op.outputs[s].parameter != slot) continue;
+    for (size_t i = 0; i < op.outputs[s].arguments.size(); ++i) {
+      const std::string& name = op.outputs[s].arguments[i];
+      if (name == kEmptyName) continue;
+      std::vector<Term>& pending = pending_[of.at(i)];
+      if (!IsArray(of[i])) {
+        pending.push_back({name, &op.outputs, s, i});
+      } else if (pending.empty()) {
+        order_.push_back(of[i]);
+        pending.push_back({name, nullptr, 0, 0});
+        if (body_ && body_->arrays.count(of[i])) arrays_.insert(of[i]);
+      }
+    }
+  }
+}
+
+void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
+  if (IsGradient(desc)) return PlayGradientBlock(desc, number);
   const int32_t index = BlockOf(desc);
   const Program& program = *request_.block.program();
   const OuterUses uses = UsesAround(program, index);
@@ -141,26 +155,23 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
     const std::string* whole = Wants(name) ? Complete(name) : nullptr;
     if (whole) arriving[name] = *whole;
   }
-  if (arriving.empty()) {
+  // Of second order: gradients of what the turns kept.
+  const ListNames lists = ListsOfBlock(desc);
+  const Names kept_steps = Listed(desc.Output(lists.steps));
+  std::string of_kept;
+  if (!kept_steps.empty()) {
+    if (const std::string* whole = Complete(kept_steps[0])) of_kept = *whole;
+    pending_.erase(kept_steps[0]);
+  }
+  if (arriving.empty() && of_kept.empty()) {
     for (const std::string& name : writes) pending_.erase(name);
     return;
   }
-  const ListNames lists = ListsOf(desc);
   const Block& body = *program.blocks().at(index);
 
   // A gradient that one turn makes arrives at the turn before it: what flows is found by repeating.
-  std::map<std::string, std::string> arrays;
   std::set<std::string> flowing;
-  for (const auto* names : {&uses.reads, &uses.writes}) {
-    for (const std::string& name : *names) {
-      if (!IsArray(name) || !Wants(name) || arrays.count(name)) continue;
-      auto at = arriving.find(name);
-      const std::string* whole = at != arriving.end() ? &at->second : Complete(name);
-      if (whole) flowing.insert(name);
-      const bool around = body_ && body_->arrays.count(name);
-      arrays[name] = whole ? *whole : around ? body_->arrays.at(name) : Free(GradName(name));
-    }
-  }
+  const std::map<std::string, std::string> arrays = ArraysOf(uses, &flowing);
   const std::vector<std::string> inputs = steps ? Listed(desc.Input("inputs")) : Names(),
                                  old_states = StringsOf(desc, "ex_states", steps),
                                  new_states = StringsOf(desc, "states", steps);
@@ -176,13 +187,23 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
     if (!IsArray(name) || arrays.count(name)) flowing.insert(name);
   }
   handed.insert(known.handed.begin(), known.handed.end());
+  const Names kept = of_kept.empty() ? Names() : known.kept;
+  Names begun;  // of these, what a turn has before it writes them
+  for (const std::string& name : kept) {
+    if (!body.Find(name) && uses.Writes(name) && uses.read_first.count(name)) begun.push_back(name);
+  }
   BodyResult result;
   for (size_t before = SIZE_MAX; before != flowing.size() + handed.size();) {
     before = flowing.size() + handed.size();
     BackwardRequest request{body, body.ops().size(), {}, {}, request_.stopped, {}, {}, false};
+    for (const std::string& name : kept) {
+      if (std::count(begun.begin(), begun.end(), name)) continue;
+      request.targets.push_back(name);
+      request.target_grads.push_back(name + kKeptGrad);
+    }
     for (const std::string& name : flowing) {
       request.targets.push_back(name);
-      request.target_grads.push_back(arrays.count(name) ? arrays[name] : GradName(name));
+      request.target_grads.push_back(arrays.count(name) ? arrays.at(name) : GradName(name));
     }
     for (const auto& [name, gradient] : arriving) {
       if (!steps) break;
@@ -194,7 +215,7 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
       request.targets.push_back(new_states.at(i));
       request.target_grads.push_back(NextName(new_states[i]));
     }
-    const BodyRequest around{uses, arrays, asked, &found};
+    const BodyRequest around{uses, arrays, asked, begun, &found};
     result = BackwardPass(request, &around).RunBody();
     for (const auto& [name, terms] : result.terms) {
       if (uses.Writes(name) || UsedByBlocks(body, name)) flowing.insert(name);
@@ -204,7 +225,8 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
       if (result.carried.count(name)) handed.insert(name);
     }
   }
-  known = {flowing, handed};
+  known.flowing = flowing;
+  known.handed = handed;
   for (const std::string& name : result.read) {
     const std::string kept = Keep(name, number, true);
     if (kept != name) RenameReads(&result.ops, name, kept);
@@ -233,14 +255,15 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
     outs.push_back(at->second);
     inner_outs.push_back(arrays.count(name) ? at->second : GradName(name));
   }
+  for (const std::string& name : kept) block->given.emplace_back(name + kKeptGrad, name);
   bool any_before = false;
   for (size_t i = 0; i < reads.size(); ++i) {
     const std::string& name = reads[i];
     if (std::find(reads.begin(), reads.begin() + i, name) != reads.begin() + i) continue;
     if (arrays.count(name)) {
       if (!flowing.count(name)) continue;
-      grads[i] = arrays[name];
-      block->outside.insert(arrays[name]);
+      grads[i] = arrays.at(name);
+      block->outside.insert(grads[i]);
       continue;
     }
     if (flowing.count(name)) {
@@ -269,8 +292,9 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   }
   made.inputs.push_back({lists.writes, Listed(desc.Output(lists.writes)), {}});
   made.inputs.push_back({std::string(lists.writes) + "@GRAD", std::move(outs), {}});
-  made.inputs.push_back({lists.steps, Listed(desc.Output(lists.steps)), {}});
+  made.inputs.push_back({lists.steps, kept_steps, {}});
   made.inputs.push_back({lists.reads, reads, {}});
+  if (!of_kept.empty()) made.inputs.push_back({GradName(lists.steps), {of_kept}, {}});
   if (any_before) made.inputs.push_back({"Before", std::move(before), {}});
   made.outputs.push_back({std::string(lists.reads) + "@GRAD", grads, {}});
   made.attrs = desc.attrs;
@@ -278,7 +302,8 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   made.SetAttr("restored", std::vector<std::string>());
   made.SetAttr("term_names", std::move(terms));
   made.SetAttr("term_counts", std::move(counts));
-  ENFORCE(!Listed(desc.Output(lists.steps)).empty(), PreconditionNotMet,
+  if (!kept.empty()) made.SetAttr("kept", kept);
+  ENFORCE(!kept_steps.empty(), PreconditionNotMet,
           "its gradient needs what the turns keep, but Output(", lists.steps,
           ") is not given, as where is_test is set");
   if (steps) {
@@ -290,7 +315,6 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
         const bool wanted = at != result.carried.end() && Wants(outside.at(i));
         grads.push_back(at == result.carried.end() ? "" : at->second);
         names.push_back(wanted ? TermName(outside[i]) : kEmptyName);
-        if (wanted) pending_[outside[i]].push_back({names.back(), nullptr, 0, 0});
       }
       made.outputs.push_back({std::string(slot) + "@GRAD", std::move(names), {}});
       made.SetAttr(attr, std::move(grads));
@@ -302,35 +326,12 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   }
   block_steps_[number] = steps_.size();
   OpDesc& op = Append(std::move(made), number);
-  for (size_t slot = 1; slot < op.outputs.size(); ++slot) {
-    for (size_t i = 0; i < op.outputs[slot].arguments.size(); ++i) {
-      const std::string& name = op.outputs[slot].arguments[i];
-      if (name == kEmptyName) continue;
-      const auto* of = op.Input(op.outputs[slot].parameter.substr(
-          0, op.outputs[slot].parameter.size() - GradName("").size()));
-      for (Term& term : pending_[of->at(i)]) {
-        if (term.name == name) term = {name, &op.outputs, slot, i};
-      }
-    }
-  }
-  for (size_t i = 0; i < reads.size(); ++i) {
-    if (grads[i] == kEmptyName) continue;
-    if (arrays.count(reads[i])) {
-      std::vector<Term>& pending = pending_[reads[i]];
-      if (pending.empty()) {
-        order_.push_back(reads[i]);
-        pending.push_back({grads[i], nullptr, 0, 0});
-        if (body_ && body_->arrays.count(reads[i])) arrays_.insert(reads[i]);
-      }
-    } else {
-      pending_[reads[i]].push_back({grads[i], &op.outputs, 0, i});
-    }
+  NoteTerms(op, GradName(lists.reads), reads);
+  for (const char* slot : {"inputs", "initial_states"}) {
+    if (steps) NoteTerms(op, GradName(slot), Listed(op.Input(slot)));
   }
   block->ops = std::move(result.ops);
-  for (const GradientBlock::Made& each : block->ops) {
-    if (each.op.type == "increment")
-      ForNames(each.op.outputs, [&](const std::string& n) { block->outside.insert(n); });
-  }
+  block->NoteCounters();
   steps_.back().block = std::move(block);
 }
 

@@ -12,6 +12,7 @@
 #include "op/op_registry.h"
 #include "op/recipes.h"
 #include "program/backward.h"
+#include "program/block_gradient.h"
 #include "program/outer_uses.h"
 #include "program/uses.h"
 
@@ -40,9 +41,14 @@ struct Forward {
 };
 
 // Of each block, the variables whose gradients go from turn to turn, as far as they are known. What
-// is around a block finds its own by repeating; blocks in it then begin with what they had.
+// is around a block finds its own by repeating; blocks in it then begin with what they had. `kept`:
+// what second order has gradients of. `own_steps`: of the block of a gradient, what its turns are
+// to be kept in for second order, by `keeper`.
 struct Flows {
   std::set<std::string> flowing, handed;
+  std::vector<std::string> kept;
+  std::string own_steps;
+  OpRef keeper;
 };
 using FoundFlows = std::map<int32_t, Flows>;
 
@@ -52,6 +58,8 @@ struct BodyRequest {
   // Of arrays around the block, the array with their gradients, which is one for all runs.
   const std::map<std::string, std::string>& arrays;
   std::vector<std::string> asked = {};  // variables of the block whose gradient is wanted
+  // Of second order: what a turn has of these before it writes them has a gradient of its own.
+  std::vector<std::string> begun = {};
   FoundFlows* found;
 };
 
@@ -63,6 +71,12 @@ struct BodyResult {
   std::set<std::string> arrays;                           // whose gradient the block writes
   std::set<std::string> read;  // values of variables around, which the block leaves as they are
 };
+
+// Whether operators of the block that run blocks use the variable: their terms go on with the sum
+// of those that came before.
+bool UsedByBlocks(const Block& body, const std::string& name);
+void RenameReads(std::vector<GradientBlock::Made>* ops, const std::string& from,
+                 const std::string& to);
 
 class BackwardPass {
  public:
@@ -113,6 +127,14 @@ class BackwardPass {
   const std::string* Decremented(const std::string& name, size_t writer);
   bool Undo(const OpDesc& desc, int number);
   void PlayBlock(const OpDesc& desc, int number);
+  void PlayGradientBlock(const OpDesc& desc, int number);
+  void AddBegun(size_t number);
+  std::map<std::string, std::string> ArraysOf(const OuterUses& uses,
+                                              std::set<std::string>* flowing);
+  std::string Arriving(const std::string& name);
+  bool IsLeftBy(const Block& forward, const std::string& name) const;
+  void NoteTerms(OpDesc& op, const std::string& slot, const std::vector<std::string>& of);
+  void KeepOwnSteps();
   std::vector<GradientBlock::Made> TakeSteps();
 
   const BackwardRequest& request_;

@@ -157,9 +157,11 @@ void AppendBlock(Block& around, const OpRef& made, const std::string& line) {
   Program& program = *around.program();
   const OpDesc& op = made->desc();
   for (const OpDesc::Var& slot : op.outputs) {
-    const auto* of = slot.parameter == "Restored"
-                         ? op.FindAttr<std::vector<std::string>>("restored")
-                         : op.Input(slot.parameter.substr(0, slot.parameter.size() - 5));
+    const char* named = slot.parameter == "Restored"    ? "restored"
+                        : slot.parameter == "Last@GRAD" ? "last"
+                                                        : nullptr;
+    const auto* of = named ? op.FindAttr<std::vector<std::string>>(named)
+                           : op.Input(slot.parameter.substr(0, slot.parameter.size() - 5));
     for (size_t i = 0; of && i < slot.arguments.size(); ++i) {
       const Var* known = around.FindRecursive(slot.arguments[i]);
       const bool typed =
@@ -285,6 +287,16 @@ void CompleteGradient(Block& block, const OpRef& made, const Op* source, const s
   for (Var* var : written) ShapeAsForward(block, var);
   for (Var* var : written) var->set_stop_gradient(false);
   Mark(*block.program(), {line}, source ? &source->desc() : nullptr, &made->Edit());
+}
+
+void KeepSteps(Op& op, const std::string& steps) {
+  VarDesc var;
+  var.name = steps;
+  var.type.type = VarType::Type::STEP_SCOPES;
+  if (!op.block()->Find(steps)) op.block()->Declare(MakeRef<Var>(std::move(var)));
+  OpDesc& desc = op.Edit();
+  if (!desc.Output("GradSteps")) desc.outputs.push_back({"GradSteps", {}, {}});
+  *desc.Output("GradSteps") = {steps};
 }
 
 void AppendGradient(Block& block, const OpRef& made, const Op* source, const std::string& line) {

@@ -44,5 +44,7 @@ void InferLevels(Block& block, const OpInfo& info, const OpDesc& op,
 void CompleteGradient(Block& block, const OpRef& op, const Op* source, const std::string& line);
 // The same at the end of the block.
 void AppendGradient(Block& block, const OpRef& op, const Op* source, const std::string& line);
+// The operator of a gradient's block keeps its turns in the variable, for second order.
+void KeepSteps(Op& op, const std::string& steps);
 
 }  // namespace dygraph::program

@@ -48,7 +48,7 @@ uint64_t AddPythonHook(const VarRef& var, py::object f) {
       },
       owner);
   PyObject* self = static_cast<PyObject*>(var->wrapper);
-  if (self && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (self) TrackWrapper(self);
   return handle;
 }
 

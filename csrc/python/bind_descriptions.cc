@@ -9,6 +9,7 @@
 #include "files/inference_model.h"
 #include "program/backward.h"
 #include "program/describe.h"
+#include "program/gradient_names.h"
 #include "program/op_binding.h"
 #include "program/uses.h"
 #include "program/verify.h"
@@ -113,6 +114,8 @@ py::tuple Backward(const Block& block, size_t count, const Names& targets, const
   program::BackwardResult result = program::MakeBackward({block, count, targets, grads, stopped,
                                                           {inputs.begin(), inputs.end()},
                                                           with_zeros, only_flat});
+  program::NameCompleteGradients(block, &result);
+  for (auto& [op, steps] : result.keepers) KeepSteps(*op, steps);
   std::vector<std::pair<OpRef, int>> made;
   made.reserve(result.ops.size());
   for (program::GradientBlock::Made& each : result.ops) {

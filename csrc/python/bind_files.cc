@@ -30,6 +30,9 @@ std::vector<Tensor> TensorsOf(const std::vector<VarRef>& variables) {
     ENFORCE(v && v->value().is_tensor(), InvalidArgument,
             "a file of tensors must be given tensors, got selected rows or a Variable that holds "
             "nothing");
+    ENFORCE(!v->symbolic(), PreconditionNotMet, "a file of tensors must be given values, got '",
+            v->name(), "', a variable of a program, which holds values only while an Executor runs "
+            "it. Fetch it: exe.run(program, feed, fetch_list=['", v->name(), "'])");
     tensors.push_back(v->tensor());
   }
   return tensors;

@@ -162,8 +162,12 @@ void BindVariables(py::module_& m) {
             const auto* tensor = TensorIn(v.desc());
             return tensor ? py::object(py::tuple(py::cast(tensor->dims))) : py::none();
           },
-          [](Var& v, std::vector<int64_t> shape) {
-            v.Edit([&](VarDesc& desc) { TensorFor(desc).dims = std::move(shape); });
+          // None: neither sizes nor an element type
+          [](Var& v, std::optional<std::vector<int64_t>> shape) {
+            v.Edit([&](VarDesc& desc) {
+              TensorFor(desc).dims = shape.value_or(std::vector<int64_t>());
+              if (!shape) desc.type.lod_tensor.reset();
+            });
           })
       .def_property(
           "lod_level",

@@ -19,7 +19,7 @@ void SetErrorFromException();
 
 // Runs f, turning exceptions into Python errors and a null result.
 template <class F>
-PyObject* Guarded(F&& f) {
+__attribute__((always_inline)) inline PyObject* Guarded(F&& f) {
   try {
     return f();
   } catch (abi::__forced_unwind&) {

@@ -35,9 +35,23 @@ struct Function {
   std::string name, doc;
   PyMethodDef def;
   bool returns_one;  // the first output, a single one, and no other
+  bool plain;        // that, and positional arguments stand in the order of the slots
   std::vector<std::pair<int, int>>
       twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
 };
+
+// What a function of the module is bound to.
+struct Bound {
+  PyObject_HEAD const Function* function;
+};
+PyTypeObject BoundType{};
+
+PyObject* Bind(const Function* function) {
+  Bound* bound = PyObject_New(Bound, &BoundType);
+  if (!bound) ThrowPythonError();
+  bound->function = function;
+  return reinterpret_cast<PyObject*>(bound);
+}
 
 // An attribute that Python cannot spell is an argument with an underscore at its end: lambda_.
 std::string Spelling(const std::string& name) {
@@ -147,64 +161,83 @@ PyObject* Results(const OpInfo& op, Outputs& out) {
   return result;
 }
 
+// The usual call: Variables for all slots and nothing else. Null, without an error: not one.
+inline PyObject* CallPlainly(const Function& f, PyObject* const* args) {
+  SlotList<Variable> in;
+  for (int i = 0; i < f.inputs; ++i) {
+    if (!IsVariable(args[i])) return nullptr;
+    in.Add(&VarOf(args[i]));
+  }
+  Outputs out;
+  RunOp(*f.op, f.op->default_attrs, in, &out);
+  return Wrap(std::move(out.owned[0]));
+}
+
+__attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* const* args,
+                                               Py_ssize_t nargs, PyObject* kwnames) {
+  PyObject* bound[kMostArguments];
+  int total = f.inputs + f.attrs;
+  ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ",
+          nargs);
+  if (__builtin_expect(f.order.empty(), 1)) {
+    for (Py_ssize_t i = 0; i < nargs; ++i) bound[i] = args[i];
+    for (int i = static_cast<int>(nargs); i < total; ++i) bound[i] = nullptr;
+  } else {
+    for (int i = 0; i < total; ++i) bound[i] = nullptr;
+    for (Py_ssize_t i = 0; i < nargs; ++i) bound[f.order[i]] = args[i];
+  }
+  if (kwnames) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+      PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+      int i = FindKeyword(f, key);
+      if (i < 0) UnknownKeyword(f, key);
+      ENFORCE(!bound[i], Type, f.name, ": the argument ", PyUnicode_AsUTF8(key),
+              " must be given once, got it twice");
+      bound[i] = args[nargs + k];
+    }
+  }
+  if (__builtin_expect(!f.twins.empty(), 0)) MoveToTwins(f, bound);
+  if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();  // of a call that failed
+  SlotList<Variable> in;
+  Members members;
+  for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in, &members);
+  const Ref<Attrs>* attrs = &f.op->default_attrs;
+  Ref<Attrs> own;
+  for (int i = 0; i < f.attrs; ++i) {
+    PyObject* value = bound[f.inputs + i];
+    if (!value) continue;
+    if (!own) own = Attrs::Make(f.op->attr_table);
+    py::object plain;
+    if (__builtin_expect(size_tracker != nullptr, 0)) {
+      plain = py::reinterpret_steal<py::object>(WithoutSizes(value, f.names[f.inputs + i]));
+      if (plain) value = plain.ptr();
+    }
+    try {
+      own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
+    } catch (Error& e) {
+      PyObject* described = WithDescribedSizes(value, f.name.c_str(), f.names[f.inputs + i]);
+      if (!described) {
+        e.AddOperator(f.name);
+        throw;
+      }
+      plain = py::reinterpret_steal<py::object>(described);
+      own->Set(i, AttrFromPython(described, f.op->attr_table.fields[i]));
+    }
+  }
+  if (own) attrs = &own;
+  Outputs out;
+  RunOp(*f.op, *attrs, in, &out);
+  if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
+  if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
+  return Results(*f.op, out);
+}
+
 PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const Function& f = *static_cast<const Function*>(PyCapsule_GetPointer(self, nullptr));
-  return Guarded([&]() -> PyObject* {
-    PyObject* bound[kMostArguments];
-    int total = f.inputs + f.attrs;
-    ENFORCE(nargs <= total, Type, f.name, ": at most ", total, " arguments may be given, got ",
-            nargs);
-    if (__builtin_expect(f.order.empty(), 1)) {
-      for (Py_ssize_t i = 0; i < nargs; ++i) bound[i] = args[i];
-      for (int i = static_cast<int>(nargs); i < total; ++i) bound[i] = nullptr;
-    } else {
-      for (int i = 0; i < total; ++i) bound[i] = nullptr;
-      for (Py_ssize_t i = 0; i < nargs; ++i) bound[f.order[i]] = args[i];
-    }
-    if (kwnames) {
-      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
-        PyObject* key = PyTuple_GET_ITEM(kwnames, k);
-        int i = FindKeyword(f, key);
-        if (i < 0) UnknownKeyword(f, key);
-        ENFORCE(!bound[i], Type, f.name, ": the argument ", PyUnicode_AsUTF8(key),
-                " must be given once, got it twice");
-        bound[i] = args[nargs + k];
-      }
-    }
-    if (__builtin_expect(!f.twins.empty(), 0)) MoveToTwins(f, bound);
-    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();  // of a call that failed
-    SlotList<Variable> in;
-    Members members;
-    for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in, &members);
-    const Ref<Attrs>* attrs = &f.op->default_attrs;
-    Ref<Attrs> own;
-    for (int i = 0; i < f.attrs; ++i) {
-      PyObject* value = bound[f.inputs + i];
-      if (!value) continue;
-      if (!own) own = Attrs::Make(f.op->attr_table);
-      py::object plain;
-      if (__builtin_expect(size_tracker != nullptr, 0)) {
-        plain = py::reinterpret_steal<py::object>(WithoutSizes(value, f.names[f.inputs + i]));
-        if (plain) value = plain.ptr();
-      }
-      try {
-        own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
-      } catch (Error& e) {
-        PyObject* described = WithDescribedSizes(value, f.name.c_str(), f.names[f.inputs + i]);
-        if (!described) {
-          e.AddOperator(f.name);
-          throw;
-        }
-        plain = py::reinterpret_steal<py::object>(described);
-        own->Set(i, AttrFromPython(described, f.op->attr_table.fields[i]));
-      }
-    }
-    if (own) attrs = &own;
-    Outputs out;
-    RunOp(*f.op, *attrs, in, &out);
-    if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
-    if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
-    return Results(*f.op, out);
+  const Function& f = *reinterpret_cast<const Bound*>(self)->function;
+  return Guarded([&] {
+    bool plain = f.plain && nargs == f.inputs && !kwnames && !size_tracker;
+    PyObject* result = plain ? CallPlainly(f, args) : nullptr;
+    return result ? result : CallAnyhow(f, args, nargs, kwnames);
   });
 }
 
@@ -319,6 +352,12 @@ std::string Document(const OpInfo& op) {
 }  // namespace
 
 void AddOperatorFunctions(PyObject* module) {
+  if (!BoundType.tp_name) {
+    BoundType.tp_name = "dygraph.functional.Operator";
+    BoundType.tp_basicsize = sizeof(Bound);
+    BoundType.tp_flags = Py_TPFLAGS_DEFAULT;
+    if (PyType_Ready(&BoundType) < 0) ThrowPythonError();
+  }
   static std::vector<std::unique_ptr<Function>>
       functions;  // method definitions must live as long as the process
   for (const OpInfo* op : AllOps()) {
@@ -345,10 +384,11 @@ void AddOperatorFunctions(PyObject* module) {
     int returned = 0;
     for (const SlotInfo& s : op->outputs) returned += IsReturned(s);
     f->returns_one = returned == 1 && IsReturned(op->outputs[0]) && !op->outputs[0].duplicable();
+    f->plain = f->returns_one && f->order.empty();
     f->doc = Document(*op);
     f->def = {f->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Call)),
               METH_FASTCALL | METH_KEYWORDS, f->doc.c_str()};
-    PyObject* self = PyCapsule_New(f.get(), nullptr, nullptr);
+    PyObject* self = Bind(f.get());
     PyObject* module_name = PyUnicode_FromString("dygraph.functional");
     PyObject* function = PyCFunction_NewEx(&f->def, self, module_name);
     Py_DECREF(module_name);

@@ -6,7 +6,7 @@
 
 namespace dygraph::python {
 
-thread_local PyObject* size_tracker = nullptr;
+__thread PyObject* size_tracker __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 

@@ -7,7 +7,7 @@ namespace dygraph::python {
 
 // The object of `dygraph.sizes` that this thread asks instead of making plain ints; null where
 // sizes are not followed.
-extern thread_local PyObject* size_tracker;
+extern __thread PyObject* size_tracker __attribute__((tls_model("initial-exec")));
 
 PyObject* TrackedDims(PyObject* variable);   // its tuple of sizes
 PyObject* TrackedNumel(PyObject* variable);  // its number of elements

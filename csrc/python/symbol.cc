@@ -88,7 +88,10 @@ int SetStopGradient(PyObject* self, PyObject* value, void*) {
   if (!value) PyErr_SetString(PyExc_AttributeError, "stop_gradient cannot be deleted");
   if (truth < 0) return -1;
   PyObject* done = Guarded([&]() -> PyObject* {
-    VarOf(self).set_stop_gradient(truth);  // or throws
+    // Scripts of Fluid's set it on counters, too; without a gradient there is nothing to stop.
+    const Value& value = VarOf(self).value();
+    if (!truth && value.is_tensor() && !IsFloating(value.dtype())) Py_RETURN_NONE;
+    VarOf(self).set_stop_gradient(truth);
     if (Var* var = AsSymbol(self)->var) var->set_stop_gradient(truth);
     Py_RETURN_NONE;
   });

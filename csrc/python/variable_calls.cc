@@ -15,18 +15,33 @@ namespace {
 
 using Ints = SmallVector<int32_t, 16>;
 
+PyObject* RunFirst(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
+  SlotList<Variable> in;
+  in.Add(&x);
+  in.CloseUpTo(static_cast<int>(op.inputs.size()));
+  Outputs out;
+  RunOp(op, attrs, in, &out);
+  return Wrap(std::move(out.owned[0]));
+}
+
 // Attributes made of a few whole numbers, kept for the next call with the same ones.
 class KnownAttrs {
  public:
+  // Of a call of `op` on `x`, whose first slot alone is filled: its first output. The attributes
+  // leave the table for the length of the call, which saves counting who holds them.
   template <class Make>
-  const Ref<Attrs>& Of(const Ints& numbers, const Make& make) {
+  PyObject* Run(const OpInfo& op, Variable& x, const Ints& numbers, const Make& make) {
     uint32_t hash = static_cast<uint32_t>(numbers.size());
     for (int32_t n : numbers) hash = (hash ^ static_cast<uint32_t>(n)) * 0x9E3779B1u;
     Entry& entry = entries_[hash >> 27];
-    if (__builtin_expect(entry.attrs && entry.numbers == numbers, 1)) return entry.attrs;
-    entry.attrs = make();
-    entry.numbers = numbers;
-    return entry.attrs;
+    bool known = __builtin_expect(entry.attrs && entry.numbers == numbers, 1);
+    Ref<Attrs> attrs = known ? std::move(entry.attrs) : make();
+    PyObject* result = RunFirst(op, attrs, x);
+    if (__builtin_expect(!entry.attrs, 1)) {  // another call may have taken the place meanwhile
+      entry.attrs = std::move(attrs);
+      entry.numbers = numbers;
+    }
+    return result;
   }
 
  private:
@@ -58,17 +73,6 @@ bool IsInt(PyObject* o, int32_t* value) {
   return true;
 }
 
-// Of a call whose first slot alone is filled: its first output.
-PyObject* RunFirst(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
-  SlotList<Variable> in;
-  in.Add(&x);
-  in.CloseUpTo(static_cast<int>(op.inputs.size()));
-  Outputs out;
-  Ref<Attrs> held = attrs;  // the table may take another's place meanwhile
-  RunOp(op, held, in, &out);
-  return Wrap(std::move(out.owned[0]));
-}
-
 // Calls ------------------------------------------------------------------------------------------
 
 // False: not at once.
@@ -90,12 +94,11 @@ PyObject* Reshape(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   Ints shape;
   if (!ReadShape(args, n, &shape)) return nullptr;
   static const int kShape = calls->reshape.attr_table.Find("shape");
-  const Ref<Attrs>& attrs = calls->shapes.Of(shape, [&] {
+  return calls->shapes.Run(calls->reshape, VarOf(self), shape, [&] {
     Ref<Attrs> made = Attrs::Make(calls->reshape.attr_table);
     made->Set(kShape, List(shape.data(), shape.size()));
     return made;
   });
-  return RunFirst(calls->reshape, attrs, VarOf(self));
 }
 
 // axis=None, keepdim=False by position.
@@ -110,14 +113,13 @@ PyObject* Reduce(const OpInfo& op, KnownAttrs* known, PyObject* self, PyObject* 
     if (axis < 0) axis += rank;
     if (rank == 1) all = true;
   }
-  const Ref<Attrs>& attrs = known->Of({all ? -1 : axis, keep ? 1 : 0}, [&] {
+  return known->Run(op, x, {all ? -1 : axis, keep ? 1 : 0}, [&] {
     Ref<Attrs> made = Attrs::Make(op.attr_table);
     made->Set("dim", std::vector<int32_t>{all ? 0 : axis});
     made->Set("keep_dim", keep);
     made->Set("reduce_all", all);
     return made;
   });
-  return RunFirst(op, attrs, x);
 }
 
 PyObject* Sum(PyObject* self, PyObject* const* args, Py_ssize_t n) {
@@ -200,7 +202,7 @@ PyObject* Item(Variable& x, PyObject* index) {
   if (chosen.parts.empty() || (chosen.strided && chosen.picked)) return nullptr;
   const OpInfo& op = chosen.strided ? calls->strided : calls->slice;
   KnownAttrs& known = chosen.strided ? calls->strides : calls->slices;
-  const Ref<Attrs>& attrs = known.Of(chosen.parts, [&] {
+  return known.Run(op, x, chosen.parts, [&] {
     Ref<Attrs> made = Attrs::Make(op.attr_table);
     made->Set("axes", chosen.All(Selection::kAxis));
     made->Set("starts", chosen.All(Selection::kStart));
@@ -212,7 +214,6 @@ PyObject* Item(Variable& x, PyObject* index) {
     }
     return made;
   });
-  return RunFirst(op, attrs, x);
 }
 
 // Methods ----------------------------------------------------------------------------------------

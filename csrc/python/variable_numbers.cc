@@ -11,7 +11,7 @@
 
 namespace dygraph::python {
 
-thread_local PyObject* truth_answers = nullptr;
+__thread PyObject* truth_answers __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 
@@ -28,10 +28,9 @@ struct NumberOperators {
                               &GetOp("not_equal"), &GetOp("greater_than"), &GetOp("greater_equal")};
 };
 
-const NumberOperators& Operators() {
-  static const NumberOperators operators;
-  return operators;
-}
+const NumberOperators* number_operators = nullptr;  // stay for the life of the process
+
+inline const NumberOperators& Operators() { return *number_operators; }
 
 Ref<Variable> CastTo(Variable& x, DType dtype) {
   const OpInfo& op = Operators().cast;
@@ -49,6 +48,7 @@ struct Operands {
   Operands(PyObject* a, PyObject* b) {
     if (!Side(a, b, &x) || !Side(b, a, &y)) return;
     ok = true;
+    if (x->value().empty() || y->value().empty()) return;  // the call says what is missing
     DType s = x->value().dtype(), t = y->value().dtype();
     if (s == t) return;
     DType both = Promote(s, t);
@@ -82,7 +82,8 @@ struct Operands {
     if (IsVariable(o)) {
       *out = Ref<Variable>(&VarOf(o));
     } else if (IsPythonNumber(o) && IsVariable(other) && VarOf(other).symbolic()) {
-      *out = Constant(o, VarOf(other).value().dtype());
+      const Value& value = VarOf(other).value();
+      *out = Constant(o, value.empty() ? DType::kFloat32 : value.dtype());
     } else if (IsPythonNumber(o) && IsVariable(other)) {
       *out = Variable::Make(Value(ScalarTensor(o, VarOf(other).value().dtype())));
     } else if (PyObject_HasAttrString(o, "__array_interface__")) {
@@ -102,15 +103,20 @@ PyObject* BinarySlow(const OpInfo& op, PyObject* a, PyObject* b) {
   });
 }
 
-inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
-  if (__builtin_expect(IsVariable(a) && IsVariable(b), 1)) {
-    Variable &x = VarOf(a), &y = VarOf(b);
-    if (x.value().is_tensor() && y.value().is_tensor() &&
-        x.tensor().dtype() == y.tensor().dtype()) {
-      return Guarded([&] { return Wrap(RunBinary(op, op.default_attrs, x, y)); });
-    }
+PyObject* BinaryOfVariables(const OpInfo& op, PyObject* a, PyObject* b) {
+  Variable &x = VarOf(a), &y = VarOf(b);
+  if (__builtin_expect(x.value().is_tensor() && y.value().is_tensor() &&
+                           x.tensor().dtype() == y.tensor().dtype(),
+                       1)) {
+    return Guarded([&] { return Wrap(RunBinary(op, op.default_attrs, x, y)); });
   }
   return BinarySlow(op, a, b);
+}
+
+bool BothVariables(PyObject* a, PyObject* b) { return IsVariable(a) && IsVariable(b); }
+
+inline PyObject* Binary(const OpInfo& op, PyObject* a, PyObject* b) {
+  return BothVariables(a, b) ? BinaryOfVariables(op, a, b) : BinarySlow(op, a, b);
 }
 
 // x * s and x + s with a Python number are one `scale`, unless its float attribute would round the
@@ -139,30 +145,28 @@ PyObject* Scaled(Variable& x, float scale, float bias) {
   });
 }
 
-bool BothVariables(PyObject* a, PyObject* b) { return IsVariable(a) && IsVariable(b); }
-
 PyObject* NbAdd(PyObject* a, PyObject* b) {
   float s;
-  if (BothVariables(a, b)) return Binary(Operators().add, a, b);
+  if (BothVariables(a, b)) return BinaryOfVariables(Operators().add, a, b);
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), 1, s);
-  return Binary(Operators().add, a, b);
+  return BinarySlow(Operators().add, a, b);
 }
 
 PyObject* NbSubtract(PyObject* a, PyObject* b) {
   float s;
-  if (BothVariables(a, b)) return Binary(Operators().subtract, a, b);
+  if (BothVariables(a, b)) return BinaryOfVariables(Operators().subtract, a, b);
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), 1, -s);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), -1, s);
-  return Binary(Operators().subtract, a, b);
+  return BinarySlow(Operators().subtract, a, b);
 }
 
 PyObject* NbMultiply(PyObject* a, PyObject* b) {
   float s;
-  if (BothVariables(a, b)) return Binary(Operators().multiply, a, b);
+  if (BothVariables(a, b)) return BinaryOfVariables(Operators().multiply, a, b);
   if (IsVariable(a) && FitsScale(VarOf(a), b, &s)) return Scaled(VarOf(a), s, 0);
   if (IsVariable(b) && FitsScale(VarOf(b), a, &s)) return Scaled(VarOf(b), s, 0);
-  return Binary(Operators().multiply, a, b);
+  return BinarySlow(Operators().multiply, a, b);
 }
 
 // Python's true division of integers gives floats.
@@ -342,7 +346,7 @@ void TellRead(Variable& v, const char* how) {
 }
 
 void AddNumberSlots(PyTypeObject* type) {
-  Operators();
+  number_operators = new NumberOperators;
   number_methods.nb_add = NbAdd;
   number_methods.nb_subtract = NbSubtract;
   number_methods.nb_multiply = NbMultiply;

@@ -15,7 +15,7 @@ void TellRead(PyObject* self, const char* how);
 void TellRead(Variable& v, const char* how);
 // What this thread asks for the truth of a Variable of one element, which answers True, False, or
 // None for the Variable's own; null: nothing.
-extern thread_local PyObject* truth_answers;
+extern __thread PyObject* truth_answers __attribute__((tls_model("initial-exec")));
 // Fills the slots in; before the type is readied.
 void AddSlots(PyTypeObject* type);
 // Gives the function behind a slot. False when the name is not one of these slots'.

@@ -92,7 +92,10 @@ int Clear(PyObject* self) {
 void Dealloc(PyObject* self) {
   PyVariable* p = AsPy(self);
   PyTypeObject* type = Py_TYPE(self);
-  if (PyObject_GC_IsTracked(self)) PyObject_GC_UnTrack(self);
+  if (__builtin_expect(p->tracked, 0)) {
+    PyObject_GC_UnTrack(self);
+    p->tracked = false;
+  }
   if (p->weakrefs) PyObject_ClearWeakRefs(self);
   if (Variable* var = p->var) {
     p->var = nullptr;
@@ -117,9 +120,10 @@ PyObject* NewWrapper(PyTypeObject* type) {
     Py_SET_REFCNT(self, 1);  // the type is still there
     return self;
   }
-  // tracks; a bare wrapper refers to nothing the collector should see
-  PyObject* self = type->tp_alloc(type, 0);
-  if (self && type == &VariableType) PyObject_GC_UnTrack(self);
+  PyObject* self = type->tp_alloc(type, 0);  // tracks
+  if (!self) return nullptr;
+  AsPy(self)->tracked = type != &VariableType;
+  if (!AsPy(self)->tracked) PyObject_GC_UnTrack(self);  // refers to nothing it should see
   return self;
 }
 
@@ -170,7 +174,7 @@ bool IsForeign(PyObject* self, PyObject* name) {
 int SetAttr(PyObject* self, PyObject* name, PyObject* value) {
   if (value && IsForeign(self, name)) return -1;
   int result = PyObject_GenericSetAttr(self, name, value);
-  if (AsPy(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (AsPy(self)->dict) TrackWrapper(self);
   return result;
 }
 
@@ -243,7 +247,7 @@ int SetName(PyObject* self, PyObject* value, void*) {
 }
 PyObject* GetGrad(PyObject* self, void*) {
   // whatever is put on the gradient may lead back here
-  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  TrackWrapper(self);
   return Guarded([&] { return Wrap(VarOf(self).grad()); });
 }
 int SetGrad(PyObject* self, PyObject* value, void*) {
@@ -271,7 +275,7 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
 // must see it.
 PyObject* GetDict(PyObject* self, void*) {
   PyObject* dict = PyObject_GenericGetDict(self, nullptr);
-  if (dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (dict) TrackWrapper(self);
   return dict;
 }
 
@@ -360,11 +364,16 @@ PyObject* Wrap(Ref<Variable> var) {
   if (state) {
     AsPy(self)->dict = std::exchange(state->dict, nullptr);
     ReleaseState(state);
-    if (AsPy(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+    if (AsPy(self)->dict) TrackWrapper(self);
   }
   var->wrapper = self;
   AsPy(self)->var = var.Detach();
   return self;
+}
+
+void TrackWrapper(PyObject* self) {
+  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  AsPy(self)->tracked = true;
 }
 
 PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type) {

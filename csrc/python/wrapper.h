@@ -12,6 +12,7 @@ struct PyVariable {
   PyObject_HEAD Variable* var;  // owned
   PyObject* dict;
   PyObject* weakrefs;
+  bool tracked;  // the collector sees it, since it may refer to others
 };
 
 extern PyTypeObject VariableType;
@@ -27,6 +28,9 @@ Variable& RequireVariable(PyObject* o, const char* what);
 PyObject* Wrap(Ref<Variable> var);
 // The first wrapper of a variable, of a class derived from Variable.
 PyObject* WrapAs(Ref<Variable> var, PyTypeObject* type);
+
+// The collector sees it from now on: it may refer to others.
+void TrackWrapper(PyObject* self);
 
 // Adds methods written in Python to the type.
 void SetTypeAttribute(const char* name, PyObject* value);

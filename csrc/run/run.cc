@@ -16,7 +16,8 @@ namespace {
 // One look at each input of the usual call: slots that must be filled are, and all hold plain
 // tensors of the kernel's type on one place, so that nothing is to be refused or brought into
 // another form. What this does not know it leaves to the functions that do.
-inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* elements) {
+inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* elements,
+                    bool* ragged) {
   const OpInfo& op = *call.op;
   Span<const Value* const> flat = call.in.flat();
   Span<const uint32_t> ends = call.in.ends();
@@ -40,6 +41,7 @@ inline bool IsUsual(const Call& call, DType* dtype, Place* place, int64_t* eleme
     const Tensor& t = v->tensor();
     if (t.dtype() != *dtype || t.layout() != Layout::kPlain || t.place() != *place) return false;
     *elements += t.numel();
+    *ragged |= t.lod() != nullptr;
   }
   return true;
 }
@@ -100,23 +102,26 @@ __attribute__((noinline)) void ReuseStorage(Call& call) {
   }
 }
 
+// The order of an output of a call whose outputs take `layout`.
+__attribute__((noinline)) Layout OrderOf(const Call& call, int flat, Layout layout) {
+  int rank = call.out.flat()[flat]->tensor().rank(), slot = 0;
+  while (call.out.begin_of(slot) + call.out.count(slot) <= flat) ++slot;
+  bool image = (rank == 4 || rank == 5) && !call.op->outputs[slot].weight();
+  return image ? layout : Layout::kPlain;
+}
+
 // Gives how many elements the outputs have.
 inline int64_t AllocateOutputs(Call& call, Place place, Layout layout) {
-  const OpInfo& op = *call.op;
-  Span<Value* const> out = call.out.flat();
-  int slot = 0;
   int64_t elements = 0;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!out[i] || !out[i]->is_tensor()) continue;
-    Tensor& t = out[i]->MutableTensor();
+  int flat = 0;
+  for (Value* out : call.out.flat()) {
+    int i = flat++;
+    if (!out || !out->is_tensor()) continue;
+    Tensor& t = out->MutableTensor();
     elements += t.numel();
     if (t.has_data() || t.dtype() == DType::kUnset) continue;
-    Layout order = Layout::kPlain;
-    if (__builtin_expect(layout != Layout::kPlain && (t.rank() == 4 || t.rank() == 5), 0)) {
-      while (call.out.begin_of(slot) + call.out.count(slot) <= static_cast<int>(i)) ++slot;
-      if (!op.outputs[slot].weight()) order = layout;
-    }
-    t.AllocateData(place, order);
+    bool plain = __builtin_expect(layout == Layout::kPlain, 1);
+    t.AllocateData(place, plain ? Layout::kPlain : OrderOf(call, i, layout));
   }
   return elements;
 }
@@ -163,16 +168,17 @@ inline void RunKernel(const Kernel& kernel, KernelContext& ctx, Call& call, int6
 }
 
 // Shapes, memory, the kernel: of a call whose inputs have the kernel's form. `layout`: the order
-// that the outputs take; `elements`: of all inputs.
-inline void Compute(Call& call, const Kernel& kernel, Place place, DType dtype, Layout layout,
-                    int64_t elements) {
+// that the outputs take; `elements`: of all inputs; `ragged`: one of them may have offsets.
+__attribute__((always_inline)) inline void Compute(Call& call, const Kernel& kernel, Place place,
+                                                   DType dtype, Layout layout, int64_t elements,
+                                                   bool ragged) {
   const OpInfo& op = *call.op;
   if (__builtin_expect(op.gradient_of && !call.from_tape, 0)) CheckGradientCall(call);
   InferContext infer(call, true, dtype);
   if (__builtin_expect(op.var_type_rule != nullptr, 0)) op.var_type_rule(infer);
   if (op.shape_rule) op.shape_rule(infer);
   if (__builtin_expect(call.reuse != 0, 0)) ReuseStorage(call);
-  if (op.lod_from >= 0 && __builtin_expect(IsRagged(call), 0)) PassLoD(call);
+  if (__builtin_expect(ragged, 0) && op.lod_from >= 0 && IsRagged(call)) PassLoD(call);
   if (op.allocates) elements += AllocateOutputs(call, place, layout);
   KernelContext ctx(call, ContextOf(place));
   if (__builtin_expect(op.random, 0) && !call.random_given) {
@@ -193,17 +199,18 @@ __attribute__((noinline)) void RunUnusual(Call& call) {
   const Kernel& kernel = *Choose(call, place, dtype);
   TransformedInputs transformed;
   Layout layout = transformed.Apply(call, kernel, place);
-  Compute(call, kernel, place, dtype, layout, ElementsOfInputs(call));
+  Compute(call, kernel, place, dtype, layout, ElementsOfInputs(call), true);
 }
 
 void RunUnwatched(Call& call) {
   DType dtype;
   Place place;
   int64_t elements = 0;
-  if (__builtin_expect(IsUsual(call, &dtype, &place, &elements), 1)) {
+  bool ragged = false;
+  if (__builtin_expect(IsUsual(call, &dtype, &place, &elements, &ragged), 1)) {
     const Kernel& kernel = *Choose(call, place, dtype);
     if (__builtin_expect(kernel.key.layout != KernelLayout::kNHWC, 1))
-      return Compute(call, kernel, place, dtype, Layout::kPlain, elements);
+      return Compute(call, kernel, place, dtype, Layout::kPlain, elements, ragged);
   }
   RunUnusual(call);
 }

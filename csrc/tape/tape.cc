@@ -49,9 +49,7 @@ void KeepReason(const EagerCall& call) {
   }
 }
 
-void RecordLong(const EagerCall& call, const WantedSet& wanted);
-void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe,
-            const std::shared_ptr<const Recipe>* own);
+__attribute__((noinline)) void LookBack(const EagerCall& call);
 }  // namespace
 
 Value Lasting(const Value& v) {
@@ -63,7 +61,16 @@ Value Lasting(const Value& v) {
 
 void TapeLayer::Run(EagerCall& call) {
   Below(call);
-  if (__builtin_expect(call.marks == 0, 1)) return;
+  if (__builtin_expect(call.marks != 0, 0)) LookBack(call);
+}
+
+namespace {
+void RecordLong(const EagerCall& call, const WantedSet& wanted);
+void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe,
+            const std::shared_ptr<const Recipe>* own);
+
+// At a finished call, an input of which has a mark.
+void LookBack(const EagerCall& call) {
   if (!(call.marks & Variable::kWantsGradient)) return KeepReason(call);
   if (call.op.has_no_grad) return;
   Span<Variable* const> in = call.in.flat();
@@ -81,7 +88,6 @@ void TapeLayer::Run(EagerCall& call) {
   Record(call, wanted, *kept, nullptr);
 }
 
-namespace {
 void RecordLong(const EagerCall& call, const WantedSet& wanted) {
   std::shared_ptr<const Recipe> own =
       MakeRecipe(call.op, *call.attrs, call.in.ends(), call.out.ends(), wanted);
@@ -101,11 +107,9 @@ void Record(const EagerCall& call, const WantedSet& wanted, const Recipe& recipe
   auto node = Ref<OpNode>::New(own ? new LongOpNode(call.op, *own, std::move(attrs), outputs)
                                    : new OpNode(call.op, recipe, std::move(attrs), outputs));
   Span<const uint32_t> in_ends = call.in.ends(), out_ends = call.out.ends();
-  for (uint32_t end : in_ends) node->in_ends.push_back(end);
-  for (uint32_t end : out_ends) node->out_ends.push_back(end);
-  for (size_t i = 0; i < in.size(); ++i) {
-    node->AddEdge(wanted.Has(static_cast<int>(i)) ? in[i]->GradEdge() : Edge());
-  }
+  node->in_ends.Append(in_ends.begin(), in_ends.end());
+  node->out_ends.Append(out_ends.begin(), out_ends.end());
+  for (Variable* v : in) node->AddEdge(v ? v->GradEdge() : Edge());
   SmallVector<Value, 2>& kept = node->kept();
   for (RecipeRef r : recipe.kept) {
     bool is_output = r.kind == RecipeRef::kOutput;

@@ -62,7 +62,7 @@ void Count(int64_t change) {
 }
 }  // namespace
 
-Variable::Variable() { Count(1); }
+__attribute__((always_inline)) inline Variable::Variable() { Count(1); }
 
 Ref<Variable> Variable::Make() { return Ref<Variable>::New(new Variable()); }
 
@@ -72,7 +72,7 @@ Ref<Variable> Variable::Make(Value value) {
   return v;
 }
 
-Variable::~Variable() {
+__attribute__((always_inline)) inline Variable::~Variable() {
   Count(-1);
   if (wrapper_state) release_wrapper_state(wrapper_state);
   if (leaf_) leaf_->Abandon();

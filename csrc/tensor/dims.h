@@ -12,7 +12,9 @@ namespace dygraph {
 
 constexpr int kMaxRank = 16;
 
-class Dims : public SmallVector<int64_t, 6> {
+constexpr int kInlineAxes = 6;
+
+class Dims : public SmallVector<int64_t, kInlineAxes> {
  public:
   using SmallVector::SmallVector;
   Dims(Span<const int64_t> sizes) : SmallVector(sizes.begin(), sizes.end()) {}

@@ -39,7 +39,25 @@ void Tensor::FailRead(DType asked) const {
         Name(asked), "')");
 }
 
+// The usual case alone: a fresh tensor of few axes. Written in wide stores, the sizes are ready for
+// the wide loads of the next copy.
 void Tensor::SetMeta(const Dims& dims, DType dtype, Place place, Layout layout) {
+  if (__builtin_expect(storage_ || lod_ || dims.size() > kInlineAxes, 0))
+    return SetMetaSlow(dims, dtype, place, layout);
+  int64_t numel = 1;
+  for (int64_t d : dims) {
+    if (__builtin_expect(d < 0 || __builtin_mul_overflow(numel, d, &numel), 0))
+      return SetMetaSlow(dims, dtype, place, layout);
+  }
+  dims_ = dims;
+  data_ = nullptr;
+  numel_ = numel;
+  dtype_ = dtype;
+  place_ = place;
+  layout_ = layout;
+}
+
+void Tensor::SetMetaSlow(const Dims& dims, DType dtype, Place place, Layout layout) {
   data_ = nullptr;
   storage_.reset();
   lod_.reset();

@@ -15,7 +15,7 @@ enum class Layout : uint8_t { kPlain, kNHWC };
 
 class Tensor {
  public:
-  Tensor() = default;
+  Tensor() {}  // = default would make Tensor() fill all its bytes with zeros first
   Tensor(Dims dims, DType dtype, Place place = CPUPlace(), Layout layout = Layout::kPlain);
 
   const Dims& dims() const { return dims_; }
@@ -86,6 +86,7 @@ class Tensor {
     if (__builtin_expect(asked != dtype_ || !data_, 0)) FailRead(asked);
   }
   [[noreturn]] void FailRead(DType asked) const;
+  void SetMetaSlow(const Dims& dims, DType dtype, Place place, Layout layout);
 
   void* data_ = nullptr;
   Ref<Storage> storage_;

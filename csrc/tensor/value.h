@@ -13,7 +13,7 @@ const char* Name(VarKind kind);
 
 class Value {
  public:
-  Value() = default;
+  Value() {}  // = default would make Value() fill all its bytes with zeros first
   Value(Tensor t) : tensor_(std::move(t)), kind_(VarKind::kTensor) {}
   Value(Ref<SelectedRows> rows) : Value(VarKind::kSelectedRows, std::move(rows)) {}
   Value(Ref<TensorArray> array) : Value(VarKind::kArray, std::move(array)) {}

@@ -60,11 +60,8 @@ class Steps:
                     f"shape {list(inputs.shape)}"
                 )
             self.batch, self.time = inputs.shape[:2][:: -1 if time_major else 1]
-            if self.described and self.time < 0:
-                raise InvalidArgumentError(
-                    f"{owner}: the size of the time axis must be known, got inputs of shape "
-                    f"{list(inputs.shape)}. Declare it, or give rows with LoD"
-                )
+            if self.whole and self.described and self.time < 0:
+                lengths, self.whole = self._all_steps(), False
             if self.whole:
                 return
             rows = self._unpadded(lengths, owner)
@@ -81,6 +78,15 @@ class Steps:
         return ops.fill_constant_batch_size_like(  # of rows with LoD it counts the sequences
             self.rows, shape=[-1, *shape], value=0.0, dtype=dtype, input_dim_idx=axis
         )
+
+    def _all_steps(self):
+        """The length of each sequence where all have as many steps as the run shows."""
+        batch, time = (1, 0) if self.time_major else (0, 1)
+        ones = ops.fill_constant_batch_size_like(
+            self.inputs, shape=[-1], value=1.0, dtype="int64", input_dim_idx=batch
+        )
+        steps = ops.slice(ops.shape(self.inputs), axes=[0], starts=[time], ends=[time + 1])
+        return ones * ops.cast(steps, out_dtype="int64")
 
     def _unpadded(self, lengths, owner):
         """The rows of a padded batch, with LoD."""

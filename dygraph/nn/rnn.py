@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, creation, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.initializer import Uniform
 from dygraph.nn.layer import Layer
@@ -82,14 +82,15 @@ class RNNCellBase(Layer):
         """States of `init_value` for as many sequences as `batch_ref` has along `batch_dim_idx`."""
         check.variable(batch_ref, f"{type(self).__name__}: batch_ref")
         axis = check.axis(batch_dim_idx, len(batch_ref.shape), "batch_dim_idx")
+        batch = size_lists.sizes_of(batch_ref)[axis]
         return self._filled(
-            batch_ref.shape[axis], shape or self.state_shape, dtype or batch_ref.dtype, init_value
+            batch, shape or self.state_shape, dtype or batch_ref.dtype, init_value
         )
 
     def _filled(self, batch, shape, dtype, value):
         if shape and isinstance(shape[0], (list, tuple)):
             return tuple(self._filled(batch, s, dtype, value) for s in shape)
-        return ops.fill_constant(shape=[batch, *shape], value=value, dtype=dtype)
+        return creation.full([batch, *shape], value, dtype)
 
 
 class _Cell(RNNCellBase):

@@ -1,4 +1,4 @@
-"""Arrays of a program: lists of tensors that its operators write and read by number.
+"""Arrays: lists of tensors that a program writes and reads by index.
 
 On eager Variables an array is a Python list.
 
@@ -39,7 +39,7 @@ def _is_array(value):
 
 
 def _array(value, what):
-    """An array of a program, or a Python list."""
+    """Check for an array of a program or a Python list."""
     if not _is_array(value) and not isinstance(value, list):
         given = f"'{value.name}', a {value.type}" if isinstance(value, Variable) else kind_of(value)
         raise ArgumentTypeError(
@@ -49,7 +49,7 @@ def _array(value, what):
 
 
 def _held(array):
-    """An array as one Variable, which operators take: of a list."""
+    """The array as one Variable, as operators take it; a list is converted."""
     if not isinstance(array, list):
         return array
     held = None
@@ -62,7 +62,7 @@ def _held(array):
 
 
 def _index(i, what):
-    """One integer, in a Variable."""
+    """Check for a Variable of one integer."""
     if not isinstance(i, _core.Variable):
         raise ArgumentTypeError(
             f"{what} must be a Variable of one int64, got {kind_of(i)}. Make one with "
@@ -85,19 +85,19 @@ def _table(table, what):
 
 
 def _new(kind, owner, program, dtype=None, name=None):
-    """A variable of the current block that is no tensor."""
+    """A variable of the current block that is not a tensor."""
     return program.current_block().create_var(
         name=name or f"{unique_name.generate(owner)}.out", type=kind, dtype=dtype
     )
 
 
 def create_array(dtype):
-    """An empty array of the default main program, for `array_write`.
+    """An empty array in the default main program, for `array_write`.
 
     Parameters
     ----------
     dtype : str or dtype
-        Of its elements.
+        The type of its elements.
 
     Returns
     -------
@@ -114,16 +114,16 @@ def create_array(dtype):
 
 
 def array_write(x, i, array=None):
-    """Put `x` into place `i` of an array, which grows where it is shorter.
+    """Write `x` to index `i` of an array, which grows as needed.
 
     Parameters
     ----------
     x : Variable
         Of any shape.
     i : Variable
-        One int64 of at least 0.
+        One int64, at least 0.
     array : Variable or list, optional
-        None: a new array.
+        None: a new array. A list takes eager Variables.
 
     Returns
     -------
@@ -133,9 +133,11 @@ def array_write(x, i, array=None):
     Raises
     ------
     ArgumentTypeError
-        `i` is no integer Variable, `array` is no array, or it holds another type.
+        `i` is not an integer Variable, `array` is not an array, or its elements have another type.
     InvalidArgumentError
-        `i` holds not one element; the variables are of two programs.
+        `i` does not hold exactly one element, or the variables belong to different programs.
+    OutOfRangeError
+        `i` is negative; in a program, when it runs.
 
     Examples
     --------
@@ -184,13 +186,13 @@ def _written(array, x, number):
 
 
 def array_read(array, i):
-    """The element at place `i` of an array.
+    """The element at index `i` of an array.
 
     Parameters
     ----------
     array : Variable or list
     i : Variable
-        One int64 of at least 0, less than the length.
+        One int64, at least 0 and less than the length.
 
     Returns
     -------
@@ -199,11 +201,19 @@ def array_read(array, i):
     Raises
     ------
     ArgumentTypeError
-        `array` is no array, or `i` no integer Variable.
+        `array` is not an array, or `i` is not an integer Variable.
     OutOfRangeError
-        There is no such place; for a program, as it runs.
+        There is no such index; in a program, when it runs.
     PreconditionNotMetError
-        Nothing was written there.
+        Nothing has been written to that index; in a program, when it runs.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from static import layers
+    >>> array = [dygraph.to_variable([1.0]), dygraph.to_variable([2.0])]
+    >>> layers.array_read(array, dygraph.to_variable([1])).tolist()
+    [2.0]
     """
     _array(array, "array_read: array")
     _index(i, "array_read: i")
@@ -223,7 +233,7 @@ def array_read(array, i):
 
 
 def array_length(array):
-    """How many elements an array has: one int64.
+    """The number of elements of an array.
 
     Parameters
     ----------
@@ -232,6 +242,19 @@ def array_length(array):
     Returns
     -------
     Variable
+        One int64.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `array` is not an array.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from static import layers
+    >>> layers.array_length([dygraph.to_variable([1.0]), dygraph.to_variable([2.0])]).tolist()
+    [2]
     """
     if isinstance(_array(array, "array_length: array"), list):
         return to_variable([len(array)])
@@ -244,21 +267,32 @@ def array_length(array):
 
 @layer
 def tensor_array_to_tensor(input, axis=1, name=None, use_stack=False):
-    """The elements of an array as one tensor, and their sizes along `axis` as int32.
+    """Concatenate or stack the elements of an array.
 
     Parameters
     ----------
     input : Variable or list
-        An array whose elements differ in no other size.
+        An array. To be concatenated, its elements may differ in size along `axis` only; to be
+        stacked, in no size.
     axis : int
-        Along which they are joined, or the new axis.
+        The axis to concatenate along, or the new axis.
     name : str, optional
     use_stack : bool
-        True: along a new axis; False: along one they have.
+        True: stack along a new axis. False: concatenate.
 
     Returns
     -------
     (Variable, Variable)
+        The tensor, and the int32 sizes of the elements along `axis`.
+
+    Examples
+    --------
+    >>> import dygraph
+    >>> from static import layers
+    >>> array = [dygraph.to_variable([1.0]), dygraph.to_variable([2.0, 3.0])]
+    >>> joined, sizes = layers.tensor_array_to_tensor(array, axis=0)
+    >>> joined.tolist(), sizes.tolist()
+    ([1.0, 2.0, 3.0], [1, 2])
     """
     input = _held(_array(input, "tensor_array_to_tensor: input"))
     attrs = {
@@ -273,18 +307,31 @@ def tensor_array_to_tensor(input, axis=1, name=None, use_stack=False):
 
 @layer
 def lod_rank_table(x, level=0):
-    """The sequences of `x` at a level of its LoD, the longest first; equal ones in their order.
+    """Rank the sequences of `x` by length, the longest first; ties keep their order.
 
     Parameters
     ----------
     x : Variable
         With LoD.
     level : int
+        The level of LoD whose sequences are ranked.
 
     Returns
     -------
     Variable
-        A rank table, which the functions below take.
+        A rank table: the numbers and lengths of the sequences in that order. `max_sequence_len`,
+        `lod_tensor_to_array`, `array_to_lod_tensor`, `shrink_memory` and
+        `reorder_lod_tensor_by_rank` take it.
+
+    Examples
+    --------
+    >>> import numpy as np, dygraph
+    >>> from static import layers
+    >>> rows = np.array([[1], [2], [3]], "float32")
+    >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
+    >>> table = layers.lod_rank_table(x)
+    >>> layers.reorder_lod_tensor_by_rank(x, table).tolist()
+    [[2.0], [3.0], [1.0]]
     """
     check.variable(x, "lod_rank_table: x")
     attrs = {"level": check.integer(level, "lod_rank_table: level", 0)}
@@ -293,21 +340,51 @@ def lod_rank_table(x, level=0):
 
 @layer
 def max_sequence_len(rank_table):
-    """The length of the longest sequence of a rank table: one int64."""
+    """The length of the longest sequence of a rank table.
+
+    Parameters
+    ----------
+    rank_table : Variable
+        A result of `lod_rank_table`.
+
+    Returns
+    -------
+    Variable
+        One int64.
+    """
     _table(rank_table, "max_sequence_len: rank_table")
     return run("max_sequence_len", {"RankTable": rank_table})["Out"]
 
 
 @layer
 def lod_tensor_to_array(x, table):
-    """An array of steps: element t holds row t of each sequence that is longer, longest first.
+    """Split sequences into steps: element t holds row t of every sequence longer than t.
 
     Parameters
     ----------
     x : Variable
-        With the LoD the table was made of.
+        With the LoD from which the table was made.
     table : Variable
-        Of `lod_rank_table`.
+        A result of `lod_rank_table`.
+
+    Returns
+    -------
+    Variable or list of Variable
+        An array of a program, or a list of eager Variables. Within an element, the row of the
+        longest sequence comes first.
+
+    Examples
+    --------
+    >>> import numpy as np, dygraph
+    >>> from static import layers
+    >>> rows = np.array([[1], [2], [3]], "float32")
+    >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
+    >>> table = layers.lod_rank_table(x)
+    >>> steps = layers.lod_tensor_to_array(x, table)
+    >>> [step.tolist() for step in steps]
+    [[[2.0], [1.0]], [[3.0]]]
+    >>> layers.array_to_lod_tensor(steps, table).tolist()
+    [[1.0], [2.0], [3.0]]
     """
     check.variable(x, "lod_tensor_to_array: x")
     inputs = {"X": x, "RankTable": _table(table, "lod_tensor_to_array: table")}
@@ -320,7 +397,25 @@ def lod_tensor_to_array(x, table):
 
 @layer
 def array_to_lod_tensor(x, table):
-    """The rows of `lod_tensor_to_array`'s steps as sequences in their own order again."""
+    """Join steps to sequences in their original order: the inverse of `lod_tensor_to_array`.
+
+    Parameters
+    ----------
+    x : Variable or list
+        An array with an element for each step.
+    table : Variable
+        A result of `lod_rank_table`.
+
+    Returns
+    -------
+    Variable
+        With the LoD of the table.
+
+    Raises
+    ------
+    InvalidArgumentError
+        No sequence has a step, or the array does not fit the table; in a program, when it runs.
+    """
     x = _held(_array(x, "array_to_lod_tensor: x"))
     inputs = {"X": x, "RankTable": _table(table, "array_to_lod_tensor: table")}
     result = run("array_to_lod_tensor", inputs)["Out"]
@@ -329,7 +424,21 @@ def array_to_lod_tensor(x, table):
 
 @layer
 def shrink_memory(x, i, table):
-    """The rows of `x` whose sequences are longer than `i` steps."""
+    """The first rows of `x`: one for each sequence longer than `i` steps.
+
+    Parameters
+    ----------
+    x : Variable
+        One row for each sequence, in the order of the table.
+    i : Variable
+        One int64.
+    table : Variable
+        A result of `lod_rank_table`.
+
+    Returns
+    -------
+    Variable
+    """
     check.variable(x, "shrink_memory: x")
     inputs = {
         "X": x, "I": _index(i, "shrink_memory: i"),
@@ -341,14 +450,18 @@ def shrink_memory(x, i, table):
 
 @layer
 def reorder_lod_tensor_by_rank(x, rank_table):
-    """The sequences of `x`, or its rows where it has no LoD, in the order of the table.
+    """Reorder the sequences of `x`, or its rows if it has no LoD, to the order of the table.
 
     Parameters
     ----------
     x : Variable
-        As many sequences or rows as the table has.
+        As many sequences or rows as the table has sequences.
     rank_table : Variable
-        Of `lod_rank_table`.
+        A result of `lod_rank_table`.
+
+    Returns
+    -------
+    Variable
     """
     check.variable(x, "reorder_lod_tensor_by_rank: x")
     inputs = {"X": x, "RankTable": _table(rank_table, "reorder_lod_tensor_by_rank: rank_table")}
@@ -360,19 +473,31 @@ def reorder_lod_tensor_by_rank(x, rank_table):
 
 @layer
 def split_lod_tensor(input, mask, level=0):
-    """The rows or sequences of `input` where `mask` holds, and the others.
+    """Split the rows, or sequences, of `input` by a mask.
 
     Parameters
     ----------
     input : Variable
     mask : Variable
-        bool ``[rows, 1]``.
+        bool ``[rows, 1]``, one for each row or sequence.
     level : int
-        Of the LoD, whose sequences stay whole.
+        The level of LoD whose sequences are kept whole.
 
     Returns
     -------
     (Variable, Variable)
+        Those where `mask` is true, and the others.
+
+    Examples
+    --------
+    >>> import numpy as np, dygraph
+    >>> from static import layers
+    >>> x = dygraph.to_variable(np.array([[1], [2], [3]], "float32"))
+    >>> large, small = layers.split_lod_tensor(x, x > 1.5)
+    >>> large.tolist(), small.tolist()
+    ([[2.0], [3.0]], [[1.0]])
+    >>> layers.merge_lod_tensor(large * 10.0, small, x, x > 1.5).tolist()
+    [[1.0], [20.0], [30.0]]
     """
     check.variable(input, "split_lod_tensor: input")
     attrs = {"level": check.integer(level, "split_lod_tensor: level", 0)}
@@ -382,16 +507,22 @@ def split_lod_tensor(input, mask, level=0):
 
 @layer
 def merge_lod_tensor(in_true, in_false, x, mask, level=0):
-    """What `split_lod_tensor` parts, together again: rows of `in_true` where `mask` holds.
+    """Merge rows or sequences by a mask: the inverse of `split_lod_tensor`.
 
     Parameters
     ----------
     in_true, in_false : Variable
+        The rows for those places where `mask` is true, and for the others.
     x : Variable
-        Whose LoD the result has.
+        The result takes its LoD.
     mask : Variable
         bool ``[rows, 1]``.
     level : int
+        The level of LoD whose sequences are kept whole.
+
+    Returns
+    -------
+    Variable
     """
     check.variable(in_true, "merge_lod_tensor: in_true")
     inputs = {"X": x, "Mask": mask, "InTrue": in_true, "InFalse": in_false}

@@ -1,4 +1,4 @@
-"""Beam search over LoD: one step of it, and the way back to whole sequences."""
+"""Beam search on ragged batches: one step, and the sequences that the steps make up."""
 
 from dygraph import check
 from static.layers.making import layer, run
@@ -11,31 +11,48 @@ def beam_search(
     pre_ids, pre_scores, ids, scores, beam_size, end_id, level=0, is_accumulated=True, name=None,
     return_parent_idx=False,
 ):  # fmt: skip
-    """The best `beam_size` continuations of each source's beams.
+    """One step of beam search: the best `beam_size` continuations for each source.
 
     Parameters
     ----------
     pre_ids, pre_scores : Variable
-        int64 and float32 ``[rows, 1]``: the last ids of the beams, and their scores.
+        int64 and float32 ``[rows, 1]``: the last id and the score of every beam.
     ids : Variable or None
-        int64 ``[rows, K]``: candidates; None: the columns of `scores`.
+        int64 ``[rows, K]``: the candidates. None: the column numbers of `scores`.
     scores : Variable
-        float32 ``[rows, K]``, with two levels of LoD: sources, and beams of each.
+        float32 ``[rows, K]`` with two levels of LoD: sources, and the beams of each.
     beam_size : int
     end_id : int
-        A beam that has it ends there.
+        The id that ends a beam.
     level : int
-        Of the LoD that tells the sources apart.
+        The level of LoD that separates the sources.
     is_accumulated : bool
-        True: `scores` hold the scores of the beams; False: they are probabilities of this step.
+        True: `scores` are scores of whole beams. False: they are probabilities of this step, whose
+        logarithms are added to `pre_scores`.
     name : str, optional
     return_parent_idx : bool
-        Give the rows that the results come of as well, int32.
+        True: also return the int32 row from which each result continues.
 
     Returns
     -------
     (Variable, Variable) or (Variable, Variable, Variable)
-        Ids and scores, ``[rows', 1]`` with LoD.
+        Ids and scores, ``[rows', 1]`` with two levels of LoD: sources, and the results that
+        continue each beam.
+
+    Examples
+    --------
+    One source, one beam, two candidates for the next id:
+
+    >>> import numpy as np, dygraph
+    >>> from static import layers
+    >>> def beams(array):
+    ...     return dygraph.to_variable(np.array(array), lod=[[0, 1], [0, 1]])
+    >>> ids, scores = layers.beam_search(
+    ...     beams([[4]]), beams([[0.0]]).astype("float32"), beams([[7, 9]]),
+    ...     beams([[-0.5, -1.5]]).astype("float32"), beam_size=2, end_id=1,
+    ... )
+    >>> ids.tolist(), scores.tolist()
+    ([[7], [9]], [[-0.5], [-1.5]])
     """
     for value, what in ((pre_ids, "pre_ids"), (pre_scores, "pre_scores"), (scores, "scores")):
         check.variable(value, f"beam_search: {what}")
@@ -56,20 +73,22 @@ def beam_search(
 
 @layer
 def beam_search_decode(ids, scores, beam_size, end_id, name=None):
-    """The sequences of beams whose steps `beam_search` has chosen.
+    """Read whole sequences back from the steps of `beam_search`.
 
     Parameters
     ----------
     ids, scores : Variable or list
-        Arrays of what `beam_search` gave in each step.
+        Arrays with the results of `beam_search` for each step.
     beam_size : int
     end_id : int
+        The id that ends a sequence.
     name : str, optional
 
     Returns
     -------
     (Variable, Variable)
-        Ids and scores with two levels of LoD: sequences of each source, and elements of each.
+        Ids and scores with two levels of LoD: the sequences of each source, the best first, and
+        the elements of each sequence.
     """
     attrs = {
         "beam_size": check.integer(beam_size, "beam_search_decode: beam_size", 1),

@@ -1,4 +1,4 @@
-"""Cells of a step of a network over time, and `rnn`, which runs one over a padded batch."""
+"""Cells of recurrent networks, and `rnn`, which runs a cell over a padded batch."""
 
 import copy
 
@@ -22,9 +22,10 @@ LAST = 2**31 - 1
 
 
 class RNNCell:
-    """One step of a network over time: ``outputs, new_states = cell(inputs, states)``.
+    """One step of a recurrent network: ``outputs, new_states = cell(inputs, states)``.
 
-    A cell of one's own has `call`, and `state_shape` where it is to make its first states.
+    Derive from it and define `call`; define `state_shape` too, unless the first states are always
+    passed in.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class RNNCell:
     """
 
     def call(self, inputs, states, **kwargs):
-        """Give ``(outputs, new_states)``; the new states in the structure of the old ones."""
+        """Return ``(outputs, new_states)``; the new states have the structure of the old ones."""
         raise NotImplementedError(f"{type(self).__name__} must have call(inputs, states)")
 
     def __call__(self, inputs, states, **kwargs):
@@ -50,30 +51,30 @@ class RNNCell:
     def state_shape(self):
         """The shape of a row of the states: a list of int, or a structure of such lists."""
         raise NotImplementedError(
-            f"{type(self).__name__} must have state_shape, or get its first states"
+            f"{type(self).__name__} must have state_shape, or be given its first states"
         )
 
     @property
     def state_dtype(self):
-        """The type of the states: a name, or a structure of names as `state_shape`."""
+        """The type of the states: a name, or names in the structure of `state_shape`."""
         raise NotImplementedError(f"{type(self).__name__} must have state_dtype")
 
     def get_initial_states(
         self, batch_ref, shape=None, dtype="float32", init_value=0, batch_dim_idx=0
     ):
-        """States that hold `init_value` everywhere.
+        """States filled with `init_value`.
 
         Parameters
         ----------
         batch_ref : Variable or structure of them
-            The first says how large the batch is.
+            The first Variable gives the batch size.
         shape : list of int, or structure of such lists, optional
-            Of a row; default: `state_shape`.
+            The shape of a row. Default: `state_shape`.
         dtype : str or structure of them
-            Default: `state_dtype`, where the cell has one.
+            Default: `state_dtype`, if the cell has one.
         init_value : float
         batch_dim_idx : int
-            Of `batch_ref`: the axis of the batch.
+            The batch axis of `batch_ref`.
 
         Returns
         -------
@@ -116,7 +117,7 @@ def _is_shape(value):
 
 
 class _Gates(RNNCell):
-    """A cell whose parameters are made by its first call and shared by all calls."""
+    """A cell that makes its parameters in the first call and shares them among all calls."""
 
     def __init__(
         self, hidden_size, param_attr, bias_attr, gate_activation, act, dtype, name, kind
@@ -131,7 +132,7 @@ class _Gates(RNNCell):
         self.name, self._made = unique_name.generate(name), {}
 
     def _affine(self, x, width, part, columns):
-        """``x W + b`` with the parameters of a part."""
+        """``x W + b`` with the parameters of one part of the cell."""
         if part not in self._made:
             self._made[part] = tuple(
                 create_parameter(
@@ -159,7 +160,7 @@ class _Gates(RNNCell):
 
 
 def _suffixed(attr, part):
-    """The attributes of one of several parameters of a cell: a name of its own for each."""
+    """The attributes of one parameter of a cell, with a suffix to its name."""
     attr = ParamAttr.of(attr)
     if attr is None or attr.name is None or not part:
         return attr
@@ -169,15 +170,15 @@ def _suffixed(attr, part):
 
 
 class GRUCell(_Gates):
-    """A GRU's step: ``h' = u h + (1 - u) act(W_c [x, r h] + b_c)``.
+    """A GRU cell: ``h' = u h + (1 - u) act(W_c [x, r h] + b_c)``.
 
     Parameters
     ----------
     hidden_size : int
     param_attr, bias_attr : ParamAttr, str, Initializer or bool, optional
-        A name gets ``_gate`` and ``_candidate`` behind it.
+        A name gets the suffixes ``_gate`` and ``_candidate``.
     gate_activation, activation : callable or str, optional
-        Default: sigmoid, tanh.
+        Default: sigmoid and tanh.
     dtype : str
     name : str
 
@@ -201,7 +202,7 @@ class GRUCell(_Gates):
         )
 
     def call(self, inputs, states):
-        """``(new, new)`` of inputs ``[batch, D]`` and states ``[batch, hidden_size]``."""
+        """``(new, new)`` for inputs ``[batch, D]`` and states ``[batch, hidden_size]``."""
         joined, width = self._joined(inputs, states)
         gates = self._gate(self._affine(joined, width, "gate", 2 * self.hidden_size))
         reset, update = split(gates, 2, dim=1)
@@ -217,15 +218,18 @@ class GRUCell(_Gates):
 
 
 class LSTMCell(_Gates):
-    """An LSTM's step, ``c' = c sigmoid(f + forget_bias) + sigmoid(i) tanh(j)``; h' = tanh(c') o.
+    """An LSTM cell.
+
+    ``c' = c sigmoid(f + forget_bias) + sigmoid(i) tanh(j)`` and ``h' = tanh(c') sigmoid(o)``.
 
     Parameters
     ----------
     hidden_size : int
     param_attr, bias_attr : ParamAttr, str, Initializer or bool, optional
     gate_activation, activation : callable or str, optional
-        Default: sigmoid, tanh.
+        Default: sigmoid and tanh.
     forget_bias : float
+        Added to the forget gate before its activation.
     dtype : str
     name : str
 
@@ -250,7 +254,7 @@ class LSTMCell(_Gates):
         self._forget = check.number(forget_bias, "LSTMCell: forget_bias")
 
     def call(self, inputs, states):
-        """``(h, [h, c])`` of inputs ``[batch, D]`` and states ``[h, c]``."""
+        """``(h, [h, c])`` for inputs ``[batch, D]`` and states ``[h, c]``."""
         if not isinstance(states, (list, tuple)) or len(states) != 2:
             raise InvalidArgumentError(f"LSTMCell: states must be [hidden, cell], got {states!r}")
         hidden, cell = states
@@ -270,16 +274,19 @@ class LSTMCell(_Gates):
 # Over time ----------------------------------------------------------------------------------------
 
 
+def _rank(x):
+    return len(x.desc.shape if isinstance(x, Variable) else x.shape)
+
+
 def batch_and_time_swapped(x):
     """``[a, b, ...]`` as ``[b, a, ...]``."""
-    return transpose(x, [1, 0, *range(2, len(x.desc.shape))])
+    return transpose(x, [1, 0, *range(2, _rank(x))])
 
 
 def masked(mask, value, other):
-    """`value` in the rows where the bool `mask` ``[batch]`` holds, `other` in the rest."""
-    rank = len(value.desc.shape if isinstance(value, Variable) else value.shape)
-    if rank > 1:
-        mask = reshape(mask, [-1] + [1] * (rank - 1))
+    """`value` in the rows where the bool `mask` ``[batch]`` is true, `other` in the rest."""
+    if _rank(value) > 1:
+        mask = reshape(mask, [-1] + [1] * (_rank(value) - 1))
     return dygraph.where(mask, value, other)
 
 
@@ -287,38 +294,55 @@ def rnn(
     cell, inputs, initial_states=None, sequence_length=None, time_major=False, is_reverse=False,
     **kwargs,
 ):  # fmt: skip
-    """Run a cell over a batch of sequences of a program.
+    """Run a cell over a padded batch of sequences in a program.
 
     Parameters
     ----------
-    cell : RNNCell
-        Or any callable of (inputs, states).
+    cell : RNNCell or callable
+        Called as ``cell(inputs, states, **kwargs)``.
     inputs : Variable or structure of them
-        ``[batch, time, ...]``; with `time_major` ``[time, batch, ...]``.
+        ``[batch, time, ...]``, or ``[time, batch, ...]`` with `time_major`.
     initial_states : Variable or structure of them, optional
         Default: ``cell.get_initial_states``.
     sequence_length : Variable, optional
-        int32 or int64 ``[batch]``: behind it states stay as they are.
-    time_major, is_reverse : bool
+        int32 or int64 ``[batch]``. Past the end of a sequence its states no longer change.
+    time_major : bool
+        True: the first axis is time.
+    is_reverse : bool
+        True: steps run from the last to the first.
     **kwargs
-        Given to the cell.
+        Passed to the cell.
 
     Returns
     -------
     (outputs, final_states)
-        Outputs of all steps, laid out as `inputs`, and the states after the last.
+        The outputs of all steps, in the layout of `inputs`, and the states after the last step.
 
     Raises
     ------
     ArgumentTypeError
-        A variable is none of a program. For eager Variables take `dygraph.nn.RNN`.
+        A Variable does not belong to a program. For eager Variables use `dygraph.nn.RNN`.
     InvalidArgumentError
-        The cell gives states in another structure or of other shapes.
+        The cell returns states of another structure or shape.
+
+    Examples
+    --------
+    >>> import numpy as np, static
+    >>> from static import layers
+    >>> def total(x, state):
+    ...     return x + state, x + state
+    >>> with static.program_guard(static.Program()):
+    ...     x = static.data("x", [None, 3, 1])
+    ...     first = layers.fill_constant_batch_size_like(x, [-1, 1], "float32", 0.0)
+    ...     outputs, last = layers.rnn(total, x, first)
+    ...     feed = {"x": np.array([[[1], [2], [3]]], "float32")}
+    ...     static.Executor().run(feed=feed, fetch_list=[outputs])[0].ravel().tolist()
+    [1.0, 3.0, 6.0]
     """
     if not callable(cell):
         raise ArgumentTypeError(f"rnn: cell must be an RNNCell, got {kind_of(cell)}")
     for leaf in nested.leaves(inputs):
-        program = bodies.program_of(leaf, "rnn", "For those take dygraph.nn.RNN")
+        program = bodies.program_of(leaf, "rnn", "For eager Variables use dygraph.nn.RNN")
     with bodies.taken_back(program):
         return _rnn(cell, inputs, initial_states, sequence_length, time_major, is_reverse, kwargs)
 
@@ -344,7 +368,8 @@ def _rnn(cell, inputs, states, lengths, time_major, is_reverse, kwargs):
         found = nested.different(before, after)
         if found:
             raise InvalidArgumentError(
-                f"rnn: the cell must give states as it gets them, got {found[1]} for {found[0]}"
+                f"rnn: the cell must return states in the structure it is given, got {found[1]} for "
+                f"{found[0]}"
             )
         if mask is not None:
             here = network.step_input(mask)

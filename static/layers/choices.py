@@ -1,4 +1,4 @@
-"""Choices of programs: functions of which one is taken, and blocks that run if a condition holds.
+"""Choices in programs: one of several functions, and blocks that run if a condition holds.
 
 Examples
 --------
@@ -29,7 +29,7 @@ __all__ = ["case", "cond", "switch_case"]
 
 @contextlib.contextmanager
 def conditional_block(program, conditions, owner, scalar=True):
-    """A block that runs if the condition holds; not `scalar`: if each condition has rows."""
+    """A block that runs if the condition holds; without `scalar`, if each condition has rows."""
     with bodies.taken_back(program) as moment:
         with bodies.body(program, owner) as body:
             yield body
@@ -48,18 +48,19 @@ def conditional_block(program, conditions, owner, scalar=True):
 
 
 def cond(pred, true_fn=None, false_fn=None, name=None):
-    """What `true_fn` gives if `pred` holds, what `false_fn` gives if it does not.
+    """The result of `true_fn` if `pred` is true, else that of `false_fn`.
 
-    On a variable of a program both functions are called to describe a block each, of which a run
-    takes one. On an eager Variable the one that is taken is called.
+    Given a variable of a program, both functions are called, each to describe a block; a run
+    executes one of the two. Given an eager Variable, only the chosen function is called.
 
     Parameters
     ----------
     pred : Variable
         One bool.
     true_fn, false_fn : callable, optional
-        Take nothing. Both give Variables of the same types in the same structure, or nothing; None:
-        nothing is done. A size in which the two differ is -1 in the result.
+        Take nothing. Both give Variables in the same structure, or nothing; None: nothing is done.
+        A size in which the two differ is -1 in the result. A result of which the type or rank
+        differs has neither shape nor dtype: it can be fetched, but operators refuse it.
     name : str, optional
         Fluid's; not used.
 
@@ -70,9 +71,9 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     Raises
     ------
     ArgumentTypeError
-        `pred` is no bool, a function is none, or the results are of different types.
+        `pred` is no bool, or a function is none.
     InvalidArgumentError
-        `pred` holds not one element, or the results differ in structure or rank.
+        `pred` holds not one element, or the results differ in structure.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
 
 
 class _Branch:
-    """A function's block, which leaves its results in variables outside."""
+    """The block of one function, which writes its results to variables outside."""
 
     def __init__(self, program, pred, what, function, other=None):
         self.what = what
@@ -122,12 +123,32 @@ class _Branch:
             for i, (leaf, outside) in enumerate(zip(self.leaves, self.outside, strict=True)):
                 if other is not None:
                     _check_leaf(other, self, i)
-                if outside is not None:
+                if outside is None:
+                    continue
+                if _fit(self.facts[i], (other or self).facts[i]):
                     body.append_op("assign", {"X": leaf}, {"Out": outside})
+                else:
+                    _leave(body, leaf, outside)
+
+
+def _leave(body, leaf, outside):
+    """Assign, without a word on the variable's shape and type."""
+    body.check_sees(leaf, "cond")
+    desc = _core.Op("assign")
+    desc.set_input("X", [leaf.name])
+    desc.set_output("Out", [outside.name])
+    desc.complete_attrs()
+    body.put_op(body.take(desc))
+
+
+def _fit(one, two):
+    """Whether results have a type and a rank, and the same."""
+    shapes = one[2], two[2]
+    return None not in shapes and one[1] == two[1] and len(shapes[0]) == len(shapes[1])
 
 
 def _outside(program, body, leaf):
-    """A variable around the block for a result; None for what is no Variable."""
+    """A variable of the enclosing block for a result; None if the result is not a Variable."""
     if not isinstance(leaf, _core.Variable):
         return None
     bodies.program_of(leaf, "cond", "Give variables of the program")
@@ -143,9 +164,10 @@ def _facts(leaf):
     return leaf.type, str(leaf.dtype), leaf.desc.shape, leaf.lod_level, leaf.stop_gradient
 
 
-def _told(leaf):
+def _described(leaf):
     if isinstance(leaf, Variable):
-        return f"{leaf.dtype} of shape {leaf.desc.shape} made at {bodies.made_at(leaf)}"
+        shown = f"{leaf.type} of {leaf.dtype} and shape {leaf.desc.shape}"
+        return f"{shown}, made at {bodies.made_at(leaf)}"
     return repr(leaf)
 
 
@@ -159,26 +181,21 @@ def _check_structure(first, second):
 
 
 def _check_leaf(first, second, i):
-    """Results that can become one variable, or constants that are equal."""
+    """Check that two results can become one variable, or are equal constants."""
     one, two = first.leaves[i], second.leaves[i]
     both = isinstance(one, Variable), isinstance(two, _core.Variable)
     if all(both):
         bodies.program_of(two, "cond", "Give variables of the program")
         a, b = first.facts[i], second.facts[i]
-        if a[:2] != b[:2]:
+        if a[0] != b[0] or (a[0] != "LOD_TENSOR" and not _fit(a, b)):
             raise ArgumentTypeError(
-                f"cond: true_fn and false_fn must give the same types, got {_told(one)} and "
-                f"{_told(two)}. Cast one with layers.cast"
-            )
-        if len(a[2]) != len(b[2]):
-            raise InvalidArgumentError(
-                f"cond: true_fn and false_fn must give the same ranks, got {_told(one)} and "
-                f"{_told(two)}. Reshape one with layers.reshape"
+                f"cond: true_fn and false_fn must give the same kinds of variables, got "
+                f"{_described(one)} and {_described(two)}"
             )
     elif any(both) or type(one) is not type(two) or one != two:
         raise ArgumentTypeError(
             "cond: true_fn and false_fn must give Variables, or values that are equal, got "
-            f"{_told(one)} and {_told(two)}. Make a Variable with layers.fill_constant"
+            f"{_described(one)} and {_described(two)}. Make a Variable with layers.fill_constant"
         )
 
 
@@ -189,7 +206,7 @@ def _joined(first, second):
             missing = "true_fn" if first is None else "false_fn"
             raise InvalidArgumentError(
                 f"cond: true_fn and false_fn must give the same structure, but {missing} is None "
-                f"and {given.what} gives {_told(given.leaves[0])}. Give both, or assign to a "
+                f"and {given.what} gives {_described(given.leaves[0])}. Give both, or assign to a "
                 "variable that was made before"
             )
         return None
@@ -197,6 +214,10 @@ def _joined(first, second):
     rows = zip(first.outside, first.leaves, first.facts, second.facts, strict=True)
     for outside, leaf, a, b in rows:
         if outside is not None:
+            if not _fit(a, b):
+                outside.desc.shape = None
+                results.append(outside)
+                continue
             if outside.type != "LOD_TENSOR_ARRAY":
                 pairs = zip(a[2], b[2], strict=True)
                 outside.desc.shape = [m if m == n else -1 for m, n in pairs]
@@ -215,11 +236,11 @@ def _function(value, what):
     return value
 
 
-LONGEST_CHAIN = 16  # of conditions one inside the other; a program nests 32 blocks at most
+LONGEST_CHAIN = 16  # of conditions nested in each other; a program nests at most 32 blocks
 
 
 def _chain(pairs, default):
-    """Nested `cond`, the first pair outermost; many pairs are halved until they are few."""
+    """Nested `cond`, the first pair outermost; a long list is halved until its parts are short."""
     if len(pairs) > LONGEST_CHAIN:
         half = len(pairs) // 2
         first, rest = pairs[:half], pairs[half:]
@@ -232,28 +253,29 @@ def _chain(pairs, default):
 
 
 def case(pred_fn_pairs, default=None, name=None):
-    """What the function of the first condition that holds gives; `default` where none holds.
+    """The result of the function beside the first true condition, or of `default` if none is true.
 
     Parameters
     ----------
     pred_fn_pairs : list or tuple of (Variable, callable)
-        Conditions of one bool, and functions without arguments.
+        Conditions of one bool each, and functions without arguments.
     default : callable, optional
-        None: the last function stands for it.
+        None: the last function is the default.
     name : str, optional
-        Fluid's; not used.
+        Accepted as in Fluid; not used.
 
     Returns
     -------
     Variable, or list, tuple or dict of them, or None
-        As of `cond`.
+        As `cond` returns.
 
     Raises
     ------
     ArgumentTypeError
-        `pred_fn_pairs` is no list of pairs; a condition is no bool; a function is none.
+        `pred_fn_pairs` is not a list of pairs, a condition is not a bool, or a function is not
+        callable.
     InvalidArgumentError
-        There is no pair; results do not fit each other.
+        `pred_fn_pairs` is empty, or the results differ in structure or rank.
 
     Examples
     --------
@@ -276,14 +298,14 @@ def case(pred_fn_pairs, default=None, name=None):
                 f"case: pred_fn_pairs must hold pairs (condition, function), got {pair!r}"
             )
         bodies.condition(pair[0], "case: a condition")
-        pairs.append((pair[0], _function(pair[1], "case: what stands beside a condition")))
+        pairs.append((pair[0], _function(pair[1], "case: the function beside a condition")))
     if default is None:
         default = pairs.pop()[1]
     return _chain(pairs, _function(default, "case: default"))
 
 
 def switch_case(branch_index, branch_fns, default=None, name=None):
-    """What the function of the number `branch_index` gives; `default` for any other number.
+    """The result of the function numbered `branch_index`, or of `default` if there is none.
 
     Parameters
     ----------
@@ -292,23 +314,25 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
     branch_fns : dict of int to callable, or list of callable or of (int, callable)
         Functions without arguments. A list without numbers counts from 0.
     default : callable, optional
-        None: the function of the greatest number stands for it.
+        None: the function with the greatest number is the default.
     name : str, optional
-        Fluid's; not used.
+        Accepted as in Fluid; not used.
 
     Returns
     -------
     Variable, or list, tuple or dict of them, or None
-        As of `cond`.
+        As `cond` returns.
 
     Raises
     ------
     ArgumentTypeError
-        `branch_index` is no integer Variable; a number or a function is none.
+        `branch_index` is not an integer Variable, a number is not an int, or a function is not
+        callable.
     InvalidArgumentError
-        `branch_index` holds not one element; there is no function; results do not fit.
+        `branch_index` does not hold exactly one element, `branch_fns` is empty, or the results
+        differ in structure or rank.
     AlreadyExistsError
-        Two functions have one number.
+        Two functions have the same number.
 
     Examples
     --------
@@ -350,7 +374,7 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
 
 
 def _numbered(branch_fns):
-    """[(number, function)], the least number first."""
+    """[(number, function)], in ascending order of the numbers."""
     if not isinstance(branch_fns, (list, tuple, dict)):
         raise ArgumentTypeError(
             f"switch_case: branch_fns must be a dict or list of functions, got "
@@ -373,5 +397,5 @@ def _numbered(branch_fns):
             raise AlreadyExistsError(
                 f"switch_case: the numbers of branch_fns must differ, got {number} twice"
             )
-        found[number] = _function(function, f"switch_case: what stands for {number}")
+        found[number] = _function(function, f"switch_case: the function for {number}")
     return sorted(found.items())

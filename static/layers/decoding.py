@@ -1,4 +1,4 @@
-"""Decoders: what a network writes step by step, until it has written the end."""
+"""Decoders: sequences that a network generates step by step, until each has ended."""
 
 import collections
 
@@ -21,52 +21,62 @@ from static.layers.arithmetic import (
 from static.layers.arrays import array_write, create_array, tensor_array_to_tensor
 from static.layers.cells import batch_and_time_swapped, masked
 from static.layers.loops import while_loop
-from static.layers.manipulation import expand, gather_nd, gather_tree, reshape, stack, unsqueeze
-from static.layers.tensor import assign, cast, fill_constant, topk, zeros_like
+from static.layers.manipulation import (
+    expand,
+    gather_nd,
+    gather_tree,
+    reshape,
+    slice,
+    stack,
+    unsqueeze,
+)
+from static.layers.tensor import assign, cast, fill_constant, shape, topk, zeros_like
 from static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 
-INFINITE = 1e9  # the score of what cannot be
+INFINITE = 1e9  # its negative is the score of what is impossible
 
 
 class Decoder:
-    """What `dynamic_decode` runs: `initialize` once, `step` until all is finished, `finalize` once.
+    """Interface for `dynamic_decode`: `initialize` once, `step` until all is finished, `finalize`
+    once.
 
     Attributes
     ----------
     tracks_own_finished : bool
-        True: `step` says what is finished as a whole. False: what was finished stays so.
+        True: what `step` returns as finished is complete. False: what was finished before stays
+        finished.
     """
 
     tracks_own_finished = False
 
     def initialize(self, inits):
-        """Give ``(inputs, states, finished)`` before the first step; `finished` is bool."""
+        """Return ``(inputs, states, finished)`` for the first step; `finished` is bool."""
         raise NotImplementedError(f"{type(self).__name__} must have initialize(inits)")
 
     def step(self, time, inputs, states, **kwargs):
-        """Give ``(outputs, next_states, next_inputs, finished)``; `time` is one int64."""
+        """Return ``(outputs, next_states, next_inputs, finished)``; `time` is one int64."""
         raise NotImplementedError(f"{type(self).__name__} must have step(time, inputs, states)")
 
     def finalize(self, outputs, final_states, sequence_lengths):
-        """Give ``(outputs, states)`` of those of all steps, ``[time, batch, ...]``."""
+        """Return ``(outputs, states)``, made from the outputs of all steps ``[time, batch, ...]``."""
         raise NotImplementedError(f"{type(self).__name__} has no finalize")
 
 
 class BeamSearchDecoder(Decoder):
-    """The likeliest sequences that a cell writes: `beam_size` of them are followed at a time.
+    """Beam search: keeps the `beam_size` most likely sequences that a cell generates.
 
     Parameters
     ----------
-    cell : RNNCell
-        Or any callable of (inputs, states).
+    cell : RNNCell or callable
+        Called as ``cell(inputs, states)``.
     start_token, end_token : int
     beam_size : int
     embedding_fn : callable, optional
-        Makes inputs of the cell of int64 ids.
+        Maps int64 ids to inputs of the cell.
     output_fn : callable, optional
-        Makes scores over the vocabulary of the cell's outputs.
+        Maps outputs of the cell to scores over the vocabulary.
 
     Examples
     --------
@@ -105,11 +115,11 @@ class BeamSearchDecoder(Decoder):
 
     @staticmethod
     def tile_beam_merge_with_batch(x, beam_size):
-        """``[batch, ...]`` as ``[batch * beam_size, ...]``, each row `beam_size` times."""
+        """Repeat each row `beam_size` times: ``[batch, ...]`` to ``[batch * beam_size, ...]``."""
         return _merged(_tiled(x, beam_size))
 
     def initialize(self, initial_cell_states):
-        """Before the first step one beam of each sequence is alive."""
+        """Before the first step, each sequence has one live beam."""
         first = nested.leaves(initial_cell_states)[0]
         check.variable(first, "BeamSearchDecoder: initial_cell_states")
         states = nested.mapped(lambda x: _tiled(x, self.beam_size), initial_cell_states)
@@ -123,7 +133,7 @@ class BeamSearchDecoder(Decoder):
         return inputs, self.StateWrapper(states, scores, finished, lengths), finished
 
     def step(self, time, inputs, states, **kwargs):
-        """The cell's step for all beams, and the best of what follows them."""
+        """Run the cell for all beams and keep the best continuations."""
         inputs = nested.mapped(_merged, inputs)
         cell_states = nested.mapped(_merged, states.cell_states)
         outputs, cell_states = self.cell(inputs, cell_states, **kwargs)
@@ -142,7 +152,8 @@ class BeamSearchDecoder(Decoder):
         words = _shape(logits)[-1]
         if words < 0:
             raise InvalidArgumentError(
-                f"BeamSearchDecoder: the size of the vocabulary must be known, got {_shape(logits)}"
+                f"BeamSearchDecoder: the size of the vocabulary must be known, got scores of shape "
+                f"{_shape(logits)}"
             )
         if self.end_token >= words:
             raise InvalidArgumentError(
@@ -152,7 +163,7 @@ class BeamSearchDecoder(Decoder):
         ended[..., self.end_token] = 0.0
         scores = dygraph.log(dygraph.softmax(logits))
         over = unsqueeze(dygraph.cast(before.finished, "float32"), [2])
-        # What has ended goes on with the end alone, and keeps its score.
+        # A finished beam continues with the end token only, and keeps its score.
         scores = scores * (1.0 - over) + over * assign(ended)
         scores = scores + unsqueeze(before.log_probs, [2])
         scores = reshape(scores, [-1, self.beam_size * words])
@@ -171,7 +182,7 @@ class BeamSearchDecoder(Decoder):
         return self.OutputWrapper(best, tokens, parents), states
 
     def _parted(self, x):
-        return reshape(x, [-1, self.beam_size, *_shape(x)[1:]])
+        return _in_front(x, [-1, self.beam_size], 1)
 
     def finalize(self, outputs, final_states, sequence_lengths):
         """The ids of whole sequences, ``[time, batch, beam_size]``."""
@@ -182,25 +193,26 @@ def dynamic_decode(
     decoder, inits=None, max_step_num=None, output_time_major=False, impute_finished=False,
     is_test=False, return_length=False, **kwargs,
 ):  # fmt: skip
-    """Run the steps of a decoder until all sequences have ended.
+    """Run a decoder until all its sequences have ended.
 
     Parameters
     ----------
     decoder : Decoder
     inits : Variable or structure of them, optional
-        Given to ``decoder.initialize``.
+        Passed to ``decoder.initialize``.
     max_step_num : int, optional
-        The number of the last step; steps count from 0, as in Fluid.
+        The number of the last step. As in Fluid, steps count from 0, so `max_step_num` + 1 steps
+        run at most.
     output_time_major : bool
-        True: outputs are ``[time, batch, ...]``; False: ``[batch, time, ...]``.
+        True: outputs are ``[time, batch, ...]``. False: ``[batch, time, ...]``.
     impute_finished : bool
-        States of what has ended stay as they are.
+        True: the states of finished sequences no longer change.
     is_test : bool
-        True: no gradient is wanted, and the steps keep nothing for it.
+        True: no gradient will be computed, so the steps keep no values for it.
     return_length : bool
-        Give the lengths as well.
+        True: also return the lengths.
     **kwargs
-        Given to ``decoder.step``.
+        Passed to ``decoder.step``.
 
     Returns
     -------
@@ -210,9 +222,27 @@ def dynamic_decode(
     Raises
     ------
     ArgumentTypeError
-        `decoder` is none; a step changes the type of a state.
+        `decoder` lacks a method, or a step changes the type of a state.
     InvalidArgumentError
-        A step changes the structure or rank of inputs or states.
+        A step changes the structure or rank of the inputs or states.
+    PreconditionNotMetError
+        Eager Variables: everything is finished before the first step.
+
+    Examples
+    --------
+    A decoder that counts down from each number of a batch:
+
+    >>> import dygraph
+    >>> from static import layers
+    >>> class Countdown(layers.Decoder):
+    ...     def initialize(self, inits):
+    ...         return inits, inits, inits < 1
+    ...     def step(self, time, inputs, states):
+    ...         return states, states - 1, inputs, states - 1 < 1
+    >>> first = dygraph.to_variable([3, 2])
+    >>> outputs, _, lengths = layers.dynamic_decode(Countdown(), first, return_length=True)
+    >>> outputs.tolist(), lengths.tolist()
+    ([[3, 2, 1], [2, 1, 0]], [3, 2])
     """
     for method in ("initialize", "step"):
         _called(getattr(decoder, method, None), f"dynamic_decode: decoder.{method}")
@@ -233,7 +263,7 @@ def dynamic_decode(
 
 def _decoded(decoder, inits, most, time_major, impute, is_test, with_length, kwargs):
     inputs, states, finished = decoder.initialize(inits)
-    check.variable(finished, "dynamic_decode: what initialize says is finished")
+    check.variable(finished, "dynamic_decode: finished, as initialize returns it,")
     symbolic = isinstance(finished, Variable)
     arrays = []  # of the outputs of each step, in variables from before the loop
     shown = []
@@ -267,7 +297,8 @@ def _decoded(decoder, inits, most, time_major, impute, is_test, with_length, kwa
     _, _, states, _, lengths = while_loop(before, turn, start, is_test=is_test)
     if not shown:
         raise PreconditionNotMetError(
-            "dynamic_decode: there must be a step, but all was finished before the first"
+            "dynamic_decode: at least one step must run, but everything was finished before the "
+            "first"
         )
     outputs = nested.packed(
         shown[0], [tensor_array_to_tensor(array, axis=0, use_stack=True)[0] for array in arrays]
@@ -282,7 +313,7 @@ def _decoded(decoder, inits, most, time_major, impute, is_test, with_length, kwa
 
 
 def _array_outside(value):
-    """An array in the block around the one that is described; a list for an eager Variable."""
+    """An array in the enclosing block; a list for an eager Variable."""
     if not isinstance(value, Variable):
         return []
     block = value.block.program.current_block()
@@ -304,14 +335,14 @@ def _shape(x):
 
 
 def fill_constant_of(like, value):
-    """One int64, of a program where `like` is."""
+    """One int64, of a program if `like` is."""
     if isinstance(like, Variable):
         return fill_constant([1], "int64", value)
     return dygraph.to_variable([value])
 
 
 def fill_constant_like(x, shape, dtype, value):
-    """`value` in a shape whose first size is that of `x`."""
+    """Filled with `value`, in a shape whose first size is that of `x`."""
     found = {"shape": shape, "dtype": dtype, "value": float(value)}
     return _core.ops.fill_constant_batch_size_like(x, **found)
 
@@ -323,10 +354,22 @@ def _tiled(x, beams):
 
 def _merged(x):
     """``[batch, beams, ...]`` as ``[batch * beams, ...]``."""
-    return reshape(x, [-1, *_shape(x)[2:]])
+    return _in_front(x, [-1], 2)
+
+
+def _in_front(x, sizes, axes):
+    """`x` with these sizes in place of its first `axes`, of which one is open."""
+    others = _shape(x)[axes:]
+    if -1 in others:
+        known = shape(x)
+        others = [
+            slice(known, [0], [axis], [axis + 1]) if size == -1 else size
+            for axis, size in enumerate(others, axes)
+        ]
+    return reshape(x, [*sizes, *others])
 
 
 def _rows(x):
-    """``[batch, beams]`` of the numbers of rows."""
+    """``[batch, beams]``: the number of each row."""
     ones = fill_constant_like(x, [-1, _shape(x)[1]], "int64", 1)
     return cumsum(ones, axis=0, exclusive=True)

@@ -1,4 +1,4 @@
-"""DynamicRNN: a network over time for sequences of different lengths."""
+"""DynamicRNN: a recurrent network over sequences of different lengths."""
 
 import contextlib
 
@@ -24,24 +24,26 @@ _ARRAY = "LOD_TENSOR_ARRAY"
 
 
 class DynamicRNN(Steps):
-    """A network over time for sequences of different lengths: its step is described once.
+    """A recurrent network over sequences of different lengths. Its step is described once.
 
-    The sequences are sorted, the longest first, and step t computes on those longer than t; the
-    results have the order and the LoD of the first input.
+    Sequences are sorted by length, the longest first, and step t computes on those longer than t,
+    so the batch shrinks as sequences end. The results have the order and the LoD of the first
+    input.
 
     Parameters
     ----------
     name : str, optional
+        Prefix of the names of its variables.
 
     Raises
     ------
     PreconditionNotMetError
-        A method is called outside the block, or before `step_input` where it needs one.
+        A method is called outside the block, or before the `step_input` that it needs.
     ArgumentTypeError
-        A variable is none of the program. Eager Variables take `dygraph.nn.RNN`, or Python's
-        ``for``.
+        A variable does not belong to a program. For eager Variables use `dygraph.nn.RNN` or
+        Python's ``for``.
     InvalidArgumentError
-        A memory has another shape after the step.
+        The step changes the shape of a memory; in a run, no sequence has a step.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class DynamicRNN(Steps):
 
     @contextlib.contextmanager
     def block(self):
-        """The block of a step, for one ``with`` statement."""
+        """The block of one step, for a single ``with`` statement."""
         self._begin()
         with bodies.taken_back(self._program):
             try:
@@ -94,8 +96,8 @@ class DynamicRNN(Steps):
     def _end(self):
         if self._table is None:
             raise PreconditionNotMetError(
-                "DynamicRNN: the step needs an input, which says how long the sequences are. Call "
-                "rnn.step_input(x) in it"
+                "DynamicRNN: the step needs an input, which gives the lengths of the sequences. "
+                "Call rnn.step_input(x) in it"
             )
         self._check_updates()
         increment(self._step, 1.0, in_place=True)
@@ -110,20 +112,26 @@ class DynamicRNN(Steps):
         )  # fmt: skip
 
     def _put(self, operator, inputs, slot, name, **declared):
-        """The result of an operator of the block around, in a variable of this name."""
+        """The result of an operator of the enclosing block, in a variable of this name."""
         out = self._parent.create_var(name=unique_name.generate(name), **declared)
         self._parent.append_op(operator, inputs, {slot: out})
         return out
 
     def step_input(self, x, level=0):
-        """The rows of `x` of this step, one for each sequence that is long enough.
+        """The rows of `x` for this step, one for each sequence that is long enough.
 
         Parameters
         ----------
         x : Variable
-            With LoD; all inputs have the same.
+            With LoD, the same for all inputs.
         level : int
-            Of the LoD, whose sequences are split into steps; that of the first input counts.
+            The level of LoD whose sequences are split into steps. The level given for the first
+            input is used for all.
+
+        Returns
+        -------
+        Variable
+            The longest sequence comes first. With a deeper level of LoD, a row is a sequence.
         """
         self._check_inside("step_input")
         self._variable(x, "step_input")
@@ -152,12 +160,17 @@ class DynamicRNN(Steps):
         return array_read(array, self._step)
 
     def static_input(self, x):
-        """The rows or sequences of `x` of those sequences that are long enough for this step.
+        """All of `x` that belongs to the sequences that are long enough for this step.
 
         Parameters
         ----------
         x : Variable
-            A row or a sequence for each sequence of the input.
+            One row, or one sequence of any length, for each sequence of the input.
+
+        Returns
+        -------
+        Variable
+            In the order of the step's rows.
         """
         self._check_inside("static_input")
         self._variable(x, "static_input")
@@ -168,7 +181,7 @@ class DynamicRNN(Steps):
     def _check_table(self, what):
         if self._table is None:
             raise PreconditionNotMetError(
-                f"DynamicRNN: {what} needs the order of the sequences. Call step_input() before it"
+                f"DynamicRNN: {what} needs the order of the sequences. Call step_input() first"
             )
 
     def _reordered(self, x, name):
@@ -178,25 +191,27 @@ class DynamicRNN(Steps):
         )  # fmt: skip
 
     def memory(self, init=None, shape=None, value=0.0, need_reorder=False, dtype="float32"):
-        """What one step hands to the next.
+        """A value that one step passes to the next.
 
         Parameters
         ----------
         init : Variable, optional
-            Its value in the first step, a row for each sequence. None: `value` everywhere.
+            The value in the first step, one row for each sequence. None: filled with `value`.
         shape : list of int, optional
             Without `init`: the shape of a row.
         value : float
         need_reorder : bool
-            `init` has the order of the sequences of the input. False: it is sorted already, the
-            row of the longest sequence first. An `init` with LoD is sorted in any case.
+            True: `init` is in the order of the input's sequences, and is sorted here. False: it is
+            sorted already, with the row of the longest sequence first. An `init` with LoD is always
+            sorted here.
         dtype : str
-            Without `init`.
+            Without `init`: its type.
 
         Returns
         -------
         Variable
-            A row for each sequence that is long enough for this step.
+            One row for each sequence that is long enough for this step. Pass it to
+            `update_memory`.
         """
         self._check_inside("memory")
         if init is None and shape is None:
@@ -243,11 +258,19 @@ class DynamicRNN(Steps):
         return made
 
     def update_memory(self, ex_mem, new_mem):
-        """Have the next step see `new_mem` as `ex_mem`."""
+        """Make `new_mem` the value of `ex_mem` in the next step.
+
+        Parameters
+        ----------
+        ex_mem : Variable
+            A result of `memory`.
+        new_mem : Variable
+            Of the same type and shape.
+        """
         self._update(ex_mem, new_mem)
 
     def output(self, *outputs):
-        """Make variables results: sequences of them after the block."""
+        """Declare results of the step. After the block each is a batch of sequences."""
         self._check_inside("output")
         for each in outputs:
             self._variable(each, "output")

@@ -1,4 +1,4 @@
-"""IfElse: the rows of a batch go through one block or another, and come together again."""
+"""IfElse: splits the rows of a batch between two blocks and merges their results."""
 
 import contextlib
 
@@ -18,23 +18,25 @@ __all__ = ["IfElse"]
 
 
 class IfElse:
-    """A choice for each row: those where `cond` holds run through one block, the others through
-    another.
+    """A choice for each row: rows where `cond` is true go through one block, the rest through
+    another, and the results are merged in the order of the batch.
 
     Parameters
     ----------
     cond : Variable
         bool ``[rows, 1]`` of a program.
     name : str, optional
+        Prefix of the names of its variables.
 
     Raises
     ------
     ArgumentTypeError
-        `cond` is no bool of a program. For eager Variables compute both and take `dygraph.where`.
+        `cond` is not a bool of the program. For eager Variables compute both branches and select
+        with `dygraph.where`.
     InvalidArgumentError
         `cond` is not ``[rows, 1]``, or the blocks give different numbers of results.
     PreconditionNotMetError
-        A method is called outside a block, a block is described twice or gives no result.
+        A method is called outside a block, or a block is described twice or gives no result.
 
     Examples
     --------
@@ -72,7 +74,7 @@ class IfElse:
         self._inputs, self._outputs = {}, {}
 
     def true_block(self):
-        """The block for the rows where `cond` holds, for one ``with`` statement."""
+        """The block for the rows where `cond` is true, for one ``with`` statement."""
         return self._block(True)
 
     def false_block(self):
@@ -84,7 +86,8 @@ class IfElse:
         what = "true_block" if which else "false_block"
         if self._inside is not None or which in self._outputs:
             raise PreconditionNotMetError(
-                f"IfElse: {what}() is described once and in no other block, but was called again"
+                f"IfElse: {what}() is called once, and not inside another block of this IfElse, but was "
+                "called again"
             )
         inputs = dict(self._inputs)
         try:
@@ -107,8 +110,8 @@ class IfElse:
     def _check_inside(self, what):
         if self._inside is None or self._program.current_block() is not self._body:
             raise PreconditionNotMetError(
-                f"IfElse: {what}() must be called inside true_block() or false_block(), and in no "
-                "block within it"
+                f"IfElse: {what}() must be called directly inside true_block() or false_block(), "
+                "not in a block nested in it"
             )
 
     def _new(self, name, like):
@@ -118,12 +121,17 @@ class IfElse:
         )
 
     def input(self, x):
-        """The rows of `x` that this block is for.
+        """The rows of `x` that belong to this block.
 
         Parameters
         ----------
         x : Variable
-            As many rows, or sequences, as `cond` has.
+            As many rows, or sequences, as `cond` has rows.
+
+        Returns
+        -------
+        Variable
+            The rows of `x` where `cond` is true in the true block, the others in the false block.
         """
         self._check_inside("input")
         if not isinstance(x, Variable):
@@ -141,7 +149,13 @@ class IfElse:
         return self._inputs[x.name][1][0 if self._inside else 1]
 
     def output(self, *outs):
-        """Make variables results of this block: rows of them for the rows of its inputs."""
+        """Declare results of this block.
+
+        Parameters
+        ----------
+        *outs : Variable
+            Each has a row for every row of the block's inputs.
+        """
         self._check_inside("output")
         for each in outs:
             if not isinstance(each, Variable):
@@ -155,7 +169,7 @@ class IfElse:
             self._outputs[self._inside].append(outside)
 
     def _fill(self, outside, shape):
-        """Have a result without rows where the batch has none, so that no block runs."""
+        """Initialise a result to no rows, for a batch without rows, in which no block runs."""
         if not shape or -1 in shape[1:]:
             return
         self._program.block(self._body.parent_idx).append_op(
@@ -165,25 +179,28 @@ class IfElse:
         outside.desc.shape = [-1, *shape[1:]]
 
     def __call__(self):
-        """The results, a list: rows of either block in the order of the batch.
+        """The merged results, in the order of the batch.
 
-        With one block alone, its rows.
+        Returns
+        -------
+        list of Variable
+            One for each result of the blocks. If only one block was described, its own results.
         """
         if self._inside is not None:
             raise PreconditionNotMetError(
-                "IfElse: its results are read after the blocks have ended"
+                "IfElse: read the results after both blocks have ended"
             )
         if not self._outputs:
             raise PreconditionNotMetError(
-                "IfElse: its results are those of true_block() and false_block(), got neither"
+                "IfElse: describe true_block() or false_block() before reading the results"
             )
         if len(self._outputs) == 1:
             return list(*self._outputs.values())
         one, other = self._outputs[True], self._outputs[False]
         if len(one) != len(other):
             raise InvalidArgumentError(
-                f"IfElse: both blocks must give as many results, got {len(one)} of true_block() "
-                f"and {len(other)} of false_block()"
+                f"IfElse: both blocks must give the same number of results, got {len(one)} from "
+                f"true_block() and {len(other)} from false_block()"
             )
         return [
             merge_lod_tensor(a, b, self.cond, self.cond, level=0)

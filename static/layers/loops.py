@@ -1,4 +1,4 @@
-"""Loops of programs: a block that runs again and again as long as a condition holds."""
+"""Loops in programs: a block that runs while a condition holds."""
 
 import contextlib
 
@@ -11,27 +11,30 @@ __all__ = ["While", "while_loop"]
 
 
 class While:
-    """A loop of a program: its block runs as long as `cond` holds.
+    """A loop in a program: its block runs while `cond` is true.
 
-    The block must write `cond` anew. What it writes of variables made before the loop they keep
-    after it; variables made in it end with it. With no turn they stay as they were.
+    The block must update `cond`. Variables made before the loop keep the values that the block
+    writes to them; variables made in the block end with each turn (iteration). A loop that makes
+    no turn changes nothing.
 
     Parameters
     ----------
     cond : Variable
-        One bool of a program, written before the loop.
+        One bool of the program, written before the loop.
     is_test : bool
-        True: no gradient is wanted, and the turns keep nothing for it.
+        True: no gradient will be computed, so the turns keep no values for it.
     name : str, optional
-        Fluid's; not used.
+        Accepted as in Fluid; not used.
 
     Raises
     ------
     ArgumentTypeError
-        `cond` is no bool of a program. For an eager Variable write Python's ``while``.
+        `cond` is not a bool of a program. For an eager Variable write Python's ``while``.
     InvalidArgumentError
-        `cond` holds not one element, or belongs to another program. Of the block: a variable from
-        before the loop gets another shape in a turn.
+        `cond` does not hold exactly one element, or belongs to another program; or the block
+        changes the shape of a variable made before the loop.
+    PreconditionNotMetError
+        The block does not write `cond`, or `block()` is called twice.
 
     Examples
     --------
@@ -60,7 +63,7 @@ class While:
 
     @contextlib.contextmanager
     def block(self):
-        """The block of a turn, for one ``with`` statement."""
+        """The block of one turn, for a single ``with`` statement."""
         if self._described:
             raise PreconditionNotMetError(
                 "While: block() describes the turn once, but was called again. Make another While"
@@ -95,25 +98,25 @@ class While:
 
 
 def while_loop(cond, body, loop_vars, is_test=False, name=None):
-    """Run ``loop_vars = body(*loop_vars)`` as long as ``cond(*loop_vars)`` holds.
+    """Run ``loop_vars = body(*loop_vars)`` while ``cond(*loop_vars)`` is true.
 
-    On variables of a program the loop becomes part of it, and `cond` and `body` are called to
-    describe a turn: more than once, where a turn changes sizes or what needs a gradient. On eager
-    Variables it is Python's ``while``. The given variables keep their values; arrays, as lists do,
-    change in place.
+    Given variables of a program, it adds the loop to the program. `cond` and `body` are then called
+    to describe one turn (iteration), and called again if the turn changes a size or which variables
+    need a gradient. Given eager Variables, it is Python's ``while``. The variables passed in keep
+    their values; arrays, like lists, change in place.
 
     Parameters
     ----------
     cond : callable
-        Takes the variables, gives one bool.
+        Takes the variables, returns one bool.
     body : callable
-        Takes the variables, gives new ones in the same structure.
+        Takes the variables, returns new ones in the same structure.
     loop_vars : list or tuple
         Variables, or lists, tuples and dicts of them; at least one.
     is_test : bool
-        True: no gradient is wanted, and the turns keep nothing for it.
+        True: no gradient will be computed, so the turns keep no values for it.
     name : str, optional
-        Fluid's; not used.
+        Accepted as in Fluid; not used.
 
     Returns
     -------
@@ -123,10 +126,10 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
     Raises
     ------
     ArgumentTypeError
-        An argument is of another type than said; a turn changes the type of a variable.
+        An argument has the wrong type, or a turn changes the type of a variable.
     InvalidArgumentError
-        `loop_vars` is empty, `cond` gives not one element, or `body` gives another structure or
-        rank.
+        `loop_vars` is empty, `cond` does not return exactly one element, or `body` returns another
+        structure or rank.
 
     Examples
     --------

@@ -17,7 +17,6 @@ from static.unknown_sizes import numbers, variables
 _FUNCTIONS = table([
     ("transpose(x, perm, name=None)", "The axes in another order.", "transpose2", "perm=axis"),
     ("flatten(x, axis=1, name=None)", "A matrix: the axes before `axis` are its rows.", "flatten2"),
-    ("squeeze(input, axes, name=None)", "Without axes of size 1.", "squeeze2", "input=X"),
     ("stack(x, axis=0)", "Variables of one shape along a new axis."),
     ("gather_nd(input, index, name=None)", "The parts of `input` at places.", "", "input=X"),
     ("index_select(input, index, dim=0)", "The parts along `dim` that `index` names.", "",
@@ -50,6 +49,19 @@ _FUNCTIONS = table([
     ("unique_with_counts(x, dtype='int32')", "`unique`, and how often each one is there."),
 ])  # fmt: skip
 __getattr__ = attributes(_FUNCTIONS, __name__)
+
+
+@layer
+def squeeze(input, axes, name=None):
+    """Without axes of size 1: all, or those of `axes`.
+
+    Of an axis whose size is open the run must find one element.
+
+    >>> import dygraph, static
+    >>> static.layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
+    (2, 1)
+    """
+    return functional.squeeze(input, list(axes) or None)
 
 
 @layer
@@ -358,6 +370,6 @@ def t(input, name=None):
 
 __all__ = sorted([
     *_FUNCTIONS, "concat", "crop", "crop_tensor", "diag_embed", "expand", "gather", "reshape",
-    "roll", "scatter", "scatter_nd", "slice", "split", "strided_slice", "t", "unsqueeze",
+    "roll", "scatter", "scatter_nd", "slice", "split", "squeeze", "strided_slice", "t", "unsqueeze",
     "unstack",
 ])  # fmt: skip

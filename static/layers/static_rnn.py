@@ -1,4 +1,4 @@
-"""StaticRNN: a network over time for sequences of one length."""
+"""StaticRNN: a recurrent network over sequences of equal length."""
 
 import contextlib
 
@@ -17,21 +17,22 @@ _NUMBERS = {
 
 
 class StaticRNN(Steps):
-    """A network over time for sequences of one length: its step is described once.
+    """A recurrent network over sequences of equal length. Its step is described once.
 
     Parameters
     ----------
     name : str, optional
+        Prefix of the names of its variables.
 
     Raises
     ------
     PreconditionNotMetError
         A method is called outside the step, a memory is not updated, or there is no input.
     ArgumentTypeError
-        A variable is none of the program. Eager Variables take `dygraph.nn.RNN`, or Python's
-        ``for``.
+        A variable does not belong to a program. For eager Variables use `dygraph.nn.RNN` or
+        Python's ``for``.
     InvalidArgumentError
-        Inputs have different numbers of steps, or a memory another shape after the step.
+        Inputs have different numbers of steps, or the step changes the shape of a memory.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class StaticRNN(Steps):
 
     @contextlib.contextmanager
     def step(self):
-        """The block of a step, for one ``with`` statement."""
+        """The block of one step, for a single ``with`` statement."""
         self._begin()
         with bodies.taken_back(self._program):
             try:
@@ -68,8 +69,8 @@ class StaticRNN(Steps):
                     yield
                     self._check_updates()
                     states = [self._passed_on(self._updates[name]) for name in self._memories]
-                    # Last, so that the gradient of a step begins with its results, as that of a
-                    # loop of Python does.
+                    # Last, so that the gradient of a step begins with its results, as in a Python
+                    # loop.
                     self.outputs = [self._all_steps(value) for value in self._given]
                 self._complete(states)
             except BaseException:
@@ -80,17 +81,17 @@ class StaticRNN(Steps):
         self._status = AFTER
 
     def step_input(self, x):
-        """The element of `x` of this step.
+        """The element of `x` for this step.
 
         Parameters
         ----------
         x : Variable
-            ``[steps, ...]``, all inputs with the same number of steps.
+            ``[steps, ...]``. All inputs have the same number of steps.
 
         Returns
         -------
         Variable
-            ``x.shape[1:]``. In the step its name is that of `x`, which cannot be read there.
+            Of shape ``x.shape[1:]``. Inside the step it has the name of `x` and hides it.
         """
         self._check_inside("step_input")
         self._variable(x, "step_input")
@@ -99,13 +100,13 @@ class StaticRNN(Steps):
         shape = x.desc.shape
         if not shape:
             raise InvalidArgumentError(
-                f"StaticRNN: an input must have an axis of steps, got '{x.name}' of shape {shape}"
+                f"StaticRNN: an input must have a time axis, got '{x.name}' of shape {shape}"
             )
         known = -1 if self._length is None else self._length
         if -1 not in (known, shape[0]) and known != shape[0]:
             raise InvalidArgumentError(
-                f"StaticRNN: inputs must have one number of steps along axis 0, got {shape[0]} for "
-                f"'{x.name}' and {known} before"
+                f"StaticRNN: all inputs must have the same number of steps along axis 0, got "
+                f"{shape[0]} for '{x.name}' and {known} before"
             )
         self._length = shape[0] if known == -1 else known
         inside = self._body.create_var(
@@ -118,23 +119,24 @@ class StaticRNN(Steps):
         self, init=None, shape=None, batch_ref=None, init_value=0.0, init_batch_dim_idx=0,
         ref_batch_dim_idx=1,
     ):  # fmt: skip
-        """What one step hands to the next.
+        """A value that one step passes to the next.
 
         Parameters
         ----------
         init : Variable, optional
-            Its value in the first step. None: `init_value` everywhere.
+            The value in the first step. None: filled with `init_value`.
         shape : list of int, optional
-            Without `init`: the shape, its size `init_batch_dim_idx` that of `batch_ref`.
+            Without `init`: its shape, in which axis `init_batch_dim_idx` takes the batch size.
         batch_ref : Variable, optional
-            Without `init`: whose size `ref_batch_dim_idx` is the batch. For a step's input it is
-            counted in the whole input, where axis 0 are the steps.
+            Without `init`: its axis `ref_batch_dim_idx` gives the batch size. For an input of the
+            step, axes are counted in the whole input, whose axis 0 is time.
         init_value : float
         init_batch_dim_idx, ref_batch_dim_idx : int
 
         Returns
         -------
         Variable
+            The value at the beginning of the step. Pass it to `update_memory`.
         """
         self._check_inside("memory")
         if init is None:
@@ -179,21 +181,29 @@ class StaticRNN(Steps):
         return made
 
     def update_memory(self, mem, var):
-        """Have the next step see `var` as `mem`."""
+        """Make `var` the value of `mem` in the next step.
+
+        Parameters
+        ----------
+        mem : Variable
+            A result of `memory`.
+        var : Variable
+            Of the same type and shape.
+        """
         self._update(mem, var)
 
     def step_output(self, o):
-        """Make `o` a result: ``[steps, ...]`` of it after the step."""
+        """Declare `o` a result. After the block it is a Variable ``[steps, ...]``."""
         self._check_inside("step_output")
         self._given.append(self._variable(o, "step_output"))
 
     def output(self, *outputs):
-        """`step_output` of each."""
+        """Call `step_output` for each."""
         for each in outputs:
             self.step_output(each)
 
     def _passed_on(self, value):
-        """The value under a name of its own, which `recurrent` knows outside the step too."""
+        """The value under a new name, by which `recurrent` also finds it outside the step."""
         made = self._body.create_var(
             name=unique_name.generate(f"{self.name}.tmp"), dtype=value.dtype,
             stop_gradient=value.stop_gradient,
@@ -204,7 +214,7 @@ class StaticRNN(Steps):
         return made
 
     def _all_steps(self, value):
-        """The variable outside with the value of each step."""
+        """The outer variable that holds the value of every step."""
         made = self._passed_on(value)
         steps = -1 if self._length is None else self._length
         return self._parent.create_var(
@@ -215,7 +225,7 @@ class StaticRNN(Steps):
     def _complete(self, states):
         if not self._inputs:
             raise PreconditionNotMetError(
-                "StaticRNN: the step needs an input, which says how many steps there are. Call "
+                "StaticRNN: the step needs an input, which gives the number of steps. Call "
                 "rnn.step_input(x) in it"
             )
         self._check_outputs()
@@ -223,8 +233,8 @@ class StaticRNN(Steps):
         reads, writes = bodies.outside_uses(body)
         if writes:
             raise PreconditionNotMetError(
-                f"StaticRNN: a step must not write variables from before it, but it writes "
-                f"'{writes[0]}'. Make it a memory, or write layers.While"
+                f"StaticRNN: a step must not write variables made before it, but it writes "
+                f"'{writes[0]}'. Make it a memory, or use layers.While"
             )
         parent.append_op(
             "recurrent",

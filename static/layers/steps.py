@@ -1,4 +1,4 @@
-"""What the networks over time have in common whose step is a block of the program."""
+"""What StaticRNN and DynamicRNN share: a step that is a block of the program."""
 
 from dygraph import unique_name
 from dygraph.errors import (
@@ -16,7 +16,7 @@ BEFORE, INSIDE, AFTER = range(3)
 
 
 class Steps:
-    """What both have: a block for one ``with`` statement, memories by name, results."""
+    """A block for one ``with`` statement, memories by name, results."""
 
     def __init__(self, name, kind):
         self.name = name or unique_name.generate(kind)
@@ -30,7 +30,7 @@ class Steps:
     def _begin(self):
         if self._status != BEFORE:
             raise PreconditionNotMetError(
-                f"{self._kind}: its step is described once, but was begun again. Make another "
+                f"{self._kind}: its step is described once, but was entered twice. Make another "
                 f"{self._kind}"
             )
         self._status = INSIDE
@@ -39,18 +39,18 @@ class Steps:
         opened = f"with rnn.{self._opened}():"
         if self._status != INSIDE or self._program.current_block() is not self._body:
             raise PreconditionNotMetError(
-                f"{self._kind}: {what}() must be called inside `{opened}`, and in no block "
-                "within it"
+                f"{self._kind}: {what}() must be called directly inside `{opened}`, not in a block "
+                "nested in it"
             )
 
     def _variable(self, value, what):
         program = bodies.program_of(
-            value, f"{self._kind}.{what}", "For those take dygraph.nn, or a loop of Python"
+            value, f"{self._kind}.{what}", "For eager Variables use dygraph.nn or a Python loop"
         )
         if program is not self._program:
             raise InvalidArgumentError(
-                f"{self._kind}: it belongs to the program it was made in, but {what} was called "
-                "under the guard of another"
+                f"{self._kind}: it belongs to the program in which it was made, but {what} was "
+                "called under the program_guard of another"
             )
         return value
 
@@ -59,18 +59,18 @@ class Steps:
         return self._program.block(self._body.parent_idx)
 
     def _update(self, memory, value):
-        """Note what a memory is after the step."""
+        """Record the value of a memory after the step."""
         self._check_inside("update_memory")
         for given in (memory, value):
             self._variable(given, "update_memory")
         if memory.name not in self._memories:
             raise PreconditionNotMetError(
-                f"{self._kind}: update_memory() needs a memory of memory(), got '{memory.name}', "
-                f"made at {bodies.made_at(memory)}"
+                f"{self._kind}: update_memory() needs a memory made by memory(), got "
+                f"'{memory.name}', made at {bodies.made_at(memory)}"
             )
         if memory.name in self._updates:
             raise AlreadyExistsError(
-                f"{self._kind}: a memory is updated once in a step, but update_memory() was called "
+                f"{self._kind}: a memory is updated once per step, but update_memory() was called "
                 f"twice for '{memory.name}'"
             )
         if str(memory.dtype) != str(value.dtype):
@@ -104,9 +104,15 @@ class Steps:
             )
 
     def __call__(self):
-        """The results over all steps: one Variable, or a list of them."""
+        """The results of all steps.
+
+        Returns
+        -------
+        Variable or list of Variable
+            A list if the step has several results.
+        """
         if self._status != AFTER:
             raise PreconditionNotMetError(
-                f"{self._kind}: its results are read after `with rnn.{self._opened}():` has ended"
+                f"{self._kind}: read the results after `with rnn.{self._opened}():` has ended"
             )
         return self.outputs[0] if len(self.outputs) == 1 else list(self.outputs)

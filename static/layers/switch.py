@@ -1,4 +1,4 @@
-"""Switch: blocks of which the first runs whose condition holds."""
+"""Switch: several blocks, of which the first with a true condition runs."""
 
 from dygraph.errors import PreconditionNotMetError
 from static import bodies
@@ -9,20 +9,20 @@ __all__ = ["Switch"]
 
 
 class Switch:
-    """Blocks of which one runs: that of the first condition that holds, or the default one.
+    """Several blocks, of which one runs: the first with a true condition, or the default block.
 
     Parameters
     ----------
     name : str, optional
-        Fluid's; not used.
+        Accepted as in Fluid; not used.
 
     Raises
     ------
     PreconditionNotMetError
-        `case` or `default` outside the ``with``, `default` before a `case` or twice, or `case`
-        after it.
+        `case` or `default` is called outside the ``with`` statement or after `default`, or
+        `default` before any `case`.
     ArgumentTypeError, InvalidArgumentError
-        A condition is not one bool of a program. For an eager Variable write Python's ``if``.
+        A condition is not one bool of the program. For an eager Variable write Python's ``if``.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Switch:
     def __enter__(self):
         if self._inside or self._others is not None:
             raise PreconditionNotMetError(
-                "Switch: it describes one choice, but was entered again. Make another Switch"
+                "Switch: a Switch describes one choice, but was entered twice. Make another Switch"
             )
         self._inside = True
         return self
@@ -67,7 +67,18 @@ class Switch:
             )
 
     def case(self, condition):
-        """The block that runs if `condition` is the first that holds."""
+        """The block that runs if `condition` is the first true one.
+
+        Parameters
+        ----------
+        condition : Variable
+            One bool of the program.
+
+        Returns
+        -------
+        context manager
+            For one ``with`` statement.
+        """
         self._check("case")
         program = bodies.program_of(
             condition, "Switch.case", "Write Python's if: if condition: ..."
@@ -86,7 +97,13 @@ class Switch:
         return _Case(conditional_block(program, [taken], "Switch.case"))
 
     def default(self):
-        """The block that runs if no condition holds."""
+        """The block that runs if no condition is true.
+
+        Returns
+        -------
+        context manager
+            For one ``with`` statement.
+        """
         self._check("default")
         if self._others is None:
             raise PreconditionNotMetError("Switch: default() needs a case() before it, got none")
@@ -95,7 +112,7 @@ class Switch:
 
 
 class _Case:
-    """A block for one ``with`` statement, which gives nothing."""
+    """A block for one ``with`` statement, which binds no name."""
 
     def __init__(self, manager):
         self._manager = manager

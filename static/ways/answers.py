@@ -36,8 +36,8 @@ class Answers(Recording):
         """What stands for a value in the text of an error; other text is refused."""
         if not self.speaking:
             raise self.refuse(
-                f"the text of {what} at {spot(here())} cannot become part of a program: print() "
-                "takes it, and errors that leave the function do"
+                f"the text of {what} at {spot(here())} cannot become part of a program, except in "
+                "print() or in the message of an error that leaves the function"
             )
         self.spoke = here()
         return f"<{what}>"
@@ -47,8 +47,8 @@ class Answers(Recording):
         self.speaking = False
         if self.spoke is not None:
             raise self.refuse(
-                f"the error at {spot(self.spoke)} has the text of a value and is handled in the "
-                "function, which might read it. Leave the value out of its text"
+                f"the message of the error at {spot(self.spoke)} contains a value, and the function "
+                "that handles the error could read it. Leave the value out of the message"
             )
 
     def read(self, what):
@@ -69,8 +69,8 @@ class Answers(Recording):
             code = frame.f_code
         if HOOKS in code.co_freevars:
             return self.refuse(
-                f"{what}, whose length the run decides, is gone over at {spot(here())}, but not by "
-                "a for statement, which alone becomes a while. Write it as one"
+                f"{what} whose length is known when the program runs is iterated at {spot(here())}, "
+                "but not by a for statement. Only a for statement becomes a while: write one"
             )
         return self._has_no_source()
 
@@ -133,7 +133,7 @@ class Answers(Recording):
             if self.ask_lines.count(line) > 300 and HOOKS not in asking.f_code.co_freevars:
                 raise self._has_no_source()
         if len(self.answers) > 3000:
-            raise self.refuse(f"no end is in sight, still asking at {line}")
+            raise self.refuse(f"one run asked more than 3000 questions, the last at {line}")
 
     def length(self, variable):
         """``len(x)`` outside converted code."""
@@ -142,8 +142,8 @@ class Answers(Recording):
             raise self.meant(TypeError("len() of a Variable without axes"))
         if shape[0] == -1:
             raise self.refuse(
-                f"the length of a value at {here()} is known when the program runs; code without "
-                "source cannot have it"
+                f"the length of a value at {here()} is known when the program runs, so code without "
+                "source cannot have it. Take x.shape[0] in a function whose source can be read"
             )
         return shape[0]
 

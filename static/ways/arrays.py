@@ -35,14 +35,14 @@ class Array:
         ways = modes.ways
         if not isinstance(item, Variable):
             raise ways.refuse(
-                f"a list whose length the run decides holds Variables, got {type(item).__name__} "
-                f"at {here()}"
+                f"a list that grows in a loop must hold Variables, got {type(item).__name__} at "
+                f"{here()}"
             )
         meta = ways.meta_of(item)
         merged = meta if self.element is None else self.element.merged(meta)
         if merged is None:
             raise ways.refuse(
-                f"a list whose length the run decides holds Variables of one type and rank, got "
+                f"a list that grows in a loop must hold Variables of one type and rank, got "
                 f"{self.element} and {meta} at {here()}"
             )
         if merged != self.element:
@@ -60,7 +60,7 @@ class Array:
 
     def _whole(self, what):
         if self.start:
-            raise modes.ways.refuse(f"{what} of a part of a list at {here()}: copy it before")
+            raise modes.ways.refuse(f"{what} at {here()} takes a whole list, got a slice of a list that grows in a loop")
 
     def length(self):
         n = modes.ways.pseudo("array_length", {"X": [self.array]}, Meta("int64", ()))
@@ -84,7 +84,8 @@ class Array:
             if i.stop is None and i.step is None and type(start) is int and start >= 0:
                 return Array(self.array, self.element, self.knowledge, self.start + start)
             raise modes.ways.refuse(
-                f"a list whose length the run decides can be sliced from a start alone, at {here()}"
+                f"a list that grows in a loop can be sliced as [start:] only, got another slice at "
+                f"{here()}"
             )
         if type(i) is int and i < 0:
             i = self.length() + i
@@ -103,7 +104,7 @@ class Array:
     def joined(self, what, type, **attrs):
         self._whole(what)
         if self.element is None:
-            raise modes.ways.refuse(f"{what} of a list without elements at {here()}")
+            raise modes.ways.refuse(f"{what} at {here()} needs an element, got a list to which nothing was appended")
         meta = self.element
         known = list(meta.shape)
         axis = attrs["axis"]
@@ -120,8 +121,8 @@ class Array:
 
     def __getattr__(self, name):
         raise modes.ways.refuse(
-            f"a list whose length the run decides has append, [i], [i:], len, iteration, stack "
-            f"and concat, got .{name} at {here()}"
+            f"a list that grows in a loop has append, [i], [i:], len, iteration, stack and concat, "
+            f"got .{name} at {here()}"
         )
 
     def __iter__(self):
@@ -129,7 +130,8 @@ class Array:
 
     def __len__(self):
         raise modes.ways.refuse(
-            f"code without source takes the length of a list that the run decides, at {here()}"
+            f"code without source takes the length of a list that grows in a loop, at {here()}. "
+            "Take it in a function whose source can be read"
         )
 
     def __bool__(self):

@@ -45,8 +45,8 @@ class Arrays:
                         if any(self._find(u) == self._find(uid) for u in live - {uid}):
                             raise Refused(
                                 f"the list that grows at {short(op.line)} is also read as it was "
-                                "before, as a slice of it is. Stack it first, or go over a range "
-                                "of its length"
+                                "before, for example through a slice. Stack it first, or loop over "
+                                "a range of its length"
                             )
                     live = (live - made) | arrays(u for uids in op.ins.values() for u in uids)
                 if live != read[block]:
@@ -125,13 +125,13 @@ class Arrays:
                 if index in loops:
                     raise Refused(
                         f"the list that a turn makes at {short(line)} is read after the loop. Make "
-                        "it before the loop, or stack it within the turn"
+                        "it before the loop, or stack it within the loop"
                     )
                 index = program.block(index).parent_idx
 
     def _joined(self, op, array, out):
         if "tensor_array_to_tensor" not in dygraph.op_names():
-            raise Refused(f"a list cannot be stacked in a program yet, at {op.line}")
+            raise Refused(f"a program cannot stack a list yet, at {op.line}")
         writer = self._writer
         index = writer.new(Meta("int32", (-1,)), "sizes")
         writer.block.append_described(

@@ -40,7 +40,7 @@ def body_of(desc, program, meta_of):
     if desc.type not in _SLOTS or not whole or desc.attrs.get("is_scalar_condition") is False:
         raise Refused(
             f"{desc.type} with a block of its own cannot become part of a function's program. "
-            "Write it as Python's if or for, or with static.layers.While, cond or DynamicRNN"
+            "Use Python's if or for, or static.layers.While, cond or DynamicRNN"
         )
     return Body(program.block(desc.attrs["sub_block"]), meta_of)
 
@@ -48,6 +48,11 @@ def body_of(desc, program, meta_of):
 def kind_of_value(variable):
     """The type of a variable as `Meta.dtype` has it: for what is no tensor with its kind."""
     dtype = str(variable.dtype)
+    if variable.dtype is None and variable.type == "LOD_TENSOR":
+        raise Refused(
+            f"'{variable.name}', made at {variable.block.created_at(variable.name)}, has neither "
+            "shape nor type. Have both functions of cond give the same type and rank"
+        )
     return dtype if is_tensor(variable) else f"{variable.type}:{dtype}"
 
 

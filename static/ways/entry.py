@@ -30,11 +30,13 @@ class Entry:
     feeds, fetches : list of str
     proof : Proof or None
         What was compared with eager calls.
+    open_sizes : list of tuple
+        For each axis of each input its size, None where it is open, or the name of an open size.
     records : bool
         Whether its calls are recorded for ``backward()``.
     """
 
-    def __init__(self, function, eagerly, args, kwargs, max_ways, records):
+    def __init__(self, function, eagerly, args, kwargs, max_ways, records, open_sizes):
         self._explorer = explorer = Explorer(function, args, kwargs, max_ways)
         explorer.explore()
         made = emit(explorer)
@@ -42,6 +44,7 @@ class Entry:
         self.structure, self.proof = made.structure, None
         self._function, self._eagerly = function, eagerly
         self._arguments, self.records = (args, kwargs), records
+        self.open_sizes = open_sizes
         self._guard = Outside()
         self._guard.note_root(function)
         self._guard.note([args, kwargs], "arguments")
@@ -207,8 +210,8 @@ class Entry:
         changed = self._guard.first_change()
         if changed is not None:
             raise PreconditionNotMetError(
-                "create_graph=True runs the captured function eagerly once more, but "
-                f"{changed} has changed since"
+                "create_graph=True runs the captured function once more, eagerly, but "
+                f"{changed} has changed since the first call"
             )
         numbers = [self.feeds.index(n) for n in self.reached]
         inputs, own = list(variables), {id(w) for w in self._weights}

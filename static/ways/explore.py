@@ -91,7 +91,7 @@ class Explorer(Calls):
                 self.known.reasons.append(str(restart))
                 if len(self.known.reasons) > 200:
                     raise Refused(
-                        "exploring does not come to an end: " + ", ".join(self.known.reasons[-3:])
+                        "exploring does not end. It last began again because of: " + ", ".join(self.known.reasons[-3:])
                     ) from None
 
     def _explore(self):
@@ -180,8 +180,8 @@ class Explorer(Calls):
         self.plain.update(self.uids[n] for n in self.plain_names if n in self.uids)
         if _core.generator_state() != streams:
             raise Refused(
-                "the function draws random numbers that no operator of the program draws, as by "
-                "making a Layer. Make it before"
+                "the function draws random numbers outside the program's operators, for example by "
+                "making a Layer. Make it before the call"
             )
         if self.refusal is not None:
             raise self.refusal.with_traceback(None) from None
@@ -259,7 +259,8 @@ class Explorer(Calls):
                 )
         if not all(type(a) in (str, int, float, bool, type(None)) for a in error.args):
             raise Refused(
-                f"the {type(error).__name__} at {line} must say plain text, got {error.args!r}"
+                f"the {type(error).__name__} at {line} must have arguments that are text, numbers or "
+                f"None, got {error.args!r}"
             )
         self._keep_buffers()
         self.flush()
@@ -318,8 +319,8 @@ class Explorer(Calls):
                 return ("Variable",)
             if isinstance(o, Array):
                 raise Refused(
-                    f"a list whose length the run decides cannot be a result, at {self.gave_at}: "
-                    "stack or concat it"
+                    f"a list that grows in a loop cannot be a result, at {self.gave_at}: stack or "
+                    "concat it"
                 )
             if isinstance(o, (list, tuple)):
                 return (type(o), tuple(walk(v, (*path, i)) for i, v in enumerate(o)))

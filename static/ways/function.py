@@ -8,7 +8,8 @@ import warnings
 
 import dygraph
 from dygraph import _core
-from dygraph.errors import ArgumentTypeError, DygraphError, kind_of
+from dygraph.errors import ArgumentTypeError, DygraphError, InvalidArgumentError, kind_of
+from dygraph.input_spec import listed, sizes_of
 from dygraph.nn.layer import Layer
 from dygraph.recording import modes
 from static.ways.arguments import inputs_for, key_of, replaced, variables_in
@@ -26,7 +27,7 @@ class Captured:
 
     enabled = True  # by ProgramTranslator
 
-    def __init__(self, function, input_spec=None, verify=True, max_ways=1000):
+    def __init__(self, function, input_spec=None, verify=True, dims=None, max_ways=1000):
         if not callable(function):
             raise ArgumentTypeError(
                 f"to_static: function must be a function or a Layer, got {kind_of(function)}"
@@ -36,8 +37,13 @@ class Captured:
                 "to_static: verify must be True, False or a list of tuples of arguments to compare "
                 f"with, got {kind_of(verify)}"
             )
+        if input_spec is not None and dims is not None:
+            raise InvalidArgumentError(
+                "to_static: input_spec and dims must not be given both: each says which sizes are "
+                "open"
+            )
         self.captured_function, self._verify, self._max_ways = function, verify, max_ways
-        self._spec = input_spec
+        self._spec, self._dims = input_spec, dims
         self._entries, self._ready, self._explored = {}, [], 0
         self.proof = None  # of the newest program
         if not isinstance(function, Layer):
@@ -54,7 +60,7 @@ class Captured:
         found = owner.__dict__.get(name)
         if found is None:
             method = self.captured_function.__get__(owner, kind)
-            found = Captured(method, self._spec, self._verify, self._max_ways)
+            found = Captured(method, self._spec, self._verify, self._dims, self._max_ways)
             owner.__dict__[name] = found
         return found
 
@@ -126,14 +132,15 @@ class Captured:
                 changed = entry.changed()
                 if changed is None:
                     return entry
-        pattern = self._pattern(shapes, [p for p, _ in entries])
+        open_sizes = self._open_sizes(variables, [p for p, _ in entries])
+        pattern = tuple(tuple(n if type(n) is int else -1 for n in s) for s in open_sizes)
         inputs = iter(inputs_for(self._names(len(variables)), variables, pattern))
         made_args, made_kwargs = replaced((args, kwargs), inputs)
         # enable_grad() would be another thing: it wins over the eval mode of Layers.
         with contextlib.nullcontext() if records else dygraph.no_grad():
             entry = Entry(
                 self.captured_function, self._eagerly, made_args, made_kwargs, self._max_ways,
-                records,
+                records, open_sizes,
             )  # fmt: skip
             if self._verify is not False:
                 entry.proof = self._proved(entry, args, kwargs)
@@ -170,8 +177,8 @@ class Captured:
             why = f"argument '{names[places[0] - 1]}' differed" if places else "arguments differed"
         name = getattr(self.captured_function, "__name__", type(self.captured_function).__name__)
         warnings.warn(
-            f"to_static: {self._explored} programs were made of {name}, as {why}. Each took an "
-            "exploration: pass what changes as a Variable",
+            f"to_static: {self._explored} programs were made of {name}, the last because {why}. Each "
+            "costs an exploration: pass what changes as a Variable",
             stacklevel=6,
         )
 
@@ -196,18 +203,25 @@ class Captured:
         names = [*names, *(f"input_{i}" for i in range(len(names), count))]
         return names[:count]
 
-    def _pattern(self, shapes, known):
-        """-1 stands for axis 0, for what the specification opens, and for what other calls had."""
-        if self._spec is not None:
-            return tuple(tuple(-1 if n is None else n for n in spec.shape) for spec in self._spec)
-        pattern = [(-1, *shape[1:]) if shape else () for shape in shapes]
-        for other in known:
-            if [len(p) for p in other] == [len(p) for p in pattern]:
-                pattern = [
-                    tuple(a if a == b else -1 for a, b in zip(p, q, strict=True))
-                    for p, q in zip(pattern, other, strict=True)
-                ]
-        return tuple(pattern)
+    def _open_sizes(self, variables, known):
+        """For each axis its size, None or a name where the user opened it, None for axis 0, and
+        where other calls had another size."""
+        shapes, names = [tuple(v.shape) for v in variables], self._names(len(variables))
+        owner = "to_static: " + ("dims" if self._spec is None else "input_spec")
+        given = listed(self._dims if self._spec is None else self._spec, names, owner)
+        alike = [p for p in known if [len(s) for s in p] == [len(s) for s in shapes]]
+        found = []
+        for i, (shape, name) in enumerate(zip(shapes, names, strict=True)):
+            said = None if given is None else given[i]
+            sizes = (None, *shape[1:]) if shape else ()
+            if said is not None:
+                sizes = sizes_of(said, shape, f"{owner}: what is given for '{name}'")
+            if said is None or isinstance(said, dict):
+                for other in alike:
+                    pairs = zip(sizes, other[i], strict=True)
+                    sizes = tuple(a if type(a) is not int or a == b else None for a, b in pairs)
+            found.append(sizes)
+        return found
 
 
 def _is_one_object(value):

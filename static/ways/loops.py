@@ -82,7 +82,7 @@ class LoopOfWays(Loop):
                 if self._kind != "for":
                     self._become("a turn that asked comes back")
             if self._visits > 100_000:
-                raise ways.refuse(f"no end of the loop at {self._where} is in sight")
+                raise ways.refuse(f"the loop at {self._where} made 100,000 turns while the function was explored")
             self._asked_at_head = ways.asked
             return None
         return self._begin(frame) if self._visits == 1 else self._turn(frame)
@@ -122,8 +122,9 @@ class LoopOfWays(Loop):
         ways, known = self._ways, self._known
         if self._place.in_generator:
             raise ways.refuse(
-                f"the loop at {self._where} cannot be written as one: it stands in a generator, "
-                "and the program cannot see who reads it. Return a list, or loop where it is read"
+                f"the loop at {self._where} cannot be written as one: it is in a generator, and "
+                "the program does not see the code that reads from it. Return a list, or loop "
+                "where the values are read"
             )
         if self._sequence is not None and self._index is None:
             self._index = number(0)
@@ -209,8 +210,8 @@ class LoopOfWays(Loop):
                 others = [a for a in state.values() if a.kind == "ref" and a.value == path]
                 if any(other.put is None for other in others):
                     raise self._ways.refuse(
-                        f"the list '{name_of(path)}', which the loop at {self._where} makes "
-                        "longer, has a second name that cannot follow. Keep it under one name"
+                        f"the list '{name_of(path)}', which grows in the loop at {self._where}, "
+                        "has a second name that cannot be updated. Keep it under one name"
                     )
                 for other in (leaf, *others):
                     other.put(array)

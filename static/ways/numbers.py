@@ -57,6 +57,10 @@ class Number(Size):
     def __class__(self):  # which isinstance asks
         return self.kind
 
+    @property
+    def is_of_an_axis(self):
+        return self.axis is not None
+
     def describe(self):
         """``the size of axis 0 of 'x'``, for messages."""
         if self.axis is None:
@@ -205,7 +209,7 @@ def number(value):
     if type(value) is Number:
         return value
     if type(value) is int and not -(2**63) <= value < 2**63:
-        raise modes.ways.refuse(f"the int {value} at {here()} does not fit into 64 bits")
+        raise modes.ways.refuse(f"an int must fit into 64 bits to become part of a program, got {value} at {here()}")
     plain = int(value) if type(value) is bool else value
     return Number(constant(plain, TYPES[type(value)]), type(value))
 

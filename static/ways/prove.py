@@ -10,7 +10,8 @@ import dygraph
 from dygraph import _core
 from dygraph.errors import DygraphError
 from dygraph.nn.layer import Layer
-from dygraph.tracing import Input as Sample
+from dygraph.open_axes import BATCH, Inputs, double, more, one
+from dygraph.open_axes import Input as Sample
 from dygraph.tracing import Moment
 from static.ways.arguments import build, key_of, leaves, replaced, variables_in
 from static.ways.forced import (
@@ -126,17 +127,18 @@ def _quiet(program):
 
 
 class _Call:
-    """Arguments that can be made at several sizes of the batch."""
+    """Arguments that can be made at several sizes."""
 
-    def __init__(self, args, kwargs):
+    def __init__(self, args, kwargs, names, open_sizes):
         self._args = args, kwargs
-        self._variables = variables_in(self._args, [])
-        self.samples = [Sample(v, f"input_{i}") for i, v in enumerate(self._variables)]
-        self.batch = next((s.batch for s in self.samples if s.batch is not None), None)
+        variables = variables_in(self._args, [])
+        self.samples = [Sample(v, n) for n, v in zip(names, variables, strict=True)]
+        self.inputs = Inputs(self.samples, open_sizes, "to_static: input_spec", together=True)
+        self.sizes = self.inputs.sizes
 
-    def at(self, size):
+    def at(self, sizes):
         """(args, kwargs), and the Variables among them."""
-        given = [s.at(self.batch, size) for s in self.samples]
+        given = self.inputs.at(sizes)
         return replaced(self._args, iter(given)), given
 
 
@@ -144,7 +146,7 @@ class _Prover:
     def __init__(self, function, entry, args, kwargs):
         self._function, self._entry, self._kwargs = function, entry, kwargs
         self.proof = Proof(entry.questions)
-        self._call = _Call(args, kwargs)
+        self._call = self._call_of(args, kwargs)
         self._key = key_of((args, kwargs))
         self._graph = Map(entry._explorer.root, entry._explorer.plain)
         self.moment = Moment(list(entry.held.values()), [])
@@ -155,6 +157,9 @@ class _Prover:
         self._answered = set()  # (question, answer) that a comparison reached
         if self._questioned.without is not None:
             self.proof.not_compared.append(f"gradients ({self._questioned.without})")
+
+    def _call_of(self, args, kwargs):
+        return _Call(args, kwargs, self._entry.feeds, self._entry.open_sizes)
 
     def _wants(self, samples):
         if not self._entry.records:
@@ -173,50 +178,50 @@ class _Prover:
     # What is compared -------------------------------------------------------------------------
 
     def by_data(self, more):
-        """The samples, at several sizes of the batch, and what the user gives."""
+        """The samples, at several sizes, and what the user gives."""
         most = None  # the call that was asked for takes what it takes
-        for size in self._sizes():
+        for sizes in self._sizes():
             way = Way(self._graph, most=most)
-            self._compare(self._call, size, way)
+            self._compare(self._call, sizes, way)
             most = max(most or MOST, 4 * len(way.taken))
         for item in more:
             item = tuple(item) if isinstance(item, (list, tuple)) else (item,)
-            call = _Call(item, self._kwargs)
-            if key_of((item, self._kwargs)) != self._key or not self._fits(call):
-                shapes = [list(s.variable.shape) for s in call.samples]
+            shapes = [list(v.shape) for v in variables_in(item, [])]
+            if key_of((item, self._kwargs)) != self._key or not self._fits(shapes):
                 self.proof.not_compared.append(
                     f"inputs of shapes {shapes}, which another program of the function takes"
                 )
                 continue
-            self._compare(call, call.batch, Way(self._graph, most=None))
+            call = self._call_of(item, self._kwargs)
+            self._compare(call, call.sizes, Way(self._graph, most=None))
 
     def _sizes(self):
-        batch, samples = self._call.batch, self._call.samples
-        follow = [
-            shape[0] if shape else -1
-            for shape, s in zip(self._declared(), samples, strict=True)
-            if s.batch == batch
-        ]
-        if not batch or any(n != -1 for n in follow):
-            return [batch]
-        sizes = [batch, 1, batch + 1, 2 * batch]
-        return list(dict.fromkeys([*sizes, 2] if self._graph.answers else sizes))
+        """Sizes that are tried: those of the call, other batches, others of each open axis."""
+        now, tried = self._call.sizes, [self._call.sizes]
+        for key, n in now.items():
+            others = [1, n + 1, 2 * n] if key == BATCH else [n + 1, 2 * n + 1, 1]
+            if self._graph.answers:
+                others.append(2)
+            tried += [{**now, key: other} for other in others]
+        if len(now) > 1:
+            tried += [self._call.inputs.other(rule) for rule in (more, double, one)]
+        return [sizes for i, sizes in enumerate(tried) if sizes not in tried[:i]]
 
     def _named_sizes(self):
         """Sizes that the function may compare its own with, where no other one decided so."""
-        tried = self._sizes()
-        if len(tried) == 1:
-            return []
-        sizes = dict.fromkeys(n + more for n in self._graph.numbers() for more in (0, 1))
-        largest = max(_NAMED, 2 * self._call.batch)
-        return [n for n in sizes if 0 < n <= largest and n not in tried][:8]
+        now, tried, found = self._call.sizes, self._sizes(), []
+        numbers = dict.fromkeys(n + more for n in self._graph.numbers() for more in (0, 1))
+        for key, size in now.items():
+            largest = max(_NAMED, 2 * size)
+            made = [{**now, key: n} for n in numbers if 0 < n <= largest]
+            found += [sizes for sizes in made if sizes not in tried][:8]
+        return found
 
     def _declared(self):
         block = self._entry.program.global_block()
         return [block.var(name).desc.shape for name in self._entry.feeds]
 
-    def _fits(self, call):
-        shapes = [s.variable.shape for s in call.samples]
+    def _fits(self, shapes):
         return all(
             len(a) == len(b) and all(m in (-1, n) for m, n in zip(a, b, strict=True))
             for a, b in zip(self._declared(), shapes, strict=True)
@@ -226,18 +231,18 @@ class _Prover:
         """Every way: loops take no turn, one and two."""
         if not self._graph.answers:
             return
-        call, size = self._call, self._call.batch
+        call, sizes = self._call, self._call.sizes
         todo = [[]]
         while todo and len(self.proof.ways) < _ALL_WAYS:
             answers = todo.pop()
             way = Way(self._graph, answers)
-            if self._compare(call, size, way):
+            if self._compare(call, sizes, way):
                 todo += _others(way.choices(), len(answers))
         searches = itertools.count()
-        for size in [*self._sizes(), *self._named_sizes()]:
+        for sizes in [*self._sizes(), *self._named_sizes()]:
             for edge in self._unanswered():
-                if edge not in self._answered and (size == call.batch or next(searches) < _MANY):
-                    self._compare(call, size, Way(self._graph, [], edge))
+                if edge not in self._answered and (sizes == call.sizes or next(searches) < _MANY):
+                    self._compare(call, sizes, Way(self._graph, [], edge))
         left = [edge_text(*edge) for edge in self._unanswered()]
         if left:
             self.proof.not_compared.append(
@@ -254,27 +259,27 @@ class _Prover:
 
     # One comparison ---------------------------------------------------------------------------
 
-    def _compare(self, call, size, way):
+    def _compare(self, call, sizes, way):
         """False where the run does not end, and nothing is known of it."""
-        given = call.at(size)[1]
+        given = call.at(sizes)[1]
         shapes = [list(v.shape) for v in given]
         is_plain = not self._graph.answers and not self._questioned.gradients
         want = None
         try:
             if way.most is None:
                 begun = time.perf_counter()
-                want = self._outcome(lambda: self._eager(call, size, way))
+                want = self._outcome(lambda: self._eager(call, sizes, way))
                 now = time.perf_counter()
                 way.deadline = now + _PATIENCE + 100 * (now - begun)
             got = None if is_plain else self._outcome(lambda: self._run(given, way))
-            key = size, way.is_free, *(taken[:2] for taken in way.taken)
+            key = tuple(sizes.items()), way.is_free, *(taken[:2] for taken in way.taken)
             if key in self._ways and call is self._call:
                 return True
             self._ways.add(key)
-            want = want or self._outcome(lambda: self._eager(call, size, way))
+            want = want or self._outcome(lambda: self._eager(call, sizes, way))
             what = None if is_plain else _difference(want, got)
             if what is None and way.is_free:
-                got = self._outcome(lambda: (self._entry.run(call.at(size)[1]), None))
+                got = self._outcome(lambda: (self._entry.run(call.at(sizes)[1]), None))
                 what = _difference(want, got)
         except Strayed as strayed:
             what = str(strayed)
@@ -295,7 +300,7 @@ class _Prover:
             self.proof.shapes.append(shapes)
             self.proof.free.append(repr(way))
         else:
-            at = "" if size == self._call.batch else f" for inputs of shapes {shapes}"
+            at = "" if sizes == self._call.sizes else f" for inputs of shapes {shapes}"
             self.proof.ways.append(f"{way!r}{at}")
         return True
 
@@ -303,8 +308,8 @@ class _Prover:
         results, gradients = self._questioned.run(given, way)
         return build(self._entry.structure, iter(results).__next__), gradients
 
-    def _eager(self, call, size, way):
-        (args, kwargs), given = call.at(size)
+    def _eager(self, call, sizes, way):
+        (args, kwargs), given = call.at(sizes)
         names = self._questioned.gradients
         quiet = contextlib.nullcontext() if names else dygraph.no_grad()
         with quiet, answered(way) as questions:

@@ -28,15 +28,15 @@ class Recording(Hooks):
         """The uid that a variable's value has now."""
         if self._nested():
             raise self.refuse(
-                f"Python asks for a value at {here()}, inside a block that is described once: that "
-                "of static.layers.While, cond or DynamicRNN, or the cell of nn.RNN on ragged "
+                f"Python asks for a value at {here()}, inside a block that is described once: the "
+                "block of static.layers.While, cond or DynamicRNN, or the cell of nn.RNN on ragged "
                 "batches. Use layers.cond or dygraph.where there"
             )
         self.flush()
         if variable.block.program is not self.program:
             raise self.refuse(
-                f"a value of an earlier call is used at {here()}: the function keeps something in "
-                "Python from one call to the next"
+                f"a value of an earlier call is used at {here()}: the function keeps it in Python from "
+                "one call to the next. Pass it as an argument"
             )
         return self._uid_of_name(variable.name)
 
@@ -76,8 +76,8 @@ class Recording(Hooks):
         """A new variable of the scratch program."""
         if ":" in meta.dtype:
             raise self.refuse(
-                f"{name} would have to hold arrays or tables of several ways, at {here()}. Make "
-                "them before the question"
+                f"{name} would hold an array or a rank table that differs between ways, at "
+                f"{here()}. Make it before the ways part"
             )
         dtype, shape = ("float32", (-1,)) if meta.dtype == "array" else (meta.dtype, meta.shape)
         return self.scratch.create_var(

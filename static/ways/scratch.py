@@ -7,8 +7,8 @@ from static.variable import Parameter, Variable
 from static.ways.sequences import Sizes
 
 FROM_WEIGHTS = (
-    "a Variable that was computed from weights before, or apart from what the function is called "
-    "with, would not follow them. Compute it from an argument, or inside a Layer"
+    "a Variable that was computed from weights outside the function would not follow them when "
+    "they change. Compute it inside the function, from an argument or in a Layer"
 )
 
 

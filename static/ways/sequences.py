@@ -44,7 +44,7 @@ class Range:
                     TypeError(f"'{type(n).__name__}' object cannot be interpreted as an integer")
                 )
         if type(step) is Number:
-            raise modes.ways.refuse(f"the step of range() at {here()} must be a plain number")
+            raise modes.ways.refuse(f"the step of range() at {here()} must be a Python int")
         if step == 0:
             raise modes.ways.meant(ValueError("range() arg 3 must not be zero"))
         self.start, self.stop, self.step = start, stop, step
@@ -147,8 +147,8 @@ class Plain:
             self.count = len(part)
         else:
             raise modes.ways.refuse(
-                f"zip() at {here()} goes over {type(part).__name__} beside what the run decides. "
-                "Stack its elements into one Variable"
+                f"zip() at {here()} combines a {type(part).__name__} with something whose length is "
+                "known when the program runs. Stack its elements into one Variable"
             )
 
     def length(self):

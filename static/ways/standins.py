@@ -48,7 +48,8 @@ def _zip(*iterables, strict=False):
         return zip(*iterables, strict=strict)
     walk = Walk("zip", iterables, strict)
     if walk.open and strict:
-        raise modes.ways.refuse(f"zip(strict=True) at {here()} over what the run decides")
+        raise modes.ways.refuse(f"zip(strict=True) at {here()} cannot check lengths that are known when the program runs. "
+            "Leave strict out")
     return walk
 
 
@@ -112,7 +113,7 @@ def _print(*values, **how):
     if not any(_is_symbolic(v) for v in values) or how:
         raise ways.refuse(
             f"print() of plain text, or with {sorted(how) or 'options'}, at {here()} would be left "
-            "out: a program prints Variables. Print one beside it, or print after the call"
+            "out: a program prints Variables. Print one with the text, or print after the call"
         )
     text = ""
     for value in values:

@@ -146,5 +146,5 @@ def test_a_variable_without_a_shape(programs):
     text = said(ValueError, programs.append_op, "relu", {"X": bare}, {"Out": out})
     assert text == (
         "relu: Input(X) must have a shape and a type, but the variable 'bare' declares none. Give "
-        "create_var both"
+        "create_var both, and both functions of cond the same type and rank"
     )

@@ -77,9 +77,26 @@ def test_indices_that_are_inputs():
         np.testing.assert_array_equal(result.numpy(), want)
 
 
-def test_an_index_read_from_a_value_raises():
+def test_a_step_read_from_a_value_raises():
     def forward(x):
-        return x[: (x[0, 0] > 0).astype("int64")]
+        return x[:: (x[0, 0] > 0).astype("int64") + 1]
 
     with pytest.raises(RuntimeError, match="forward"):
         jit.trace(forward, [dygraph.to_variable(numbers(4, 4))])
+
+
+def test_bounds_of_slices_may_be_values():
+    def forward(x):
+        n = (x > 0).astype("int64").sum()
+        y = x * 2.0
+        y[n : n + 2, 0] = -1.0
+        return x[:n], x[1, -1:n:-1], x[n - 9 :, None], y
+
+    _, traced = jit.trace(forward, [dygraph.to_variable(numbers(4, 4))])
+    for rows in (1, 3, 8):
+        x = numbers(rows, 4, seed=rows) if rows > 1 else np.full((2, 4), -1, "float32")
+        n, y = (x > 0).sum(), x * 2
+        y[n : n + 2, 0] = -1
+        wants = [x[:n], x[1, -1:n:-1], x[n - 9 :, None], y]
+        for got, want in zip(traced(dygraph.to_variable(x)), wants, strict=True):
+            np.testing.assert_array_equal(got.numpy(), want, strict=True)

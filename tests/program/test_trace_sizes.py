@@ -239,15 +239,12 @@ REFUSED = {
     "outer": lambda x: x * 2 if (x @ x.T).shape[1] > 4 else x * 3,
     "filled": lambda x: x * 2 if F.zeros([x.shape[0], 2]).shape[0] > 4 else x * 3,
     "a sum": lambda x: x * 2 if x.shape[0] + x.shape[1] > 9 else x * 3,
-    "slices end": lambda x: x[: x.shape[0] - 1],
-    "a row": lambda x: x[x.shape[0] - 1],
     "power of a variable": lambda x: x ** x.shape[0],
     "power with a variable": lambda x: x.shape[0] ** x,
     "caught error": caught,
     "caught index": caught_index,
     "saved": saved,
     "attribute": lambda x: F.topk(x.T, x.shape[0] - 1)[0] if x.ndim == 2 else x,
-    "two places": lambda x: F.ones([x.shape[0], x.shape[0]]) @ x,
     "a value": lambda x: x * F.full([1], x.shape[0]),
     "to_variable": lambda x: x * dygraph.to_variable(x.shape[0]),
     "unbind": lambda x: F.unbind(x)[0] * 2,
@@ -256,7 +253,6 @@ REFUSED = {
     "repeated": lambda x: F.repeat_interleave(x, 2, axis=0),
     "unstack": lambda x: F.unstack(x)[0] * 2,
     "split": lambda x: F.split(x, x.shape[0])[0],
-    "arange": lambda x: x * F.arange(x.shape[0], dtype="float32").reshape([-1, 1]),
 }
 
 
@@ -325,6 +321,13 @@ def gradient_of_an_expansion(x):
     return g
 
 
+def written_up_to_it(x):
+    table = dygraph.zeros([12, 4]) + x.sum()
+    table[: x.shape[0]] = x
+    table[x.shape[0]] = -1.0
+    return table
+
+
 def printed(x):
     print(x.shape, x.shape[0], f"{x.shape[0]:>4}", "%s" % (x.shape,), sep="; ")
     print("rows", "{}".format(x.shape[0]))
@@ -386,6 +389,19 @@ RIGHT = {
     "one row as": lambda x: F.expand_as(x[:1], x) - x,
     "a gradient through": gradient_of_an_expansion,
     "printed": printed,
+    "all but the last row": lambda x: x[: x.shape[0] - 1],
+    "the last row": lambda x: [x[x.shape[0] - 1], x[:, None][x.shape[0] - 1, 0, 1:]],
+    "part of a table": lambda x: x + dygraph.arange(48.0).reshape(12, 4)[: x.shape[0]],
+    "every second up to it": lambda x: dygraph.arange(12)[: x.shape[0] : 2],
+    "up to a variable": lambda x: x[: (x > 0.0).astype("int64").sum()],
+    "a square": lambda x: F.ones([x.shape[0], x.shape[0]]) @ x,
+    "twice as many": lambda x: F.full([2 * x.shape[0]], 3),
+    "numbers": lambda x: [
+        y := F.arange(x.shape[0], dtype="float32"), x * y.reshape([-1, 1]) / y.shape[0],
+        F.arange(1, x.shape[0] + 1), F.linspace(0, 1, x.shape[0]),
+    ],
+    "written up to it": written_up_to_it,
+    "pairs of rows": lambda x: F.tril(F.ones([x.shape[0], x.shape[0]])) @ x,
 }  # fmt: skip
 
 

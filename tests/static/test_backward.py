@@ -245,3 +245,11 @@ def test_a_parameter_whose_gradient_is_zero_everywhere(program):
     feed = {"x": np.array([[1, -2], [3, 4]], "f")}
     (got,) = executor.run(program, feed, [shapes[(3,)]], scope=scope)
     assert got.tolist() == [0, 0, 0]
+
+
+def test_constants_alone_may_have_a_gradient(program):
+    a, b = (static.layers.fill_constant([1], "float32", value) for value in (3.0, 4.0))
+    a.stop_gradient = b.stop_gradient = False
+    assert static.append_backward(a * b) == []
+    got = static.Executor().run(fetch_list=[a.grad_name, b.grad_name])
+    assert [float(g[0]) for g in got] == [4.0, 3.0]

@@ -219,6 +219,43 @@ def test_dropout_goes(mode):
     assert ("scale" in after) == (mode == "downgrade_in_infer")
 
 
+def kept(x):
+    return static.layers.dropout(x, 0.5, dropout_implementation="upscale_in_train")
+
+
+def inference(fetched, **feed):
+    """What a program gives before and after folding, and operators of all its blocks after."""
+    program = static.default_main_program().clone(for_test=True)
+    after = static.fold_inference(program)
+    executor = static.Executor()
+    got = [executor.run(p, feed=feed, fetch_list=[fetched.name])[0] for p in (program, after)]
+    return *got, [op.type for block in after.blocks for op in block.ops]
+
+
+def test_dropout_of_what_changes_later_goes():
+    with static.program_guard(static.Program()):
+        x = static.data("x", [2])
+        dropped = kept(x)
+        static.layers.assign(x * 2.0, x)
+        before, after, types = inference(dropped + x, x=np.ones(2, "float32"))
+    assert before.tolist() == after.tolist() == [3.0, 3.0] and "dropout" not in types
+
+
+def test_dropout_in_blocks_goes():
+    with static.program_guard(static.Program()):
+        x, n = static.data("x", [2]), static.data("n", [1], "int64")
+
+        def body(i, s):
+            y = kept(s * 2.0)
+            return i + 1, static.layers.cond(i < 1, lambda: kept(y) + kept(s), lambda: kept(s))
+
+        i = static.layers.fill_constant([1], "int64", 0)
+        _, s = static.layers.while_loop(lambda i, s: i < n, body, [i, x])
+        feed = {"x": np.ones(2, "float32"), "n": np.array([3])}
+        before, after, types = inference(s, **feed)
+    assert before.tolist() == after.tolist() == [3.0, 3.0] and "dropout" not in types
+
+
 def test_a_training_step_is_cut_down_first(tmp_path):
     net = Chain(nn.Conv2D(3, 4, 3), nn.BatchNorm(4), nn.ReLU())
     sgd = dygraph.optimizer.SGD(0.01, parameter_list=net.parameters())

@@ -4,8 +4,8 @@ A sound program of fuzz_models gets one to three mistakes of a kind: a block use
 blocks, a number out of range, an attribute of a wrong type, a missing name, wrong STEP_SCOPES, a
 condition of a wrong type, and so on. This makes one again, and plays so many of each kind::
 
-    python tests/static/test_fuzz_blocks.py NET:MISTAKE NUMBER
-    python tests/static/test_fuzz_blocks.py --all 40
+    PYTHONPATH=. python tests/static/test_fuzz_blocks.py NET:MISTAKE NUMBER
+    PYTHONPATH=. python tests/static/test_fuzz_blocks.py --all 40
 """
 
 import random

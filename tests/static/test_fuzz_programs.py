@@ -2,7 +2,7 @@
 
 A program follows from an operator's name and a number alone, and this makes it again::
 
-    python tests/static/test_fuzz_programs.py TYPE NUMBER
+    PYTHONPATH=. python tests/static/test_fuzz_programs.py TYPE NUMBER
 """
 
 import random

@@ -77,6 +77,14 @@ OPTIMIZERS = {
     "norm": lambda module, **kw: module.Adamax(
         0.01, grad_clip=dygraph.clip.GradientClipByNorm(0.1), **kw
     ),
+    "rmsprop": lambda module, **kw: module.RMSProp(0.01, momentum=0.5, **kw),
+    "centered": lambda module, **kw: module.RMSProp(0.01, centered=True, **kw),
+    "adagrad": lambda module, **kw: module.Adagrad(0.05, **kw),
+    "adadelta": lambda module, **kw: module.Adadelta(0.5, **kw),
+    "decayed_adagrad": lambda module, **kw: module.DecayedAdagrad(0.05, **kw),
+    "ftrl": lambda module, **kw: module.Ftrl(0.05, **kw),
+    "lamb": lambda module, **kw: module.Lamb(0.01, **kw),
+    "lars": lambda module, **kw: module.LarsMomentum(0.05, 0.9, **kw),
 }  # fmt: skip
 
 

@@ -128,6 +128,16 @@ FOLLOWED = {
         lambda a: layers.fill_constant_batch_size_like(a, [a.shape[0], 2], "float32", 1.5),
         lambda x: np.full((len(x), 2), 1.5, "float32"), (-1, 2),
     ),
+    "row": (lambda a: a[a.shape[0] - 1, 1:], lambda x: x[-1, 1:], (-1,)),
+    "rows": (lambda a: a[: a.shape[0] - 1], lambda x: x[:-1], (-1, 3)),
+    "rows of a table": (
+        lambda a: layers.range(0, 20, 1, "int64")[: a.shape[0] : 2],
+        lambda x: np.arange(20)[: len(x) : 2], (-1,),
+    ),
+    "up to a variable": (
+        lambda a: a[: layers.shape(a)[0] - 1], lambda x: x[:-1], (-1, 3),
+    ),
+    "function arange": (lambda a: F.arange(a.shape[0]), lambda x: np.arange(len(x)), (-1,)),
     "known": (lambda a: a * (a.shape[1] * 2), lambda x: x * 6, (-1, 3)),
 }  # fmt: skip
 
@@ -176,8 +186,6 @@ REFUSED = {
     "np.maximum": lambda a: np.maximum(a.shape[0], 1),
     "np.arange": lambda a: np.arange(a.shape[0]),
     "np.float32": lambda a: np.float32(2) * a.shape[0],
-    "row": lambda a: a[a.shape[0] - 1],
-    "rows": lambda a: a[: a.shape[0] - 1],
     "topk": lambda a: layers.topk(a, a.shape[0]),
     "scale": lambda a: layers.scale(a, a.shape[0]),
     "one_hot": lambda a: layers.one_hot(layers.cast(a[:, :1], "int64"), a.shape[0]),
@@ -310,3 +318,22 @@ def test_programs_that_hold_sizes_are_saved_cloned_and_trained():
         want = np.sum((x @ start) ** 2) / 4
         np.testing.assert_allclose([before, value], [want, want], rtol=1e-6)
         np.testing.assert_allclose(w_now, start - 0.1 * 2 * x.T @ (x @ start) / 4, rtol=1e-5)
+
+
+def test_squeeze_finds_one_element_where_the_size_is_open():
+    with static.program_guard(static.Program()):
+        a = static.data("a", [-1, 1, 3])
+        made = layers.squeeze(a, [0, 1])
+        assert made.shape == (3,)
+        (got,) = static.Executor().run(feed={"a": rows(1)[:, None]}, fetch_list=[made])
+        np.testing.assert_array_equal(got, rows(1)[0])
+        with pytest.raises(ValueError, match="must be left with one element, got 2 for axis 0"):
+            static.Executor().run(feed={"a": rows(2)[:, None]}, fetch_list=[made])
+
+
+def test_files_refuse_variables_without_values(tmp_path):
+    with static.program_guard(static.Program()):
+        a = static.data("a", [-1, 3])
+        for filename in (None, "all"):
+            with pytest.raises(RuntimeError, match="'a', a variable of a program"):
+                dygraph.save_fluid_params({"a": a}, tmp_path, filename)

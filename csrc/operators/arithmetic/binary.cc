@@ -17,10 +17,16 @@ Dims AlignY(const Dims& x, const Dims& y, int axis) {
   return aligned;
 }
 
+namespace {
+__attribute__((noinline)) void InferBroadcast(InferContext& ctx, const Dims& x, const Dims& y) {
+  ctx.SetOutput(kOut, BroadcastDims(x, AlignY(x, y, ctx.attrs<ElementwiseAttrs>().axis)));
+}
+}  // namespace
+
 void InferShape(InferContext& ctx) {
   const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
   if (__builtin_expect(x == y, 1)) return ctx.SetOutput(kOut, x);
-  ctx.SetOutput(kOut, BroadcastDims(x, AlignY(x, y, ctx.attrs<ElementwiseAttrs>().axis)));
+  InferBroadcast(ctx, x, y);
 }
 
 OpDef& DefineBinary(OpDef& op, const char* comment) {

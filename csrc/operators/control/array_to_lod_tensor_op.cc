@@ -5,6 +5,15 @@ namespace {
 
 constexpr int kX = 0, kRankTable = 1, kOut = 0;
 
+// A loop without turns has written nothing, so that nothing says what a row is like.
+void RequireSteps(const Value& x, const LoDRankTable& table) {
+  if (!x.empty()) return;
+  const int64_t steps = table.items().empty() ? 0 : table.items()[0].length;
+  ENFORCE(steps > 0, InvalidArgument, "at least one sequence must have a step, got none");
+  THROW(PreconditionNotMet, "X must have ", steps,
+        " elements, the steps of the longest sequence of the table, but nothing was written to it");
+}
+
 void DefineArrayToLodTensor(OpDef& op) {
   op.Comment(
         "Out = the sequences whose steps are the elements of X, in their order before "
@@ -17,12 +26,12 @@ void DefineArrayToLodTensor(OpDef& op) {
       .Input(kX, "X",
              "an array of as many elements as the longest sequence has, each with a row, or an "
              "inner sequence, for every sequence longer than its number",
-             kTakesArray)
+             kTakesArray | kMayBeUnwritten)
       .Input(kRankTable, "RankTable", "of lod_rank_table", kTakesTable)
       .Output(kOut, "Out", "all rows, with the level of detail of the table")
       .VarType([](InferContext& ctx) {
-        array::TableIn(ctx.call(), kRankTable);
-        if (ctx.runtime()) return;
+        const LoDRankTable& table = array::TableIn(ctx.call(), kRankTable);
+        if (ctx.runtime()) return RequireSteps(*ctx.call().in.at(kX), table);
         const Tensor& x = array::Described(ctx, kX);
         if (x.dtype() != DType::kUnset) ctx.SetOutput(kOut, array::OpenRows(x.dims()), x.dtype());
       })

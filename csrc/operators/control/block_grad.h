@@ -19,7 +19,8 @@ void AddAttrs(OpDef& op) {
       .Attr(&A::restored, "restored", "the variables that Restored gives back")
       .Attr(&A::term_names, "term_names",
             "what the block calls the terms of each gradient, one after the other")
-      .Attr(&A::term_counts, "term_counts", "how many terms each gradient has");
+      .Attr(&A::term_counts, "term_counts", "how many terms each gradient has")
+      .Attr(&A::kept, "kept", "values that the turns kept and that second order has gradients of");
 }
 
 }  // namespace dygraph::block_grad

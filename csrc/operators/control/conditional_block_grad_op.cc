@@ -3,13 +3,14 @@
 namespace dygraph {
 namespace {
 
-constexpr int kCond = 0, kOut = 1, kOutGrad = 2, kScope = 3, kInput = 4, kBefore = 5,
-              kInputGrad = 0, kRestored = 1;
+constexpr int kCond = 0, kOut = 1, kOutGrad = 2, kScope = 3, kInput = 4, kBefore = 5, kStepsGrad = 6,
+              kInputGrad = 0, kRestored = 1, kGradSteps = 2;
 
 struct ConditionalBlockGradAttrs {
   BlockIndex sub_block;
   bool is_scalar_condition = false;
-  std::vector<std::string> skip_eager_deletion_vars, original_output_grad, term_names, restored;
+  std::vector<std::string> skip_eager_deletion_vars, original_output_grad, term_names, restored,
+      kept;
   std::vector<int32_t> term_counts;
 };
 
@@ -26,9 +27,13 @@ void DefineConditionalBlockGrad(OpDef& op) {
       .Input(kInput, "Input", "as in the forward call", kDuplicable | kDispensable | kAnyValue)
       .Input(kBefore, "Before", "terms of gradients of Input that come first",
              kDuplicable | kDispensable | kAnyValue)
+      .Input(kStepsGrad, "Scope@GRAD", "second order: gradients of what the turns kept",
+             kDispensable | kAnyValue)
       .Output(kInputGrad, "Input@GRAD", "gradients of Input", kDuplicable | kDispensable | kUpdated)
       .Output(kRestored, "Restored", "variables as they were before the block ran",
               kDuplicable | kDispensable | kAnyValue)
+      .Output(kGradSteps, "GradSteps", "what the turns back keep for second order",
+              kDispensable | kAnyValue)
       .Attr(&ConditionalBlockGradAttrs::is_scalar_condition, "is_scalar_condition",
             "as in the forward call");
   block_grad::AddAttrs<ConditionalBlockGradAttrs>(op);

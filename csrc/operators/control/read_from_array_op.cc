@@ -20,8 +20,8 @@ void DefineReadFromArray(OpDef& op) {
       .Input(kXW, "X_W", "its shape", kDispensable | kShapeOnly)
       .Output(kOut, "Out", "shape of the element")
       .Output(kRest, "Rest",
-              "X itself, if the element is to be taken out of it; where there is "
-              "none, Out then gets nothing",
+              "X without the element, which a program takes out of X itself by that name; where there "
+              "is none, Out then gets nothing",
               kExtra | kUpdated)
       .VarType([](InferContext& ctx) {
         if (ctx.runtime()) return;
@@ -51,13 +51,15 @@ struct ReadFromArrayKernel {
     if (ctx.HasOutput(kRest)) {
       if (!inside || !x.items[i].has_data()) return;
       ctx.OutValue(kOut) = Value(x.items[i]);
-      ctx.OutValue(kRest).MutableArray().items.at(i) = Tensor();
+      Value& rest = ctx.OutValue(kRest);
+      if (rest.kind() != VarKind::kArray || &rest.array() != &x) rest = ctx.InValue(kX);
+      rest.MutableArray().items.at(i) = Tensor();
       return;
     }
     if (i >= 0 && ctx.HasInput(kXW) && !(inside && x.items[i].has_data()))
       return Zeros(ctx.In(kXW), ctx.place(), &ctx.Out(kOut));
     ENFORCE(inside, OutOfRange, "I must be in [0, ", n, "), got ", i,
-            n > 0 ? "" : ". The array has no element, as that of a batch without sequences");
+            n > 0 ? "" : ". The array has no element, as that of sequences without a step");
     array::RequireWritten("X", x, i);
     ctx.OutValue(kOut) = Value(x.items[i]);
   }

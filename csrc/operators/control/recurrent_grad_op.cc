@@ -4,8 +4,8 @@ namespace dygraph {
 namespace {
 
 constexpr int kInputs = 0, kInitialStates = 1, kParameters = 2, kOutputs = 3, kOutputsGrad = 4,
-              kStepScopes = 5, kBefore = 6, kInputsGrad = 0, kInitialStatesGrad = 1,
-              kParametersGrad = 2, kRestored = 3;
+              kStepScopes = 5, kBefore = 6, kStepsGrad = 7, kInputsGrad = 0, kInitialStatesGrad = 1,
+              kParametersGrad = 2, kRestored = 3, kGradSteps = 4;
 
 struct RecurrentGradAttrs {
   BlockIndex sub_block;
@@ -13,7 +13,8 @@ struct RecurrentGradAttrs {
   std::vector<std::string> ex_states, states;
   bool reverse = false;
   bool is_train = true;
-  std::vector<std::string> skip_eager_deletion_vars, original_output_grad, term_names, restored;
+  std::vector<std::string> skip_eager_deletion_vars, original_output_grad, term_names, restored,
+      kept;
   std::vector<int32_t> term_counts;
   std::vector<std::string> input_grads, state_grads;
 };
@@ -33,6 +34,8 @@ void DefineRecurrentGrad(OpDef& op) {
       .Input(kStepScopes, "step_scopes", "what the steps kept", kAnyValue)
       .Input(kBefore, "Before", "terms of gradients of parameters that come first",
              kDuplicable | kDispensable | kAnyValue)
+      .Input(kStepsGrad, "step_scopes@GRAD", "second order: gradients of what the turns kept",
+             kDispensable | kAnyValue)
       .Output(kInputsGrad, "inputs@GRAD", "gradients of the inputs", kDuplicable | kDispensable)
       .Output(kInitialStatesGrad, "initial_states@GRAD", "gradients of the initial states",
               kDuplicable | kDispensable)
@@ -40,6 +43,8 @@ void DefineRecurrentGrad(OpDef& op) {
               kDuplicable | kDispensable | kUpdated)
       .Output(kRestored, "Restored", "variables as they were before the first step",
               kDuplicable | kDispensable | kAnyValue)
+      .Output(kGradSteps, "GradSteps", "what the turns back keep for second order",
+              kDispensable | kAnyValue)
       .Attr(&RecurrentGradAttrs::has_states, "has_states", "as in the forward call")
       .Attr(&RecurrentGradAttrs::ex_states, "ex_states", "as in the forward call")
       .Attr(&RecurrentGradAttrs::states, "states", "as in the forward call")

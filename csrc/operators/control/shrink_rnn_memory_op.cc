@@ -40,12 +40,15 @@ struct ShrinkRnnMemoryKernel {
     const Tensor& x = ctx.In(kX);
     const int64_t i = array::NumberIn(ctx, kI);
     ENFORCE(i >= 0, OutOfRange, "I must be at least 0, got ", i);
-    const int64_t left = array::TableIn(ctx.call(), kRankTable).LongerThan(i);
+    const auto& table = array::TableIn(ctx.call(), kRankTable);
+    const int64_t left = table.LongerThan(i), all = table.LongerThan(-1);
     const LoDLevels& lod = x.lod_levels();
     ENFORCE(x.rank() > 0, InvalidArgument, "X must have rows, got shape ", x.dims());
     const int64_t have = lod.empty() ? x.dim(0) : static_cast<int64_t>(lod[0].size()) - 1;
     ENFORCE(have >= left, InvalidArgument, "X must have a row for each of the ", left,
             " sequences longer than ", i, ", got ", have, lod.empty() ? " rows" : " sequences");
+    ENFORCE(have <= all, InvalidArgument, "X must have at most a row for each of the ", all,
+            " sequences of the table, got ", have, lod.empty() ? " rows" : " sequences");
     const int64_t rows = lod.empty() ? left : ranked::RowsOf(lod, 0, 0, left).end;
     Tensor& out = ctx.Out(kOut);
     out = x.Rows(0, rows);

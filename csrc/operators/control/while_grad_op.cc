@@ -3,13 +3,14 @@
 namespace dygraph {
 namespace {
 
-constexpr int kOut = 0, kOutGrad = 1, kStepScopes = 2, kX = 3, kBefore = 4, kXGrad = 0,
-              kRestored = 1;
+constexpr int kOut = 0, kOutGrad = 1, kStepScopes = 2, kX = 3, kBefore = 4, kStepsGrad = 5, kXGrad = 0,
+              kRestored = 1, kGradSteps = 2;
 
 struct WhileGradAttrs {
   BlockIndex sub_block;
   bool is_test = false;
-  std::vector<std::string> skip_eager_deletion_vars, original_output_grad, term_names, restored;
+  std::vector<std::string> skip_eager_deletion_vars, original_output_grad, term_names, restored,
+      kept;
   std::vector<int32_t> term_counts;
 };
 
@@ -26,9 +27,13 @@ void DefineWhileGrad(OpDef& op) {
       .Input(kX, "X", "as in the forward call", kDuplicable | kAnyValue)
       .Input(kBefore, "Before", "terms of gradients of X that come first",
              kDuplicable | kDispensable | kAnyValue)
+      .Input(kStepsGrad, "StepScopes@GRAD", "second order: gradients of what the turns kept",
+             kDispensable | kAnyValue)
       .Output(kXGrad, "X@GRAD", "gradients of X", kDuplicable | kDispensable | kUpdated)
       .Output(kRestored, "Restored", "variables as they were before the loop",
               kDuplicable | kDispensable | kAnyValue)
+      .Output(kGradSteps, "GradSteps", "what the turns back keep for second order",
+              kDispensable | kAnyValue)
       .Attr(&WhileGradAttrs::is_test, "is_test", "as in the forward call");
   block_grad::AddAttrs<WhileGradAttrs>(op);
   op.MixedDTypes().RunsBlock(Control::kWhileGrad).NoGrad();

@@ -11,16 +11,21 @@ struct MatmulV2Attrs {
   bool trans_y = false;
 };
 
-void InferShape(InferContext& ctx) {
-  const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
+__attribute__((noinline)) void InferAnyShape(InferContext& ctx, const Dims& x, const Dims& y) {
   const MatmulV2Attrs& a = ctx.attrs<MatmulV2Attrs>();
-  if (x.rank() == 2 && y.rank() == 2 && x[!a.trans_x] == y[a.trans_y])  // the usual case, at once
-    return ctx.SetOutput(kOut, {x[a.trans_x], y[!a.trans_y]});
   Product p = Describe(x, y, a.trans_x, a.trans_y);
   Dims out = p.batch;
   if (x.rank() > 1) out.push_back(p.m);
   if (y.rank() > 1) out.push_back(p.n);
   ctx.SetOutput(kOut, out);
+}
+
+void InferShape(InferContext& ctx) {
+  const Dims &x = ctx.dims(kX), &y = ctx.dims(kY);
+  const MatmulV2Attrs& a = ctx.attrs<MatmulV2Attrs>();
+  if (x.rank() == 2 && y.rank() == 2 && x[!a.trans_x] == y[a.trans_y])  // the usual case, at once
+    return ctx.SetOutput(kOut, {x[a.trans_x], y[!a.trans_y]});
+  InferAnyShape(ctx, x, y);
 }
 
 void DefineMatmulV2(OpDef& op) {
@@ -59,6 +64,12 @@ struct MatmulV2Kernel {
                                   out.dim(1));
       }
     }
+    ComputeAny(x, y, a, to);
+  }
+
+ private:
+  __attribute__((noinline)) static void ComputeAny(const Tensor& x, const Tensor& y,
+                                                   const MatmulV2Attrs& a, T* to) {
     Product p = Describe(x.dims(), y.dims(), a.trans_x, a.trans_y);
     if constexpr (std::is_integral_v<T>) {
       MultiplyIntegers(p, x.data<T>(), y.data<T>(), to);

@@ -48,7 +48,8 @@ void DefineRmsprop(OpDef& op) {
       .Output(kParamOut, "ParamOut", "shape of Param")
       .Output(kMomentOut, "MomentOut", "shape of Param")
       .Output(kMeanSquareOut, "MeanSquareOut", "shape of Param")
-      .Output(kMeanGradOut, "MeanGradOut", "shape of Param; no elements where MeanGrad is absent")
+      .Output(kMeanGradOut, "MeanGradOut", "shape of Param; no elements where MeanGrad is absent",
+              kDispensable)
       .Attr(&RmspropAttrs::epsilon, "epsilon", "keeps the quotient finite", AtLeast(0))
       .Attr(&RmspropAttrs::decay, "decay", "how much of the means stays", Between(0, 1))
       .Attr(&RmspropAttrs::momentum, "momentum", "how much of the moment stays")

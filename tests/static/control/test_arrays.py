@@ -176,17 +176,17 @@ def test_if_else_refuses():
     for call in (lambda: choice.input(x), lambda: choice.output(x)):
         with pytest.raises(PreconditionNotMetError, match="inside true_block"):
             call()
-    with pytest.raises(PreconditionNotMetError, match="got neither"):
+    with pytest.raises(PreconditionNotMetError, match="describe true_block"):
         choice()
     with pytest.raises(PreconditionNotMetError, match="must give a result"), choice.true_block():
         choice.input(x)
     with choice.true_block():
         choice.output(choice.input(x))
-    with pytest.raises(PreconditionNotMetError, match="described once"), choice.true_block():
+    with pytest.raises(PreconditionNotMetError, match="called once"), choice.true_block():
         pass
     with choice.false_block():
         choice.output(choice.input(x), choice.input(x))
-    with pytest.raises(InvalidArgumentError, match="1 of true_block.* and 2 of false_block"):
+    with pytest.raises(InvalidArgumentError, match="1 from true_block.* and 2 from false_block"):
         choice()
 
 

@@ -161,12 +161,8 @@ def test_cond_writes_fluid_s_operators():
             r"got a dict of \['a'\] and a dict of \['b'\]",
         ),
         (
-            lambda x: (positive(x), lambda: x, lambda: layers.cast(x, "int64")), ArgumentTypeError,
-            r"got float32 of shape \(2,\) made at .*test_choices.py:\d+.* and int64 of shape",
-        ),
-        (
-            lambda x: (positive(x), lambda: x, lambda: layers.reshape(x, [1, 2])),
-            InvalidArgumentError, r"the same ranks, got .*\(2,\).*\(1, 2\) made at",
+            lambda x: (positive(x), lambda: x, lambda: layers.create_array("float32")),
+            ArgumentTypeError, "got LOD_TENSOR of float32 .* made at .* and LOD_TENSOR_ARRAY of",
         ),
         (lambda x: (positive(x), lambda: [x, 1], lambda: [x, 2]), ArgumentTypeError, "1 and 2"),
     ],
@@ -188,6 +184,33 @@ def test_a_function_that_raises_leaves_no_block():
         layers.cond(pred, lambda: layers.fc(layers.reshape(x, [1, 2]), 3), lambda: 1 / 0)
     assert program.serialize_to_string() == before
     assert not static.default_startup_program().global_block().ops
+
+
+def test_results_of_which_the_type_or_rank_differs(run):
+    """As in the examples of Fluid's manual: such a result can be fetched, and no more."""
+    x = data()
+    pred = positive(x)
+
+    def second():
+        return layers.fill_constant([3, 4], "int64", 3), x - 1.0, layers.reshape(x, [2, 1])
+
+    results = layers.cond(pred, lambda: (x * 2.0, x, x), second)
+    assert [(v.shape, v.dtype and str(v.dtype)) for v in results] == [
+        (None, None), ((2,), "float32"), (None, None),
+    ]  # fmt: skip
+    (inner,) = layers.cond(pred, lambda: [results[0]], lambda: [layers.cast(x, "int32")])
+    assert inner.shape is None
+    value = np.array([1, 2], "float32")
+    assert [g.tolist() for g in run(*results, inner, x=value)] == [[2, 4], [1, 2], [1, 2], [2, 4]]
+    got = run(*results, inner, x=-value)
+    assert [g.tolist() for g in got] == [[[3] * 4] * 3, [-2, -3], [[-1], [-2]], [-1, -2]]
+    assert [str(g.dtype) for g in got] == ["int64", "float32", "float32", "int32"]
+    for use in (lambda v: layers.scale(v, 2.0), lambda v: v + x, layers.mean, layers.assign):
+        with pytest.raises(InvalidArgumentError, match="both functions of cond the same type"):
+            use(results[0])
+    again = static.Program.parse_from_string(static.default_main_program().serialize_to_string())
+    fetched = static.Executor().run(again, {"x": value}, [results[0].name])[0]
+    assert fetched.tolist() == [2, 4]
 
 
 # case, switch_case --------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_first_states():
 
 def test_a_cell_that_gives_other_states():
     x = static.data("x", [None, 5, 3], "float32")
-    with pytest.raises(InvalidArgumentError, match="as it gets them"):
+    with pytest.raises(InvalidArgumentError, match="in the structure it is given"):
         layers.rnn(lambda x, h: (x, [h, h]), x, static.data("h", [None, 3], "float32"))
     with pytest.raises(ArgumentTypeError, match="dygraph.nn.RNN"):
         layers.rnn(lambda x, h: (x, h), dygraph.ones([2, 5, 3]))
@@ -226,6 +226,30 @@ def test_drawn_ids(run):
     assert got[:, 0].tolist() == step(np.zeros(3, int), value)[1].argmax(1).tolist()
 
 
+class Countdown(layers.Decoder):
+    """Gives a number that is one less in each step, and ends at 0."""
+
+    def initialize(self, inits):
+        return inits, inits, inits < 1
+
+    def step(self, time, inputs, states):
+        return states, states - 1, inputs, states - 1 < 1
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("described", [False, True])
+def test_counting_down(run, described, time_major):
+    value = np.array([3, 1, 2])
+    first = static.data("first", [None], "int64") if described else dygraph.to_variable(value)
+    results = layers.dynamic_decode(
+        Countdown(), first, output_time_major=time_major, return_length=True
+    )
+    got = run(*results, first=value) if described else [v.numpy() for v in results]
+    rows = [[3, 2, 1], [1, 0, -1], [2, 1, 0]]
+    assert got[0].tolist() == (np.transpose(rows).tolist() if time_major else rows)
+    assert got[1].tolist() == [0, -2, -1] and got[2].tolist() == [3, 1, 2]
+
+
 def test_decoders_refuse():
     with pytest.raises(ArgumentTypeError, match="decoder.initialize must be a function"):
         layers.dynamic_decode(3)
@@ -295,3 +319,32 @@ def test_gradients_of_decoding():
     start(**GRU)
     feeds = {"x": array(2, 4, 3), "n": np.array([4, 2]), "h": array(2, 4)}
     check_gradient(loss, "p_gate", GRU["p_gate"], feeds)
+
+
+def test_what_a_decoder_reads_may_have_any_length(run):
+    """An encoder's results, of which batch and time are open, for each beam."""
+    x = static.data("x", [None, None, 2], "float32")
+    beams = layers.BeamSearchDecoder.tile_beam_merge_with_batch(x, 3)
+    assert beams.shape == (-1, -1, 2)
+    for time in (1, 4):
+        value = array(2, time, 2)
+        assert np.array_equal(run(beams, x=value)[0], np.repeat(value, 3, axis=0))
+
+
+class Looking(layers.RNNCell):
+    """The mean of its memory, which is a state, joins the ids in the logits."""
+
+    def call(self, inputs, states):
+        return layers.reduce_mean(states, dim=1) + inputs, states
+
+
+def test_states_of_a_beam_search_may_have_any_length(run):
+    memory = static.data("memory", [None, None, 4], "float32")
+    decoder = layers.BeamSearchDecoder(
+        Looking(), 0, 3, 2, embedding_fn=lambda ids: static.one_hot(ids, 4)
+    )
+    ids, _ = layers.dynamic_decode(decoder, inits=memory, max_step_num=2)
+    value = np.zeros((2, 5, 4), "float32")
+    value[0, :, 2], value[1, :, 1] = 9.0, 9.0
+    got = run(ids, memory=value)[0]
+    assert got.shape == (2, 3, 2) and got[:, :, 0].tolist() == [[2, 2, 2], [1, 1, 1]]

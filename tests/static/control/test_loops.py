@@ -108,7 +108,7 @@ def test_a_block_that_raises_is_taken_back():
     [
         (lambda: ints(1), ArgumentTypeError, "must be one bool, got int64"),
         (lambda: floats(1, [2]) > 0.0, InvalidArgumentError, "must be one bool, got shape"),
-        (lambda: True, ArgumentTypeError, "takes their variables, got bool"),
+        (lambda: True, ArgumentTypeError, "takes variables of programs, got bool"),
         (lambda: dygraph.to_variable([True]), ArgumentTypeError, "Write Python's own loop"),
     ],
 )
@@ -328,3 +328,22 @@ def test_while_loop_refuses(arguments, error, text):
 def test_while_loop_eager_refuses_another_structure():
     with pytest.raises(InvalidArgumentError, match="body must give what loop_vars hold"):
         layers.while_loop(lambda i: i < 2, lambda i: (i, i), [dygraph.to_variable([0])])
+
+
+def test_counters_may_want_a_gradient_and_have_none(run):
+    """As Fluid's scripts have it, which set stop_gradient on whatever a loop uses."""
+    x = static.data("x", [2], "float32")
+    x.stop_gradient = False
+    i, n = (layers.fill_constant([1], "int64", k) for k in (0, 3))
+    more = layers.less_than(i, n)
+    for each in (i, n, more):
+        each.stop_gradient = False
+        assert each.stop_gradient
+    s = layers.scale(x, 1.0)
+    with layers.While(more).block():
+        layers.assign(s * x, output=s)
+        layers.increment(i)
+        layers.less_than(i, n, cond=more)
+    (gradient,) = static.gradients(layers.reduce_sum(s), x)
+    got = run(gradient, x=np.array([1.0, 2.0], "float32"))[0]
+    assert got.tolist() == [4.0, 32.0]

@@ -6,7 +6,7 @@ import pytest
 import dygraph
 import static
 from dygraph import nn
-from dygraph.errors import InvalidArgumentError, PreconditionNotMetError
+from dygraph.errors import PreconditionNotMetError
 
 ONE, TWO = [[0, 3, 3, 8, 9]], [[0, 2, 4], [0, 3, 3, 8, 9]]  # the second sequence is empty
 
@@ -220,11 +220,25 @@ def test_what_cannot_be_written():
     rnn = nn.RNN(Leaky())
     with pytest.raises(PreconditionNotMetError, match="to_static"):
         dygraph.jit.trace(rnn, [dygraph.to_variable(rows(), lod=ONE)])
-    with static.program_guard(static.Program(), static.Program()):
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_padded_batches_of_any_length(given):
+    """The time axis is open; without lengths every sequence has as many steps as the batch."""
+    rnn, main = nn.RNN(Leaky()), static.Program()
+    with static.program_guard(main, static.Program()):
         x, n = static.data("x", [None, None, 3], "float32"), static.data("n", [None], "int64")
-        with pytest.raises(InvalidArgumentError, match="size of the time axis must be known"):
-            rnn(x, sequence_length=n)
-        with pytest.raises(InvalidArgumentError, match="size of the time axis must be known"):
-            rnn(x)
-        with pytest.raises(InvalidArgumentError, match="must be a variable of the program, .*list"):
-            rnn(static.data("y", [None, 5, 3], "float32"), sequence_length=[1, 2])
+        outputs, (h, count) = rnn(x, sequence_length=n if given else None)
+    executor = static.Executor()
+    for batch, time, lengths in ((2, 3, [3, 1]), (3, 5, [2, 5, 4]), (1, 1, [1])):
+        values = rows(batch * time).reshape(batch, time, 3)
+        lengths = np.array(lengths, "int64")
+        got = executor.run(
+            main, feed={"x": values, "n": lengths}, fetch_list=[outputs, h, count],
+        )  # fmt: skip
+        eager, states = rnn(
+            dygraph.to_variable(values),
+            sequence_length=dygraph.to_variable(lengths) if given else None,
+        )
+        for a, b in zip(got, [eager, *states], strict=True):
+            assert a.tobytes() == b.numpy().tobytes()

@@ -91,7 +91,7 @@ def test_steps_over_no_rows_are_refused(run, offsets):
     rows, sums = over_sequences()
     (gradient,) = static.gradients(layers.reduce_sum(sums), rows)
     empty = dygraph.to_variable(np.zeros([0, 2], "float32"), lod=[offsets])
-    with pytest.raises(OutOfRangeError, match="that of a batch without sequences"):
+    with pytest.raises(OutOfRangeError, match="that of sequences without a step"):
         run(sums, gradient, rows=empty)
     some = dygraph.to_variable(np.ones([3, 2], "float32"), lod=[[0, 0, 3]])
     got = run(sums, gradient, rows=some)
@@ -177,6 +177,7 @@ def by_hand(x, w, turns):
 def test_a_copy_for_testing_has_no_gradient_in_any_block():
     loss = trained()
     main, scope = static.default_main_program(), static.Scope()
+    main.random_seed = 1  # with some others the dropout leaves nothing, and no gradient
     assert [b.parent_idx for b in main.blocks] == [-1, 0, 1, 2, 0, 4, 5]
     test = main.clone(for_test=True)
     assert [b.parent_idx for b in test.blocks] == [-1, 0, 1, 2]
@@ -196,6 +197,7 @@ def test_a_copy_for_testing_has_no_gradient_in_any_block():
             feed = {"x": x, "n": np.array([turns]), "c": np.array([True])}
             got = executor.run(program, feed=feed, fetch_list=[loss.name], scope=scope)[0]
             np.testing.assert_allclose(got, by_hand(x, w, turns), rtol=1e-5, atol=1e-7)
+    dygraph.seed(0)  # with 1 the dropouts leave nothing, and the gradient is zero
     feed = {"x": x, "n": np.array([2]), "c": np.array([True])}
     executor.run(main, feed=feed, scope=scope)
     assert not np.array_equal(w, np.array(scope.find_var("w").get_tensor()))

@@ -242,6 +242,29 @@ def test_dynamic_rnn_that_raises_is_taken_back():
     assert rnn().shape == (-1, 2)
 
 
+@pytest.mark.parametrize("lengths", [[0], [0, 0], []])
+def test_dynamic_rnn_over_sequences_without_a_step_says_so(run, lengths):
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    first = static.data("first", [None, 4], "float32")
+    feed = {"x": ragged(array(0, 3), lengths), "first": np.zeros([len(lengths), 4], "float32")}
+    result, _ = dynamic(x, 4, first)
+    start()
+    with pytest.raises(InvalidArgumentError, match="at least one sequence must have a step, .*at "):
+        run(result, **feed)
+
+
+def test_an_array_that_no_turn_has_written():
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    table, never = layers.lod_rank_table(x), static.data("never", [1], "bool")
+    array_of_rows, zero = layers.create_array("float32"), layers.fill_constant([1], "int64", 0)
+    with layers.Switch() as switch, switch.case(never):
+        layers.array_write(x, zero, array_of_rows)
+    rows = layers.array_to_lod_tensor(array_of_rows, table)
+    feed = {"x": ragged(array(2, 3), [2]), "never": np.array([False])}
+    with pytest.raises(PreconditionNotMetError, match="X must have 2 elements.* nothing was writ"):
+        static.Executor().run(feed=feed, fetch_list=[rows])
+
+
 def test_dynamic_rnn_refuses():
     x = static.data("x", [None, 2], "float32", lod_level=1)
     flat = static.data("flat", [None, 2], "float32")
@@ -295,6 +318,18 @@ def test_dynamic_rnn_refuses():
         with pytest.raises(error, match=text):
             with_memory(body)
     assert static.default_main_program().num_blocks == 1
+
+
+def test_dynamic_rnn_refuses_a_memory_with_more_rows_than_sequences(run):
+    x = static.data("x", [None, 3], "float32", lod_level=1)
+    results = dynamic(x, 4, static.data("init", [None, 4], "float32"))
+    start()
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"^shrink_rnn_memory: X must have at most a row for each of the 4 sequences of the "
+        r"table, got 6 rows \(operator \d+ of block 1, made at .*test_steps.py:\d+",
+    ):
+        run(*results, x=ragged(array(sum(LENGTHS), 3)), init=array(6, 4))
 
 
 # StaticRNN ----------------------------------------------------------------------------------------
@@ -373,7 +408,7 @@ def test_static_rnn_refuses():
         return rnn
 
     cases = [
-        (lambda r, now: r.step_input(short), InvalidArgumentError, "one number of steps"),
+        (lambda r, now: r.step_input(short), InvalidArgumentError, "same number of steps"),
         (lambda r, now: r.memory(), InvalidArgumentError, "needs init, or shape and batch_ref"),
         (
             lambda r, now: r.memory(shape=[-1, 2], batch_ref=now * 2.0), InvalidArgumentError,

@@ -154,7 +154,9 @@ def test_pictures_have_a_box_for_each_block():
     inside = [n for n in drawing.nodes if n.get("boxes") == (1, 2)]
     assert any(n["label"].startswith("scale") for n in inside)
     assert 'subgraph cluster_1 { label="block 1 of while"; subgraph cluster_2 {' in drawing.dot
-    assert drawing.svg().count("stroke-dasharray") == 4
+    picture = drawing.svg()
+    assert picture.count("stroke-dasharray") == 4
+    assert all(f">{title}</text>" in picture for title in drawing.boxes.values())
     ends = {n["id"] for n in drawing.nodes}
     assert all(a in ends and b in ends for a, b in drawing.edges)
 
@@ -177,6 +179,8 @@ def test_a_program_that_trained_loses_its_gradient_blocks():
     main = static.default_main_program()
     test = main.clone(for_test=True)
     assert main.num_blocks == 3 and test.num_blocks == 2
+    lines = static.debugger.pprint_program_codes(main).splitlines()
+    assert "// block 2, in block 0, for the gradient of block 1" in lines
     test.desc.verify()
     exe = static.Executor()
     exe.run(static.default_startup_program())

@@ -357,7 +357,7 @@ def test_many_programs_warn():
     f = jit.to_static(lambda x, k: x * k)
     found = warnings_of([lambda k=k: f(given(), k) for k in range(9)])
     assert len(found) == 1
-    assert "9 programs were made of <lambda>, as argument 'k' differed." in found[0]
+    assert "9 programs were made of <lambda>, the last because argument 'k' differed." in found[0]
 
 
 def test_a_guard_that_keeps_failing_warns_with_its_line(monkeypatch):
@@ -370,7 +370,7 @@ def test_a_guard_that_keeps_failing_warns_with_its_line(monkeypatch):
     found = warnings_of([lambda k=k: call(float(k + 1)) for k in range(9)])
     line = scaled_by_a_module.__code__.co_firstlineno + 1
     assert len(found) == 1 and len(programs(f)) == 1
-    assert f"as SETTINGS.scale, read at test_captured.py:{line}, changed." in found[0]
+    assert f"because SETTINGS.scale, read at test_captured.py:{line}, changed." in found[0]
 
 
 def test_to_static_takes_functions_alone():

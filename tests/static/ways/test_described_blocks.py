@@ -204,6 +204,17 @@ def test_other_operators_with_blocks_are_refused():
         jit.to_static(steps)(dygraph.to_variable(np.ones([4, 2, 3], "float32")))
 
 
+def test_a_choice_between_types_is_refused_with_the_line():
+    def chosen(x):
+        positive = x.sum() > 0.0
+        return layers.cond(positive, lambda: x * 2.0, lambda: dygraph.cast(x, "int64"))
+
+    with pytest.raises(
+        Refused, match=r"made at \S*test_described_blocks.py:\d+ in chosen, has nei"
+    ):
+        jit.to_static(chosen)(dygraph.to_variable(np.ones([2], "float32")))
+
+
 @pytest.mark.parametrize("cell", [nn.GRUCell, nn.LSTMCell, nn.SimpleRNNCell])
 def test_cells_of_the_library_in_evaluation(cell):
     rnn = nn.RNN(cell(3, 4))

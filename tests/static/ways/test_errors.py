@@ -46,8 +46,8 @@ CASES = {
         def forward(x):
             return list(x)[0]
         """,
-        "to_static: a Variable, whose length the run decides, is gone over at model.py:2, but not "
-        "by a for statement, which alone becomes a while. Write it as one",
+        "to_static: a Variable whose length is known when the program runs is iterated at "
+        "model.py:2, but not by a for statement. Only a for statement becomes a while: write one",
     ),
     "recursion": (
         """\

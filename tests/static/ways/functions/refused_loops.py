@@ -59,17 +59,17 @@ def name_of_a_turn_is_read_behind(x):
     return t
 
 
-@refused("but not by a for statement, which alone becomes a while")
+@refused("but not by a for statement. Only a for statement becomes a while")
 def list_of_rows(x):
     return sum(list(x))
 
 
-@refused("but not by a for statement, which alone becomes a while")
+@refused("but not by a for statement. Only a for statement becomes a while")
 def comprehension_of_rows(x):
     return sum([r * 2 for r in x])
 
 
-@refused("a list whose length the run decides cannot be a result")
+@refused("a list that grows in a loop cannot be a result")
 def list_as_a_result(x):
     out = []
     for r in x:
@@ -86,7 +86,7 @@ def list_that_shrinks(x):
     return out[0]
 
 
-@refused("has a second name that cannot follow")
+@refused("has a second name that cannot be updated")
 def list_held_by_a_caller(x):
     def fill(into):
         for r in x:
@@ -112,7 +112,7 @@ def size_as_a_key(x):
     return x * {2: 3}.get(x.shape[0], 1)
 
 
-@refused("it stands in a generator")
+@refused("it is in a generator")
 def loop_in_a_generator(x):
     def values():
         for r in x:
