@@ -163,11 +163,15 @@ def save_inference_model(
 
 
 def save_captured(dirname, program, feeds, fetches, scope, verified):
-    """The same for a program that `dygraph.jit.to_static` made.
+    """The same for a program that `dygraph.jit.to_static` made, which is saved as it stands.
 
-    Where nothing compared it with eager calls, its fetch operators say so: ``verified`` is False.
+    What it writes of its state is kept. Where nothing compared it with eager calls, its fetch
+    operators say so: ``verified`` is False.
     """
-    options = {"feeds": feeds, "fetches": fetches}
+    _refuse_training(program)
+    written = {n for block in program.blocks for op in block.ops for n in op.output_arg_names}
+    states = sorted(written.intersection(program.held))
+    options = {"feeds": feeds, "fetches": fetches, "states": states}
     pruned = Program(_core.apply_pass(program.clone(for_test=True).desc, "prune", options))
     _refuse_functions(pruned)
     if not verified:
@@ -175,6 +179,18 @@ def save_captured(dirname, program, feeds, fetches, scope, verified):
             if op.type == "fetch":
                 op.set_attr("verified", False, "BOOLEAN")
     _core.save_inference_model(os.fspath(dirname), pruned.desc, scope)
+
+
+def _refuse_training(program):
+    """Refuse what does something else in a file, where it runs as in evaluation."""
+    for block in program.blocks:
+        for op in block.ops:
+            if op.type != "while" and op.desc.attrs.get("is_test") is False:
+                line = (op.desc.attrs.get("op_callstack") or [""])[-1]
+                raise PreconditionNotMetError(
+                    f"save: {op.type} is that of training here{line and f', made at {line}'}, and "
+                    "a file holds what is computed in evaluation. Call eval() on the Layer before"
+                )
 
 
 def _file(name, default, what):

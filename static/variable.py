@@ -170,6 +170,8 @@ class Variable(_core.Symbol):
 
     def set_value(self, value):
         """Not possible here: values live in a scope."""
+        if modes.ways is not None:
+            raise modes.ways.not_here("set_value()", "Bind a new value: self.count = value")
         raise PreconditionNotMetError(
             f"'{self.name}' is a variable of a program and holds no value: set it in the scope, "
             f"static.global_scope().var('{self.name}').set(array)"
@@ -177,6 +179,8 @@ class Variable(_core.Symbol):
 
     def backward(self, *args, **kwargs):
         """Not possible here: programs get their backward pass from `append_backward`."""
+        if modes.ways is not None:
+            raise modes.ways.not_here("backward()", "Call it on what the function returns")
         raise PreconditionNotMetError(
             f"'{self.name}' is a variable of a program: call static.append_backward(loss), or "
             "optimizer.minimize(loss)"

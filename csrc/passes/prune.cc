@@ -94,17 +94,21 @@ std::deque<OpDesc> WithBlocks(const Program& program, const std::vector<OpRef>& 
 
 void Prune(PassCall& call) {
   const Names &feeds = call.option<Names>("feeds"), &fetches = call.option<Names>("fetches");
+  const Names& states = call.option<Names>("states");
   ENFORCE(!fetches.empty(), InvalidArgument,
           "a program needs at least one variable to fetch, got none");
   Block& block = *call.program().blocks()[0];
   CheckNames(block, feeds, "fed");
   CheckNames(block, fetches, "fetched");
+  CheckNames(block, states, "a state");
 
   const std::vector<OpRef> all = block.ops();
   std::unordered_set<std::string> fed(feeds.begin(), feeds.end()), used(fed);
   Names made;
-  for (const std::string& name : fetches) {
-    if (used.insert(name).second) made.push_back(name);
+  for (const Names* wanted : {&fetches, &states}) {
+    for (const std::string& name : *wanted) {
+      if (used.insert(name).second) made.push_back(name);
+    }
   }
   const std::deque<OpDesc> whole = WithBlocks(call.program(), all);
   std::vector<const OpDesc*> each;
@@ -149,10 +153,11 @@ void Prune(PassCall& call) {
 
 void DefinePrune(PassDef& pass) {
   pass.Comment(
-          "The operators that the fetched variables need, given the fed ones, with their "
-          "variables and with feed and fetch operators in this order; nothing else.")
+          "The operators that the fetched variables and the states need, given the fed ones, with "
+          "their variables and with feed and fetch operators in this order; nothing else.")
       .Option("feeds", Names(), "the variables that are given")
       .Option("fetches", Names(), "the variables that are wanted, at least one")
+      .Option("states", Names(), "variables whose values the next run reads")
       .Run(Prune);
 }
 

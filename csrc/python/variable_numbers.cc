@@ -293,19 +293,20 @@ PyObject* InPlace(PyObject* a, PyObject* b) {
   PyObject* done = Guarded([&]() -> PyObject* {
     Variable& v = VarOf(a);
     Ref<Variable> result(&VarOf(computed));
+    DType kept = v.value().dtype();
+    if (IsFloating(kept) && IsFloating(result->value().dtype()) &&
+        result->value().dtype() != kept) {
+      result = CastTo(*result, kept);
+    }
+    ENFORCE(result->value().dtype() == kept, Type, "an operation in place must keep the type ",
+            kept, ", got ", result->value().dtype(), ". Compute a new variable: y = x / 2");
+    const Dims &dims = v.value().dims(), &others = result->value().dims();
+    ENFORCE(others == dims || others.HasUnknown(), InvalidArgument,
+            "an operation in place must keep the shape ", dims, ", got ", others,
+            ". Compute a new variable: y = x + z");
     if (result->symbolic()) {
       WriteInProgram(Ref<Variable>(&v), result);
     } else {
-      DType kept = v.value().dtype();
-      if (IsFloating(kept) && IsFloating(result->value().dtype()) &&
-          result->value().dtype() != kept) {
-        result = CastTo(*result, kept);
-      }
-      ENFORCE(result->value().dtype() == kept, Type, "an operation in place must keep the type ",
-              kept, ", got ", result->value().dtype(), ". Compute a new variable: y = x / 2");
-      ENFORCE(result->value().dims() == v.value().dims(), InvalidArgument,
-              "an operation in place must keep the shape ", v.value().dims(), ", got ",
-              result->value().dims(), ". Compute a new variable: y = x + z");
       v.Become(*result);
     }
     Py_INCREF(a);

@@ -51,12 +51,15 @@ class Answers(Recording):
                 "that handles the error could read it. Leave the value out of the message"
             )
 
+    def not_here(self, what, instead):
+        """The error for what no program can do with a value."""
+        return self.refuse(
+            f"{what} of a value at {spot(here())} cannot become part of a program. {instead}"
+        )
+
     def read(self, what):
         """The error for reading a value."""
-        return self.refuse(
-            f"{what} of a value at {spot(here())} cannot become part of a program. Compute with "
-            "operators, or return it"
-        )
+        return self.not_here(what, "Compute with operators, or return it")
 
     def loops_alone(self, what):
         """The error for going over something where no loop can be made of it."""

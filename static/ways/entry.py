@@ -127,6 +127,11 @@ class Entry:
             )
             call = _core.CapturedCall(prepared, [])
         else:
+            if self._explorer.ranks_differ:
+                raise PreconditionNotMetError(
+                    "gradients of a result that has more axes on one way than on another are "
+                    "computed by an eager call"
+                )
             halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])
             prepared = _core.PreparedProgram(
                 halves.program.desc,

@@ -66,7 +66,7 @@ class Map:
             for op in block.ops:
                 if op.type == "fill_constant" and self.plain.issuperset(op.outs["Out"]):
                     found.add(op.attrs["value"])
-        return sorted(int(n) for n in found if n == int(n))
+        return sorted(int(n) for n in found if n.is_integer())
 
     def _known(self):
         """Answers that every way to a block has given, by value."""

@@ -10,7 +10,7 @@ from static.ways import joins
 from static.ways.arrays import Array
 from static.ways.graph import Go, name_of, short, spot
 from static.ways.hooks import PLACES, Loop
-from static.ways.numbers import TYPES, Number, constant, number
+from static.ways.numbers import SIZE, TYPES, Number, constant, number
 from static.ways.sequences import sequence_of
 from static.ways.state import Leaf
 
@@ -104,7 +104,9 @@ class LoopOfWays(Loop):
         return super().more()
 
     def item(self):
-        return super().item() if self._sequence is None else self._sequence.get(self._index)
+        if self._sequence is None:
+            return super().item()
+        return self._sequence.get(Number(self._index.value, int, digits=SIZE))
 
     def _become(self, why):
         self._ways.known.loops[self._key] = LoopKnowledge()
@@ -241,7 +243,8 @@ class LoopOfWays(Loop):
         known_roots = {p[0] for p in self._state}
         for path in now:
             if path not in self._state and path[0] in known_roots:
-                top = next((path[:n] for n in range(len(path)) if path[:n] in self._state), path)
+                around = (path[:n] for n in range(len(path) - 1, 0, -1))
+                top = next((p for p in around if p in self._state), path)
                 if top == path or self._state[top].equals(now.get(top, joins._never())):
                     self._cannot(path, None, now[path])
         slots = dict(zip(self._block.slots, self._block.params, strict=False))

@@ -18,6 +18,11 @@ ops = _core.ops
 TYPES = {bool: "bool", int: "int64", float: "float64"}
 
 
+_ROOM = 62  # binary digits of an int of the run; beyond these it raises
+SIZE = 31  # of a size, or of how many turns a loop made
+_STEP = 20  # adding a constant of so few makes no counter overflow in a lifetime
+
+
 class _Live:
     live = True
 
@@ -43,13 +48,16 @@ class Number(Size):
         Without axes.
     axis : tuple, optional
         (name, axis) of the Variable whose size it is.
+    digits : int
+        An int has at most so many binary digits, of those that it has room for.
     """
 
-    __slots__ = ("axis", "kind", "value")
+    __slots__ = ("axis", "digits", "kind", "value")
     is_of_the_run = True
 
-    def __init__(self, value, kind, axis=None):
+    def __init__(self, value, kind, axis=None, digits=None):
         self.value, self.kind, self.axis = value, kind, axis
+        self.digits = digits or (SIZE if axis is not None else _ROOM)
         self._tracker, self.followed_value, self.terms = _LIVE, -1, {(id(value),): 1}
         modes.ways.plain_names.add(value.name)
 
@@ -117,7 +125,15 @@ class Number(Size):
             return NotImplemented
         kind = float if float in (self.kind, kind_of(other)) else int
         if name in _PLAIN:
-            return Number(function(self.as_kind(kind), as_variable(other, kind)), kind)
+            one, two = self.as_kind(kind), as_variable(other, kind)
+            made = function(one, two)
+            if kind is float:
+                return Number(made, kind)
+            digits = _digits_of(name, self, other)
+            if digits > _ROOM:
+                digits = _ROOM
+                _check_room(function(one.astype("float64"), two.astype("float64")))
+            return Number(made, kind, digits=digits)
         if name in _DIVISIONS or (name in _WHOLE and kind is int):
             divisor = self if name.startswith("__r") else other
             if divisor == 0:
@@ -143,7 +159,7 @@ class Number(Size):
         raise self.refused(_ASKS.get(name, f"`{name}`"))
 
     def __bool__(self):
-        return modes.ways.ask(self.value)
+        return modes.ways.ask(self.value if self.kind is bool else (self != 0).value)
 
     def __neg__(self):
         return self * -1
@@ -195,6 +211,23 @@ def is_number(value):
 def kind_of(value):
     """bool, int or float."""
     return value.kind if type(value) is Number else type(value)
+
+
+def _digits_of(name, one, two):
+    """The most binary digits of a sum or product of two ints."""
+    given = [n.digits if type(n) is Number else abs(n).bit_length() for n in (one, two)]
+    if "mul" in name:
+        return sum(given)
+    return max(given) + (min(given) > _STEP or max(given) < _ROOM)
+
+
+def _check_room(value):
+    """Raise in the run where a value, computed as a float, is too large for an int of the run."""
+    getattr(ops, "assert")(
+        ops.abs(value) < constant(2.0**_ROOM, "float64"),
+        message=f"an int of the run must be below 2**{_ROOM}",
+        error="OverflowError",
+    )
 
 
 def constant(value, dtype):

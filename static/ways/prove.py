@@ -394,8 +394,11 @@ def _difference(want, got):
     if want.error is not None or got.error is not None:
         return _different_errors(want.error, got.error)
     for i, (a, b) in enumerate(itertools.zip_longest(want.parts, got.parts)):
-        if a is None or b is None or not same(a, b):
+        if a is None or b is None:
             return f"output {i} differs"
+        if not same(a, b):
+            is_plain = isinstance(a[1], type) and isinstance(b[1], type)
+            return f"output {i} differs" + (f": {a[0]!r} and {b[0]!r}" if is_plain else "")
     for name, bits in want.held.items():
         if got.held[name] != bits:
             return f"the variable '{name}', which it writes, differs"
@@ -443,12 +446,12 @@ def parts(result, out):
             out.append((key, "key"))
             parts(item, out)
     else:
-        out.append((result, None))
+        out.append((result, type(result)))
     return out
 
 
 def same(a, b):
     """Whether two parts are equal. What is a number where no turn was made is a Variable else."""
-    numbers = None in (a[1], b[1])
-    equal = a[0] == b[0] or (a[0] != a[0] and b[0] != b[0])
-    return equal and (numbers or (a[1] == b[1] and repr(a[0]) == repr(b[0])))
+    if isinstance(a[1], type) != isinstance(b[1], type):
+        return a[0] == b[0] or (a[0] != a[0] and b[0] != b[0])
+    return a[1] == b[1] and repr(a[0]) == repr(b[0])

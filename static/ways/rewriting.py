@@ -50,7 +50,9 @@ class Rewriter(ast.NodeTransformer):
         kept += declarations(node)  # hooks stand before the place where they were
         enter = ast.Assign([_name(FRAME, True)], _call(HOOKS, "enter", ast.Constant(node.name)))
         place = body[0] if body else node
-        node.body = [*kept, _at(enter, place), *self._block(body)]
+        last = body[-1] if body else node
+        ends = _at(ast.Expr(_call(FRAME, "gives", ast.Constant(None))), last)
+        node.body = [*kept, _at(enter, place), *self._block(body), ends]
         self._scopes.pop()
         return node
 

@@ -96,7 +96,7 @@ def _float(value=0.0):
     if type(value) is Number:
         return Number(value.as_kind(float), float)
     if isinstance(value, Variable) and str(value.dtype) != "float16" and _single(value):
-        return Number(value.reshape([]).astype("float64"), float)
+        return Number(value.detach().reshape([]).astype("float64"), float)
     return float(value)
 
 
