@@ -181,12 +181,19 @@ def save_captured(dirname, program, feeds, fetches, scope, verified):
     _core.save_inference_model(os.fspath(dirname), pruned.desc, scope)
 
 
+# Operators that take the statistics of the batch in training. Others carry is_test without effect,
+# unless they drop values.
+_NORMS = ("batch_norm", "fused_batch_norm_act", "fused_bn_add_activation")
+
+
 def _refuse_training(program):
     """Refuse what does something else in a file, where it runs as in evaluation."""
     for block in program.blocks:
         for op in block.ops:
-            if op.type != "while" and op.desc.attrs.get("is_test") is False:
-                line = (op.desc.attrs.get("op_callstack") or [""])[-1]
+            attrs = op.desc.attrs
+            trains = op.type in _NORMS or attrs.get("dropout_prob")
+            if trains and attrs.get("is_test") is False:
+                line = (attrs.get("op_callstack") or [""])[-1]
                 raise PreconditionNotMetError(
                     f"save: {op.type} is that of training here{line and f', made at {line}'}, and "
                     "a file holds what is computed in evaluation. Call eval() on the Layer before"

@@ -33,6 +33,7 @@ def about(name):
     >>> print("\n".join(static.passes.about("prune").splitlines()[1:]))
         feeds: a list of strings, default []; the variables that are given
         fetches: a list of strings, default []; the variables that are wanted, at least one
+        states: a list of strings, default []; variables whose values the next run reads
     """
     what, options = _core.pass_info(_require(name, "about"))
     lines = [f"{name}: {what}"]

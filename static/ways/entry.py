@@ -127,9 +127,9 @@ class Entry:
             )
             call = _core.CapturedCall(prepared, [])
         else:
-            if self._explorer.ranks_differ:
+            if self._explorer.forms_differ:
                 raise PreconditionNotMetError(
-                    "gradients of a result that has more axes on one way than on another are "
+                    "gradients of a result that has other axes or another type on another way are "
                     "computed by an eager call"
                 )
             halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])

@@ -101,7 +101,7 @@ class Explorer(Calls):
         self.plain = set()  # values that are Python's numbers in an eager call
         self.wrote_memory = False
         self.could_weaken = False
-        self.ranks_differ = False  # of a result on two ways
+        self.forms_differ = False  # a result has other axes or another type on another way
         decisions, ways, asked = [], 0, {}
         while True:
             self._run(decisions)
@@ -290,13 +290,7 @@ class Explorer(Calls):
             raise Refused(f"ways end with different results: {one} and {two}")
         for a, b in zip(self.structure.uids, end.uids, strict=True):
             one, two = self.metas[a], self.metas[b]
-            if one.dtype != two.dtype:
-                raise Refused(
-                    f"ways end with results of different types: {one.dtype} at "
-                    f"{spot(self.structure.line)} and {two.dtype} at {spot(end.line)}. Convert one "
-                    "with astype()"
-                )
-            self.ranks_differ |= len(one.shape) != len(two.shape)
+            self.forms_differ |= len(one.shape) != len(two.shape) or one.dtype != two.dtype
         return end
 
     def _inputs(self, value):

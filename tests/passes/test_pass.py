@@ -163,7 +163,7 @@ def test_prune_of_what_was_pruned():
     ("options", "error", "said"),
     [
         ({"feeds": ["x"]}, errors.InvalidArgumentError, "at least one variable to fetch"),
-        ({"fetch": ["x"]}, errors.NotFoundError, "are feeds, fetches, got 'fetch'"),
+        ({"fetch": ["x"]}, errors.NotFoundError, "are feeds, fetches, states, got 'fetch'"),
         ({"fetches": ["q"]}, errors.InvalidArgumentError, "what is fetched .* got 'q'"),
         ({"fetches": 3.5}, errors.ArgumentTypeError, "fetches"),
         ({"fetches": "x"}, errors.ArgumentTypeError, "fetches must be a list of strings"),

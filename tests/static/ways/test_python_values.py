@@ -57,15 +57,38 @@ def test_the_truth_of_an_int_of_the_run():
     assert moved(given(5.0, 1.0)).tolist() == [7.0, 3.0]  # two turns: k is 0
 
 
-def test_results_of_different_types_are_refused():
+def test_numbers_of_different_types_are_refused():
     @jit.to_static
     def typed(x):
-        if x.sum() > 0:
-            return x
-        return x.astype("float64")
+        k = 0
+        while x.sum() < 10:
+            x = x + 1
+            k += 1
+        if x.sum() > 11:
+            return k
+        return k / 2
 
-    with pytest.raises(RuntimeError, match="results of different types: float32 at .* and float64"):
+    with pytest.raises(RuntimeError, match="different results: int at .* and float at"):
         typed(given(1.0))
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_variables_of_different_types_keep_them(verify):
+    """Their gradients are those of an eager call, where the proof has not refused them."""
+
+    def typed(x):
+        return x if x.sum() > 0 else x.astype("float64")
+
+    typed = jit.to_static(typed, verify=verify)
+    for x, kind in ((given(1.0), "float32"), (given(-1.0), "float64")):
+        assert str(typed(x).dtype).endswith(kind)
+        x.stop_gradient = False
+        if verify:
+            with pytest.raises(RuntimeError, match="must give the bits of eager calls"):
+                typed(x)
+        else:
+            typed(x).sum().backward()
+            assert x.gradient().tolist() == [1.0]
 
 
 def test_a_float_of_a_value_has_no_gradient():
