@@ -6,7 +6,6 @@ import inspect
 import io
 import warnings
 
-import numpy as np
 
 from dygraph import _core
 

@@ -368,8 +368,8 @@ def _rnn(cell, inputs, states, lengths, time_major, is_reverse, kwargs):
         found = nested.different(before, after)
         if found:
             raise InvalidArgumentError(
-                f"rnn: the cell must return states in the structure it is given, got {found[1]} for "
-                f"{found[0]}"
+                f"rnn: the cell must return states in the structure it is given, got {found[1]} "
+                f"for {found[0]}"
             )
         if mask is not None:
             here = network.step_input(mask)

@@ -60,7 +60,7 @@ class Decoder:
         raise NotImplementedError(f"{type(self).__name__} must have step(time, inputs, states)")
 
     def finalize(self, outputs, final_states, sequence_lengths):
-        """Return ``(outputs, states)``, made from the outputs of all steps ``[time, batch, ...]``."""
+        """Return ``(outputs, states)``, made of the outputs of all steps ``[time, batch, ...]``."""
         raise NotImplementedError(f"{type(self).__name__} has no finalize")
 
 

@@ -86,8 +86,8 @@ class IfElse:
         what = "true_block" if which else "false_block"
         if self._inside is not None or which in self._outputs:
             raise PreconditionNotMetError(
-                f"IfElse: {what}() is called once, and not inside another block of this IfElse, but was "
-                "called again"
+                f"IfElse: {what}() is called once, and not inside another block of this IfElse, "
+                "but was called again"
             )
         inputs = dict(self._inputs)
         try:
@@ -187,9 +187,7 @@ class IfElse:
             One for each result of the blocks. If only one block was described, its own results.
         """
         if self._inside is not None:
-            raise PreconditionNotMetError(
-                "IfElse: read the results after both blocks have ended"
-            )
+            raise PreconditionNotMetError("IfElse: read the results after both blocks have ended")
         if not self._outputs:
             raise PreconditionNotMetError(
                 "IfElse: describe true_block() or false_block() before reading the results"

@@ -47,8 +47,9 @@ class Answers(Recording):
         self.speaking = False
         if self.spoke is not None:
             raise self.refuse(
-                f"the message of the error at {spot(self.spoke)} contains a value, and the function "
-                "that handles the error could read it. Leave the value out of the message"
+                f"the message of the error at {spot(self.spoke)} contains a value, and the "
+                "function that handles the error could read it. Leave the value out of the "
+                "message"
             )
 
     def not_here(self, what, instead):
@@ -72,8 +73,9 @@ class Answers(Recording):
             code = frame.f_code
         if HOOKS in code.co_freevars:
             return self.refuse(
-                f"{what} whose length is known when the program runs is iterated at {spot(here())}, "
-                "but not by a for statement. Only a for statement becomes a while: write one"
+                f"{what} whose length is known when the program runs is iterated at "
+                f"{spot(here())}, but not by a for statement. Only a for statement becomes a "
+                "while: write one"
             )
         return self._has_no_source()
 
@@ -145,8 +147,9 @@ class Answers(Recording):
             raise self.meant(TypeError("len() of a Variable without axes"))
         if shape[0] == -1:
             raise self.refuse(
-                f"the length of a value at {here()} is known when the program runs, so code without "
-                "source cannot have it. Take x.shape[0] in a function whose source can be read"
+                f"the length of a value at {here()} is known when the program runs, so code "
+                "without source cannot have it. Take x.shape[0] in a function whose source can "
+                "be read"
             )
         return shape[0]
 

@@ -60,7 +60,9 @@ class Array:
 
     def _whole(self, what):
         if self.start:
-            raise modes.ways.refuse(f"{what} at {here()} takes a whole list, got a slice of a list that grows in a loop")
+            raise modes.ways.refuse(
+                f"{what} at {here()} takes a whole list, got a slice of a list that grows in a loop"
+            )
 
     def length(self):
         n = modes.ways.pseudo("array_length", {"X": [self.array]}, Meta("int64", ()))
@@ -104,7 +106,9 @@ class Array:
     def joined(self, what, type, **attrs):
         self._whole(what)
         if self.element is None:
-            raise modes.ways.refuse(f"{what} at {here()} needs an element, got a list to which nothing was appended")
+            raise modes.ways.refuse(
+                f"{what} at {here()} needs an element, got a list to which nothing was appended"
+            )
         meta = self.element
         known = list(meta.shape)
         axis = attrs["axis"]

@@ -91,7 +91,8 @@ class Explorer(Calls):
                 self.known.reasons.append(str(restart))
                 if len(self.known.reasons) > 200:
                     raise Refused(
-                        "exploring does not end. It last began again because of: " + ", ".join(self.known.reasons[-3:])
+                        "exploring does not end. It last began again because of: "
+                        + ", ".join(self.known.reasons[-3:])
                     ) from None
 
     def _explore(self):
@@ -260,8 +261,8 @@ class Explorer(Calls):
                 )
         if not all(type(a) in (str, int, float, bool, type(None)) for a in error.args):
             raise Refused(
-                f"the {type(error).__name__} at {line} must have arguments that are text, numbers or "
-                f"None, got {error.args!r}"
+                f"the {type(error).__name__} at {line} must have arguments that are text, numbers "
+                f"or None, got {error.args!r}"
             )
         self._keep_buffers()
         self.flush()

@@ -177,8 +177,8 @@ class Captured:
             why = f"argument '{names[places[0] - 1]}' differed" if places else "arguments differed"
         name = getattr(self.captured_function, "__name__", type(self.captured_function).__name__)
         warnings.warn(
-            f"to_static: {self._explored} programs were made of {name}, the last because {why}. Each "
-            "costs an exploration: pass what changes as a Variable",
+            f"to_static: {self._explored} programs were made of {name}, the last because {why}. "
+            "Each costs an exploration: pass what changes as a Variable",
             stacklevel=6,
         )
 

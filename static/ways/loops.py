@@ -82,7 +82,9 @@ class LoopOfWays(Loop):
                 if self._kind != "for":
                     self._become("a turn that asked comes back")
             if self._visits > 100_000:
-                raise ways.refuse(f"the loop at {self._where} made 100,000 turns while the function was explored")
+                raise ways.refuse(
+                    f"the loop at {self._where} made 100,000 turns while the function was explored"
+                )
             self._asked_at_head = ways.asked
             return None
         return self._begin(frame) if self._visits == 1 else self._turn(frame)

@@ -242,7 +242,9 @@ def number(value):
     if type(value) is Number:
         return value
     if type(value) is int and not -(2**63) <= value < 2**63:
-        raise modes.ways.refuse(f"an int must fit into 64 bits to become part of a program, got {value} at {here()}")
+        raise modes.ways.refuse(
+            f"an int must fit into 64 bits to become part of a program, got {value} at {here()}"
+        )
     plain = int(value) if type(value) is bool else value
     return Number(constant(plain, TYPES[type(value)]), type(value))
 

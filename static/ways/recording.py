@@ -35,8 +35,8 @@ class Recording(Hooks):
         self.flush()
         if variable.block.program is not self.program:
             raise self.refuse(
-                f"a value of an earlier call is used at {here()}: the function keeps it in Python from "
-                "one call to the next. Pass it as an argument"
+                f"a value of an earlier call is used at {here()}: the function keeps it in Python "
+                "from one call to the next. Pass it as an argument"
             )
         return self._uid_of_name(variable.name)
 

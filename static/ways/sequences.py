@@ -147,8 +147,8 @@ class Plain:
             self.count = len(part)
         else:
             raise modes.ways.refuse(
-                f"zip() at {here()} combines a {type(part).__name__} with something whose length is "
-                "known when the program runs. Stack its elements into one Variable"
+                f"zip() at {here()} combines a {type(part).__name__} with something whose length "
+                "is known when the program runs. Stack its elements into one Variable"
             )
 
     def length(self):

@@ -48,8 +48,10 @@ def _zip(*iterables, strict=False):
         return zip(*iterables, strict=strict)
     walk = Walk("zip", iterables, strict)
     if walk.open and strict:
-        raise modes.ways.refuse(f"zip(strict=True) at {here()} cannot check lengths that are known when the program runs. "
-            "Leave strict out")
+        raise modes.ways.refuse(
+            f"zip(strict=True) at {here()} cannot check lengths that are known when the program "
+            "runs. Leave strict out"
+        )
     return walk
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import dygraph
-import dygraph.functional as F
 
 
 def var(value, dtype=None):

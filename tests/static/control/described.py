@@ -4,6 +4,7 @@ import numpy as np
 
 import dygraph
 import static
+from dygraph import functional as F
 from static import layers
 
 ROWS, WIDTH = 3, 4
@@ -62,3 +63,90 @@ def copied(x):
     y = layers.assign(x)
     y.stop_gradient = False
     return y
+
+
+def limited(turns, **arrays):
+    return Described(**arrays, n=np.array([turns], "int64"))
+
+
+# Programs whose gradients of first and second order are tested: (Described, loss, the same in
+# Python).
+
+
+def loops_in_loops(outer, inner):
+    d = Described(
+        x=numbers(ROWS, WIDTH), w=numbers(WIDTH, WIDTH, seed=1),
+        n=np.array([outer], "int64"), k=np.array([inner], "int64"),
+    )  # fmt: skip
+    with d:
+        one = layers.fill_constant([1], "int64", 1)
+        i, more = counted(d.n)
+        s = copied(d.x)
+        with layers.While(more).block():
+            j, again = counted(d.k)
+            u = copied(F.tanh(s))
+            with layers.While(again).block():
+                v = F.tanh(F.matmul_v2(u, d.w)) * d.x
+                with layers.Switch() as choice:
+                    with choice.case(layers.less_than(j, one)):
+                        layers.assign(v * v, output=u)
+                    with choice.default():
+                        layers.assign(v + s, output=u)
+                layers.increment(j)
+                layers.less_than(j, d.k, cond=again)
+            layers.assign(u + d.x, output=s)
+            layers.increment(i)
+            layers.less_than(i, d.n, cond=more)
+        loss = F.mean(F.matmul_v2(s, d.w))
+
+    def python(x, w, n, k):
+        s = F.assign(x)
+        for _ in range(outer):
+            u = F.assign(F.tanh(s))
+            for j in range(inner):
+                v = F.tanh(F.matmul_v2(u, w)) * x
+                u = v * v if j < 1 else v + s
+            s = u + x
+        return F.mean(F.matmul_v2(s, w))
+
+    return d, loss, python
+
+
+def elements_of_an_array(turns):
+    """Each is read twice in a turn; the first one behind the loop as well."""
+    d = limited(turns, x=numbers(ROWS, WIDTH), w=numbers(WIDTH, WIDTH, seed=1))
+    with d:
+        i, more = counted(d.n)
+        memory = layers.array_write(F.tanh(d.x), i)
+        with layers.While(more).block():
+            a, b = layers.array_read(memory, i), layers.array_read(memory, i)
+            t = F.tanh(F.matmul_v2(a, d.w)) * b
+            layers.increment(i)
+            layers.array_write(t, i, array=memory)
+            layers.less_than(i, d.n, cond=more)
+        first = layers.array_read(memory, layers.fill_constant([1], "int64", 0))
+        loss = F.mean(layers.array_read(memory, i) * first)
+
+    def python(x, w, n):
+        memory = [F.tanh(x)]
+        for t in range(turns):
+            memory.append(F.tanh(F.matmul_v2(memory[t], w)) * memory[t])
+        return F.mean(memory[turns] * memory[0])
+
+    return d, loss, python
+
+
+def ragged_steps(offsets, lengths):
+    """A cell over the rows of each sequence, in Python; the mean square of its states."""
+
+    def python(x, w, u):
+        outs = []
+        for begin, length in zip(offsets, lengths, strict=False):
+            h = dygraph.zeros([1, WIDTH])
+            for t in range(begin, begin + length):
+                h = F.tanh(F.matmul_v2(x[t : t + 1], w) + F.matmul_v2(h, u))
+                outs.append(h)
+        out = F.concat(outs, axis=0)
+        return F.mean(out * out)
+
+    return python

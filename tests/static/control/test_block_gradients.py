@@ -9,7 +9,19 @@ from dygraph import functional as F
 from dygraph.errors import PreconditionNotMetError
 from static import layers
 
-from .described import ROWS, WIDTH, Described, assert_same_bits, copied, counted, eager, numbers
+from .described import (
+    ROWS,
+    WIDTH,
+    Described,
+    assert_same_bits,
+    copied,
+    counted,
+    eager,
+    elements_of_an_array,
+    loops_in_loops,
+    numbers,
+    ragged_steps,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 7])
@@ -42,45 +54,8 @@ def test_a_weight_that_is_used_in_and_behind_the_loop(turns):
 
 @pytest.mark.parametrize("outer, inner", [(0, 2), (1, 0), (1, 3), (3, 1), (3, 4)])
 def test_loops_and_choices_inside_loops(outer, inner):
-    arrays = {
-        "x": numbers(ROWS, WIDTH), "w": numbers(WIDTH, WIDTH, seed=1),
-        "n": np.array([outer], "int64"), "k": np.array([inner], "int64"),
-    }  # fmt: skip
-    d = Described(**arrays)
-    with d:
-        one = layers.fill_constant([1], "int64", 1)
-        i, more = counted(d.n)
-        s = copied(d.x)
-        loop = layers.While(more)
-        with loop.block():
-            j, again = counted(d.k)
-            u = copied(F.tanh(s))
-            within = layers.While(again)
-            with within.block():
-                v = F.tanh(F.matmul_v2(u, d.w)) * d.x
-                with layers.Switch() as choice:
-                    with choice.case(layers.less_than(j, one)):
-                        layers.assign(v * v, output=u)
-                    with choice.default():
-                        layers.assign(v + s, output=u)
-                layers.increment(j)
-                layers.less_than(j, d.k, cond=again)
-            layers.assign(u + d.x, output=s)
-            layers.increment(i)
-            layers.less_than(i, d.n, cond=more)
-        loss = F.mean(F.matmul_v2(s, d.w))
-
-    def python(x, w, n, k):
-        s = F.assign(x)
-        for _ in range(outer):
-            u = F.assign(F.tanh(s))
-            for j in range(inner):
-                v = F.tanh(F.matmul_v2(u, w)) * x
-                u = F.assign(v * v) if j < 1 else F.assign(v + s)
-            s = F.assign(u + x)
-        return F.mean(F.matmul_v2(s, w))
-
-    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))
+    d, loss, python = loops_in_loops(outer, inner)
+    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **d.arrays))
 
 
 @pytest.mark.parametrize("chosen", [True, False])
@@ -104,31 +79,8 @@ def test_what_a_branch_does_not_take_flows_on(chosen):
 
 @pytest.mark.parametrize("turns", [1, 2, 5])
 def test_elements_of_an_array_that_are_read_more_than_once(turns):
-    arrays = {
-        "x": numbers(ROWS, WIDTH), "w": numbers(WIDTH, WIDTH, seed=1),
-        "n": np.array([turns], "int64"),
-    }  # fmt: skip
-    d = Described(**arrays)
-    with d:
-        i, more = counted(d.n)
-        memory = layers.array_write(F.tanh(d.x), i)
-        loop = layers.While(more)
-        with loop.block():
-            a, b = layers.array_read(memory, i), layers.array_read(memory, i)
-            t = F.tanh(F.matmul_v2(a, d.w)) * b
-            layers.increment(i)
-            layers.array_write(t, i, array=memory)
-            layers.less_than(i, d.n, cond=more)
-        first = layers.array_read(memory, layers.fill_constant([1], "int64", 0))
-        loss = F.mean(layers.array_read(memory, i) * first)
-
-    def python(x, w, n):
-        memory = [F.tanh(x)]
-        for t in range(turns):
-            memory.append(F.tanh(F.matmul_v2(memory[t], w)) * memory[t])
-        return F.mean(memory[turns] * memory[0])
-
-    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))
+    d, loss, python = elements_of_an_array(turns)
+    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **d.arrays))
 
 
 def test_an_element_that_was_overwritten_has_no_gradient():
@@ -215,16 +167,7 @@ def test_steps_over_sequences_of_different_lengths():
     feeds = {"rows": dygraph.to_variable(x, lod=[offsets]), "w": w, "u": u}
     got = static.Executor().run(d.program, feed=feeds, fetch_list=wanted)
 
-    def python(x, w, u):
-        outs = []
-        for begin, length in zip(offsets, lengths, strict=False):
-            h = dygraph.zeros([1, WIDTH])
-            for t in range(begin, begin + length):
-                h = F.tanh(F.matmul_v2(x[t : t + 1], w) + F.matmul_v2(h, u))
-                outs.append(h)
-        out = F.concat(outs, axis=0)
-        return F.mean(out * out)
-
+    python = ragged_steps(offsets, lengths)
     for a, b in zip(got, eager(python, ["x", "w", "u"], x=x, w=w, u=u)[1:], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 

@@ -9,7 +9,19 @@ from dygraph import functional as F
 from dygraph.errors import UnimplementedError
 from static import layers
 
-from .described import ROWS, WIDTH, Described, assert_same_bits, copied, counted, numbers
+from .described import (
+    ROWS,
+    WIDTH,
+    Described,
+    assert_same_bits,
+    copied,
+    counted,
+    elements_of_an_array,
+    limited,
+    loops_in_loops,
+    numbers,
+    ragged_steps,
+)  # fmt: skip
 
 
 def penalty(loss, gradients):
@@ -40,10 +52,6 @@ def in_python(function, names, **arrays):
 
 def check(d, loss, python, names):
     assert_same_bits(in_program(d, loss, names), in_python(python, names, **d.arrays))
-
-
-def limited(turns, **arrays):
-    return Described(**arrays, n=np.array([turns], "int64"))
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5])
@@ -116,66 +124,12 @@ def test_a_choice_without_an_else(chosen):
 
 @pytest.mark.parametrize("outer, inner", [(1, 1), (1, 3), (3, 1), (3, 2)])
 def test_loops_and_choices_inside_loops(outer, inner):
-    d = Described(
-        x=numbers(ROWS, WIDTH), w=numbers(WIDTH, WIDTH, seed=1),
-        n=np.array([outer], "int64"), k=np.array([inner], "int64"),
-    )  # fmt: skip
-    with d:
-        one = layers.fill_constant([1], "int64", 1)
-        i, more = counted(d.n)
-        s = copied(d.x)
-        with layers.While(more).block():
-            j, again = counted(d.k)
-            u = copied(F.tanh(s))
-            with layers.While(again).block():
-                v = F.tanh(F.matmul_v2(u, d.w)) * d.x
-                with layers.Switch() as choice:
-                    with choice.case(layers.less_than(j, one)):
-                        layers.assign(v * v, output=u)
-                    with choice.default():
-                        layers.assign(v + s, output=u)
-                layers.increment(j)
-                layers.less_than(j, d.k, cond=again)
-            layers.assign(u + d.x, output=s)
-            layers.increment(i)
-            layers.less_than(i, d.n, cond=more)
-        loss = F.mean(F.matmul_v2(s, d.w))
-
-    def python(x, w, n, k):
-        s = F.assign(x)
-        for _ in range(outer):
-            u = F.assign(F.tanh(s))
-            for j in range(inner):
-                v = F.tanh(F.matmul_v2(u, w)) * x
-                u = v * v if j < 1 else v + s
-            s = u + x
-        return F.mean(F.matmul_v2(s, w))
-
-    check(d, loss, python, ["x", "w"])
+    check(*loops_in_loops(outer, inner), ["x", "w"])
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5])
 def test_elements_of_an_array(turns):
-    d = limited(turns, x=numbers(ROWS, WIDTH), w=numbers(WIDTH, WIDTH, seed=1))
-    with d:
-        i, more = counted(d.n)
-        memory = layers.array_write(F.tanh(d.x), i)
-        with layers.While(more).block():
-            a, b = layers.array_read(memory, i), layers.array_read(memory, i)
-            t = F.tanh(F.matmul_v2(a, d.w)) * b
-            layers.increment(i)
-            layers.array_write(t, i, array=memory)
-            layers.less_than(i, d.n, cond=more)
-        first = layers.array_read(memory, layers.fill_constant([1], "int64", 0))
-        loss = F.mean(layers.array_read(memory, i) * first)
-
-    def python(x, w, n):
-        memory = [F.tanh(x)]
-        for t in range(turns):
-            memory.append(F.tanh(F.matmul_v2(memory[t], w)) * memory[t])
-        return F.mean(memory[turns] * memory[0])
-
-    check_close(d, loss, python, ["x", "w"])
+    check_close(*elements_of_an_array(turns), ["x", "w"])
 
 
 def check_close(d, loss, python, names):
@@ -239,16 +193,7 @@ def test_steps_over_sequences_of_different_lengths():
     feeds = {"rows": dygraph.to_variable(x, lod=[offsets]), "w": w, "u": u}
     got = static.Executor().run(d.program, feed=feeds, fetch_list=wanted)
 
-    def python(x, w, u):
-        outs = []
-        for begin, length in zip(offsets, lengths, strict=False):
-            h = dygraph.zeros([1, WIDTH])
-            for t in range(begin, begin + length):
-                h = F.tanh(F.matmul_v2(x[t : t + 1], w) + F.matmul_v2(h, u))
-                outs.append(h)
-        out = F.concat(outs, axis=0)
-        return F.mean(out * out)
-
+    python = ragged_steps(offsets, lengths)
     for a, b in zip(got, in_python(python, ["x", "w", "u"], x=x, w=w, u=u)[1:], strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
 

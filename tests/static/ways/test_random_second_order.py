@@ -48,7 +48,7 @@ def eager(function, x):
 
 
 def check(seed, small=True):
-    """"same" bits, "close" ones, "refused", or "raises" for all inputs."""
+    """What became of it: same, close, refused, or raises for all inputs."""
     function = made(Writer(seed, small).function(), f"<random function {seed}>")
     try:
         explorer = graph_runner.explored(
