@@ -127,7 +127,14 @@ class BackwardPass {
   const std::string* Decremented(const std::string& name, size_t writer);
   bool Undo(const OpDesc& desc, int number);
   void PlayBlock(const OpDesc& desc, int number);
+  // Of second order, in program/backward_second.cc.
+  struct Second;
   void PlayGradientBlock(const OpDesc& desc, int number);
+  bool FindArriving(Second* s);
+  void DifferentiateTurns(Second* s, int number);
+  void ListReads(Second* s);
+  std::vector<std::string> ListKept(Second* s);
+  void ListSlices(Second* s);
   void AddBegun(size_t number);
   std::map<std::string, std::string> ArraysOf(const OuterUses& uses,
                                               std::set<std::string>* flowing);

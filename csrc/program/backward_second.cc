@@ -74,118 +74,183 @@ bool BackwardPass::IsLeftBy(const Block& forward, const std::string& name) const
   return runs && !(uses.Writes(name) && uses.read_first.count(name));
 }
 
+// What is made for one gradient's block, piece by piece.
+struct BackwardPass::Second {
+  const OpDesc& desc;
+  const Block &body, &forward;  // of the gradient, and the block that it is the gradient of
+  const OuterUses forward_uses, uses;
+  const BlockGradient lists;
+  std::map<std::string, std::string> arriving = {}, restored = {}, arrays = {};
+  std::set<std::string> flowing = {};  // gradients that go from turn to turn
+  Names asked = {};
+  BodyResult result = {};
+  std::shared_ptr<GradientBlock> block = std::make_shared<GradientBlock>();
+  OpDesc made = {};
+  // What the lists of `made` are gradients of.
+  Names reads = {}, slices = {}, last_of = {}, steps = {};
+
+  // Whether a variable of the block stands for a value that the forward turns kept.
+  bool IsKept(const std::string& name) const {
+    return forward.Find(name) || forward_uses.Writes(name);
+  }
+  const std::string& ArrivingAt(const std::string& name) const { return arriving.at(name); }
+  Names Carried(const std::string& name) const {
+    auto at = result.carried.find(name);
+    return at == result.carried.end() ? Names() : Names{at->second};
+  }
+  Names Terms(const std::string& name) const {
+    auto at = result.terms.find(name);
+    return at == result.terms.end() ? Names() : at->second;
+  }
+  // What the block uses of those around it.
+  Names Around() const {
+    Names around = uses.reads;
+    for (const std::string& name : uses.writes) {
+      if (!Has(around, name)) around.push_back(name);
+    }
+    return around;
+  }
+};
+
 void BackwardPass::PlayGradientBlock(const OpDesc& desc, int number) {
   const Program& program = *request_.block.program();
   const int32_t index = BlockOf(desc);
   const Block& body = *program.blocks().at(index);
   const int32_t first = body.forward_idx().value_or(-1);
   ENFORCE(first >= 0, Format, "block ", index, " must say which block it is the gradient of");
-  const Block& forward = *program.blocks().at(first);
-  const OuterUses forward_uses = UsesAround(program, first), uses = UsesAround(program, index);
-  const BlockGradient lists = ReadBlockGradient(
-      desc, forward_uses, [&](const std::string& name) { return IsArray(name); }, "");
-
-  // What arrives.
-  std::set<std::string> flowing;
-  std::map<std::string, std::string> arriving, restored;
-  if (led_[number]) {
-    for (const auto& flow : lists.flows) arriving[flow.to] = Arriving(flow.to);
-    for (const auto& gather : lists.gathers) arriving[gather.to] = Arriving(gather.to);
-    for (const auto& steps : lists.stacked) arriving[steps.outside] = Arriving(steps.outside);
-    const Names variables = Listed(desc.FindAttr<Names>("restored")),
-                values = Listed(desc.Output("Restored"));
-    for (size_t i = 0; i < values.size() && i < variables.size(); ++i) {
-      std::string whole = Arriving(values[i]);
-      if (!whole.empty()) restored[variables[i]] = std::move(whole);
-    }
-  }
-  const std::map<std::string, std::string> arrays =
-      led_[number] ? ArraysOf(uses, &flowing) : std::map<std::string, std::string>();
-  bool any = !flowing.empty() || !restored.empty();
-  for (const auto& [name, gradient] : arriving) any |= !gradient.empty();
+  const OuterUses forward_uses = UsesAround(program, first);
+  Second s{desc,
+           body,
+           *program.blocks().at(first),
+           forward_uses,
+           UsesAround(program, index),
+           ReadBlockGradient(
+               desc, forward_uses, [&](const std::string& name) { return IsArray(name); }, "")};
+  const bool any = led_[number] && FindArriving(&s);
   ForNames(desc.outputs, [&](const std::string& name) {
     if (!IsArray(name)) pending_.erase(name);
   });
   if (!any) return;
   const ListNames names = ListsOfBlock(desc);
-  const std::string steps = Listed(desc.Input(names.steps)).at(0);
+  s.steps = {Listed(desc.Input(names.steps)).at(0)};
   ENFORCE(desc.type != "block_grad_grad" && Listed(desc.Input(GradName(names.steps))).empty(),
           Unimplemented,
           "gradients through blocks end with second order, but the target asks for third order "
           "through a loop or choice. Compute it by eager calls with create_graph=True, write the "
           "turns one after the other, or give the second gradient in no_grad_set");
+  DifferentiateTurns(&s, number);
 
-  // Which variables of the block stand for values that the forward turns kept.
-  auto is_kept = [&](const std::string& name) {
-    return forward.Find(name) || forward_uses.Writes(name);
-  };
-  Names asked;
-  for (const auto& flow : lists.flows) {
-    asked.push_back(flow.in);
-    if (!arriving[flow.to].empty()) flowing.insert(flow.in);
-  }
-  for (const auto& sliced : lists.sliced) asked.push_back(sliced.inside);
   FoundFlows& found = body_ ? *body_->found : own_flows_;
-  for (const std::string& name : found[index].flowing) {
-    if (!IsArray(name) || arrays.count(name)) flowing.insert(name);
+  Flows& own = found[index];
+  const Names own_steps = Listed(desc.Output("GradSteps"));
+  if (own.own_steps.empty()) {
+    own.own_steps = own_steps.empty() ? "grad_steps.tmp_" + std::to_string(index) : own_steps[0];
+    if (own_steps.empty()) own.keeper = request_.block.ops()[number];
   }
-  BodyResult result;
+  s.block->forward_block = index;
+  s.made.type = "block_grad_grad";
+  s.made.inputs = {{"StepScopes", s.steps, {}}, {"GradSteps", {own.own_steps}, {}}};
+  const bool* reverse = desc.FindAttr<bool>("reverse");
+  s.made.SetAttr("reverse", desc.type == "recurrent_grad" && !(reverse && *reverse));
+  ListReads(&s);
+  const Names kept = ListKept(&s);
+  for (const std::string& name : kept) {
+    if (!Has(found[first].kept, name)) found[first].kept.push_back(name);
+  }
+  ListSlices(&s);
+  OpDesc& op = Append(std::move(s.made), number);
+  NoteTerms(op, "X@GRAD", s.reads);
+  NoteTerms(op, "Slices@GRAD", s.slices);
+  NoteTerms(op, "Last@GRAD", s.last_of);
+  NoteTerms(op, "StepScopes@GRAD", s.steps);
+  s.block->ops = std::move(s.result.ops);
+  s.block->NoteCounters();
+  steps_.back().block = std::move(s.block);
+}
+
+// The gradients that come to what the turns back gave; false: none.
+bool BackwardPass::FindArriving(Second* s) {
+  const BlockGradient& lists = s->lists;
+  for (const auto& flow : lists.flows) s->arriving[flow.to] = Arriving(flow.to);
+  for (const auto& gather : lists.gathers) s->arriving[gather.to] = Arriving(gather.to);
+  for (const auto& steps : lists.stacked) s->arriving[steps.outside] = Arriving(steps.outside);
+  const Names variables = Listed(s->desc.FindAttr<Names>("restored")),
+              values = Listed(s->desc.Output("Restored"));
+  for (size_t i = 0; i < values.size() && i < variables.size(); ++i) {
+    std::string whole = Arriving(values[i]);
+    if (!whole.empty()) s->restored[variables[i]] = std::move(whole);
+  }
+  s->arrays = ArraysOf(s->uses, &s->flowing);
+  bool any = !s->flowing.empty() || !s->restored.empty();
+  for (const auto& [name, gradient] : s->arriving) any |= !gradient.empty();
+  return any;
+}
+
+// The turns back as a block of their own. What flows is found by repeating.
+void BackwardPass::DifferentiateTurns(Second* s, int number) {
+  for (const auto& flow : s->lists.flows) {
+    s->asked.push_back(flow.in);
+    if (!s->ArrivingAt(flow.to).empty()) s->flowing.insert(flow.in);
+  }
+  for (const auto& sliced : s->lists.sliced) s->asked.push_back(sliced.inside);
+  FoundFlows& found = body_ ? *body_->found : own_flows_;
+  std::set<std::string>& flowing = s->flowing;
+  for (const std::string& name : found[s->body.idx()].flowing) {
+    if (!IsArray(name) || s->arrays.count(name)) flowing.insert(name);
+  }
   for (size_t before = SIZE_MAX; before != flowing.size();) {
     before = flowing.size();
-    BackwardRequest request{body, body.ops().size(), {}, {}, request_.stopped, {}, {}, false};
+    BackwardRequest request{s->body, s->body.ops().size(), {}, {}, request_.stopped, {}, {}, false};
     auto target = [&](const std::string& name, const std::string& gradient) {
       if (!IsName(name) || gradient.empty()) return;
       request.targets.push_back(name);
       request.target_grads.push_back(gradient);
     };
-    for (const auto& flow : lists.flows) {
+    for (const auto& flow : s->lists.flows) {
       if (flowing.count(flow.in)) target(flow.out, NextName(flow.in));
     }
-    for (const auto& gather : lists.gathers) {
-      for (const std::string& term : gather.terms) target(term, arriving[gather.to]);
+    for (const auto& gather : s->lists.gathers) {
+      for (const std::string& term : gather.terms) target(term, s->ArrivingAt(gather.to));
     }
-    for (const auto& stacked : lists.stacked) {
-      if (!arriving[stacked.outside].empty()) target(stacked.inside, NextName(stacked.inside));
+    for (const auto& stacked : s->lists.stacked) {
+      if (!s->ArrivingAt(stacked.outside).empty()) target(stacked.inside, NextName(stacked.inside));
     }
     for (const std::string& name : flowing) {
-      if (arrays.count(name)) {
-        target(name, arrays.at(name));
-      } else if (!Has(asked, name)) {
+      if (s->arrays.count(name)) {
+        target(name, s->arrays.at(name));
+      } else if (!Has(s->asked, name)) {
         target(name, GradName(name));
       }
     }
-    const BodyRequest around{uses, arrays, asked, {}, &found};
-    result = BackwardPass(request, &around).RunBody();
-    for (const auto& flow : lists.flows) {
-      if (result.carried.count(flow.in)) flowing.insert(flow.in);
+    const BodyRequest around{s->uses, s->arrays, s->asked, {}, &found};
+    s->result = BackwardPass(request, &around).RunBody();
+    for (const auto& flow : s->lists.flows) {
+      if (s->result.carried.count(flow.in)) flowing.insert(flow.in);
     }
-    for (const auto& [name, terms] : result.terms) {
-      if (!is_kept(name) && UsedByBlocks(body, name)) flowing.insert(name);
+    for (const auto& [name, terms] : s->result.terms) {
+      if (!s->IsKept(name) && UsedByBlocks(s->body, name)) flowing.insert(name);
     }
-    flowing.insert(result.arrays.begin(), result.arrays.end());
+    flowing.insert(s->result.arrays.begin(), s->result.arrays.end());
   }
-  found[index].flowing = flowing;
-  for (const std::string& name : result.read) {
-    const std::string kept = is_kept(name) ? name : Keep(name, number, true);
-    if (kept != name) RenameReads(&result.ops, name, kept);
+  found[s->body.idx()].flowing = flowing;
+  for (const std::string& name : s->result.read) {
+    const std::string kept = s->IsKept(name) ? name : Keep(name, number, true);
+    if (kept != name) RenameReads(&s->result.ops, name, kept);
   }
+}
 
-  OpDesc made;
-  made.type = "block_grad_grad";
-  auto block = std::make_shared<GradientBlock>();
-  block->forward_block = index;
-  Names reads, grads, before, named, terms, outs, inner_outs;
+// Gradients that go from turn to turn, and those of what the turns back only read.
+void BackwardPass::ListReads(Second* s) {
+  Names grads, before, named, terms, outs, inner_outs;
   std::vector<int32_t> counts;
-  auto list = [&](const std::string& read, const std::string& in, const Names& of) {
-    const bool gives = IsName(read) && Wants(read);
-    reads.push_back(IsName(read) ? read : kEmptyName);
+  auto list = [&](const std::string& read, const std::string& in, const std::string& first,
+                  const Names& of) {
+    s->reads.push_back(IsName(read) ? read : kEmptyName);
     named.push_back(in);
-    before.push_back(kEmptyName);
-    if (in.empty()) {
-      if (const std::string* whole = Complete(read)) before.back() = *whole;
-      pending_.erase(read);
-    }
-    grads.push_back(gives ? TermName(read) : kEmptyName);
+    before.push_back(first);
+    grads.push_back(s->arrays.count(read)          ? s->arrays.at(read)
+                    : IsName(read) && Wants(read) ? TermName(read)
+                                                  : kEmptyName);
     terms.insert(terms.end(), of.begin(), of.end());
     counts.push_back(static_cast<int32_t>(of.size()));
   };
@@ -193,164 +258,137 @@ void BackwardPass::PlayGradientBlock(const OpDesc& desc, int number) {
     outs.push_back(gradient.empty() ? kEmptyName : gradient);
     inner_outs.push_back(inner);
   };
-  auto carried = [&](const std::string& name) {
-    auto at = result.carried.find(name);
-    return at == result.carried.end() ? Names() : Names{at->second};
-  };
-  for (const auto& flow : lists.flows) {
-    if (!flowing.count(flow.in)) continue;
-    block->given.emplace_back(NextName(flow.in), flow.in);
-    arrive(arriving[flow.to], NextName(flow.in));
-    list(flow.from, NextName(flow.in), carried(flow.in));
+  for (const auto& flow : s->lists.flows) {
+    if (!s->flowing.count(flow.in)) continue;
+    s->block->given.emplace_back(NextName(flow.in), flow.in);
+    arrive(s->ArrivingAt(flow.to), NextName(flow.in));
+    list(flow.from, NextName(flow.in), kEmptyName, s->Carried(flow.in));
   }
-  for (const auto& gather : lists.gathers) {
-    const std::string& gradient = arriving[gather.to];
+  for (const auto& gather : s->lists.gathers) {
+    const std::string& gradient = s->ArrivingAt(gather.to);
     if (gradient.empty()) continue;
     arrive(gradient, gradient);
     if (!IsName(gather.before) || !Wants(gather.before)) continue;
     if (pending_[gather.before].empty()) order_.push_back(gather.before);
     pending_[gather.before].push_back({gradient, nullptr, 0, 0});
   }
-  Names around = uses.reads;
-  for (const std::string& name : uses.writes) {
-    if (!Has(around, name)) around.push_back(name);
-  }
-  for (const std::string& name : around) {
-    if (is_kept(name) || Has(asked, name)) continue;
-    auto at = result.terms.find(name);
-    if (arrays.count(name)) {
-      if (!flowing.count(name)) continue;
-      block->outside.insert(arrays.at(name));
-      reads.push_back(name);
-      named.emplace_back();
-      before.push_back(kEmptyName);
-      grads.push_back(arrays.at(name));
-      counts.push_back(0);
-    } else if (flowing.count(name)) {
-      block->given.emplace_back(GradName(name), name);
-      const std::string* whole = Complete(name);
-      arrive(whole ? *whole : "", GradName(name));
-      pending_.erase(name);
-      list(name, GradName(name), carried(name));
-    } else if (at != result.terms.end() && !at->second.empty()) {
-      list(name, "", at->second);
+  for (const std::string& name : s->Around()) {
+    if (s->IsKept(name) || Has(s->asked, name)) continue;
+    const bool flows = s->flowing.count(name) > 0;
+    if (s->arrays.count(name)) {
+      if (!flows) continue;
+      s->block->outside.insert(s->arrays.at(name));
+      list(name, "", kEmptyName, {});
+      continue;
     }
+    const Names of = flows ? s->Carried(name) : s->Terms(name);
+    if (!flows && of.empty()) continue;
+    const std::string* found = Complete(name);
+    const std::string whole = found ? *found : kEmptyName;
+    pending_.erase(name);
+    if (flows) {
+      s->block->given.emplace_back(GradName(name), name);
+      arrive(whole, GradName(name));
+    }
+    list(name, flows ? GradName(name) : "", flows ? kEmptyName : whole, of);
   }
+  s->made.inputs.push_back({"X", s->reads, {}});
+  s->made.inputs.push_back({"Out@GRAD", std::move(outs), {}});
+  if (std::any_of(before.begin(), before.end(), IsName))
+    s->made.inputs.push_back({"Before", std::move(before), {}});
+  s->made.outputs.push_back({"X@GRAD", std::move(grads), {}});
+  s->made.SetAttr("original_output_grad", std::move(inner_outs));
+  s->made.SetAttr("term_names", std::move(terms));
+  s->made.SetAttr("term_counts", std::move(counts));
+  s->made.SetAttr("flow_names", std::move(named));
+}
 
-  // Values that the forward turns kept.
-  Names kept, kept_terms, firsts, lasts, last_of;
-  std::vector<int32_t> kept_counts, made_as;
+// Gradients of values that the forward turns kept; their names.
+std::vector<std::string> BackwardPass::ListKept(Second* s) {
+  Names kept, terms, firsts, lasts;
+  std::vector<int32_t> counts, made_as;
   auto keep = [&](const std::string& name) {
     auto at = std::find(kept.begin(), kept.end(), name);
     if (at != kept.end()) return static_cast<int32_t>(at - kept.begin());
-    auto found_terms = result.terms.find(name);
-    const Names of = found_terms == result.terms.end() ? Names() : found_terms->second;
-    auto value = restored.find(name);
+    const Names of = s->Terms(name);
+    auto value = s->restored.find(name);
     kept.push_back(name);
-    kept_terms.insert(kept_terms.end(), of.begin(), of.end());
-    kept_counts.push_back(static_cast<int32_t>(of.size()));
-    firsts.push_back(value == restored.end() ? kEmptyName : value->second);
+    terms.insert(terms.end(), of.begin(), of.end());
+    counts.push_back(static_cast<int32_t>(of.size()));
+    firsts.push_back(value == s->restored.end() ? kEmptyName : value->second);
     made_as.push_back(-1);
     lasts.push_back(kEmptyName);
-    last_of.emplace_back();
+    s->last_of.emplace_back();
     return static_cast<int32_t>(kept.size() - 1);
   };
-  for (const std::string& name : around) {
-    auto at = result.terms.find(name);
-    const bool has = at != result.terms.end() && !at->second.empty();
-    if (is_kept(name) && (has || restored.count(name))) keep(name);
+  for (const std::string& name : s->Around()) {
+    const bool has = !s->Terms(name).empty() || s->restored.count(name);
+    if (s->IsKept(name) && has) keep(name);
   }
-  const Names old_states = Listed(desc.FindAttr<Names>("ex_states")),
-              new_states = Listed(desc.FindAttr<Names>("states"));
+  const Names old_states = Listed(s->desc.FindAttr<Names>("ex_states")),
+              new_states = Listed(s->desc.FindAttr<Names>("states"));
   for (size_t i = 0; i < old_states.size() && i < new_states.size(); ++i) {
-    if (Has(kept, old_states[i])) {
-      const int32_t made = keep(PassedOn(forward, new_states[i]));
-      made_as[keep(old_states[i])] = made;
-    }
+    if (!Has(kept, old_states[i])) continue;
+    const int32_t made = keep(PassedOn(s->forward, new_states[i]));
+    made_as[keep(old_states[i])] = made;
   }
-  for (const std::string& name : forward_uses.writes) {
-    const std::string value = PassedOn(forward, name);
-    const bool begun = forward_uses.read_first.count(name) > 0;
+  for (const std::string& name : s->forward_uses.writes) {
+    const std::string value = PassedOn(s->forward, name);
+    const bool begun = s->forward_uses.read_first.count(name) > 0;
     if (!Has(kept, value) || !Wants(name) || IsArray(name) || (value == name && begun)) continue;
     const int32_t of = keep(value);
     if (begun) made_as[keep(name)] = of;
-    if (!IsLeftBy(forward, name) || !last_of[of].empty()) continue;
-    last_of[of] = name;
+    if (!IsLeftBy(s->forward, name) || !s->last_of[of].empty()) continue;
+    s->last_of[of] = name;
     lasts[of] = TermName(name);
   }
-
-  made.inputs = {{"X", reads, {}},
-                 {"Out@GRAD", std::move(outs), {}},
-                 {"StepScopes", {steps}, {}}};
-  if (std::any_of(before.begin(), before.end(), IsName))
-    made.inputs.push_back({"Before", std::move(before), {}});
-  Flows& own = found[index];
-  const Names own_steps = Listed(desc.Output("GradSteps"));
-  if (own.own_steps.empty()) {
-    own.own_steps = own_steps.empty() ? "grad_steps.tmp_" + std::to_string(index) : own_steps[0];
-    if (own_steps.empty()) own.keeper = request_.block.ops()[number];
-  }
-  made.inputs.push_back({"GradSteps", {own.own_steps}, {}});
-  made.outputs = {{"X@GRAD", std::move(grads), {}}};
   if (!kept.empty()) {
-    const std::string* whole = Complete(steps);
-    if (whole) {
+    const std::string steps = s->steps[0];
+    if (const std::string* whole = Complete(steps)) {
       for (const std::string& name : kept) {
         const Var* var = request_.block.FindRecursive(name);
         ENFORCE(!var || var->desc().type.type != VarType::Type::STEP_SCOPES, Unimplemented,
                 "one first gradient through a block that runs blocks may be differentiated, but "
                 "the target depends on two. Give one of them in no_grad_set");
       }
-      made.inputs.push_back({"StepScopes@GRAD", {*whole}, {}});
+      s->made.inputs.push_back({"StepScopes@GRAD", {*whole}, {}});
     }
     pending_.erase(steps);
-    made.inputs.push_back({"Restored@GRAD", std::move(firsts), {}});
-    made.outputs.push_back({"StepScopes@GRAD", {TermName(steps)}, {}});
-    made.outputs.push_back({"Last@GRAD", lasts, {}});
-    for (const std::string& name : kept) {
-      if (!Has(found[first].kept, name)) found[first].kept.push_back(name);
-    }
+    s->made.inputs.push_back({"Restored@GRAD", std::move(firsts), {}});
+    s->made.outputs.push_back({"StepScopes@GRAD", {TermName(steps)}, {}});
+    s->made.outputs.push_back({"Last@GRAD", std::move(lasts), {}});
   }
-  Names slices, of_slices, made_slices, wholes, into;
-  for (const auto& sliced : lists.sliced) {
-    const Names gradient = carried(sliced.inside);
+  s->made.SetAttr("kept", kept);
+  s->made.SetAttr("kept_terms", std::move(terms));
+  s->made.SetAttr("kept_counts", std::move(counts));
+  s->made.SetAttr("kept_made_as", std::move(made_as));
+  s->made.SetAttr("last", s->last_of);
+  return kept;
+}
+
+// What the turns back took in slices, and what they put together.
+void BackwardPass::ListSlices(Second* s) {
+  Names of_slices, made_slices, wholes, into;
+  for (const auto& sliced : s->lists.sliced) {
+    const Names gradient = s->Carried(sliced.inside);
     if (gradient.empty() || !Wants(sliced.outside)) continue;
-    slices.push_back(sliced.outside);
+    s->slices.push_back(sliced.outside);
     of_slices.push_back(TermName(sliced.outside));
     made_slices.push_back(gradient[0]);
   }
-  for (const auto& stacked : lists.stacked) {
-    if (arriving[stacked.outside].empty()) continue;
-    block->given.emplace_back(NextName(stacked.inside), stacked.inside);
-    wholes.push_back(arriving[stacked.outside]);
+  for (const auto& stacked : s->lists.stacked) {
+    if (s->ArrivingAt(stacked.outside).empty()) continue;
+    s->block->given.emplace_back(NextName(stacked.inside), stacked.inside);
+    wholes.push_back(s->ArrivingAt(stacked.outside));
     into.push_back(NextName(stacked.inside));
   }
-  if (!slices.empty()) {
-    made.inputs.push_back({"Slices", slices, {}});
-    made.outputs.push_back({"Slices@GRAD", std::move(of_slices), {}});
+  if (!s->slices.empty()) {
+    s->made.inputs.push_back({"Slices", s->slices, {}});
+    s->made.outputs.push_back({"Slices@GRAD", std::move(of_slices), {}});
   }
-  if (!wholes.empty()) made.inputs.push_back({"Stacked@GRAD", std::move(wholes), {}});
-  const bool* reverse = desc.FindAttr<bool>("reverse");
-  made.SetAttr("reverse", desc.type == "recurrent_grad" && !(reverse && *reverse));
-  made.SetAttr("original_output_grad", std::move(inner_outs));
-  made.SetAttr("term_names", std::move(terms));
-  made.SetAttr("term_counts", std::move(counts));
-  made.SetAttr("flow_names", std::move(named));
-  made.SetAttr("slice_grads", std::move(made_slices));
-  made.SetAttr("stacked_grads", std::move(into));
-  made.SetAttr("kept", kept);
-  made.SetAttr("kept_terms", std::move(kept_terms));
-  made.SetAttr("kept_counts", std::move(kept_counts));
-  made.SetAttr("kept_made_as", std::move(made_as));
-  made.SetAttr("last", last_of);
-  OpDesc& op = Append(std::move(made), number);
-  NoteTerms(op, "X@GRAD", reads);
-  NoteTerms(op, "Slices@GRAD", slices);
-  NoteTerms(op, "Last@GRAD", last_of);
-  if (!kept.empty()) NoteTerms(op, "StepScopes@GRAD", {steps});
-  block->ops = std::move(result.ops);
-  block->NoteCounters();
-  steps_.back().block = std::move(block);
+  if (!wholes.empty()) s->made.inputs.push_back({"Stacked@GRAD", std::move(wholes), {}});
+  s->made.SetAttr("slice_grads", std::move(made_slices));
+  s->made.SetAttr("stacked_grads", std::move(into));
 }
 
 // Operators of an earlier backward pass whose turns second order goes over keep them from now on.
