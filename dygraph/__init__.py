@@ -20,6 +20,7 @@ from dygraph import (
     nn,
     optimizer,
     regularizer,
+    spellings,
     unique_name,
 )
 from dygraph import flags as _flags
@@ -134,6 +135,7 @@ def __getattr__(name):
         if name in module.__all__:
             return getattr(module, name)
     hint = "" if name.startswith("_") else errors.did_you_mean(name, __dir__())
+    hint = f" {spellings.OF_MODULE[name]}." if name in spellings.OF_MODULE else hint
     raise AttributeError(f"module 'dygraph' has no attribute '{name}'.{hint}")
 
 
@@ -149,9 +151,10 @@ def unload_ipython_extension(shell):
 
 # Modules whose names stand here themselves, and what only IPython calls: noise for completion.
 _INNER = set(
-    "base beside check comparison compat copies creation custom exchange flags foreign images "
-    "in_place index_arrays indexing lazily losses manipulation numpy_functions numpy_protocol "
-    "param_attr printing products promotion recording registry sparse variable watch "
+    "base beside check comparison compat copies creation custom elements exchange flags foreign "
+    "images in_place index_arrays indexing lazily losses manipulation numpy_functions "
+    "numpy_protocol param_attr printing products promotion recording registry sparse spellings "
+    "variable watch "
     "load_ipython_extension unload_ipython_extension".split()
 )
 __all__ = sorted(

@@ -106,16 +106,15 @@ def _float_type(dtype, what):
 
 def set_default_dtype(dtype):
     """Set this thread's float type: what incoming float arrays are cast to, and what ``zeros``,
-    ``rand`` and the like make where nothing is said.
+    ``rand``, the parameters of layers and the like have where nothing is said.
 
-    ``guard(dtype=...)`` does so for a block. Layers have the type they are made with, float32
-    where nothing is said; ``layer.to(dtype=...)`` changes it.
+    ``guard(dtype=...)`` does so for a block. ``layer.to(dtype=...)`` changes a layer's type.
 
     Parameters
     ----------
     dtype : dtype or None
         A float type. None: what was there at the start, where arrays keep their own float type and
-        ``zeros`` gives float32.
+        ``zeros`` and layers have float32.
 
     Raises
     ------

@@ -1,5 +1,7 @@
 """Checks of arguments: one wording of what is wrong with a number, a shape or a Variable."""
 
+import inspect
+
 from dygraph import _core
 from dygraph.errors import (
     ArgumentTypeError,
@@ -105,9 +107,42 @@ def choice(value, allowed, what):
 _VARKEYWORDS, _VARARGS = 8, 4  # of a code object's co_flags
 
 
+# Other libraries' arguments: pairs of an argument of ours and what to write; the first that is
+# taken counts.
+_FIXES = {
+    "activation": [("act", "act='relu' and the like")],
+    "alpha": [("rho", "rho="), ("negative_slope", "negative_slope=")],
+    "betas": [("beta1", "beta1=, beta2=")],
+    "bias": [("bias_attr", "bias_attr=False leaves it out")],
+    "device": [("dtype", "no argument: with dygraph.guard(place) around it")],
+    "dim": [("axis", "axis=")],
+    "embedding_dim": [("size", "size=[num_embeddings, embedding_dim]")],
+    "eps": [("epsilon", "epsilon=")],
+    "in_channels": [("num_channels", "num_channels=")],
+    "in_features": [("input_dim", "input_dim=")],
+    "inplace": [("name", "no argument: x = layer(x)")],
+    "kernel_size": [("filter_size", "filter_size="), ("pool_size", "pool_size=")],
+    "momentum": [("learning_rate", "dygraph.optimizer.Momentum(learning_rate, momentum)")],
+    "nesterov": [("use_nesterov", "use_nesterov=")],
+    "num_embeddings": [("size", "size=[num_embeddings, embedding_dim]")],
+    "out_channels": [("num_filters", "num_filters=")],
+    "out_features": [("output_dim", "output_dim=")],
+    "padding_mode": [("padding", "nn.Pad2D in front of it")],
+    "stride": [("pool_stride", "pool_stride=")],
+    "units": [("output_dim", "output_dim=")],
+    "weight_attr": [("param_attr", "param_attr=")],
+}
+
+
+def _fix(name, names):
+    """What to write for another library's argument; empty where nothing is known."""
+    fixes = (fix for own, fix in _FIXES.get(name, ()) if own in names)
+    return next(fixes, "")
+
+
 def _arguments(kind, args, kwargs):
     """Raise what Python would for `kind(*args, **kwargs)`, saying which arguments there are."""
-    code = getattr(kind.__init__, "__code__", None)
+    code = getattr(inspect.unwrap(kind.__init__), "__code__", None)
     if code is None:
         return
     named = code.co_argcount + code.co_kwonlyargcount
@@ -115,9 +150,10 @@ def _arguments(kind, args, kwargs):
     if kwargs and not code.co_flags & _VARKEYWORDS:
         for name in kwargs:
             if name not in names:
+                fix = _fix(name, names)
                 raise ArgumentTypeError(
-                    f"{kind.__name__}: there must be an argument of the given name, got '{name}'."
-                    f"{did_you_mean_or_all(name, names)}"
+                    f"{kind.__name__}() got an unexpected argument '{name}'"
+                    f"{f'; use {fix}' if fix else '.' + did_you_mean_or_all(name, names)}"
                 )
     if len(args) >= code.co_argcount and not code.co_flags & _VARARGS:
         fix = ""
@@ -136,7 +172,12 @@ class NamedArguments:
     that ``inspect.signature`` finds the ``__init__`` of the class first.
     """
 
+    @classmethod
+    def _ours(cls, args, kwargs):
+        """The arguments by our names, where a class also takes those of other libraries."""
+        return args, kwargs
+
     def __new__(cls, *args, **kwargs):
         if kwargs or args:
-            _arguments(cls, args, kwargs)
+            _arguments(cls, *cls._ours(args, kwargs))
         return super().__new__(cls)

@@ -204,8 +204,7 @@ def nonzero(input, as_tuple=False):
     [[1], [2]]
     """
     check.variable(input, "nonzero: input")
-    zero = _core.literal(0, input.dtype)
-    places = ops.where_index(input if str(input.dtype) == "bool" else ops.not_equal(input, zero))
+    places = ops.where_index(input if input.dtype == _core.bool_ else input != 0)
     if not as_tuple:
         return places
     return tuple(ops.slice(places, axes=[1], starts=[i], ends=[i + 1]) for i in range(input.ndim))

@@ -13,9 +13,13 @@ _FREEZE_ALL = (
 )
 
 OF_VARIABLES = {
-    **dict.fromkeys(("array", "data", "flat", "value"), _WRITE),
+    **dict.fromkeys(("array", "flat", "value"), _WRITE),
     **dict.fromkeys(("require_grad", "requires_gradient", "stop_gradients", "trainable"), _FREEZE),
     "device": "x.to(place) gives the values on another place",
+    "layout": "Elements always lie in the order of the axes",
+    "lr": "A parameter has the factor p.learning_rate; an optimizer has set_lr(rate)",
+    "names": "Axes have numbers alone; the variable has x.name",
+    "volatile": "Compute under dygraph.no_grad()",
 }
 OF_LAYERS = dict.fromkeys(("requires_grad", "stop_gradient", "trainable"), _FREEZE_ALL)
 

@@ -16,12 +16,12 @@ array([0., 2.])
 import keyword
 import re
 
-from dygraph import _core, comparison, creation, manipulation, products
+from dygraph import _core, comparison, creation, elements, manipulation, products
 from dygraph.errors import did_you_mean
 from dygraph.lazily import find, names_of
 
 _gradient = re.compile(r"_grad2?($|_)")
-_COMPOSED = (comparison, creation, manipulation, products)
+_COMPOSED = (comparison, creation, elements, manipulation, products)
 # Modules that load when one of their functions is first asked for.
 _LAZY = {
     "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "

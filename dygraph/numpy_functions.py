@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from dygraph import _core, check
+from dygraph import _core, check, elements
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     PreconditionNotMetError,
     UnimplementedError,
 )
-from dygraph.promotion import floating
+from dygraph.promotion import floating, same_type
 
 Variable = _core.Variable
 ops = _core.ops
@@ -34,21 +34,6 @@ def op(name, what):
 def var(value):
     """A Variable as it is, an array or a number as a Variable."""
     return value if isinstance(value, Variable) else _core.to_variable(value)
-
-
-def same_type(values):
-    """Variables of one type; numbers take the type of the Variables and arrays."""
-    typed = [v if isinstance(v, (int, float)) else var(v) for v in values]
-    dtype = None
-    for v in typed:
-        if isinstance(v, Variable):
-            dtype = v.dtype if dtype is None else _core.promote(dtype, v.dtype)
-    return [
-        _core.to_variable(v, None, dtype)
-        if not isinstance(v, Variable)
-        else (v if v.dtype == dtype else v.astype(dtype))
-        for v in typed
-    ]
 
 
 def numbers(x):
@@ -179,10 +164,9 @@ def _where(condition, x=None, y=None):
         raise InvalidArgumentError("numpy.where: x and y must be given both or neither, got one")
     if x is None:
         return _nonzero(condition)
-    condition = _truth(condition)
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
         x, y = np.asarray(x), np.asarray(y)
-    return ops.where(condition, *same_type([x, y]))
+    return elements.where(_truth(condition), x, y)
 
 
 def _nonzero(a):

@@ -26,10 +26,9 @@ from dygraph.numpy_functions import (
     call_function,
     op,
     refusal,
-    same_type,
     var,
 )
-from dygraph.promotion import floating
+from dygraph.promotion import floating, same_type
 
 Variable = _core.Variable
 ops = _core.ops

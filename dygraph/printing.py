@@ -3,7 +3,7 @@
 import numpy as np
 
 from dygraph import _core, sizes
-from dygraph.errors import DygraphError
+from dygraph.errors import ArgumentTypeError, DygraphError
 
 
 def facts(x):
@@ -54,6 +54,18 @@ def text(x):
     body = np.array2string(values, separator=", ", prefix=f"{kind}(")
     joint = ",\n" + " " * (len(kind) + 1) if "\n" in body or len(body) > 40 else ", "
     return f"{kind}({body}{joint}{', '.join(found)})"
+
+
+def formatted(x, spec):
+    """What ``f"{x:.3f}"`` gives: the number of a variable of one element, else the text."""
+    if not spec:
+        return str(x)
+    if _core.is_empty(x) or x.size != 1:
+        raise ArgumentTypeError(
+            f"a format such as {spec!r} takes a variable of one element, got shape "
+            f"{list(x.shape)}. Reduce it first, or format x.numpy()"
+        )
+    return format(x.item(), spec)
 
 
 def html(x):

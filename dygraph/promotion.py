@@ -17,6 +17,21 @@ def floating(x):
     return x if dtype is None or dtype.is_floating else x.astype("float32")
 
 
+def same_type(values):
+    """Variables of one type: numbers take the type of the Variables and arrays, which promote."""
+    typed = [float(v) if isinstance(v, np.float64) else v for v in values]
+    typed = [
+        v if isinstance(v, (Variable, bool, int, float)) else _core.to_variable(v) for v in typed
+    ]
+    dtype = result_type(*typed)
+    return [
+        (v if v.dtype == dtype else v.astype(dtype))
+        if isinstance(v, Variable)
+        else _core.literal(v, dtype)
+        for v in typed
+    ]
+
+
 def promote_types(a, b):
     """The type of ``x + y`` for Variables of the types `a` and `b`.
 

@@ -11,13 +11,14 @@ import re
 import sys
 from pathlib import Path
 
-from dygraph import _core, functional
+from dygraph import _core, functional, spellings
 
 __all__ = ["generate", "write"]
 
 Variable = _core.Variable
 _HEAD = '"""Written by dygraph.stubs from what is registered; do not edit."""\n\n'
 _IMPORTS = """\
+import builtins
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, SupportsFloat, SupportsIndex
@@ -87,6 +88,8 @@ class Variable:
     def __bool__(self) -> bool: ...
     def __contains__(self, value: Any) -> bool: ...
     def __copy__(self) -> Variable: ...
+    def __dir__(self) -> list[str]: ...
+    def __format__(self, spec: str) -> str: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable: ...
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -262,11 +265,13 @@ def _variable():
     written = set(re.findall(r"^    (?:def )?(\w+)[(:]", _VARIABLE, re.M))
     lines = []
     for name in sorted(vars(Variable)):
-        if name in written or name.startswith("__"):
-            continue
         function = vars(Variable)[name]
+        if name in written or name.startswith("__") or isinstance(function, spellings.Hint):
+            continue
         if isinstance(function, property):
             lines.append(f"    @property\n    def {name}(self) -> Any: ...\n")
+            if function.fset:
+                lines.append(f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n")
             continue
         lines.append("    " + _function(name, function, method=True))
     for start in ("", "r"):
@@ -284,7 +289,9 @@ def _variable():
     for name in _COMPARED:
         hint = "  # type: ignore[override]" if name in ("eq", "ne") else ""
         lines.append(f"    def __{name}__(self, y: Any, /) -> Variable: ...{hint}\n")
-    return _VARIABLE + "".join(lines)
+    text = _VARIABLE + "".join(lines)
+    # Methods of Variable have names of types: x.float().
+    return re.sub(r"(?<!def )\b(bool|float|int)\b(?!\()", r"builtins.\1", text)
 
 
 _DTYPE_CLASS = """

@@ -17,6 +17,7 @@ from dygraph import (
     products,
     size_lists,
     sizes,
+    spellings,
 )
 from dygraph.compat import BackwardStrategy
 from dygraph.errors import (
@@ -266,6 +267,11 @@ def transpose(self, *perm):
         perm = perm[0]
     if not perm:
         perm = range(rank - 1, -1, -1)
+    elif rank == 2 and perm == (0, 1):
+        raise InvalidArgumentError(
+            "transpose: the axes of a matrix must be one list, got 0, 1, which keep their order in "
+            "NumPy and change places in torch. Write x.T, or x.transpose([0, 1]) to keep the order"
+        )
     elif len(perm) == rank:
         for axis in perm:
             if type(axis) is not int:
@@ -538,6 +544,8 @@ _methods = {
     "__len__": length,
     "__iter__": iterate,
     "__repr__": printing.text,
+    "__format__": printing.formatted,
+    "__dir__": spellings.listed,
     "__getitem__": indexing.getitem,
     "__setitem__": indexing.setitem,
     "__reduce_ex__": copies.reduce,
@@ -566,6 +574,10 @@ for _module, _names in _functions.items():
     _methods.update({_name: getattr(_module, _name) for _name in _names.split()})
 _methods.update({_name: _method_of(_name) for _name in _PLAIN.split()})
 _methods.update(in_place.METHODS)
+_methods.update(spellings.ALIASES)
+for _name in spellings.HINTS.keys() - _methods.keys():
+    _methods[_name] = spellings.Hint(_name, spellings.HINTS[_name])
+_core.set_count_type(spellings.Count)
 _core.set_foreign_attributes(foreign.OF_VARIABLES)
 for _name, _method in _methods.items():
     _core.set_type_attribute(_name, _method)

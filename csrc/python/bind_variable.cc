@@ -32,6 +32,10 @@ VarRef ToVariable(py::object value, py::object lod, py::object dtype, py::object
   return v;
 }
 
+VarRef Number(PyObject* number, DType dtype) {
+  return Variable::Make(Value(CopyTo(ScalarTensor(number, dtype), CurrentThread().place)));
+}
+
 }  // namespace
 
 void BindVariable(py::module_& m) {
@@ -40,12 +44,15 @@ void BindVariable(py::module_& m) {
   m.def(
       "literal",
       [](py::object value, py::object dtype) {
-        VarRef v = ToVariable(std::move(value), py::none(), std::move(dtype), py::none());
+        const bool is_number = IsPythonNumber(value.ptr()) && !dtype.is_none();
+        VarRef v = is_number ? Number(value.ptr(), DTypeFromPython(dtype.ptr()))
+                             : ToVariable(std::move(value), py::none(), std::move(dtype), py::none());
         v->literal = true;
         return v;
       },
       py::arg("value"), py::arg("dtype") = py::none(),
-      "A constant of a formula, which a program that is being described takes in.");
+      "A constant of a formula, which a program that is being described takes in. A number must fit "
+      "into the type.");
   m.def("view", [](const Given& v) {
     TellRead(*v, "np.asarray()");
     return Steal(ViewOfTensor(v->value().ToDense()));
@@ -142,6 +149,7 @@ void BindVariable(py::module_& m) {
     SetTypeAttribute(name.c_str(), value.ptr());
   });
   m.def("set_foreign_attributes", [](py::dict names) { SetForeignAttributes(names.ptr()); });
+  m.def("set_count_type", [](py::object type) { SetCountType(type.ptr()); });
 }
 
 }  // namespace dygraph::python

@@ -278,7 +278,25 @@ int NbBool(PyObject* a) {
   return truth;
 }
 
+// `x == [1, 2]` compares elements, as NumPy does; floats of a list take the type of `x`.
+PyObject* EqualToList(PyObject* a, PyObject* list, int how) {
+  return Guarded([&] {
+    Ref<Variable> x(&VarOf(a)), y = Variable::Make(Value(TensorFromPython(list)));
+    DType s = x->value().dtype(), t = y->value().dtype();
+    if (s != t) {
+      const DType both = IsFloating(s) && IsFloating(t) ? s : Promote(s, t);
+      if (s != both) x = CastTo(*x, both);
+      if (t != both) y = Variable::Make(Value(TensorFromPython(list, both)));
+    }
+    const OpInfo& op = *Operators().compare[how];
+    return Wrap(RunBinary(op, op.default_attrs, *x, *y));
+  });
+}
+
 PyObject* RichCompare(PyObject* a, PyObject* b, int how) {
+  const bool equality = how == Py_EQ || how == Py_NE;
+  if (equality && IsVariable(a) && (PyList_Check(b) || PyTuple_Check(b)))
+    return EqualToList(a, b, how);
   return BinarySlow(*Operators().compare[how], a, b);
 }
 

@@ -161,6 +161,7 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   return done ? 0 : -1;
 }
 
+PyObject* count_type = nullptr;          // of `size`: made of the number and the shape
 PyObject* foreign_attributes = nullptr;  // name -> what to write in its place
 
 // What assigns a value in another library must not become an attribute without effect.
@@ -199,7 +200,10 @@ PyObject* GetNdim(PyObject* self, void*) {
 PyObject* GetSize(PyObject* self, void*) {
   return Guarded([&] {
     if (__builtin_expect(size_tracker != nullptr, 0)) return TrackedNumel(self);
-    return PyLong_FromLongLong(Numel(VarOf(self).value().dims()));
+    const Dims& dims = VarOf(self).value().dims();
+    const long long count = Numel(dims);
+    if (!count_type) return PyLong_FromLongLong(count);
+    return PyObject_CallFunction(count_type, "LN", count, DimsToPython(dims));
   });
 }
 PyObject* GetPlace(PyObject* self, void*) {
@@ -396,6 +400,11 @@ void SetTypeAttribute(const char* name, PyObject* value) {
 void SetForeignAttributes(PyObject* names) {
   Py_INCREF(names);
   Py_XSETREF(foreign_attributes, names);
+}
+
+void SetCountType(PyObject* type) {
+  Py_INCREF(type);
+  Py_XSETREF(count_type, type);
 }
 
 bool ReadyVariableType() {

@@ -36,6 +36,8 @@ void TrackWrapper(PyObject* self);
 void SetTypeAttribute(const char* name, PyObject* value);
 // A dict of names that cannot be attributes of a Variable, each with what to write in its place.
 void SetForeignAttributes(PyObject* names);
+// The type of `x.size`: an int that is called with the number of elements and the shape.
+void SetCountType(PyObject* type);
 bool ReadyVariableType();
 
 }  // namespace dygraph::python

@@ -445,8 +445,8 @@ class PRelu(Layer):
         Shape of the input with the batch in front, for mode ``'element'``.
     param_attr : ParamAttr, optional
         Of the slopes, which start at 0.25 where it says nothing else.
-    dtype : str
-        ``'float32'`` or ``'float64'``.
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
     data_format : 'NCHW' or 'NHWC'
         NHWC: the channels are the last axis.
 
@@ -459,7 +459,7 @@ class PRelu(Layer):
     """
 
     def __init__(
-        self, mode, channel=None, input_shape=None, param_attr=None, dtype="float32",
+        self, mode, channel=None, input_shape=None, param_attr=None, dtype=None,
         data_format="NCHW",
     ):  # fmt: skip
         super().__init__(dtype=dtype)
@@ -498,8 +498,8 @@ class PReLU(PRelu):
         Where the slopes start.
     param_attr : ParamAttr, optional
         Of the slopes; its initializer goes before `init`.
-    dtype : str
-        ``'float32'`` or ``'float64'``.
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
     data_format : 'NCHW' or 'NHWC'
         NHWC: the channels are the last axis.
 
@@ -512,7 +512,7 @@ class PReLU(PRelu):
     """
 
     def __init__(
-        self, num_parameters=1, init=0.25, param_attr=None, dtype="float32", data_format="NCHW"
+        self, num_parameters=1, init=0.25, param_attr=None, dtype=None, data_format="NCHW"
     ):
         count = check.integer(num_parameters, "PReLU: num_parameters", 1)
         super().__init__(

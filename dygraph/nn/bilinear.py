@@ -25,7 +25,8 @@ class BilinearTensorProduct(Layer):
         Name of an activation.
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
         ``bias_attr=False`` leaves the bias out.
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class BilinearTensorProduct(Layer):
         act=None,
         param_attr=None,
         bias_attr=None,
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(name, dtype)
         sizes = [
@@ -95,7 +96,8 @@ class TreeConv(Layer):
     act : str or None
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
     name : str, optional
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -130,7 +132,7 @@ class TreeConv(Layer):
         param_attr=None,
         bias_attr=None,
         name=None,
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(name, dtype)
         sizes = [

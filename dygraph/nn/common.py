@@ -23,7 +23,8 @@ class Linear(Layer):
         ``bias_attr=False`` leaves the bias out.
     act : str, optional
         Name of an activation, ``'relu'``.
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class Linear(Layer):
     """
 
     def __init__(
-        self, input_dim, output_dim, param_attr=None, bias_attr=None, act=None, dtype="float32"
+        self, input_dim, output_dim, param_attr=None, bias_attr=None, act=None, dtype=None
     ):
         super().__init__(dtype=dtype)
         input_dim = check.integer(input_dim, "Linear: input_dim", 1)
@@ -83,7 +84,8 @@ class Embedding(Layer):
     padding_idx : int, optional
         A row that is read as zeros and gets no gradient; negative counts from the end.
     param_attr : ParamAttr, str or Initializer, optional
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class Embedding(Layer):
         is_distributed=False,
         padding_idx=None,
         param_attr=None,
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(dtype=dtype)
         if isinstance(size, int):

@@ -123,7 +123,8 @@ class Conv2D(_Conv):
     use_cudnn : bool
         Accepted for Fluid's sake; kernels are chosen by what is built.
     act : str, optional
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -153,7 +154,7 @@ class Conv2D(_Conv):
         bias_attr=None,
         use_cudnn=True,
         act=None,
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
@@ -206,7 +207,7 @@ class Conv1D(_Conv):
         param_attr=None,
         bias_attr=None,
         act=None,
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
@@ -269,7 +270,7 @@ class Conv3D(_Conv):
         bias_attr=None,
         use_cudnn=True,
         act=None,
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(
             num_channels, num_filters, filter_size, stride, padding, dilation, groups,
@@ -328,7 +329,7 @@ class Conv2DTranspose(_Conv):
         bias_attr=None,
         use_cudnn=True,
         act=None,
-        dtype="float32",
+        dtype=None,
         output_padding=0,
     ):
         super().__init__(
@@ -383,7 +384,7 @@ class Conv1DTranspose(_Conv):
         param_attr=None,
         bias_attr=None,
         act=None,
-        dtype="float32",
+        dtype=None,
         output_padding=0,
     ):
         super().__init__(
@@ -447,7 +448,7 @@ class Conv3DTranspose(_Conv):
         bias_attr=None,
         use_cudnn=True,
         act=None,
-        dtype="float32",
+        dtype=None,
         output_size=None,
         output_padding=0,
     ):

@@ -45,8 +45,8 @@ class Layer(check.NamedArguments):
     ----------
     name_scope : str, optional
         Start of the layer's name; None: made from the class, ``linear_0``.
-    dtype : dtype
-        Type of the parameters.
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Layer(check.NamedArguments):
 
     training = True
 
-    def __init__(self, name_scope=None, dtype="float32"):
+    def __init__(self, name_scope=None, dtype=None):
         if name_scope is not None and not isinstance(name_scope, str):
             raise ArgumentTypeError(
                 f"Layer: name_scope must be a string, got {kind_of(name_scope)}"
@@ -92,6 +92,8 @@ class Layer(check.NamedArguments):
         attributes["_post_hooks"] = ()
         kind = name_scope or unique_name.snake(type(self).__name__)
         attributes["_full_name"] = unique_name.generate(kind)
+        if dtype is None:
+            dtype = _core.cast_floats_to() or _core.float32
         attributes["_dtype"] = _core.dtype_of(dtype)
         attributes["_made"] = {"w": 0, "b": 0}
 

@@ -26,7 +26,8 @@ class CenterLoss(LossLayer):
     param_attr : ParamAttr, str or Initializer, optional
     update_center : bool
     reduction : 'mean', 'sum' or 'none'
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class CenterLoss(LossLayer):
 
     def __init__(
         self, num_classes, feat_dim, alpha=0.5, param_attr=None, update_center=True,
-        reduction="mean", dtype="float32",
+        reduction="mean", dtype=None,
     ):  # fmt: skip
         super().__init__(reduction)
         self._classes = check.integer(num_classes, "CenterLoss: num_classes", 1)
@@ -89,7 +90,8 @@ class NCE(Layer):
         0 draws anew at each call.
     is_sparse : bool
         The weight's gradient is SelectedRows.
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -108,7 +110,7 @@ class NCE(Layer):
     def __init__(
         self, num_total_classes, dim, sample_weight=None, param_attr=None, bias_attr=None,
         num_neg_samples=None, sampler="uniform", custom_dist=None, seed=0, is_sparse=False,
-        dtype="float32",
+        dtype=None,
     ):  # fmt: skip
         super().__init__(dtype=dtype)
         classes = check.integer(num_total_classes, "NCE: num_total_classes", 1)
@@ -178,7 +180,8 @@ class HSigmoid(Layer):
         The paths come with each call, as `path_table` and `path_code`.
     is_sparse : bool
         The weight's gradient is SelectedRows.
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -196,7 +199,7 @@ class HSigmoid(Layer):
 
     def __init__(
         self, feature_size, num_classes, param_attr=None, bias_attr=None, is_custom=False,
-        is_sparse=False, dtype="float32",
+        is_sparse=False, dtype=None,
     ):  # fmt: skip
         super().__init__(dtype=dtype)
         width = check.integer(feature_size, "HSigmoid: feature_size", 1)

@@ -48,7 +48,8 @@ class BatchNorm(Layer):
         True: always as in eval mode.
     momentum, epsilon : float
     param_attr, bias_attr : ParamAttr, str or Initializer, optional
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
     data_layout : 'NCHW' or 'NHWC'
         Which axis holds the channels.
     in_place, do_model_average_for_mean_and_var : bool
@@ -86,7 +87,7 @@ class BatchNorm(Layer):
         epsilon=1e-05,
         param_attr=None,
         bias_attr=None,
-        dtype="float32",
+        dtype=None,
         data_layout="NCHW",
         in_place=False,
         moving_mean_name=None,
@@ -240,7 +241,8 @@ class LayerNorm(_Affine):
     epsilon : float
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
     act : str, optional
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -264,7 +266,7 @@ class LayerNorm(_Affine):
         param_attr=None,
         bias_attr=None,
         act=None,
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(dtype=dtype)
         self._shape, size = _normalized(normalized_shape, "LayerNorm")
@@ -323,7 +325,8 @@ class RMSNorm(_Affine):
     param_attr : ParamAttr, str or Initializer, optional
     bias_attr : ParamAttr, str, Initializer, None or False
         False, the default, leaves the bias out.
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -341,7 +344,7 @@ class RMSNorm(_Affine):
     """
 
     def __init__(
-        self, normalized_shape, epsilon=1e-06, param_attr=None, bias_attr=False, dtype="float32"
+        self, normalized_shape, epsilon=1e-06, param_attr=None, bias_attr=False, dtype=None
     ):
         super().__init__(dtype=dtype)
         self._shape, size = _normalized(normalized_shape, "RMSNorm")
@@ -377,7 +380,8 @@ class GroupNorm(_Affine):
     act : str, optional
     data_layout : 'NCHW' or 'NHWC'
         Which axis holds the channels.
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -401,7 +405,7 @@ class GroupNorm(_Affine):
         bias_attr=None,
         act=None,
         data_layout="NCHW",
-        dtype="float32",
+        dtype=None,
     ):
         super().__init__(dtype=dtype)
         channels = check.integer(channels, "GroupNorm: channels", 1)
@@ -450,7 +454,8 @@ class InstanceNorm(_Affine):
     num_channels : int
     epsilon : float
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -465,9 +470,7 @@ class InstanceNorm(_Affine):
     [[[[-1.0, 1.0]]]]
     """
 
-    def __init__(
-        self, num_channels, epsilon=1e-05, param_attr=None, bias_attr=None, dtype="float32"
-    ):
+    def __init__(self, num_channels, epsilon=1e-05, param_attr=None, bias_attr=None, dtype=None):
         super().__init__(dtype=dtype)
         self._channels = check.integer(num_channels, f"{type(self).__name__}: num_channels", 1)
         self._epsilon = check.number(epsilon, f"{type(self).__name__}: epsilon", 0)

@@ -190,7 +190,7 @@ class SimpleRNNCell(_Cell):
 
     def __init__(
         self, input_size, hidden_size, activation="tanh", weight_ih_attr=None, weight_hh_attr=None,
-        bias_ih_attr=None, bias_hh_attr=None, dtype="float32",
+        bias_ih_attr=None, bias_hh_attr=None, dtype=None,
     ):  # fmt: skip
         check.choice(activation, ("tanh", "relu"), "SimpleRNNCell: activation")
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
@@ -229,7 +229,7 @@ class LSTMCell(_Cell):
 
     def __init__(
         self, input_size, hidden_size, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
-        bias_hh_attr=None, dtype="float32",
+        bias_hh_attr=None, dtype=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         super().__init__("LSTM", input_size, hidden_size, attrs, dtype)
@@ -266,7 +266,7 @@ class GRUCell(_Cell):
 
     def __init__(
         self, input_size, hidden_size, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
-        bias_hh_attr=None, dtype="float32",
+        bias_hh_attr=None, dtype=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         super().__init__("GRU", input_size, hidden_size, attrs, dtype)
@@ -452,7 +452,7 @@ class SimpleRNN(_Stack):
     def __init__(
         self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
         dropout=0.0, activation="tanh", weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None,
-        bias_hh_attr=None, dtype="float32",
+        bias_hh_attr=None, dtype=None,
     ):  # fmt: skip
         check.choice(activation, ("tanh", "relu"), "SimpleRNN: activation")
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
@@ -499,7 +499,7 @@ class LSTM(_Stack):
     def __init__(
         self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
         dropout=0.0, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
-        dtype="float32",
+        dtype=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         super().__init__(
@@ -521,7 +521,7 @@ class GRU(_Stack):
     def __init__(
         self, input_size, hidden_size, num_layers=1, direction="forward", time_major=False,
         dropout=0.0, weight_ih_attr=None, weight_hh_attr=None, bias_ih_attr=None, bias_hh_attr=None,
-        dtype="float32",
+        dtype=None,
     ):  # fmt: skip
         attrs = _attrs(weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr)
         super().__init__(
@@ -556,7 +556,7 @@ class GRUUnit(Layer):
 
     def __init__(
         self, size, param_attr=None, bias_attr=None, activation="tanh", gate_activation="sigmoid",
-        origin_mode=False, dtype="float32",
+        origin_mode=False, dtype=None,
     ):  # fmt: skip
         super().__init__(dtype=dtype)
         size = check.integer(size, "GRUUnit: size", 3)

@@ -29,7 +29,8 @@ class SpectralNorm(Layer):
     power_iters : int
     eps : float
         Added to lengths that are divided by.
-    dtype : dtype
+    dtype : dtype, optional
+        Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
@@ -45,7 +46,7 @@ class SpectralNorm(Layer):
     [[1.0, 0.0], [0.0, 0.25]]
     """
 
-    def __init__(self, weight_shape, dim=0, power_iters=1, eps=1e-12, dtype="float32"):
+    def __init__(self, weight_shape, dim=0, power_iters=1, eps=1e-12, dtype=None):
         super().__init__(dtype=dtype)
         shape = check.shape(weight_shape, "SpectralNorm: weight_shape")
         if not 2 <= len(shape) <= 5 or min(shape) < 1:

@@ -225,7 +225,7 @@ class MultiHeadAttention(Layer):
 
     def __init__(
         self, embed_dim, num_heads, dropout=0.0, kdim=None, vdim=None, need_weights=False,
-        weight_attr=None, bias_attr=None, dtype="float32",
+        weight_attr=None, bias_attr=None, dtype=None,
     ):  # fmt: skip
         super().__init__(dtype=dtype)
         name = "MultiHeadAttention"
@@ -388,7 +388,7 @@ class TransformerEncoderLayer(_Block):
     def __init__(
         self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None,
         act_dropout=None, normalize_before=False, weight_attr=None, bias_attr=None,
-        layer_norm_eps=1e-5, dtype="float32",
+        layer_norm_eps=1e-5, dtype=None,
     ):  # fmt: skip
         config = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         super().__init__(config, ["self_attn"])
@@ -421,7 +421,7 @@ class TransformerDecoderLayer(_Block):
     def __init__(
         self, d_model, nhead, dim_feedforward, dropout=0.1, activation="relu", attn_dropout=None,
         act_dropout=None, normalize_before=False, weight_attr=None, bias_attr=None,
-        layer_norm_eps=1e-5, dtype="float32",
+        layer_norm_eps=1e-5, dtype=None,
     ):  # fmt: skip
         config = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         super().__init__(config, ["self_attn", "cross_attn"])
@@ -542,7 +542,7 @@ class Transformer(Layer):
         self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6,
         dim_feedforward=2048, dropout=0.1, activation="relu", attn_dropout=None, act_dropout=None,
         normalize_before=False, weight_attr=None, bias_attr=None, custom_encoder=None,
-        custom_decoder=None, dtype="float32",
+        custom_decoder=None, dtype=None,
     ):  # fmt: skip
         super().__init__(dtype=dtype)
         common = {

@@ -14,6 +14,7 @@ from dygraph.errors import (
     kind_of,
 )
 from dygraph.nn import loading
+from dygraph.optimizer.arguments import ours, takes_usual_arguments
 from dygraph.optimizer.parameters import Group, parameters_of
 from dygraph.recording import modes, no_grad
 from dygraph.regularizer import L2Decay
@@ -71,6 +72,11 @@ class Optimizer(check.NamedArguments):
 
     Notes
     -----
+    The parameters may stand first, as in torch: ``SGD(model.parameters(), lr=0.1)``. ``lr`` is
+    another name of `learning_rate`, ``params`` and ``parameters`` are others of `parameter_list`,
+    and ``weight_decay=0.01`` stands for ``regularization=L2Decay(0.01)``, where the optimizer has
+    no decay of its own.
+
     A parameter without a gradient is passed over. No step copies a parameter.
 
     A subclass names its `operator`, sets `attributes` before it calls this constructor, and says by
@@ -94,6 +100,15 @@ class Optimizer(check.NamedArguments):
     has_rate = True  # the operator reads a learning rate
     attributes: dict = {}
     decay_attribute: str | None = None
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            cls.__init__ = takes_usual_arguments(cls.__init__)
+
+    @classmethod
+    def _ours(cls, args, kwargs):
+        return ours(cls, args, kwargs)
 
     def __init__(
         self, learning_rate, parameter_list=None, regularization=None, grad_clip=None, name=None
@@ -490,3 +505,7 @@ def _clip_own(pairs):
 @no_grad
 def _filled(parameter, value):
     return ops.fill_any_like(parameter.detach(), value=value)
+
+
+# Type checkers see the documented arguments.
+Optimizer.__init__ = takes_usual_arguments(Optimizer.__init__)  # type: ignore[method-assign]

@@ -1,5 +1,9 @@
 """What users of NumPy, PyTorch, Keras and Paddle type first: it means the same here, or raises."""
 
+import copy
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 
@@ -49,3 +53,241 @@ def test_values_of_what_is_made():
 def test_a_size_is_no_type(call, message):
     with pytest.raises(TypeError, match=message):
         call()
+
+
+# Variables ----------------------------------------------------------------------------------------
+
+
+def test_a_list_is_compared_element_by_element():
+    x = var([1.0, 0.1], "float32")
+    for other in ([1, 2], (1, 2), [1.0, 2.0]):
+        assert (x == other).tolist() == [True, False]
+        assert (other == x).tolist() == [True, False]
+        assert (x != other).tolist() == [False, True]
+    assert (x == [1, 0.1]).tolist() == [True, True]  # a float takes the type of the Variable
+    assert (var([[1, 2], [3, 4]]) == [1, 4]).tolist() == [[True, False], [False, True]]
+    assert (var([1, 2]) == [1.5, 2]).tolist() == [False, True]
+    with pytest.raises(ValueError, match="must be equal or 1"):
+        _ = x == [1, 2, 3]
+    with pytest.raises((TypeError, ValueError)):
+        _ = x == ["a", "b"]
+    assert (x == None) is False and (x == "a") is False  # noqa: E711
+
+
+def test_a_variable_of_one_element_is_formatted_as_a_number():
+    assert f"{var(0.123456, 'float32'):.4f}" == "0.1235" and f"{var([7]):03d}" == "007"
+    assert f"{var([1.0, 2.0])}" == str(var([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"one element, got shape \[2\]"):
+        f"{var([1.0, 2.0]):.2f}"
+
+
+def test_size_is_a_number_and_torchs_call():
+    x = var(np.zeros((2, 3)))
+    assert x.size == 6 and x.size + 1 == 7 and isinstance(x.size, int) and repr(x.size) == "6"
+    assert x.size() == (2, 3) and x.size(-1) == 3
+    with pytest.raises(IndexError):
+        x.size(2)
+    assert type(pickle.loads(pickle.dumps(x.size))) is int and type(copy.deepcopy(x.size)) is int
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x: x.view(4), [1, -2, 3, 4]),
+        (lambda x: x.view([4, 1]).shape, (4, 1)),
+        (lambda x: x.permute(1, 0), [[1, 3], [-2, 4]]),
+        (lambda x: x.permute(0, 1), [[1, -2], [3, 4]]),
+        (lambda x: x.clamp(0, 3), [[1, 0], [3, 3]]),
+        (lambda x: x.clamp(min=0), [[1, 0], [3, 4]]),
+        (lambda x: x.numel(), 4),
+        (lambda x: x.dim(), 2),
+        (lambda x: x.ravel(), [1, -2, 3, 4]),
+        (lambda x: x.masked_fill(x < 0, 0.5), [[1, 0.5], [3, 4]]),
+        (lambda x: x.contiguous(), [[1, -2], [3, 4]]),
+        (lambda x: x.data, [[1, -2], [3, 4]]),
+        (lambda x: (x.long().dtype.name, x.double().dtype.name), ("int64", "float64")),
+        (lambda x: x.float().dtype.name, "float32"),
+    ],
+)
+def test_names_of_torch(call, expected):
+    got = call(var([[1, -2], [3, 4]], "float32"))
+    assert (got.tolist() if isinstance(got, dygraph.Variable) else got) == expected
+
+
+def test_in_place_names_of_torch():
+    x = var([4.0, 8.0])
+    kept = x
+    x.mul_(2).sub_(2).div_(2).clamp_(max=5)
+    assert x is kept and x.tolist() == [3, 5]
+    x.requires_grad_()
+    y = x * x
+    y.retain_grad()
+    (y * 3).sum().backward()
+    assert x.grad.tolist() == [18, 30] and y.grad.tolist() == [3, 3]
+    x.data -= 0.5 * x.grad
+    assert x.tolist() == [-6, -10] and not x.stop_gradient
+    x.data = np.array([1.0, 2.0])
+    assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("cuda", "x.to"),
+        ("type", "astype"),
+        ("repeat", "x.tile"),
+        ("gather", "take_along_axis"),
+        ("fill", "x.fill_"),
+        ("nonzero", "dygraph.nonzero"),
+        ("stride", "np.asarray"),
+    ],
+)
+def test_other_names_say_ours(name, fix):
+    x = var([1.0])
+    assert not hasattr(x, name) and name not in dir(x) and "reshape" in dir(x)
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'.*{fix}"):
+        getattr(x, name)
+
+
+@pytest.mark.parametrize("name", ["volatile", "lr", "layout", "names", "device"])
+def test_assigning_what_has_no_effect_raises(name):
+    with pytest.raises(AttributeError, match=f"'{name}' to assign"):
+        setattr(var([1.0]), name, 1)
+
+
+def test_two_numbers_do_not_transpose_a_matrix():
+    x = var([[1, 2], [3, 4]])
+    with pytest.raises(ValueError, match=r"x\.T, or x\.transpose\(\[0, 1\]\)"):
+        x.transpose(0, 1)
+    assert x.transpose([0, 1]).tolist() == [[1, 2], [3, 4]]
+    assert x.transpose(1, 0).tolist() == x.T.tolist() == [[1, 3], [2, 4]]
+
+
+# Numbers beside Variables -------------------------------------------------------------------------
+
+
+def test_numbers_stand_where_variables_do():
+    x = var([-1.0, 2.0], "float32")
+    for got, expected in (
+        (dygraph.where(x > 0, x, 0.0), [0, 2]),
+        (dygraph.where(x > 0, 1, x), [-1, 1]),
+        (dygraph.maximum(x, 0.5), [0.5, 2]),
+        (dygraph.minimum(0.5, x), [-1, 0.5]),
+        (dygraph.where(x > 0, x, np.zeros((2, 1), "float32")), [[0, 2], [0, 2]]),
+    ):
+        assert got.tolist() == expected and got.dtype == dygraph.float32
+    assert dygraph.where(x > 0, 1, 0).dtype == dygraph.int64
+    assert dygraph.where(x > 0, x, var([0.0, 0.0], "float64")).dtype == dygraph.float64
+    with pytest.raises(TypeError, match="nonzero"):
+        dygraph.where(x > 0)
+    with pytest.raises(TypeError):
+        dygraph.where(x, x, x)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.clip(0.5, 2),
+        lambda x: dygraph.maximum(x, 1.5),
+        lambda x: np.maximum(x, 1.5),
+        lambda x: np.where(x > 1, x, 2.5),
+        lambda x: np.clip(x, 0.5, 2),
+    ],
+)
+def test_a_fraction_is_not_cut_off_beside_integers(call):
+    with pytest.raises(TypeError, match="lose its fraction"):
+        call(var([1, 3], "int32"))
+
+
+# Arguments ----------------------------------------------------------------------------------------
+
+
+def trained(make, steps=2):
+    """The weight after some steps down ``w * w``."""
+    w = dygraph.Parameter(np.array([4.0]))
+    rule = make([w])
+    for _ in range(steps):
+        (w * w).backward()
+        rule.step()
+        rule.clear_gradients()
+    return w.item()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda w: dygraph.optimizer.SGD(0.25, w),
+        lambda w: dygraph.optimizer.SGD(w, 0.25),
+        lambda w: dygraph.optimizer.SGD(w, lr=0.25),
+        lambda w: dygraph.optimizer.SGD(params=w, lr=0.25),
+        lambda w: dygraph.optimizer.SGD(parameters=iter(w), learning_rate=0.25),
+        lambda w: dygraph.optimizer.SGD([{"params": w}], lr=0.25),
+    ],
+)
+def test_parameters_and_rate_of_an_optimizer_in_either_order(make):
+    assert trained(make) == 1.0  # halved by each step
+
+
+def test_arguments_of_torchs_optimizers():
+    assert trained(lambda w: dygraph.optimizer.SGD(w, lr=0.25, weight_decay=2.0)) == 0.0
+    assert trained(lambda w: dygraph.optimizer.Momentum(w, 0.25, momentum=0.5)) == 0.0
+    assert dygraph.optimizer.Adam([dygraph.Parameter([1.0])]).get_lr() == 0.001
+    net = dygraph.nn.Linear(2, 2)
+    assert dygraph.optimizer.Adam(net, lr=0.5).get_lr() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda w: dygraph.optimizer.SGD(w, 0.1, lr=0.1), "learning_rate must be given once"),
+        (lambda w: dygraph.optimizer.SGD(0.1, w, params=w), "parameter_list"),
+        (lambda w: dygraph.optimizer.Adam(w, 0.1, 0.9), "only the learning rate may stand without"),
+        (lambda w: dygraph.optimizer.Adam(w, betas=(0.9, 0.99)), "use beta1=, beta2="),
+        (lambda w: dygraph.optimizer.Adam(w, eps=1e-8), "use epsilon="),
+        (
+            lambda w: dygraph.optimizer.SGD(w, 0.1, momentum=0.9),
+            r"use dygraph\.optimizer\.Momentum",
+        ),
+        (lambda w: dygraph.optimizer.Lamb(w, weight_decay=0.1), "lamb_weight_decay"),
+        (lambda w: dygraph.optimizer.SGD(w, rate=0.1), "unexpected argument 'rate'"),
+        (lambda w: dygraph.nn.Linear(2, 3, bias=False), "use bias_attr=False leaves it out"),
+        (lambda w: dygraph.nn.Linear(in_features=2, out_features=3), "use input_dim="),
+        (lambda w: dygraph.nn.Conv2D(1, 2, kernel_size=3), "use filter_size="),
+        (lambda w: dygraph.nn.LayerNorm(3, eps=1e-5), "use epsilon="),
+    ],
+)
+def test_other_arguments_say_ours(call, message):
+    with pytest.raises(TypeError, match=message):
+        call([dygraph.Parameter([1.0])])
+
+
+def test_signatures_stay_what_is_documented():
+    names = list(inspect.signature(dygraph.optimizer.Momentum).parameters)
+    assert names[:3] == ["learning_rate", "momentum", "parameter_list"]
+
+
+def test_layers_have_the_default_type():
+    dygraph.set_default_dtype("float64")
+    try:
+        layers = [
+            dygraph.nn.Linear(2, 3), dygraph.nn.Conv2D(1, 2, 3), dygraph.nn.BatchNorm(3),
+            dygraph.nn.LSTM(2, 3), dygraph.nn.Embedding([4, 2]), dygraph.nn.LayerNorm(3),
+            dygraph.nn.PReLU(), dygraph.nn.TransformerEncoderLayer(4, 2, 8),
+            dygraph.nn.GroupNorm(4, 2), dygraph.nn.GRUCell(2, 3),
+        ]  # fmt: skip
+        single = dygraph.nn.Linear(2, 3, dtype="float32")
+    finally:
+        dygraph.set_default_dtype(None)
+    for layer in layers:
+        assert {str(p.dtype) for p in layer.parameters()} == {"float64"}, layer
+    assert single.weight.dtype == dygraph.nn.Linear(2, 3).weight.dtype == dygraph.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("tensor", "to_variable"), ("cat", "concat"), ("long", "int64"), ("manual_seed", "seed")],
+)
+def test_names_of_other_modules_say_ours(name, fix):
+    assert not hasattr(dygraph, name)
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'.*{fix}"):
+        getattr(dygraph, name)
