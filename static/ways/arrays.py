@@ -142,5 +142,5 @@ class Array:
         return bool(self.length() > 0)
 
     def walk_ways(self, state, path):
-        state.leaf(path, "list of the run", (self.element, self.start))
+        state.leaf(path, "list that the program fills", (self.element, self.start))
         state.walk(self.array, (*path, "array"), lambda v: setattr(self, "array", v))

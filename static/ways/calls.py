@@ -79,8 +79,8 @@ class Calls(Answers):
             self.minds_aliases = True
             if self.uid(a) in self.shared or self.uid(b) in self.shared:
                 raise self.refuse(
-                    f"`is` at {here()} compares two Variables that are one on some ways only. "
-                    "Compare values, or keep a bool"
+                    f"`is` at {here()} compares two Variables that are the same on some paths "
+                    "only. Compare values, or keep a bool"
                 )
         return a is b
 

@@ -129,7 +129,7 @@ class Entry:
         else:
             if self._explorer.forms_differ:
                 raise PreconditionNotMetError(
-                    "gradients of a result that has other axes or another type on another way are "
+                    "gradients of a result that has other axes or another type on another path are "
                     "computed by an eager call"
                 )
             halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])

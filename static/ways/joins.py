@@ -291,7 +291,7 @@ def weaken(ways):
     """After many ways: numbers that alone keep ways apart become numbers of the program."""
     if ways.could_weaken and not ways.known.weakening:
         ways.known.weakening = True
-        raise Restart("numbers keep ways apart")
+        raise Restart("numbers keep paths apart")
 
 
 # Results ------------------------------------------------------------------------------------------

@@ -80,10 +80,11 @@ class LoopOfWays(Loop):
                 self._asked = ways.asked
             elif ways.asked > self._asked and (self._kind == "true" or self._visits > _PATIENCE):
                 if self._kind != "for":
-                    self._become("a turn that asked comes back")
+                    self._become("an iteration with a branch comes back")
             if self._visits > 100_000:
                 raise ways.refuse(
-                    f"the loop at {self._where} made 100,000 turns while the function was explored"
+                    f"the loop at {self._where} made 100,000 iterations while the function was "
+                    "explored. Loop over a Variable, or over range() of a size"
                 )
             self._asked_at_head = ways.asked
             return None
@@ -126,7 +127,7 @@ class LoopOfWays(Loop):
         ways, known = self._ways, self._known
         if self._place.in_generator:
             raise ways.refuse(
-                f"the loop at {self._where} cannot be written as one: it is in a generator, and "
+                f"the loop at {self._where} cannot become a while: it is in a generator, and "
                 "the program does not see the code that reads from it. Return a list, or loop "
                 "where the values are read"
             )
@@ -226,9 +227,9 @@ class LoopOfWays(Loop):
         exact = np.asarray(leaf.object).astype(dtype)
         if exact != leaf.object:
             raise self._ways.refuse(
-                f"the loop at {self._where} cannot be written as one: '{name_of(path)}' is "
+                f"the loop at {self._where} cannot become a while: '{name_of(path)}' is "
                 f"{leaf.object!r} before it, which {dtype} cannot hold, and a Variable of {dtype} "
-                "after a turn. Make it a Variable before the loop"
+                "after an iteration. Make it a Variable before the loop"
             )
         return constant(leaf.object, dtype)
 
@@ -266,7 +267,7 @@ class LoopOfWays(Loop):
         if block.end is None and ways.position == len(block.ops):
             block.end = Go(self._block, uids)
         elif type(block.end) is not Go or block.end.args != uids:
-            raise ways.refuse(ways.not_twice(f"ended a turn of the loop at {self._where}"))
+            raise ways.refuse(ways.not_twice(f"ended an iteration of the loop at {self._where}"))
         raise ways.done()
 
     def _argument(self, path, before, after, uid):
@@ -345,7 +346,7 @@ class LoopOfWays(Loop):
             elif (
                 before.kind == "list"
                 and after is not None
-                and after.kind in ("list", "list of the run")
+                and after.kind in ("list", "list that the program fills")
                 and settable
                 and path not in known.lists
             ):
@@ -377,13 +378,13 @@ class LoopOfWays(Loop):
             made = self._ways.made_at.get(uid)
             raise self._ways.refuse(
                 f"'{name_of(path)}' is {meta.dtype} before the loop at {spot(self._where)} and "
-                f"{other.dtype} after a turn" + (f" (made at {made})" if made else "")
+                f"{other.dtype} after an iteration" + (f" (made at {made})" if made else "")
             )
         merged = meta.merged(other)
         if merged is None:
             raise self._ways.refuse(
                 f"'{name_of(path)}' has the shape {list(meta.shape)} before the loop at "
-                f"{self._where} and {list(other.shape)} after a turn, which are of different ranks"
+                f"{self._where} and {list(other.shape)} after an iteration, which differ in rank"
             )
         if merged != meta:
             self._ways.known.widen[self._key, path] = merged
@@ -392,7 +393,7 @@ class LoopOfWays(Loop):
     def _cannot(self, path, before, after):
         texts = ["not there" if leaf is None else leaf.text() for leaf in (before, after)]
         raise self._ways.refuse(
-            f"the loop at {self._where} cannot be written as one: a turn changes "
-            f"'{name_of(path)}' from {texts[0]} to {texts[1]}, which is no Variable and no number. "
+            f"the loop at {self._where} cannot become a while: an iteration changes "
+            f"'{name_of(path)}' from {texts[0]} to {texts[1]}, neither a Variable nor a number. "
             "Bind it before the loop, or loop over Python values"
         )

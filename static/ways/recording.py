@@ -28,7 +28,7 @@ class Recording(Hooks):
         """The uid that a variable's value has now."""
         if self._nested():
             raise self.refuse(
-                f"Python asks for a value at {here()}, inside a block that is described once: the "
+                f"Python reads a value at {here()}, inside a block that is described once: the "
                 "block of static.layers.While, cond or DynamicRNN, or the cell of nn.RNN on ragged "
                 "batches. Use layers.cond or dygraph.where there"
             )
@@ -76,8 +76,8 @@ class Recording(Hooks):
         """A new variable of the scratch program."""
         if ":" in meta.dtype:
             raise self.refuse(
-                f"{name} would hold an array or a rank table that differs between ways, at "
-                f"{here()}. Make it before the ways part"
+                f"{name} would hold an array or a rank table that differs between paths, at "
+                f"{here()}. Make it before the paths split"
             )
         dtype, shape = ("float32", (-1,)) if meta.dtype == "array" else (meta.dtype, meta.shape)
         return self.scratch.create_var(
@@ -165,8 +165,8 @@ class Recording(Hooks):
             if old in self.shared:
                 one, two = self.shared[old]
                 raise self.refuse(
-                    f"'{one}' is written in place at {spot(short(line))}, but on one way it is the "
-                    f"same Variable as '{two}' and on another it is not"
+                    f"'{one}' is written in place at {spot(short(line))}, but on one path it is "
+                    f"the same Variable as '{two}' and on another it is not"
                 )
         uid = self.fresh()
         variable = self.scratch.core.find(name)
@@ -177,8 +177,8 @@ class Recording(Hooks):
     @staticmethod
     def _copied(name):
         return (
-            f"'{name}' is written in place after a way has handed its value on, which does not "
-            "follow. Take a copy first: y = x.detach()"
+            f"'{name}' is written in place after a path has passed its value to another name, "
+            "which keeps the old value. Take a copy first: y = x.detach()"
         )
 
     def hand_on(self, uids):
@@ -195,7 +195,7 @@ class Recording(Hooks):
         if at < len(block.ops):
             first = f"called {block.ops[at].type} at {spot(short(block.ops[at].line))}"
         elif isinstance(block.end, Ask):
-            first = f"asked at {spot(block.end.line)}"
+            first = f"branched at {spot(block.end.line)}"
         return (
             f"the function does not do the same twice: it {what} where the first run {first}. Does "
             "it keep something in Python from one call to the next?"

@@ -75,7 +75,8 @@ class Leaf:
         if self.kind == "V":
             return "a Variable"
         if self.kind == "N":
-            return f"{'an' if self.value[0] is int else 'a'} {self.value[0].__name__} of the run"
+            article = "an" if self.value[0] is int else "a"
+            return f"{article} {self.value[0].__name__} that the program computes"
         if self.kind == "c":
             return repr(self.object)
         if self.kind in ("list", "tuple", "dict"):
