@@ -43,7 +43,8 @@ class Array:
         if merged is None:
             raise ways.refuse(
                 f"a list that grows in a loop must hold Variables of one type and rank, got "
-                f"{self.element} and {meta} at {here()}"
+                f"{self.element} and {meta} at {here()}. Convert them with astype() or reshape() "
+                "before append()"
             )
         if merged != self.element:
             known, place = self.knowledge

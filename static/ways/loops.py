@@ -373,17 +373,19 @@ class LoopOfWays(Loop):
         other = self._ways.metas[uid]
         if meta.dtype == "array":
             return
+        made = self._ways.made_at.get(uid)
+        after = "after a turn" + (f" (made at {made})" if made else "")
         if meta.dtype != other.dtype:
-            made = self._ways.made_at.get(uid)
             raise self._ways.refuse(
                 f"'{name_of(path)}' is {meta.dtype} before the loop at {spot(self._where)} and "
-                f"{other.dtype} after a turn" + (f" (made at {made})" if made else "")
+                f"{other.dtype} {after}. Give both one type with astype()"
             )
         merged = meta.merged(other)
         if merged is None:
             raise self._ways.refuse(
                 f"'{name_of(path)}' has the shape {list(meta.shape)} before the loop at "
-                f"{self._where} and {list(other.shape)} after a turn, which are of different ranks"
+                f"{spot(self._where)} and {list(other.shape)} {after}, which are of different "
+                "ranks. Give both one rank with reshape()"
             )
         if merged != meta:
             self._ways.known.widen[self._key, path] = merged
