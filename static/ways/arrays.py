@@ -25,7 +25,8 @@ class Array:
     def of(cls, items, element, knowledge):
         """An array of the elements of a list."""
         ways = modes.ways
-        array = ways.pseudo("array_new", {"X": list(items)}, Meta("array", ()))
+        items = [ways.symbolic(item) for item in items]
+        array = ways.pseudo("array_new", {"X": items}, Meta("array", ()))
         made = cls(array, element, knowledge)
         for item in items:
             made._note(item)
@@ -55,8 +56,9 @@ class Array:
 
     def append(self, item):
         self._whole("append()")
-        self._note(item)
         ways = modes.ways
+        item = ways.symbolic(item)
+        self._note(item)
         self.array = ways.pseudo("array_append", {"X": [self.array, item]}, Meta("array", ()))
 
     def _whole(self, what):
