@@ -119,7 +119,7 @@ class Calls(Answers):
         writes = []
         for layer, names in self.adopted.values():
             for group, name, _, face in names:
-                now = getattr(layer, group).get(name)
+                now = self.symbolic(getattr(layer, group).get(name))
                 if now is face:
                     continue
                 if group != "_buffers" or not isinstance(now, Variable):

@@ -323,7 +323,7 @@ class Explorer(Calls):
                 return ("number", o.kind)
             if isinstance(o, _core.Variable):
                 stays = isinstance(o, Variable) and o.name not in self.held
-                uids.append(self.uid(o if stays else _core.ops.assign(o)))
+                uids.append(self.uid(o if stays else _core.ops.assign(self.symbolic(o))))
                 return ("Variable",)
             if isinstance(o, Array):
                 raise Refused(

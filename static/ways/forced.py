@@ -262,9 +262,10 @@ class Questioned:
         self._kinds = kinds_of(entry.structure, [])
         program = entry.program.clone()
         self._have_answers(program)
-        self.gradients, self.without, self.summed, self._given = [], None, [], []
+        self.gradients, self.summed, self._given = [], [], []
+        self.without = entry.without_gradients if wanted else None
         fetches = list(self._fetches)
-        if wanted:
+        if wanted and self.without is None:
             backward = program.clone()
             try:
                 made = self._differentiate(backward, wanted)

@@ -155,6 +155,7 @@ def make_block(ways, key, place_key, slots):
         meta = ways.metas[leaf.uid]
         wide = ways.known.widen.get((place_key, path))
         ways.metas[uid] = wide if wide is not None and wide.merged(meta) == wide else meta
+        ways.made_at[uid] = ways.made_at.get(leaf.uid)
     return block
 
 

@@ -210,6 +210,9 @@ class LoopOfWays(Loop):
             elif path in known.numbers and leaf.is_number:
                 leaf.put(number(leaf.object))
                 done = True
+            elif leaf.kind == "e" and path in known.slots:
+                leaf.put(self._ways.symbolic(leaf.object))
+                done = True
             elif leaf.kind == "list" and path in known.lists:
                 array = Array.of(leaf.object, known.lists[path], (known.lists, path))
                 others = [a for a in state.values() if a.kind == "ref" and a.value == path]
@@ -273,9 +276,10 @@ class LoopOfWays(Loop):
     def _argument(self, path, before, after, uid):
         """What a parameter is in the next turn: a uid, or a variable to be made."""
         ways, meta = self._ways, self._ways.metas[uid]
-        if before.kind == "V" and after.kind == "V":
-            self._check_merge(path, meta, after.uid)
-            return after.uid
+        if before.kind == "V" and after.kind in ("V", "e"):
+            uid = after.uid if after.kind == "V" else ways.uid(ways.symbolic(after.object))
+            self._check_merge(path, meta, uid)
+            return uid
         if before.kind == "N" and after.kind_of_number is not None:
             kind, other = before.value[0], after.kind_of_number
             if kind is other or (kind is float and other is int):
@@ -340,6 +344,10 @@ class LoopOfWays(Loop):
                 known.slots.add(path)
                 learnt = True
                 continue
+            elif before.kind == "e" and after is not None and after.kind in ("e", "V") and settable:
+                known.slots.add(path)
+                learnt = True
+                continue
             elif after is not None and before.is_number and after.kind == "V" and settable:
                 known.slots.add(path)
                 self._to_variable(path, before, after)
@@ -363,7 +371,7 @@ class LoopOfWays(Loop):
         if leaf.kind != "list":
             return leaf.value[0]
         ways, meta = self._ways, None
-        for item in leaf.object:
+        for item in map(ways.symbolic, leaf.object):
             if isinstance(item, Variable):
                 other = ways.meta_of(item)
                 merged = other if meta is None else meta.merged(other)
@@ -374,17 +382,19 @@ class LoopOfWays(Loop):
         other = self._ways.metas[uid]
         if meta.dtype == "array":
             return
+        made = self._ways.made_at.get(uid)
+        after = "after an iteration" + (f" (made at {made})" if made else "")
         if meta.dtype != other.dtype:
-            made = self._ways.made_at.get(uid)
             raise self._ways.refuse(
                 f"'{name_of(path)}' is {meta.dtype} before the loop at {spot(self._where)} and "
-                f"{other.dtype} after an iteration" + (f" (made at {made})" if made else "")
+                f"{other.dtype} {after}. Give both one type with astype()"
             )
         merged = meta.merged(other)
         if merged is None:
             raise self._ways.refuse(
                 f"'{name_of(path)}' has the shape {list(meta.shape)} before the loop at "
-                f"{self._where} and {list(other.shape)} after an iteration, which differ in rank"
+                f"{spot(self._where)} and {list(other.shape)} {after}, which differ in "
+                "rank. Give both one rank with reshape()"
             )
         if merged != meta:
             self._ways.known.widen[self._key, path] = merged

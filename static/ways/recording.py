@@ -1,7 +1,8 @@
 """The operators of one run, noted in the blocks of the graph or compared with what stands there."""
 
-from dygraph import unique_name
+from dygraph import _core, unique_name
 from dygraph.watch import user_line
+from static.variable import Variable
 from static.ways import described
 from static.ways.graph import Ask, Block, Meta, Op, Refused, here, short, spot
 from static.ways.hooks import Hooks
@@ -46,6 +47,11 @@ class Recording(Hooks):
             uid = self.uids[name] = name
             self.metas.setdefault(name, self.meta_of_desc(self.scratch.var(name)))
         return uid
+
+    def symbolic(self, value):
+        """An eager Variable as it stands in the program; anything else as it is."""
+        is_eager = isinstance(value, _core.Variable) and not isinstance(value, Variable)
+        return self.program.face_of(value) if is_eager else value
 
     def name_of_held(self, variable, hint):
         """The name of a Variable that is shared with the program."""
@@ -148,6 +154,12 @@ class Recording(Hooks):
         """The uid of what an operator writes."""
         old = self.uids.get(name)
         if old == name or name in self.held or name in self.constants:
+            if name in self.constants:
+                raise self.refuse(
+                    f"the function writes at {short(line)} into a Variable that is a constant of "
+                    "the program: it was made from Python values, or outlives the call. Make it "
+                    "with dygraph.zeros(), ones() or full() in the function"
+                )
             if name not in self.held:
                 raise self.refuse(
                     f"the function changes '{name}' at {short(line)}, which lives on after the "
@@ -166,7 +178,8 @@ class Recording(Hooks):
                 one, two = self.shared[old]
                 raise self.refuse(
                     f"'{one}' is written in place at {spot(short(line))}, but on one path it is "
-                    f"the same Variable as '{two}' and on another it is not"
+                    f"the same Variable as '{two}' and on another it is not. Copy it first, as in "
+                    f"'{one}' * 1"
                 )
         uid = self.fresh()
         variable = self.scratch.core.find(name)

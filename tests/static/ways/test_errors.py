@@ -66,7 +66,7 @@ CASES = {
             return x
         """,
         "to_static: 'x' is float32 before the loop at model.py:2 and float64 after an "
-        "iteration (made at model.py:3). Cast it before the loop",
+        "iteration (made at model.py:3). Give both one type with astype()",
     ),
     "results": (
         """\

@@ -141,7 +141,7 @@ def small_or_large(x):
 def test_sizes_that_decide_are_named_where_none_was_tried():
     proof = proof_of(small_or_large, given())
     (text,) = proof.not_compared
-    assert text.startswith(f"yes at {at(small_or_large, 1)} (sizes and numbers decide")
+    assert text.startswith(f"yes at {at(small_or_large, 1)} (decided by sizes and numbers")
     proof = proof_of(small_or_large, given(), verify=[given(1000), (given(1001),)])
     assert proof.not_compared == []
     assert [[1000, 3]] in proof.shapes and [[1001, 3]] in proof.shapes
@@ -290,7 +290,9 @@ def test_loop_that_does_not_end(monkeypatch):
     (step,) = [op for op in ops_of(entry, "scale") if op.attr("scale") == 2.0]
     step.set_attr("scale", 0.0)
     text = refusal(one_loop, entry, given())
-    assert f"it still branches at {at(one_loop, 1)} when an eager call has ended on the path" in text
+    assert (
+        f"it still branches at {at(one_loop, 1)} when an eager call has ended on the path" in text
+    )
 
 
 def test_wrong_question():
@@ -309,7 +311,7 @@ def test_wrong_question():
     number.set_attr("str_value", "-5000")
     text = refusal(f, entry, given())
     first, second = at(f, 1), at(f, 3)
-    assert f"what it asks at {second} is True by the data, and False in an eager call," in text
+    assert f"the condition at {second} is True in the program, False in an eager call" in text
     assert f"on the path yes at {first}, no at {second} for inputs of shapes [[4, 3]]" in text
 
 
@@ -363,7 +365,10 @@ def test_another_question():
     one, two = entry._explorer.sites
     one.block, two.block = two.block, one.block
     text = refusal(two_questions, entry, given())
-    assert f"it branches at {at(two_questions, 4)} where the path branches at {at(two_questions, 2)}" in text
+    assert (
+        f"it branches at {at(two_questions, 4)} where the path branches at {at(two_questions, 2)}"
+        in text
+    )
 
 
 def test_wrong_at_a_size_that_is_given():
@@ -373,7 +378,9 @@ def test_wrong_at_a_size_that_is_given():
     wrong.set_attr("scale", 2.5)
     assert prove(f, entry, (given(),), {}).not_compared
     text = refusal(f, entry, given(), more=[given(1000)])
-    assert f"output 0 differs on the path yes at {at(f, 1)} for inputs of shapes [[1000, 3]]" in text
+    assert (
+        f"output 0 differs on the path yes at {at(f, 1)} for inputs of shapes [[1000, 3]]" in text
+    )
 
 
 def test_wrong_buffer():

@@ -97,12 +97,12 @@ def list_held_by_a_caller(x):
     return dygraph.stack(out)
 
 
-@refused("what needs an int at refused_loops.py:")
+@refused("code that needs an int at refused_loops.py:")
 def axis_of_the_run(x):
     return dygraph.functional.cumsum(x, axis=x.shape[0] - x.shape[0])
 
 
-@refused("what needs an int at refused_loops.py:")
+@refused("code that needs an int at refused_loops.py:")
 def index_of_python(x):
     return x * [1, 2, 3, 4, 5, 6][x.shape[0]]
 
