@@ -56,8 +56,8 @@ def multiplied(a, b):
 
 _NUMBERS = _core.Variable, int, float, complex, list, tuple, str, bytes, np.generic
 _FIX = (
-    "Sizes go on into arithmetic with Variables and into the shapes of reshape, expand, tile, "
-    "zeros, ones and full; decide on them outside the traced function"
+    "Use sizes in arithmetic with Variables and in the shapes of reshape, expand, tile, zeros, "
+    "ones and full; branch on them outside the traced function"
 )
 
 
@@ -93,7 +93,7 @@ class Size:
     def refused(self, how, fix=_FIX):
         """The error for a use that Python alone would answer."""
         return self._tracker.refuse(
-            f"what Python does must not depend on the batch size, but {how} of {self.describe()}",
+            f"Python code must not depend on the batch size, but {how} of {self.describe()}",
             fix,
         )
 
@@ -119,7 +119,7 @@ class Size:
         """What an axis has, as a 0-d Variable."""
         place = self._tracker.place(terms)
         if place is None:
-            raise self.refused("arithmetic with a Variable asks for the size")
+            raise self.refused("arithmetic with a Variable reads the size")
         sizes, axis = ops.shape(place[0]), place[1]
         n = ops.slice(sizes, axes=[0], starts=[axis], ends=[axis + 1], decrease_axis=[0])
         return n.astype("int64")
@@ -164,7 +164,7 @@ class Size:
             return NotImplemented
         answer = _answer(function, *self._tracker.bound(difference))
         if answer is None:
-            raise self.refused(f"`{sign} {what}` is a question to the size")
+            raise self.refused(f"`{sign} {what}` tests the size")
         if _answer(function, *self._tracker.bound(difference, empty=True)) is None:
             self._tracker.asked_of_empty = True
         return answer
@@ -173,7 +173,7 @@ class Size:
         """Everything else that Python may want of an int."""
         if not self._tracker.live:
             return getattr(self.followed_value, name)
-        raise self.refused(f"{_ASKS.get(name, f'`.{name}`')} asks for the size")
+        raise self.refused(f"{_ASKS.get(name, f'`.{name}`')} reads the size")
 
     def __getattr__(self, name):
         if not hasattr(int, name):
@@ -216,7 +216,7 @@ class Size:
         from dygraph.size_texts import is_written  # parses Python, which few programs need
 
         if not is_written(frame):
-            raise self.refused("text that is not printed asks for the size")
+            raise self.refused("text that is not printed reads the size")
 
     def __copy__(self):
         return self
@@ -226,17 +226,17 @@ class Size:
 
     def __reduce_ex__(self, protocol):
         if self._tracker.live:
-            raise self.refused("pickle asks for the size")
+            raise self.refused("pickle reads the size")
         return int, (self.followed_value,)
 
     def __array__(self, *args, **kwargs):
         if self._tracker.live:
-            raise self.refused("NumPy asks for the size")
+            raise self.refused("NumPy reads the size")
         return np.asarray(self.followed_value)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if self._tracker.live:
-            raise self.refused("NumPy asks for the size")
+            raise self.refused("NumPy reads the size")
         return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
 
 
@@ -300,7 +300,7 @@ _RULES = {
 _SIGNS: dict[str, str] = {}
 _ASKS = {
     "__int__": "int()",
-    "__index__": "what needs an int (range(), a list, NumPy)",
+    "__index__": "code that needs an int (range(), a list, NumPy)",
     "__float__": "float()",
     "__complex__": "complex()",
     "__hash__": "a set, or a key of a dict,",
@@ -368,7 +368,7 @@ def broadcast(*shapes):
                 continue
             if not same(common[i], 1):
                 size, other = (n, common[i]) if isinstance(n, Size) else (common[i], n)
-                raise size.refused(f"broadcasting to {other} asks for the size")
+                raise size.refused(f"broadcasting to {other} reads the size")
             common[i] = n
     return tuple(common)
 

@@ -228,7 +228,7 @@ def check_same(one, two):
             break
         if len(made) != len(others):
             raise InvalidArgumentError(
-                "trace: what Python does must not depend on the batch size, but the operator that "
+                "trace: Python code must not depend on the batch size, but the operator that "
                 f"makes '{made[0]}' makes {len(made)} values at the first size and {len(others)} "
                 "at the second"
             )
@@ -236,7 +236,7 @@ def check_same(one, two):
         other = two.closed.get((name, axis), (size, line))[0]
         if other != size:
             raise InvalidArgumentError(
-                f"trace: what Python does must not depend on the batch size, but the size of axis "
+                f"trace: Python code must not depend on the batch size, but the size of axis "
                 f"{axis} of '{name}' is {size} at the first size and {other} at the second, at "
                 f"{line}"
             )

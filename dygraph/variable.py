@@ -413,7 +413,7 @@ def length(self):
         raise ArgumentTypeError("len() of a 0-d variable: it has no axis")
     size = self.shape[0]
     if type(size) is not int:
-        raise size.refused("len() asks for the size", "Take x.shape[0], which goes on into shapes")
+        raise size.refused("len() reads the size", "Take x.shape[0], which goes on into shapes")
     if size < 0:
         raise PreconditionNotMetError(
             f"the length of '{self.name}' is known when the program runs: compute with "
@@ -428,7 +428,7 @@ def iterate(self):
         raise ArgumentTypeError("iteration over a 0-d variable: it has no axis")
     size = self.shape[0]
     if type(size) is not int:
-        raise size.refused("a loop over rows asks for the size", "Compute with whole batches")
+        raise size.refused("a loop over rows reads the size", "Compute with whole batches")
     return (self[i] for i in range(length(self)))
 
 

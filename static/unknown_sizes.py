@@ -35,16 +35,16 @@ class Unknown(Size):
         variable, axis = tracker.atoms[next(number for m in self.terms for number in m)]
         name = variable.name
         return InvalidArgumentError(
-            f"the program knows its sizes when it runs, but {how} of {self.describe()}, at "
+            f"sizes of a program are known when it runs, but {how} of {self.describe()}, at "
             f"{asking_line()}. "
-            + (fix or f"Use static.layers.shape({name})[{axis}], which is the size of the run")
+            + (fix or f"Use static.layers.shape({name})[{axis}], which is the size in each run")
         )
 
     def as_attribute(self, op, name):
         """The number that stands for it in the attribute `name` of an operator."""
         if name == "shape" and op in _RESHAPES and self.bare:
             return -1
-        raise self.refused(f"the attribute {name} of {op} asks for the size")
+        raise self.refused(f"the attribute {name} of {op} reads the size")
 
     def compare(self, function, sign, other):
         """Shapes are compared as Fluid's are, with -1; other questions are refused."""
@@ -62,11 +62,11 @@ class Unknown(Size):
             what = repr(other)
         else:
             return NotImplemented
-        raise self.refused(f"`{sign} {what}` is a question to the size")
+        raise self.refused(f"`{sign} {what}` tests the size")
 
     def __array__(self, dtype=None, copy=None):
         if dtype not in (None, object):
-            raise self.refused("NumPy asks for the size")
+            raise self.refused("NumPy reads the size")
         return _boxed(self)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
@@ -88,7 +88,7 @@ class Unknown(Size):
 
     def __reduce_ex__(self, protocol):
         if not self.bare:
-            raise self.refused("pickle asks for the size")
+            raise self.refused("pickle reads the size")
         return int, (-1,)
 
 

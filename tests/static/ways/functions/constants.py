@@ -112,7 +112,7 @@ def type_changes(x):
     return t
 
 
-@refused("Make it of dygraph.zeros(), ones() or full()")
+@refused("Make it with dygraph.zeros(), ones() or full()")
 def written_in_place(x):
     t = dygraph.to_variable(np.float32([1, 1, 1]))
     t[0] = x.sum()
