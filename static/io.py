@@ -166,8 +166,8 @@ def save_inference_model(
 def save_captured(dirname, program, feeds, fetches, scope, verified):
     """The same for a program of `dygraph.jit.to_static`, which is saved unchanged.
 
-    Its writes of state are kept. If it was not compared with eager calls, its fetch operators have ``verified``
-    False.
+    Its writes of state are kept. If it was not compared with eager calls, its fetch operators have
+    ``verified`` False.
     """
     _refuse_training(program)
     written = {n for block in program.blocks for op in block.ops for n in op.output_arg_names}
