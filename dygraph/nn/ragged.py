@@ -121,7 +121,7 @@ class Steps:
         return ops.transpose2(padded, axis=[1, 0, *range(2, len(padded.shape))])
 
     def run(self, cell, states, kwargs):
-        """(outputs laid out like the inputs, last states) of ``cell(rows, states)`` for each step."""
+        """(outputs laid out like the inputs, last states) of ``cell(rows, states)`` per step."""
         if self.whole:
             return self._run_whole(cell, states, kwargs)
         each = self._describe if self.described else self._loop

@@ -428,8 +428,8 @@ def test_the_message_says_what_and_what_to_do():
         jit.trace(forward, [var(3)])
     text = str(error.value)
     assert text.startswith(
-        "trace: Python code must not depend on the batch size, but `> 4` tests the size of 2 (axis 0 "
-        "of 'x'), at "
+        "trace: Python code must not depend on the batch size, but `> 4` tests the size of 2 "
+        "(axis 0 of 'x'), at "
     )
     assert "in forward. Use sizes in arithmetic with Variables" in text
 
