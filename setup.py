@@ -99,7 +99,7 @@ class CMakeBuild(build_ext):
             self.install(objects, package, "headers")
 
     def write_stubs(self, package):
-        """The types of operators and of the core, which the built core tells."""
+        """The types of operators and of the core, from the built core."""
         if "sanitize" in os.environ.get("DYGRAPH_CMAKE_ARGS", "").lower():
             return  # such a library loads only under its own runtime
         environment = {**os.environ, "PYTHONPATH": str(package.parent)}

@@ -41,7 +41,7 @@ def counts(side):
 
 
 def steps(side, network):
-    """run(n) does n training steps and tells resident memory and live objects after them."""
+    """run(n) makes n training steps and returns resident memory and live objects after them."""
     step = train.trained(side, network())
 
     def run(n):

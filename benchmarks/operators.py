@@ -70,7 +70,7 @@ def flat(results):
 
 
 def sums(tensors):
-    """What tells whether both sides compute the same: number, sum and norm of the elements."""
+    """A digest for comparing both sides: number, sum and norm of the elements."""
     import numpy as np
 
     values = [t.detach().numpy().astype("float64") for t in tensors]

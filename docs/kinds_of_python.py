@@ -1,7 +1,7 @@
 """Writes docs/kinds_of_python.md: ``python docs/kinds_of_python.py``.
 
-Each function of python_kinds.py is captured by `jit.to_static`, with eager's bits on every input of
-INPUTS, or refused; then the function behind it does the same and is captured.
+`jit.to_static` captures each function of python_kinds.py, and its program gives the bits of the eager
+call on every input of INPUTS; or it refuses the function, and captures the version that follows.
 """
 
 import contextlib
@@ -27,15 +27,15 @@ INPUTS = [
 ]  # fmt: skip
 HEAD = """# Kinds of Python that become programs
 
-Written by `python docs/kinds_of_python.py` from the functions of `python_kinds.py`; a test makes it
-again and compares. `from_python_to_a_program.md` explains how it works.
+`python docs/kinds_of_python.py` writes this page from the functions of `python_kinds.py`; a test
+compares them. `from_python_to_a_program.md` explains how the capture works.
 
-Every function takes `x` of shape [n, 3], and n may differ between calls. *Captured* means that its
-program gives the bits of the eager call, or raises where that raises, on inputs of one to four
-rows; the table names the operators for choices, loops, checks and printing in it. *Refused* means
-that the first call raises; a version that is captured follows.
+Every function takes `x` of shape [n, 3], where n may differ between calls. *Captured* means that the
+program gives the bits of the eager call on inputs of one to four rows, and raises if that raises.
+The table lists the operators for branches, loops, checks and printing in the program. *Refused*
+means that the first call raises an error; a version that is captured follows.
 
-| kind | becomes |
+| kind of code | operators |
 |---|---|
 """
 CAPTURED = """
@@ -44,7 +44,7 @@ CAPTURED = """
 REFUSED = """
 ## Refused, and what to write instead
 
-Lines are counted from the `def`; a real message has the file, too.
+In these messages, lines are counted from the `def`; a real message gives the file and its line.
 """
 
 
@@ -52,14 +52,14 @@ Lines are counted from the `def`; a real message has the file, too.
 
 
 def variables_of(result):
-    """The Variables of a result in order, numbers among them."""
+    """The Variables and numbers of a result, in order."""
     if isinstance(result, (list, tuple)):
         return [v for part in result for v in variables_of(part)]
     return [result]
 
 
 def bits(call):
-    """What a call gives, as something to compare; or the error that it raises."""
+    """The results of a call in a form that can be compared, or the error that it raises."""
     dygraph.seed(1)
     try:
         found = variables_of(call())
@@ -72,7 +72,7 @@ def bits(call):
 
 
 def equal(got, want):
-    """Whether results have equal bits; a program's error has the kind of eager's, or names it."""
+    """Whether results have equal bits, or a program's error has or names the type of eager's."""
     if isinstance(want, Exception):
         return isinstance(got, type(want)) or type(want).__name__ in str(got)
     return got == want
@@ -84,7 +84,7 @@ def outcome(function):
     Raises
     ------
     AssertionError
-        It was captured, and gives another result than the eager call.
+        The captured function gives another result than the eager call.
     """
     captured, samples = jit.to_static(function), [dygraph.to_variable(a) for a in INPUTS]
     with dygraph.no_grad(), contextlib.redirect_stdout(io.StringIO()):
@@ -100,7 +100,7 @@ def outcome(function):
 
 
 def lines_of_its_own(message, function):
-    """A message whose lines are counted from the function's `def`."""
+    """The message, with lines counted from the function's `def`."""
     first = function.__code__.co_firstlineno + 1  # the line of the decorator comes before
     place = r"\S*" + re.escape(Path(function.__code__.co_filename).name) + r":(\d+)"
     return re.sub(place, lambda m: f"line {int(m[1]) - first + 1}", message)

@@ -1,7 +1,7 @@
-"""Kinds of Python code for docs/kinds_of_python.md, which says what `jit.to_static` makes of each.
+"""Kinds of Python code for docs/kinds_of_python.md, which shows how `jit.to_static` captures each.
 
-Every function takes `x` of shape [n, 3]. One that is refused is followed by one that does the same
-and is captured.
+Every function takes `x` of shape [n, 3]. A function that is refused is followed by one that computes
+the same and is captured.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ KINDS = []
 
 
 class Kind:
-    """A function, what it shows, and, if it is to be refused, how to write it instead."""
+    """A title, a function, and, if the function is refused, a version that is captured."""
 
     def __init__(self, title, function):
         self.title, self.function, self.instead = title, function, None
 
 
 def kind(title):
-    """What this function is a kind of."""
+    """Add a function under a title."""
 
     def add(function):
         KINDS.append(Kind(title, function))
@@ -29,7 +29,7 @@ def kind(title):
 
 
 def instead(function):
-    """The last kind is refused; this is how to write it."""
+    """Add the captured version of the last function, which is refused."""
     KINDS[-1].instead = function
     return function
 
@@ -51,7 +51,7 @@ def conditional_expression(x):
     return x * 2 if x.sum() > 0 else x - 1
 
 
-@kind("`and`, `or`, `not`: the right side runs where Python runs it")
+@kind("`and`, `or`, `not`: the right operand runs only if Python runs it")
 def and_or_not(x):
     if x.sum() > 0 and not x.max() > 3 or x.shape[0] == 1:
         x = x * 2
@@ -75,7 +75,7 @@ def while_on_a_value(x):
     return x
 
 
-@kind("`for` over a range of a size")
+@kind("`for` over `range` of a size")
 def for_over_a_size(x):
     total = x[0] * 0
     for i in range(x.shape[0]):
@@ -117,7 +117,7 @@ def while_true(x):
     return x.sum(0)
 
 
-@kind("loops in loops, with numbers that count")
+@kind("nested loops with counters")
 def loops_in_loops(x):
     count = 0
     for row in x:
@@ -127,7 +127,7 @@ def loops_in_loops(x):
     return x * count
 
 
-@kind("a loop over Python values: the program holds each turn")
+@kind("a loop over Python values, which is unrolled")
 def loop_of_python(x):
     for scale in (1.0, 0.5, 0.25):
         x = x * scale if x.sum() > 0 else x + scale
@@ -142,7 +142,7 @@ def list_append(x):
     return dygraph.stack(rows)
 
 
-@kind("a list or a dict that one way changes")
+@kind("a list or a dict that changes on one path")
 def dict_on_one_way(x):
     state = {"h": x, "parts": [1]}
     if x.sum() > 0:
@@ -212,7 +212,7 @@ def functions_of_python(x):
     return x
 
 
-@kind("a generator that asks")
+@kind("a generator that tests a value")
 def generators(x):
     def values():
         yield x
@@ -223,7 +223,7 @@ def generators(x):
     return sum(values())
 
 
-@kind("recursion on a number")
+@kind("recursion that ends on a Python number")
 def recursion_on_a_number(x):
     def power(v, n):
         if n == 0 or v.sum() > 10:
@@ -246,7 +246,7 @@ def try_and_except(x):
     return x + y
 
 
-@kind("`raise` that leaves the function; its text may hold a value")
+@kind("`raise` out of the function, with a value in its message")
 def raises(x):
     if x.sum() > 6:
         raise ValueError(f"the sum is {x.sum()}")
@@ -284,7 +284,7 @@ def prints(x):
     return x * 2
 
 
-@kind("`len()`, `float()`, `int()` of whole numbers: numbers of the run")
+@kind("`len()`, `float()`, and `int()` of integers")
 def numbers(x):
     n, s = int(x.shape[0]), float(x.sum())
     if n > 2 or s < 0:
@@ -301,19 +301,19 @@ def in_place(x):
     return y
 
 
-@kind("NumPy on what is no value of the call")
+@kind("NumPy on constants")
 def numpy_of_constants(x):
     weights = dygraph.to_variable(np.linspace(0, 1, 3).astype("float32"))
     return x * weights if x.sum() > 0 else x
 
 
-@kind("types that differ: such ways do not join")
+@kind("different types on two paths, which do not join")
 def different_types(x):
     y = x.astype("float64") if x.sum() > 0 else x
     return y * 2
 
 
-@kind("random numbers on some ways alone: drawn as eager calls draw")
+@kind("random numbers on one path only")
 def random_on_one_way(x):
     if x.sum() > 0:
         x = dygraph.functional.dropout(x, 0.5)
@@ -335,7 +335,7 @@ def reads_a_value_instead(x):
     return x * x.max()
 
 
-@kind("text of a value that stays inside")
+@kind("the string of a value, used inside the function")
 def keeps_text(x):
     name = f"sum {x.sum()}"
     return x if "-" in name else -x
@@ -346,7 +346,7 @@ def keeps_text_instead(x):
     return x if x.sum() < 0 else -x
 
 
-@kind("`print` of plain text")
+@kind("`print` without a value, on one path")
 def prints_text(x):
     if x.sum() > 0:
         print("positive")
@@ -360,7 +360,7 @@ def prints_text_instead(x):
     return x
 
 
-@kind("a size where Python needs an int")
+@kind("a size as a list index")
 def size_as_an_index(x):
     return x * [0.0, 1.0, 0.5, 0.25, 0.125][x.shape[0]]
 
@@ -371,7 +371,7 @@ def size_as_an_index_instead(x):
     return x * dygraph.gather(table, dygraph.shape(x)[:1])
 
 
-@kind("a size as a key")
+@kind("a size as a dict key")
 def size_as_a_key(x):
     return x * {1: 3.0, 2: 5.0}.get(x.shape[0], 1.0)
 
@@ -382,7 +382,7 @@ def size_as_a_key_instead(x):
     return x * (3.0 if n == 1 else 5.0 if n == 2 else 1.0)
 
 
-@kind("recursion on a value")
+@kind("recursion that ends on a value")
 def recursion_on_a_value(x):
     def grown(v):
         return v if v.sum() > 5 else grown(v + 1)
@@ -397,7 +397,7 @@ def recursion_on_a_value_instead(x):
     return x
 
 
-@kind("a loop whose turn changes what is no Variable and no number")
+@kind("a string that changes in a loop")
 def text_in_a_loop(x):
     state = "first"
     while x.sum() < 9:
@@ -415,7 +415,7 @@ def text_in_a_loop_instead(x):
     return x
 
 
-@kind("a loop whose turn changes a type")
+@kind("a type that changes in a loop")
 def type_in_a_loop(x):
     y = x
     while y.sum() < 5:
@@ -431,7 +431,7 @@ def type_in_a_loop_instead(x):
     return y
 
 
-@kind("a name that a loop alone binds, read behind it")
+@kind("a name that only the loop binds, read after it")
 def name_of_a_turn(x):
     for row in x:
         last = row * 2
@@ -476,7 +476,7 @@ def loop_in_a_generator_instead(x):
     return total
 
 
-@kind("a list of the run as a result, or with `pop`, `insert`, ...")
+@kind("a list filled by a loop, as a result or with `pop`, `insert`, ...")
 def list_as_a_result(x):
     rows = []
     for row in x:
@@ -492,7 +492,7 @@ def list_as_a_result_instead(x):
     return dygraph.stack(rows)
 
 
-@kind("results of different kinds")
+@kind("results of different structure")
 def different_results(x):
     if x.sum() > 0:
         return x, x.sum()
@@ -506,7 +506,7 @@ def different_results_instead(x):
     return x, x.sum() * 0
 
 
-@kind("a write to a global, or to an attribute of what lives on")
+@kind("a write to a global, or to an attribute of an object that outlives the call")
 def writes_a_global(x):
     global CALLS
     CALLS += 1
@@ -518,7 +518,7 @@ def writes_a_global_instead(x, calls=1):
     return x * calls, calls + 1
 
 
-@kind("a write in place to what is another Variable's on one way alone")
+@kind("a write in place to a Variable that has a second name on one path")
 def writes_an_alias(x):
     y = z = x * 2
     if x.sum() > 0:

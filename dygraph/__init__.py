@@ -88,12 +88,12 @@ __version__ = _core.__version__
 _flags.warn_about_environment()
 beside.install()
 
-# Second names for operators whose own is Fluid's inner one.
+# Aliases of operators whose own name is Fluid's internal one.
 matmul = functional.matmul_v2
 reshape = functional.reshape2
 transpose = functional.transpose2
 
-# Modules that load when they are first asked for, with the names of theirs that stand here as well.
+# Modules that load at first use, with those of their names that are available here as well.
 _LAZY = {
     "autograd": "recompute",
     "callbacks": "",
@@ -124,7 +124,7 @@ _LAZY_NAMES = _names_of(_LAZY)
 
 
 def __getattr__(name):
-    """Layers and operators stand at the top as well; rare modules load when first asked for."""
+    """Layers and operators are available here as well; rare modules load at first use."""
     if name in _LAZY:
         import importlib
 
@@ -140,7 +140,7 @@ def __getattr__(name):
 
 
 def load_ipython_extension(shell):
-    """``%load_ext dygraph``: a failing cell lets go of its variables at once; see `notebook`."""
+    """``%load_ext dygraph``: a failed cell releases its variables at once; see `notebook`."""
     __getattr__("notebook").install(shell)
 
 
@@ -149,7 +149,7 @@ def unload_ipython_extension(shell):
     __getattr__("notebook").uninstall(shell)
 
 
-# Modules whose names stand here themselves, and what only IPython calls: noise for completion.
+# Hidden from completion: modules whose names are available here, and functions for IPython.
 _INNER = set(
     "base beside check comparison compat copies creation custom elements exchange flags foreign "
     "images in_place index_arrays indexing lazily losses manipulation numpy_functions "

@@ -95,7 +95,7 @@ def gradient_error(rng):
 
 
 def check(seconds=2.0):
-    """Train for `seconds` and compare gradients with differences. True if all is well."""
+    """Train for `seconds` and compare gradients with differences. True if both succeed."""
     import time
 
     rng = np.random.default_rng(0)
@@ -123,7 +123,7 @@ def check(seconds=2.0):
 
 
 def main(arguments):
-    """Exit code: 0 when all is well, 1 when the check fails, 2 for wrong usage."""
+    """Exit code: 0 for success, 1 if the check fails, 2 for wrong usage."""
     if arguments == ["info"]:
         print(info())
         return 0

@@ -29,7 +29,7 @@ def _inputs(xs, what):
 
 
 def _fresh(leaves, create_graph):
-    """Copies to differentiate by: the given ones themselves where their own history matters."""
+    """Leaves to differentiate by: copies, or the given ones if their history is needed."""
     fresh = []
     for x in leaves:
         y = x * 1.0 if create_graph and not x.stop_gradient else x.detach()
@@ -52,7 +52,7 @@ def _one_hot(shape, dtype, i):
 
 
 def _rows(y, leaves, create_graph):
-    """For each leaf its block of the Jacobian, ``y.shape + x.shape``."""
+    """The block of the Jacobian for each leaf, ``y.shape + x.shape``."""
     count = int(np.prod(y.shape))
     rows = [[] for _ in leaves]
     for i in range(count):
@@ -88,13 +88,13 @@ def jacobian(func, xs, create_graph=False):
 
     Returns
     -------
-    Variable, or list of Variable where a list was given
+    Variable, or list of Variable for a list
         Of shape ``y.shape + x.shape``. Zeros where y does not depend on x.
 
     Raises
     ------
     ArgumentTypeError
-        For what is no Variable or holds no floats.
+        For an argument that is no Variable or holds no floats.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def hessian(func, xs, create_graph=False):
 
     Returns
     -------
-    Variable, or list of lists of Variable where a list was given
+    Variable, or list of lists of Variable for a list
         Block [a][b] has the shape ``xs[a].shape + xs[b].shape``.
 
     Examples
@@ -151,7 +151,7 @@ def _scalar(y, what):
 
 
 def _gradients(y, leaves):
-    """Recorded gradients of a scalar; a leaf without influence gets zeros."""
+    """Recorded gradients of a scalar; zeros for a leaf that it does not depend on."""
     if y.stop_gradient:
         return [x.detach() * 0.0 for x in leaves]
     found = grad(y, leaves, create_graph=True, allow_unused=True)
@@ -274,11 +274,11 @@ def hvp(func, xs, v):
 
 
 class saved_value_hooks:  # noqa: N801 - used like a function
-    """Decide how the tape keeps values, for calls recorded in this block by this thread.
+    """Set how the tape keeps values, for calls that this thread records in this block.
 
-    ``pack(variable)`` is called for each value that an operator's gradient will read and gives
-    anything at all; ``unpack(that)`` must bring back a Variable of the same shape and type when
-    backward needs it. Both run without recording. Blocks nest: the innermost one works.
+    ``pack(variable)`` is called for each value that an operator's gradient will read and may return
+    any object; ``unpack(object)`` must return a Variable of the same shape and type when backward
+    needs it. Both run without recording. Blocks nest: the innermost one applies.
 
     Examples
     --------
@@ -313,11 +313,11 @@ class saved_value_hooks:  # noqa: N801 - used like a function
 
 
 class _Run:
-    """One recomputed call: what it needs to run again, and the values of the newest run."""
+    """One recomputed call: its arguments, and the values of the latest run."""
 
     def __init__(self, function, args, kwargs, keep_random_state):
         self.function = function
-        # The values of now: later writes into the arguments must not change the second run.
+        # The current values: later writes into the arguments must not change the second run.
         self.args = [_share(a) for a in args]
         self.kwargs = {name: _share(a) for name, a in kwargs.items()}
         self.random = _core.generator_state() if keep_random_state else None
@@ -366,23 +366,23 @@ def _share(a):
 
 
 def recompute(function, *args, preserve_rng_state=True, **kwargs):
-    """Call ``function(*args)`` without keeping what backward will read: it runs again then.
+    """Call ``function(*args)`` without keeping values for backward, which runs it again.
 
-    Memory for time: the call costs a second forward. Gradients of any order are the same bits as
+    It saves memory and costs a second forward pass. Gradients of any order have the same bits as
     those of an ordinary call. Layers that count their calls (the running means of batch_norm) count
     two.
 
     Parameters
     ----------
     function : callable
-        A layer, or a function of Variables, that does the same when called again.
+        A layer, or a function of Variables, that repeats the same calls.
     preserve_rng_state : bool
         Draw the same random numbers again (dropout).
 
     Raises
     ------
     InvalidArgumentError
-        In backward, if the second run is not like the first.
+        In backward, if the second run differs from the first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Entering the library: `guard`, `to_variable`, `seed`, and gradients by request."""
+"""Basic functions: `guard`, `to_variable`, `seed`, `grad`."""
 
 import numpy as np
 
@@ -29,26 +29,26 @@ Variable = _core.Variable
 
 
 class guard:  # noqa: N801 - Fluid's name
-    """Set the default place, and if asked the seed and the float type, for this thread.
+    """Set the default place, and optionally the seed and the float type, for this thread.
 
-    All three are restored at the end of the block, exception or not. Guards nest; calls outside any
-    guard compute as well, on the default place.
+    All three are restored at the end of the block, also after an exception. Guards nest; calls
+    outside any guard also compute, on the default place.
 
     Parameters
     ----------
     place : Place, optional
         Where new variables go. None keeps the current one.
     seed : int, optional
-        Starts the random numbers anew; those that were running go on after the block.
+        Seed of the random numbers in the block; the earlier sequence continues after it.
     dtype : dtype, optional
-        A float type that incoming arrays of other float types are cast to, and that ``zeros``,
-        ``rand`` and the like make where nothing is said: ``guard(dtype='float32')`` makes float32
-        of NumPy's float64. See `set_default_dtype`.
+        A float type to which arrays of other float types are cast, and the default type of
+        ``zeros``, ``rand`` and similar functions: ``guard(dtype='float32')`` casts NumPy's float64
+        to float32. See `set_default_dtype`.
 
     Raises
     ------
     ArgumentTypeError
-        For something that is no place, no int, or no float type.
+        For an argument that is no place, no int, or no float type.
     PreconditionNotMetError, UnimplementedError
         For a place whose backend is not built.
 
@@ -105,21 +105,21 @@ def _float_type(dtype, what):
 
 
 def set_default_dtype(dtype):
-    """Set this thread's float type: what incoming float arrays are cast to, and what ``zeros``,
-    ``rand``, the parameters of layers and the like have where nothing is said.
+    """Set this thread's float type.
 
-    ``guard(dtype=...)`` does so for a block. ``layer.to(dtype=...)`` changes a layer's type.
+    Converted float arrays have it, and ``zeros``, ``rand``, the parameters of layers and the like
+    by default. ``guard(dtype=...)`` does so for a block. ``layer.to(dtype=...)`` changes a layer.
 
     Parameters
     ----------
     dtype : dtype or None
-        A float type. None: what was there at the start, where arrays keep their own float type and
+        A float type. None: the initial state, in which arrays keep their own float type and
         ``zeros`` and layers have float32.
 
     Raises
     ------
     ArgumentTypeError
-        For what is no float type.
+        For an argument that is no float type.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def set_default_dtype(dtype):
 
 
 def get_default_dtype():
-    """The float type of `zeros`, `rand` and the like in this thread; see `set_default_dtype`.
+    """The float type of `zeros`, `rand` and similar functions; see `set_default_dtype`.
 
     >>> import dygraph
     >>> dygraph.get_default_dtype()
@@ -145,8 +145,8 @@ def get_default_dtype():
 def in_dygraph_mode():
     """True: calls of `dygraph` compute at once, inside `guard` and outside.
 
-    Kept for code written for Fluid, which asks. Programs are made with `static`, by the type of the
-    arguments and not by a mode.
+    For code written for Fluid. Programs are described with `static`, depending on the type of the
+    arguments, not on a mode.
 
     >>> import dygraph
     >>> dygraph.in_dygraph_mode()
@@ -158,19 +158,18 @@ def in_dygraph_mode():
 def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     """Make a Variable of an array, a number or a nested list.
 
-    The values are copied, so later writes to the array do not reach the Variable, unless
-    `zero_copy` asks for that. A Variable passes through as it is, unless `lod` or `dtype` ask for
-    another.
+    The values are copied, so later writes to the array do not change the Variable, except with
+    `zero_copy`. A Variable is returned unchanged unless `lod` or `dtype` requires another.
 
     Parameters
     ----------
     value : array_like or Variable
         bool, int8 to int64, uint8, float16 to float64. The type is kept: float64 stays float64
-        unless `dtype` or ``guard(dtype=...)`` says otherwise.
+        except with `dtype` or ``guard(dtype=...)``.
     name : str, optional
     zero_copy : bool, optional
-        True: share the memory of an array, as `from_dlpack` does: what is written into the array
-        shows in the Variable, a write to the Variable copies first.
+        True: share the memory of an array, like `from_dlpack`: writes into the array change the
+        Variable; a write to the Variable copies first.
     lod : list of list of int, optional
         Offsets of the sequences in a ragged batch: ``[[0, 2, 5]]`` are two sequences, of 2 and 3
         rows.
@@ -187,8 +186,8 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
     ArgumentTypeError
         (a TypeError) for None, strings and arrays of objects.
     InvalidArgumentError
-        (a ValueError) for a LoD that does not fit the rows, and where the memory cannot be shared
-        although `zero_copy` is True.
+        (a ValueError) for a LoD that does not fit the rows, and if `zero_copy` is True but the
+        memory cannot be shared.
 
     Examples
     --------
@@ -225,7 +224,7 @@ def to_variable(value, name=None, zero_copy=None, lod=None, dtype=None):
 
 
 def _shared(value, dtype):
-    """A Variable over the memory of an array. InvalidArgumentError where it would be a copy."""
+    """A Variable over the memory of an array. InvalidArgumentError if that needs a copy."""
     rule = "to_variable: with zero_copy=True value must be a row-major array in host memory"
     if not isinstance(value, np.ndarray):
         raise InvalidArgumentError(f"{rule}, got {kind_of(value)}")
@@ -235,8 +234,7 @@ def _shared(value, dtype):
         wanted = casts
     if str(wanted) != value.dtype.name or _core.current_place() != _core.CPUPlace():
         raise InvalidArgumentError(
-            f"{rule} and of the type that is wanted, {wanted} on {_core.current_place()}, got "
-            f"{value.dtype}"
+            f"{rule} and of the wanted type, {wanted} on {_core.current_place()}, got {value.dtype}"
         )
     try:
         return exchange.from_dlpack(value, copy=False)
@@ -245,18 +243,18 @@ def _shared(value, dtype):
 
 
 def _stack(value):
-    """A nested list as an array; Variables in it count by their values."""
+    """A nested list as an array, with the values of its Variables."""
     try:
         return np.asarray(value)
     except ValueError as error:
         raise InvalidArgumentError(
             f"to_variable: the rows of a nested list must have equal lengths ({error}). "
-            "Put ragged rows one after another and give their offsets as lod"
+            "Concatenate ragged rows and pass their offsets as lod"
         ) from None
 
 
 def seed(value):
-    """Start all random numbers of dygraph anew.
+    """Seed all random numbers of dygraph.
 
     Equal seeds give equal numbers on any number of threads.
 
@@ -274,9 +272,9 @@ def seed(value):
 
 
 def get_rng_state():
-    """Where the random numbers of dygraph stand: (seed, number of random calls since).
+    """The state of dygraph's random numbers: (seed, number of random calls since).
 
-    `dygraph.checkpoint.random_state` takes those of Python and NumPy as well.
+    `dygraph.checkpoint.random_state` covers Python and NumPy as well.
 
     Examples
     --------
@@ -289,7 +287,7 @@ def get_rng_state():
 
 
 def set_rng_state(state):
-    """Go on from a `get_rng_state`: the same numbers come again.
+    """Restore the state of a `get_rng_state`: the same numbers follow.
 
     Raises
     ------
@@ -317,7 +315,7 @@ def _rng_state(state, owner):
 
 
 class Generator:
-    """Random numbers of their own: calls in its block draw from it, others do not move it.
+    """A separate sequence of random numbers, for the calls in its block.
 
     Parameters
     ----------
@@ -341,23 +339,26 @@ class Generator:
 
     def __init__(self, seed=0):
         self._state = (check.integer(seed, "Generator: seed", 0), 0)
-        self._outer = None  # where the others stood when the block began
+        self._outer = None  # the other state when the block began
 
     def get_state(self):
-        """Where it stands, as `get_rng_state` tells it of the library's own."""
+        """Its state, as of `get_rng_state`."""
         self._require_outside("get_state")
         return self._state
 
     def set_state(self, state):
-        """Go on from a `get_state`. ArgumentTypeError, InvalidArgumentError as `set_rng_state`."""
+        """Restore the state of a `get_state`.
+
+        ArgumentTypeError, InvalidArgumentError as `set_rng_state`.
+        """
         self._require_outside("set_state")
         self._state = _rng_state(state, "Generator.set_state")
 
     def _require_outside(self, what):
         if self._outer is not None:
             raise PreconditionNotMetError(
-                f"Generator: {what} belongs outside of the generator's own block. Inside it, "
-                "dygraph.get_rng_state() and dygraph.set_rng_state() are about this generator"
+                f"Generator: {what} must be called outside the generator's own block. Inside it, "
+                "dygraph.get_rng_state() and dygraph.set_rng_state() use this generator"
             )
 
     def __enter__(self):
@@ -398,7 +399,7 @@ def grad(
     no_grad_vars=None,
     backward_strategy=None,
 ):
-    """Gradients of `outputs` with respect to `inputs`; the ``grad`` of leaves stays untouched.
+    """Gradients of `outputs` with respect to `inputs`; the ``grad`` of leaves does not change.
 
     Computes ``sum_j grad_outputs[j]^T d outputs[j] / d inputs[i]`` for each i.
 
@@ -406,32 +407,33 @@ def grad(
     ----------
     outputs, inputs : Variable or list of Variable
     grad_outputs : Variable, or list of Variable and None, optional
-        What flows into each output; None stands for ones.
+        The incoming gradient of each output; None stands for ones.
     retain_graph : bool, optional
-        Keep what was recorded for another pass. None: as `create_graph`.
+        Keep the graph for another pass. None: as `create_graph`.
     create_graph : bool
         Record the computation of the gradients, so that they can be differentiated again.
     only_inputs : bool
         Must be True.
     allow_unused : bool
-        Give None for an input that no output depends on, instead of raising.
+        Return None for an input that no output depends on, instead of raising an error.
     no_grad_vars : Variable or list of Variable, optional
-        Taken as constants: no gradient passes through them.
+        Treated as constants: no gradient passes through them.
     backward_strategy : BackwardStrategy, optional
-        Accepted for Fluid's sake; gradients are added in one order anyway.
+        Fluid's; not used: gradients are always added in one order.
 
     Returns
     -------
     list of Variable
-        One for each input, of its shape. Zeros where the derivative is zero everywhere, as the
+        One for each input, of its shape. Zeros if the derivative is zero everywhere, such as the
         second one of relu.
 
     Raises
     ------
     ArgumentTypeError, InvalidArgumentError
-        For what is no Variable, lengths that differ, and an input that no output depends on.
+        For arguments that are no Variables, lengths that differ, and an input that no output
+        depends on.
     PreconditionNotMetError
-        Where nothing was recorded or it was freed by an earlier pass.
+        If nothing was recorded, or an earlier pass freed the graph.
 
     Examples
     --------

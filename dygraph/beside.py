@@ -1,7 +1,7 @@
-"""The package `static`, which stands beside this one, whatever a folder of its name holds.
+"""Import of the package `static` beside this one, in spite of folders of that name.
 
-Many projects have a folder ``static`` without Python in it, for pictures and style sheets. To
-Python such a folder is a package too, and it hides ours where ours is installed editable.
+Many projects have a folder ``static`` for pictures and style sheets. Python treats such a folder as
+a package too, and it hides ours if that is installed editable.
 """
 
 import importlib
@@ -18,7 +18,7 @@ def _is_ours(path):
 
 
 class _Finder:
-    """Finds `static` for ``import static`` where the path has no package but a folder."""
+    """Finds `static` for ``import static`` if the path has only a folder of that name."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -26,7 +26,7 @@ class _Finder:
             return None
         found = importlib.machinery.PathFinder.find_spec(name)
         if found is not None and found.origin is not None:
-            return None  # a package with an __init__.py: Python's own rule says which
+            return None  # a package with an __init__.py: Python's own rule applies
         loader = importlib.machinery.SourceFileLoader(name, _FILE)
         spec = importlib.machinery.ModuleSpec(name, loader, origin=_FILE, is_package=True)
         spec.submodule_search_locations, spec.has_location = [_HOME], True
@@ -40,7 +40,7 @@ def install():
 
 
 def load():
-    """The package. ImportError where another one of its name, with code in it, comes first."""
+    """The package. ImportError if another package of its name comes first."""
     module = sys.modules.get("static")
     if module is not None and _is_ours(getattr(module, "__file__", None)):
         return module

@@ -1,4 +1,4 @@
-"""What happens beside the steps of `Model.fit`: stopping, saving, schedules, progress, logs."""
+"""Callbacks of `Model.fit`: stopping, saving, schedules, progress, logs."""
 
 import math
 import os
@@ -18,10 +18,10 @@ __all__ = [
 
 
 class Callback:
-    """Base: override what you need. ``self.model`` is the `Model`.
+    """Base class: override the methods you need. ``self.model`` is the `Model`.
 
-    ``logs`` holds numbers by name: ``loss``, the metrics, and with evaluation the same with
-    ``eval_`` in front.
+    ``logs`` holds numbers by name: ``loss``, the metrics, and with evaluation the same names with
+    the prefix ``eval_``.
 
     >>> import dygraph
     >>> class Tell(dygraph.callbacks.Callback):
@@ -42,10 +42,10 @@ class Callback:
         """Before the first epoch."""
 
     def on_train_end(self, logs):
-        """After the last epoch, also where training was stopped; not after an error."""
+        """After the last epoch, also if training was stopped; not after an error."""
 
     def on_epoch_begin(self, epoch, steps):
-        """`steps` is the number of batches, or None where it is not known."""
+        """`steps` is the number of batches, or None if unknown."""
 
     def on_epoch_end(self, epoch, logs):
         """After the epoch's evaluation, if there is one."""
@@ -54,7 +54,7 @@ class Callback:
         """After an update; `step` counts from 0 in each epoch."""
 
     def close(self):
-        """After everything, error or not."""
+        """At the end, also after an error."""
 
 
 def _value(logs, name):
@@ -67,7 +67,7 @@ def _value(logs, name):
 
 
 def _better(model, name):
-    """Says "min" or "max" for a value of the logs, by the loss and the metrics; None: unknown."""
+    """The mode, "min" or "max", of a value of the logs; None: unknown."""
     metrics = {name_of(metric): metric for metric in model.metrics}
     for known in (name, name.removeprefix("eval_")):
         if known == "loss":
@@ -78,7 +78,7 @@ def _better(model, name):
 
 
 class _Best:
-    """Remembers the best value; which of two is better, the metric says where `mode` is auto."""
+    """Keeps the best value; with `mode` auto the metric defines which one is better."""
 
     def __init__(self, owner, monitor, mode, min_delta):
         check.choice(mode, ("auto", "min", "max"), f"{owner}: mode")
@@ -93,7 +93,7 @@ class _Best:
         self.value = math.inf * self.sign
 
     def start(self, model):
-        """Ask the metric. InvalidArgumentError where nothing says which value is better."""
+        """Set the mode by the metric. InvalidArgumentError if it has no `better`."""
         if self.sign is not None:
             return
         better = _better(model, self.monitor)
@@ -101,8 +101,8 @@ class _Best:
             names = ["loss", *map(name_of, model.metrics)]
             names += [f"eval_{name}" for name in names]
             raise InvalidArgumentError(
-                f"{self.owner}: mode must be 'min' or 'max' for '{self.monitor}', of which neither "
-                "the loss nor a metric's `better` tells which value is the better one, got 'auto'."
+                f"{self.owner}: mode must be 'min' or 'max' for '{self.monitor}', since it is "
+                "neither the loss nor a metric with `better`, got 'auto'."
                 f"{'' if self.monitor in names else did_you_mean(self.monitor, names)}"
             )
         self._set(check.choice(better, ("min", "max"), f"better of the metric '{self.monitor}'"))
@@ -122,19 +122,19 @@ class EarlyStopping(Callback):
     monitor : str
         A name of the logs: ``loss``, ``eval_loss``, ``eval_Accuracy``, ...
     mode : {"auto", "min", "max"}
-        auto: a loss is to fall, of a metric its attribute ``better`` tells. InvalidArgumentError
-        when training begins where it tells nothing.
+        auto: "min" for a loss, the attribute ``better`` of a metric. InvalidArgumentError when
+        training begins if the metric has none.
     patience : int
-        For how many epochs it may not improve.
+        The number of epochs without improvement.
     min_delta : float
-        What counts as an improvement.
+        The least improvement.
     restore_best : bool
-        Give the network the values of its best epoch at the end.
+        Restore the values of the best epoch at the end.
 
     Attributes
     ----------
     best : float or None
-        None before the first training, where `mode` is auto.
+        None before the first training if `mode` is auto.
     best_epoch, stopped_epoch : int or None
 
     Examples
@@ -190,9 +190,9 @@ class ModelCheckpoint(Callback):
         Gets ``epoch_0.ckpt``, ``epoch_1.ckpt``, ..., or ``best.ckpt``: checkpoints for
         `Model.load`.
     save_freq : int
-        After each so many epochs.
+        The number of epochs between two files.
     monitor : str, optional
-        Save ``best.ckpt`` where this value improved, and nothing else.
+        Save only ``best.ckpt``, when this value improves.
     mode : {"auto", "min", "max"}
         As for `EarlyStopping`.
 
@@ -229,11 +229,11 @@ class ModelCheckpoint(Callback):
 
 
 class LRScheduler(Callback):
-    """Moves the optimizer's schedule on, each kind as it is meant. `Model.fit` adds one by itself.
+    """Advances the optimizer's schedule. `Model.fit` adds one by itself.
 
-    Schedules with ``epoch()`` move after each epoch, those that take a loss get `monitor` then;
-    those with ``last_epoch`` move after each batch, or with ``by_step=False`` after each epoch.
-    Fluid's schedules per step move when the optimizer asks them, and are left alone.
+    Schedules with ``epoch()`` advance after each epoch; those that take a loss get `monitor`. Those
+    with ``last_epoch`` advance after each batch, or with ``by_step=False`` after each epoch.
+    Fluid's schedules per step advance with the optimizer and are not touched.
 
     >>> import dygraph
     >>> net, rate = dygraph.nn.Linear(1, 1), dygraph.lr.CosineAnnealingDecay(0.5, T_max=2)
@@ -288,7 +288,7 @@ def _takes_loss(schedule):
 
 
 class Progress(Callback):
-    """A bar by tqdm where it is installed, and a line after each epoch.
+    """A progress bar by tqdm if it is installed, and a line after each epoch.
 
     >>> import dygraph
     >>> net = dygraph.nn.Linear(1, 1, param_attr=dygraph.initializer.Constant(1.0))

@@ -1,4 +1,4 @@
-"""Checks of arguments: one wording of what is wrong with a number, a shape or a Variable."""
+"""Checks of arguments, with one wording for numbers, shapes and Variables."""
 
 import inspect
 
@@ -20,7 +20,7 @@ def integer(value, what, least=None, most=None):
     if type(value) is not int:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise ArgumentTypeError(f"{what} must be an integer, got {kind_of(value)}")
-        kind = type(value)  # a size that a trace follows stays one; those of programs refuse
+        kind = type(value)  # a size in a trace stays one; sizes of programs refuse
         if not hasattr(kind, "followed_value") or hasattr(kind, "as_attribute"):
             value = value.__index__()
     if least is not None and value < least:
@@ -48,7 +48,7 @@ def number(value, what, least=None, most=None):
 
 
 def integers(value, count, what, least=None):
-    """`count` ints: one int stands for all of them."""
+    """`count` ints; one int stands for all."""
     if isinstance(value, (list, tuple)):
         if len(value) != count:
             raise InvalidArgumentError(f"{what} must be an integer or {count} of them, got {value}")
@@ -86,7 +86,7 @@ def axis(value, rank, what="axis"):
 
 
 def known_size(x, axis, owner):
-    """The size of an axis that Python uses. PreconditionNotMetError: the run decides it."""
+    """The size of an axis as an int. PreconditionNotMetError if it is known only in a run."""
     n = x.shape[axis]
     if type(n) is int and n < 0:
         raise PreconditionNotMetError(
@@ -141,7 +141,7 @@ def _fix(name, names):
 
 
 def _arguments(kind, args, kwargs):
-    """Raise what Python would for `kind(*args, **kwargs)`, saying which arguments there are."""
+    """Raise Python's error for `kind(*args, **kwargs)`, with the valid arguments."""
     code = getattr(inspect.unwrap(kind.__init__), "__code__", None)
     if code is None:
         return
@@ -166,9 +166,9 @@ def _arguments(kind, args, kwargs):
 
 
 class NamedArguments:
-    """Base of classes whose constructor says what it takes where it is given something else.
+    """Base of classes whose constructor lists its arguments after a wrong one.
 
-    ArgumentTypeError, a TypeError as Python's, before ``__init__`` is called. A base of its own, so
+    Raises ArgumentTypeError (a TypeError) before ``__init__`` is called. It is a separate base so
     that ``inspect.signature`` finds the ``__init__`` of the class first.
     """
 

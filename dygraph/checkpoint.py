@@ -1,7 +1,6 @@
 """Checkpoints: model, optimizer, schedule, position and random numbers in one file.
 
-The file is one of `dygraph.save`: the safetensors layout, replaced at once or not at all, with
-checksums.
+The file is one of `dygraph.save`: in the safetensors layout with checksums, replaced in one step.
 """
 
 import random as python_random
@@ -24,7 +23,7 @@ _VERSION = 1
 
 
 class Checkpoint:
-    """What `load` found: ``step`` and ``extra`` as saved, and ``report`` of the model's names.
+    """The result of `load`: ``step`` and ``extra`` as saved, and ``report`` on the model's names.
 
     >>> import dygraph, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "last.ckpt")
@@ -42,7 +41,7 @@ class Checkpoint:
 
 
 def random_state():
-    """Where the random numbers of dygraph, Python and NumPy stand: data for `save`.
+    """The state of the random numbers of dygraph, Python and NumPy: data for `save`.
 
     >>> import dygraph
     >>> state = dygraph.checkpoint.random_state()
@@ -66,7 +65,7 @@ def random_state():
 
 
 def set_random_state(state):
-    """Go on from a `random_state`. FormatError for anything else; nothing is set then.
+    """Restore a `random_state`. FormatError for other data, which changes nothing.
 
     >>> import dygraph, random
     >>> state = dygraph.checkpoint.random_state()
@@ -111,8 +110,8 @@ def _state_of(part, what):
 def _renamed(state, optimizer, model, to_structure):
     """An optimizer's state by the model's names, or back.
 
-    Optimizers may know parameters by names that another model of the same class does not have,
-    ``linear_0.w_0``; files always have those of the structure, ``fc.weight``.
+    Optimizers may name parameters ``linear_0.w_0``, which differs between models of one class;
+    files always use the names in the structure, ``fc.weight``.
     """
     if model is None or not hasattr(optimizer, "_named") or not hasattr(model, "named_parameters"):
         return state
@@ -127,20 +126,20 @@ def _renamed(state, optimizer, model, to_structure):
 
 
 def save(path, model=None, optimizer=None, scheduler=None, step=None, extra=None, random=True):
-    """Write a checkpoint, at once or not at all.
+    """Write a checkpoint in one step.
 
     Parameters
     ----------
     path : str or os.PathLike
     model, optimizer, scheduler : optional
-        Anything with ``state_dict()``. An optimizer's state holds its scheduler's; give `scheduler`
-        where it stands alone.
+        Objects with ``state_dict()``. An optimizer's state includes its scheduler's; pass
+        `scheduler` only if it is separate.
     step : int, optional
-        Where training is, as you count it.
+        The step of the training, as you count it.
     extra : optional
         Any data that `dygraph.save` takes.
     random : bool
-        Keep where the random numbers of dygraph, Python and NumPy stand.
+        Save the state of the random numbers of dygraph, Python and NumPy.
 
     Examples
     --------
@@ -167,16 +166,16 @@ def save(path, model=None, optimizer=None, scheduler=None, step=None, extra=None
 
 
 def load(path, model=None, optimizer=None, scheduler=None, strict=True, random=True):
-    """Go on from a checkpoint.
+    """Restore a checkpoint.
 
     Parameters
     ----------
     path : str or os.PathLike
     model, optimizer, scheduler : optional
-        What takes over its state; parts that are None are passed over.
+        Objects to restore; None skips a part.
     strict : bool
-        True: names and shapes of the model must agree. False: what fits is written, and the report
-        says what did not.
+        True: names and shapes of the model must agree. False: values that fit are written, and the
+        report lists the others.
     random : bool
         Set the random numbers, if the checkpoint holds them.
 
@@ -187,10 +186,10 @@ def load(path, model=None, optimizer=None, scheduler=None, strict=True, random=T
     Raises
     ------
     MissingFileError, FormatError
-        For a file that is not there, is damaged or no checkpoint.
+        For a file that is missing, damaged or no checkpoint.
     InvalidArgumentError
-        For a part the file does not hold, and for names or shapes that do not agree, with the
-        nearest names. The model is checked before anything is written.
+        For a part that the file lacks, and for names or shapes that do not agree, with the nearest
+        names. The model is checked before any value is written.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Limits on gradients, given to optimizers as ``grad_clip`` or to parameters by `ParamAttr`."""
+"""Gradient clipping, for ``grad_clip`` of optimizers or for `ParamAttr`."""
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
@@ -34,7 +34,7 @@ def _limited(gradients, limit):
 
 
 def _merged(gradient):
-    """With each row number once, where only some rows are there."""
+    """Merged, so that each row index of a sparse gradient is unique."""
     return ops.merge_selected_rows(gradient) if _core.is_selected_rows(gradient) else gradient
 
 
@@ -43,20 +43,20 @@ def _scaled(gradient, factor):
 
 
 def _limits(min, max, owner):
-    """(least, greatest) of two numbers in either order, or of max alone."""
+    """(least, greatest) of two numbers in either order, or of max only."""
     max = check.number(max, f"{owner}: max")
     if min is not None:
         return tuple(sorted((check.number(min, f"{owner}: min"), max)))
     if max < 0:
-        raise InvalidArgumentError(f"{owner}: max alone must be at least 0, got {max}")
+        raise InvalidArgumentError(f"{owner}: max without min must be at least 0, got {max}")
     return -max, max
 
 
 class GradientClipByValue:
-    """Every element goes into [min, max].
+    """Clips every element to [min, max].
 
-    Takes two numbers in either order, since Fluid's versions differ in it: the smaller is `min`.
-    ``max`` alone stands for [-max, max]. A sparse gradient stays sparse where 0 lies in [min, max].
+    Takes two numbers in either order, since Fluid's versions differ: the smaller is `min`. ``max``
+    without `min` means [-max, max]. A sparse gradient stays sparse if 0 is in [min, max].
 
     >>> import dygraph
     >>> w = dygraph.Parameter([1.0, 1.0])
@@ -80,7 +80,7 @@ class GradientClipByValue:
 
     def _one(self, gradient):
         if _core.is_selected_rows(gradient):
-            if not self.min <= 0 <= self.max:  # rows that are not there change as well
+            if not self.min <= 0 <= self.max:  # missing rows change as well
                 return self._one(_core.to_dense(gradient))
             merged = _core.merged(gradient)
             value = self._one(_core.rows_value(merged))
@@ -94,10 +94,10 @@ class GradientClipByValue:
 
 
 class ErrorClipByValue:
-    """Limits the gradient that passes through one variable to [min, max], on its way back.
+    """Clips the gradient that passes through one variable to [min, max].
 
-    A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``. `min` is ``-max`` where it is not
-    given; of two numbers the smaller is `min`.
+    A hook: ``variable.register_hook(ErrorClipByValue(max=1.0))``. `min` defaults to ``-max``; of
+    two numbers the smaller is `min`.
 
     Examples
     --------
@@ -124,14 +124,14 @@ def set_gradient_clip(clip, param_list=None, program=None):
     ----------
     clip : GradientClipByValue, GradientClipByNorm or GradientClipByGlobalNorm
     param_list : list of Parameter
-        Must be given: there is no program whose parameters could be meant.
+        Required: without a program there is no default.
     program : None
-        For Fluid's sake. Optimizers take ``grad_clip`` for all their parameters.
+        Fluid's; must be None. Optimizers take ``grad_clip`` for all their parameters.
 
     Raises
     ------
     ArgumentTypeError
-        For another kind of clip, for what is no Parameter, and for a program.
+        For another kind of clip, for a value that is no Parameter, and for a program.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def set_gradient_clip(clip, param_list=None, program=None):
 
 
 class GradientClipByNorm:
-    """A gradient whose L2 norm exceeds `clip_norm` is scaled down to it, each by itself.
+    """Scales each gradient whose L2 norm exceeds `clip_norm` down to that norm.
 
     >>> import dygraph
     >>> w, gradient = dygraph.Parameter([1.0, 1.0]), dygraph.to_variable([3.0, 4.0])
@@ -185,7 +185,7 @@ class GradientClipByNorm:
 
 
 class GradientClipByGlobalNorm(GradientClipByNorm):
-    """All gradients are scaled by one factor, so that their common norm is at most `clip_norm`.
+    """Scales all gradients by one factor, so that their global norm is at most `clip_norm`.
 
     ``factor = clip_norm / max(sqrt(sum_i |g_i|^2), clip_norm)`` (Pascanu and others, 2013.)
 

@@ -1,7 +1,7 @@
-"""Functions that compare elements: how near they are, which are different.
+"""Functions that compare elements: `allclose`, `unique`.
 
-`dygraph.functional` has them beside the operators they are made of; where a name is that of an
-operator, the function stands for it, with the arguments of Paddle 2.
+`dygraph.functional` has them beside the operators they call. A function with the name of an
+operator replaces it, with the arguments of Paddle 2.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ ops = _core.ops
 
 
 def _tolerance(value, what):
-    """A number as the text that the operator takes, which keeps its digits."""
+    """A number as a string for the operator, with all its digits."""
     return value if isinstance(value, str) else repr(check.number(value, what, 0))
 
 
@@ -57,21 +57,20 @@ def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None):
-    """The different elements of `x` in ascending order, or its different slices along an axis.
+    """The distinct elements of `x` in ascending order, or its distinct slices along an axis.
 
-    The operators ``unique`` and ``unique_with_counts`` of `dygraph.run_op` leave them in the order
-    of their first appearance, as Fluid.
+    The operators ``unique`` and ``unique_with_counts`` of `dygraph.run_op` keep the order of first
+    appearance, as Fluid does.
 
     Parameters
     ----------
     x : Variable
     return_index : bool
-        Also give the place of the first of each in the flattened `x`, or along `axis`.
+        Also return the index of the first of each in the flattened `x`, or along `axis`.
     return_inverse : bool
-        Also give where each element of the flattened `x`, or each slice, stands among the
-        different ones.
+        Also return the index of each element of the flattened `x`, or of each slice, in the result.
     return_counts : bool
-        Also give how often each is there.
+        Also return the count of each.
     axis : int, optional
         Compare the slices along this axis, from their first element to their last. A gradient
         flows to the first of each.
@@ -83,7 +82,7 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     Raises
     ------
     OutOfRangeError
-        For an axis that `x` has not.
+        For an axis that `x` does not have.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Names that code written for Fluid calls and that have little to do here.
+"""Names for code written for Fluid, with little effect here.
 
-Calls compute at once whatever the mode; what they leave is the default place, and gradients are
-added up in one order anyway.
+Calls compute at once in every mode, and gradients are always added in one order; only the default
+place has an effect.
 """
 
 from _thread import _local
@@ -20,10 +20,10 @@ __all__ = [
 
 
 class BackwardStrategy:
-    """Fluid's choice of how gradients are added up.
+    """Fluid's option for the order in which gradients are added.
 
-    Here they are always added in the order in which the calls were made, newest first, so that
-    equal runs give equal bits; both values of `sort_sum_gradient` mean that.
+    Here they are always added in the order of the calls, newest first, so equal runs give equal
+    bits; `sort_sum_gradient` has no effect.
 
     >>> import dygraph
     >>> strategy = dygraph.BackwardStrategy()
@@ -41,7 +41,7 @@ class BackwardStrategy:
 
     @staticmethod
     def check(value, what):
-        """ArgumentTypeError for what is neither None nor a BackwardStrategy."""
+        """ArgumentTypeError unless it is None or a BackwardStrategy."""
         if value is not None and not isinstance(value, BackwardStrategy):
             raise ArgumentTypeError(
                 f"{what}: backward_strategy must be a BackwardStrategy, got {kind_of(value)}"
@@ -66,14 +66,14 @@ def enabled():
 
 
 def enable_dygraph(place=None):
-    """Set the default place of this thread, until `disable_dygraph`. None keeps the current one.
+    """Set the default place of this thread until `disable_dygraph`. None keeps the current one.
 
-    `dygraph.guard` does so for a block. Nothing has to be enabled for calls to compute.
+    `dygraph.guard` does so for a block. Calls compute without this function, too.
 
     Raises
     ------
     ArgumentTypeError
-        For something that is no place.
+        For an argument that is no place.
     PreconditionNotMetError, UnimplementedError
         For a place whose backend is not built.
 
@@ -99,7 +99,7 @@ def enable_dygraph(place=None):
 
 
 def disable_dygraph():
-    """Go back to the place from before `enable_dygraph`. Calls go on computing at once.
+    """Restore the place from before `enable_dygraph`. Calls still compute at once.
 
     >>> import dygraph
     >>> before = dygraph.to_variable([1.0]).place

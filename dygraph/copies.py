@@ -1,4 +1,4 @@
-"""What pickle and copy make of a Variable: values, LoD, flags, name and attributes."""
+"""Pickles and copies of a Variable: values, LoD, flags, name and attributes."""
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError
@@ -19,7 +19,7 @@ def _rebuild(cls, values, dtype, offsets, flags, name, state):
 
 
 def reduce(self, protocol=2):
-    """Pickled are values, LoD, flags, name and attributes; not gradient, hooks and history."""
+    """Pickles hold values, LoD, flags, name and attributes, but no gradient, hooks or history."""
     flags = (self.stop_gradient, self.persistable)
     state = dict(self.__dict__)
     if _core.is_empty(self):
@@ -28,13 +28,13 @@ def reduce(self, protocol=2):
         raise ArgumentTypeError("selected rows cannot be copied or pickled. Pass to_dense() on")
     kind = _core.value_kind(self)
     if kind != "Tensor":
-        raise ArgumentTypeError(f"a {kind} cannot be copied or pickled. Copy what it is made of")
+        raise ArgumentTypeError(f"a {kind} cannot be copied or pickled. Copy its parts")
     values = self.numpy(), str(self.dtype), _core.lod(self)
     return _rebuild, (type(self), *values, flags, self.name, state)
 
 
 def deepcopy(self, memo):
-    """Independent values with the same flags, without history, as pickle gives them."""
+    """Independent values with the same flags, without history, as from a pickle."""
     import copy
 
     parts = list(reduce(self)[1])

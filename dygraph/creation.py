@@ -1,7 +1,7 @@
-"""Functions that make tensors: of one value, of numbers in a row, by chance.
+"""Functions that make tensors: constants, ranges, random numbers.
 
-`dygraph.functional` has them beside the operators. Sizes are lists of integers; the element type is
-float32 where nothing else is said, as in Paddle.
+`dygraph.functional` has them beside the operators. Sizes are lists of integers; the default element
+type is float32, as in Paddle.
 """
 
 import math
@@ -51,7 +51,7 @@ def _float(dtype, owner):
     """`dtype`, or this thread's float type; see `dygraph.set_default_dtype`."""
     if dtype is None:
         return _core.cast_floats_to() or "float32"
-    if type(dtype) is int:  # the number of a type in a program; here it is a size gone astray
+    if type(dtype) is int:  # the number of a type in a program; here it is a misplaced size
         raise ArgumentTypeError(
             f"{owner}: dtype must be an element type such as 'float32', got int {dtype}"
         )
@@ -67,7 +67,8 @@ def _shape_and_type(shape, more, dtype, owner):
     if more:
         if not hasattr(type(shape), "__index__"):
             raise ArgumentTypeError(
-                f"{owner}: shape must be one list of sizes or sizes alone, got {kind_of(shape)} "
+                f"{owner}: shape must be one list of sizes, or the sizes themselves, got "
+                f"{kind_of(shape)} "
                 f"and {', '.join(map(str, more))}. Write {owner}([2, 3], dtype='float32')"
             )
         shape = [shape, *more]
@@ -91,7 +92,7 @@ def full(shape, fill_value, dtype=None):
     shape : list of int
     fill_value : bool, int, float
     dtype : dtype, optional
-        float32, where nothing is said.
+        Default: float32.
 
     Returns
     -------
@@ -122,9 +123,9 @@ def _filled(shape, text, dtype, owner):
 
 
 def zeros(shape, *sizes, dtype=None):
-    """A tensor of zeros, float32 where nothing else is said.
+    """A tensor of zeros, by default float32.
 
-    The sizes may stand alone, ``zeros(2, 3)``, and the type behind a list of them.
+    The sizes may be single arguments, ``zeros(2, 3)``; the type may follow a list of sizes.
 
     >>> import dygraph
     >>> dygraph.zeros([2, 3]).shape, dygraph.zeros(2, 3).shape
@@ -135,7 +136,7 @@ def zeros(shape, *sizes, dtype=None):
 
 
 def ones(shape, *sizes, dtype=None):
-    """A tensor of ones, float32 where nothing else is said. Arguments as those of `zeros`.
+    """A tensor of ones, by default float32. Arguments as for `zeros`.
 
     >>> import dygraph
     >>> dygraph.ones([2], "int32").tolist(), dygraph.ones(1, 2).tolist()
@@ -146,7 +147,7 @@ def ones(shape, *sizes, dtype=None):
 
 
 def empty(shape, *sizes, dtype=None):
-    """A tensor whose values are to be written: zeros, so that nothing depends on old memory.
+    """A tensor to be written; it holds zeros, so no result depends on old memory.
 
     >>> import dygraph
     >>> dygraph.empty(2, 3).shape
@@ -212,7 +213,7 @@ def ones_like(x, dtype=None):
 
 
 def _number(value, dtype, what, literally=False):
-    """One number as a tensor of one element; `literally` where a program is described."""
+    """One number as a tensor of one element; `literally` in the description of a program."""
     if isinstance(value, Size):
         value = value.variable()
     if isinstance(value, Variable):
@@ -224,7 +225,7 @@ def _number(value, dtype, what, literally=False):
 
 
 def _described(*numbers):
-    """Whether one of them is of a program, so that the others enter it."""
+    """Whether one of them belongs to a program, which the others then join."""
     return any(
         isinstance(n, Size) or (isinstance(n, Variable) and _core.is_symbol(n)) for n in numbers
     )
@@ -237,13 +238,13 @@ def _is_whole(value):
 
 
 def arange(start=0, end=None, step=1, dtype=None):
-    """``start, start + step, ...`` up to before `end`; with one argument from 0 to before it.
+    """``start, start + step, ...`` to before `end`; one argument is the end.
 
     Parameters
     ----------
     start, end, step : int, float or Variable of one element
     dtype : dtype, optional
-        int64 for integers, float32 for floats, where nothing is said.
+        Default: int64 for integers, float32 for floats.
 
     Raises
     ------
@@ -270,7 +271,7 @@ def arange(start=0, end=None, step=1, dtype=None):
 
 
 def linspace(start, stop, num, dtype=None):
-    """`num` numbers from `start` to `stop`, both included, at equal distances.
+    """`num` evenly spaced numbers from `start` to `stop`, both included.
 
     >>> import dygraph
     >>> dygraph.linspace(0, 1, 5).numpy().tolist()
@@ -288,7 +289,7 @@ def linspace(start, stop, num, dtype=None):
 
 
 def eye(num_rows, num_columns=None, dtype=None):
-    """1 on the main diagonal, 0 elsewhere; as many columns as rows where nothing is said.
+    """1 on the main diagonal, 0 elsewhere; by default as many columns as rows.
 
     >>> import dygraph
     >>> dygraph.eye(2, 3).numpy().tolist()
@@ -311,7 +312,7 @@ def diag(x, offset=0):
     x : Variable
         One axis, or two.
     offset : int
-        Which diagonal; above the main one positive.
+        The diagonal; positive above the main one.
 
     Examples
     --------
@@ -325,7 +326,7 @@ def diag(x, offset=0):
     below, above = max(-offset, 0), max(offset, 0)
     if x.ndim == 1:
         n = check.known_size(x, 0, "diag")
-        # rows of n + 1, laid out anew as rows of n, move each first element one place on
+        # rows of n + 1, reshaped to rows of n, move each first element on by one position
         rows = ops.pad(ops.unsqueeze2(x, axes=[1]), paddings=[0, 0, 0, n])
         flat = ops.slice(
             ops.reshape2(rows, shape=[n * (n + 1)]), axes=[0], starts=[0], ends=[n * n]
@@ -362,11 +363,12 @@ def triu(x, diagonal=0):
     return ops.tril_triu(x, diagonal=check.integer(diagonal, "triu: diagonal"), lower=False)
 
 
-# By chance ----------------------------------------------------------------------------------------
+# Random numbers
+# ----------------------------------------------------------------------------------------
 
 
 def drawn(kind, shape, owner, **attrs):
-    """What an operator draws, in a shape of which the run may decide some sizes."""
+    """Random numbers of an operator, in a shape with sizes that may be known only in a run."""
     if size_lists.followed(shape):
         parts = {"ShapeTensorList": size_lists.variables(shape)}
         return size_lists.declare(_core.run_op(kind, parts, attrs)["Out"], list(shape))
@@ -374,9 +376,9 @@ def drawn(kind, shape, owner, **attrs):
 
 
 def rand(shape, *sizes, dtype=None):
-    """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them the same each time.
+    """Numbers drawn uniformly from [0, 1). `dygraph.seed` makes them reproducible.
 
-    The sizes may stand alone: ``rand(2, 3)``.
+    The sizes may be single arguments: ``rand(2, 3)``.
 
     >>> import dygraph
     >>> dygraph.rand([2, 3]).shape
@@ -387,7 +389,9 @@ def rand(shape, *sizes, dtype=None):
 
 
 def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
-    """Numbers drawn uniformly from [min, max). A seed other than 0 gives the same each time.
+    """Numbers drawn uniformly from [min, max).
+
+    A seed other than 0 gives the same numbers each time.
 
     >>> import dygraph
     >>> x = dygraph.uniform([100], min=2.0, max=3.0).numpy()
@@ -401,7 +405,7 @@ def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0):
 def randn(shape, *sizes, dtype=None):
     """Numbers drawn from the normal distribution of mean 0 and standard deviation 1.
 
-    The sizes may stand alone: ``randn(2, 3)``.
+    The sizes may be single arguments: ``randn(2, 3)``.
 
     >>> import dygraph
     >>> dygraph.randn([2, 3]).shape
@@ -438,7 +442,7 @@ def normal(mean=0.0, std=1.0, shape=None):
 
 
 def randint(low=0, high=None, shape=(1,), dtype=None):
-    """Integers drawn from low, ..., high - 1; with one bound from 0, ..., low - 1.
+    """Integers drawn from low, ..., high - 1; with one bound, from 0, ..., low - 1.
 
     >>> import dygraph
     >>> r = dygraph.randint(3, 5, [100]).numpy()
@@ -463,7 +467,7 @@ def randint(low=0, high=None, shape=(1,), dtype=None):
 
 
 def randperm(n, dtype=None):
-    """The integers 0 to n - 1 in an order drawn by chance.
+    """The integers 0 to n - 1 in random order.
 
     >>> import dygraph
     >>> sorted(dygraph.randperm(4).numpy().tolist())

@@ -15,7 +15,7 @@ Variable = _core.Variable
 
 
 class Context:
-    """Carries values from forward to backward; other attributes can be set freely.
+    """Passes values from forward to backward; other attributes can be set freely.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Context:
         self._outputs = None
 
     def save_for_backward(self, *variables):
-        """Keep inputs, outputs or other Variables for backward. None may stand among them."""
+        """Keep inputs, outputs or other Variables, or None, for backward."""
         for v in variables:
             if v is not None and not isinstance(v, Variable):
                 raise ArgumentTypeError(
@@ -40,7 +40,7 @@ class Context:
 
     @property
     def saved_variables(self):
-        """What `save_for_backward` kept, in its order."""
+        """The values of `save_for_backward`, in order."""
         return tuple(self._outputs[v] if isinstance(v, int) else v for v in self._saved)
 
     def saved_tensor(self):
@@ -48,19 +48,18 @@ class Context:
         return self.saved_variables
 
     def _detach_outputs(self, outputs):
-        """Outputs are held by number: holding them would keep their own node alive for ever."""
+        """Outputs are stored by number: references would keep their own node alive for ever."""
         numbers = {id(v): i for i, v in enumerate(outputs)}
         self._saved = tuple(v if v is None else numbers.get(id(v), v) for v in self._saved)
         return sorted({v for v in self._saved if isinstance(v, int)})
 
 
 class PyLayer:
-    """A function with a gradient of your own.
+    """A function with a custom gradient.
 
     A subclass has two static methods. ``forward(ctx, *args)`` computes without recording.
-    ``backward(ctx, *grads)`` gets a gradient for each output (None where none flows) and gives
-    one, or
-    None, for each Variable among the arguments. Written with our operators it can be
+    ``backward(ctx, *grads)`` gets a gradient for each output (None if there is none) and returns
+    one, or None, for each Variable among the arguments. If it uses dygraph's operators, it can be
     differentiated again.
 
     Examples
@@ -94,10 +93,10 @@ class PyLayer:
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Run forward and tie its outputs to its Variables.
+        """Run forward and connect its outputs to its Variables.
 
         Variables are given by position; a Variable among the keywords raises ArgumentTypeError.
-        Variables of a program raise UnimplementedError: `static.layers.py_func` is for those.
+        Variables of a program raise UnimplementedError; use `static.layers.py_func` for those.
         """
         for name, value in kwargs.items():
             if isinstance(value, Variable):
@@ -108,8 +107,9 @@ class PyLayer:
         inputs = [a for a in args if isinstance(a, Variable)]
         if any(_core.is_symbol(v) for v in inputs):
             raise UnimplementedError(
-                f"{cls.__name__}.apply: its backward is Python's, which no operator of a program "
-                "stands for; got a variable of a program. Use static.layers.py_func(func, x, out, "
+                f"{cls.__name__}.apply: its arguments must be eager Variables, since programs have "
+                f"no operator for its backward, got a variable of a program. Use "
+                f"static.layers.py_func(func, x, out, "
                 "backward_func)"
             )
         needs = tuple(isinstance(a, Variable) and not a.stop_gradient for a in args)
@@ -136,7 +136,7 @@ class PyLayer:
 
 
 class _Backward:
-    """What the tape calls: (saved outputs, *gradients) -> a gradient for each Variable."""
+    """The tape's callable: (saved outputs, *gradients) -> a gradient for each Variable."""
 
     def __init__(self, cls, ctx, args, saved):
         self.cls, self.ctx, self.saved = cls, ctx, saved

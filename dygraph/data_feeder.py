@@ -1,4 +1,4 @@
-"""DataFeeder: samples of a reader become Variables by name; and Variables with LoD by lengths."""
+"""DataFeeder, which converts samples to Variables by name; Variables with LoD from lengths."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ __all__ = ["DataFeeder", "create_lod_tensor", "create_random_int_lodtensor"]
 
 
 class _Field:
-    """What the feeder knows of one field: name, shape, type and LoD level, as far as given."""
+    """One field of the feeder: name, shape, type and LoD level, as far as given."""
 
     def __init__(self, given, i):
         self.shape = self.dtype = None
@@ -75,7 +75,7 @@ class _Field:
 
     def _shaped(self, array):
         if self.shape is None:
-            # As Fluid's data layers: a number is a row of one.
+            # As in Fluid's data layers, a number is a row of one.
             return array.reshape(-1, 1) if array.ndim == 1 else array
         # The first axis is the batch's, or that of the rows of all sequences.
         row = self.shape[1:] if self.shape and self.shape[0] == -1 else self.shape
@@ -101,16 +101,16 @@ def _is_plain(rows):
 
 
 class DataFeeder:
-    """Turns lists of samples, as Fluid's readers give them in batches, into Variables by name.
+    """Converts lists of samples, as of Fluid's batched readers, to Variables by name.
 
     Parameters
     ----------
     feed_list : list
         A field for each part of a sample: a name, a dict with ``name`` and any of ``shape``,
-        ``dtype`` and ``lod_level``, or a variable of a program. ``lod_level`` n says that the part
-        is n sequences deep.
+        ``dtype`` and ``lod_level``, or a variable of a program. ``lod_level`` n means sequences
+        nested n deep.
     place : Place, optional
-        Where the Variables go. None: the current one.
+        The place of the Variables. None: the current one.
     program : optional
         Fluid's; not used.
 
@@ -143,8 +143,8 @@ class DataFeeder:
         Raises
         ------
         ArgumentTypeError, InvalidArgumentError
-            For samples without or with surplus parts, rows of another shape, sequences that are
-            not as deep as said; naming the field.
+            For samples with missing or surplus parts, rows of another shape, or sequences of
+            another depth; names the field.
         """
         samples = [s if isinstance(s, (tuple, list)) else (s,) for s in iterable]
         for i, sample in enumerate(samples):
@@ -160,7 +160,7 @@ class DataFeeder:
         return result
 
     def decorate_reader(self, reader, multi_devices=False, num_places=None, drop_last=True):
-        """A reader of such dicts from a reader of lists of samples. One device is all there is."""
+        """A reader of such dicts from a reader of lists of samples, for the one device."""
 
         def decorated():
             return map(self.feed, reader())
@@ -195,7 +195,7 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
     Parameters
     ----------
     data : array, Variable, or list of lists of int
-        Rows one after another; or the sequences of the last level, each a list of numbers, which
+        The concatenated rows; or the sequences of the last level, each a list of numbers, which
         become int64 rows of one.
     recursive_seq_lens : list of list of int
         Lengths, from the outermost level: ``[[2, 3]]``.
@@ -247,7 +247,7 @@ def create_random_int_lodtensor(recursive_seq_lens, base_shape, place=None, low=
         Shape of a row.
     place : Place, optional
     low, high : int
-        Both may come.
+        The bounds; both are included.
 
     Examples
     --------

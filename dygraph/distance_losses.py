@@ -156,7 +156,7 @@ def triplet_margin_loss(
 def npair_loss(anchor, positive, labels, l2_reg=0.002):
     """Sohn, "Improved deep metric learning with multi-class N-pair loss objective", 2016.
 
-    The cross entropy of ``anchor @ positive.T`` and equal parts for the columns of a row's own
+    The cross entropy of ``anchor @ positive.T`` with equal probabilities for the columns of a row's
     label, plus `l2_reg` times a quarter of the mean squared norms.
 
     Parameters

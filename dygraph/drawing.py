@@ -17,18 +17,19 @@ _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 150, 34, 16, 34, 12
 
 
 class Drawing:
-    """Nodes and edges of a tape or a program. In a notebook it shows itself.
+    """Nodes and edges of a tape or a program. A notebook shows it as a picture.
 
     Attributes
     ----------
     nodes : list of dict
         ``id``, ``kind`` ('operator', 'function' or 'leaf'; of programs 'forward', 'backward',
-        'update', 'variable', 'parameter', 'highlight'), ``label``, newest first. One with ``top``
-        stands right above its first reader; one with ``boxes`` in these, the outermost first.
+        'update', 'variable', 'parameter', 'highlight'), ``label``, newest first. A node with
+        ``top`` is right above its first reader; ``boxes`` lists the boxes around a node, the
+        outermost first.
     edges : list of (int, int)
         From the id that produces to the id that consumes.
     boxes : dict of int to str
-        What is written at boxes around nodes, by number.
+        The titles of boxes, by number.
     """
 
     def __init__(self, nodes, edges, hidden=0, title="tape", boxes=None):
@@ -50,7 +51,7 @@ class Drawing:
         return "\n".join([*lines, "}"])
 
     def _rows(self):
-        """Ids by row: a node stands below all that it reads."""
+        """Ids by row: a node is below all nodes that it reads."""
         below = {n["id"]: [] for n in self.nodes}
         readers = {n["id"]: [] for n in self.nodes}
         for a, b in self.edges:
@@ -59,7 +60,7 @@ class Drawing:
         row = {}
         for n in sorted(self.nodes, key=lambda n: n["id"]):  # producers are older
             row[n["id"]] = 1 + max((row[a] for a in below[n["id"]]), default=-1)
-        # A leaf stands right above its first reader.
+        # A leaf is right above its first reader.
         for n in self.nodes:
             if n["kind"] == "leaf" or n.get("top"):
                 row[n["id"]] = max(min((row[b] for b in readers[n["id"]]), default=1) - 1, 0)
@@ -131,7 +132,7 @@ class Drawing:
 
 
 def _quoted(text):
-    """Text as DOT writes it."""
+    """Text quoted for DOT."""
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{text}"'
 
@@ -141,16 +142,16 @@ def _fit(text, most=24):
 
 
 def draw(root, names=None, most=500):
-    """Draw what the tape recorded to compute `root`.
+    """Draw the recorded computation of `root`.
 
     Parameters
     ----------
     root : Variable
-        A loss, or anything computed from Variables that want gradients.
+        A loss, or another result of Variables with stop_gradient False.
     names : Layer, dict of str to Variable, optional
         Names for the leaves: a layer gives those of its parameters.
     most : int
-        Nodes drawn at most, the newest ones.
+        The maximum number of nodes; the newest are drawn.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The errors of dygraph: each is one of Python's own as well, and all share `DygraphError`.
+"""The errors of dygraph: each is also one of Python's, and all derive from `DygraphError`.
 
 Examples
 --------
@@ -49,7 +49,7 @@ class EOFException(DygraphError, EOFError):
 
 
 def did_you_mean(name, known):
-    """Text naming the spellings of `known` nearest to `name`; empty where none is near.
+    """Text with the names in `known` nearest to `name`; empty if none is near.
 
     >>> did_you_mean("rellu", ["relu", "tanh"])
     " Did you mean 'relu'?"
@@ -59,7 +59,7 @@ def did_you_mean(name, known):
 
 
 def did_you_mean_or_all(name, known):
-    """The same; where none is near, all of them, if they are few.
+    """`did_you_mean`, or all names if none is near and they are few.
 
     >>> did_you_mean_or_all("axis", ["x", "dim"])
     ' It takes x, dim'
@@ -69,7 +69,7 @@ def did_you_mean_or_all(name, known):
 
 
 def append_text(error, text):
-    """Let an error say `text` as well: in its message where it has one, else as a note.
+    """Add `text` to an error: to its message, or as a note if it has none.
 
     >>> error = ValueError("too small")
     >>> append_text(error, "in line 3")
@@ -84,7 +84,7 @@ def append_text(error, text):
 
 
 def kind_of(value):
-    """How messages name what came: the type, and the value where it is short."""
+    """The text for a wrong value in messages: its type, and the value if it is short."""
     text = (
         repr(value) if isinstance(value, (str, int, float, bool, type(None), tuple, list)) else ""
     )

@@ -1,4 +1,4 @@
-"""Variables among the arrays of other libraries: NumPy's protocols, DLPack, single elements."""
+"""Exchange with other array libraries: NumPy's protocols, DLPack, single elements."""
 
 import numpy as np
 
@@ -12,25 +12,25 @@ _HOST = (1, 0)  # DLPack's number of host memory
 
 
 def array(self, dtype=None, copy=None):
-    """What ``np.asarray(x)`` asks for: a read-only view, or a copy where one is asked for."""
+    """For ``np.asarray(x)``: a read-only view, or a copy on request."""
     if dtype is not None and np.dtype(dtype) != _core.view(self).dtype:
         if copy is False:
             raise InvalidArgumentError(
-                f"an array of {np.dtype(dtype)} cannot be had without a copy from {self.dtype}"
+                f"an array of {np.dtype(dtype)} cannot be made without a copy from {self.dtype}"
             )
         return _core.view(self).astype(dtype)
     return self.numpy() if copy else _core.view(self)
 
 
 def array_ufunc(self, ufunc, method, *inputs, **kwargs):
-    """What NumPy's elementwise functions do with Variables; see `dygraph.numpy_protocol`."""
+    """NumPy's elementwise functions on Variables; see `dygraph.numpy_protocol`."""
     from dygraph import numpy_protocol
 
     return numpy_protocol.call_ufunc(ufunc, method, inputs, kwargs)
 
 
 def array_function(self, func, types, args, kwargs):
-    """What NumPy's other functions do with Variables; see `dygraph.numpy_protocol`."""
+    """NumPy's other functions on Variables; see `dygraph.numpy_protocol`."""
     from dygraph import numpy_protocol
 
     return numpy_protocol.call_array_function(func, args, kwargs)
@@ -57,16 +57,16 @@ def contains(self, value):
 
 
 def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-    """A DLPack capsule, by which another library takes the values over.
+    """A DLPack capsule of the values, for another library.
 
     A consumer that asks for version 1 (``max_version=(1, 0)``) shares the memory, read-only, and
-    keeps it alive; a write to this variable goes to memory of its own. Any other gets a copy, for
-    an older capsule cannot say that it must not be written to.
+    keeps it alive; a later write to this variable copies first. Other consumers get a copy, since
+    older capsules cannot be marked read-only.
 
     Raises
     ------
     BufferError
-        For another device than the host, and for ``copy=False`` where there must be a copy.
+        For another device than the host, and for ``copy=False`` if a copy is needed.
     """
     if dl_device is not None and tuple(dl_device) != _HOST:
         raise BufferError(f"__dlpack__: values lie in host memory, (1, 0), got {dl_device}")
@@ -81,15 +81,15 @@ def dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
 
 
 def dlpack_device(self):
-    """Where `__dlpack__` exports memory: ``(1, 0)``, the host."""
+    """The device of `__dlpack__`: ``(1, 0)``, the host."""
     return _HOST
 
 
 def from_dlpack(x, *, device=None, copy=None):
-    """A Variable over the memory of another library's array, without a copy where that can be.
+    """A Variable over the memory of another library's array, without a copy if possible.
 
-    The memory is shared: what its owner writes shows here. It is never written to from here, a
-    write to the Variable copies first, and so does a call that the tape keeps values of.
+    The memory is shared: writes of its owner change the Variable. The Variable never writes to it:
+    a write to the Variable copies first, and so does a call whose values the tape keeps.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def from_dlpack(x, *, device=None, copy=None):
     device : None
         Only the host.
     copy : bool, optional
-        True: own memory. False: shared or an error. None: shared where the array is row-major.
+        True: own memory. False: shared, or an error. None: shared if the array is row-major.
 
     Returns
     -------
@@ -108,13 +108,13 @@ def from_dlpack(x, *, device=None, copy=None):
     Raises
     ------
     ArgumentTypeError
-        For what gives no capsule, and for a type that variables have not.
+        For an object without a capsule, and for an unsupported element type.
     InvalidArgumentError
-        For a capsule that was taken before.
+        For a capsule that was already consumed.
     UnimplementedError
         For memory of a device.
     BufferError
-        For ``copy=False`` where the memory does not lie row-major.
+        For ``copy=False`` if the memory is not row-major.
 
     Examples
     --------
@@ -140,5 +140,5 @@ def from_dlpack(x, *, device=None, copy=None):
             capsule = x.__dlpack__()
     made = _core.from_dlpack(capsule, bool(copy))
     if copy is False and not _core.is_foreign(made):
-        raise BufferError("from_dlpack: the array must lie row-major to be shared with copy=False")
+        raise BufferError("from_dlpack: the array must be row-major to be shared with copy=False")
     return made

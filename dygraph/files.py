@@ -1,4 +1,4 @@
-"""Files on disk: opened without following links, replaced whole or not at all."""
+"""Files on disk: opened without following links, replaced atomically."""
 
 import contextlib
 import errno
@@ -21,7 +21,7 @@ _MARK, _NEXT = ".dygraph.set", ".dygraph.next"  # as in csrc/files/file_set.h
 
 
 def path_of(path, what):
-    """`path` as a string. ArgumentTypeError for what is no path."""
+    """`path` as a string. ArgumentTypeError for other types."""
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"{what}: path must be a path, got {kind_of(path)}")
     path = os.fspath(path)
@@ -36,7 +36,7 @@ def open_regular(path):
     Raises
     ------
     MissingFileError
-        (a FileNotFoundError) where there is none.
+        (a FileNotFoundError) if the file does not exist.
     FormatError
         For anything but a regular file.
     """
@@ -58,7 +58,7 @@ def open_regular(path):
 
 
 def _current(path):
-    """Where the file is: beside its name while a set that a killed process committed waits."""
+    """The current path of the file: next to its name if a killed process left a committed set."""
     folder, name = os.path.split(path)
     if os.path.lexists(os.path.join(folder, _MARK)):
         waiting = os.path.join(folder, f".{name}{_NEXT}")
@@ -69,7 +69,7 @@ def _current(path):
 
 @contextlib.contextmanager
 def reading(folder):
-    """Inside, no process replaces files of the folder: what is read belongs together."""
+    """Inside, no process replaces files of the folder, so files that are read belong together."""
     try:
         fd = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:  # opening a file in it raises
@@ -84,7 +84,7 @@ def reading(folder):
 
 
 def read_exactly(file, buffer, what):
-    """Fill `buffer` from `file`. FormatError where it ends sooner."""
+    """Fill `buffer` from `file`. FormatError if the file ends early."""
     view, done = memoryview(buffer).cast("B"), 0
     while done < len(view):
         count = file.readinto(view[done:])
@@ -94,20 +94,20 @@ def read_exactly(file, buffer, what):
 
 
 def write_atomically(path, chunks):
-    """Write buffers one after another into a file that replaces `path` by one rename.
+    """Write buffers to a new file that replaces `path` by one rename.
 
-    The file is on the disk before it gets its name, and the directory afterwards; a process that is
-    killed leaves the old file or the new one. A link at `path` is replaced, not followed. The
-    directory is made if it is not there.
+    The file is flushed to disk before the rename, and the directory after it; a killed process
+    leaves the old file or the new one. A link at `path` is replaced, not followed. A missing
+    directory is made.
     """
     folder, name = os.path.split(path)
     _core.write_file(folder, name, chunks)
 
 
 def write_together(folder, contents):
-    """The same for several files of a folder at once: all of them, or none.
+    """Replace several files of a folder together: all of them, or none.
 
     `contents` gives for each name its buffers, or a list of Variables for Fluid's stream of
-    tensors. Readers of ours see the old files or the new ones, also after a killed process.
+    tensors. Our readers see the old files or the new ones, also after a killed process.
     """
     _core.write_files(folder, contents)

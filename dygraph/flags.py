@@ -7,7 +7,7 @@ from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean
 
 __all__ = ["get_flags", "set_flags"]
 
-# Flags whose kind of value says less than the code that reads them needs.
+# Flags with further limits on their values.
 _CHOICES = {
     "FLAGS_kernel_library": ("", "plain", "onednn", "cudnn"),
     "FLAGS_cpu_level": (0, 1, 3, 4),
@@ -22,7 +22,7 @@ _RANGES = {
 
 
 def _problem(name, value):
-    """What is wrong with a value of the right kind; None for nothing."""
+    """The error in a value of the right type; None if it is valid."""
     if name in _CHOICES and value not in _CHOICES[name]:
         allowed = ", ".join(map(repr, _CHOICES[name]))
         near = did_you_mean(value.lower(), _CHOICES[name]) if isinstance(value, str) else ""
@@ -84,10 +84,9 @@ def set_flags(flags):
     Raises
     ------
     InvalidArgumentError
-        (a ValueError) for an unknown name, with the nearest one, and for a value that the flag
-        does not take.
+        (a ValueError) for an unknown name, with the nearest one, and for an invalid value.
     ArgumentTypeError
-        (a TypeError) for a value of another kind.
+        (a TypeError) for a value of another type.
 
     Examples
     --------
@@ -120,7 +119,7 @@ def set_flags(flags):
 
 
 def warn_about_environment():
-    """Warn of FLAGS_ variables that no flag answers to, and of values that do not fit theirs."""
+    """Warn of FLAGS_ variables without a flag of that name, and of invalid values."""
     for name, nearest in _core.unknown_environment_flags():
         hint = f" Did you mean FLAGS_{nearest}?" if nearest else ""
         warnings.warn(f"the environment sets FLAGS_{name}, which is no flag.{hint}", stacklevel=3)

@@ -1,7 +1,7 @@
-"""Functions of ``fluid.layers`` that are no operator's name, or whose operator starts elsewhere.
+"""Functions of ``fluid.layers`` without an operator of that name, or with other defaults.
 
 `dygraph.functional` has them beside the operators, with Fluid's arguments. ``name`` is accepted and
-changes nothing: an eager call has no name.
+not used, since an eager call has no name.
 """
 
 from dygraph import _core, check, images, nets
@@ -95,7 +95,7 @@ reduce_any = _reduction(
 
 
 def argmax(x, axis=0):
-    """Where the greatest element stands along `axis`, int64; of several the first.
+    """The index of the greatest element along `axis`, int64; the first of several.
 
     >>> import dygraph
     >>> dygraph.functional.argmax(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
@@ -106,7 +106,7 @@ def argmax(x, axis=0):
 
 
 def argmin(x, axis=0):
-    """Where the least element stands along `axis`, int64; of several the first.
+    """The index of the least element along `axis`, int64; the first of several.
 
     >>> import dygraph
     >>> dygraph.functional.argmin(dygraph.to_variable([[1.0, 5.0], [7.0, 2.0]])).tolist()
@@ -150,7 +150,7 @@ def has_nan(x):
 
 
 def rank(input):
-    """How many axes the variable has, as a 0-d int32 variable.
+    """The number of axes, as a 0-d int32 variable.
 
     >>> import dygraph
     >>> dygraph.functional.rank(dygraph.ones([2, 3])).item()
@@ -163,7 +163,7 @@ def rank(input):
 
 
 def clamp(input, min=None, max=None, output=None, name=None):
-    """Every element moved into [min, max]; None leaves a side open. `output` is set to it.
+    """Every element clipped to [min, max]; None: no bound. `output` is set to it.
 
     >>> import dygraph
     >>> dygraph.functional.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()
@@ -197,7 +197,7 @@ def elementwise_equal(x, y, name=None):
 
 
 def nonzero(input, as_tuple=False):
-    """Where the elements that are not 0 stand: ``[count, axes]``, or a column for each axis.
+    """The indices of the elements that are not 0: ``[count, axes]``, or a column for each axis.
 
     >>> import dygraph
     >>> dygraph.functional.nonzero(dygraph.to_variable([0.0, 3.0, 4.0])).tolist()
@@ -211,7 +211,7 @@ def nonzero(input, as_tuple=False):
 
 
 def scatter_nd(index, updates, shape, name=None):
-    """Zeros of `shape` with `updates` added at the places of `index`.
+    """Zeros of `shape` with `updates` added at the positions of `index`.
 
     >>> import dygraph
     >>> places, values = dygraph.to_variable([[1], [3], [1]]), dygraph.to_variable([9.0, 7.0, 1.0])
@@ -224,7 +224,7 @@ def scatter_nd(index, updates, shape, name=None):
 
 
 def l2_normalize(x, axis, epsilon=1e-12, name=None):
-    """``x / sqrt(sum(x^2) + epsilon)`` along `axis`; of a variable with one axis along that.
+    """``x / sqrt(sum(x^2) + epsilon)`` along `axis`, or along the only axis.
 
     >>> import dygraph
     >>> dygraph.functional.l2_normalize(dygraph.to_variable([3.0, 4.0]), 0).numpy()
@@ -236,14 +236,14 @@ def l2_normalize(x, axis, epsilon=1e-12, name=None):
 
 
 def fsp_matrix(x, y):
-    """How the channels of two images go together: ``out[b] = x[b] y[b]^T / (height * width)``.
+    """Products of the channels of two images: ``out[b] = x[b] y[b]^T / (height * width)``.
 
     Yim and others, "A gift from knowledge distillation", 2017.
 
     Parameters
     ----------
     x, y : Variable
-        ``[batch, channels, height, width]``, of one size but for the channels.
+        ``[batch, channels, height, width]``, of one size except for the channels.
 
     Returns
     -------
@@ -262,7 +262,7 @@ def fsp_matrix(x, y):
     if len(one) != 4 or len(two) != 4 or one[0] != two[0] or one[2:] != two[2:]:
         raise InvalidArgumentError(
             "fsp_matrix: x and y must be [batch, channels, height, width] that differ in channels "
-            f"alone, got {list(one)} and {list(two)}"
+            f"only, got {list(one)} and {list(two)}"
         )
     whole = ops.einsum([x, y], equation="bchw,bdhw->bcd")
     height, width = sizes_of(x)[2:]
@@ -275,7 +275,7 @@ def fsp_matrix(x, y):
 
 
 def _resized(input, out_shape, scale, mode, align_corners, align_mode, data_format, owner):
-    if out_shape is not None:  # as in Fluid, sizes win over a scale
+    if out_shape is not None:  # as in Fluid, sizes override a scale
         sizes = out_shape.tolist() if isinstance(out_shape, _core.Variable) else list(out_shape)
         return images.interpolate(input, sizes, None, mode, align_corners, align_mode, data_format)
     if scale is None:
@@ -301,11 +301,11 @@ def image_resize(
     ----------
     input : Variable
     out_shape : list of int or Variable, optional
-        Sizes of the result in space; wins over `scale`.
+        Spatial sizes of the result; overrides `scale`.
     scale : float or Variable, optional
     resample : 'BILINEAR', 'NEAREST' or 'TRILINEAR'
     actual_shape : Variable, optional
-        Wins over `out_shape`.
+        Overrides `out_shape`.
     align_corners : bool
     align_mode : 0 or 1
     data_format : 'NCHW' or 'NHWC', for volumes 'NCDHW' or 'NDHWC'
@@ -377,7 +377,7 @@ def resize_trilinear(
 
 
 def image_resize_short(input, out_short_len, resample="BILINEAR"):
-    """`image_resize` that makes the shorter side `out_short_len` and keeps the proportions.
+    """`image_resize` to a shorter side of `out_short_len`, with the proportions kept.
 
     >>> import dygraph
     >>> dygraph.functional.image_resize_short(dygraph.ones([1, 1, 4, 6]), 8).shape
@@ -408,7 +408,7 @@ def _adaptive(axes, input, pool_size, pool_type, require_index, owner):
 
 
 def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name=None):
-    """Pool images to `pool_size` whatever their size; with `require_index` the places as well.
+    """Pool images of any size to `pool_size`; with `require_index` the indices as well.
 
     >>> import dygraph
     >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
@@ -419,7 +419,7 @@ def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name
 
 
 def adaptive_pool3d(input, pool_size, pool_type="max", require_index=False, name=None):
-    """Pool volumes to `pool_size` whatever their size; with `require_index` the places as well.
+    """Pool volumes of any size to `pool_size`; with `require_index` the indices as well.
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
@@ -429,7 +429,8 @@ def adaptive_pool3d(input, pool_size, pool_type="max", require_index=False, name
     return _adaptive(3, input, pool_size, pool_type, require_index, "adaptive_pool3d")
 
 
-# By chance ----------------------------------------------------------------------------------------
+# Random numbers
+# ----------------------------------------------------------------------------------------
 
 
 def _like(input, shape, input_dim_idx, output_dim_idx, owner):
@@ -447,7 +448,7 @@ def _like(input, shape, input_dim_idx, output_dim_idx, owner):
 def uniform_random_batch_size_like(
     input, shape, dtype="float32", input_dim_idx=0, output_dim_idx=0, min=-1.0, max=1.0, seed=0
 ):
-    """Even draws from [min, max) in `shape`, whose batch size is that of `input`.
+    """Uniform samples from [min, max) in `shape`, with the batch size of `input`.
 
     >>> import dygraph
     >>> x = dygraph.ones([5, 2])
@@ -462,7 +463,7 @@ def uniform_random_batch_size_like(
 def gaussian_random_batch_size_like(
     input, shape, input_dim_idx=0, output_dim_idx=0, mean=0.0, std=1.0, seed=0, dtype="float32"
 ):
-    """Draws from a normal distribution in `shape`, whose batch size is that of `input`.
+    """Samples of a normal distribution in `shape`, with the batch size of `input`.
 
     >>> import dygraph
     >>> x = dygraph.ones([5, 2])
@@ -483,7 +484,7 @@ def hsigmoid(
 ):  # fmt: skip
     """Hierarchical sigmoid loss (Morin and Bengio, 2005), ``[rows, 1]``.
 
-    Fluid's function makes its parameters, as `dygraph.nn.HSigmoid` does; here they are given:
+    Fluid's function makes its parameters, as `dygraph.nn.HSigmoid` does; here they are arguments:
     `weight` ``[num_classes - 1, D]`` and `bias` ``[num_classes - 1, 1]``.
 
     >>> import dygraph
@@ -503,17 +504,17 @@ def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
     """Focal loss of detection, element by element (Lin and others, 2017).
 
     ``-alpha (1 - p)^gamma log(p) / fg_num`` where the column, counted from 1, is the row's label,
-    else ``-(1 - alpha) p^gamma log(1 - p) / fg_num``, with ``p = sigmoid(x)``. Rows labelled -1
-    count nothing.
+    else ``-(1 - alpha) p^gamma log(1 - p) / fg_num``, with ``p = sigmoid(x)``. Rows labelled -1 do
+    not count.
 
     Parameters
     ----------
     x : Variable
         ``[rows, classes]``.
     label : Variable
-        ``[rows, 1]`` of integers: 0 for the background, -1 to pass over.
+        ``[rows, 1]`` of integers: 0 for the background, -1 to ignore a row.
     fg_num : Variable
-        How many rows show something: one integer.
+        The number of foreground rows: one integer.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Assignments that would do nothing, or lose a parameter, raise and say what to write.
+"""Assignments without effect, or that lose a parameter, raise an error with the fix.
 
-The names are spellings of other libraries; here they would be attributes without effect.
+The names are those of other libraries; here they would be attributes without effect.
 """
 
 from dygraph.errors import ArgumentTypeError, kind_of
@@ -25,7 +25,7 @@ OF_LAYERS = dict.fromkeys(("requires_grad", "stop_gradient", "trainable"), _FREE
 
 
 def refuse(owner, name, fixes):
-    """AttributeError where `fixes` has the name and the class of `owner` does not."""
+    """AttributeError if `fixes` has the name and the class of `owner` does not."""
     if name in fixes and not hasattr(type(owner), name):
         raise AttributeError(
             f"{type(owner).__name__} has no attribute '{name}' to assign. {fixes[name]}"
@@ -39,7 +39,7 @@ _VALUES = (
 
 
 def require_none(layer, name, value, kind):
-    """ArgumentTypeError where anything but None would take the place of a parameter or layer."""
+    """ArgumentTypeError if a value other than None would replace a parameter or layer."""
     if value is not None:
         fix = _VALUES if kind == "Parameter" else ". `del layer.{name}` frees the name"
         raise ArgumentTypeError(

@@ -1,9 +1,8 @@
 """Every operator as a function: input slots first, in lower case, then attributes by name.
 
-The functions are made from the registry, so this list is complete by itself; ``help(relu)`` shows
-formula, slots and attributes. Operators that only compute gradients are left to `dygraph.run_op`.
-Beside them stand a few functions that are made of operators, from `dygraph.images` and
-`dygraph.losses`.
+The functions are made from the registry, so the list is complete; ``help(relu)`` shows formula,
+slots and attributes. Gradient operators are called by `dygraph.run_op`. The module also has
+functions that combine operators, from `dygraph.images` and `dygraph.losses`.
 
 Examples
 --------
@@ -22,7 +21,7 @@ from dygraph.lazily import find, names_of
 
 _gradient = re.compile(r"_grad2?($|_)")
 _COMPOSED = (comparison, creation, elements, manipulation, products)
-# Modules that load when one of their functions is first asked for.
+# Modules that load at the first use of one of their functions.
 _LAZY = {
     "fluid_functions": "adaptive_pool2d adaptive_pool3d addcmul argmax argmin clamp "
     "elementwise_equal fsp_matrix "
@@ -51,18 +50,18 @@ __all__ = []
 
 
 def _spelling(name):
-    """An operator that has a keyword's name ends with an underscore: ``assert_``."""
+    """An operator named like a keyword gets an underscore: ``assert_``."""
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def _add_operators():
-    """Take in what the registry has by now; called again when a library was loaded."""
+    """Add the operators of the registry; called again after a library is loaded."""
     names = [n for n in dir(_core.ops) if not n.startswith("_") and not _gradient.search(n)]
     names = [n for n in names if n not in _OF_PROGRAMS]
     functions = {_spelling(name): getattr(_core.ops, name) for name in names}
     for module in _COMPOSED:
         functions.update({name: getattr(module, name) for name in module.__all__})
-    for name in _LAZY_NAMES:  # theirs stand before operators of the same name
+    for name in _LAZY_NAMES:  # theirs override operators of the same name
         functions.pop(name, None)
     globals().update(functions)  # a call may take 0.1 us, and __getattr__ of a module takes 0.5
     __all__[:] = sorted({*functions, *_LAZY_NAMES})

@@ -48,9 +48,9 @@ def check_grad(func, inputs, eps=1e-6, atol=1e-5, rtol=1e-3, order=1, seed=0, ra
     order : 1 or 2
         2 checks the gradients of the gradients as well.
     seed : int
-        Of the weights.
+        The seed of the weights.
     raise_exception : bool
-        False: give False instead of raising.
+        False: return False instead of raising.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def _leaves(inputs):
 
 
 def _compare(func, inputs, wanted, eps, atol, rtol, rng):
-    """What does not agree, or None."""
+    """The first disagreement, or None."""
     weights = _weights(func, inputs, rng)
     leaves = _leaves(inputs)
     with enable_grad():
@@ -146,7 +146,7 @@ def _compare(func, inputs, wanted, eps, atol, rtol, rng):
 
 
 def _gradient_as_function(func, inputs, wanted, rng):
-    """The gradients as a function of the inputs and of what flows in."""
+    """The gradients as a function of the inputs and of the incoming gradients."""
     weights = _weights(func, inputs, rng)
     with no_grad():
         flows = [to_variable(w.astype(str(y.dtype)))
@@ -159,7 +159,7 @@ def _gradient_as_function(func, inputs, wanted, rng):
         with enable_grad():
             leaves = []
             for x in args[:count]:
-                # A node of its own, so that gradients with respect to it can be asked for.
+                # A separate node, so that gradients with respect to it can be computed.
                 leaves.append(x * 1.0 if not x.stop_gradient else x)
             for i in wanted:
                 if leaves[i].stop_gradient:

@@ -1,7 +1,7 @@
-"""Functions of sequences, images and volumes that are made of one or two operators.
+"""Functions of sequences, images and volumes that combine one or two operators.
 
 `dygraph.functional` has them beside the operators themselves. Arrays are ``[batch, channels, ...]``
-with one, two or three axes in space. A sequence is worked on as an image of height 1.
+with one, two or three spatial axes. A sequence is computed as an image of height 1.
 """
 
 from dygraph import _core, check
@@ -32,7 +32,7 @@ _SPACE = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def require_axes(input, axes, owner):
-    """`input` if it is a Variable ``[batch, channels]`` and `axes` axes in space."""
+    """`input` if it is a Variable ``[batch, channels]`` plus `axes` spatial axes."""
     check.variable(input, f"{owner}: input")
     if len(input.shape) != axes + 2:
         raise InvalidArgumentError(
@@ -111,10 +111,9 @@ def conv1d_transpose(
         ``[filters]``.
     stride, padding, dilation, groups : int
     output_size : int, optional
-        Length of the result, where a stride leaves several. None: the smallest.
+        Length of the result if a stride allows several. None: the smallest.
     output_padding : int
-        How much longer than the smallest the result is, less than `stride`; in place of
-        `output_size`.
+        The additional length over the smallest, less than `stride`; instead of `output_size`.
 
     Returns
     -------
@@ -151,7 +150,7 @@ def conv1d_transpose(
 
 
 def only_one_size(output_padding, owner):
-    """Raises where a result has an `output_size` and is to be longer than its smallest too."""
+    """Raises an error if both `output_size` and an output padding are given."""
     if any(output_padding):
         raise InvalidArgumentError(
             f"{owner}: one of output_size and output_padding may be given, got both"
@@ -196,7 +195,7 @@ def _max_pool(axes, input, size, stride, padding, ceil_mode, return_mask):
     if not return_mask:
         return _pool(axes, owner, input, {**attrs, "ceil_mode": bool(ceil_mode)})
     if ceil_mode:
-        raise InvalidArgumentError(f"{owner}: return_mask cannot be had together with ceil_mode")
+        raise InvalidArgumentError(f"{owner}: return_mask must be False with ceil_mode, got True")
     return _with_mask(axes, owner, input, attrs)
 
 
@@ -271,7 +270,7 @@ def max_pool2d(
     ceil_mode : bool
         Round the output's size up.
     return_mask : bool
-        Return where in its channel each maximum lies as well, for `max_unpool2d`.
+        Also return the position of each maximum in its channel, for `max_unpool2d`.
 
     Returns
     -------
@@ -353,7 +352,7 @@ def avg_pool3d(input, pool_size, pool_stride=None, pool_padding=0, ceil_mode=Fal
 
 
 def adaptive_avg_pool1d(input, output_size):
-    """Averages over `output_size` even shares of sequences; see `adaptive_avg_pool2d`.
+    """Averages over `output_size` even parts of sequences; see `adaptive_avg_pool2d`.
 
     >>> import dygraph
     >>> x = dygraph.arange(6.0).reshape(1, 1, 6)
@@ -364,9 +363,9 @@ def adaptive_avg_pool1d(input, output_size):
 
 
 def adaptive_avg_pool2d(input, output_size):
-    """Averages over windows that share images out evenly.
+    """Averages over windows that divide images evenly.
 
-    Along an axis of `size`, output ``o`` averages what lies from ``o * size // out`` up to
+    Along an axis of `size`, output ``o`` averages the elements from ``o * size // out`` to before
     ``ceil((o + 1) * size / out)``.
 
     Parameters
@@ -374,7 +373,7 @@ def adaptive_avg_pool2d(input, output_size):
     input : Variable
         ``[batch, channels, height, width]``.
     output_size : int or (int, int)
-        None in its place keeps an axis' size.
+        None keeps the size of an axis.
 
     Returns
     -------
@@ -394,7 +393,7 @@ def adaptive_avg_pool2d(input, output_size):
 
 
 def adaptive_avg_pool3d(input, output_size):
-    """Averages over even shares of volumes; see `adaptive_avg_pool2d`.
+    """Averages over even parts of volumes; see `adaptive_avg_pool2d`.
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
@@ -405,7 +404,7 @@ def adaptive_avg_pool3d(input, output_size):
 
 
 def adaptive_max_pool1d(input, output_size, return_mask=False):
-    """Maxima over even shares of sequences; windows as in `adaptive_avg_pool2d`.
+    """Maxima over even parts of sequences; windows as in `adaptive_avg_pool2d`.
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[1.0, 5.0, 2.0, 3.0]]])
@@ -417,7 +416,7 @@ def adaptive_max_pool1d(input, output_size, return_mask=False):
 
 
 def adaptive_max_pool2d(input, output_size, return_mask=False):
-    """Maxima over even shares of images; windows as in `adaptive_avg_pool2d`.
+    """Maxima over even parts of images; windows as in `adaptive_avg_pool2d`.
 
     >>> import dygraph
     >>> x = dygraph.arange(6.0).reshape(1, 1, 2, 3)
@@ -428,7 +427,7 @@ def adaptive_max_pool2d(input, output_size, return_mask=False):
 
 
 def adaptive_max_pool3d(input, output_size, return_mask=False):
-    """Maxima over even shares of volumes; windows as in `adaptive_avg_pool2d`.
+    """Maxima over even parts of volumes; windows as in `adaptive_avg_pool2d`.
 
     >>> import dygraph
     >>> x = dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)
@@ -439,16 +438,16 @@ def adaptive_max_pool3d(input, output_size, return_mask=False):
 
 
 def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, output_size=None):
-    """Zeros with `input` put back where ``max_pool2d(..., return_mask=True)`` found it.
+    """Zeros with `input` at the positions of ``max_pool2d(..., return_mask=True)``.
 
     Parameters
     ----------
     input, indices : Variable
-        The two results of `max_pool2d`, or values in the first one's place.
+        The two results of `max_pool2d`; other values may replace the first.
     pool_size, pool_stride, pool_padding
         As of that call.
     output_size : (int, int), optional
-        Height and width of the result where they do not follow from the rest.
+        Height and width of the result, if the other arguments leave several.
 
     Returns
     -------
@@ -486,7 +485,7 @@ def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, ou
 
 
 def local_response_norm(input, size=5, alpha=1e-4, beta=0.75, k=1.0):
-    """Each value over a power of the squares in the channels around it.
+    """Each value divided by a power of the squares in the channels around it.
 
     ``input / (k + alpha * sum of the squares in size channels around) ** beta`` (Krizhevsky,
     Sutskever and Hinton, 2012).
@@ -534,19 +533,19 @@ def interpolate(
     ----------
     input : Variable
         ``[batch, channels, height, width]``, or with a depth for ``'trilinear'``; float32, float64
-        or uint8, whose means are cut off to whole numbers.
+        or uint8, whose means are truncated to integers.
     size : list of int, optional
-        Sizes of the result in space. This or `scale_factor` must be given.
+        Spatial sizes of the result. This or `scale_factor` must be given.
     scale_factor : float or list of float, optional
-        Sizes of the result over those of `input`, rounded down; one for all axes or one for each.
+        Factors on the sizes of `input`, rounded down; one for all axes or one for each.
     mode : 'nearest', 'bilinear' or 'trilinear'
     align_corners : bool
-        True: first and last pixels lie on each other. False: pixels are cells.
+        True: the first and last pixels coincide. False: pixels are cells.
     align_mode : 0 or 1
-        Without `align_corners`, 0 compares the cells' middles, 1 their beginnings. ``'nearest'``
-        compares beginnings.
+        Without `align_corners`, 0 aligns the centres of the cells, 1 their beginnings.
+        ``'nearest'`` aligns beginnings.
     data_format : str, optional
-        ``'NHWC'`` or ``'NDHWC'``: the channels of `input` and of the result stand last. None, or
+        ``'NHWC'`` or ``'NDHWC'``: the channels of `input` and of the result are last. None, or
         ``'NCHW'`` or ``'NCDHW'``: second.
 
     Returns
@@ -589,12 +588,13 @@ def interpolate(
 
 
 def _scaled(space, factors):
-    """Sizes in space times a factor each, rounded down."""
+    """Spatial sizes times a factor each, rounded down."""
     factors = [check.number(f, "interpolate: scale_factor", 0) for f in factors]
     sizes = [int(n * f) for n, f in zip(space, factors, strict=False)]
     if len(factors) != len(space) or min(sizes) < 1:
         raise InvalidArgumentError(
-            f"interpolate: scale_factor must be a number, or one for each of the {len(space)} axes "
-            f"in space, whose sizes are known and stay at least 1, got {factors} for {list(space)}"
+            f"interpolate: scale_factor must be a number, or one for each of the {len(space)} "
+            f"spatial axes, whose sizes are known and stay at least 1, got {factors} for "
+            f"{list(space)}"
         )
     return sizes

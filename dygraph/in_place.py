@@ -23,18 +23,18 @@ def _in_place(compute, name, doc):
         _core.become(self, result)
         return self
 
-    method.__wrapped__ = compute  # its arguments are those that help and completion show
+    method.__wrapped__ = compute  # help and completion show its arguments
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = doc + (
-        "\n\nGives this variable. RuntimeError for a leaf that needs a gradient while recording: "
+        "\n\nReturns this variable. RuntimeError for a leaf that needs a gradient while recording: "
         "write under ``dygraph.no_grad()``."
     )
     return method
 
 
 def clip(self, min=None, max=None):
-    """Every element moved into [min, max]; None leaves a side open. Gradients flow inside.
+    """Every element clipped to [min, max]; None: no bound. Gradients flow inside.
 
     >>> import dygraph
     >>> dygraph.to_variable([-2.0, 0.5, 3.0]).clip(-1, 1).numpy()
@@ -89,7 +89,7 @@ METHODS: dict = {
     "multiply_": _in_place(lambda x, y: x * _other(x, y), "multiply_", "Multiply by `y` in place."),
     "divide_": _in_place(lambda x, y: x / _other(x, y), "divide_", "Divide by `y` in place."),
     "pow_": _in_place(power, "pow_", "Raise to the power `y` in place."),
-    "clip_": _in_place(clip, "clip_", "Move every element into [min, max] in place."),
+    "clip_": _in_place(clip, "clip_", "Clip every element to [min, max] in place."),
     "scale_": _in_place(
         lambda x, scale=1.0, bias=0.0: ops.scale(x, scale=scale, bias=bias),
         "scale_",

@@ -1,9 +1,8 @@
 """Indexing by arrays, lists and masks, alone or mixed with ints, slices, Ellipsis and None.
 
-An index is worked out once, by NumPy's rules, into slices of some axes and one index array for
-each of the others. What computes are operators (slice, gather, gather_nd, masked_select for
-reading, index_put for writing, transpose2 and reshape2 around them), so gradients and tracing come
-with them.
+An index is resolved once, by NumPy's rules, into slices of some axes and one index array for each
+of the others. Operators compute the result (slice, gather, gather_nd, masked_select for reading,
+index_put for writing, with transpose2 and reshape2), so gradients and tracing work.
 """
 
 import math
@@ -16,8 +15,8 @@ from dygraph.errors import InvalidArgumentError, OutOfRangeError, kind_of
 Variable = _core.Variable
 ops = _core.ops
 
-# In a layout: an axis that None makes, the place of an index array, and that of "...", which keeps
-# arrays apart even where it stands for no axis.
+# In a layout: an axis from None, the position of an index array, and that of "...", which
+# separates arrays even if it covers no axis.
 NEW, MANY, DOTS = "new", "many", "dots"
 
 
@@ -50,19 +49,19 @@ def as_array(item):
 
 
 def is_mask(array):
-    """True for bools; a Variable's and an array's type print alike."""
+    """Whether it holds bools; types of Variables and arrays have the same text."""
     return str(array.dtype) == "bool"
 
 
 class Plan:
-    """An index with arrays, resolved against the shape of what is indexed."""
+    """An index with arrays, resolved against the shape of the indexed Variable."""
 
     def __init__(self, index, shape):
         self.slices = indexing.Selection((), ())
         self.arrays = []  # (axis, index array)
-        self.layout = []  # NEW, MANY, DOTS and axes that stay, in the order of the index
+        self.layout = []  # NEW, MANY, DOTS and kept axes, in the order of the index
         self.shape = []  # with an axis of 1 for each bool without axes
-        self.mask = None  # where the only array is one mask: it
+        self.mask = None  # the mask, if it is the only array
         items = self._items(index, len(shape))
         masks = []
         source = 0
@@ -97,7 +96,7 @@ class Plan:
         self._masks = masks
 
     def spread_masks(self):
-        """Puts positions in place of masks."""
+        """Replaces masks by positions."""
         for axis, mask in self._masks:
             self.arrays.extend((axis + i, at) for i, at in enumerate(positions(mask)))
         self._masks = []
@@ -110,7 +109,7 @@ class Plan:
                 + ", ".join(str(list(a.shape)) for _, a in self.arrays)
             ) from None
 
-        # Nothing will be read, but as in NumPy single indices must be right.
+        # No element is read, but as in NumPy single indices must be valid.
         if any(type(n) is int and n == 0 for n in self.common):
             for axis, array in self.arrays:
                 if not array.ndim:
@@ -118,7 +117,7 @@ class Plan:
 
     @staticmethod
     def _items(index, rank):
-        """The entries of an index, arrays converted, with slices for what is left out."""
+        """The entries of an index, arrays converted, with slices for omitted axes."""
         items, used, dots = [], 0, None
         for item in index if isinstance(index, tuple) else (index,):
             if item is Ellipsis:
@@ -153,9 +152,9 @@ class Plan:
         return [entry for entry in self.layout if isinstance(entry, int)]
 
     def leading(self):
-        """The entries of the layout that come before the axes of the arrays in the result.
+        """The entries of the layout before the axes of the arrays in the result.
 
-        Those stand where the arrays stood if these were neighbours, else in front.
+        These are at the position of the arrays if the arrays were neighbours, else in front.
         """
         first = self.layout.index(MANY)
         count = self.layout.count(MANY)
@@ -163,11 +162,11 @@ class Plan:
 
     @property
     def before(self):
-        """How many axes that stay come before those of the arrays in the result."""
+        """The number of kept axes before those of the arrays in the result."""
         return sum(isinstance(entry, int) for entry in self.leading())
 
     def added(self, rank):
-        """Positions of the axes that None makes, in a result whose arrays make `rank` axes."""
+        """Positions of the axes from None, in a result whose arrays make `rank` axes."""
         first = self.leading()
         rest = [entry for entry in self.layout[len(first) :] if entry is not MANY]
         whole = [entry for entry in first + [MANY] * rank + rest if entry is not DOTS]
@@ -177,7 +176,7 @@ class Plan:
 def positions(mask):
     """The positions of true elements, an array for each axis; one of them for a mask without axes.
 
-    A mask without axes stands for an axis of size 1 that is taken or not.
+    A mask without axes is an axis of size 1 that is selected or not.
     """
     if mask.ndim == 0:
         return [np.zeros(1 if mask else 0, "int64")]
@@ -211,9 +210,9 @@ def stacked(arrays):
 
 
 def reshaped(x, shape):
-    """`x` in another shape, written so that a traced program keeps its batch free where it can.
+    """`x` in another shape, written so that a traced program keeps its batch size open if possible.
 
-    For reshape2 a 0 copies the size of the input's axis and a -1 is what is left.
+    For reshape2 a 0 copies the size of the input's axis, and -1 is the remaining size.
     """
     old, shape = x.shape, list(shape)
     if any(type(n) is not int for n in (*old, *shape)):  # which a trace follows
@@ -239,7 +238,7 @@ def reshaped(x, shape):
 
 
 def _reshaped_empty(x, shape):
-    """As `reshaped` where several sizes are 0, which reshape2 cannot write down."""
+    """As `reshaped` for several sizes of 0, which reshape2 cannot express."""
     if [n for n in x.shape if n != 1] != [n for n in shape if n != 1]:
         return _core.to_variable(np.zeros(shape, "float32"), None, x.dtype)
     ones = [i for i, n in enumerate(x.shape) if n == 1]
@@ -252,17 +251,17 @@ def _reshaped_empty(x, shape):
 
 
 def transposed(x, perm):
-    """`x` with its axes in another order; itself where that is the one it has."""
+    """`x` with its axes in another order; `x` itself if the order is the same."""
     return x if perm == sorted(perm) else ops.transpose2(x, axis=perm)
 
 
 def moved(rank, before, count):
-    """The order of axes that takes `count` leading ones behind `before` others."""
+    """The order of axes that moves `count` leading ones behind `before` others."""
     return [*range(count, count + before), *range(count), *range(count + before, rank)]
 
 
 def inverse(perm):
-    """The order that undoes another."""
+    """The inverse order."""
     return sorted(range(len(perm)), key=perm.__getitem__)
 
 
@@ -303,7 +302,7 @@ def read(x, index):
 
 
 def taken(x, axes, stays, before, at, rank):
-    """What `at` [..., number of axes] addresses in `axes`; its axes come behind `before` others."""
+    """The elements at `at` [..., number of axes] in `axes`; their axes follow `before` others."""
     if len(axes) == 1:
         return ops.gather(x, at, axis=axes[0]) if rank == 1 else ops.gather_nd(x, at)
     x = ops.gather_nd(transposed(x, axes + stays), at)
@@ -337,7 +336,7 @@ def write(x, index, value):
 
 
 def arranged(value, plan, stays):
-    """A value for the result's shape as one for the shape [axes of the arrays, other axes]."""
+    """A value of the result's shape, rearranged to [axes of the arrays, other axes]."""
     rank, added, before = len(plan.common), plan.added(len(plan.common)), plan.before
     whole = rank + stays + len(added)
     shape = list(value.shape)
@@ -353,7 +352,7 @@ def arranged(value, plan, stays):
     shape = [1] * (whole - value.ndim) + list(value.shape)
     if any(shape[axis] != 1 for axis in added):
         raise InvalidArgumentError(
-            f"the value must have size 1 along the axes {added} that None makes, got shape "
+            f"the value must have size 1 along the axes {added} from None, got shape "
             f"{list(value.shape)}"
         )
     shape = [n for axis, n in enumerate(shape) if axis not in added]

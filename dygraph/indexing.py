@@ -1,7 +1,7 @@
 """Reading and writing parts of a Variable, as NumPy does.
 
-Ints, slices, Ellipsis and None are worked out here and become one slicing operator. Arrays, lists
-and masks, also mixed with these, go to `index_arrays`.
+Ints, slices, Ellipsis and None are resolved here and become one slicing operator. Arrays, lists and
+masks, also mixed with these, are handled by `index_arrays`.
 """
 
 from dygraph import _core, index_arrays, sizes
@@ -16,18 +16,18 @@ FAR = 2**31 - 1  # beyond every axis that an attribute can name
 
 
 class NotBasic(Exception):
-    """An index holds more than ints, slices, Ellipsis and None. Never leaves this package."""
+    """An index holds more than ints, slices, Ellipsis and None. Internal to this package."""
 
 
 class Selection:
-    """A basic index resolved against a shape, in the terms of the slicing operators."""
+    """A basic index resolved against a shape, as attributes of the slicing operators."""
 
     __slots__ = ("axes", "starts", "ends", "steps", "picked", "added", "strided")
 
     def __init__(self, index, shape):
         self.axes, self.starts, self.ends, self.steps = [], [], [], []
-        self.picked = []  # axes of the input that an int takes away
-        self.added = []  # axes of the result that None makes
+        self.picked = []  # axes of the input that an int removes
+        self.added = []  # axes of the result from None
         self.strided = False
         items = index if isinstance(index, tuple) else (index,)
         used = dots = 0
@@ -63,13 +63,13 @@ class Selection:
                 axis += 1
 
     def add_int(self, i, axis, size):
-        """Takes one entry of an axis, which goes away."""
+        """Selects one entry of an axis and removes the axis."""
         wrapped(i, axis, size)
         self.picked.append(axis)
         self._add(axis, i, i + 1 if i != -1 else FAR, 1)
 
     def add_slice(self, item, axis):
-        """Takes a range of an axis, written as it was given: the operators count as NumPy does.
+        """Selects a range of an axis with its given bounds, since the operators count like NumPy.
 
         So a traced program repeats it for any size of the axis.
         """
@@ -94,7 +94,7 @@ class Selection:
         self.steps.append(step)
 
     def bounds(self):
-        """Starts and ends as inputs of the operators, where the run decides some; else nothing."""
+        """Starts and ends as inputs of the operators, if some are known only in a run."""
         if {int}.issuperset(map(type, [*self.starts, *self.ends])):
             return {}
         lists = {"StartsTensorList": self.starts, "EndsTensorList": self.ends}
@@ -103,7 +103,7 @@ class Selection:
         return {slot: [as_tensor(n) for n in values] for slot, values in lists.items()}
 
     def read(self, x):
-        """The part of `x`; axes in `picked` are left in place, with size 1, where it is strided."""
+        """The part of `x`; with strides, axes in `picked` are kept with size 1."""
         bounds = self.bounds()
         if bounds:
             attrs = {"axes": self.axes} if self.strided else {
@@ -151,7 +151,7 @@ class Selection:
 
 def wrapped(i, axis, size):
     """A position counted from the front. OutOfRangeError names axis and size."""
-    if size < 0:  # open: the operator looks when it runs
+    if size < 0:  # open: the operator checks when it runs
         return i
     if not -size <= i < size:
         text = f"index {i} is out of range for axis {axis} of size {size}"
@@ -161,7 +161,7 @@ def wrapped(i, axis, size):
 
 
 def plain_int(item):
-    """An int or a NumPy int as an int; None for everything else, also for Variables."""
+    """An int or a NumPy int as an int; None for other types, also for Variables."""
     if isinstance(item, (bool, Variable)) or not hasattr(type(item), "__index__"):
         return None
     if getattr(item, "shape", ()) or str(getattr(item, "dtype", "")) == "bool":
@@ -173,9 +173,9 @@ def plain_int(item):
 
 
 def whole(item):
-    """A start, stop or step of a slice as an int; here an integer Variable of one element will do.
+    """A start, stop or step of a slice as an int; an integer Variable of one element is valid too.
 
-    Ints beyond 32 bits are cut, which changes nothing for a slice.
+    Ints beyond 32 bits are clipped, which does not change a slice.
     """
     if type(item) is not int:
         if isinstance(item, bool) or not hasattr(type(item), "__index__"):
@@ -185,7 +185,7 @@ def whole(item):
 
 
 def bound(item):
-    """A start or stop of a slice: an int, or what the run of a program decides."""
+    """A start or stop of a slice: an int, or a value known only in a run of a program."""
     if isinstance(item, Size) and item.live:
         return item
     if isinstance(item, Variable) and not item.dtype.is_floating and str(item.dtype) != "bool":
@@ -202,8 +202,8 @@ def as_tensor(n):
 
 
 def getitem(x, index):
-    """``x[index]``: a value of its own (a gradient flows back into the part that was read)."""
-    shape = _core.dims(x)  # only to refuse what lies outside
+    """``x[index]``: a new value, whose gradient flows back into the part that was read."""
+    shape = _core.dims(x)  # only to refuse indices outside
     if type(index) is int and shape:
         wrapped(index, 0, shape[0])
         end = index + 1 if index != -1 else FAR
@@ -226,7 +226,7 @@ def getitem(x, index):
 
 
 def as_value(x, value):
-    """What is assigned to a part of `x`, as a Variable of its type."""
+    """The assigned value, as a Variable of the type of `x`."""
     if not isinstance(value, Variable):
         if value is None or isinstance(value, (str, bytes)):
             raise ArgumentTypeError(f"an element must be a number, got {kind_of(value)}")
@@ -237,8 +237,8 @@ def as_value(x, value):
 def setitem(x, index, value):
     """``x[index] = value``: the value is broadcast to the part and cast to the type of `x`.
 
-    Gradients flow to what `x` was and to the value. Of an element written more than once the last
-    value stays, and only that one gets a gradient.
+    Gradients flow to the earlier `x` and to the value. If an element is written more than once, the
+    last value counts, and only that one gets a gradient.
     """
     value = as_value(x, value)
     try:

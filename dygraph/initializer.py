@@ -1,4 +1,4 @@
-"""Start values of parameters, drawn by the library's own generator."""
+"""Initial values of parameters, drawn by the library's own generator."""
 
 import math
 
@@ -23,7 +23,7 @@ ops = _core.ops
 
 
 class Initializer:
-    """Called with a shape and a dtype, gives a Variable.
+    """Base class: called with a shape and a dtype, returns a Variable.
 
     >>> import dygraph
     >>> class Diagonal(dygraph.initializer.Initializer):
@@ -38,12 +38,12 @@ class Initializer:
         return self.make(shape, dtype)
 
     def make(self, shape, dtype):
-        """The values; what a subclass defines."""
+        """The values; defined by subclasses."""
         raise NotImplementedError(f"{type(self).__name__} must define make(shape, dtype)")
 
 
 def fans(shape):
-    """(fan_in, fan_out): numbers of inputs and outputs one unit has.
+    """(fan_in, fan_out): the numbers of inputs and outputs of one unit.
 
     ``[in, out]`` of a linear layer; ``[out, in, h, w]`` of a convolution counts its window.
 
@@ -59,7 +59,7 @@ def fans(shape):
 
 
 class Constant(Initializer):
-    """The same value everywhere.
+    """One value for all elements.
 
     >>> import dygraph
     >>> dygraph.initializer.Constant(2.0)([2], "float32").numpy()
@@ -74,7 +74,7 @@ class Constant(Initializer):
 
 
 class Uniform(Initializer):
-    """Even draws from [low, high). `seed` 0 takes the library's generator, see `dygraph.seed`.
+    """Uniform samples from [low, high). `seed` 0: the library's generator, see `dygraph.seed`.
 
     >>> import dygraph
     >>> drawn = dygraph.initializer.Uniform(2.0, 3.0)([100]).numpy()
@@ -97,7 +97,7 @@ class Uniform(Initializer):
 
 
 class Normal(Initializer):
-    """Draws from the normal distribution of mean `loc` and standard deviation `scale`.
+    """Samples of the normal distribution with mean `loc` and standard deviation `scale`.
 
     >>> import dygraph
     >>> dygraph.initializer.Normal(2.0, 0.0)([2, 1]).tolist()
@@ -118,7 +118,7 @@ class Normal(Initializer):
 
 
 class TruncatedNormal(Normal):
-    """As `Normal`, with draws beyond two standard deviations drawn again.
+    """As `Normal`, with samples beyond two standard deviations drawn again.
 
     >>> import dygraph
     >>> drawn = dygraph.initializer.TruncatedNormal(5.0, 0.5)([1000]).numpy()
@@ -130,7 +130,7 @@ class TruncatedNormal(Normal):
 
 
 class _Scaled(Initializer):
-    """Uniform in +-sqrt(6/n), or normal of deviation sqrt(2/n): both have variance 2/n."""
+    """Uniform in +-sqrt(6/n), or normal with deviation sqrt(2/n): both have variance 2/n."""
 
     def __init__(self, uniform, seed):
         self.uniform = bool(uniform)
@@ -183,7 +183,7 @@ class MSRA(_Scaled):
 
 
 class Bilinear(Initializer):
-    """Weights with which a transposed convolution starts as bilinear enlargement.
+    """Weights that make a transposed convolution a bilinear enlargement.
 
     For a weight ``[c_in, c_out, k, k]`` with ``stride = k // 2`` or so: each k x k window is the
     product of two triangles. Use ``groups = c_in`` and no bias.
@@ -191,7 +191,7 @@ class Bilinear(Initializer):
     Raises
     ------
     InvalidArgumentError
-        For a shape of other than four axes, or windows that are not square.
+        For a shape without four axes, or windows that are not square.
 
     Examples
     --------

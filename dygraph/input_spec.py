@@ -1,4 +1,4 @@
-"""What a program is to know of its inputs: types, and which sizes are open."""
+"""Specifications of a program's inputs: types and open sizes."""
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
@@ -12,8 +12,8 @@ class InputSpec:
     Parameters
     ----------
     shape : list of int, str or None
-        A number is a size that stays. None or -1: the size is open. A name: it is open, too, and
-        all axes of that name are as long.
+        A number is a fixed size. None or -1: the size is open. A name: the size is open, and equal
+        on all axes of that name.
     dtype : dtype, optional
     name : str, optional
     stop_gradient : bool, optional
@@ -44,12 +44,12 @@ class InputSpec:
 
     @property
     def shape(self):
-        """The sizes, -1 for those that are open."""
+        """The sizes, -1 for open ones."""
         return tuple(n if type(n) is int else -1 for n in self.sizes)
 
     @classmethod
     def from_tensor(cls, tensor, name=None):
-        """What a Variable has; all its sizes stay.
+        """The specification of a Variable, with fixed sizes.
 
         >>> import dygraph
         >>> dygraph.jit.InputSpec.from_tensor(dygraph.ones([2, 3]), "x").shape
@@ -60,7 +60,7 @@ class InputSpec:
 
     @classmethod
     def from_numpy(cls, ndarray, name=None):
-        """What an array has; all its sizes stay.
+        """The specification of an array, with fixed sizes.
 
         >>> import dygraph, numpy as np
         >>> dygraph.jit.InputSpec.from_numpy(np.zeros([2, 3], "int64")).dtype
@@ -69,7 +69,7 @@ class InputSpec:
         return cls(ndarray.shape, ndarray.dtype, name)
 
     def batch(self, batch_size):
-        """Put an axis before the others: a size, None or a name.
+        """Add a first axis: a size, None or a name.
 
         >>> import dygraph
         >>> dygraph.jit.InputSpec([3]).batch(None).shape
@@ -79,7 +79,7 @@ class InputSpec:
         return self
 
     def unbatch(self):
-        """Take the first axis away.
+        """Remove the first axis.
 
         >>> import dygraph
         >>> dygraph.jit.InputSpec([None, 3]).unbatch().shape
@@ -118,10 +118,10 @@ def _size(n):
 
 
 def sizes_of(given, shape, what):
-    """For each axis of an input a number, a name, or None where the size is open.
+    """A number, a name, or None for an open size, for each axis of an input.
 
-    `given` is an `InputSpec`, anything else with a shape, a list of sizes, or a dict that names
-    axes: ``{1: "length", 2: None}``. `shape` is that of the input.
+    `given` is an `InputSpec`, another object with a shape, a list of sizes, or a dict of axes:
+    ``{1: "length", 2: None}``. `shape` is that of the input.
     """
     if isinstance(given, dict):
         sizes = list(shape)
@@ -145,7 +145,7 @@ def sizes_of(given, shape, what):
 
 
 def listed(given, names, owner):
-    """What was given for each input, None where nothing was: of a list, or a dict by names."""
+    """The specification of each input, or None: from a list, or a dict by names."""
     if given is None:
         return None
     if isinstance(given, dict):
@@ -157,10 +157,10 @@ def listed(given, names, owner):
         return [given.get(name) for name in names]
     if not isinstance(given, (list, tuple)):
         raise ArgumentTypeError(
-            f"{owner} must be a list or a dict with something for each input, got {kind_of(given)}"
+            f"{owner} must be a list or a dict with an entry for each input, got {kind_of(given)}"
         )
     if len(given) != len(names):
         raise InvalidArgumentError(
-            f"{owner} must hold something for each input, {', '.join(names)}, got {len(given)}"
+            f"{owner} must hold an entry for each input, {', '.join(names)}, got {len(given)}"
         )
     return list(given)

@@ -1,7 +1,6 @@
-"""Programs from Python: `trace` records what one call does, `to_static` every way through a
-function.
+"""Programs from Python: `trace` records one call, `to_static` all paths through a function.
 
-Programs live in ``static``, which is imported only when something here is called.
+Programs are in ``static``, which is imported at the first use of this module.
 """
 
 import inspect
@@ -23,48 +22,48 @@ __all__ = [
 
 
 def trace(layer, inputs, dims=None):
-    """Record what a layer, or a whole step of training, does as a program.
+    """Record a call of a layer, or a whole training step, as a program.
 
-    After an ordinary call the function runs at two batch sizes; what differs between them is left
-    open in the program. Further runs at a third size are compared with the program, bit for bit.
-    Afterwards everything is as the one ordinary call left it.
+    After an ordinary call the function runs at two batch sizes; sizes that differ between them are
+    left open in the program. Further runs at a third size are compared with the program, bit for
+    bit. Afterwards all state is as after the ordinary call.
 
     Parameters
     ----------
     layer : Layer or callable
-        A layer, or any function of Variables. In train mode it is recorded as it trains (batch_norm
-        updates its means when the program runs, dropout draws). A function that calls
-        ``backward()`` and ``step()`` or ``minimize()`` of optimizers becomes a program that trains:
-        it shares parameters, accumulators and running means with the eager objects, and learning
-        rates are variables of it.
+        A layer, or any function of Variables. In train mode the program trains (batch_norm updates
+        its means in each run, and dropout drops values). A function that calls ``backward()`` and
+        ``step()`` or ``minimize()`` of optimizers becomes a program that trains: it shares
+        parameters, accumulators and running means with the eager objects, and learning rates are
+        variables of it.
     inputs : Variable or list of Variable
         Positional arguments of the layer. The first axis of the first one (for a variable with LoD,
         its sequences) is the batch; other inputs with as many rows follow it.
     dims : list or dict, optional
-        Which further sizes are open. For each input (in a dict: for those named) an `InputSpec`, a
-        list of sizes, or a dict of axes: ``(None, "length", 6)`` and ``{0: None, 1: "length"}`` say
-        the same of ``[4, 5, 6]``. None stands for a size that is open, a name for one that all axes
-        of that name have.
+        Further open sizes. For each input (in a dict: by name) an `InputSpec`, a list of sizes, or
+        a dict of axes: ``(None, "length", 6)`` and ``{0: None, 1: "length"}`` are equivalent for
+        ``[4, 5, 6]``. None is an open size, a name an open size that is equal on all axes of that
+        name.
 
     Returns
     -------
     outputs
-        What ``layer(*inputs)`` returned.
+        The result of ``layer(*inputs)``.
     traced : TracedLayer
-        Callable with Variables; saves itself as an inference model, or whole.
+        Callable with Variables; saves an inference model or the whole program.
 
     Raises
     ------
     ValueError
-        An operator, attribute or constant depends on the batch size, or Python asks for a size
-        that does; the message has the Python line. While a function is recorded, ``x.shape[0]`` of
-        a value that follows the batch goes on into arithmetic with Variables and with ints, and
-        into reshape, expand, tile, zeros, ones and full; ``print`` and ``logging`` write the number
-        of the run. Comparing it, ``int()``, ``len()``, ``range()``, NumPy and its text anywhere
-        else are refused, unless every batch has the same answer.
+        An operator, attribute or constant depends on the batch size, or Python reads a size that
+        does; the message has the Python line. While a function is recorded, a size ``x.shape[0]``
+        that depends on the batch may be used in arithmetic with Variables and with ints, and in
+        reshape, expand, tile, zeros, ones and full; ``print`` and ``logging`` write its current
+        value. Comparisons, ``int()``, ``len()``, ``range()``, NumPy and other uses of its text are
+        refused, unless the result is the same for every batch.
     RuntimeError
         A recorded value was read (``numpy()``, ``float()``, ``if``), or the program does not repeat
-        the function: it keeps something in Python from one call to the next.
+        the function, which keeps state in Python between calls.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def trace(layer, inputs, dims=None):
         return restored(lambda s: tracing.works(layer, given.at(s), observer), sizes)
 
     def at_one_of(sizes, run):
-        """Run at the first sizes that the function itself can do."""
+        """Run at the first sizes that the function accepts."""
         for one in sizes[:-1]:
             try:
                 return restored(run, one)
@@ -142,7 +141,7 @@ def trace(layer, inputs, dims=None):
         return restored(run, sizes[-1])
 
     def others(*rules):
-        # Where it can do no other batch its sizes are numbers.
+        # If it accepts no other batch, its sizes are numbers.
         made = [given.other(rule) for rule in rules]
         return made if dims is not None else [*made, given.sizes]
 
@@ -176,48 +175,49 @@ def trace(layer, inputs, dims=None):
     traced = TracedLayer(recording.program, scope, single, observer.optimizers)
     if recording.trains:
         traced._sources = recording.sources
-    # The runs at other sizes left arenas and pages that the program does not need.
+    # The runs at other sizes left unused arenas and pages.
     _core.memory.release_free(_core.current_place())
     return outputs, traced
 
 
 def to_static(function=None, input_spec=None, verify=True, dims=None):
-    """Make calls of a function run a program that is right on every way (path) through it.
+    """Make calls of a function run a program that is right on every path through it.
 
-    Python runs the function once for each way, on variables without values. Ways join where the
-    state of Python is equal except for Variables, and a loop becomes a ``while`` if a turn leads to
-    such an equal state. So ``if``, ``while``, ``for``, ``and``, exceptions, closures, lists and
-    classes work as in Python. Whatever cannot become part of a program is refused with its line.
+    Python runs the function once for each path, on variables without values. Paths join where the
+    state of Python is equal except for Variables, and a loop becomes a ``while`` if an iteration
+    leads to such an equal state. So ``if``, ``while``, ``for``, ``and``, exceptions, closures,
+    lists and classes work as in Python. Code that cannot become part of a program is refused with
+    its line.
 
     Parameters
     ----------
     function : callable
         A function, a method or a Layer. None: returns a decorator.
     input_spec : list or dict, optional
-        For each Variable among the arguments (in a dict: for those named) an `InputSpec`, or any
-        object with a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal.
-        Default: axis 0 is open, and any other axis once calls have had two sizes of it.
+        For each Variable among the arguments (in a dict: by name) an `InputSpec`, or an object with
+        a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal. Default: axis
+        0 is open, and another axis after calls with two sizes of it.
     verify : bool or list
-        True: compare each new program with eager calls, bit for bit: on every way through the
-        function, whatever the values (loops make zero, one and two turns), with gradients and
-        errors, and freely on the arguments at several batch sizes. A list holds further arguments
-        to compare with, a tuple for each call. ``proof`` says what was compared. False: compare
-        nothing; saved files say so (`TracedLayer.verified`).
+        True: compare each new program with eager calls, bit for bit, with gradients and errors: on
+        every path through the function, whatever the values (loops make zero, one and two
+        iterations), and on the path of the data at several batch sizes. A list holds further
+        arguments for the comparison, a tuple for each call. ``proof`` lists what was compared.
+        False: no comparison; saved files record that (`TracedLayer.verified`).
     dims : list or dict, optional
-        Instead of `input_spec`, as in `trace`: ``{"x": {0: None, 1: "length"}}`` opens these axes
-        of ``x`` and no other.
+        Instead of `input_spec`, as in `trace`: ``{"x": {0: None, 1: "length"}}`` opens only these
+        axes of ``x``.
 
     Returns
     -------
     callable
-        Takes the arguments of the function. Its results and their gradients have eager's bits.
+        Takes the arguments of the function. Its results and gradients have the bits of eager calls.
 
     Raises
     ------
     ArgumentTypeError
         `function` is not callable, or `verify` is neither a bool nor a list.
     RuntimeError
-        At the first call: something cannot become part of a program, or the program does not give
+        At the first call: some code cannot become part of a program, or the program does not give
         the bits of eager calls. The message gives the line and what to write instead.
 
     Examples
@@ -265,7 +265,7 @@ def declarative(dygraph_func=None):
 
 
 class ProgramTranslator:
-    """Fluid's switch of all captured functions. There is one.
+    """Fluid's switch for all captured functions; a singleton.
 
     Examples
     --------
@@ -294,7 +294,7 @@ class ProgramTranslator:
 
     @staticmethod
     def get_func(dygraph_func):
-        """What :func:`to_static` makes of the function; itself if it was made by it."""
+        """The result of :func:`to_static`; a captured function is returned unchanged."""
         return dygraph_func if hasattr(dygraph_func, "entry") else to_static(dygraph_func)
 
     @classmethod
@@ -304,17 +304,17 @@ class ProgramTranslator:
 
     @classmethod
     def get_output(cls, dygraph_func, *args, **kwargs):
-        """What that program gives."""
+        """The results of that program."""
         return cls.get_func(dygraph_func)(*args, **kwargs)
 
     @staticmethod
     def get_code(dygraph_func):
-        """The source that is explored: the function's own, since none is rewritten."""
+        """The source of the function, which is explored unchanged."""
         return inspect.getsource(getattr(dygraph_func, "captured_function", dygraph_func))
 
 
 def load(dirname):
-    """What :meth:`TracedLayer.save` saved, to be run or trained on without its Python.
+    """Load the program of :meth:`TracedLayer.save`, to run or train it without its Python code.
 
     Parameters
     ----------
@@ -324,13 +324,12 @@ def load(dirname):
     Returns
     -------
     TracedLayer
-        Its variables are its own. Learning rates stay what they were; `TracedLayer.set_lr` changes
-        them.
+        With its own variables. Learning rates are kept; `TracedLayer.set_lr` changes them.
 
     Raises
     ------
     FileNotFoundError, FormatError
-        There is no model, or it is damaged.
+        The model does not exist, or it is damaged.
 
     Examples
     --------
@@ -347,13 +346,12 @@ def load(dirname):
 
 
 class TracedLayer:
-    """A layer, or a step of training, that became a program. Made by :func:`trace`.
+    """A layer, or a training step, as a program. Made by :func:`trace`.
 
     Attributes
     ----------
     scope : Scope
-        Holds its persistable variables: those of the eager objects where it trains, copies
-        otherwise.
+        Holds its persistable variables: those of the eager objects if it trains, else copies.
 
     Examples
     --------
@@ -381,9 +379,9 @@ class TracedLayer:
     def program(self):
         """The recorded ``static.Program``.
 
-        An Executor runs it with ``scope=traced.scope``, or in a scope that has none of its
-        variables yet; where it trains, on the eager parameters either way. The Executor asks no
-        schedule: set the variable ``learning_rate_0``.
+        An Executor runs it with ``scope=traced.scope``, or in a scope without its variables; if it
+        trains, it uses the eager parameters in both cases. The Executor does not advance schedules:
+        set the variable ``learning_rate_0``.
         """
         if self._program is None:
             from dygraph import beside
@@ -394,8 +392,8 @@ class TracedLayer:
 
     @property
     def verified(self):
-        """Whether it had the bits of eager calls; False where a loaded file says that it was saved
-        by a function captured with ``verify=False``."""
+        """Whether it was compared with eager calls; False for a file saved by a function with
+        ``verify=False``."""
         ops = self.program.global_block().ops
         return all(
             op.attr("verified") for op in ops if op.type == "fetch" and op.has_attr("verified")
@@ -414,14 +412,14 @@ class TracedLayer:
     def __call__(self, *inputs):
         """Run the program: ``traced(x, y)``, or Fluid's ``traced([x, y])``, which gives a list.
 
-        Random operators draw what the layer would draw now. Schedules are asked for their rate, as
-        the optimizer's step does.
+        Random operators draw the same numbers as the layer. Schedules give the rate, as in the
+        optimizer's step.
         """
         as_list = len(inputs) == 1 and isinstance(inputs[0], (list, tuple))
         if as_list:
             inputs = inputs[0]
         if self._prepared is None:
-            # Where the program was never asked for, without `static`, whose modules take 8 MB.
+            # If `program` was never read, without `static`, whose modules take 8 MB.
             desc = self._desc if self._program is None else self._program.desc
             self._prepared = _core.PreparedProgram(
                 desc, self.scope, self.feed_names, self.fetch_names, None
@@ -434,7 +432,7 @@ class TracedLayer:
         return outputs[0] if self._single and not as_list else outputs
 
     def set_lr(self, value, name="learning_rate_0"):
-        """Train on with another learning rate: of a loaded step, whose optimizers are not here.
+        """Set the learning rate of a loaded training step, which has no optimizer object.
 
         Raises
         ------
@@ -448,8 +446,8 @@ class TracedLayer:
         """Save the whole program and all its variables, for :func:`load` or
         ``static.load_inference_model``.
 
-        A step of training goes on from there, in another process too, with the same bits: the
-        accumulators of optimizers are variables of the program. Random numbers follow
+        A training step continues from the file, also in another process, with the same bits: the
+        accumulators of optimizers are variables of the program. Random numbers depend on
         ``dygraph.seed``, which is not saved.
 
         Parameters
@@ -460,23 +458,22 @@ class TracedLayer:
         _core.save_inference_model(os.fspath(dirname), self.program.desc, self.scope)
 
     def save_inference_model(self, dirname, feed=None, fetch=None):
-        """Save the part that computes outputs, for ``static.load_inference_model``.
+        """Save the part that computes the outputs, for ``static.load_inference_model``.
 
-        Backward and update are left out, and ``dropout`` and ``batch_norm`` do what they do in
-        inference, as `static.io.save_inference_model` has it.
+        Backward and update are left out, and ``dropout`` and ``batch_norm`` run as in inference, as
+        in `static.io.save_inference_model`.
 
         Parameters
         ----------
         dirname : str or path
             Directory, made if it is not there. A model in it is replaced at once or not at all.
         feed, fetch : list of int, optional
-            Numbers of the inputs and outputs that the saved program keeps, in their order. Default:
-            all.
+            Indices of the inputs and outputs that the saved program keeps, in order. Default: all.
 
         Raises
         ------
         IndexError
-            A number is not one of the inputs or outputs.
+            An index is out of range.
         """
         feeds = _choose(self.feed_names, feed, "feed")
         fetches = _choose(self.fetch_names, fetch, "fetch")

@@ -1,4 +1,4 @@
-"""Names of modules that load when one of them is first asked for (PEP 562)."""
+"""Names of modules that load at the first use of one of their names (PEP 562)."""
 
 import importlib
 import sys
@@ -10,5 +10,5 @@ def names_of(table):
 
 
 def find(module, name):
-    """What `name` is in `module`, which is imported at the first question."""
+    """The value of `name` in `module`, which is imported at the first use."""
     return getattr(sys.modules.get(module) or importlib.import_module(module), name)

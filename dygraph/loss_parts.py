@@ -1,4 +1,4 @@
-"""What all losses share: checks of shapes, reductions, constants and weights."""
+"""Common parts of losses: checks of shapes, reductions, constants and weights."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def same_shape(owner, **variables):
         if a.shape != b.shape:
             raise InvalidArgumentError(
                 f"{owner}: {first} and {name} must have one shape, got {list(a.shape)} and "
-                f"{list(b.shape)}. Bring them together with reshape()"
+                f"{list(b.shape)}. Give them one shape with reshape()"
             )
         if a.dtype != b.dtype:
             raise InvalidArgumentError(
@@ -51,7 +51,7 @@ def constant(value, x):
 
 
 def weighted(loss, weight, owner):
-    """The losses times a weight that broadcasts to their shape; None leaves them."""
+    """The losses times a weight that broadcasts to their shape; None: unchanged."""
     if weight is None:
         return loss
     weight = constant(weight, loss)

@@ -1,7 +1,7 @@
-"""Losses that are made of operators, as functions; `dygraph.functional` shows them too.
+"""Losses as functions that combine operators; `dygraph.functional` has them too.
 
 Every loss takes its ``input`` first and its ``label`` second. They never broadcast: a label of
-another shape raises InvalidArgumentError (a ValueError) that names both shapes. ``reduction`` is
+another shape raises InvalidArgumentError (a ValueError) with both shapes. ``reduction`` is
 ``'mean'`` (of all losses), ``'sum'`` or ``'none'`` (the losses one by one).
 """
 
@@ -134,7 +134,7 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean"):
 
 
 def binary_cross_entropy_with_logits(logit, label, weight=None, pos_weight=None, reduction="mean"):
-    """`binary_cross_entropy` of ``sigmoid(logit)``, without its loss of digits far out.
+    """`binary_cross_entropy` of ``sigmoid(logit)``, without the loss of digits at large logits.
 
     Parameters
     ----------
@@ -179,12 +179,12 @@ def softmax_cross_entropy(
     weight : Variable or array, optional
         A factor for each class ``[C]``.
     ignore_index : int
-        A label without loss, gradient or part in the mean.
+        A label that has no loss and no gradient and does not count in the mean.
     reduction : 'mean', 'sum' or 'none'
-        The mean divides by the sum of the weights of the labels that count (0 where none does);
-        with `soft_label` by the number of losses.
+        The mean divides by the sum of the weights of the labels that count (0 if none counts); with
+        `soft_label` by the number of losses.
     label_smoothing : float
-        The share, 0 to 1, of each label that all classes get in equal parts.
+        The share, 0 to 1, of each label that is spread equally over all classes.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def softmax_cross_entropy(
     InvalidArgumentError
         (a ValueError) for shapes that do not fit.
     OutOfRangeError
-        (an IndexError) for a label that is no class.
+        (an IndexError) for a label outside the classes.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def softmax_cross_entropy(
     counts = ops.cast(label != ignore_index, out_dtype=input.dtype)
     factor = counts
     if weight is not None:
-        # An ignored label reads row 0, which then counts for nothing.
+        # An ignored label reads row 0, whose loss is then set to 0.
         rows = label * ops.cast(label != ignore_index, out_dtype=label.dtype)
         factor = counts * ops.lookup_table_v2(weight.reshape(classes, 1), rows).reshape(*shape)
         loss = loss * factor
@@ -313,7 +313,7 @@ def ctc_loss(
     Parameters
     ----------
     log_probs : Variable
-        ``[T, N, C]`` scores; a softmax is taken, which leaves logarithms of probabilities alone.
+        ``[T, N, C]`` scores; the softmax in the loss does not change log probabilities.
     labels : Variable
         ``[N, L]`` integers, none of them `blank`.
     input_lengths, label_lengths : Variable
@@ -324,8 +324,8 @@ def ctc_loss(
     norm_by_times : bool
         Divide the gradient by the number of steps.
     zero_infinity : bool
-        Take 0 for an infinite loss, that of labels which do not fit into the steps. Its gradient
-        is 0 either way.
+        Replace infinite losses, of labels that do not fit into the steps, by 0. Their gradients are
+        always 0.
 
     Returns
     -------
@@ -360,7 +360,7 @@ def ctc_loss(
 
 
 def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0):
-    """The likeliest class of each step, repeated ones merged and blanks left out.
+    """The most probable class of each step, with repetitions merged and blanks removed.
 
     Parameters
     ----------
@@ -406,7 +406,7 @@ def dice_loss(input, label, epsilon=1e-5):
     label : Variable
         ``[N, ..., 1]`` integers.
     epsilon : float
-        Added below the fraction line.
+        Added to the denominator.
 
     Examples
     --------
@@ -444,11 +444,11 @@ def sampled_softmax_with_cross_entropy(
     num_samples : int
     num_true : int
     remove_accidental_hits : bool
-        Push samples down that are true classes of the row.
+        Lower the logits of samples that are true classes of the row.
     use_customized_samples : bool
         Take `customized_samples` and `customized_probabilities`, ``[N, num_true + num_samples]``.
     seed : int
-        0 draws anew at each call.
+        0: other draws in each call.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Functions that give elements another shape, place or order.
+"""Functions that change the shape, position or order of elements.
 
-`dygraph.functional` has them beside the operators they are made of; where a name is that of an
-operator, the function stands for it, with the arguments of Paddle 2 (``axis``). Most are methods of
-Variable as well. Gradients flow through all that keep their elements.
+`dygraph.functional` has them beside the operators they call. A function with the name of an
+operator replaces it, with the arguments of Paddle 2 (``axis``). Most are also methods of Variable.
+Gradients flow through all that keep the elements.
 """
 
 import math
@@ -81,7 +81,7 @@ def _numbers(values, what):
 
 
 def squeeze(x, axis=None):
-    """`x` without those axes, of all or of `axis`, that have one element. Shares storage.
+    """`x` without the axes of one element, of all or of `axis`. Shares storage.
 
     >>> import dygraph
     >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
@@ -94,7 +94,7 @@ def squeeze(x, axis=None):
     is_open = any(-len(sizes) <= a < len(sizes) and sizes[a] < 0 for a in axes)
     if modes.ways is not None or not is_open:
         return ops.squeeze2(x, axes=axes)
-    # In a described program the run must find one element there: its rank was declared.
+    # In a described program the axis must have one element in the run: the rank was declared.
     gone = sorted({a % len(sizes) for a in axes if sizes[a] in (1, -1)})
     return ops.slice(
         x, axes=gone, starts=[0] * len(gone), ends=[2**31 - 1] * len(gone), decrease_axis=gone
@@ -102,7 +102,7 @@ def squeeze(x, axis=None):
 
 
 def unsqueeze(x, axis):
-    """`x` with axes of one element put in, one after the other. Shares storage.
+    """`x` with axes of one element inserted, one after the other. Shares storage.
 
     >>> import dygraph
     >>> dygraph.unsqueeze(dygraph.zeros([2]), [0, -1]).shape
@@ -126,7 +126,7 @@ def flatten(x, start_axis=0, stop_axis=-1):
 
 
 def t(x):
-    """The transpose of a matrix; what has fewer axes stays as it is.
+    """The transpose of a matrix; Variables with fewer axes are unchanged.
 
     >>> import dygraph
     >>> dygraph.t(dygraph.to_variable([[1.0, 2.0], [3.0, 4.0]])).tolist()
@@ -152,7 +152,7 @@ def swapaxes(x, axis1, axis2):
 
 
 def moveaxis(x, source, destination):
-    """`x` with the axes `source` at the places `destination`, the others in their order.
+    """`x` with the axes `source` at the positions `destination`, the others in order.
 
     >>> import dygraph
     >>> dygraph.moveaxis(dygraph.zeros([2, 3, 4]), 0, -1).shape
@@ -167,7 +167,8 @@ def moveaxis(x, source, destination):
         ends.append(axes)
     if len(ends[0]) != len(ends[1]):
         raise InvalidArgumentError(
-            f"moveaxis: source and destination must be equally long, got {source} and {destination}"
+            f"moveaxis: source and destination must have equal lengths, got {source} and "
+            f"{destination}"
         )
     order = [a for a in range(rank) if a not in ends[0]]
     for place, axis in sorted(zip(ends[1], ends[0], strict=True)):
@@ -179,7 +180,7 @@ def moveaxis(x, source, destination):
 
 
 def concat(x, axis=0):
-    """The tensors in the list `x`, one after the other along an axis.
+    """The tensors in the list `x`, concatenated along an axis.
 
     >>> import dygraph
     >>> dygraph.concat([dygraph.zeros([2, 3]), dygraph.ones([1, 3])]).shape
@@ -226,7 +227,7 @@ def unbind(x, axis=0):
 
 
 def _countable(x, axis, owner):
-    """The size of an axis, which decides how many Variables there will be."""
+    """The size of an axis, which is the number of results."""
     axis = check.axis(axis, check.variable(x, f"{owner}: x").ndim, f"{owner}: axis")
     n = x.shape[axis]
     if type(n) is not int:
@@ -246,13 +247,13 @@ def split(x, num_or_sections, axis=0):
     ----------
     x : Variable
     num_or_sections : int or list of int
-        How many equal parts; or their sizes, of which one may be -1: what is left.
+        The number of equal parts; or their sizes, of which one may be -1: the rest.
     axis : int
 
     Raises
     ------
     InvalidArgumentError
-        Where the axis does not divide so.
+        If the axis cannot be divided so.
 
     Examples
     --------
@@ -268,7 +269,7 @@ def split(x, num_or_sections, axis=0):
 
 
 def chunk(x, chunks, axis=0):
-    """At most `chunks` parts of `x` along an axis, all of one size but for a shorter last one.
+    """At most `chunks` parts of `x` along an axis, of equal sizes except for a shorter last one.
 
     >>> import dygraph
     >>> [len(p) for p in dygraph.chunk(dygraph.arange(7), 3)]
@@ -285,7 +286,7 @@ def chunk(x, chunks, axis=0):
 
 
 def tile(x, repeat_times):
-    """`x` several times over along each axis, as NumPy's tile.
+    """`x` repeated along each axis, as NumPy's tile.
 
     >>> import dygraph
     >>> dygraph.tile(dygraph.arange(2), [2, 2]).numpy().tolist()
@@ -297,7 +298,7 @@ def tile(x, repeat_times):
 
 
 def _tiled(x, times):
-    """`tile` where the run decides on some of the numbers."""
+    """`tile` with numbers that are known only in a run."""
     parts = {"repeat_times_tensor": size_lists.variables(times)}
     out = _core.run_op("tile", {"X": x, **parts}, {})["Out"]
     shape = [1] * (len(times) - x.ndim) + list(x.shape)
@@ -322,13 +323,13 @@ def expand(x, shape):
 
 
 def _expanded(x, shape):
-    """`expand` where the run decides on some of the sizes."""
+    """`expand` with sizes that are known only in a run."""
     lead = len(shape) - x.ndim
     kept = lead >= 0 and all(
         not isinstance(n, sizes.Size) or (i >= lead and sizes.same(x.shape[i - lead], n))
         for i, n in enumerate(shape)
     )
-    if kept:  # no size but those that are there
+    if kept:  # only existing sizes
         return ops.expand_v2(x, shape=shape)
     parts = {"expand_shapes_tensor": size_lists.variables(shape)}
     out = _core.run_op("expand_v2", {"X": x, **parts}, {})["Out"]
@@ -381,13 +382,13 @@ def broadcast_tensors(inputs):
 
 
 def repeat_interleave(x, repeats, axis=None):
-    """Each element along an axis several times, one after the other.
+    """Each element along an axis repeated several times.
 
     Parameters
     ----------
     x : Variable
     repeats : int or list of int
-        For all elements, or one number for each.
+        One number for all elements, or one for each.
     axis : int, optional
         None: of all elements in one axis.
 
@@ -415,23 +416,23 @@ def repeat_interleave(x, repeats, axis=None):
 
 
 def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
-    """`x` with places around it.
+    """`x` padded at its borders.
 
     Parameters
     ----------
     x : Variable
     pad : list of int
-        Two numbers an axis, before and after. For all axes: the first axis first. For fewer: for
-        the last axes of space, the last one first, as Paddle's (left, right, top, bottom).
+        Two numbers for an axis, before and after. For all axes: the first axis first. For fewer:
+        for the last spatial axes, the last one first, as Paddle's (left, right, top, bottom).
     mode : {'constant', 'reflect', 'replicate'}
-        What stands there: `value`, `x` mirrored at its border, or the border.
+        The padding: `value`, `x` mirrored at its border, or the border.
     value : float
     data_format : {'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW', 'NDHWC'}
 
     Raises
     ------
     InvalidArgumentError
-        Where the numbers do not fit the axes.
+        If the numbers do not fit the axes.
 
     Examples
     --------
@@ -468,7 +469,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW"):
 
 
 def _border(size, pair, mode):
-    """Which of `size` elements stand where `pair` more are wanted, by mode 'reflect' or 'edge'."""
+    """The indices of `size` elements padded by `pair`, in mode 'reflect' or 'edge'."""
     if min(pair) < 0 or (mode == "reflect" and max(pair) >= max(size, 1)) or size == 0:
         most = f"less than the size {size} of its axis" if mode == "reflect" else "of some elements"
         raise InvalidArgumentError(
@@ -478,7 +479,7 @@ def _border(size, pair, mode):
 
 
 def flip(x, axis):
-    """`x` with some axes read from the end to the beginning.
+    """`x` with some axes reversed.
 
     >>> import dygraph
     >>> dygraph.flip(dygraph.arange(3), 0).numpy().tolist()
@@ -488,7 +489,7 @@ def flip(x, axis):
 
 
 def roll(x, shifts, axis=None):
-    """`x` with its elements moved on along some axes; what leaves at the end comes in in front.
+    """`x` with its elements rolled along some axes, from the end to the front.
 
     >>> import dygraph
     >>> dygraph.roll(dygraph.arange(4), 1).numpy().tolist()
@@ -498,7 +499,7 @@ def roll(x, shifts, axis=None):
 
 
 def meshgrid(*inputs):
-    """The coordinates of the points of a grid, one tensor for each of the axes given.
+    """The coordinates of the points of a grid, one tensor for each given axis.
 
     >>> import dygraph
     >>> x, y = dygraph.meshgrid(dygraph.arange(2), dygraph.arange(3))
@@ -511,7 +512,7 @@ def meshgrid(*inputs):
 
 
 def cumsum(x, axis=None, dtype=None):
-    """Running sums along an axis; without one over all elements in one axis.
+    """Cumulative sums along an axis, or of the flattened elements without one.
 
     >>> import dygraph
     >>> dygraph.cumsum(dygraph.arange(4)).numpy().tolist()
@@ -525,7 +526,7 @@ def cumsum(x, axis=None, dtype=None):
 
 
 def sort(x, axis=-1, descending=False):
-    """`x` in order along an axis. Equals keep their order; a NaN counts as the greatest.
+    """`x` sorted along an axis. Equal elements keep their order; NaN counts as the greatest.
 
     >>> import dygraph
     >>> dygraph.sort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
@@ -535,7 +536,7 @@ def sort(x, axis=-1, descending=False):
 
 
 def argsort(x, axis=-1, descending=False):
-    """Where the elements in order along an axis stood. The operator itself gives both.
+    """The indices that sort `x` along an axis. The operator itself returns both.
 
     >>> import dygraph
     >>> dygraph.argsort(dygraph.to_variable([3, 1, 2])).numpy().tolist()
@@ -545,7 +546,7 @@ def argsort(x, axis=-1, descending=False):
 
 
 def topk(x, k, axis=-1, largest=True, sorted=True):
-    """The `k` greatest or least elements along an axis, and where they stood.
+    """The `k` greatest or least elements along an axis, and their indices.
 
     >>> import dygraph
     >>> values, places = dygraph.topk(dygraph.to_variable([3.0, 1.0, 2.0]), 2)

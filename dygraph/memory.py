@@ -18,7 +18,7 @@ def _place(place):
 
 
 def used(place=None):
-    """Bytes that variables and scratch memory hold now.
+    """Bytes in use by variables and scratch memory.
 
     >>> import dygraph, numpy as np
     >>> before = dygraph.memory.used()
@@ -30,7 +30,7 @@ def used(place=None):
 
 
 def peak(place=None):
-    """The most bytes in use at once since the start or `reset_peak`.
+    """The maximum of bytes in use since the start or `reset_peak`.
 
     >>> import dygraph
     >>> x = dygraph.zeros([1024])
@@ -61,7 +61,7 @@ def stats(place=None):
 
 
 def reset_peak(place=None):
-    """Let `peak` start again from what is in use now.
+    """Reset `peak` to the bytes in use now.
 
     >>> import dygraph
     >>> x = dygraph.zeros([100_000])
@@ -74,10 +74,10 @@ def reset_peak(place=None):
 
 
 def release_free(place=None):
-    """Give arenas that hold nothing back to the system; how many bytes that was.
+    """Return empty arenas to the system; gives their number of bytes.
 
-    Of the host's other arenas the pages that hold nothing go back, uncounted: the arenas stay
-    reserved, and the resident memory of the process falls.
+    Empty pages of the host's other arenas are returned too, uncounted: the arenas stay reserved,
+    and the resident memory of the process falls.
 
     >>> import dygraph
     >>> x = dygraph.zeros([1 << 22])
@@ -91,7 +91,7 @@ def release_free(place=None):
 
 
 def summary(place=None):
-    """The figures as text for people.
+    """The figures as readable text.
 
     >>> import dygraph
     >>> dygraph.memory.summary().split(":")[0]

@@ -1,6 +1,6 @@
 """Measures of a model over many batches: `update` with each, `eval` for the value so far, `reset`.
 
-Variables and arrays are taken alike; counting happens in NumPy, so nothing is recorded.
+They take Variables and arrays and count in NumPy, so no call is recorded.
 
 Examples
 --------
@@ -65,14 +65,14 @@ def binary(preds, labels, owner):
 
 
 def name_of(metric):
-    """What logs call a metric: its name, else its class in lower case."""
+    """The name of a metric in logs: its name, else its class in lower case."""
     name = getattr(metric, "name", None) or getattr(metric, "_name", None)
     name = name() if callable(name) else name
     return name if isinstance(name, str) else type(metric).__name__.lower()
 
 
 class MetricBase:
-    """What all metrics have; subclasses write `update`, `eval` and, where counts differ, `reset`.
+    """Base class: subclasses define `update`, `eval` and, for other counts, `reset`.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class MetricBase:
     Attributes
     ----------
     better : {"max", "min", None}
-        Which value is better; callbacks that keep the best one ask.
+        Which value is better, for callbacks that keep the best one.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class MetricBase:
     0.0
     """
 
-    better: str | None = None  # "max" or "min", where one is better than the other
+    better: str | None = None  # "max" or "min", if one is better than the other
 
     def __init__(self, name=None):
         self._name = str(name) if name is not None else type(self).__name__
@@ -116,7 +116,7 @@ class MetricBase:
         return self._name
 
     def reset(self):
-        """Forget everything: numbers become 0, arrays and lists as well."""
+        """Clear all counts: numbers become 0, arrays and lists as well."""
         for key, value in list(self.__dict__.items()):
             if key.startswith("_"):
                 continue
@@ -134,7 +134,7 @@ class MetricBase:
         return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
 
     def update(self, preds, labels):
-        """Take in one batch."""
+        """Add one batch."""
         raise NotImplementedError(f"{type(self).__name__} must write update(preds, labels)")
 
     def eval(self):
@@ -143,7 +143,7 @@ class MetricBase:
 
 
 class CompositeMetric(MetricBase):
-    """Several metrics that see the same batches.
+    """Several metrics of the same batches.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class CompositeMetric(MetricBase):
         return getattr(self._metrics[0], "better", None) if self._metrics else None
 
     def add_metric(self, metric):
-        """Add a MetricBase. ArgumentTypeError for anything else."""
+        """Add a MetricBase. ArgumentTypeError for other types."""
         if not isinstance(metric, MetricBase):
             raise ArgumentTypeError(
                 f"CompositeMetric: metric must be a MetricBase, got {kind_of(metric)}"
@@ -191,9 +191,9 @@ class CompositeMetric(MetricBase):
 
 
 class Precision(MetricBase):
-    """The share of right ones among those called positive: probabilities that round to 1.
+    """The share of true positives among predicted positives: probabilities that round to 1.
 
-    `update` takes probabilities and labels 0 or 1, as many of each; 0 where nothing was positive.
+    `update` takes equally many probabilities and labels 0 or 1; 0 without predicted positives.
 
     >>> import numpy as np
     >>> from dygraph.metrics import Precision
@@ -222,7 +222,7 @@ class Precision(MetricBase):
 
 
 class Recall(MetricBase):
-    """The share of positive labels whose probability rounds to 1; 0 where there were none.
+    """The share of positive labels whose probability rounds to 1; 0 without positive labels.
 
     >>> import numpy as np
     >>> from dygraph.metrics import Recall
@@ -311,7 +311,7 @@ class ChunkEvaluator(MetricBase):
         self.num_correct_chunks += int(correct)
 
     def eval(self):
-        """(precision, recall, F1), 0 where there is nothing to divide by."""
+        """(precision, recall, F1), 0 for empty denominators."""
         correct = self.num_correct_chunks
         precision = correct / self.num_infer_chunks if self.num_infer_chunks else 0.0
         recall = correct / self.num_label_chunks if self.num_label_chunks else 0.0
@@ -320,7 +320,7 @@ class ChunkEvaluator(MetricBase):
 
 
 class EditDistance(MetricBase):
-    """The mean edit distance, and the share of sequences that have one above 0.
+    """The mean edit distance, and the share of sequences with a distance above 0.
 
     `update` takes what the operator `edit_distance` gives: distances ``[N, 1]`` and N.
 
@@ -360,7 +360,7 @@ class EditDistance(MetricBase):
 
 
 class Auc(MetricBase):
-    """The area under a curve that `num_thresholds` thresholds draw.
+    """The area under a curve of `num_thresholds` thresholds.
 
     `update` takes probabilities ``[N, 2]`` (the last column counts) or ``[N]`` and ``[N, 1]``, and
     labels 0 or 1, N of them.
@@ -407,7 +407,7 @@ class Auc(MetricBase):
         self.stat_neg += np.bincount(buckets[~labels], minlength=size)
 
     def eval(self):
-        """The area, 0 where one kind of label is missing."""
+        """The area, 0 if one kind of label is missing."""
         # From the highest threshold down, with the point where nothing is positive.
         true = np.concatenate([[0.0], np.cumsum(self.stat_pos[::-1], dtype="float64")])
         false = np.concatenate([[0.0], np.cumsum(self.stat_neg[::-1], dtype="float64")])

@@ -1,4 +1,4 @@
-"""Model: training, evaluation and prediction in a line each."""
+"""Model: training, evaluation and prediction, each in one line."""
 
 import inspect
 
@@ -21,13 +21,13 @@ __all__ = ["Model"]
 
 
 class Model:
-    """A network with what trains it.
+    """A network with its optimizer, loss and metrics.
 
     Parameters
     ----------
     network : Layer
     inputs : int
-        How many fields of a batch, the first ones, go to the network. The others are labels.
+        The number of first fields of a batch that are inputs. The others are labels.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Model:
         self.stop_training = False
 
     def prepare(self, optimizer=None, loss=None, metrics=None):
-        """Say what trains and measures the network.
+        """Set optimizer, loss and metrics.
 
         Parameters
         ----------
@@ -73,8 +73,8 @@ class Model:
         metrics : metric or list of metrics, optional
             Of ``dygraph.metrics``, or anything with ``reset()``, ``eval()`` and
             ``update(outputs, labels)``, which gets arrays; with ``update(value, weight)`` a metric
-            gets the batch's accuracy and size. ``better``, "max" or "min", tells callbacks which
-            value is the better one.
+            gets the batch's accuracy and size. ``better``, "max" or "min", is for callbacks that
+            keep the best value.
         """
         if optimizer is not None and not hasattr(optimizer, "step"):
             raise ArgumentTypeError(
@@ -126,7 +126,7 @@ class Model:
         return loss.mean() if loss.size != 1 or loss.ndim else loss
 
     def train_batch(self, batch):
-        """Update the network with one batch. Gives the loss."""
+        """Update the network with one batch. Returns the loss."""
         self.network.train()
         return self._train_batch(batch)[0]
 
@@ -164,7 +164,7 @@ class Model:
         Parameters
         ----------
         train_data, eval_data : Dataset, DataLoader, reader, or iterable of batches
-            Of a Dataset a loader is made with `batch_size`, `drop_last`, `num_workers` and, for
+            For a Dataset, a loader is made with `batch_size`, `drop_last`, `num_workers` and, for
             training, `shuffle`. A reader is one of Fluid's that gives lists of samples.
         epochs : int
         verbose : {0, 1, 2}
@@ -172,13 +172,13 @@ class Model:
         callbacks : Callback or list of Callback, optional
             An `LRScheduler` is added unless there is one.
         eval_freq : int
-            Evaluate after each so many epochs.
+            The number of epochs between evaluations.
 
         Returns
         -------
         dict of str to list of float
             A number for each epoch: ``loss`` and the metrics averaged over the epoch, and
-            ``eval_...``; where there was no evaluation, NaN.
+            ``eval_...``, NaN without an evaluation.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class Model:
         Returns
         -------
         numpy.ndarray, or tuple of them where the network has several outputs
-            The batches one after another.
+            The concatenated batches.
         """
         was_training = self.network.training
         self.network.eval()
@@ -326,11 +326,11 @@ class Model:
         return self.network.parameters()
 
     def save(self, path, epoch=None):
-        """Write a checkpoint of network, optimizer and random numbers, at once or not at all."""
+        """Write a checkpoint of network, optimizer and random numbers in one step."""
         checkpoint.save(path, self.network, self.optimizer, step=epoch)
 
     def load(self, path, strict=True):
-        """Go on from what `save` wrote. Gives the `Checkpoint`, whose ``step`` is the epoch."""
+        """Restore a file of `save`. Returns the `Checkpoint`, whose ``step`` is the epoch."""
         return checkpoint.load(path, self.network, self.optimizer, strict=strict)
 
 
@@ -368,7 +368,7 @@ def _loader(data, batch_size, shuffle, drop_last, num_workers):
     if not hasattr(data, "__iter__") or iter(data) is data:
         raise ArgumentTypeError(
             "Model: data must be a Dataset, a DataLoader, a reader or a list of batches that can "
-            f"be gone through again, got {kind_of(data)}"
+            f"be iterated again, got {kind_of(data)}"
         )
     return data
 

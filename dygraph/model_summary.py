@@ -1,4 +1,4 @@
-"""What a layer is made of: a table of its layers with output shapes, parameters and work."""
+"""Summary of a layer: a table of its layers with output shapes, parameters and FLOPs."""
 
 from html import escape
 
@@ -24,13 +24,13 @@ class Row:
 
 
 class Summary:
-    """Rows in order of their calls, and totals. Prints as a table; in notebooks it is one.
+    """Rows in order of their calls, and totals. Prints as a table, also in notebooks.
 
     Attributes
     ----------
     rows : list of Row
     parameters, trainable : int
-        Numbers in all parameters, each counted once, and in those that are trained.
+        The number of elements of all parameters, and of the trained ones.
     bytes : int
         Of all parameters and buffers.
     flops : int
@@ -90,7 +90,7 @@ def _shapes(value):
 
 
 def _work(name, shapes):
-    """FLOPs of one operator call from the shapes of its slots; 0 for what costs little."""
+    """FLOPs of one operator call from the shapes of its slots; 0 for cheap operators."""
     if name in ("matmul_v2", "mul", "matmul", "bmm") and "Out" in shapes:
         inner = shapes["X"][-1] if shapes["X"] else 1
         return 2 * _count(shapes["Out"]) * inner
@@ -109,13 +109,13 @@ def _count(shape):
 
 
 def summary(layer, *inputs):
-    """Call a layer once and say what it is made of.
+    """Call a layer once and summarise it.
 
     Parameters
     ----------
     layer : Layer
     *inputs : Variable
-        What it is called with. The call records nothing; running means and random numbers stay.
+        The arguments. The call is not recorded; running means and the random state are kept.
 
     Returns
     -------

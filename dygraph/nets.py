@@ -1,4 +1,4 @@
-"""Small functions over sequences and gates that Fluid has beside its operators.
+"""Fluid's small functions of sequences and gates.
 
 The operators themselves, such as ``sequence_pool``, are in `dygraph.functional`.
 """
@@ -49,7 +49,7 @@ def lod_append(x, level):
     ----------
     x : Variable
     level : Variable or list of int
-        Offsets, or a Variable whose levels are taken.
+        Offsets, or a Variable with the new levels.
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
@@ -95,10 +95,10 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
     keys, values : Variable
         ``[batch, N, D]`` and ``[batch, N, E]``.
     num_heads : int
-        Divides D and E: their columns are shared out among the heads as they are. Fluid makes
-        projections here at each call; `dygraph.nn.MultiHeadAttention` is the layer that has them.
+        Divides D and E: their columns are split among the heads without projections. Fluid adds
+        projections in each call; the layer `dygraph.nn.MultiHeadAttention` has them.
     dropout_rate : float
-        Of the weights. The others are not scaled up, as in Fluid.
+        Of the weights. The remaining ones are not scaled up, as in Fluid.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
 def sequence_conv_pool(input, filter, bias=None, filter_size=3, act="sigmoid", pool_type="max"):
     """``pool(act(sequence_conv(input, filter) + bias))``: one row for each sequence.
 
-    Fluid's function of this name makes its parameters; here they are given.
+    Fluid's function of this name makes its parameters; here they are arguments.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""IPython and Jupyter: a cell that failed does not keep its tensors.
+"""IPython and Jupyter: release of the tensors of a failed cell.
 
-After an error IPython keeps the traceback for ``%debug``, and with it the locals of every function
-on the way: variables, and the tape behind them. With ``%load_ext dygraph`` those locals go as soon
-as the cell has failed, where a Variable is among them; the frames of other errors stay, and under
-``%pdb on`` all do. Importing dygraph changes nothing.
+After an error IPython keeps the traceback for ``%debug``, and with it the locals of all its
+functions: variables and their tape. With ``%load_ext dygraph`` these locals are cleared as soon as
+the cell has failed, if they hold a Variable; the frames of other errors are kept, and under
+``%pdb on`` all frames. Importing dygraph has no effect on IPython.
 """
 
 import gc
@@ -23,21 +23,21 @@ _MOST_LOOKED_AT = 100_000
 
 
 def release(history=True):
-    """Let go of what the last error and the history of outputs keep alive.
+    """Release the objects that the last error and the output history keep alive.
 
     The frames of the last traceback lose their locals (the traceback itself stays readable), the
-    history of IPython loses the entries that hold a `Variable` (``_``, ``Out[3]``, ``_3``), and the
-    blocks that are free go back to the system. Names you gave are yours: they stay.
+    history of IPython loses the entries that hold a `Variable` (``_``, ``Out[3]``, ``_3``), and
+    free blocks are returned to the system. Names that you bound are kept.
 
     Parameters
     ----------
     history : bool
-        False: leave the history of outputs.
+        False: keep the output history.
 
     Returns
     -------
     int
-        How many variables were freed.
+        The number of freed variables.
 
     Examples
     --------
@@ -72,15 +72,15 @@ def _parts_of(error):
 
 
 def clear_error(error):
-    """Empty the frames an exception passed through, and those of its causes and members."""
+    """Clear the frames of an exception, and those of its causes and members."""
     for part in _parts_of(error):
         clear_traceback(part.__traceback__)
-        if isinstance(getattr(part, "obj", None), Variable):  # AttributeError keeps whom it asked
+        if isinstance(getattr(part, "obj", None), Variable):  # AttributeError keeps the object
             part.obj = None
 
 
 def clear_traceback(tb):
-    """As ``traceback.clear_frames``; copies of locals that a debugger has made go as well."""
+    """As ``traceback.clear_frames``; also clears copies of locals that a debugger made."""
     traceback.clear_frames(tb)
     while tb is not None:
         if tb.tb_frame.f_code.co_flags & _OPTIMIZED:
@@ -89,9 +89,9 @@ def clear_traceback(tb):
 
 
 def holds_variables(error, shell=None):
-    """Whether a function that an exception passed through can reach a Variable.
+    """Whether a frame of an exception refers to a Variable.
 
-    Neither modules and globals count nor what belongs to the shell: those names are the user's.
+    Modules, globals and objects of the shell do not count: those names are the user's.
     """
     left = {id(shell), id(getattr(shell, "user_ns", None))}
     left.update(id(vars(module)) for module in list(sys.modules.values()) if module is not None)
@@ -116,7 +116,7 @@ def holds_variables(error, shell=None):
 
 
 def _reached(value):
-    """What an object refers to, without the ways that lead to everything."""
+    """The referents of an object, without modules and other references to all objects."""
     if isinstance(value, types.FunctionType):
         return [value.__closure__, value.__defaults__, value.__kwdefaults__]
     if isinstance(value, types.GeneratorType):
@@ -152,7 +152,7 @@ def _clear_history(shell):
             continue
         setattr(hook, name, "")
         for table in (names, hidden):
-            if table.get(name) is value:  # a name the user has bound himself is his
+            if table.get(name) is value:  # names that the user bound are kept
                 table[name] = ""
 
 
@@ -160,33 +160,33 @@ def _clear_history(shell):
 
 
 class Hook:
-    """What one shell runs after its cells."""
+    """The hook that one shell runs after its cells."""
 
     def __init__(self, shell):
         self.shell = shell
         shell.events.register("post_run_cell", self.after)
 
     def after(self, result=None):
-        """A cell has ended: empty the frames of its error; under %pdb they stay."""
+        """After a cell: clear the frames of its error, but not under %pdb."""
         error = getattr(result, "error_in_exec", None)
         if error is not None and not self.shell.call_pdb and holds_variables(error, self.shell):
             clear_error(error)
 
     def remove(self):
-        """Take the hook away."""
+        """Remove the hook."""
         if self.after in self.shell.events.callbacks["post_run_cell"]:
             self.shell.events.unregister("post_run_cell", self.after)
 
 
 def _shell():
-    """The shell that runs, without importing IPython."""
+    """The running shell, without importing IPython."""
     module = sys.modules.get("IPython")
     get = getattr(module, "get_ipython", None)
     return get() if get is not None else None
 
 
 def install(shell):
-    """Register the hook with a shell, once; gives it, or None for what is no shell."""
+    """Register the hook with a shell once; returns it, or None without a shell."""
     if not hasattr(shell, "events"):
         return None
     hook = getattr(shell, "_dygraph_hook", None)
@@ -196,7 +196,7 @@ def install(shell):
 
 
 def uninstall(shell):
-    """Take the hook of a shell away."""
+    """Remove the hook of a shell."""
     hook = getattr(shell, "_dygraph_hook", None)
     if hook is not None:
         hook.remove()

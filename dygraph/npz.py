@@ -21,8 +21,8 @@ def load(path, max_bytes=None):
     ----------
     path : str or os.PathLike
     max_bytes : int, optional
-        How much the unpacked arrays may take together. None: 4 times the file and 64 MB, which
-        plain archives never need; a packed one may ask for more.
+        The limit for all unpacked arrays together. None: 4 times the file plus 64 MB, which is
+        enough for uncompressed archives; compressed ones may need more.
 
     Returns
     -------
@@ -31,9 +31,9 @@ def load(path, max_bytes=None):
     Raises
     ------
     MissingFileError
-        Where there is no such file.
+        If the file does not exist.
     FormatError
-        For a damaged archive, an array of objects or of a type we do not have, a name that repeats.
+        For a damaged archive, an array of objects or of an unsupported type, or a duplicate name.
     """
     path = files.path_of(path, "load")
     with files.open_regular(path) as file:
@@ -41,7 +41,9 @@ def load(path, max_bytes=None):
             return _read(file, path, max_bytes)
         except (DygraphError, MemoryError):
             raise
-        except Exception as error:  # zipfile and NumPy raise a dozen kinds on damaged bytes
+        except (
+            Exception
+        ) as error:  # zipfile and NumPy raise a dozen exception types on damaged bytes
             raise FormatError(
                 f"damaged archive: '{path}' must be a sound .npz file. {type(error).__name__}: "
                 f"{str(error)[:200]}"
@@ -88,7 +90,7 @@ def _check_directory(file, size):
     if at < 0 or len(data) - at < 22:
         raise FormatError("damaged archive: there must be a table of contents at the end")
     length = int.from_bytes(data[at + 12 : at + 16], "little")
-    if length == 0xFFFFFFFF:  # the numbers stand in the 64-bit record before
+    if length == 0xFFFFFFFF:  # the numbers are in the 64-bit record before
         wide = data.rfind(b"PK\6\6", 0, at)
         length = int.from_bytes(data[wide + 40 : wide + 48], "little") if wide >= 0 else size
     if length > (1 << 20) + size // 16:
@@ -140,7 +142,7 @@ def _read_array(stream, name, size):
 
 
 class _Sink:
-    """A file that only grows, whose bytes are taken away as they come."""
+    """A write-only file whose bytes are removed as they are written."""
 
     def __init__(self):
         self.parts, self.at = [], 0
@@ -164,7 +166,7 @@ class _Sink:
 def chunks_of(arrays):
     """The bytes of an archive of a dict of Variables and arrays, as ``numpy.savez`` writes it.
 
-    Everything is checked before the first. ArgumentTypeError for what such an archive cannot hold.
+    All values are checked before the first byte. ArgumentTypeError for unsupported values.
     """
     held = {}
     if not hasattr(arrays, "items"):

@@ -1,4 +1,4 @@
-"""What NumPy's functions of whole arrays become for Variables: one function each, in one table."""
+"""NumPy's functions of whole arrays for Variables: one function each, in one table."""
 
 import math
 
@@ -21,18 +21,18 @@ ops = _core.ops
 
 
 def op(name, what):
-    """An operator by name, looked up when needed. UnimplementedError where it is not built."""
+    """An operator by name, looked up when needed. UnimplementedError if it is not built."""
     found = getattr(ops, name, None)
     if found is None:
         raise UnimplementedError(
-            f"numpy.{what} of a Variable needs the operator {name}, which this build has not. "
-            "Pass the values on with .numpy()"
+            f"numpy.{what} of a Variable needs the operator {name}, which this build lacks. Pass "
+            f"the values with .numpy()"
         )
     return found
 
 
 def var(value):
-    """A Variable as it is, an array or a number as a Variable."""
+    """A Variable unchanged, an array or a number as a Variable."""
     return value if isinstance(value, Variable) else _core.to_variable(value)
 
 
@@ -55,13 +55,13 @@ def axes_of(x, axis, what):
 def refusal(name, kwargs=()):
     with_arguments = f" with {', '.join(kwargs)}" if kwargs else ""
     return ArgumentTypeError(
-        f"numpy.{name}{with_arguments} takes no Variables. Pass the values on with .numpy(), which "
-        "leaves the tape, or use a function of dygraph"
+        f"numpy.{name}{with_arguments} takes no Variables. Pass the values with .numpy(), which "
+        f"leaves the tape, or use a function of dygraph"
     )
 
 
 def call_function(function, args, kwargs, name):
-    """Calls one of the functions above. ArgumentTypeError for arguments of NumPy's that it has not.
+    """Calls one of the functions above. ArgumentTypeError for NumPy's arguments that it lacks.
 
     Those left at None or at NumPy's "no value" do not count.
     """
@@ -254,7 +254,8 @@ def _moveaxis(a, source, destination):
     source, target = axes_of(a, source, "moveaxis"), axes_of(a, destination, "moveaxis")
     if len(source) != len(target):
         raise InvalidArgumentError(
-            f"numpy.moveaxis: source and destination must be equally long, got {source}, {target}"
+            f"numpy.moveaxis: source and destination must have equal lengths, got {source}, "
+            f"{target}"
         )
     order = [i for i in range(a.ndim) if i not in source]
     for to, axis in sorted(zip(target, source, strict=True)):

@@ -1,8 +1,8 @@
 """NumPy's functions on Variables: ``np.sqrt(v)``, ``np.concatenate([v, w])``, ``array * v``.
 
-NumPy asks an argument that is no array of its own what to do. Here one table says what each ufunc
-and one what each function is made of; the result is a Variable, on the tape as any other. What is
-in no table raises TypeError, since an array would lose the gradient silently.
+NumPy delegates to an argument that is not its own array. One table maps ufuncs, another maps
+functions to operators; the result is a Variable, recorded on the tape. Functions in neither table
+raise TypeError, since an array would lose the gradient silently.
 
 Examples
 --------
@@ -70,7 +70,7 @@ _BINARY_OPERATORS = {
 
 
 def _ufunc(name, inputs):
-    """The result of a ufunc; None where it is in no table."""
+    """The result of a ufunc; None if it is in no table."""
     if name in _PYTHON:
         return _PYTHON[name](*(_operand(v) for v in inputs))
     if name in _UNARY_OPERATORS:
@@ -93,19 +93,19 @@ def _ufunc(name, inputs):
 
 
 def _operand(value):
-    """A side of a Python operator. NumPy's arrays and numbers would ask here again."""
+    """One operand of a Python operator. NumPy's arrays and numbers would delegate again."""
     if isinstance(value, Variable) or type(value) in (bool, int, float):
         return value
     return float(value) if isinstance(value, np.float64) else var(value)
 
 
 def call_ufunc(ufunc, method, inputs, kwargs):
-    """What ``Variable.__array_ufunc__`` does."""
+    """Implements ``Variable.__array_ufunc__``."""
     name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
     if kwargs.pop("out", None) is not None:
         raise ArgumentTypeError(
-            f"numpy.{name}: a Variable is not written into an array. Leave out= (or +=) away, or "
-            "pass the values on with .numpy()"
+            f"numpy.{name}: a Variable is not written into an array. Omit out= (or +=), or pass "
+            f"the values with .numpy()"
         )
     if method == "reduce" and name in REDUCTIONS:
         return call_function(REDUCTIONS[name], inputs, {"axis": 0, **kwargs}, f"{name}.reduce")
@@ -116,7 +116,7 @@ def call_ufunc(ufunc, method, inputs, kwargs):
     raise refusal(name if method == "__call__" else f"{name}.{method}", kwargs)
 
 
-# These only look: they get arrays and give what NumPy gives.
+# These only read: they get arrays and return NumPy's result.
 _READERS = (
     "allclose", "array2string", "array_equal", "array_repr", "array_str", "can_cast",
     "count_nonzero", "isclose", "iscomplexobj", "isrealobj", "ndim", "save", "savetxt", "savez",
@@ -145,7 +145,7 @@ def as_arrays(value):
 
 
 def call_array_function(func, args, kwargs):
-    """What ``Variable.__array_function__`` does."""
+    """Implements ``Variable.__array_function__``."""
     if func in _LOOKING:
         return func(*as_arrays(args), **as_arrays(kwargs))
     if func not in _TABLE:

@@ -13,6 +13,8 @@ BATCH = ("the batch",)  # the key of the size that axis 0 of the first input has
 class Input:
     """One input, which can be made for other sizes by repeating what was given.
 
+    Where nothing was given, on an axis of size 0, floating elements are made and others are 0.
+
     Attributes
     ----------
     keys : list
@@ -51,11 +53,23 @@ class Input:
             size = sizes.get(key, now)
             if size == now:
                 continue
+            if now == 0:
+                array, lod = _made(array, axis, size), lod and [list(range(size + 1)) for _ in lod]
+                continue
             order = np.arange(size) % now
             if lod and axis == 0:
                 order, lod = _repeated(lod, order)
             array = np.take(array, order, axis=axis)
         return _core.to_variable(array, lod=lod or None)
+
+
+def _made(array, axis, size):
+    """An array of other size on an axis that has no elements to repeat."""
+    shape = [size if i == axis else n for i, n in enumerate(array.shape)]
+    made = np.zeros(shape, array.dtype)
+    if array.dtype.kind == "f":
+        made.flat = np.arange(made.size) % 7 / 2 - 1
+    return made
 
 
 def _repeated(lod, order):

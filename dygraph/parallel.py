@@ -1,7 +1,7 @@
-"""Fluid's data parallel names, for the one process that this version runs in.
+"""Fluid's data-parallel names, for training in one process.
 
-A training script written for several processes runs unchanged with one. More than one is refused
-with a clear error, not ignored: gradients that are never added up would train wrongly.
+A training script written for several processes runs unchanged with one. More than one process
+raises an error, since the gradients would not be added.
 """
 
 import os
@@ -27,12 +27,12 @@ def _count(name, default, least=0):
 
 
 class ParallelEnv:
-    """What the launcher of the processes said through the environment.
+    """The environment variables of the process launcher.
 
     Attributes
     ----------
     nranks : int
-        ``PADDLE_TRAINERS_NUM``; 1 where it is not set.
+        ``PADDLE_TRAINERS_NUM``; default 1.
     local_rank : int
         ``PADDLE_TRAINER_ID``, 0.
     dev_id : int
@@ -65,7 +65,7 @@ class ParallelEnv:
 
 
 class ParallelStrategy:
-    """How many processes train together, and which of them this is; see `prepare_context`.
+    """The number of processes and the rank of this one; see `prepare_context`.
 
     >>> import dygraph
     >>> strategy = dygraph.parallel.ParallelStrategy()
@@ -117,13 +117,13 @@ def prepare_context(strategy=None):
 
 
 class DataParallel(Layer):
-    """A layer whose gradients are added up over all processes: of one process, the layer itself.
+    """A layer whose gradients are added over all processes: with one process, the layer itself.
 
     Parameters
     ----------
     layers : Layer
     strategy : ParallelStrategy, optional
-        What `prepare_context` gave; None calls it.
+        A result of `prepare_context`; None calls it.
 
     Raises
     ------
@@ -153,11 +153,11 @@ class DataParallel(Layer):
         return self._layers(*inputs, **kwargs)
 
     def scale_loss(self, loss):
-        """The loss over the number of processes: of one process, the loss."""
+        """The loss divided by the number of processes: with one process, the loss."""
         return check.variable(loss, "DataParallel.scale_loss: loss")
 
     def apply_collective_grads(self):
-        """Add up the gradients of all processes: of one process, nothing to do."""
+        """Add the gradients of all processes: with one process, no effect."""
 
     def state_dict(self, destination=None, include_sublayers=True, structured_name_prefix=""):
         """The state of the wrapped layer, under its own names."""
@@ -166,7 +166,7 @@ class DataParallel(Layer):
     def set_state_dict(
         self, stat_dict, include_sublayers=True, use_structured_name=True, strict=True
     ):
-        """Give the wrapped layer a state; see `Layer.set_state_dict`."""
+        """Set the state of the wrapped layer; see `Layer.set_state_dict`."""
         return self._layers.set_state_dict(
             stat_dict, include_sublayers, use_structured_name, strict
         )

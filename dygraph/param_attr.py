@@ -1,4 +1,4 @@
-"""What a user asks of a parameter."""
+"""Attributes of parameters."""
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, kind_of
@@ -18,7 +18,7 @@ class ParamAttr:
     learning_rate : float
         Factor on the optimizer's.
     regularizer : L1Decay or L2Decay, optional
-        Wins over the optimizer's.
+        Overrides the optimizer's.
     trainable : bool
         False: no gradient, no update.
     gradient_clip : object, optional

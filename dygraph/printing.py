@@ -1,4 +1,4 @@
-"""Variables as text; what notebooks show is in `dygraph.views`."""
+"""Variables as text; `dygraph.views` has the HTML for notebooks."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from dygraph.errors import ArgumentTypeError, DygraphError
 
 
 def facts(x):
-    """Shape, type, place and the like, as texts."""
+    """Shape, type, place and other facts, as strings."""
     found = [f"shape={sizes.text(x)}", f"dtype={x.dtype}", f"place={x.place}"]
     found.append(f"stop_gradient={x.stop_gradient}")
     if x.name:
@@ -19,7 +19,7 @@ OPAQUE = ("TensorArray", "LoDRankTable", "StepScopes")
 
 
 def _opaque(x, kind):
-    """What holds no tensor, by what it holds."""
+    """The text for a Variable without a tensor."""
     what = _core.value_kind(x)
     if what == "TensorArray":
         shapes = ["nothing" if s is None else str(tuple(s)) for s in _core.array_shapes(x)]
@@ -33,7 +33,7 @@ def _opaque(x, kind):
 
 
 def text(x):
-    """What ``repr(x)`` gives: the values as NumPy prints them, and the facts."""
+    """The text of ``repr(x)``: the values as NumPy prints them, and the facts."""
     kind = type(x).__name__
     if _core.is_empty(x):
         return f"{kind}(no value yet)"
@@ -49,7 +49,7 @@ def text(x):
             found.append(f"lod={lod}")
         try:
             values = _core.view(x)
-        except DygraphError:  # while a program is recorded the values may not be looked at
+        except DygraphError:  # values must not be read while a program is recorded
             return f"{kind}({', '.join(found)})"
     body = np.array2string(values, separator=", ", prefix=f"{kind}(")
     joint = ",\n" + " " * (len(kind) + 1) if "\n" in body or len(body) > 40 else ", "
@@ -69,7 +69,7 @@ def formatted(x, spec):
 
 
 def html(x):
-    """What a notebook shows: a table of values (the corner of a large one) and statistics."""
+    """The HTML for notebooks: a table of values (the corner of a large one) and statistics."""
     from dygraph import views
 
     return views.variable(x)

@@ -1,7 +1,7 @@
 """Functions of linear algebra and spread: norms, products, variance.
 
-`dygraph.functional` has them beside the operators they are made of; where a name is that of an
-operator, the function stands for it, with the arguments of Paddle 2 (``axis``).
+`dygraph.functional` has them beside the operators they call. A function with the name of an
+operator replaces it, with the arguments of Paddle 2 (``axis``).
 """
 
 from dygraph import _core, check
@@ -38,7 +38,7 @@ def einsum(equation, *operands):
     Raises
     ------
     InvalidArgumentError
-        Where letters and axes do not fit, naming the term.
+        If letters and axes do not fit; the message names the term.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def einsum(equation, *operands):
 
 
 def outer(x, y):
-    """All products of an element of `x` and one of `y`, both taken as one axis.
+    """The outer product of the flattened `x` and `y`.
 
     >>> import dygraph
     >>> dygraph.outer(dygraph.arange(1, 3), dygraph.arange(3)).numpy().tolist()
@@ -102,7 +102,7 @@ def cross(x, y, axis=None):
 
 
 def trace(x, offset=0, axis1=0, axis2=1):
-    """The sum of a diagonal of the matrices that two axes make.
+    """The sum of a diagonal of the matrices along two axes.
 
     >>> import dygraph
     >>> dygraph.trace(dygraph.eye(3)).numpy().item()
@@ -135,14 +135,15 @@ def norm(x, p="fro", axis=None, keepdim=False):
     ----------
     x : Variable
     p : 'fro' or float
-        'fro' stands for 2; 0 counts what is not 0, ``inf`` is the greatest, ``-inf`` the least.
+        'fro' is 2; 0 counts the elements other than 0; ``inf`` is the maximum, ``-inf`` the
+        minimum.
     axis : int or list of int, optional
     keepdim : bool
 
     Returns
     -------
     Variable
-        The gradient is 0 where the norm is.
+        The gradient is 0 where the norm is 0.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def var(x, axis=None, unbiased=True, keepdim=False):
     Parameters
     ----------
     x : Variable
-        Integers and truths count as float32.
+        Integers and bools count as float32.
     axis : int or list of int, optional
     unbiased : bool
         Divide by n - 1 in place of n (Bessel).
@@ -197,7 +198,7 @@ def var(x, axis=None, unbiased=True, keepdim=False):
     square = ops.square(ops.elementwise_sub(x, mean))
     if not unbiased:
         return ops.reduce_mean(square, keep_dim=bool(keepdim), **over)
-    # counted by operators: a traced program takes other batches
+    # counted by operators: a traced program accepts other batches
     whole, kept = ops.size(x).astype(x.dtype), ops.size(mean).astype(x.dtype)
     count = ops.elementwise_div(whole, kept)
     total = ops.reduce_sum(square, keep_dim=bool(keepdim), **over)
@@ -205,7 +206,7 @@ def var(x, axis=None, unbiased=True, keepdim=False):
 
 
 def std(x, axis=None, unbiased=True, keepdim=False):
-    """The standard deviation, the root of `var`.
+    """The standard deviation, the square root of `var`.
 
     >>> import dygraph
     >>> dygraph.std(dygraph.to_variable([1.0, 3.0, 5.0])).item()
@@ -215,7 +216,7 @@ def std(x, axis=None, unbiased=True, keepdim=False):
 
 
 def median(x, axis=None, keepdim=False):
-    """The middle of the elements in order, over an axis or all; of two middles their mean.
+    """The median over an axis or all; the mean of the two middle elements of an even number.
 
     Of integers it is a float32.
 
@@ -234,7 +235,7 @@ def median(x, axis=None, keepdim=False):
     if type(n) is int and n < 0:
         raise PreconditionNotMetError(
             f"median: the size of axis {at} of '{x.name}', {list(x.shape)}, is known when the "
-            "program runs, and so is the middle. Declare the size"
+            f"program runs, but the median needs it. Declare the size"
         )
     if n == 0:
         raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")

@@ -1,4 +1,4 @@
-"""Where time and memory go: operator calls and ranges of one's own, as a table and a Chrome trace.
+"""Profiles of time and memory: operator calls and user ranges, as a table and a Chrome trace.
 
 >>> import dygraph, numpy as np
 >>> x = dygraph.to_variable(np.ones((64, 64), "float32"))
@@ -46,9 +46,9 @@ class Profiler:
     Parameters
     ----------
     record_shapes : bool
-        Note the inputs' shapes: rows of the table are split by them.
+        Record the shapes of inputs; the table has a row for each.
     with_callers : bool
-        Note the Python line (and layer) of each call; a few microseconds more each.
+        Record the Python line (and layer) of each call, which takes a few microseconds.
 
     Examples
     --------
@@ -76,13 +76,13 @@ class Profiler:
         return False
 
     def start(self):
-        """Forget earlier events of the process and record from now on."""
+        """Clear earlier events of the process and start recording."""
         _core.watch.clear()
         self._events = []
         self._watching.__enter__()
 
     def stop(self):
-        """End recording. The events stay with this object."""
+        """Stop recording. This object keeps the events."""
         self._watching.__exit__()
         self._events = [Event(*e) for e in _core.watch.events()]
         self.dropped = _core.watch.dropped()
@@ -145,7 +145,7 @@ class Profiler:
         return "\n".join(text)
 
     def memory(self, by="name"):
-        """[(name or line, bytes left in use)], most first: who holds what was not freed."""
+        """[(name or line, bytes left in use)], largest first, for memory that was not freed."""
         return [(r.name, r.bytes) for r in self.summary("bytes", by) if r.bytes]
 
     def chrome_trace(self):
@@ -170,7 +170,7 @@ class Profiler:
 
 
 class RecordEvent(contextlib.ContextDecorator):
-    """A range of one's own in the profile, as a context manager or a decorator.
+    """A user range in the profile, as a context manager or a decorator.
 
     >>> import dygraph
     >>> with dygraph.profiler.Profiler() as p:
@@ -202,7 +202,7 @@ _KEYS = {"default": "total"}
 
 
 def start_profiler(state="CPU", tracer_option="Default"):
-    """Begin to record: `state` 'CPU', 'GPU' or 'All'. `tracer_option` 'AllOpDetail': shapes.
+    """Start recording: `state` 'CPU', 'GPU' or 'All'. `tracer_option` 'AllOpDetail': shapes.
 
     >>> import dygraph
     >>> x = dygraph.ones([2])
@@ -224,7 +224,7 @@ def start_profiler(state="CPU", tracer_option="Default"):
 
 
 def stop_profiler(sorted_key=None, profile_path=None):
-    """End recording, print the table and write a Chrome trace to `profile_path` if given.
+    """Stop recording, print the table and write a Chrome trace to `profile_path` if given.
 
     sorted_key : {None, 'calls', 'total', 'max', 'min', 'ave', 'default'}
 
@@ -258,7 +258,7 @@ def stop_profiler(sorted_key=None, profile_path=None):
 
 
 def reset_profiler():
-    """Forget the events so far.
+    """Clear the recorded events.
 
     >>> import dygraph
     >>> x = dygraph.ones([2])
@@ -291,7 +291,7 @@ def profiler(state="CPU", sorted_key=None, profile_path=None, tracer_option="Def
 
 
 def cuda_profiler(output_file, output_mode=None, config=None):
-    """Fluid's switch for nvprof; there is nothing to switch without CUDA, so it raises."""
+    """Fluid's switch for nvprof; raises an error without CUDA."""
     raise UnimplementedError(
         "cuda_profiler: needs a build with CUDA, got one without. Use dygraph.profiler.Profiler"
     )

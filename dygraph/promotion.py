@@ -1,4 +1,4 @@
-"""Which element type a result has when operands differ; the whole table is in docs/promotion.md."""
+"""The element type of results for operands of different types; docs/promotion.md has the table."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _NUMBERS = ((bool, _core.bool_), (int, _core.int64), (float, _core.float32))
 
 
 def floating(x):
-    """A Variable for a mean or a root: integers and bools as float32, as true division has them."""
+    """A Variable for a mean or a root: integers and bools as float32, as in true division."""
     dtype = x.dtype
     return x if dtype is None or dtype.is_floating else x.astype("float32")
 
@@ -35,8 +35,8 @@ def same_type(values):
 def promote_types(a, b):
     """The type of ``x + y`` for Variables of the types `a` and `b`.
 
-    The rules are those of the array API standard; where it leaves a pair open (an integer with a
-    float), the float type wins.
+    The rules are those of the array API standard; for an integer with a float, which it leaves
+    open, the result has the float type.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def promote_types(a, b):
     Raises
     ------
     ArgumentTypeError
-        For what is no element type.
+        For a value that is no element type.
 
     Examples
     --------
@@ -62,10 +62,10 @@ def promote_types(a, b):
 
 
 def result_type(*values):
-    """The type that Variables, arrays, types and Python numbers have together.
+    """The promoted type of Variables, arrays, types and Python numbers.
 
-    A Python number never changes the type of the others; numbers alone give bool, int64 or float32,
-    the widest of them. A number must fit: a float with integers raises when it comes to computing.
+    A Python number never changes the type of the others; only numbers give the widest of bool,
+    int64 and float32. A number must fit: a float with integers raises an error in the computation.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def result_type(*values):
     Raises
     ------
     ArgumentTypeError
-        Without values, and for what has no element type.
+        Without values, and for a value without an element type.
 
     Examples
     --------

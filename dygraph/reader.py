@@ -1,7 +1,7 @@
 """Fluid's readers: functions without arguments that give iterators of samples, and decorators.
 
-A decorator takes readers and gives a reader. Errors of a reader or mapper, also in a thread or a
-process, arrive where the samples are used. Leaving the loop ends what runs.
+A decorator takes readers and returns a reader. Errors of a reader or mapper, also in a thread or a
+process, are raised where the samples are used. Leaving the loop stops its threads and processes.
 """
 
 import contextlib
@@ -86,7 +86,7 @@ def cache(reader):
 
 
 def map_readers(func, *readers):
-    """``func(a, b, ...)`` of the samples of several readers side by side.
+    """``func(a, b, ...)`` of the samples of several readers in parallel.
 
     >>> from dygraph import reader
     >>> list(reader.map_readers(max, lambda: [1, 5], lambda: [3, 2])())
@@ -135,13 +135,13 @@ def chain(*readers):
 
 
 def compose(*readers, check_alignment=True):
-    """Tuples of the samples of several readers side by side; samples that are tuples are joined.
+    """Tuples of the samples of several readers in parallel; samples that are tuples are joined.
 
     Raises
     ------
     ComposeNotAligned
         (a ValueError) while reading, if one reader ends before another. With ``check_alignment``
-        False, what the others still have is left out.
+        False, the remaining samples of the others are left out.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def firstn(reader, n):
 
 # Reading ahead ------------------------------------------------------------------------------------
 
-_PATIENCE = 0.1  # seconds for a thread to notice that it has no consumer
+_PATIENCE = 0.1  # seconds until a thread notices that it has no consumer
 _END = object()
 
 
@@ -198,7 +198,7 @@ class _Threads:
         self.queue, self.stopped, self.threads = queue.Queue(size), False, []
 
     def start(self, source):
-        """A thread for an iterator, which is made in it. It puts _END last, or an _Error."""
+        """A thread that makes and reads an iterator. It puts _END last, or an _Error."""
         thread = threading.Thread(target=self._run, args=(source,), daemon=True)
         thread.name = "dygraph-reader"
         self.threads.append(thread)
@@ -213,7 +213,7 @@ class _Threads:
                 if not self._put(sample):
                     return
             self._put(_END)
-        except BaseException as error:  # to be raised where the samples are used
+        except BaseException as error:  # raised where the samples are used
             self._put(_Error(error))
 
     def _put(self, item):
@@ -226,7 +226,7 @@ class _Threads:
         return False
 
     def results(self):
-        """What the threads put, until all have ended or these are closed."""
+        """The items of the threads, until all have ended or this is closed."""
         from dygraph.io.pools import patient_get
 
         running = len(self.threads)
@@ -255,7 +255,7 @@ class _Threads:
 
 
 def buffered(reader, size):
-    """The same samples, read ahead by a thread: up to `size` of them wait.
+    """The same samples, read ahead by a thread, up to `size` of them.
 
     >>> from dygraph import reader
     >>> list(reader.buffered(lambda: range(4), 2)())
@@ -283,11 +283,11 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     mapper : function
     reader : reader
     process_num : int
-        How many threads (Fluid's name).
+        The number of threads (Fluid's name).
     buffer_size : int
-        How many samples are read ahead, and how many results.
+        The number of samples that are read ahead, and of results.
     order : bool
-        True: results in the order of the samples. False: as they are done.
+        True: results in the order of the samples. False: in the order of completion.
 
     Examples
     --------
@@ -303,9 +303,9 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     def mapped():
         ahead = _Threads(buffer_size)
         ahead.start(reader)
-        # The samples and their places in the order are shared under one lock.
+        # One lock protects the samples and their positions in the order.
         samples, lock = enumerate(ahead.results()), threading.Lock()
-        room = threading.Semaphore(buffer_size + process_num)  # so that results do not pile up
+        room = threading.Semaphore(buffer_size + process_num)  # so that results do not accumulate
         threads = _Threads(0)
 
         def work():
@@ -341,7 +341,7 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
 
 
 def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
-    """The samples of several readers, each in a process of its own, as they come.
+    """The samples of several readers, each in a separate process, in order of arrival.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Switches of recording: `no_grad`, `enable_grad`, and what they and layers know of this thread."""
+"""Switches of recording: `no_grad`, `enable_grad`, and their state in each thread."""
 
 import functools
 from _thread import _local
@@ -12,12 +12,12 @@ _GENERATOR = 0x20  # co_flags of a generator function
 
 
 class ThreadModes(_local):
-    """What one thread is doing. Class attributes are the values a new thread starts with."""
+    """The state of one thread. Class attributes are the initial values."""
 
-    tracer = None  # jit.trace runs a function, and wants to know of steps
-    sizes = None  # jit.trace records, and follows what Python reads of shapes
-    ways = None  # to_static runs a function, and answers what Python asks of symbolic variables
-    # inside enable_grad(), which wins over eval mode
+    tracer = None  # jit.trace runs a function and observes optimizer steps
+    sizes = None  # jit.trace records and follows the sizes that Python reads
+    ways = None  # to_static runs a function and answers tests of symbolic variables
+    # inside enable_grad(), which overrides eval mode
     forced = property(
         lambda self: _core.recording_forced(), lambda self, on: _core.set_recording_forced(on)
     )
@@ -29,7 +29,7 @@ modes = ThreadModes()
 
 
 def switch(on, reason=""):
-    """Turn recording on or off for this thread; `reason` explains an off to backward()."""
+    """Turn recording on or off for this thread; backward() reports the `reason` for off."""
     _core.set_grad_enabled(on, "" if on else reason)
 
 
@@ -77,7 +77,7 @@ class _GradMode:
 
             @functools.wraps(function)
             def stepwise(*args, **kwargs):
-                # The mode holds while the generator runs, not while its caller does.
+                # The mode applies while the generator runs, not while its caller runs.
                 generator = function(*args, **kwargs)
                 value = None
                 while True:
@@ -101,7 +101,7 @@ class _GradMode:
 def no_grad(func=None):
     """Compute without recording: a context manager, or a decorator with or without parentheses.
 
-    Holds for this thread and ends with the block, exception or not.
+    Applies to this thread until the end of the block, also after an exception.
 
     >>> import dygraph
     >>> w = dygraph.to_variable([2.0])
@@ -116,9 +116,9 @@ def no_grad(func=None):
 
 
 class set_grad_enabled(_GradMode):  # noqa: N801 - read as a function
-    """Record from here on or not: for this thread, or until the end of the block it begins.
+    """Turn recording on or off for this thread, or for the block that it begins.
 
-    Unlike `enable_grad` it does not win over a layer's eval mode.
+    Unlike `enable_grad` it does not override a layer's eval mode.
 
     Parameters
     ----------
@@ -150,13 +150,13 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - read as a function
 
     def __call__(self, function):
         on, reason, _ = self._before or (_core.grad_enabled(), modes.reason, False)
-        switch(on, reason)  # a decorator holds inside the function alone
+        switch(on, reason)  # a decorator applies inside the function only
         self._before = None
         return super().__call__(function)
 
 
 def enable_grad(function=None):
-    """Record again inside `no_grad`, or although the layer that is called is in eval mode.
+    """Record inside `no_grad`, or in calls of a layer in eval mode.
 
     >>> import dygraph
     >>> w = dygraph.to_variable([2.0])

@@ -1,4 +1,4 @@
-"""Operators by name: what they are, which kernel would run, and running them."""
+"""Operators by name: their descriptions, the kernel that would run, and calls."""
 
 import os
 
@@ -9,7 +9,7 @@ __all__ = ["OpDescription", "explain", "load_library", "op_info", "op_names", "r
 
 
 class Item:
-    """A slot or an attribute of an operator: its facts as attributes, first of all ``name``."""
+    """A slot or an attribute of an operator: ``name`` and its other facts as attributes."""
 
     def __init__(self, facts):
         self.__dict__.update(facts)
@@ -19,7 +19,7 @@ class Item:
 
 
 class OpDescription:
-    """An operator as registered. Prints all of it.
+    """An operator as registered; prints its whole description.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class OpDescription:
     kernels : list of str
     has_gradient : bool
     gradient_order : int or None
-        How many times it can be differentiated; None: any number of times.
+        The number of times it can be differentiated; None: any number.
     in_place : list of (str, str)
         Input and output slots that may be one variable.
     file, line
@@ -69,7 +69,7 @@ class OpDescription:
         return None
 
     def _calls_of_second_order(self):
-        """Those of the recipe that read gradients of intermediate results alone."""
+        """The calls of the recipe that read only gradients of intermediate results."""
         hidden = {s.name + "@GRAD" for s in self.outputs if s.intermediate}
         if self.no_gradient or not self.has_gradient:
             return set()
@@ -154,8 +154,8 @@ def op_names():
 def load_library(path):
     """Load a shared object of operators, kernels or devices, built against ``dygraph/include``.
 
-    Its operators join `dygraph.functional`. A library cannot be unloaded; loading it twice does
-    nothing. Native code can do anything this process can: load what you trust.
+    `dygraph.functional` gets its operators. A library cannot be unloaded; loading it twice has no
+    effect. Native code has all rights of this process: load only libraries that you trust.
 
     Parameters
     ----------
@@ -171,9 +171,9 @@ def load_library(path):
     MissingFileError
         (a FileNotFoundError) for a path that cannot be read.
     InvalidArgumentError
-        (a ValueError) for what is no shared object, or one that does not fit this version.
+        (a ValueError) for a file that is no shared object, or one for another version.
     AlreadyExistsError, NotFoundError
-        For registrations that clash or refer to what is not there; what fits joins all the same.
+        For registrations that clash or refer to missing parts; valid registrations are kept.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def load_library(path):
 
 
 def op_info(type):
-    """What is registered of an operator.
+    """The description of an operator.
 
     Parameters
     ----------
@@ -254,9 +254,9 @@ def run_op(type, inputs, attrs=None, outputs=None):
     inputs : dict of str to Variable or list of Variable
         By slot, ``{'X': x, 'Y': y}``.
     attrs : dict, optional
-        Element types as dtypes, names or wire numbers; an int serves for a float.
+        Element types as dtypes, names or wire numbers; an int is valid for a float.
     outputs : dict of str to int, optional
-        How many variables a list output has, where it does not follow from inputs and attributes.
+        The length of a list output, if inputs and attributes do not determine it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Decay of weights, added to gradients before the optimizer's step."""
+"""Weight decay, added to gradients before the optimizer's step."""
 
 from dygraph import _core, check
 
@@ -13,16 +13,16 @@ class _Decay:
         self.coefficient = check.number(regularization_coeff, name, 0)
 
     def __call__(self, parameter, gradient):
-        """The gradient with the decay of `parameter` in it.
+        """The gradient plus the decay of `parameter`.
 
-        It is dense, also where the gradient is sparse: every row decays at each step, as in Fluid,
-        so that ``is_sparse`` changes no result.
+        It is dense, also for a sparse gradient: every row decays at each step, as in Fluid, so
+        ``is_sparse`` changes no result.
         """
         decay = ops.scale(self.term(parameter), scale=self.coefficient)
         return ops.sum([gradient, decay])
 
     def term(self, parameter):
-        """What the coefficient multiplies."""
+        """The term that the coefficient multiplies."""
         raise NotImplementedError
 
     def __repr__(self):

@@ -1,13 +1,13 @@
-"""The safetensors layout: tensors by name, a JSON header in front, no code.
+"""The safetensors layout: tensors by name after a JSON header, without code.
 
 A file is the length of the header (8 bytes, little-endian), the header, the data. The header gives
-each tensor's type, shape and place in the data::
+the type, shape and position of each tensor::
 
     {"weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {...}}
 
-What we write carries checksums in its metadata: of the header (the value itself counted as zeros),
-so that no flipped bit passes, and of each tensor. Files of other writers have none and load as
-well.
+Files written here have checksums in their metadata: of the header (with zeros for the checksum
+itself) and of each tensor, so every flipped bit is detected. Files of other writers load without
+checksums.
 """
 
 import contextlib
@@ -39,14 +39,14 @@ _TYPES = {
 }
 _NAMES = {ours: name for name, (ours, _) in _TYPES.items()}
 _MOST_RANK, _MOST_NAME, _MOST_HEADER = 16, 1024, 100_000_000
-_OWN = "dygraph."  # how the names of our own metadata begin
+_OWN = "dygraph."  # prefix of our own metadata names
 _START = b'{"__metadata__":{"dygraph.header":"%08x"'
 _START_LENGTH = len(_START % 0)
 _SUMS = "dygraph.checksums"
 
 
 def _most_header(data_bytes):
-    """JSON takes up to 50 times its size when it is read, and memory is bounded by the file's."""
+    """The limit for the header: parsed JSON takes up to 50 times its size in memory."""
     return min(_MOST_HEADER, (1 << 20) + data_bytes // 16)
 
 
@@ -101,7 +101,7 @@ def _encoded(text, error):
 
 
 def save_file(tensors, path, metadata=None):
-    """Write tensors to a safetensors file, which replaces `path` at once or not at all.
+    """Write tensors to a safetensors file, which replaces `path` in one step.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def save_file(tensors, path, metadata=None):
     Raises
     ------
     ArgumentTypeError, InvalidArgumentError
-        For what has no place in the layout; nothing is written.
+        For values that the layout cannot hold; no file is written.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def _to_variable(array, kind, name):
 
 @contextlib.contextmanager
 def _naming(path):
-    """Tell in errors about a file which one it is."""
+    """Add the file's name to errors."""
     try:
         yield
     except FormatError as error:
@@ -371,10 +371,10 @@ def load_file(path):
     Raises
     ------
     MissingFileError
-        (a FileNotFoundError) where there is no such file.
+        (a FileNotFoundError) if the file does not exist.
     FormatError
-        (a ValueError) for anything that is not a sound file of types we have, or is a link. Memory
-        is taken for what the file holds, not for what it claims to hold.
+        (a ValueError) for a damaged file, unsupported types, or a link. Memory use is bounded by
+        the size of the file, not by sizes in its header.
 
     Examples
     --------

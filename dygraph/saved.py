@@ -1,4 +1,4 @@
-"""What backward will keep alive: a table of the values the tape holds."""
+"""The values that the tape keeps for backward, as a table."""
 
 from dygraph import _core, check
 from dygraph.recording import modes
@@ -33,7 +33,7 @@ class SavedEntry:
 
 
 class SavedTable(list):
-    """Kept values, newest call first. `total` counts storage that several of them share once."""
+    """Kept values, newest call first. `total` counts shared storage once."""
 
     @property
     def total(self):
@@ -77,6 +77,6 @@ def saved(loss):
     """
     if modes.sizes is not None:
         raise modes.sizes.refuse(
-            "saved() must not tell a traced function of sizes", "Call it outside"
+            "saved() must not give sizes to a traced function", "Call it outside"
         )
     return SavedTable(SavedEntry(*e) for e in _core.saved(check.variable(loss, "saved: loss")))

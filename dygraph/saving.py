@@ -1,8 +1,8 @@
 """Saving and loading: states and other nested data, Fluid's parameter files, NumPy archives.
 
-`save` writes one safetensors file. Of a flat dict of tensors, such as a layer's ``state_dict``,
-nothing else is kept, so any reader of the layout takes it. Nested data is kept as JSON beside the
-tensors. Nothing that is read is ever executed, and no pickle is written or read.
+`save` writes one safetensors file. The file of a flat dict of tensors, such as a layer's
+``state_dict``, holds only these, so any reader of the layout can read it. Nested data is stored as
+JSON beside the tensors. No data is executed when it is read, and no pickle is written or read.
 """
 
 import json
@@ -131,9 +131,9 @@ class _Decoder:
 
 
 def save(obj, path):
-    """Write a state or other nested data to one safetensors file, at once or not at all.
+    """Write a state or other nested data to one safetensors file, in one step.
 
-    A name that ends in ``.npz`` gets a NumPy archive, which holds arrays by name and nothing else.
+    A name that ends in ``.npz`` gives a NumPy archive, which holds only arrays by name.
 
     Parameters
     ----------
@@ -146,12 +146,12 @@ def save(obj, path):
     Raises
     ------
     ArgumentTypeError, InvalidArgumentError
-        For anything else, naming where it stands, and for a name that promises another format
-        (``.npy``, ``.h5``, ``.pkl``); nothing is written.
+        For other values, with their position, and for a file name of another format (``.npy``,
+        ``.h5``, ``.pkl``); no file is written.
 
     Notes
     -----
-    A Variable is saved as it is at the call, whatever other threads write meanwhile.
+    A Variable is saved with its values at the call, even if other threads write to it.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def save(obj, path):
 
 
 def chunks_of(obj):
-    """The bytes that `save` writes, buffer by buffer; everything is checked before the first."""
+    """The bytes that `save` writes, buffer by buffer; all values are checked before the first."""
     encoder = _Encoder()
     tree = encoder.encode(obj)
     flat = isinstance(obj, dict) and tree == {
@@ -197,9 +197,9 @@ _OTHERS = (
 
 
 def load(path):
-    """Read what `save` wrote, any safetensors file, or a NumPy ``.npz`` archive.
+    """Read a file of `save`, a safetensors file, or a NumPy ``.npz`` archive.
 
-    What the file is, its first bytes tell, not its name.
+    The first bytes of the file determine its format, not its name.
 
     Parameters
     ----------
@@ -208,14 +208,14 @@ def load(path):
     Returns
     -------
     dict of str to Variable, or what was saved
-        Arrays come back as Variables.
+        Arrays are read as Variables.
 
     Raises
     ------
     MissingFileError
         (a FileNotFoundError) where there is no such file.
     FormatError
-        (a ValueError) for anything damaged or of another kind. A pickle is refused.
+        (a ValueError) for damaged files and other formats. A pickle is refused.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def save_dygraph(state_dict, model_path):
     state_dict : dict
         Of a layer or an optimizer; not empty.
     model_path : str or os.PathLike
-        Directory and start of the name.
+        Directory and prefix of the name.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def save_dygraph(state_dict, model_path):
     model_path = files.path_of(model_path, "save_dygraph")
     if not os.path.basename(model_path):
         raise InvalidArgumentError(
-            f"save_dygraph: model_path must end with the start of a file's name, got '{model_path}'"
+            f"save_dygraph: model_path must end with the prefix of a file name, got '{model_path}'"
         )
     if not hasattr(state_dict, "keys"):
         raise ArgumentTypeError(
@@ -294,7 +294,7 @@ def load_dygraph(model_path, keep_name_table=False):
     model_path : str or os.PathLike
         With or without ``.pdparams`` or ``.pdopt``.
     keep_name_table : bool
-        Fluid's; there is no table of names here.
+        Fluid's; not used.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def load_dygraph(model_path, keep_name_table=False):
     Raises
     ------
     MissingFileError
-        Where there is neither.
+        If neither file exists.
 
     Examples
     --------
@@ -353,9 +353,9 @@ def load_fluid_params(path, names=None):
         A directory with a file for each parameter, named as it is; or, for Fluid's
         ``filename=...``, the one file with all of them.
     names : list of str, optional
-        For a directory: which ones (None: all files but ``__model__``). For one file, which does
-        not hold the names: the names of all its parameters, in the order they were saved in, which
-        Fluid sorts.
+        For a directory: the parameters to read (None: all files except ``__model__``). For one
+        file, which has no names: the names of all its parameters in the saved order, which Fluid
+        sorts.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def load_fluid_params(path, names=None):
     Raises
     ------
     MissingFileError
-        For a directory or a parameter that is not there.
+        For a missing directory or parameter.
     FormatError
         For a file that is damaged, is a link, or holds more or fewer tensors than named.
 
@@ -402,7 +402,7 @@ def save_fluid_params(state_dict, path, filename=None):
     ----------
     state_dict : dict of str to Variable
     path : str or os.PathLike
-        A directory; it is made if it is not there.
+        A directory, made if it does not exist.
     filename : str, optional
         None: a file for each, named as its Variable. Else one file, sorted by name.
 

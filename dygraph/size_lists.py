@@ -1,4 +1,4 @@
-"""Lists of sizes, some of which the run decides, as operators take and make them."""
+"""Lists of sizes for operators, some of which are known only in a run."""
 
 from dygraph import _core, check
 from dygraph.recording import modes
@@ -17,7 +17,7 @@ def followed(values):
 def needs_variables(values):
     """Whether a list of sizes to fill must be given as Variables.
 
-    In a trace one size that an axis has needs none: the operator takes the Variable of that axis.
+    In a trace a size that an axis has needs no Variables: the operator takes that axis.
     """
     sizes = [n for n in values if isinstance(n, Size)] if followed(values) else []
     if not sizes:
@@ -26,7 +26,7 @@ def needs_variables(values):
 
 
 def sizes_of(x):
-    """The sizes of `x`, those of a program's variable as sizes that the run decides."""
+    """The sizes of `x`; for a program's variable, those that are known only in a run."""
     of = getattr(x, "followed_shape", None)
     return x.shape if of is None else of()
 
@@ -42,13 +42,13 @@ def variables(values):
 
 
 def reshaped(x, shape):
-    """`x.reshape` where the run decides on some of the sizes."""
+    """`x.reshape` with sizes that are known only in a run."""
     out = _core.run_op("reshape2", {"X": x, "ShapeTensor": variables(shape)}, {})["Out"]
     return declare(out, [x.shape[i] if same(n, 0) else n for i, n in enumerate(shape)])
 
 
 def declare(result, sizes):
-    """`result`, which has the sizes given: the shape rule knows only that Variables hold them."""
+    """`result`, declared with the given sizes, which the shape rule cannot read from Variables."""
     if modes.sizes is not None:
         modes.sizes.declare(result, sizes)
     elif hasattr(result, "desc") and len(sizes) == len(result.shape):

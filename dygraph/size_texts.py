@@ -1,6 +1,6 @@
-"""Whether text of a size decides nothing: what `print` and `logging` write.
+"""Whether the text of a size is only written, by `print` or `logging`.
 
-Any other text may be compared or parsed, which would hide the size from a trace.
+Other text may be compared or parsed, which would hide the size from a trace.
 """
 
 import ast
@@ -9,11 +9,11 @@ import linecache
 import logging
 
 _LOGGING = logging.__file__
-_TEXTS = "str", "repr", "format", "list", "tuple"  # what an argument of print() may call
+_TEXTS = "str", "repr", "format", "list", "tuple"  # functions that an argument of print() may call
 
 
 def _only_writes(node):
-    """Whether a statement is ``print(...)``, whose text nothing else gets."""
+    """Whether a statement is ``print(...)`` and no other code gets its text."""
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != "print":
         return False
@@ -31,7 +31,7 @@ def _only_writes(node):
 
 @functools.lru_cache(64)
 def _places(lines):
-    """(first, last) line of each statement of a source that only writes and has its lines alone."""
+    """(first, last) line of each statement that only writes, without others on its lines."""
     try:
         nodes = list(ast.walk(ast.parse("".join(lines))))
     except (SyntaxError, ValueError):
@@ -45,7 +45,7 @@ def _places(lines):
 
 
 def is_written(frame):
-    """Whether `frame`, which asks for text, is at a statement that writes it."""
+    """Whether `frame`, which reads the text, is at a statement that writes it."""
     file = frame.f_code.co_filename
     if file == _LOGGING:
         return True

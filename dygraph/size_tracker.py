@@ -1,8 +1,7 @@
-"""What `dygraph.jit.trace` knows of sizes while it records: which are unknown, and of what they are
-made.
+"""The sizes in a recording of `dygraph.jit.trace`: which are unknown, and how they are computed.
 
-Unknown are the batch, and sizes that data decide. What an operator makes of them its own shape rule
-tells: it is asked with large primes, and with ones, in the place of unknown sizes.
+The batch and data-dependent sizes are unknown. The shape rule of an operator gives the sizes of its
+results: it is evaluated with large primes, and with ones, in place of unknown sizes.
 """
 
 import contextlib
@@ -14,8 +13,8 @@ from dygraph.recording import modes
 from dygraph.sizes import ONE, Size, asking_line, evaluate, multiplied
 from dygraph.watch import user_line
 
-# Values that stand for unknown sizes while shape rules are asked: beyond the constants of programs,
-# and so small that products of two stay far below 64 bits.
+# Values in place of unknown sizes for shape rules: greater than the constants of programs, and
+# small enough that products of two stay far below 64 bits.
 _PRIMES = (10000019, 10000079, 10000103, 10000121, 10000139, 10000141, 10000169, 10000189)
 
 
@@ -34,25 +33,25 @@ class Atom:
 
 
 class Tracker:
-    """What the sizes of one recording are made of."""
+    """The sizes of one recording as terms of unknown sizes."""
 
     def __init__(self, recorder):
         self._recorder = recorder
         self.atoms, self.closed, self.calls = [], {}, []
-        self.refused = None  # the first refusal, which a function may have swallowed
+        self.refused = None  # the first refusal, which a function may have caught
         self.live = True
-        self.asked_of_empty = False  # a question whose answer holds for all but empty batches
+        self.asked_of_empty = False  # a test whose answer holds for all non-empty batches
         self._failed = None  # the last error of an operator, and its line
         self._asking = False
         self._fed = {}  # key of an open size of the inputs -> terms
-        self._places = {}  # terms -> (Variable, axis) that has so many
+        self._places = {}  # terms -> (Variable, axis) of this size
         self._sizes = {}  # name -> list of int or terms
         self._done = self._declared = 0
         me = weakref.ref(self)
         recorder.set_reviser(lambda op, notes: me()._revise(op, notes))
 
     def feed(self, variable, name, keys):
-        """A fed value; an axis with a key is unknown, and as long as those of the same key."""
+        """A fed value; an axis with a key is unknown, and equal to others of the same key."""
         sizes = list(_core.dims(variable))
         for axis, key in enumerate(keys):
             if key is None:
@@ -67,11 +66,11 @@ class Tracker:
         self._sizes[name] = sizes
 
     def note_calls(self):
-        """Keep what each call made, before the recorder is finished."""
+        """Store the results of each call, before the recorder is finished."""
         self.calls = [self._recorder.arguments(i)[1] for i in range(self._recorder.count)]
 
     def end(self):
-        """Sizes that live on are plain ints."""
+        """Sizes that outlive the recording are plain ints."""
         self.live, self._recorder, self._sizes, self._places = False, None, {}, {}
 
     # What Python asks ---------------------------------------------------------------------------
@@ -94,7 +93,7 @@ class Tracker:
         return total
 
     def declare(self, variable, sizes):
-        """Note the sizes of a result whose shape rule knows no more than its rank."""
+        """Store the sizes of a result whose shape rule gives only the rank."""
         name = self._recorder.find_name(variable)
         if name is not None:
             self._catch_up()
@@ -116,7 +115,7 @@ class Tracker:
         return sizes
 
     def place(self, terms):
-        """(Variable, axis) that has so many, or None."""
+        """(Variable, axis) of this size, or None."""
         return self._places.get(_key(terms))
 
     # What shape rules say -----------------------------------------------------------------------
@@ -127,7 +126,7 @@ class Tracker:
         return {(atom.number,): 1}
 
     def _catch_up(self):
-        """Sizes of what was computed since the last question."""
+        """Sizes of the values computed since the last test."""
         recorder = self._recorder
         for name, dims in recorder.declared(self._declared):
             self._declared += 1
@@ -158,16 +157,16 @@ class Tracker:
         self._asking = True
         try:
             return self._recorder.infer_op(i, dims)
-        except Exception:  # noqa: BLE001 - a rule may refuse sizes that no run has
+        except Exception:  # noqa: BLE001 - a rule may refuse impossible sizes
             return None
         finally:
             self._asking = False
 
     def _read(self, name, dims, answers, inputs):
-        """Sizes of an output from what the rule made of some sizes of the inputs."""
+        """Sizes of an output from the results of the rule for some sizes of the inputs."""
         far, near = (answers + [None])[:2]
         if far is None or len(far) != len(dims):
-            # Unknown sizes that are equal without our knowing: nothing is sure but the rank.
+            # Unknown sizes may be equal: only the rank is certain.
             return [self._new(name, axis, n) if inputs else n for axis, n in enumerate(dims)]
         fakes, ones = self._probes()
         actual = [a.value for a in self.atoms]
@@ -188,7 +187,7 @@ class Tracker:
         return sizes
 
     def _multiple(self, far, value, small):
-        """Unknown sizes times a number, which is what reshape and concat make of them."""
+        """Unknown sizes times a number, as from reshape and concat."""
         for atom in self.atoms:
             factor, rest = divmod(far, atom.fake)
             if rest == 0 and 0 < factor < 100000 and factor * atom.value == value:
@@ -231,7 +230,7 @@ class Tracker:
         return self._sizes.get(names[0]) if len(names) == 1 else None
 
     def _follow_reshape(self, op, sizes):
-        """0 copies the size of X at this place, -1 is what is left over."""
+        """0 copies the size of X at this position, -1 is the rest."""
         x, plain, left = self._sole_input(op), [], None
         for i, n in enumerate(sizes):
             if type(n) is int:
@@ -246,7 +245,7 @@ class Tracker:
         others = [i for i, n in enumerate(sizes) if type(n) is int and n == -1]
         if left is None or not others:
             return plain
-        # The -1 that was given must be a number, so that the other one may stand.
+        # The given -1 becomes a number, so that another size can be -1.
         actual = [a.value for a in self.atoms]
         whole = {ONE: 1}
         for n in x or ():
@@ -274,7 +273,7 @@ class Tracker:
         return plain
 
     def _follow_fill(self, op, sizes):
-        """A filled tensor as long as something that is there already."""
+        """A filled tensor with the length of an existing one."""
         places = [i for i, n in enumerate(sizes) if type(n) is dict]
         at = places[0]
         for name, dims in self._sizes.items() if len(places) == 1 else ():
@@ -290,18 +289,18 @@ class Tracker:
     # Refusals -----------------------------------------------------------------------------------
 
     def refuse(self, what, fix):
-        """The error to raise, kept in case the function swallows it."""
+        """The error to raise, stored in case the function catches it."""
         error = InvalidArgumentError(f"trace: {what}, at {asking_line()}. {fix}")
         self.refused = self.refused or error
         return error
 
     def failed(self, text):
-        """An operator raised: the function must not go on as if it would for every batch."""
+        """An operator raised: the function must not treat that as true for every batch."""
         if not self._asking:
             self._failed = text, asking_line()
 
     def check(self):
-        """Raise what the function swallowed."""
+        """Raise the error that the function caught."""
         if self.refused is None and self._failed is not None:
             raise InvalidArgumentError(
                 "trace: an error must not be caught while a program is recorded, since other "
@@ -311,7 +310,7 @@ class Tracker:
             raise self.refused
 
     def bound(self, terms, empty=False):
-        """(least, most) value of a polynomial for all batches; None: there is none."""
+        """(least, greatest) value of a polynomial over all batches; None: unbounded."""
         least = most = terms.get(ONE, 0)
         for monomial, factor in terms.items():
             if monomial:
@@ -333,7 +332,7 @@ class Tracker:
 
 @contextlib.contextmanager
 def following(recorder):
-    """Follow the sizes of what `recorder` records: a `Tracker`, in use until the end."""
+    """Follow the sizes of a recording: a `Tracker`, active inside."""
     tracker = Tracker(recorder)
     before, modes.sizes = modes.sizes, tracker
     _core.track_sizes(tracker)

@@ -1,11 +1,11 @@
-"""Sizes that remember where they come from, while `dygraph.jit.trace` records a function.
+"""Symbolic sizes, while `dygraph.jit.trace` records a function.
 
-A program runs at any batch; Python has run at one. So what Python reads of a size that follows the
-batch is no int but a `Size`: a polynomial of unknown sizes. It goes on into shapes and beside
-Variables, where the program follows it; an answer that would be that of this batch alone (a
+A program runs at any batch size, but Python has run at one. So a size that depends on the batch is
+a `Size`, a polynomial of unknown sizes, instead of an int. It may be used in shapes and in
+arithmetic with Variables, which the program can follow. A use that is right only for this batch (a
 comparison, a loop, a number for NumPy) is refused with its line. `Size` is no subclass of int,
-since C reads those without asking; `isinstance` takes it for one. What is known of unknown sizes
-is `size_tracker`'s.
+since C reads those directly, but `isinstance` accepts it as one. `size_tracker` holds the facts on
+unknown sizes.
 """
 
 import math
@@ -56,19 +56,19 @@ def multiplied(a, b):
 
 _NUMBERS = _core.Variable, int, float, complex, list, tuple, str, bytes, np.generic
 _FIX = (
-    "Sizes go on into arithmetic with Variables and into the shapes of reshape, expand, tile, "
-    "zeros, ones and full; decide on them outside the traced function"
+    "Use sizes in arithmetic with Variables and in the shapes of reshape, expand, tile, zeros, "
+    "ones and full; branch on them outside the traced function"
 )
 
 
 class Size:
-    """A size that follows the batch. Behaves as an int where the program can follow."""
+    """A size that depends on the batch. Acts as an int where the program can follow it."""
 
     __slots__ = ("_tracker", "followed_value", "terms")
-    is_of_the_run = False  # no attribute of an operator can have it
+    is_of_the_run = False  # a value that no attribute of an operator can have
 
     def __init__(self, tracker, terms):
-        # `followed_value` is the int of this run, which C++ takes where it notes the size.
+        # `followed_value` is the int of this run, which C++ reads when it records the size.
         self._tracker, self.terms = tracker, terms
         self.followed_value = evaluate(terms, [a.value for a in tracker.atoms])
 
@@ -78,7 +78,7 @@ class Size:
 
     @property
     def live(self):
-        """Whether its program is still being made."""
+        """Whether its program is still being recorded."""
         return self._tracker.live
 
     @property
@@ -91,14 +91,14 @@ class Size:
         return self._tracker.describe(self.terms)
 
     def refused(self, how, fix=_FIX):
-        """The error for a use that Python alone would answer."""
+        """The error for a use that only Python would compute."""
         return self._tracker.refuse(
-            f"what Python does must not depend on the batch size, but {how} of {self.describe()}",
+            f"Python code must not depend on the batch size, but {how} of {self.describe()}",
             fix,
         )
 
     def variable(self, like=None):
-        """The size as a 0-d Variable of the program, of the type of the Variable beside it."""
+        """The size as a 0-d Variable of the program, of the type of the other operand."""
         place, total = self._tracker.place(self.terms), 0
         for monomial, factor in self.terms.items() if place is None else ():
             part = factor
@@ -112,20 +112,20 @@ class Size:
         return total if str(total.dtype) == str(dtype) else total.astype(dtype)
 
     def tensor(self):
-        """The size as an int32 Variable of one element, as lists of sizes for operators have it."""
+        """The size as an int32 Variable of one element, for lists of sizes."""
         return self.variable().reshape([1])
 
     def _measured(self, terms):
-        """What an axis has, as a 0-d Variable."""
+        """The size of an axis, as a 0-d Variable."""
         place = self._tracker.place(terms)
         if place is None:
-            raise self.refused("arithmetic with a Variable asks for the size")
+            raise self.refused("arithmetic with a Variable reads the size")
         sizes, axis = ops.shape(place[0]), place[1]
         n = ops.slice(sizes, axes=[0], starts=[axis], ends=[axis + 1], decrease_axis=[0])
         return n.astype("int64")
 
     def binary(self, name, function, other):
-        """``self + other`` and its like; `function` computes them of plain operands."""
+        """``self + other`` and similar; `function` computes it for plain operands."""
         if not self._tracker.live:
             return function(self.followed_value, _plain(other))
         if isinstance(other, _core.Variable) and name != "__rpow__":  # a power is another operator
@@ -151,7 +151,7 @@ class Size:
         return type(self)(self._tracker, terms)
 
     def compare(self, function, sign, other):
-        """``self < other`` and its like: only what is so for every batch."""
+        """``self < other`` and similar: answers only what holds for every batch."""
         if not self._tracker.live:
             return function(self.followed_value, _plain(other))
         if isinstance(other, _core.Variable):
@@ -164,16 +164,16 @@ class Size:
             return NotImplemented
         answer = _answer(function, *self._tracker.bound(difference))
         if answer is None:
-            raise self.refused(f"`{sign} {what}` is a question to the size")
+            raise self.refused(f"`{sign} {what}` tests the size")
         if _answer(function, *self._tracker.bound(difference, empty=True)) is None:
             self._tracker.asked_of_empty = True
         return answer
 
     def unary(self, name):
-        """Everything else that Python may want of an int."""
+        """Other operations of an int."""
         if not self._tracker.live:
             return getattr(self.followed_value, name)
-        raise self.refused(f"{_ASKS.get(name, f'`.{name}`')} asks for the size")
+        raise self.refused(f"{_ASKS.get(name, f'`.{name}`')} reads the size")
 
     def __getattr__(self, name):
         if not hasattr(int, name):
@@ -210,13 +210,13 @@ class Size:
         return format(self.followed_value, spec)
 
     def _check_text(self, frame):
-        """Our own frames and `print` write text; other text may be compared."""
+        """The text, for our own frames and `print`; other uses might compare it."""
         if not self._tracker.live or is_own_file(frame.f_code.co_filename):
             return
-        from dygraph.size_texts import is_written  # parses Python, which few programs need
+        from dygraph.size_texts import is_written  # parses Python; few programs need it
 
         if not is_written(frame):
-            raise self.refused("text that is not printed asks for the size")
+            raise self.refused("text that is not printed reads the size")
 
     def __copy__(self):
         return self
@@ -226,17 +226,17 @@ class Size:
 
     def __reduce_ex__(self, protocol):
         if self._tracker.live:
-            raise self.refused("pickle asks for the size")
+            raise self.refused("pickle reads the size")
         return int, (self.followed_value,)
 
     def __array__(self, *args, **kwargs):
         if self._tracker.live:
-            raise self.refused("NumPy asks for the size")
+            raise self.refused("NumPy reads the size")
         return np.asarray(self.followed_value)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if self._tracker.live:
-            raise self.refused("NumPy asks for the size")
+            raise self.refused("NumPy reads the size")
         return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
 
 
@@ -251,7 +251,7 @@ _NUMPY, _STANDARD = (os.path.dirname(str(module.__file__)) + os.sep for module i
 
 
 def asking_line():
-    """The user's line, where NumPy or Python's library asked for it, too."""
+    """The user's line, also for reads by NumPy or Python's library."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -262,7 +262,7 @@ def asking_line():
 
 
 def _answer(function, least, most):
-    """The one answer for numbers between `least` and `most`, compared with 0; None: it varies."""
+    """The answer for all numbers from `least` to `most`, compared with 0; None: it varies."""
     if least is not None and least == most:
         return function(least, 0)
     if least is None and most is None:
@@ -280,7 +280,7 @@ def _plain(value):
 
 
 def _divided(a, b):
-    """Terms of ``a // b`` where it leaves nothing at any batch; None: it may."""
+    """Terms of ``a // b`` if there is no remainder at any batch; else None."""
     divisor = b.get(ONE)
     if list(b) != [ONE] or any(factor % divisor for factor in a.values()):
         return None
@@ -300,7 +300,7 @@ _RULES = {
 _SIGNS: dict[str, str] = {}
 _ASKS = {
     "__int__": "int()",
-    "__index__": "what needs an int (range(), a list, NumPy)",
+    "__index__": "code that needs an int (range(), a list, NumPy)",
     "__float__": "float()",
     "__complex__": "complex()",
     "__hash__": "a set, or a key of a dict,",
@@ -313,7 +313,7 @@ _ASKS = {
 
 
 def _add_methods():
-    """The special methods that are all alike."""
+    """The special methods of one pattern."""
 
     def binary(name, function):
         return lambda self, other: self.binary(name, function, other)
@@ -357,7 +357,7 @@ def same(a, b):
 
 
 def broadcast(*shapes):
-    """What shapes make together by NumPy's rule, as a tuple. ValueError where they do not."""
+    """The broadcast shape by NumPy's rule, as a tuple. ValueError if there is none."""
     if not any(isinstance(n, Size) for shape in shapes for n in shape):
         return np.broadcast_shapes(*shapes)
     rank = max(map(len, shapes))
@@ -368,13 +368,13 @@ def broadcast(*shapes):
                 continue
             if not same(common[i], 1):
                 size, other = (n, common[i]) if isinstance(n, Size) else (common[i], n)
-                raise size.refused(f"broadcasting to {other} asks for the size")
+                raise size.refused(f"broadcasting to {other} reads the size")
             common[i] = n
     return tuple(common)
 
 
 class Offsets:
-    """One level of detail of a traced value: how the rows of this batch are divided."""
+    """One level of detail of a traced value, for this batch."""
 
     def __init__(self, tracker):
         self._tracker = tracker
@@ -390,7 +390,7 @@ class Offsets:
 
 
 def text(variable):
-    """The shape as text that may lead to no decision: ``(?, 4)`` where it is followed."""
+    """The shape as text without followed sizes: ``(?, 4)``."""
     if modes.sizes is None:
         return str(_core.dims(variable))
     shape = ", ".join("?" if isinstance(n, Size) else str(n) for n in variable.shape)
@@ -398,13 +398,13 @@ def text(variable):
 
 
 def failed(message):
-    """Checks of sizes that look at plain numbers report here before they raise."""
+    """Checks that compare sizes as plain numbers call this before they raise."""
     if modes.sizes is not None:
         modes.sizes.failed(message)
 
 
 def offsets(variable, lod):
-    """`lod`, for a frame of the user's that asks; not its numbers while they are followed."""
+    """`lod` for a user's frame, without its numbers while they are followed."""
     tracker = modes.sizes
     if tracker is None or not lod or is_own_file(sys._getframe(2).f_code.co_filename):
         return lod

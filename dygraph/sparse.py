@@ -1,9 +1,9 @@
-"""Selected rows: some rows of a tall matrix, as the gradient of an embedding has them.
+"""Selected rows: some rows of a tall matrix, such as the gradient of an embedding.
 
-A Variable of selected rows has the shape of the whole matrix and holds the rows that `rows` names,
-one value for each; a row number may come twice, then the values add. `Embedding(is_sparse=True)`
-leaves such a gradient, sgd, momentum, adam, adamw, adagrad, rmsprop and lamb take it, and gradients
-of one parameter add whether sparse or not. Every other operator refuses it by name.
+A Variable of selected rows has the shape of the whole matrix and holds a value for each index in
+`rows`; values of equal indices add. `Embedding(is_sparse=True)` gives such a gradient; sgd,
+momentum, adam, adamw, adagrad, rmsprop and lamb accept it, and sparse and dense gradients of one
+parameter add. Other operators refuse it by name.
 
 Examples
 --------
@@ -31,9 +31,9 @@ def selected_rows(rows, height, value):
     rows : list of int
         In [0, height); may repeat.
     height : int
-        Rows of the matrix it stands for.
+        The number of rows of the whole matrix.
     value : Variable or array_like
-        One row for each number, of any further sizes.
+        One row for each index, of any further sizes.
 
     Raises
     ------
@@ -72,12 +72,12 @@ def _required(self, what):
 
 
 def rows(self):
-    """The row numbers of selected rows, as they came, a list of int."""
+    """The row indices of selected rows, in their order, a list of int."""
     return _core.rows(_required(self, "rows"))
 
 
 def height(self):
-    """The rows of the whole matrix of which selected rows are a part."""
+    """The number of rows of the whole matrix."""
     return _core.height(_required(self, "height"))
 
 
@@ -87,12 +87,12 @@ def rows_value(self):
 
 
 def merged(self):
-    """Selected rows with each row number once, ascending, repeated ones added in order."""
+    """Selected rows with unique, ascending indices; values of repeated ones are added in order."""
     return _core.merged(_required(self, "merged"))
 
 
 def to_dense(self):
-    """The whole matrix selected rows stand for, zeros where they have no row; a tensor as it is."""
+    """Selected rows as a whole matrix, with zeros in missing rows; a tensor unchanged."""
     return _core.to_dense(self) if _core.is_selected_rows(self) else self
 
 

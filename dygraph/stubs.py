@@ -1,7 +1,7 @@
 """Types for editors and mypy, written from the registry: ``python -m dygraph.stubs [DIR]``.
 
-The core and the operators exist at run time only, so their signatures are written into ``.pyi``
-files beside the modules when the package is built: ``_core.pyi``, ``functional.pyi`` and the
+The core and the operators exist only at run time, so their signatures are written to ``.pyi`` files
+beside the modules when the package is built: ``_core.pyi``, ``functional.pyi`` and the
 ``__init__.pyi`` of the packages whose names load lazily. They are not kept in the repository.
 """
 
@@ -34,7 +34,7 @@ _Array = _Number | np.ndarray[Any, Any] | list[Any] | tuple[Any, ...]  # no str
 """
 _DTYPE = "_DType = dtype | str | type | np.dtype[Any]\n"
 
-# Properties and special methods of Variable: their slots carry no signature.
+# Properties and special methods of Variable: their slots have no signature.
 _VARIABLE = """\
 class Variable:
     \"\"\"An eager variable: values, and a gradient where stop_gradient is False.\"\"\"
@@ -164,7 +164,7 @@ _TENSOR_MODULES = {f"dygraph.{n}" for n in "creation images losses manipulation 
 
 
 def _documented(text):
-    """The type a docstring's ``name : type`` names; Any where its words are not all known."""
+    """The type of ``name : type`` in a docstring; Any if a word is unknown."""
     text = re.sub(r", default .*$", "", text.strip())
     text, optional = re.subn(r",? optional$", "", text)
     found = []
@@ -183,7 +183,7 @@ def _parameters_section(doc):
 
 
 def _python_types(function, name):
-    """Types of the parameters and of the result of a function written in Python."""
+    """Types of the parameters and the result of a Python function."""
     doc = inspect.getdoc(function)
     written, types = _parameters_section(doc), {}
     tensors = function.__module__ in _TENSOR_MODULES
@@ -209,7 +209,7 @@ def _python_types(function, name):
 
 
 def _operator_types(name):
-    """The same for an operator of the registry."""
+    """Types of the parameters and the result of an operator of the registry."""
     info, types = _core.describe_op(name), {}
     for a in info["attrs"]:
         key = f"{a['name']}_" if a["name"] == "lambda" else a["name"]
@@ -360,7 +360,7 @@ def _functional_stub():
 
 
 def _reexport(name, value):
-    """The line that gives a class, or what is not ours, its name."""
+    """The import line of a class or of another library's object."""
     return f"from {value.__module__} import {name} as {name}\n"
 
 
@@ -418,7 +418,7 @@ def generate():
 
 
 def write(folder):
-    """Write the stubs into a folder that holds the package's modules; gives the paths."""
+    """Write the stubs into a folder with the package's modules; returns the paths."""
     paths = []
     for name, text in generate().items():
         path = Path(folder, name)

@@ -1,4 +1,4 @@
-"""How `dygraph.jit.trace` makes a program: runs of a function, what they leave and repeat."""
+"""The steps of `dygraph.jit.trace`: runs of a function, restored state, comparison."""
 
 from dygraph import _core, size_tracker, unique_name
 from dygraph.errors import (
@@ -23,14 +23,14 @@ def flatten(value, out):
             flatten(value[key], out)
     elif value is not None:
         raise ArgumentTypeError(
-            "trace: what is traced must return Variables, or lists, tuples and dicts of them, "
+            "trace: the function must return Variables, or lists, tuples and dicts of them, "
             f"got {kind_of(value)}"
         )
     return out
 
 
 def state_of(layer):
-    """Name -> Variable of everything a layer remembers: parameters, then buffers."""
+    """Name -> Variable of a layer's state: parameters, then buffers."""
     state = {}
     for method in ("named_parameters", "named_buffers"):
         if hasattr(layer, method):
@@ -39,13 +39,13 @@ def state_of(layer):
 
 
 class Moment:
-    """What variables, gradients and the generator are now, to be brought back.
+    """The current variables, gradients and generator, to be restored.
 
     Parameters
     ----------
     written : list of Variable
     leaves : list of Variable
-        Their gradients are brought back.
+        Variables whose gradients are restored.
     """
 
     def __init__(self, written, leaves):
@@ -55,7 +55,7 @@ class Moment:
         self._generator = _core.generator_state()
 
     def restore(self):
-        """Bring it back."""
+        """Restore the state."""
         _core.set_generator_state(*self._generator)
         for variable, value in self._values:
             _core.restore(variable, value)
@@ -73,10 +73,10 @@ def _restore_gradient(leaf, gradient):
 
 
 class Observer:
-    """Stands by while a function runs: optimizers tell of their steps.
+    """Observes a running function: optimizers report their steps.
 
-    The first run is an ordinary one. In the others no optimizer asks for its learning rate: the
-    rate is a variable, and who runs the program asks before.
+    The first run is an ordinary one. In the others no optimizer reads its learning rate: the rate
+    is a variable, which is set before the program runs.
     """
 
     def __init__(self):
@@ -103,7 +103,7 @@ class Observer:
         before = modes.tracer
         modes.tracer, self._stepped = self, []
         rates = [_schedule_of(o) for o in self.optimizers]
-        if not self.played:  # what the tape would keep is most of what a run takes
+        if not self.played:  # the values for the tape would be most of the memory of a run
             _core.push_saved_value_hooks(_drop, _refuse)
         try:
             result = function(*inputs)
@@ -114,8 +114,9 @@ class Observer:
         for optimizer, rate in zip(self.optimizers, rates, strict=False):
             if _schedule_of(optimizer) != rate:
                 raise PreconditionNotMetError(
-                    f"trace: the learning rate of {type(optimizer).__name__} must not be moved by "
-                    "what is traced, since a program does not run Python. Call set_lr(), or the "
+                    f"trace: the learning rate of {type(optimizer).__name__} must not be changed "
+                    f"by the traced function, since a program does not run Python. Call set_lr(), "
+                    f"or the "
                     "schedule's step(), between its runs"
                 )
         self._first = False
@@ -123,7 +124,7 @@ class Observer:
 
 
 def _drop(variable):
-    """Hooks on what a tape keeps that will never be played."""
+    """Hooks on the values of a tape whose backward pass never runs."""
 
 
 def _refuse(packed):
@@ -141,7 +142,7 @@ def _schedule_of(optimizer):
 def observed(function, inputs, observer):
     """The first run: its outputs and the `_core.Journal` of what it wrote.
 
-    Everything is as before if it raises.
+    After an error, all state is restored.
     """
     journal, generator = _core.Journal(), _core.generator_state()
     journal.start()
@@ -157,7 +158,7 @@ def observed(function, inputs, observer):
 
 
 def undo(journal, generator):
-    """Bring back what was before a run."""
+    """Restore the state before a run."""
     _core.set_generator_state(*generator)
     for variable, value in journal.written():
         _core.restore(variable, value)
@@ -166,17 +167,17 @@ def undo(journal, generator):
 
 
 def works(function, inputs, observer):
-    """Whether the function can be called with inputs of these sizes at all."""
+    """Whether the function accepts inputs of these sizes."""
     try:
         observer.run(function, inputs)
-    except Exception:  # of the function's own, too: it may assert that there are rows
+    except Exception:  # also the function's own errors: it may assert that there are rows
         return False
     return True
 
 
 def names_of(state, written, leaves, optimizers):
-    """(variable, name) of all that a program keeps from run to run: of layer and optimizers, and
-    what the first run wrote."""
+    """(variable, name) of the persistent state of a program: of layer and optimizers, and the
+    variables that the first run wrote."""
     named = [(variable, variable.name or name) for name, variable in state.items()]
     for optimizer in optimizers:
         for name, p in optimizer._named():
@@ -218,17 +219,17 @@ def record(function, inputs, follow, named, observer):
 
 
 def check_same(one, two):
-    """A size that Python had as a number must be the same in both recordings.
+    """Check that sizes that Python read as numbers are equal in both recordings.
 
-    So must the number of results of each operator, which Python has as the length of a list, also
-    where the program needs none of them.
+    The number of results of each operator, which Python sees as the length of a list, must be equal
+    too, even if the program needs none of them.
     """
     for made, others in zip(one.calls, two.calls, strict=False):
         if made[:1] != others[:1]:
             break
         if len(made) != len(others):
             raise InvalidArgumentError(
-                "trace: what Python does must not depend on the batch size, but the operator that "
+                "trace: Python code must not depend on the batch size, but the operator that "
                 f"makes '{made[0]}' makes {len(made)} values at the first size and {len(others)} "
                 "at the second"
             )
@@ -236,18 +237,18 @@ def check_same(one, two):
         other = two.closed.get((name, axis), (size, line))[0]
         if other != size:
             raise InvalidArgumentError(
-                f"trace: what Python does must not depend on the batch size, but the size of axis "
+                f"trace: Python code must not depend on the batch size, but the size of axis "
                 f"{axis} of '{name}' is {size} at the first size and {other} at the second, at "
                 f"{line}"
             )
 
 
 def check_replay(recording, inputs, function, observer, runs, restore):
-    """The program must give the bits of eager calls at a size it has not seen.
+    """Check that the program gives the bits of eager calls at another size.
 
-    With `runs` of 2 or more also in the next call, which finds what Python keeps. The eager calls
-    come first and leave only digests, and each run starts from the same variables, so that memory
-    holds them twice at most: as they were and as one run makes them.
+    With `runs` of 2 or more also in the next call, which detects state kept in Python. The eager
+    calls run first and leave only digests, and each run starts from the same variables, so memory
+    holds the variables at most twice.
     """
     scope = _core.Scope()
     prepared = _core.PreparedProgram(
@@ -277,7 +278,7 @@ def check_replay(recording, inputs, function, observer, runs, restore):
         del actual
         for name, want in kept.items():
             got = scope.find_var(name).get()
-            _compare(f"the variable '{name}', which is kept,", want, got, shapes, run)
+            _compare(f"the variable '{name}', which outlives the run,", want, got, shapes, run)
 
 
 def _compare(what, want, got, shapes, run):
@@ -288,6 +289,6 @@ def _compare(what, want, got, shapes, run):
             f"trace: the program must repeat the layer bit for bit, but {what} differs "
             f"{'in the second run ' if run else ''}for inputs of shapes {shapes}: "
             f"{described[0]} eagerly, {described[1]} from the "
-            "program. The layer computes something that depends on the batch outside operators, "
-            "or keeps something in Python from one call to the next"
+            "program. The layer computes values that depend on the batch outside operators, or "
+            "keeps state in Python between calls"
         )

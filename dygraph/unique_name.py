@@ -1,7 +1,7 @@
-"""Names that are taken only once: ``linear_0``, ``linear_1``, ...
+"""Unique names: ``linear_0``, ``linear_1``, ...
 
-A counter is kept for each kind of layer and none for single layers or parameters, so a process that
-builds models for ever does not grow.
+There is a counter for each kind of layer, but none for single layers or parameters, so memory does
+not grow with the number of models.
 """
 
 import re
@@ -13,7 +13,7 @@ __all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
 
 
 class UniqueNameGenerator:
-    """Counts names of its own, all of them begun by `prefix`.
+    """A generator of names with the prefix `prefix`.
 
     >>> from dygraph import unique_name
     >>> name = unique_name.UniqueNameGenerator("net_")
@@ -48,12 +48,12 @@ def generate(key):
 
 
 def taken():
-    """What `give_back` needs to have the same names generated again."""
+    """The state for `give_back`, after which the same names are generated again."""
     return _current, dict(_current._counters)
 
 
 def give_back(names):
-    """Generate the names again that were generated after `taken`."""
+    """Restore the state of `taken`: the names after it are generated again."""
     generator, counters = names
     with generator._lock:
         generator._counters = counters
@@ -70,7 +70,7 @@ def snake(name):
 
 
 def switch(new_generator=None, new_para_name_checker=None):
-    """Count by another generator from here on; None counts from 0. Gives the one from before.
+    """Switch to another generator; None counts from 0. Returns the earlier one.
 
     `new_para_name_checker` is Fluid's and must be None.
 
@@ -97,12 +97,12 @@ def switch(new_generator=None, new_para_name_checker=None):
 
 
 class guard:  # noqa: N801 - Fluid's name
-    """Count from 0 inside the block, and go on after it where the count had been.
+    """Count from 0 inside the block; the earlier count continues after it.
 
     Parameters
     ----------
     new_generator : str or UniqueNameGenerator, optional
-        A string begins all names of the block.
+        A string is the prefix of all names in the block.
 
     Examples
     --------

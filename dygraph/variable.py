@@ -43,18 +43,19 @@ def backward(self, grad=None, retain_graph=False, create_graph=False, backward_s
     Parameters
     ----------
     grad : Variable or array_like, optional
-        What flows in, of this variable's shape. None stands for ones, so a loss needs nothing.
+        The incoming gradient, of this variable's shape. None stands for ones, as for a loss.
     retain_graph : bool
-        Keep what was recorded, for a second pass.
+        Keep the graph for a second pass.
     create_graph : bool
         Record the computation of the gradients, so that they can be differentiated again.
     backward_strategy : BackwardStrategy, optional
-        Accepted for Fluid's sake, also as the first argument.
+        Fluid's; accepted as the first argument, too.
 
     Raises
     ------
     PreconditionNotMetError
-        (a RuntimeError) where nothing was recorded, with the reason, or a first pass freed it.
+        (a RuntimeError) if nothing was recorded, with the reason, or if an earlier pass freed the
+        graph.
     InvalidArgumentError
         (a ValueError) for a gradient of another shape.
 
@@ -77,12 +78,12 @@ def backward(self, grad=None, retain_graph=False, create_graph=False, backward_s
 
 
 def gradient(self):
-    """The gradient as a NumPy array; None where there is none.
+    """The gradient as a NumPy array, or None.
 
     Returns
     -------
     numpy.ndarray or (numpy.ndarray, numpy.ndarray)
-        The sparse gradient of an embedding comes as (values, row numbers), as in Fluid.
+        The sparse gradient of an embedding is (values, row indices), as in Fluid.
     """
     grad = self.grad
     if grad is None:
@@ -93,7 +94,7 @@ def gradient(self):
 
 
 class HookHandle:
-    """Takes a hook away again: ``handle.remove()``."""
+    """The handle of a hook: ``handle.remove()`` removes it."""
 
     __slots__ = ("_variable", "_id")
 
@@ -101,29 +102,29 @@ class HookHandle:
         self._variable, self._id = variable, number
 
     def remove(self):
-        """Take the hook away. A second call does nothing."""
+        """Remove the hook. A second call has no effect."""
         if self._variable is not None:
             _core.remove_hook(self._variable, self._id)
             self._variable = None
 
 
 def register_hook(self, hook):
-    """Call ``hook(grad)`` once a pass, on the complete gradient of this variable.
+    """Call ``hook(grad)`` once in each pass, with the complete gradient of this variable.
 
     Parameters
     ----------
     hook : callable
-        Takes the gradient; what it returns takes its place, None leaves it.
+        Takes the gradient; its result replaces the gradient, None keeps it.
 
     Returns
     -------
     HookHandle
-        ``remove()`` takes the hook away.
+        ``remove()`` removes the hook.
 
     Raises
     ------
     PreconditionNotMetError
-        Where the variable gets no gradient.
+        If the variable gets no gradient.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def grad_fn(self):
 
 
 def retain_grads(self):
-    """Keep the gradient of this intermediate variable in ``grad``; leaves keep theirs anyway."""
+    """Keep the gradient of this intermediate variable in ``grad``; leaves always keep theirs."""
     _core.retain_grad(self)
 
 
@@ -172,7 +173,7 @@ def set_requires_grad(self, value):
     if not value and not self.is_leaf:
         raise PreconditionNotMetError(
             f"requires_grad: only a leaf can be frozen, got the result of {grad_fn(self).name}. "
-            "x.detach() gives its values without a past"
+            "x.detach() gives its values without the graph"
         )
     self.stop_gradient = not value
 
@@ -186,7 +187,7 @@ def lod(self):
 
 
 def set_lod(self, offsets):
-    """Give the rows a division into sequences. InvalidArgumentError where it does not fit them."""
+    """Divide the rows into sequences. InvalidArgumentError if the offsets do not fit them."""
     _core.set_lod(self, offsets)
 
 
@@ -228,7 +229,7 @@ def reshape(self, *shape):
     Parameters
     ----------
     *shape : int
-        One size may be -1 (what is left); 0 keeps the size of that axis, as in Fluid.
+        One size may be -1 (the rest); 0 keeps the size of that axis, as in Fluid.
 
     Examples
     --------
@@ -288,7 +289,7 @@ def transpose(self, *perm):
 
 
 def matmul(self, y, transpose_x=False, transpose_y=False):
-    """``x @ y``, with the last two axes of either transposed first where asked."""
+    """``x @ y``, optionally with the last two axes of either transposed."""
     return ops.matmul_v2(self, y, trans_x=bool(transpose_x), trans_y=bool(transpose_y))
 
 
@@ -299,7 +300,7 @@ def _method_of(name):
     def method(self, *args, **kwargs):
         return op(self, *args, **kwargs)
 
-    method.__wrapped__ = op  # whose signature help shows
+    method.__wrapped__ = op  # its signature is in help
     method.__name__ = name
     method.__qualname__ = f"Variable.{name}"
     method.__doc__ = op.__doc__
@@ -351,12 +352,12 @@ def _position(operator, what, which):
 
 
 def to_string(self, throw_on_error=False, with_details=False):
-    """The variable as text: what ``repr`` gives. The arguments are Fluid's and change nothing."""
+    """The text of ``repr``. The arguments are Fluid's and not used."""
     return printing.text(self)
 
 
 def lod_level(self):
-    """How many levels of detail the variable has: 0 for a plain tensor."""
+    """The number of levels of detail: 0 for a plain tensor."""
     return len(_core.lod(self))
 
 
@@ -369,7 +370,7 @@ def grad_name(self):
 
 
 def set_value(self, value):
-    """Write other values of the same shape and type; the tape and sharers keep the old ones."""
+    """Write other values of the same shape and type; the tape keeps the old ones."""
     if value is None or isinstance(value, (str, bytes)):
         raise ArgumentTypeError(f"set_value: value must be an array, got {kind_of(value)}")
     if not isinstance(value, Variable) and not _core.is_empty(self):
@@ -393,7 +394,7 @@ def clone(self):
 
 
 def to(self, place):
-    """The values on another place; the variable itself if they are there."""
+    """The values on another place; the variable itself if it is on that place."""
     if not isinstance(place, (_core.Place, str)):
         raise ArgumentTypeError(f"to: place must be a place, got {kind_of(place)}")
     if place == self.place:
@@ -402,7 +403,7 @@ def to(self, place):
 
 
 def cpu(self):
-    """The values in host memory; the variable itself if they are there."""
+    """The values in host memory; the variable itself if it is there."""
     return to(self, _core.CPUPlace())
 
 
@@ -419,7 +420,7 @@ def length(self):
         raise ArgumentTypeError("len() of a 0-d variable: it has no axis")
     size = self.shape[0]
     if type(size) is not int:
-        raise size.refused("len() asks for the size", "Take x.shape[0], which goes on into shapes")
+        raise size.refused("len() reads the size", "Use x.shape[0], which is valid in shapes")
     if size < 0:
         raise PreconditionNotMetError(
             f"the length of '{self.name}' is known when the program runs: compute with "
@@ -434,7 +435,7 @@ def iterate(self):
         raise ArgumentTypeError("iteration over a 0-d variable: it has no axis")
     size = self.shape[0]
     if type(size) is not int:
-        raise size.refused("a loop over rows asks for the size", "Compute with whole batches")
+        raise size.refused("a loop over rows reads the size", "Compute with whole batches")
     return (self[i] for i in range(length(self)))
 
 
@@ -456,7 +457,7 @@ class Parameter(Variable):
     learning_rate : float
         Factor on the optimizer's.
     regularizer : object or None
-        Wins over the optimizer's.
+        Overrides the optimizer's.
     do_model_average : bool
 
     Examples
@@ -535,7 +536,7 @@ _methods = {
     "_repr_html_": printing.html,
     "__array__": exchange.array,
     "__array_priority__": 100.0,
-    "__array_ufunc__": exchange.array_ufunc,  # so that array + x asks x
+    "__array_ufunc__": exchange.array_ufunc,  # so that array + x calls x
     "__array_function__": exchange.array_function,
     "__contains__": exchange.contains,
     "__dlpack__": exchange.dlpack,

@@ -1,4 +1,4 @@
-"""What notebooks show of variables, layers and optimizers: HTML, all text in it escaped."""
+"""HTML for notebooks of variables, layers and optimizers; all text is escaped."""
 
 import itertools
 import math
@@ -11,7 +11,7 @@ from dygraph.errors import DygraphError
 from dygraph.saved import human
 
 _ROWS = _COLUMNS = 8  # of a table of values: the corner of a large one
-_BLOCK = 1 << 20  # elements looked at at once
+_BLOCK = 1 << 20  # elements read at a time
 _BARS = 24
 _LEFT = ' style="text-align:left"'
 
@@ -53,13 +53,13 @@ def variable(x):
             if lod:
                 levels = [[b - a for a, b in itertools.pairwise(level)] for level in lod]
                 head += f"<br><small>LoD {lod}, lengths {levels}</small>"
-    except DygraphError:  # while a program is recorded the values may not be looked at
+    except DygraphError:  # values must not be read while a program is recorded
         return f"<div>{head}</div>"
     return f"<div>{head}{_table(values, names)}{_statistics(values)}{_gradient(x)}</div>"
 
 
 def _table(values, names):
-    if names is not None:  # each row stands behind its number
+    if names is not None:  # each row follows its index
         grid = values.reshape(len(names), math.prod(values.shape[1:]))
     else:
         last = values.shape[-1] if values.ndim else 1
@@ -80,7 +80,7 @@ def _cell(value):
 
 
 def _blocks(values):
-    """The finite values, block by block as float64, and how many are NaN and infinite."""
+    """The finite values, block by block as float64, and the counts of NaN and infinity."""
     flat = values.reshape(-1)
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK].astype("float64")
@@ -90,7 +90,7 @@ def _blocks(values):
 
 
 def _statistics(values):
-    """One pass for range and mean, one for spread and histogram; never a copy of a large array."""
+    """One pass for range and mean, one for deviation and histogram, without large copies."""
     if not values.size or values.dtype == bool or values.dtype.kind not in "iuf":
         return ""
     count, total, low, high, nan, inf = 0, 0.0, math.inf, -math.inf, 0, 0
@@ -152,7 +152,7 @@ def _statistics_text(values):
 
 
 def layer(layer):
-    """A tree of layers to unfold, with parameters, shapes, sizes; totals at its top."""
+    """A tree of layers that unfolds, with parameters, shapes, sizes; totals at the top."""
     parameters, buffers = layer.parameters(), layer.buffers()
     numbers = sum(p.size for p in parameters)
     trained = sum(p.size for p in parameters if not p.stop_gradient)

@@ -1,7 +1,7 @@
-"""Looking at operator calls while they run: who called, which result is not finite.
+"""Observation of operator calls: their callers, and results that are not finite.
 
-`detect_anomaly` names the line of the first NaN; ``FLAGS_log_calls`` prints every call. Only
-what is asked for costs anything; without watchers a call costs one test more.
+`detect_anomaly` names the line of the first NaN; ``FLAGS_log_calls`` prints every call. When no
+watcher is active, a call costs one more test.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from dygraph import _core
 __all__ = ["detect_anomaly"]
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# contextlib stands between the user's ``with`` and the library's generator.
+# contextlib is between the user's ``with`` and the library's generator.
 _OWN = (
     *(os.path.join(_ROOT, name) + os.sep for name in ("dygraph", "static")),
     contextlib.__file__,
@@ -59,7 +59,7 @@ def _short(filename):
 
 
 class Watching:
-    """Asks for looks at calls of all threads within a ``with`` block. Nests."""
+    """Activates watchers for calls of all threads within a ``with`` block. Nests."""
 
     def __init__(self, what):
         self._what = what
@@ -75,17 +75,16 @@ class Watching:
 
 
 def detect_anomaly(check_nan=True):
-    """Within this context a result with NaN or infinity raises, naming who computed it.
+    """Within this context a result with NaN or infinity raises an error with its line.
 
-    Forward calls raise where they are. In a backward pass the error names the line, and the layer,
-    of the forward call whose gradient went wrong; so do its other errors.
-    Noting lines makes each call a few microseconds slower: it is meant for the search, not for the
-    training. ``FLAGS_check_nan_inf`` checks without noting lines.
+    Forward calls raise at once. In a backward pass the error names the line and the layer of the
+    forward call; other errors in the pass do so too. Recording lines makes each call a few
+    microseconds slower, so use it for debugging. ``FLAGS_check_nan_inf`` checks without lines.
 
     Parameters
     ----------
     check_nan : bool
-        False: note lines only.
+        False: record lines only.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tell whether a logical expression holds: a recursive network over trees, in eager mode.
+"""Evaluate logical expressions: a recursive network over trees, in eager mode.
 
 "not (true and (false or true))" is a tree whose nodes are words. Each kind of word has a layer of
 its own that makes the vector of a node out of those of its parts, and Python's recursion goes
@@ -82,7 +82,7 @@ def loss_of(network, trees):
 
 
 def accuracy(network, trees):
-    """The share of the trees whose truth the network tells."""
+    """The share of the trees that the network evaluates correctly."""
     with dygraph.no_grad():
         found = network(trees).numpy().argmax(axis=1)
     return float(np.mean(found == [truth(tree) for tree in trees]))

@@ -1,4 +1,4 @@
-"""Tell the parts of two photographs apart: train a small residual network on patches.
+"""Classify patches of two photographs: train a small residual network.
 
 The data are the photographs that ship with scikit-learn, a pagoda by a lake and a flower. Patches
 of 32 x 32 pixels are classified by what they show: sky, pagoda, trees, flower, leaves.

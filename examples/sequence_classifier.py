@@ -1,4 +1,4 @@
-"""Tell which library a passage of documentation is from: train a transformer encoder on words.
+"""Classify passages by the library they document: train a transformer encoder on words.
 
 The data are the docstrings of NumPy, SciPy, scikit-learn and Matplotlib, cut into passages of 32
 words, the libraries' names left out. A docstring's passages are all for training or all for

@@ -1,7 +1,7 @@
 """Learn what words mean from the text that comes with Python: skip-grams with negative sampling.
 
 The corpus is the manual behind ``help()`` and docstrings of the standard library, about 250,000
-words. A word's vector is trained to tell the words that stand near it from words drawn at random
+words. A word's vector is trained to distinguish the words near it from words drawn at random
 (Mikolov et al., 2013). The gradients of both tables are sparse: a step touches the rows of its
 batch and no others. The vectors must separate texts not seen in training from noise better than
 word frequencies alone, and related words must find each other. Takes about ten seconds on two cores

@@ -13,8 +13,9 @@
 # %% [markdown]
 # # First steps
 #
-# From a number with a gradient to a network that recognises handwritten digits and runs without its Python model.
-# This text is the notebook's source; `jupytext --to ipynb 01_first_steps.py` makes the notebook.
+# From a number with a gradient to a network that recognises handwritten digits and runs without its
+# Python model. This text is the notebook's source; `jupytext --to ipynb 01_first_steps.py` makes
+# the notebook.
 
 # %%
 import subprocess
@@ -28,8 +29,8 @@ import dygraph
 # %% [markdown]
 # ## Variables compute at once
 #
-# `to_variable` takes a NumPy array and keeps its element type. Every operator runs when it is called: there is
-# nothing to compile and nothing to evaluate later.
+# `to_variable` takes a NumPy array and keeps its element type. Every operator runs when it is
+# called: there is nothing to compile and nothing to evaluate later.
 
 # %%
 x = dygraph.to_variable(np.array([[1.0, 2.0], [3.0, 4.0]], "float32"))
@@ -39,8 +40,8 @@ y
 # %% [markdown]
 # ## Gradients
 #
-# A variable takes part in gradients when its `stop_gradient` is `False`. `backward()` walks back from a result and
-# adds up `grad` on the way.
+# A variable takes part in gradients when its `stop_gradient` is `False`. `backward()` goes back
+# from a result and accumulates `grad` in each such variable.
 
 # %%
 x.stop_gradient = False
@@ -50,7 +51,7 @@ assert np.array_equal(x.grad.numpy(), 2 * x.numpy())
 x.grad
 
 # %% [markdown]
-# The gradient of a gradient is an ordinary gradient: ask for the graph to be kept.
+# `create_graph=True` records the backward pass, so a gradient can be differentiated again.
 
 # %%
 z = dygraph.to_variable(np.array([0.5, 1.0, 2.0]))
@@ -96,7 +97,8 @@ class Net(dygraph.Layer):
 
 
 # %% [markdown]
-# `guard` sets the place and the seed for the code inside it and restores them afterwards, whatever happens.
+# `guard` sets the place and the seed for the code inside it and restores them afterwards, also
+# after an error.
 
 # %%
 with dygraph.guard(seed=1):
@@ -116,7 +118,8 @@ with dygraph.guard(seed=1):
     print(f"last loss {float(loss):.4f}")
 
 # %% [markdown]
-# `eval()` puts a layer into prediction mode: its forward records nothing, so nothing is kept.
+# `eval()` puts a layer into prediction mode: its forward pass records nothing, so no values are
+# kept.
 
 # %%
 net.eval()
@@ -128,8 +131,9 @@ assert accuracy > 0.95
 # %% [markdown]
 # ## The program
 #
-# `trace` records the same calls into a program, at two batch sizes so that the batch stays free. The saved model is
-# data: the program and its weights. A process that never saw `Net` runs it, and the outputs are equal to the last bit.
+# `trace` records the same calls as a program. It runs them at two batch sizes, so the batch size
+# stays open. The saved model holds the program and its weights. A process without the class `Net`
+# runs it, and the outputs are equal to the last bit.
 
 # %%
 folder = tempfile.mkdtemp()
@@ -141,7 +145,8 @@ code = f"""
 import numpy as np, static
 executor = static.Executor(static.CPUPlace())
 program, feeds, fetches = static.load_inference_model({folder!r}, executor)
-(logits,) = executor.run(program, feed={{feeds[0]: np.load({folder!r} + "/images.npy")}}, fetch_list=fetches)
+images = np.load({folder!r} + "/images.npy")
+(logits,) = executor.run(program, feed={{feeds[0]: images}}, fetch_list=fetches)
 np.save({folder!r} + "/logits.npy", logits)
 """
 subprocess.run([sys.executable, "-c", code], check=True)

@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Layers and training
 #
-# How a network is put together, trained, looked into, saved and taken up again. The data are the digits of scikit-learn
-# once more; everything here runs in well under a minute.
+# This notebook builds a network, trains it, inspects it, saves it and resumes its training. The
+# data are the digits of scikit-learn again; everything runs in well under a minute.
 
 # %%
 import pathlib
@@ -32,11 +32,11 @@ folder = tempfile.TemporaryDirectory()
 out = pathlib.Path(folder.name)
 
 # %% [markdown]
-# ## A layer of one's own
+# ## A custom layer
 #
-# A layer makes its parts in `__init__` and computes in `forward`. Whatever is assigned to it - parameters, layers,
-# buffers - is found by `parameters()` and `state_dict()`. Here is a block that adds its input to its result, with a
-# trained factor that starts small.
+# A layer makes its parts in `__init__` and computes in `forward`. `parameters()` and `state_dict()`
+# find all parameters, layers and buffers that are assigned to it. The block below adds its input to
+# its result; a trained factor, small at first, scales the result.
 
 
 # %%
@@ -53,8 +53,8 @@ class Residual(dygraph.Layer):
 
 
 # %% [markdown]
-# Containers hold layers: `Sequential` calls them in order, `LayerList` and `LayerDict` leave that to you. Tab completion
-# knows their names: try `net["`.
+# Containers hold layers: `Sequential` calls them in order, `LayerList` and `LayerDict` leave the
+# calls to you. Tab completion lists their names: try `net["`.
 
 
 # %%
@@ -74,8 +74,8 @@ assert sum(p.size for p in net.parameters()) == 3120 + 2 * 2353 + 490
 net
 
 # %% [markdown]
-# A notebook shows a layer as a tree to unfold. `summary` calls the layer once and lists the shapes on the way; it
-# records nothing and moves no random number.
+# A notebook shows a layer as a tree that unfolds. `summary` calls the layer once and lists the
+# shapes inside; it records nothing and leaves the random state unchanged.
 
 # %%
 table = dygraph.summary(net, dygraph.to_variable(np.zeros((1, 64), "float32")))
@@ -85,7 +85,8 @@ table
 # %% [markdown]
 # ## Data
 #
-# A `DataLoader` gives batches as variables. Its order follows from its seed and the epoch alone.
+# A `DataLoader` gives batches as variables. Their order depends only on the loader's seed and the
+# epoch.
 
 # %%
 digits = load_digits()
@@ -108,8 +109,8 @@ x
 # %% [markdown]
 # ## Training
 #
-# The rate comes from a schedule: up for half an epoch, then down along a cosine. Everything that training moves is in
-# four objects, made by one function, so that we can make them twice.
+# A schedule sets the learning rate: it rises for half an epoch, then falls along a cosine. All
+# state of the training is in four objects; one function makes them, so we can make them twice.
 
 # %%
 EPOCHS = 8
@@ -175,16 +176,17 @@ right.set(xlabel="epoch", ylabel="test accuracy")
 plt.show()
 
 # %% [markdown]
-# The optimizer has a state by now: two moments for each parameter, and two running powers.
+# After these steps the optimizer has a state: two moments and two running powers for each
+# parameter.
 
 # %%
 adam
 
 # %% [markdown]
-# ## Looking inside
+# ## Inspecting a network
 #
-# A forward hook sees what a layer gives. `retain_grads` keeps the gradient of a variable in the middle, which otherwise
-# is gone as soon as it has been used.
+# A forward hook receives the output of a layer. `retain_grads` keeps the gradient of an
+# intermediate variable, which otherwise is freed after its last use.
 
 # %%
 seen = {}
@@ -207,7 +209,8 @@ assert seen["blocks"].grad.shape == (64, 48)
 seen["blocks"].grad
 
 # %% [markdown]
-# `draw` shows the tape behind a result, `saved` what it keeps in memory until `backward` has passed.
+# `draw` shows the tape of a result; `saved` lists the values that the tape keeps until `backward`
+# has run.
 
 # %%
 assert any(node["kind"] == "leaf" for node in picture.nodes) and len(picture.edges) > 20
@@ -218,7 +221,8 @@ assert kept.total > 0
 kept
 
 # %% [markdown]
-# Where does a NaN come from? `detect_anomaly` stops at the first operator that makes one and names your line.
+# Where does a NaN come from? `detect_anomaly` stops at the first operator that makes one and names
+# your line.
 
 # %%
 try:
@@ -242,9 +246,10 @@ assert {"step", "matmul_v2"} <= {row.name for row in profile.summary()}
 print(profile.table(rows=8))
 
 # %% [markdown]
-# A cell that fails does not keep your memory: `dygraph.release()` empties the frames of the last error and drops
-# variables from the history of outputs. After `%load_ext dygraph` the frames of an error that hold variables are emptied
-# as soon as the cell has failed; errors of other libraries keep theirs for `%debug`.
+# After a failed cell, the traceback still refers to its variables. `dygraph.release()` clears the
+# frames of the last error and drops variables from the output history. After `%load_ext dygraph`,
+# the frames of an error that hold variables are cleared as soon as the cell has failed; errors of
+# other libraries keep theirs for `%debug`.
 
 # %%
 seen.clear()
@@ -252,11 +257,11 @@ del loss, kept
 print(dygraph.release(), "variables freed")
 
 # %% [markdown]
-# ## Saving and going on
+# ## Saving and resuming
 #
-# A checkpoint holds the network, the optimizer with its schedule, the position of the loader and the random numbers.
-# Training that is taken up from it gives the same bits as training that was never stopped. Here is the proof: two
-# epochs in one go, and one epoch, a file, new objects, one epoch.
+# A checkpoint holds the network, the optimizer with its schedule, the position of the loader and
+# the random state. Training resumed from it gives the same bits as uninterrupted training. The
+# proof: two epochs in one run, against one epoch, a file, new objects and one more epoch.
 
 # %%
 path = out / "last.ckpt"
@@ -281,8 +286,8 @@ found
 # %% [markdown]
 # ## Inference
 #
-# `eval()` switches dropout off, and a layer that is called in eval mode records nothing. The weights alone go into a
-# safetensors file that other programs read too.
+# `eval()` switches dropout off, and a layer that is called in eval mode records nothing. A
+# safetensors file holds the weights; other programs can read it too.
 
 # %%
 net.eval()

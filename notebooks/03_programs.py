@@ -13,9 +13,10 @@
 # %% [markdown]
 # # Programs
 #
-# An eager call computes at once. A *program* is a description: it can be looked at, changed, saved, and run without the
-# Python that made it. This notebook traces a layer into a program, describes one by hand, trains it, and saves what is
-# worth keeping. The data are the digits of scikit-learn; everything here runs in well under a minute.
+# An eager call computes at once. A *program* is a description of a computation: it can be
+# inspected, edited, saved, and run without the Python code that made it. This notebook traces a
+# layer into a program, describes one by hand, trains it, and saves the results. The data are the
+# digits of scikit-learn; everything runs in well under a minute.
 
 # %%
 import pathlib
@@ -42,8 +43,8 @@ train, test = order[:1437], order[1437:]
 # %% [markdown]
 # ## From a layer to a program
 #
-# `trace` calls a layer and writes down the operators that run. It does so at two batch sizes: what differs between them
-# is left open, so the program takes batches of any size.
+# `trace` calls a layer and records the operators that run. It does so at two batch sizes: sizes
+# that differ between them are left open, so the program takes batches of any size.
 
 # %%
 with dygraph.guard(seed=7):
@@ -55,15 +56,16 @@ assert np.array_equal(outputs.numpy(), net(sample).numpy())
 sample
 
 # %% [markdown]
-# The program itself, as a notebook shows it: operators blue (they are all *forward* here), and variables to unfold.
-# `-1` is the batch. Dropout is there with `is_test`, because the layer was in eval mode.
+# A notebook shows the program with its operators in blue (they are all *forward* here) and its
+# variables, which unfold. `-1` is the batch. Dropout has `is_test`, because the layer was in eval
+# mode.
 
 # %%
 traced.program
 
 # %% [markdown]
-# Saved as an inference model it is two files: the program in Fluid's wire format, which Netron draws and Paddle reads,
-# and the weights. Another process needs these and not the class.
+# An inference model is two files: the program in Fluid's wire format, which Netron draws and Paddle
+# reads, and the weights. Another process needs only these files, not the class.
 
 # %%
 traced.save_inference_model(out / "traced")
@@ -78,8 +80,8 @@ for size in (1, 3, 360):  # none of them was seen while tracing
 feeds, fetches[0].shape, logits.shape
 
 # %% [markdown]
-# Only operators are written down. A layer that leaves them for Python cannot be followed, and says so at the line where
-# it does.
+# A trace records operators only. If a layer computes with Python numbers or NumPy arrays instead,
+# the trace raises an error with the line.
 
 
 # %%
@@ -99,8 +101,8 @@ except RuntimeError as error:
 # %% [markdown]
 # ## Describing by hand
 #
-# `static.layers` has Fluid's functions. They compute nothing: each appends operators to the main program, and the
-# operators that give its parameters their first values to the startup program.
+# `static.layers` has Fluid's functions. They compute nothing: each appends operators to the main
+# program, and the operators that give its parameters their first values to the startup program.
 
 # %%
 main, startup = static.Program(), static.Program()
@@ -118,7 +120,7 @@ described = main.clone()
 len(startup.global_block().ops), [op.type for op in main.global_block().ops]
 
 # %% [markdown]
-# A shape is known before anything runs, and a mistake raises where it is made.
+# Shapes are known before the program runs, so a mistake raises at the line that makes it.
 
 # %%
 assert guess.shape == (-1, 10) and [p.name for p in main.all_parameters()][0] == "fc_0.w_0"
@@ -132,8 +134,8 @@ except ValueError as error:
 loss
 
 # %% [markdown]
-# `minimize` writes the rest of the training step behind it: the backward pass from the operators' own recipes, then one
-# update for each parameter.
+# `minimize` appends the rest of the training step: the backward pass from the operators' own
+# recipes, then one update for each parameter.
 
 # %%
 with static.program_guard(main, startup):
@@ -145,8 +147,8 @@ print(len(described.global_block().ops), "operators before,", len(main.global_bl
 print(*(line[:100] + " ..." for line in str(grown).splitlines()[-4:]), sep="\n")
 
 # %% [markdown]
-# The same as a picture: forward operators are blue, backward ones red, updates green. A small program of the same kind
-# is easier to take in.
+# As a graph: forward operators are blue, backward ones red, updates green. The example is a small
+# program of the same kind.
 
 # %%
 small = static.Program()
@@ -166,8 +168,8 @@ small
 # %% [markdown]
 # ## Running
 #
-# An `Executor` runs programs, a `Scope` keeps their variables between runs. The startup program runs once; before that
-# there is nothing to train, and the error says what to do.
+# An `Executor` runs programs, a `Scope` keeps their variables between runs. The startup program
+# runs once and fills the parameters. Without it, a run raises an error that says to run it.
 
 # %%
 scope, executor = static.Scope(), static.Executor()
@@ -183,7 +185,7 @@ assert scope.find_var("fc_0.w_0").get().shape == (64, 48)
 executor.run(main, feed, [loss], scope=scope)
 
 # %% [markdown]
-# What is fed is checked against what was declared.
+# The executor checks the fed arrays against the declarations.
 
 # %%
 for wrong in ({"image": images[:4]}, {"image": images[:4, :9], "label": labels[:4]}):
@@ -194,8 +196,8 @@ for wrong in ({"image": images[:4]}, {"image": images[:4, :9], "label": labels[:
         print(error)
 
 # %% [markdown]
-# For testing while training there is `clone(for_test=True)`: without backward and update, and dropout lets everything
-# through. It uses the same scope, hence the parameters as they are at that moment.
+# `clone(for_test=True)` gives a program for tests during training: it has no backward pass and no
+# update, and its dropout drops nothing. It uses the same scope, hence the current parameters.
 
 # %%
 testing = main.clone(for_test=True)
@@ -229,7 +231,8 @@ right_side.set(xlabel="epoch", ylabel="test accuracy")
 plt.show()
 
 # %% [markdown]
-# What did it learn to look at? Parameters are in the scope, by name.
+# Parameters are in the scope, by name. The pictures show the weights of eight units of the first
+# layer.
 
 # %%
 weights = scope.find_var("fc_0.w_0").get().numpy()
@@ -241,10 +244,11 @@ for axis, unit in zip(axes, strongest, strict=True):
 plt.show()
 
 # %% [markdown]
-# ## Saving and going on
+# ## Saving and resuming
 #
-# `static.save` keeps the program and every value, Adam's moments too. Here they are taken up by new objects, and the next
-# epoch has the same losses, bit for bit. Dropout draws by the number of the run, so both start from fresh executors.
+# `static.save` writes the program and every value, with Adam's moments. Here new objects load them,
+# and the next epoch has the same losses, bit for bit. Dropout's random numbers depend on the number
+# of the run, so both epochs start with fresh executors.
 
 
 # %%
@@ -266,8 +270,8 @@ static.load(again, out / "digits", scope=other)
 assert next_epoch(again, other) == straight and len(set(straight)) > 1
 
 # %% [markdown]
-# For use, a model is pruned to what leads from the images to the guess. The label is not asked for any more, and neither
-# the loss nor Adam is in it.
+# An inference model is pruned to the operators between the images and the prediction. It needs no
+# label, and contains neither the loss nor Adam.
 
 # %%
 static.save_inference_model(out / "model", ["image"], [guess], executor, main, scope=scope)
@@ -285,7 +289,7 @@ for axis, row, p in zip(axes, shown, probability, strict=True):
 plt.show()
 
 # %% [markdown]
-# A damaged file is refused before anything of it is used.
+# A damaged file is refused before any of its content is used.
 
 # %%
 path = out / "model" / "__params__"
@@ -299,8 +303,8 @@ except dygraph.errors.FormatError as error:
 # %% [markdown]
 # ## A program as Python
 #
-# `to_code` writes the Python that describes a program; executed, it gives the same bytes. So a program can be reviewed,
-# kept with the sources, and compared with the next one.
+# `to_code` writes Python code that describes a program; executing it gives a program with the same
+# bytes. So a program can be reviewed, kept with the sources, and compared with the next version.
 
 # %%
 code = static.to_code(small, name="rebuilt")

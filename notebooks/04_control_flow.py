@@ -13,9 +13,10 @@
 # %% [markdown]
 # # Control flow
 #
-# A program can decide and repeat. This notebook describes choices and loops by hand, trains through a loop, and then
-# lets `to_static` make such programs of ordinary Python: with a proof, or with a refusal that says why. It ends with a
-# network that stops thinking when it is sure. Everything runs in seconds.
+# A program can contain branches and loops. This notebook writes them by hand and trains through a
+# loop. Then `to_static` captures ordinary Python as such programs, and proves each one or refuses
+# it with the reason. The last example is a network that uses its deeper layers only if its first
+# guess is uncertain. Everything runs in seconds.
 
 # %%
 import pathlib
@@ -41,19 +42,19 @@ def variable(*numbers, dtype="float32"):
 variable(1, 2, 3)
 
 # %% [markdown]
-# ## Describing choices and loops
+# ## Describing branches and loops
 #
-# `cond` takes two functions and describes each as a block of the program; `while_loop` describes one turn. Here is the
-# `3n + 1` problem: how many steps does it take to come to 1?
+# `cond` takes two functions and describes each as a block of the program. `while_loop` describes
+# one iteration. The example is the `3n + 1` problem: how many steps does it take to reach 1?
 
 
 # %%
-def turn(n, steps):
+def step(n, steps):
     return layers.cond(n % 2 == 0, lambda: n // 2, lambda: 3 * n + 1), steps + 1
 
 
 def counted(n):
-    return layers.while_loop(lambda n, steps: n > 1, turn, [n, n * 0])[1]
+    return layers.while_loop(lambda n, steps: n > 1, step, [n, n * 0])[1]
 
 
 collatz = static.Program()
@@ -71,8 +72,8 @@ axis.set(xlabel="n", ylabel="steps")
 plt.show()
 
 # %% [markdown]
-# The loop is an operator with a block of its own, and the choice is two operators in that block. A block sees the
-# variables of the enclosing blocks, and what it writes to them remains.
+# The loop is an operator with its own block, and the branch is two operators in that block. A block
+# reads the variables of the enclosing blocks; values that it writes to them remain after it ends.
 
 # %%
 assert [block.parent_idx for block in collatz.blocks] == [-1, 0, 1, 1]
@@ -82,7 +83,7 @@ collatz
 static.draw_graph(collatz, path=None)
 
 # %% [markdown]
-# Given variables with values, the same function runs as Python.
+# With variables that have values, the same function runs eagerly.
 
 # %%
 assert counted(variable(27, dtype="int64")).item() == 111
@@ -90,16 +91,16 @@ assert counted(variable(27, dtype="int64")).item() == 111
 # %% [markdown]
 # ## Gradients of loops
 #
-# Newton's method finds the square root of `a`; the number of iterations depends on `a`. `gradients` goes back through
-# the iterations that were made, and agrees with calculus: 1 / (2 sqrt(a)).
+# Newton's method finds the square root of `a`; the number of iterations depends on `a`. `gradients`
+# differentiates through the iterations that ran, and agrees with calculus: 1 / (2 sqrt(a)).
 
 
 # %%
 def newton(a):
-    def go_on(y):
+    def too_far(y):
         return dygraph.abs(y * y - a) > a * 1e-6
 
-    return layers.while_loop(go_on, lambda y: [(y + a / y) / 2], [a * 1])[0]
+    return layers.while_loop(too_far, lambda y: [(y + a / y) / 2], [a * 1])[0]
 
 
 roots = static.Program()
@@ -116,7 +117,7 @@ for value in (0.25, 2.0, 900.0):
     np.testing.assert_allclose(derivative, 0.5 / value**0.5, rtol=1e-3)
 
 # %% [markdown]
-# They are the bits of the loop in Python.
+# The gradients have the same bits as those of the eager loop.
 
 # %%
 eager = dygraph.to_variable(np.array([900.0]))
@@ -126,47 +127,49 @@ assert eager.gradient().tobytes() == derivative.tobytes()
 eager.grad
 
 # %% [markdown]
-# ## Programs of Python
+# ## Programs from Python
 #
-# `to_static` needs no `cond` and no `while_loop`. It runs a function once for each way (path) through it, on variables
-# without values. Ways join where they differ only in Variables, and a loop is written as one if the state after a turn
-# (iteration) equals the state before it.
+# `to_static` takes ordinary `if` and `while` statements in place of `cond` and `while_loop`. It
+# runs a function once for each path through it, on variables without values. Paths join where they
+# differ only in Variables. A loop becomes a loop of the program if the state after an iteration
+# equals the state before it, except for Variables and numbers.
 
 
 # %%
 @jit.to_static
-def classified(x):
-    """Makes small what is large, and says how."""
+def reduced(x):
+    """Reduce a large `x` below 1; the number of iterations with a label."""
     if x.abs().max() < 1:
-        return x, "number of turns", 0
-    turns = 0
+        return x, "iterations", 0
+    iterations = 0
     while True:
         x = x / 2 if x.min() < 0 else x - 1
-        turns += 1
+        iterations += 1
         if x.abs().max() < 1:
             break
-    return x, "number of turns", turns
+    return x, "iterations", iterations
 
 
 for row in ([0.5, 0.25], [-3.0, 9.0], [7.5, 7.0]):
-    small, text, turns = classified(variable(*row))
-    print(row, small.numpy(), text, turns)
-    again, _, counted_turns = classified.captured_function(variable(*row))
-    assert small.numpy().tobytes() == again.numpy().tobytes() and turns == counted_turns
+    small, text, iterations = reduced(variable(*row))
+    print(row, small.numpy(), text, iterations)
+    again, _, counted_eagerly = reduced.captured_function(variable(*row))
+    assert small.numpy().tobytes() == again.numpy().tobytes() and iterations == counted_eagerly
 
 # %% [markdown]
-# What a call runs is an *entry*: a program, the lines at which it decides, and the proof. Before a program is used it is
-# compared with the function itself, bit for bit, at several sizes of the batch.
+# A call runs an *entry*: a program, the lines at which it branches, and its proof. Before the first
+# use, the program is compared with the function itself, bit for bit, at several batch sizes.
 
 # %%
-entry = classified.entry(variable(-3, 9))
+entry = reduced.entry(variable(-3, 9))
 print(*entry.questions, sep="\n")
 print(entry.proof)
 assert len(entry.questions) == 3 and entry.proof.compared > 0
 entry.program
 
 # %% [markdown]
-# Sizes are open: a loop over the rows is a loop of the program, and a list that grows in it an array.
+# Sizes are open: a loop over the rows is a loop of the program, and a list that grows in the loop
+# is a tensor array.
 
 
 # %%
@@ -188,7 +191,8 @@ running_mean(dygraph.to_variable(x))[-1]
 # %% [markdown]
 # ## What is refused
 #
-# If no program would be right, the function is refused. The message gives the line, and usually what to write instead.
+# If no program would give the right results, the function is refused. The message gives the line
+# and usually the code to write instead.
 
 # %%
 COUNT = 0
@@ -198,7 +202,7 @@ def reads_a_value(x):
     return x * float(x.sum().numpy())
 
 
-def changes_a_text(x):
+def changes_a_string(x):
     state = "begin"
     while x.sum() < 9:
         x = x + (1 if state == "begin" else 2)
@@ -220,7 +224,7 @@ def uneven(x):
     return (x, x) if x.sum() > 9 else x
 
 
-for function in (reads_a_value, changes_a_text, changes_a_global, recursive, uneven):
+for function in (reads_a_value, changes_a_string, changes_a_global, recursive, uneven):
     try:
         jit.to_static(function)(variable(1, 2))
         raise AssertionError(f"{function.__name__} was captured")
@@ -229,7 +233,7 @@ for function in (reads_a_value, changes_a_text, changes_a_global, recursive, une
 assert COUNT == 0
 
 # %% [markdown]
-# An error that the function raises itself is no refusal: its program raises, too, where Python would.
+# A function may raise errors of its own. Its program raises the same error where Python would.
 
 
 # %%
@@ -248,30 +252,31 @@ except ValueError as error:
     print(type(error).__name__, error)
 
 # %% [markdown]
-# ## A network that stops when it is sure
+# ## A network that stops when it is certain
 #
-# The network looks at a digit and guesses; only if the guess is unsure it thinks on. It is trained on both guesses.
+# The network classifies a digit from one hidden layer. If that guess is uncertain, it runs three
+# more layers. Both guesses are trained.
 
 
 # %%
-class Careful(nn.Layer):
+class EarlyExit(nn.Layer):
     def __init__(self):
         super().__init__()
-        self.look, self.guess = nn.Linear(64, 24, act="tanh"), nn.Linear(24, 10)
-        self.think = nn.LayerList([nn.Linear(24, 24, act="relu") for _ in range(3)])
-        self.last, self.sure = nn.Linear(24, 10), 0.9
+        self.hidden, self.early = nn.Linear(64, 24, act="tanh"), nn.Linear(24, 10)
+        self.deeper = nn.LayerList([nn.Linear(24, 24, act="relu") for _ in range(3)])
+        self.final, self.threshold = nn.Linear(24, 10), 0.9
 
-    def thought(self, h):
-        for layer in self.think:
+    def deep_logits(self, h):
+        for layer in self.deeper:
             h = h + layer(h)
-        return self.last(h)
+        return self.final(h)
 
     def forward(self, x):
-        h = self.look(x)
-        probability = dygraph.functional.softmax(self.guess(h))
-        if probability.max() > self.sure:
+        h = self.hidden(x)
+        probability = dygraph.functional.softmax(self.early(h))
+        if probability.max() > self.threshold:
             return probability
-        return dygraph.functional.softmax(self.thought(h))
+        return dygraph.functional.softmax(self.deep_logits(h))
 
 
 digits = load_digits()
@@ -281,15 +286,15 @@ order = np.random.default_rng(0).permutation(len(images))
 train, test = order[:1437], order[1437:]
 
 with dygraph.guard(seed=7):
-    net = Careful()
+    net = EarlyExit()
 adam = dygraph.optimizer.Adam(3e-3, parameter_list=net.parameters())
 cross_entropy = nn.CrossEntropyLoss()
 for epoch in range(8):
     rows = np.random.default_rng(epoch).permutation(train)
     for start in range(0, len(rows) - 63, 64):
         now = rows[start : start + 64]
-        h, y = net.look(dygraph.to_variable(images[now])), dygraph.to_variable(labels[now])
-        loss = cross_entropy(net.guess(h), y) + cross_entropy(net.thought(h), y)
+        h, y = net.hidden(dygraph.to_variable(images[now])), dygraph.to_variable(labels[now])
+        loss = cross_entropy(net.early(h), y) + cross_entropy(net.deep_logits(h), y)
         loss.backward()
         adam.step()
         adam.clear_gradients()
@@ -297,31 +302,32 @@ net.eval()
 loss
 
 # %% [markdown]
-# As a program it is saved and runs without the class. Its answers have the bits of the layer's.
+# The saved program runs without the class, and its results have the same bits as the layer's.
 
 # %%
 captured = jit.to_static(net)
 first = dygraph.to_variable(images[test[:1]])
-captured.save(out / "careful", first)
-loaded = jit.load(out / "careful")
+captured.save(out / "early_exit", first)
+loaded = jit.load(out / "early_exit")
 
-right, short = 0, 0
-for number in test:
-    x = dygraph.to_variable(images[number : number + 1])
+correct, early = 0, 0
+for index in test:
+    x = dygraph.to_variable(images[index : index + 1])
     probability = loaded(x).numpy()
     assert probability.tobytes() == net(x).numpy().tobytes() == captured(x).numpy().tobytes()
-    right += int(probability.argmax() == labels[number, 0])
-    short += int(dygraph.functional.softmax(net.guess(net.look(x))).max().item() > net.sure)
-print(f"accuracy {right / len(test):.3f}, sure at first sight {short / len(test):.0%}")
-assert right / len(test) > 0.93 and 0.2 < short / len(test) < 1
+    correct += int(probability.argmax() == labels[index, 0])
+    early += int(dygraph.functional.softmax(net.early(net.hidden(x))).max().item() > net.threshold)
+print(f"accuracy {correct / len(test):.3f}, early exits {early / len(test):.0%}")
+assert correct / len(test) > 0.93 and 0.2 < early / len(test) < 1
 
 # %% [markdown]
-# Attributes that the function reads are checked before each call. A network that is never sure always thinks.
+# Attributes that the function reads are checked before each call. With a threshold that no
+# probability reaches, the network always runs all its layers.
 
 # %%
-net.sure = 2.0
-h = net.look(first)
-always = dygraph.functional.softmax(net.thought(h))
+net.threshold = 2.0
+h = net.hidden(first)
+always = dygraph.functional.softmax(net.deep_logits(h))
 assert captured(first).numpy().tobytes() == always.numpy().tobytes()
 always
 

@@ -13,9 +13,10 @@
 # %% [markdown]
 # # Sequences without padding
 #
-# Sentences, melodies and measurements have different lengths. Here a batch of them is one variable without padding: the
-# concatenated rows of all sequences, and the offset at which each begins. This notebook shows such batches, operators
-# on them, recurrent layers, a network over time in a program, and beam search. Everything runs in seconds.
+# Sentences, melodies and measurements have different lengths. Here, a batch of sequences is one
+# variable without padding: it holds the concatenated rows of all sequences, and the offset at which
+# each begins. This notebook shows such batches, operators on them, recurrent layers, a recurrent
+# network in a program, and beam search. Everything runs in seconds.
 
 # %%
 import itertools
@@ -32,7 +33,8 @@ from static import layers
 # %% [markdown]
 # ## Level of detail
 #
-# Three sequences of 2, 1 and 3 rows. `lod` holds where each begins, and the end.
+# The batch has three sequences of 2, 1 and 3 rows. `lod` holds the offset at which each begins, and
+# the end.
 
 # %%
 rows = np.array([[1], [2], [3], [4], [5], [6]], "float32")
@@ -41,7 +43,8 @@ assert batch.lod() == [[0, 2, 3, 6]] and batch.recursive_sequence_lengths() == [
 batch
 
 # %% [markdown]
-# Operators keep it where rows stay rows; those of sequences work within each. There are no zeros to be masked.
+# Operators that keep the rows keep the offsets. Sequence operators work within each sequence. No
+# padding has to be masked.
 
 # %%
 assert (batch * 2 + 1).lod() == batch.lod()
@@ -52,8 +55,8 @@ np.testing.assert_allclose(F.sequence_pool(shares, "SUM").numpy(), 1, rtol=1e-6)
 shares
 
 # %% [markdown]
-# `sequence_expand` repeats a row for each row of a sequence: what a decoder needs that looks at its sentence in every
-# step. Gradients go through all of these.
+# `sequence_expand` repeats a row for each row of a sequence. A decoder needs this if it reads its
+# sentence in every step. All these operators have gradients.
 
 # %%
 sentence = dygraph.to_variable(np.array([[10], [20], [30]], "float32"))
@@ -65,7 +68,7 @@ assert sentence.gradient().ravel().tolist() == [3, 3, 15]
 seen
 
 # %% [markdown]
-# Where padding is wanted there are `sequence_pad` and `sequence_unpad`.
+# `sequence_pad` and `sequence_unpad` convert to padded tensors and back.
 
 # %%
 padded, lengths = layers.sequence_pad(batch, dygraph.zeros([1]))
@@ -76,8 +79,8 @@ padded
 # %% [markdown]
 # ## Ragged batches from data
 #
-# A `DataLoader` makes them of samples: name the fields that are sequences. Here a network is to learn from examples what
-# the sum of a few numbers is.
+# A `DataLoader` makes ragged batches from samples; `ragged` lists the fields that are sequences. In
+# this example, a network learns to add a few numbers.
 
 # %%
 rng = np.random.default_rng(0)
@@ -97,7 +100,8 @@ x
 # %% [markdown]
 # ## Recurrent layers
 #
-# `nn.GRU` and its like take ragged batches as they are. Each sequence is what it would be alone.
+# `nn.GRU`, `nn.LSTM` and `nn.SimpleRNN` accept ragged batches. The result for each sequence equals
+# the result for that sequence alone.
 
 # %%
 with dygraph.guard(seed=3):
@@ -111,8 +115,9 @@ for k, (begin, end) in enumerate(itertools.pairwise(offsets)):
 outputs
 
 # %% [markdown]
-# `nn.RNN` runs any cell of your own. The longest sequences go first, and a step computes on those that are long enough:
-# `lod_rank_table` holds their order, `lod_tensor_to_array` the rows of each step.
+# `nn.RNN` runs a cell that you define. It sorts the sequences by length, longest first, and each
+# step computes on the sequences that are long enough. `lod_rank_table` holds the order,
+# `lod_tensor_to_array` gives the rows of each step.
 
 # %%
 table = layers.lod_rank_table(x)
@@ -131,7 +136,7 @@ plt.show()
 
 # %%
 class Cell(nn.Layer):
-    """h = tanh(x W + h U + b), and what it gives is h."""
+    """h = tanh(x W + h U + b); the output is h."""
 
     def __init__(self, width, hidden):
         super().__init__()
@@ -168,10 +173,10 @@ assert np.mean(losses[-16:]) < 0.1 * np.mean(losses[:4])
 loss
 
 # %% [markdown]
-# ## A network over time in a program
+# ## A recurrent network in a program
 #
-# `DynamicRNN` describes one step; the program holds the loop. Variables that are not sequences, such as weights, are
-# shared by all steps; a `memory` passes from one step to the next.
+# `DynamicRNN` describes one step, and the program holds the loop. All steps share variables that
+# are not sequences, such as weights; a `memory` passes its value from one step to the next.
 
 # %%
 main, startup = static.Program(), static.Program()
@@ -212,8 +217,9 @@ axis.legend()
 plt.show()
 
 # %% [markdown]
-# Sequences that training has not seen. For use the program is cloned without backward and update; `use_prune` leaves out
-# the loss, which would ask for the targets.
+# The trained network predicts the sums of sequences outside the training set. For prediction, the
+# program is cloned without backward and update; `use_prune` leaves out the loss, which needs the
+# targets.
 
 # %%
 testing = main.clone(for_test=True)
@@ -229,8 +235,9 @@ assert np.corrcoef(y.numpy().ravel(), answer.ravel())[0, 1] > 0.9
 # %% [markdown]
 # ## Beam search
 #
-# A network that writes gives a probability for each next word. The likeliest word now may lead to unlikely ones, so beam
-# search follows several beginnings at a time. Here words follow each other by a table; 0 begins, 1 ends.
+# A network that generates text gives a probability for each next word. The most probable word may
+# lead to improbable ones, so beam search follows several partial sentences at once. In this example
+# a table gives the probabilities; word 0 begins a sentence, word 1 ends it.
 
 # %%
 WORDS, BEGIN, END, BEAMS, LONGEST = 6, 0, 1, 4, 4
@@ -240,7 +247,7 @@ logits = np.log(chances)
 
 
 class Follows(layers.RNNCell):
-    """Its state is not needed: the next word follows from the last one alone."""
+    """The next word depends on the last word only, so the state is unused."""
 
     def call(self, inputs, states):
         return inputs, states
@@ -262,7 +269,7 @@ found, scores = static.Executor().run(
 found.shape, scores
 
 # %% [markdown]
-# With so few words all sentences can be tried, and the best are those that the search found.
+# With so few words all sentences can be scored. The best ones are those that beam search found.
 
 # %%
 log = logits - np.log(np.exp(logits).sum(1, keepdims=True))
@@ -289,6 +296,6 @@ best = best[: best.index(END) + 1] if END in best else best
 assert best == list(everything[0])
 
 # %% [markdown]
-# In programs that translate, `beam_search` chooses in each turn of a `While` over ragged beams, and
-# `beam_search_decode` reads the sentences back from the arrays; `tests/documents/test_machine_translation.py` trains and
-# decodes one.
+# In translation programs, `beam_search` selects words in each iteration of a `While` over ragged
+# beams, and `beam_search_decode` reads the sentences from the arrays.
+# `tests/documents/test_machine_translation.py` trains a translator and decodes with it.

@@ -1,4 +1,4 @@
-"""Programs: descriptions of computations that run without the Python that made them."""
+"""Programs: descriptions of computations that run without the Python code that made them."""
 
 import dygraph
 from dygraph import (
@@ -56,7 +56,7 @@ from static.source import to_code
 
 
 def data(name, shape, dtype="float32", lod_level=0):
-    """Declare a variable that is fed, with its whole shape.
+    """Declare a fed variable, with its whole shape.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def data(name, shape, dtype="float32", lod_level=0):
     return declare(name, sizes_of(shape, "data"), dtype, lod_level, "LOD_TENSOR", True, True)
 
 
-# What belongs to both worlds, found where scripts for Fluid look for it.
+# Names of both modes, under the modules of Fluid.
 _SHARED = {
     "data_feeder": "DataFeeder create_lod_tensor create_random_int_lodtensor",
     "reader": "batch",

@@ -1,7 +1,7 @@
 """Averages of a program's parameters over the runs, and Lookahead, which steps towards one.
 
-The classes are those of `dygraph.optimizer`; here what they do at each step are operators of the
-program, and `apply` and `restore` change the parameters in the current scope.
+The classes are those of `dygraph.optimizer`. In a program, their steps are operators, and `apply`
+and `restore` change the parameters in the current scope.
 """
 
 import dygraph
@@ -74,10 +74,10 @@ class ExponentialMovingAverage(_InScope):
     decay : float
         In [0, 1).
     thres_steps : Variable, optional
-        The number of steps made, s, of shape [1]: the decay is then
+        The number of finished steps, s, of shape [1]: the decay is then
         ``min(decay, (1 + s) / (10 + s))``.
     name : str, optional
-        Put before the names of its variables.
+        Prefix of the names of its variables.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class ExponentialMovingAverage(_InScope):
         self._left = create_global_var([1], 1.0, "float64", True, name=name)
 
     def update(self):
-        """Append the operators that take the parameters into the averages, after their update."""
+        """Append the operators that add the parameters to the averages, after their update."""
         program = self._left.block.program
         with program.marked(OpRole.Optimize), program.appending_to(program.global_block()):
             decay = self._decay_now()
@@ -159,19 +159,19 @@ class ExponentialMovingAverage(_InScope):
 
 
 class ModelAverage(_InScope):
-    """The mean of the parameters over a window of the last runs.
+    """The mean of the parameters over a window of the latest runs.
 
-    The window grows with the number of updates, ``average_window_rate`` of it, between
-    `min_average_window` and `max_average_window` runs (operator ``average_accumulates``). Make it
-    after ``minimize``: it appends to the default main program. Parameters whose
-    ``do_model_average`` is False stay.
+    The window is ``average_window_rate`` times the number of updates, between `min_average_window`
+    and `max_average_window` runs (operator ``average_accumulates``). Make it after ``minimize``: it
+    appends to the default main program. Parameters whose ``do_model_average`` is False are left
+    out.
 
     Parameters
     ----------
     average_window_rate : float
     min_average_window, max_average_window : int
     regularization : None
-        For Fluid's sake.
+        Fluid's argument; not used.
     name : str, optional
 
     Examples
@@ -229,10 +229,10 @@ class ModelAverage(_InScope):
 
 
 class LookaheadOptimizer:
-    """Every `k` runs of another optimizer, go back a part of the way (Zhang and others, 2019).
+    """Every `k` runs, move back towards slow weights (Lookahead, Zhang and others, 2019).
 
-    ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts as the
-    parameters do.
+    ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts with the
+    values of the parameters.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class LookaheadOptimizer:
         self.k = check.integer(k, "Lookahead: k", 1)
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """`minimize` of the inner optimizer, and the operators of the way back."""
+        """`minimize` of the inner optimizer, then the operators for the slow weights."""
         startup = startup_program or default_startup_program()
         result = self.inner_optimizer.minimize(loss, startup, parameter_list, no_grad_set)
         program = loss.block.program
@@ -286,7 +286,7 @@ class LookaheadOptimizer:
         return result
 
     def _is_due(self, program):
-        """Whether this run is a k-th one: a bool variable of shape [1]."""
+        """Whether the number of this run is a multiple of k: a bool variable of shape [1]."""
         steps = create_global_var(
             [1], 0, "int64", True, name=unique_name.generate("lookahead_step")
         )

@@ -1,4 +1,4 @@
-"""The backward pass of a program, written into it: the same recipes the eager tape plays."""
+"""The backward pass of a program: operators from the same recipes as the eager tape's."""
 
 from dygraph.errors import (
     ArgumentTypeError,
@@ -17,33 +17,33 @@ __all__ = ["append_backward", "gradients"]
 def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None, checkpoints=None):
     """Append the operators that compute the gradients of `loss`.
 
-    Operators play newest first and terms of one gradient are added in that order, so values are the
-    same bits as ``loss.backward()`` gives eagerly.
+    Gradient operators follow the newest operator first, and terms of one gradient are added in that
+    order, so values have the same bits as those of an eager ``loss.backward()``.
 
     Parameters
     ----------
     loss : Variable
-        A result of the program. Its own gradient is 1, for each element.
+        A result of the program. Its own gradient is 1 for each element.
     parameter_list : list of Parameter or str, optional
-        Only what leads to these is differentiated. Default: every trainable parameter.
+        Only paths to these are differentiated. Default: every trainable parameter.
     no_grad_set : set of Variable or str, optional
-        No gradient goes into or through these.
+        These get and pass no gradient.
     callbacks : list of callable, optional
         Each is called with (block, operator) for every operator that was appended.
     checkpoints : list of Variable or str, optional
-        Results of the forward pass that are kept; what else the gradients read of what comes before
-        the last of them is computed again (`static.optimizer.RecomputeOptimizer`).
+        Results of the forward pass that are kept. Other results before the last checkpoint that the
+        gradients read are computed again (`static.optimizer.RecomputeOptimizer`).
 
     Returns
     -------
     list of (Parameter, Variable)
-        Parameters that the loss depends on, with their gradients. None where gradients reach
-        nothing but other variables whose stop_gradient was set to False.
+        Parameters that the loss depends on, with their gradients. Empty if gradients reach only
+        other variables whose stop_gradient was set to False.
 
     Raises
     ------
     PreconditionNotMetError
-        The loss depends on nothing that has a gradient, or an operator on the way has none.
+        No input of the loss has a gradient, or an operator between them has none.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     if grads.keys() <= {loss.name}:
         raise PreconditionNotMetError(
             f"append_backward: '{loss.name}' must depend on a trainable parameter, but no gradient "
-            "reaches one. Is stop_gradient set on the way?"
+            f"reaches one. Check stop_gradient of the variables between them"
         )
     _mark(block, pairs)
     return pairs
@@ -96,14 +96,14 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
     ----------
     targets, inputs : Variable or list of Variable
     target_gradients : Variable or list of Variable or None, optional
-        What flows in, in the shapes of the targets. None stands for ones.
+        Incoming gradients, in the shapes of the targets. None stands for ones.
     no_grad_set : set of Variable or str, optional
 
     Returns
     -------
     list of Variable or None
-        One for each input; None where the targets do not depend on it. A derivative that is zero
-        everywhere, as the second one of relu, is zeros.
+        One for each input; None if the targets do not depend on it. A derivative that is zero
+        everywhere, such as the second one of relu, is a variable of zeros.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _require(value, what):
 
 
 def names_of(values, what):
-    """Names in a list or set of variables and names; none of None."""
+    """Names in a list or set of variables and names; none for None."""
     if values is None or isinstance(values, (str, Variable)):
         return [] if values is None else as_names(values, what)
     if not hasattr(values, "__iter__"):
@@ -166,8 +166,8 @@ def _check_of_one_program(targets, inputs, what):
     for v in (*targets, *inputs):
         if v.block.program is not program:
             raise InvalidArgumentError(
-                f"{what}: variables must belong to one program, but '{v.name}' is one of another "
-                f"than '{targets[0].name}'"
+                f"{what}: variables must belong to one program, but '{v.name}' and "
+                f"'{targets[0].name}' belong to two"
             )
     if all(target.op is None for target in targets):
         raise PreconditionNotMetError(
@@ -211,9 +211,9 @@ def _seed_of(target):
 def _differentiate(
     block, targets, seeds, no_grad_set, inputs, with_zeros, only_flat, callbacks, checkpoints=()
 ):
-    """Append the gradient operators; gives variable name -> variable of its gradient.
+    """Append the gradient operators; returns variable name -> variable of its gradient.
 
-    Of `with_zeros` a gradient that is zero everywhere is made as well.
+    Gradients of `with_zeros` that are zero everywhere are made as well.
     """
     program = block.program
     stopped = set(names_of(no_grad_set, "no_grad_set"))
@@ -249,7 +249,7 @@ def _differentiate(
 
 
 def _mark(block, pairs):
-    """Tell, on each operator that makes a parameter's gradient, which parameter it is."""
+    """Set `op_role_var` of each operator that makes a parameter's gradient."""
     of = {gradient.name: parameter.name for parameter, gradient in pairs}
     for op in block.ops:
         made = [name for name in op.output_arg_names if name in of]

@@ -25,7 +25,7 @@ __all__ = ["Block"]
 
 @functools.cache
 def _results(type):
-    """Output slots that a description must fill; a gradient operator computes what is asked."""
+    """Output slots that a description must fill; those of a gradient operator are optional."""
     if type.endswith("_grad"):
         return ()
     outputs = dygraph.op_info(type).outputs
@@ -35,17 +35,17 @@ def _results(type):
 class Block:
     """Variables by name, and operators in the order they run.
 
-    A block inside another sees the other's variables; a name of its own hides an outer one.
+    An inner block can use the variables of outer blocks; its own names hide outer ones.
 
     Attributes
     ----------
     program : Program
     idx, parent_idx : int
-        Its number, and that of the block around it; -1 for the global block.
+        Its index, and that of the block around it; -1 for the global block.
     vars : dict of str to Variable
     ops : list of Operator
-        An edit of them (``ops.pop(0)``, ``ops[1:3] = []``, ``del vars["x"]``, assignment) is an
-        edit of the program, which the next run and its bytes show, or it raises.
+        An edit of them (``ops.pop(0)``, ``ops[1:3] = []``, ``del vars["x"]``, assignment) edits the
+        program, its bytes and its next run, or it raises.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Block:
 
     @property
     def forward_block_idx(self):
-        """The number of the block it is the gradient of; -1 for none."""
+        """The index of the block whose gradient it is; -1 for none."""
         forward = self.core.forward_idx
         return -1 if forward is None else forward
 
@@ -156,7 +156,7 @@ class Block:
         Raises
         ------
         AlreadyExistsError
-            This block has the name; the message tells where each was created.
+            This block has the name; the message gives the lines that created both.
         """
         return self.create_as(
             Variable, name, shape, dtype, lod_level, persistable, stop_gradient, type,
@@ -167,7 +167,7 @@ class Block:
         self, cls, name, shape, dtype, lod_level, persistable, stop_gradient,
         type="LOD_TENSOR", need_check_feed=None, is_data=False,
     ):  # fmt: skip
-        """`create_var` of a variable of a class of its own."""
+        """`create_var` with a class of variables."""
         if name is None:
             name = unique_name.generate("_generated_var")
         if not isinstance(name, str) or not name:
@@ -199,7 +199,7 @@ class Block:
         self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None,
         regularizer=None, gradient_clip=None, do_model_average=True, **attributes,
     ):  # fmt: skip
-        """Declare a parameter: in the global block, whichever block is asked.
+        """Declare a parameter, in the global block.
 
         Parameters
         ----------
@@ -261,9 +261,9 @@ class Block:
     iter_parameters = all_parameters
 
     def rename_var(self, old_name, new_name):
-        """Give a variable another name, here and in all operators that mean it.
+        """Rename a variable, here and in all operators that use it.
 
-        AlreadyExistsError where another variable that they see has the name.
+        AlreadyExistsError if another variable that they see has the name.
         """
         variable = self.var(old_name)
         if not isinstance(new_name, str) or not new_name:
@@ -280,30 +280,30 @@ class Block:
         return variable
 
     def remove_var(self, name):
-        """Take a variable out; KeyError if there is none.
+        """Remove a variable; KeyError if there is none.
 
-        PreconditionNotMetError while an operator reads or writes it, with the operator's name.
+        PreconditionNotMetError if an operator uses it, with the operator's name.
         """
         self.var(name)
         self.core.remove_var(name)
 
     def remove_vars(self, names):
-        """Take variables out: all, or none where an operator uses one."""
+        """Remove variables: all of them, or none if an operator uses one."""
         for name in names:
             user = self.core.user_of(name)
             if user:
                 raise PreconditionNotMetError(
-                    f"the variable '{name}' of block {self.idx} must be one that no operator uses, "
-                    f"but {user}. Take the operator out first, with block.remove_op(index)"
+                    f"the variable '{name}' of block {self.idx} must not be used by an operator, "
+                    f"but {user}. Remove the operator first, with block.remove_op(index)"
                 )
         self.core.forget_vars(set(names))
 
     def forget_var(self, name):
-        """Take a variable out that no operator uses."""
+        """Remove a variable that no operator uses."""
         self.core.forget_vars({name})
 
     def put_var(self, variable):
-        """Take a variable in that was taken out of a block."""
+        """Insert a variable that was removed from a block."""
         self.core.put_var(variable)
 
     def created_at(self, name):
@@ -314,7 +314,7 @@ class Block:
     # Operators ------------------------------------------------------------------------------------
 
     def append_op(self, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
-        """Append an operator on variables that are there.
+        """Append an operator on existing variables.
 
         Parameters
         ----------
@@ -324,7 +324,7 @@ class Block:
         attrs : dict, optional
             The others get their defaults.
         stop_gradient : bool
-            No gradient goes through its outputs.
+            True: its outputs pass no gradient.
 
         Returns
         -------
@@ -335,30 +335,30 @@ class Block:
         NotFoundError
             (a KeyError) for an unknown operator, slot, attribute or variable.
         InvalidArgumentError, ArgumentTypeError
-            What the operator's own rules say of shapes, types and attributes.
+            Shapes, types or attributes violate the operator's rules.
         """
         return self.put_op(self._make_op(type, inputs, outputs, attrs, stop_gradient))
 
     def prepend_op(self, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
-        """The same before all others."""
+        """`append_op` before all other operators."""
         return self.insert_op(0, type, inputs, outputs, attrs, stop_gradient)
 
     def insert_op(self, index, type, inputs=None, outputs=None, attrs=None, stop_gradient=False):
-        """The same before the operator of this number."""
+        """`append_op` before the operator of this index."""
         index = self._place(index, len(self.ops) + 1, "insert_op")
         return self.put_op(self._make_op(type, inputs, outputs, attrs, stop_gradient), index)
 
     def remove_op(self, index):
-        """Take the operator of this number out; IndexError if there is none."""
+        """Remove the operator of this index; IndexError if there is none."""
         self.core.remove(self._place(index, len(self.ops), "remove_op"))
 
     def put_op(self, op, index=None):
-        """Take an Operator in, at the end or before the one of this number. Gives it."""
+        """Insert an Operator, at the end or before the one of this index; returns it."""
         self.core.insert(self.core.op_count if index is None else index, op)
         return op
 
     def set_ops(self, ops):
-        """Have these Operators and no others."""
+        """Replace all Operators by these."""
         self.core.set_ops(list(ops))
 
     def _place(self, index, end, what):
@@ -371,7 +371,7 @@ class Block:
         return int(index) % end
 
     def append_described(self, type, inputs=None, outputs=None, attrs=None):
-        """Append an operator just as described: nothing is inferred, checked or added.
+        """Append an operator exactly as described, without inference, checks or defaults.
 
         Parameters
         ----------
@@ -419,7 +419,7 @@ class Block:
             self._copy_blocks(other, len(other.ops), {other.idx: self.idx})
 
     def _copy_blocks(self, other, count, copies):
-        """Have the last `count` operators run copies of the blocks that those of `other` run."""
+        """Make the last `count` operators run copies of the blocks that those of `other` run."""
         for op in self.ops[len(self.ops) - count :]:
             for name in op.attr_names:
                 if op.attr_type(name) != "BLOCK":
@@ -440,7 +440,7 @@ class Block:
                 op.set_attr(name, copy.idx, "BLOCK")
 
     def check_sees(self, variable, type):
-        """PreconditionNotMetError where the variable's name does not mean it in this block."""
+        """PreconditionNotMetError if the variable's name refers to another one in this block."""
         found = variable if variable.block is self else self.find_var_recursive(variable.name)
         if found is variable:
             return
@@ -452,7 +452,7 @@ class Block:
                 f"and ends with it; block {self.idx} does not see it. Write it to a variable that "
                 "was made before the block, with static.layers.assign(value, output=variable)"
                 if found is None
-                else f"but in block {self.idx} the name means the one that was made at "
+                else f"but in block {self.idx} the name refers to the one that was made at "
                 f"{found.block.created_at(found.name)}. Use a copy that was made outside, with "
                 "static.layers.assign"
             )
@@ -467,7 +467,7 @@ class Block:
         for value in (*(inputs or {}).values(), *(outputs or {}).values()):
             for v in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(v, Variable):
-                    self.program.name_of(v, type)  # raises for one of another program
+                    self.program.name_of(v, type)  # raises for a variable of another program
                     self.check_sees(v, type)
         desc = _core.Op(type)
         for slot, value in (inputs or {}).items():
@@ -496,14 +496,14 @@ class Block:
         return self.take(desc)
 
     def take(self, desc):
-        """An operator of this block with the program's marks: role, place in the source."""
+        """An operator of this block with the program's marks: role and source line."""
         self.core.mark(desc, [user_line()])
         return Operator(self, desc)
 
     def write(self, name, result):
-        """Have the operator that makes `result` write the variable `name` instead.
+        """Make the operator that makes `result` write the variable `name` instead.
 
-        A copy made for this write alone goes.
+        A copy made only for this write is removed.
         """
         op = result.op
         if op.type == "assign" and self.program.merges_copies:

@@ -1,5 +1,5 @@
-"""Blocks inside blocks, as control flow describes them: what they use of the blocks around them,
-what their writes say of variables there, and how one that could not be described goes again."""
+"""Blocks inside blocks, as control flow describes them: the outer variables that they read and
+write, the effect of writes on the declarations, and removal after an error."""
 
 import contextlib
 import math
@@ -61,7 +61,7 @@ def condition(variable, what):
 
 @contextlib.contextmanager
 def taken_back(program):
-    """Inside, an exception takes out of the program what was described there."""
+    """Inside, an exception removes what was described there from the program."""
     moment, startup = program.moment(), default_startup_program()
     try:
         yield moment
@@ -91,7 +91,7 @@ def body(program, owner):
 def outside_uses(block, written=()):
     """Names of the blocks around that a block reads before it writes them, and that it writes.
 
-    Both in order. `written`: what it is to have written before it begins.
+    Both in order. `written`: names that count as written before it begins.
     """
     reads, writes, surely = {}, dict.fromkeys(written), {*written}
     declares = block.core.has
@@ -110,7 +110,7 @@ def outside_uses(block, written=()):
 
 
 def steps(block):
-    """A variable for what the runs of a block keep for the gradient."""
+    """A variable for the values that the runs of a block keep for the gradient."""
     return block.create_var(type="STEP_SCOPES")
 
 
@@ -118,10 +118,10 @@ def steps(block):
 
 
 def joined(program, moment, owner, loop):
-    """Describe variables that the block wrote by what holds whether it ran or not.
+    """Declare variables that the block wrote so that they are right whether it ran or not.
 
-    A size that a choice may change becomes -1; in a `loop`, whose operators were described with the
-    size before it, that is an error, as another type or rank is anywhere.
+    A size that a branch may change becomes -1. In a `loop`, whose operators were described with
+    the earlier size, this is an error, and so is a change of type or rank.
     """
     for old, variable in program.core.changed_since(moment[2]):
         new = variable.desc
@@ -144,8 +144,9 @@ def joined(program, moment, owner, loop):
         if loop and shape != list(before):
             raise InvalidArgumentError(
                 f"{owner}: '{variable.name}', made at {made_at(variable)}, has the shape {before} "
-                f"before the loop and {after} after a turn. A size that turns change must be open "
-                f"from the start: write {variable.name}.desc.shape = {shape} before the loop"
+                f"before the loop and {after} after an iteration. A size that iterations change "
+                f"must be open from the start: write {variable.name}.desc.shape = {shape} before "
+                f"the loop"
             )
         new.shape = shape
 

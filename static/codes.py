@@ -1,16 +1,16 @@
-"""What is written of one variable or operator: its type, its slots, its attributes, its role."""
+"""The text for a variable or operator: its type, slots, attributes and role."""
 
 __all__ = ["OpRole", "attribute_code", "role_of", "slots_code", "type_code"]
 
 
 class OpRole:
-    """What an operator is for, as its attribute ``op_role`` says; Fluid's numbers."""
+    """Roles of operators, the values of ``op_role``; Fluid's numbers."""
 
     Forward, Backward, Optimize, LRSched, Loss = 0, 1, 2, 16, 256
 
 
 def role_of(op):
-    """What an operator is for: ``forward``, ``backward`` or ``update``.
+    """The role of an operator: ``forward``, ``backward`` or ``update``.
 
     >>> import static
     >>> block = static.Program().global_block()
@@ -35,7 +35,7 @@ def type_code(variable):
 
 
 def slots_code(slots):
-    """Slots and what is in them: ``X=x, Y=[a, b]``; empty ones are left out."""
+    """Slots and their variables: ``X=x, Y=[a, b]``; empty ones are left out."""
     return ", ".join(
         f"{slot}={names[0] if len(names) == 1 else '[' + ', '.join(names) + ']'}"
         for slot, names in slots.items()

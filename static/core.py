@@ -1,4 +1,4 @@
-"""Fluid's ``core``: tensors that are filled by hand to be fed, and places."""
+"""Fluid's ``core``: tensors that scripts fill and feed, and places."""
 
 import numpy as np
 
@@ -25,12 +25,12 @@ class LoDTensor(_core.Variable):
     """
 
     def set(self, array, place=None):
-        """Take the values of `array`, in its type, to `place`; a level of detail set before goes.
+        """Copy the values of `array`, with its type, to `place`; clears the level of detail.
 
         Raises
         ------
         ValueError, TypeError
-            It is no array of numbers, or there is no such place.
+            It is no array of numbers, or the place does not exist.
         """
         try:
             array = np.asarray(array)
@@ -54,7 +54,7 @@ class LoDTensor(_core.Variable):
         return _core.offsets_to_lengths(self.lod())
 
     def has_valid_recursive_sequence_lengths(self):
-        """Whether the level of detail fits the rows: always, since no other can be set."""
+        """Whether the level of detail fits the rows; always true, since `set_lod` checks it."""
         if _core.is_empty(self):
             raise InvalidArgumentError("LoDTensor: it must be filled by set(array), got nothing")
         return True

@@ -1,4 +1,4 @@
-"""Programs for the eye: pseudo code, and pictures coloured by what operators are for.
+"""Display of programs: pseudo code, and graphs coloured by the roles of operators.
 
 >>> import static
 >>> main = static.Program()
@@ -45,7 +45,7 @@ def _block(value, what):
 
 
 def pprint_program_codes(program):
-    """The program as pseudo code: every block, every variable and operator one line.
+    """The program as pseudo code: a line for each block, variable and operator.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def pprint_program_codes(program):
     Returns
     -------
     str
-        Fluid's function gives the text too; ``print`` shows it.
+        As Fluid's function returns it; ``print`` shows it.
     """
     blocks = _program(program, "pprint_program_codes").blocks
     return "\n\n".join(pprint_block_codes(block, show_backward=True) for block in blocks)
@@ -68,7 +68,7 @@ def pprint_block_codes(block, show_backward=False):
     ----------
     block : Block
     show_backward : bool
-        False: without the operators of the backward pass, and the variables that only they have.
+        False: without the operators of the backward pass and the variables that only they use.
 
     Returns
     -------
@@ -119,7 +119,10 @@ def _operator_code(op):
 
 
 class _Graph:
-    """Nodes and edges of blocks: each write of a variable makes a node, so that time runs down."""
+    """Nodes and edges of blocks.
+
+    Each write of a variable makes a node: the graph runs downwards.
+    """
 
     def __init__(self, highlights):
         self.nodes, self.edges, self.latest = [], [], {}
@@ -145,7 +148,7 @@ class _Graph:
         return (None if found is None else found.block.idx, name)
 
     def body(self, block, op):
-        """A block that an operator runs, in a box of its own."""
+        """A block that an operator runs, as a box."""
         before, self.inside = self.inside, (*self.inside, block.idx)
         self.boxes[block.idx] = f"block {block.idx} of {op.type}"
         self.block(block)
@@ -207,9 +210,9 @@ def draw_block_graphviz(block, highlights=None, path="./temp.dot"):
     ----------
     block : Block
     highlights : list of str, optional
-        Names of variables, or regular expressions of how they begin: these are yellow.
+        Names of variables, or regular expressions for their beginnings: these are yellow.
     path : str or os.PathLike or None
-        Where the DOT text goes; None: nowhere.
+        The file for the DOT text; None: no file.
 
     Returns
     -------
@@ -240,13 +243,13 @@ def draw_block_graphviz(block, highlights=None, path="./temp.dot"):
 
 
 def draw_graph(program, path=None):
-    """Draw all blocks of a program, as `draw_block_graphviz` does one; inner ones are boxes.
+    """Draw all blocks of a program like `draw_block_graphviz`; inner blocks are boxes.
 
     Parameters
     ----------
     program : Program
     path : str or os.PathLike, optional
-        Where the DOT text goes.
+        The file for the DOT text.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What differs between two programs, line by line."""
+"""Differences between two programs, line by line."""
 
 import difflib
 
@@ -12,13 +12,13 @@ _CALLSTACK = "op_callstack"
 
 
 class Difference:
-    """Lines that tell two programs apart. It is true if there are any, and prints them.
+    """The lines that differ between two programs; true if there are any, and prints them.
 
     Attributes
     ----------
     lines : list of (int, str, str)
-        Number of the block, then ``-`` (only in the first), ``+`` (only in the second) or ``~``
-        (in both, changed), then what it is.
+        Number of the block, then ``-`` (only in the first), ``+`` (only in the second) or ``~`` (in
+        both, changed), then the text.
     """
 
     def __init__(self, lines):
@@ -49,11 +49,11 @@ class Difference:
 
 
 def diff(first, second, callstack=False):
-    """What differs between two programs, block by block.
+    """Differences between two programs, block by block.
 
     Variables are compared by name: type, shape, element type, level of detail, persistable.
-    Operators are compared in their order: one that was taken out or put in does not make the
-    following ones differ.
+    Operators are compared in their order; after a removed or inserted one, the comparison goes on
+    with the next equal ones.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def diff(first, second, callstack=False):
     Returns
     -------
     Difference
-        False as a condition where the programs are equal.
+        False as a condition if the programs are equal.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _facts(v):
 
 
 def _changes(old, new):
-    """``scale 2.0 -> 3.0`` for each name, where one side may lack it."""
+    """``scale 2.0 -> 3.0`` for each name; one side may lack it."""
     for name in dict.fromkeys([*old, *new]):
         if name not in new:
             yield f"{name} {old[name]!r} is gone"
@@ -180,7 +180,7 @@ def _operators(a, b, callstack):
 
 
 def _gaps(old, new, key):
-    """(None, i, None, j) for each pair, (i1, i2, j1, j2) for what stands unpaired between."""
+    """(None, i, None, j) for each pair, (i1, i2, j1, j2) for the unpaired ones between."""
     matcher = difflib.SequenceMatcher(None, [key(o) for o in old], [key(o) for o in new], False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag == "equal":

@@ -1,8 +1,8 @@
 """Metrics over many runs of a program, counted by operators of it; Fluid's ``fluid.evaluator``.
 
-An evaluator appends what counts a batch, and adds it to variables that outlive the run. They start
-at 0 by the startup program, and `reset` sets them to 0 again. `static.metrics` counts in Python
-instead.
+An evaluator appends operators that count a batch and add the counts to variables that outlive the
+run. The startup program sets these to 0, and `reset` sets them to 0 again. `static.metrics` counts
+in Python instead.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ __all__ = ["Accuracy", "ChunkEvaluator", "EditDistance", "Evaluator"]
 
 
 class Evaluator:
-    """What evaluators share.
+    """Base of the evaluators.
 
     Attributes
     ----------
     metrics : list of Variable
-        Of the batch that a run saw: for its ``fetch_list``.
+        Metrics of the batch of a run, for its ``fetch_list``.
     states : list of Variable
-        What is added up, as long as the scope lives.
+        The sums, which live as long as the scope.
     """
 
     def __init__(self, input, label):
@@ -40,7 +40,7 @@ class Evaluator:
         self._name = unique_name.generate(unique_name.snake(type(self).__name__))
 
     def _call(self, kind, inputs, outputs, attrs=None):
-        """Append an operator; gives its outputs, in the order of their slots' names."""
+        """Append an operator; returns its outputs, in the order of their slots' names."""
         made = {
             slot: self._block.create_var(
                 name=unique_name.generate(f"{self._name}.{kind}"), stop_gradient=True
@@ -52,7 +52,7 @@ class Evaluator:
         return found if len(found) > 1 else found[0]
 
     def _add(self, word, value, dtype):
-        """A state, and the operators that add a number of this batch to it."""
+        """A state, and the operators that add a count of this batch to it."""
         name = unique_name.generate(f"{self._name}.{word}")
         block = self._block.program.global_block()
         state = block.create_var(
@@ -65,7 +65,7 @@ class Evaluator:
         self.states.append(state)
 
     def reset(self, executor=None, reset_program=None, scope=None):
-        """Set what was added up to 0. Fluid's first two arguments have no say here."""
+        """Set the sums to 0. The first two arguments are Fluid's; not used."""
         require_executor(executor, f"{type(self).__name__}.reset")
         scope = require_scope(scope, f"{type(self).__name__}.reset")
         for state in self.states:
@@ -73,7 +73,7 @@ class Evaluator:
             scope.var(state.name).set(zeros)
 
     def eval(self, executor=None, eval_program=None, scope=None):
-        """What all batches since `reset` give together."""
+        """The result over all batches since `reset`."""
         require_executor(executor, f"{type(self).__name__}.eval")
         scope = global_scope() if scope is None else require_scope(scope, "eval")
         numbers = []
@@ -187,7 +187,7 @@ class EditDistance(Evaluator):
     input, label : Variable
         Tokens with LoD, ``[total, 1]``, int64.
     ignored_tokens : list of int, optional
-        Taken out of both first.
+        Removed from both first.
 
     Examples
     --------

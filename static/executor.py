@@ -19,7 +19,7 @@ __all__ = ["Executor", "global_scope", "scope_guard"]
 
 
 def name_of(item):
-    """The name of a fetched thing: a name, or a variable that has one."""
+    """The name in a fetch list: a string, or the name of a variable."""
     if isinstance(item, str):
         return item
     name = getattr(item, "name", None)
@@ -40,7 +40,7 @@ def _check_fed(name, value):
 
 
 def _by_name(feed, program):
-    """A list that is fed as a dict: values in the order of declaration, or one dict."""
+    """A fed list as a dict: values in the order of declaration, or one dict."""
     if not isinstance(feed, (list, tuple)):
         raise ArgumentTypeError(
             f"feed must be a dict of names to values, or a list of values, got {kind_of(feed)}"
@@ -59,7 +59,7 @@ def _by_name(feed, program):
     return dict(zip(names, feed, strict=True))
 
 
-# A program made ready: what the core runs, names of what it is fed, and what it reads.
+# A prepared program: the core's plan, the names of its feeds, and its readers.
 _Plan = collections.namedtuple("_Plan", "program feeds reads")
 
 
@@ -115,22 +115,23 @@ class Executor:
             What to run. Default: ``default_main_program()``.
         feed : dict of str to array or Variable, or list, optional
             Values by variable name. Arrays keep their dtype; a Variable brings its LoD along. A
-            list holds them in the order in which the program declares what is fed; it may also be
-            one dict, as Fluid has it for one device. What a reader would give may be fed too and
-            is not read then.
+            list holds them in the order in which the program declares its feeds; it may also hold
+            one dict, as in Fluid for one device. Variables of a reader may be fed too; then they
+            are not read.
         fetch_list : list of Variable or str, optional
-            What to return. Default: what the program's own fetch operators name.
+            What to return. Default: the variables of the program's own fetch operators.
         feed_var_name, fetch_var_name : str
             Fluid's; not used.
         scope : Scope, optional
-            Holds persistable variables. Default: ``global_scope()``. Temporaries live in a child of
+            Holds persistable variables. Default: ``global_scope()``. Temporaries are in a child of
             it that ends with the run.
         return_numpy : bool
             Arrays (True) or Variables (False).
         use_program_cache, return_merged : bool
-            Fluid's; not used: what was prepared is always kept, and there is one device.
+            Fluid's; not used: prepared programs are always cached, and there is one device.
         use_prune : bool
-            Run only what `fetch_list` needs: no update, if only a prediction is fetched.
+            Run only the operators that `fetch_list` needs: no update if only a prediction is
+            fetched.
 
         Returns
         -------
@@ -140,17 +141,17 @@ class Executor:
         Raises
         ------
         ValueError
-            A feed is unknown or of another shape than its variable declares, or one is missing that
-            the program's own feed operators name.
+            A feed is unknown or has another shape than its variable declares, or a feed of the
+            program's own feed operators is missing.
         TypeError
             A feed is of another element type than its variable declares.
         EOFError
             (``core.EOFException``) A reader of the program has given its last batch.
         RuntimeError
-            A variable that is read has no value: it is not fed, or the startup program has not run.
-            A reader of the program was not made in this scope, or not started.
+            A variable that is read has no value: it was not fed, or the startup program has not
+            run. A reader of the program was not made in this scope, or not started.
         Exception
-            What the generator behind a reader raised.
+            The error of a reader's generator.
         """
         if self._closed:
             raise PreconditionNotMetError(
@@ -186,7 +187,7 @@ class Executor:
         return [v.numpy() for v in results] if return_numpy else results
 
     def close(self):
-        """Forget what was prepared. A closed executor runs nothing more."""
+        """Drop the prepared programs. A closed executor runs no more programs."""
         self._prepared.clear()
         self._closed = True
 
@@ -229,7 +230,7 @@ def _reason(program, name):
             lines = op.attr("op_callstack") if op.has_attr("op_callstack") else []
             made = lines[-1] if lines else "an unknown line"
             return (
-                f"No gradient came to {op.type}, made at {made}, since the blocks it comes from "
-                "were not run; an eager Variable has none there, either"
+                f"No gradient came to {op.type}, made at {made}, since the blocks that compute it "
+                f"did not run; an eager Variable has none there, either"
             )
     return "Run the startup program first, in the same scope"

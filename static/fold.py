@@ -1,4 +1,4 @@
-"""Programs made smaller for inference: normalisation folded into weights, dropout taken out."""
+"""Smaller programs for inference: normalisation folded into weights, dropout removed."""
 
 import numpy as np
 
@@ -16,21 +16,21 @@ _NORMS = ("batch_norm", "fused_batch_norm_act", "fused_bn_add_activation")
 
 
 def fold_inference(program, scope=None):
-    """A program for inference whose batch_norm is part of the weights before it, without dropout.
+    """A program for inference with batch_norm folded into the weights before it, without dropout.
 
-    ``batch_norm`` that follows a convolution, a transposed one or a product with a weight, with or
-    without a bias between them, becomes a factor on the weights and a bias: ``a = Scale /
-    sqrt(Variance + epsilon)``, ``W' = a W``, ``b' = Bias + a (b - Mean)``. ``dropout`` goes, or
-    becomes the ``scale`` its implementation makes of it. What cannot be folded stays: where
-    another operator reads the value between, or the channels are other axes. In blocks inside
-    blocks dropout alone goes.
+    ``batch_norm`` after a convolution, a transposed one or a product with a weight, with or without
+    a bias between them, becomes a factor on the weights and a bias:
+    ``a = Scale / sqrt(Variance + epsilon)``, ``W' = a W``, ``b' = Bias + a (b - Mean)``.
+    ``dropout`` is removed, or replaced by ``scale`` if its implementation scales in inference. A
+    ``batch_norm`` stays if another operator reads the value between, or if the channels are on
+    other axes. In inner blocks only dropout is removed.
 
     Parameters
     ----------
     program : Program
-        Stays as it is. One that trains is cut down as by ``clone(for_test=True)``.
+        Not changed. A training program is reduced as by ``clone(for_test=True)``.
     scope : Scope, optional
-        Holds the weights, which stay as they are; new ones are added, named ``NAME.folded``.
+        Holds the weights, which are not changed; new ones are added, named ``NAME.folded``.
         Default: ``global_scope()``.
 
     Returns
@@ -45,8 +45,8 @@ def fold_inference(program, scope=None):
     Notes
     -----
     Rounding differs: results agree with the unfolded program to about 1e-5 of the largest value of
-    an output in float32, not bit for bit. It is therefore never done unasked. Weights that change
-    afterwards do not change what was folded.
+    an output in float32, not bit for bit. Therefore folding is done only on request. Later changes
+    of the weights do not reach the folded ones.
 
     Examples
     --------
@@ -81,13 +81,13 @@ def _fold(program, scope):
 
 passes.add(
     "fold_inference", _fold,
-    "Normalisation by running statistics becomes part of the weights before it, which the scope "
-    "holds; dropout goes. For programs in test mode.",
+    "Fold normalisation by running statistics into the weights before it, which the scope holds; "
+    "remove dropout. For programs in test mode.",
 )  # fmt: skip
 
 
 def _drop(block, op):
-    """Dropout in inference: nothing, or one factor."""
+    """Dropout in inference: removed, or one factor."""
     (x,), (out,) = op.input("X"), op.output("Out")
     keep = op.attr("dropout_implementation") == "upscale_in_train"
     uses, index = block.program.core.uses(), op.idx
@@ -105,7 +105,7 @@ def _drop(block, op):
 
 
 class _Fold:
-    """One normalisation and what comes before it."""
+    """One normalisation and the operators before it."""
 
     def __init__(self, block, norm, scope):
         self.block, self.norm, self.scope = block, norm, scope
@@ -117,7 +117,7 @@ class _Fold:
         self.rank = rank
 
     def run(self):
-        """Fold it if that can be done."""
+        """Fold it if possible."""
         before = self._chain()
         if before is None or self.norm.attr("trainable_statistics"):
             return
@@ -230,7 +230,7 @@ class _Fold:
         if own:
             op.set_input("Bias", [])
         (made,) = op.output("Output" if "Output" in op.output_names else "Out")
-        if self.x != made:  # the bias of its own, which is in the new one
+        if self.x != made:  # its own bias, which is part of the new one
             block.remove_op(self.uses.writers(self.x)[0].idx)
         index = norm.idx
         block.remove_op(index)

@@ -1,4 +1,4 @@
-"""What is written onto the operators of a ``with`` block: a scope of names, a device."""
+"""Annotations of the operators of a ``with`` block: a name scope, a device."""
 
 import contextlib
 import re
@@ -48,10 +48,10 @@ def name_scope(prefix=None):
 
 @contextlib.contextmanager
 def device_guard(device=None):
-    """Say on which device the operators described inside are to run.
+    """Name the device for the operators described inside.
 
-    Their attribute ``op_device`` holds it. Programs run on their executor's place; the attribute
-    is for those who read them.
+    Their attribute ``op_device`` holds it. Programs run on their executor's place; the attribute is
+    for other readers of the program.
 
     Parameters
     ----------

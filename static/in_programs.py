@@ -1,4 +1,4 @@
-"""What all optimizers of programs do: `minimize` writes backward, clipping, decay and update."""
+"""Base of all optimizers of programs: `minimize` appends backward and the update."""
 
 import dygraph
 from dygraph import initializer, unique_name
@@ -13,7 +13,7 @@ __all__ = ["InPrograms"]
 
 
 class InPrograms:
-    """What an optimizer does with a program instead of with values."""
+    """The part of an optimizer that works on a program instead of values."""
 
     def _is_rate(self, value):
         return isinstance(value, Variable)
@@ -22,8 +22,8 @@ class InPrograms:
         kind = type(self).__name__
         if parameter_list is not None:
             raise ArgumentTypeError(
-                f"{kind}: parameter_list must be None, a program knows its parameters; "
-                "minimize(loss, parameter_list=...) chooses among them"
+                f"{kind}: parameter_list must be None, since a program has its parameters. Select "
+                f"with minimize(loss, parameter_list=...)"
             )
         if not isinstance(self._learning_rate, (int, float, Variable)):
             raise ArgumentTypeError(
@@ -47,19 +47,19 @@ class InPrograms:
         ----------
         loss : Variable
         startup_program : Program, optional
-            Gives the optimizer's variables their start values. Default: the default one.
+            Initialises the optimizer's variables. Default: the default startup program.
         parameter_list, no_grad_set
             As of `append_backward`.
 
         Returns
         -------
         (list of Operator, list of (Parameter, Variable))
-            The updates, and the gradients as they came out of backward.
+            The updates, and the gradients from backward.
         """
         if not isinstance(loss, Variable):
             raise ArgumentTypeError(
                 f"{type(self).__name__}.minimize: loss must be a variable of a program, got "
-                f"{kind_of(loss)}. For eager training take dygraph.optimizer"
+                f"{kind_of(loss)}. Use dygraph.optimizer for eager training"
             )
         pairs = self.backward(loss, startup_program, parameter_list, no_grad_set)
         return self.apply_optimize(loss, startup_program, pairs), pairs
@@ -77,11 +77,11 @@ class InPrograms:
             return self.apply_gradients(params_grads)
 
     def apply_gradients(self, params_grads):
-        """Clip, decay, update: gives the operators of the update."""
+        """Clip, decay, update: returns the operators of the update."""
         if not params_grads:
             raise PreconditionNotMetError(
                 "apply_gradients: params_grads must hold a parameter with its gradient, got none. "
-                "Does the program have trainable parameters?"
+                "Check that the program has trainable parameters"
             )
         pairs = sorted(params_grads, key=lambda pair: pair[0].name)
         program = pairs[0][0].block.program
@@ -103,7 +103,7 @@ class InPrograms:
                     )
             if self._grad_clip is None:
                 return pairs
-            # A common norm adds its terms in the order of the parameters, as an eager step does.
+            # A global norm adds its terms in the order of the parameters, as an eager step does.
             order = {p.name: i for i, p in enumerate(program.all_parameters())}
             common = isinstance(self._grad_clip, dygraph.clip.GradientClipByGlobalNorm)
             chosen = sorted(pairs, key=lambda pair: order[pair[0].name]) if common else pairs

@@ -1,4 +1,4 @@
-"""Functions of what `data` declares, for numbers of any shape; Fluid's ``fluid.embedding``."""
+"""Functions of variables of `data`, for indices of any shape; Fluid's ``fluid.embedding``."""
 
 from dygraph import CPUPlace, check, functional
 from static.layers.learnt import looked_up
@@ -12,12 +12,12 @@ def embedding(
     input, size, is_sparse=False, is_distributed=False, padding_idx=None, param_attr=None,
     dtype="float32",
 ):  # fmt: skip
-    """The rows of a table that `input` names, as a last axis more.
+    """The rows of a table that `input` selects, as an additional last axis.
 
     Parameters
     ----------
     input : Variable
-        int64 numbers of rows, of any shape. (`layers.embedding` takes a last axis of 1 away.)
+        int64 row indices, of any shape. (`layers.embedding` removes a last axis of 1.)
     size, is_sparse, is_distributed, padding_idx, param_attr, dtype
         As of `layers.embedding`.
 
@@ -33,12 +33,12 @@ def embedding(
 
 @layer
 def one_hot(input, depth, allow_out_of_range=False):
-    """1 at the place that each number names, 0 elsewhere, as a last axis more.
+    """1 at the index that each number gives, 0 elsewhere, as an additional last axis.
 
     Parameters
     ----------
     input : Variable
-        int32 or int64, of any shape. (`layers.one_hot` takes a last axis of 1 away.)
+        int32 or int64, of any shape. (`layers.one_hot` removes a last axis of 1.)
     depth : int
     allow_out_of_range : bool
         True: numbers outside ``[0, depth)`` give zeros.
@@ -59,7 +59,7 @@ def one_hot(input, depth, allow_out_of_range=False):
 
 
 def cpu_places(device_count=None):
-    """So many places of the processor; one by default, since it is one device.
+    """A list of CPU places; one by default, since the processor is one device.
 
     >>> import static
     >>> static.cpu_places(2)

@@ -1,7 +1,8 @@
 """Programs and their values on disk, and readers; Fluid's ``fluid.io``.
 
-Inference models stand here, single variables in `static.variable_files`, whole programs with their
-values in `static.program_state`, loaders for programs in `static.loaders`, readers in `dygraph.io`.
+This module has inference models; `static.variable_files` has single variables,
+`static.program_state` whole programs with their values, `static.loaders` loaders for programs, and
+`dygraph.io` readers.
 """
 
 import os
@@ -70,10 +71,10 @@ def save_inference_model(
 ):  # fmt: skip
     """Save the part of a program that leads from the fed variables to the targets, and its weights.
 
-    Operators of backward and update are left out, and ``dropout`` and ``batch_norm`` do what they
-    do in inference. The directory holds ``__model__`` (ProgramDesc bytes that Netron and Fluid
-    read) and ``__params__`` (Fluid's stream of tensors). A model is replaced at once or, if
-    anything fails, not at all.
+    Operators of backward and update are left out, and ``dropout`` and ``batch_norm`` run as in
+    inference. The directory holds ``__model__`` (ProgramDesc bytes that Netron and Fluid read) and
+    ``__params__`` (Fluid's stream of tensors). A model is replaced in one step or, after an error,
+    not at all.
 
     Parameters
     ----------
@@ -163,10 +164,10 @@ def save_inference_model(
 
 
 def save_captured(dirname, program, feeds, fetches, scope, verified):
-    """The same for a program that `dygraph.jit.to_static` made, which is saved as it stands.
+    """The same for a program of `dygraph.jit.to_static`, which is saved unchanged.
 
-    What it writes of its state is kept. Where nothing compared it with eager calls, its fetch
-    operators say so: ``verified`` is False.
+    Its writes of state are kept. If it was not compared with eager calls, its fetch operators have
+    ``verified`` False.
     """
     _refuse_training(program)
     written = {n for block in program.blocks for op in block.ops for n in op.output_arg_names}
@@ -187,7 +188,7 @@ _NORMS = ("batch_norm", "fused_batch_norm_act", "fused_bn_add_activation")
 
 
 def _refuse_training(program):
-    """Refuse what does something else in a file, where it runs as in evaluation."""
+    """Refuse operators in training mode, since a file holds those of evaluation."""
     for block in program.blocks:
         for op in block.ops:
             attrs = op.desc.attrs
@@ -211,19 +212,20 @@ def _file(name, default, what):
 
 
 def _refuse_functions(program):
-    """A Python function stays in its process."""
+    """Refuse a Python function, which exists only in its process."""
     for block in program.blocks:
         for op in block.ops:
             if op.type in ("py_func", "py_func_grad"):
                 raise PreconditionNotMetError(
-                    "save_inference_model: a model must run elsewhere, but this one calls a Python "
-                    f"function: py_func, made at {op.attr('op_callstack')[-1]}. Save a part of the "
+                    "save_inference_model: a model must run in other processes, but this one calls "
+                    f"a Python function: py_func, made at {op.attr('op_callstack')[-1]}. Save a "
+                    "part of the "
                     "program without it"
                 )
 
 
 def _bare(program):
-    """The program without lines of Python: a model tells nothing of the machine that made it."""
+    """The program without lines of Python, so a model has no paths of the machine that made it."""
     for block in program.blocks:
         for op in block.ops:
             op.desc.remove_attr("op_callstack")
@@ -241,7 +243,7 @@ def load_inference_model(
 ):  # fmt: skip
     """Load what :func:`save_inference_model`, a traced layer, Fluid or Paddle 2 saved.
 
-    Everything is verified before it is used: on any bytes this works or raises.
+    All data are verified before use: on any bytes this works or raises.
 
     Parameters
     ----------
@@ -251,10 +253,10 @@ def load_inference_model(
     executor : Executor, optional
         Fluid's argument, for its place; not used.
     model_filename : str, optional
-        Default: ``__model__``. Without a file of this name, the one with ``.pdmodel`` behind it.
+        Default: ``__model__``. Without a file of this name, the name with ``.pdmodel`` appended.
     params_filename : str, optional
         Default: ``__params__``; where there is no such file, one for each weight. Without a file of
-        the given name, the one with ``.pdiparams`` behind it.
+        the given name, the name with ``.pdiparams`` appended.
     pserver_endpoints : None
         Fluid's; not used.
     scope : Scope, optional
@@ -265,7 +267,7 @@ def load_inference_model(
     program : Program
     feed_names : list of str
     fetch_targets : list of Variable
-        To be given to ``Executor.run`` as ``fetch_list``.
+        For ``fetch_list`` of ``Executor.run``.
 
     Raises
     ------
@@ -315,7 +317,7 @@ def load_inference_model(
 
 
 def _is_prefix(path):
-    """Is it what Paddle 2 takes, the common part of its files' names?"""
+    """Whether it is a path of Paddle 2: the common part of its files' names."""
     return not os.path.isdir(path) and os.path.lexists(f"{path}.pdmodel")
 
 
@@ -342,7 +344,7 @@ def _verified(path):
 
 
 def _is_split(dirname, model, weights):
-    """Is it Fluid's model with a file for each weight?"""
+    """Whether it is Fluid's model with a file for each weight."""
     combined = os.path.lexists(os.path.join(dirname, weights))
     if combined or not os.path.isfile(os.path.join(dirname, model)):
         return False
@@ -350,6 +352,6 @@ def _is_split(dirname, model, weights):
         return file.read(len(_MANIFEST)) != _MANIFEST
 
 
-# How a model begins that tells size and checksum of its weights, in one file.
+# The first bytes of a model with the size and checksum of its weights, in one file.
 _MANIFEST = b"\xc2\x3e\x20"
 _MOST = 64 << 20  # bytes of a program

@@ -1,7 +1,6 @@
-"""For layer functions of one's own, written with Fluid's `LayerHelper`.
+"""Custom layer functions with Fluid's `LayerHelper`.
 
-A function that composes others, of `dygraph` or of `static.layers`, needs none of this: it
-describes programs as it is.
+A function that only calls functions of `dygraph` or `static.layers` describes programs without it.
 """
 
 from dygraph import ParamAttr, unique_name
@@ -21,7 +20,7 @@ class LayerHelper:
     layer_type : str
     **kwargs
         The layer's arguments; ``name``, ``input``, ``param_attr``, ``bias_attr`` and ``act`` are
-        understood.
+        used.
 
     Examples
     --------
@@ -42,7 +41,7 @@ class LayerHelper:
 
     @property
     def main_program(self):
-        """The program that the layer is described in."""
+        """The program in which the layer is described."""
         return default_main_program()
 
     @property
@@ -89,7 +88,7 @@ class LayerHelper:
         return block.append_op(type, inputs, outputs, attrs, stop_gradient)
 
     def create_variable_for_type_inference(self, dtype=None, stop_gradient=False, shape=None):
-        """A result: the operator that writes it gives it kind, type and shape."""
+        """A result: the operator that writes it sets its kind, type and shape."""
         return self.create_variable(dtype=dtype, shape=shape, stop_gradient=stop_gradient)
 
     def create_variable(self, **kwargs):
@@ -104,7 +103,7 @@ class LayerHelper:
         return self.main_program.global_block().create_var(persistable=persistable, **kwargs)
 
     def set_variable_initializer(self, var, initializer):
-        """Have the startup program give `var` its start value."""
+        """Make the startup program initialise `var`."""
         fill_at_start(var, initializer)
 
     def create_parameter(

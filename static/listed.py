@@ -45,7 +45,7 @@ class ShownList(_Shown, list):
 
 
 class ShownDict(_Shown, dict):
-    """The same of a dict."""
+    """A dict whose edits raise UnimplementedError, as of `ShownList`."""
 
     __slots__ = ("what", "fix")
 
@@ -57,7 +57,7 @@ class ShownDict(_Shown, dict):
 def _refusing(name):
     def method(self, *args, **kwargs):
         raise UnimplementedError(
-            f"{self.what}: {_WORDS.get(name, f'{name}()')} would leave the program as it was. "
+            f"{self.what}: {_WORDS.get(name, f'{name}()')} would leave the program unchanged. "
             f"Write {self.fix}"
         )
 
@@ -76,7 +76,7 @@ for _class, _names in _EDITS.items():
 
 
 def shown(value, what, fix):
-    """Lists and dicts, also inside dicts, as such; anything else as it is."""
+    """Lists and dicts, also inside dicts, as read-only ones; other values unchanged."""
     if type(value) is list:
         return ShownList(value, what, fix)
     if type(value) is dict:
@@ -90,8 +90,8 @@ def shown(value, what, fix):
 class Operators(MutableSequence):
     """The operators of a block, in the order they run: a list whose edits are edits of the block.
 
-    An operator stands in one place of one program; AlreadyExistsError for a second one. Slices and
-    sums are lists of their own.
+    An operator has one position in one program; AlreadyExistsError for a second one. Slices and
+    sums are ordinary lists.
     """
 
     __slots__ = ("_block", "_core")
@@ -117,7 +117,7 @@ class Operators(MutableSequence):
         return isinstance(op, self._block.operator_class) and self._core.index(op.desc) >= 0
 
     def index(self, op, start=0, stop=None):
-        """The number of an operator; ValueError if it is not here."""
+        """The index of an operator; ValueError if it is not in the list."""
         return self._core.ops().index(op, start, len(self) if stop is None else stop)
 
     def __eq__(self, other):
@@ -139,17 +139,17 @@ class Operators(MutableSequence):
             self._core.remove(self._at(index))
 
     def insert(self, index, op):
-        """Put an operator before the one of this number."""
+        """Insert an operator before the one of this index."""
         self._require(op)
         self._core.insert(slice(index, None).indices(len(self))[0], op)
 
     def append(self, op):
-        """Put an operator behind the others."""
+        """Append an operator."""
         self._require(op)
         self._core.insert(len(self), op)
 
     def extend(self, ops):
-        """Put operators behind the others: all, or none where one cannot be put there."""
+        """Append operators: all of them, or none if one cannot be appended."""
         self.put([*self._core.ops(), *ops])
 
     def __iadd__(self, ops):
@@ -161,15 +161,15 @@ class Operators(MutableSequence):
         return self
 
     def clear(self):
-        """Take all out."""
+        """Remove all."""
         self.put([])
 
     def reverse(self):
-        """Have them run in the opposite order."""
+        """Reverse the order of the operators."""
         self.put(self._core.ops()[::-1])
 
     def sort(self, *, key=None, reverse=False):
-        """Have them run in the order of their keys."""
+        """Sort the operators by their keys."""
         self.put(sorted(self._core.ops(), key=key, reverse=reverse))
 
     def put(self, ops):
@@ -233,8 +233,8 @@ class _Items(ItemsView):
 class Variables(MutableMapping):
     """The variables of a block by name: a dict whose edits are edits of the block.
 
-    A variable that an operator reads or writes cannot be taken out; PreconditionNotMetError, which
-    names the operator. One that was taken out can be put back under its name.
+    A variable that an operator uses cannot be removed; the PreconditionNotMetError names the
+    operator. A removed variable can be inserted again under its name.
     """
 
     __slots__ = ("_block", "core")
@@ -284,7 +284,7 @@ class Variables(MutableMapping):
         self._require(name, variable)
         if name in self:
             raise InvalidArgumentError(
-                f"block.vars: the name '{name}' is that of another variable. Take that one out "
+                f"block.vars: the name '{name}' is that of another variable. Remove that one "
                 f"first: block.remove_var('{name}')"
             )
         self._block.put_var(variable)
@@ -297,23 +297,23 @@ class Variables(MutableMapping):
             )
         if variable.name != name:
             raise InvalidArgumentError(
-                f"block.vars: a variable stands under its own name, got '{variable.name}' for "
+                f"block.vars: the key must be the name of the variable, got '{variable.name}' for "
                 f"'{name}'. Write block.rename_var('{variable.name}', '{name}')"
             )
 
     def popitem(self):
-        """Take the newest variable out; gives its name and itself."""
+        """Remove the newest variable; returns its name and itself."""
         if not self:
-            raise NotFoundError("block.vars: there must be a variable to take out, got none")
+            raise NotFoundError("block.vars: there must be a variable to remove, got none")
         name = self.core.var_names()[-1]
         return name, self.pop(name)
 
     def clear(self):
-        """Take all out: all, or none where an operator uses one."""
+        """Remove all variables, or none if an operator uses one."""
         self.put({})
 
     def put(self, variables):
-        """Have these and no others, in the order they have."""
+        """Replace all variables by these, in the declared order."""
         if not isinstance(variables, (dict, Variables)):
             raise ArgumentTypeError(f"block.vars holds variables by name, got {kind_of(variables)}")
         for name, variable in variables.items():

@@ -10,7 +10,7 @@ __all__ = ["DataLoader", "GeneratorLoader", "PyReader"]
 
 
 class _EagerSource(dygraph.io.generator.GeneratorLoader):
-    """What a `GeneratorLoader` without variables reads: lists of eager Variables."""
+    """The source of a `GeneratorLoader` without variables: lists of eager Variables."""
 
     def batches(self):
         return iter(self)
@@ -21,15 +21,15 @@ class GeneratorLoader:
 
     Made by `DataLoader.from_generator`; `PyReader` is the same by its older names.
 
-    Iterable, it gives batches to be fed: ``for data in loader: executor.run(feed=data)``. Not
-    iterable, it is a reader of the program: ``start()``, runs without a feed until
-    ``core.EOFException``, ``reset()``.
+    If iterable, it gives batches for feeds: ``for data in loader: executor.run(feed=data)``. Else
+    it is a reader of the program: ``start()``, runs without a feed until ``core.EOFException``,
+    ``reset()``.
 
     Parameters
     ----------
     feed_list : list of Variable
-        What `data` gave, one for each part of a sample. None: batches are lists of eager Variables;
-        only if `iterable` and `return_list`.
+        Results of `data`, one for each part of a sample. None: batches are lists of eager
+        Variables; only if `iterable` and `return_list`.
     capacity : int
         How many batches a thread reads ahead. Default: 2.
     iterable : bool
@@ -41,7 +41,7 @@ class GeneratorLoader:
     ValueError, TypeError
         While reading: a sample or batch has other parts, shapes or types than `feed_list`.
     Exception
-        While reading: what the generator raised.
+        While reading: the error of the generator.
     """
 
     def __init__(self, feed_list, capacity, iterable, return_list, owner="DataLoader"):
@@ -65,7 +65,7 @@ class GeneratorLoader:
 
     @property
     def iterable(self):
-        """Whether it gives batches, and is not a reader of the program."""
+        """Whether it gives batches instead of being a reader of the program."""
         return self._reader is None
 
     def set_sample_generator(self, generator, batch_size, drop_last=True, places=None):
@@ -118,7 +118,7 @@ class GeneratorLoader:
     def _require_reader(self, what):
         if self.iterable:
             raise PreconditionNotMetError(
-                f"{self._owner}: {what}() belongs to iterable=False; this one is iterated over"
+                f"{self._owner}: {what}() belongs to iterable=False; use a loop over this one"
             )
 
 
@@ -172,7 +172,7 @@ class PyReader(GeneratorLoader):
 
 
 class DataLoader(dygraph.io.DataLoader):
-    """`dygraph.io.DataLoader` that can name its batches after the variables of a program.
+    """`dygraph.io.DataLoader` whose batches can be dicts by variables of a program.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class DataLoader(dygraph.io.DataLoader):
         return_list=None,
         use_multiprocess=False,
     ):
-        """A loader of what a generator gives.
+        """A loader of a generator's batches.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class DataLoader(dygraph.io.DataLoader):
 
 
 class _Feeding:
-    """Samples made a batch by a feeder. A class, so that spawned workers can be given it."""
+    """Collates samples with a feeder. A class, so that it can be sent to spawned workers."""
 
     def __init__(self, feeder, return_list):
         self.feeder, self.return_list = feeder, return_list

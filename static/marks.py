@@ -1,6 +1,6 @@
-"""What Fluid writes beside an operator's own attributes: hints for libraries, without effect.
+"""Attributes that Fluid adds to an operator's own: hints for libraries, without effect.
 
-Programs carry them so that their messages are those Fluid gives.
+Programs have them so that their messages equal Fluid's.
 """
 
 _FALSE = ("BOOLEAN", False)
@@ -34,7 +34,7 @@ HINTS.update({f"{type}_grad": marks for type, marks in HINTS.items()})
 
 
 def of(type):
-    """Names of the marks of an operator, those that every operator has among them."""
+    """Names of the marks of an operator, with those of every operator."""
     return {"op_role", "op_role_var", "op_namescope", "op_device", "op_callstack"} | set(
         HINTS.get(type, ())
     )

@@ -1,4 +1,4 @@
-"""Metrics counted in Python from what runs fetch: those of `dygraph.metrics`.
+"""Metrics counted in Python from fetched values: those of `dygraph.metrics`.
 
 >>> import static
 >>> metric = static.metrics.Accuracy()

@@ -1,4 +1,4 @@
-"""Lists, tuples and dicts of Variables, as functions of users take and give them.
+"""Nested lists, tuples and dicts of Variables, for functions of users.
 
 >>> from static import nested
 >>> nested.leaves({"b": 1, "a": [2, (3,)]})
@@ -11,14 +11,14 @@ __all__ = ["different", "leaves", "mapped", "packed"]
 
 
 def _parts(value):
-    """The parts of a list, tuple or dict with their keys; None for anything else."""
+    """The parts of a list, tuple or dict with their keys; None for other types."""
     if isinstance(value, dict):
         return [(key, value[key]) for key in sorted(value, key=repr)]
     return list(enumerate(value)) if isinstance(value, (list, tuple)) else None
 
 
 def leaves(value):
-    """What is no list, tuple or dict, in order; dicts by their keys."""
+    """The leaves of nested lists, tuples and dicts, in order; dicts by their keys."""
     parts = _parts(value)
     if parts is None:
         return [value]
@@ -26,7 +26,7 @@ def leaves(value):
 
 
 def packed(like, values):
-    """The values in place of the leaves of `like`."""
+    """The structure of `like` with these values as leaves."""
     return _packed(like, iter(values))
 
 
@@ -43,13 +43,13 @@ def _packed(like, values):
 
 
 def mapped(function, first, *others):
-    """``function(leaf, ...)`` in place of each leaf of `first` and those of others like it."""
+    """The structure of `first`, with ``function`` of its leaves and those of the others."""
     columns = [leaves(value) for value in (first, *others)]
     return packed(first, [function(*row) for row in zip(*columns, strict=True)])
 
 
 def different(first, second, at=""):
-    """Where two structures differ: ``(what the first is, what the second is)``; None: nowhere."""
+    """The first difference of two structures, as two texts; None if they are equal."""
     old, new = _parts(first), _parts(second)
     if old is None and new is None:
         return None

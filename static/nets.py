@@ -48,9 +48,9 @@ def img_conv_group(
     param_attr=None, conv_with_batchnorm=False, conv_batchnorm_drop_rate=0.0, pool_stride=1,
     pool_type="max", use_cudnn=True,
 ):  # fmt: skip
-    """Several `layers.conv2d`, each with batch_norm and dropout if asked, then `layers.pool2d`.
+    """Several `layers.conv2d`, each with optional batch_norm and dropout, then `layers.pool2d`.
 
-    What may differ from one convolution to the next is one value or a list of them.
+    Arguments of the convolutions are one value or a list of them.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -125,7 +125,7 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
     """``softmax(q k^T / sqrt(d)) v`` for each head (Vaswani and others, 2017).
 
     With several heads `queries`, `keys` and `values`, ``[batch, rows, columns]``, go through a
-    `layers.fc` each, as Fluid does; eager Variables do not, as `dygraph.nets` tells.
+    `layers.fc` each, as Fluid does; eager Variables do not; see `dygraph.nets`.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):

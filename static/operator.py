@@ -23,8 +23,8 @@ def _shown(name):
 class Operator:
     """An operator of a block: its type, the variables in its slots, its attributes.
 
-    Made by `Block.append_op`. Attributes are set by `set_attr`, slots by `set_input` and
-    `set_output`; an edit of the lists and dicts that are read raises.
+    Made by `Block.append_op`. `set_attr` sets attributes, `set_input` and `set_output` set slots;
+    the lists and dicts of its properties are read-only.
 
     Examples
     --------
@@ -52,30 +52,30 @@ class Operator:
 
     @property
     def idx(self):
-        """Its place in the block."""
+        """Its index in the block."""
         place = self.block.core.index(self.desc)
         if place < 0:
             raise PreconditionNotMetError(
-                f"{self.type}: the operator must be in its block, but it was taken out"
+                f"{self.type}: the operator must be in its block, but it was removed"
             )
         return place
 
     @property
     def role(self):
-        """What it is for: `OpRole`'s numbers. Forward where its attributes do not tell."""
+        """Its role, one of `OpRole`'s numbers; forward if its attributes have none."""
         has_role = self.desc.has_attr("op_role") and self.desc.attr_type("op_role") == "INT"
         return self.desc.attr("op_role") if has_role else 0
 
     def input(self, name):
-        """Names of the variables in an input slot; KeyError for a slot it has not."""
+        """Names of the variables in an input slot; KeyError for an unknown slot."""
         return ShownList(self.desc.input(name), "op.input(slot)", "op.set_input(slot, names)")
 
     def output(self, name):
-        """Names of the variables in an output slot; KeyError for a slot it has not."""
+        """Names of the variables in an output slot; KeyError for an unknown slot."""
         return ShownList(self.desc.output(name), "op.output(slot)", "op.set_output(slot, names)")
 
     def attr(self, name):
-        """The value of an attribute; KeyError for one it has not."""
+        """The value of an attribute; KeyError for an unknown one."""
         return shown(self.desc.attr(name), "op.attr(name)", _ATTR)
 
     def has_attr(self, name):
@@ -87,23 +87,23 @@ class Operator:
         return self.desc.attr_type(name)
 
     def set_attr(self, name, value, type=None):
-        """Set an attribute. `type` names the wire type of one that no operator declares."""
+        """Set an attribute. `type` is the wire type of an undeclared one."""
         self.desc.set_attr(name, value, type)
 
     def set_input(self, slot, names):
-        """Put variables, by name, into an input slot."""
+        """Set the variables of an input slot, by name."""
         self.desc.set_input(slot, as_names(names, f"{self.type}: Input({slot})"))
 
     def set_output(self, slot, names):
-        """Put variables, by name, into an output slot."""
+        """Set the variables of an output slot, by name."""
         self.desc.set_output(slot, as_names(names, f"{self.type}: Output({slot})"))
 
     def rename_input(self, old_name, new_name):
-        """Read `new_name` wherever it read `old_name`."""
+        """Replace the input `old_name` by `new_name`."""
         self.desc.rename_input(old_name, new_name)
 
     def rename_output(self, old_name, new_name):
-        """Write `new_name` wherever it wrote `old_name`."""
+        """Replace the output `old_name` by `new_name`."""
         self.desc.rename_output(old_name, new_name)
 
     def to_string(self, throw_on_error=True):

@@ -1,7 +1,7 @@
-"""Optimizers for programs: `minimize` writes backward, clipping, decay and update into them.
+"""Optimizers for programs: `minimize` appends backward, clipping, decay and update.
 
 The classes are those of `dygraph.optimizer`, with the same tables of operators and accumulators;
-here they take no parameters, since a program knows its own.
+here they take no parameters, since the program has them.
 
 >>> import static
 >>> main, startup = static.Program(), static.Program()

@@ -1,8 +1,8 @@
-"""Programs as Paddle 2 wants them, and what of a program it does not know.
+"""Programs in the form of Paddle 2, and parts of programs that it does not support.
 
-Inference models need nothing of this: Paddle runs the files of `save_inference_model` as they are,
-unless they hold an operator that `unknown_to_paddle` names. The backward pass of a program reads
-fewer variables than Paddle's operators ask for: `for_paddle` adds them.
+Inference models need no conversion: Paddle runs the files of `save_inference_model` unless they
+hold an operator that `unknown_to_paddle` lists. Paddle's gradient operators read more variables
+than those of a program: `for_paddle` adds them.
 """
 
 from dygraph import _core, unique_name
@@ -12,7 +12,7 @@ from static.program import OpRole, Program
 
 __all__ = ["for_paddle", "unknown_to_paddle"]
 
-# What Paddle does not read, and the value with which that changes nothing; None: any changes it.
+# Attributes that Paddle ignores, with the value for which that is right; None: there is none.
 _UNREAD = {
     ("flip", "dims"): None,
     ("gather", "overwrite"): True,
@@ -25,7 +25,7 @@ _UNREAD = {
 
 
 def unknown_to_paddle(program):
-    """What of a program Paddle 2.6 does not know or would ignore: a line each, none for a fit.
+    """Parts of a program that Paddle 2.6 does not support or would ignore: one line each.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _require(program, what):
         raise ArgumentTypeError(f"{what}: program must be a static.Program, got {kind_of(program)}")
 
 
-# Slots that Paddle's gradients read beside ours, of the forward call.
+# Slots of the forward call that only Paddle's gradients read.
 _RESHAPING = (
     "reshape2", "transpose2", "squeeze2", "unsqueeze2", "flatten2", "flatten_contiguous_range"
 )  # fmt: skip
@@ -79,14 +79,14 @@ _MORE_SLOTS = {
 
 
 def for_paddle(program):
-    """A copy in the form of Paddle 2: it computes the same, there and here.
+    """A copy in the form of Paddle 2, which computes the same in both libraries.
 
-    Gradient operators are given the variables of the forward pass that Paddle's read, and forward
+    Gradient operators get the variables of the forward pass that Paddle's read, and forward
     operators write them: ``XShape`` of reshapes, ``ReserveSpace`` of ``batch_norm``. An attention
-    operator of an inference program becomes matrix products and a softmax, ``rnn_memory_helper``
-    of a ``StaticRNN`` becomes ``assign``.
+    operator of an inference program becomes matrix products and a softmax, ``rnn_memory_helper`` of
+    a ``StaticRNN`` becomes ``assign``.
 
-    What Paddle still does not know, `unknown_to_paddle` tells of the copy.
+    `unknown_to_paddle` of the copy lists what Paddle still does not support.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _for_paddle(program, scope):
             elif op.type == "rnn_memory_helper" and not _has_gradient(uses, op, "Out"):
                 block.remove_op(at := op.idx)
                 block.insert_op(at, "assign", {"X": op.input("X")}, {"Out": op.output("Out")})
-    uses = program.core.uses()  # what follows binds more slots and takes no operator out
+    uses = program.core.uses()  # the following steps bind more slots and remove no operator
     for block in program.blocks:
         for op in list(block.ops):
             if op.type == "batch_norm":
@@ -137,8 +137,9 @@ def _for_paddle(program, scope):
 
 passes.add(
     "for_paddle", _for_paddle,
-    "The form of Paddle 2: gradient operators read, and forward operators write, what Paddle's do; "
-    "attention without a gradient becomes products and a softmax, a memory of steps a copy.",
+    "The form of Paddle 2: gradient operators read, and forward operators write, the same "
+    "variables as Paddle's; attention without a gradient becomes products and a softmax, a memory "
+    "of steps a copy.",
 )  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def _has_gradient(uses, op, slot):
 
 
 def _written(block, op, slot):
-    """Name of the variable that `op` writes to an output that it need not write."""
+    """The name of the variable for an optional output of `op`."""
     names = op.outputs.get(slot) or []
     if names and names[0] != "@EMPTY@":
         return names[0]
@@ -165,7 +166,7 @@ def _written(block, op, slot):
 
 
 def _read_x_shape(block, op, uses):
-    """Let reshape2_grad read XShape of the operator that X went into."""
+    """Make reshape2_grad read the XShape of the operator that reads X."""
     (x,) = op.input("X")
     readers = (o for o in uses.readers(x) if o.block is block and o.type in _RESHAPING)
     forward = next((o for o in readers if o.input("X") == [x]), None)
@@ -175,7 +176,7 @@ def _read_x_shape(block, op, uses):
 
 
 def _set_inputs(op, inputs):
-    """Bind just these slots."""
+    """Bind only these slots."""
     for slot in op.input_names:
         op.desc.remove_input(slot)
     for slot, names in inputs.items():
@@ -190,7 +191,7 @@ def _add_slots(op, forward):
 
 
 def _forward_of(block, op, uses):
-    """The call that a gradient operator is of: all it reads that is the forward's, agrees."""
+    """The forward call of a gradient operator, whose inputs and outputs it reads."""
     (x,) = op.input("X")
     for forward in uses.readers(x):
         slots = {**forward.inputs, **forward.outputs}
@@ -207,9 +208,9 @@ def _forward_of(block, op, uses):
 
 
 def _spell_attention_out(block, op):
-    """Put products, a softmax and reshapes where an attention operator stands."""
+    """Replace an attention operator by products, a softmax and reshapes."""
     at, count, program = op.idx, len(block.ops), block.program
-    # Names count from 0 whatever was described before: the same program gives the same bytes.
+    # Names count from 0 in each call: the same program gives the same bytes.
     with unique_name.guard(), program.appending_to(block), program.marked(OpRole.Forward):
         made = _attention(op, *(_input(block, op, s) for s in ("Query", "Key", "Value", "Mask")))
     (name,) = op.output("Out")
@@ -251,7 +252,7 @@ def _attention(op, query, key, value, mask):
         past = ops.tril_triu(ops.fill_any_like(scores, value=1.0), diagonal=0, lower=True)
         scores = ops.elementwise_add(scores, ops.scale(past, scale=1e30, bias=-1e30))
     weights = ops.softmax(scores, axis=-1)
-    if seen is not None:  # zeros, not even weights, where a query sees no key
+    if seen is not None:  # zeros, not uniform weights, if a query sees no key
         weights = ops.elementwise_mul(weights, seen)
     if op.attr("dropout_prob") and not op.attr("is_test"):
         weights, _ = ops.dropout(

@@ -1,4 +1,4 @@
-"""Parameters and other variables with a start value: one operator in the startup program each."""
+"""Parameters and other initialised variables: one operator in the startup program each."""
 
 from dygraph import ParamAttr, check, functional, initializer, unique_name
 from dygraph.errors import OutOfRangeError
@@ -10,13 +10,13 @@ __all__ = ["WeightNormParamAttr", "create_global_var", "create_parameter"]
 class WeightNormParamAttr(ParamAttr):
     """A weight as length and direction, ``w = g * v / ||v||`` (Salimans and Kingma, 2016).
 
-    The layer gets two parameters: ``v`` of the weight's shape, started as the weight would be, and
-    ``g``, started as the norm of ``v``.
+    The layer gets two parameters: ``v``, initialised like the weight, and ``g``, initialised with
+    the norm of ``v``.
 
     Parameters
     ----------
     dim : int, optional
-        The axis along which each slice has a length of its own. None: the whole has one.
+        The axis along which each slice has its own length. None: one length for the whole.
     name, initializer, learning_rate, regularizer, trainable, gradient_clip, do_model_average
         As of `ParamAttr`, for both.
 
@@ -36,14 +36,14 @@ class WeightNormParamAttr(ParamAttr):
         self.dim = None if dim is None else check.integer(dim, "WeightNormParamAttr: dim")
 
     def plain(self, name, start):
-        """What one of the two parameters is asked for."""
+        """The attributes of one of the two parameters."""
         return ParamAttr(
             name, start, self.learning_rate, self.regularizer, self.trainable,
             self.gradient_clip, self.do_model_average,
         )  # fmt: skip
 
     def norm(self, v):
-        """||v||, with sizes of 1 where it was added up."""
+        """||v||, with sizes of 1 in the reduced axes."""
         rank = len(v.shape)
         if self.dim is not None and not -rank <= self.dim < rank:
             raise OutOfRangeError(
@@ -67,9 +67,9 @@ def create_parameter(
     name : str, optional
     attr : ParamAttr, str or Initializer, optional
     is_bias : bool
-        Starts at 0 if nothing else is said; a weight is drawn by Xavier's rule.
+        True: starts at 0 by default. False: initialised by Xavier's rule by default.
     default_initializer : Initializer, optional
-        Where `attr` has none.
+        Used if `attr` has none.
     layer : str, optional
         The layer it is named after: ``fc_0`` gives ``fc_0.w_0`` and ``fc_0.b_0``.
 
@@ -123,7 +123,7 @@ def _normed(shape, dtype, name, attr, start):
 
 
 def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, name=None):
-    """A variable of the main program's global block that starts at one value everywhere.
+    """A variable of the main program's global block, filled with one initial value.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -141,7 +141,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
 
 
 def fill_at_start(variable, start, startup=None, device=""):
-    """Have the startup program give `variable` its start value, before those made earlier."""
+    """Make the startup program initialise `variable`, before the earlier ones."""
     startup = startup or default_startup_program()
     block = startup.global_block()
     if block.has_var(variable.name):

@@ -1,4 +1,4 @@
-"""Passes: what rewrites whole programs, by name. ``docs/new_pass.md`` adds one in C++."""
+"""Passes, which rewrite whole programs, by name. ``docs/new_pass.md`` adds one in C++."""
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
@@ -10,7 +10,7 @@ __all__ = ["about", "add", "apply", "names"]
 
 
 def names():
-    """Names of all passes, sorted; those of libraries that were loaded among them.
+    """Names of all passes, sorted, with those of loaded libraries.
 
     >>> import static
     >>> {"fold_inference", "prune", "recompute"} <= set(static.passes.names())
@@ -20,12 +20,12 @@ def names():
 
 
 def about(name):
-    r"""What a pass does and which options it takes, as text.
+    r"""The description and the options of a pass, as text.
 
     Raises
     ------
     NotFoundError
-        (a KeyError) There is no such pass; the message has names like it.
+        (a KeyError) There is no such pass; the message has near names.
 
     Examples
     --------
@@ -49,11 +49,11 @@ def apply(name, program, scope=None, **options):
     name : str
         One of `names()`; `about` lists its options.
     program : Program
-        Stays as it is.
+        Not changed.
     scope : Scope, optional
-        Where the values of its variables are, for passes that read or write them.
+        The scope with the values of its variables, for passes that read or write them.
     options
-        Those of the pass.
+        Options of the pass.
 
     Returns
     -------
@@ -62,9 +62,9 @@ def apply(name, program, scope=None, **options):
     Raises
     ------
     NotFoundError
-        (a KeyError) No pass or option has this name; the message has names like it.
+        (a KeyError) No pass or option has this name; the message has near names.
     ArgumentTypeError, InvalidArgumentError, PreconditionNotMetError
-        An option is of another type, or what the pass itself says.
+        An option has the wrong type, or the pass itself raises it.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def apply(name, program, scope=None, **options):
 
 
 def run(name, program, scope=None, **options):
-    """Rewrite a program itself. Where it raises, the program may be half rewritten."""
+    """Rewrite a program in place. After an error the program may be partly rewritten."""
     if scope is not None and not isinstance(scope, Scope):
         raise ArgumentTypeError(f"passes.apply: scope must be a static.Scope, got {kind_of(scope)}")
     _core.apply_pass(program.core, name, options, scope)
@@ -99,19 +99,18 @@ def run(name, program, scope=None, **options):
 
 
 def add(name, function, what, options=()):
-    """Add a pass that is a function of Python.
+    """Add a Python function as a pass.
 
     Parameters
     ----------
     name : str
     function : callable
-        ``function(program, scope, **options)`` edits the program; what it returns counts for
-        nothing.
+        ``function(program, scope, **options)`` edits the program; its result is ignored.
     what : str
-        What it does, for `about`.
+        Its description, for `about`.
     options : list of (str, initial value, str)
-        Names, values where the caller says nothing, and what they mean. The value's type is the
-        option's: bool, int, float, str, or a list of str.
+        Names, defaults and descriptions. The type of the default is the option's: bool, int, float,
+        str, or a list of str.
 
     Raises
     ------

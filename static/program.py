@@ -1,4 +1,4 @@
-"""Programs: blocks of variables and operators, and which program calls are written into."""
+"""Programs: blocks of variables and operators, and the program to which calls append."""
 
 import collections
 import contextlib
@@ -44,8 +44,8 @@ def _of_core(name, doc):
 class Program:
     """A description of a computation, serialised as Fluid's ``ProgramDesc``.
 
-    Calls on its variables append operators to it. `program_guard` says which program functions
-    without a variable, such as ``layers.data``, append to.
+    Calls on its variables append operators to it. `program_guard` sets the program for functions
+    without a variable, such as ``layers.data``.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Program:
     (['relu'], (-1, 13))
     """
 
-    merges_copies = True  # a copy that is made to be written elsewhere is not made
+    merges_copies = True  # whether copies made only to be written elsewhere are omitted
 
     def __init__(self, desc=None):
         self.core = _core.Program() if desc is None else _core.Program(desc)
@@ -71,34 +71,36 @@ class Program:
         self.name_scopes = collections.Counter()
         self.random_seed = 0
         self.held = {}  # eager parameters in it, by name
-        self.shares = False  # with scopes, or they get copies
+        self.shares = False  # for scopes; without it they get copies
         self.made_at = user_line()
 
-    op_role = _of_core("role", "What operators are for that are described now: `OpRole`'s numbers.")
-    op_role_var = _of_core("role_var", "The variables they are for: names.")
-    name_scope = _of_core("name_scope", "The scope of names that they are described in.")
-    op_device = _of_core("device", "The device that they are meant for.")
+    op_role = _of_core(
+        "role", "The role of the operators described now, one of `OpRole`'s numbers."
+    )
+    op_role_var = _of_core("role_var", "The names of their variables.")
+    name_scope = _of_core("name_scope", "Their name scope.")
+    op_device = _of_core("device", "Their device.")
 
     @functools.cached_property
     def sizes(self):
-        """The unknown sizes that Python has read of its variables."""
+        """The unknown sizes of its variables that Python has read."""
         return Sizes()
 
     @staticmethod
     def global_seed(seed=0):
-        """Start the library's generator anew, the same as ``dygraph.seed``."""
+        """Seed the library's generator, as ``dygraph.seed`` does."""
         dygraph.seed(seed)
 
     # The description ------------------------------------------------------------------------------
 
     @property
     def version(self):
-        """A number that every edit moves. No two programs ever have the same."""
+        """A number that every edit changes; no two programs ever have the same."""
         return self.core.version
 
     @property
     def desc(self):
-        """The whole as one immutable description; it shares all parts with the program."""
+        """The program as an immutable description, which shares its parts."""
         return self.core.snapshot()
 
     @staticmethod
@@ -108,7 +110,7 @@ class Program:
         Raises
         ------
         FormatError
-            The bytes are no ProgramDesc; the message says where they stop being one.
+            The bytes are no ProgramDesc; the message gives the position of the error.
         """
         if not isinstance(binary, (bytes, bytearray)):
             raise ArgumentTypeError(f"parse_from_string takes bytes, got {kind_of(binary)}")
@@ -119,7 +121,7 @@ class Program:
         return self.desc.to_bytes()
 
     def to_string(self, throw_on_error=True, with_details=False):
-        """The program as protobuf text. Both arguments are Fluid's and change nothing."""
+        """The program as protobuf text. Both arguments are Fluid's and not used."""
         return self.desc.to_text()
 
     __str__ = to_string
@@ -135,16 +137,16 @@ class Program:
 
     @property
     def num_blocks(self):
-        """How many blocks there are; at least one."""
+        """The number of blocks, at least one."""
         return len(self._blocks)
 
     @property
     def blocks(self):
-        """All blocks, to be read; block 0 is the global one. `create_block` adds one."""
+        """All blocks, read-only; block 0 is the global one. `create_block` adds one."""
         return ShownList(self._blocks, "program.blocks", "program.create_block()")
 
     def block(self, index):
-        """The block of this number; IndexError if there is none."""
+        """The block of this index; IndexError if there is none."""
         if not isinstance(index, int):
             raise ArgumentTypeError(f"Program.block takes a number, got {kind_of(index)}")
         if not 0 <= index < len(self._blocks):
@@ -187,12 +189,12 @@ class Program:
         return block
 
     def take_in_blocks(self):
-        """Show the blocks that the core added, as the backward pass does for those it goes over."""
+        """Make Block objects for blocks that the core added, such as those of a backward pass."""
         for i in range(len(self._blocks), self.core.block_count):
             self._blocks.append(Block(self, self.core.block(i)))
 
     def rollback(self):
-        """Append to the block around the current one again, as before `create_block`."""
+        """Return to the block around the current one, as before `create_block`."""
         if self.core.depth == 1:
             raise PreconditionNotMetError(
                 "rollback: a block must have been created before, got the global block"
@@ -200,25 +202,25 @@ class Program:
         self.core.leave_block()
 
     def moment(self):
-        """What `take_back` needs to undo what comes from here on."""
+        """The state for `take_back`, which undoes later edits."""
         return _core.last_version(), self.num_blocks, self.desc
 
     def take_back(self, moment):
-        """Take out what was described after a `moment`; variables from before are as they were."""
+        """Remove what was described after a `moment` and restore earlier variables."""
         self.core.take_back(*moment)
         del self._blocks[moment[1] :]
 
     def drop_blocks(self):
-        """Take out the blocks that no operator owns; the numbers of others move up."""
+        """Remove the blocks that no operator owns, and renumber the others."""
         self.core.remove_unowned_blocks()
         self.forget_blocks()
 
     def forget_blocks(self):
-        """Forget the blocks that were taken out of the description."""
+        """Drop the Block objects of removed blocks."""
         self._blocks = [block for block in self._blocks if block.core.stands]
 
     def visible_blocks(self, block):
-        """The numbers' blocks whose variables `block` sees, nearest first."""
+        """The blocks whose variables `block` sees, nearest first."""
         return [self._blocks[i] for i in self.core.visible_blocks(block.idx)]
 
     def list_vars(self):
@@ -249,9 +251,9 @@ class Program:
         self._seed = int(seed)
 
     def hold(self, variables):
-        """Have names of the global block stand for eager Variables: a dict of them by name.
+        """Bind names of the global block to eager Variables, given as a dict.
 
-        An Executor shares them with its scope: what the program writes they are.
+        An Executor shares them with its scope, so the program writes to them.
         """
         block = self.global_block()
         for name, eager in variables.items():
@@ -274,9 +276,8 @@ class Program:
         Parameters
         ----------
         for_test : bool
-            Leave out the operators of backward and update, and let ``dropout`` and ``batch_norm``
-            do what they do in inference. Call it before `minimize` or after: the result is the
-            same.
+            Leave out the operators of backward and update, and switch ``dropout`` and
+            ``batch_norm`` to inference. The result is the same before and after `minimize`.
         """
         copy = Program(self.desc)
         copy.core.take_after(self.core)
@@ -300,7 +301,7 @@ class Program:
         return copy
 
     def forget_unused(self, weights=False):
-        """Drop variables that belonged to operators left out; weights too where that is asked."""
+        """Drop variables of omitted operators, optionally weights too."""
         used = {n for block in self._blocks for op in block.ops for n in _names_of(op)}
         for block in self._blocks:
             unused = {n: v for n, v in block.vars.items() if n not in used and not v.is_data}
@@ -309,7 +310,7 @@ class Program:
     # Where calls go -------------------------------------------------------------------------------
 
     def appending_to(self, block):
-        """Inside, calls append to `block`, those without a variable too."""
+        """Inside, all calls append to `block`, also those without a variable."""
         return _Appending(self, block)
 
     def layer(self, name):
@@ -330,7 +331,7 @@ class Program:
 
     @property
     def layer_name(self):
-        """What the layer that is being described is called; None outside."""
+        """The name of the layer that is being described; None outside."""
         return self.core.layer_name
 
     def declares(self, name):
@@ -359,13 +360,13 @@ class Program:
         return made
 
     def _exact(self, array):
-        """float64 values, of which assign_value could hold only the first 32 bits."""
+        """float64 values, which assign_value would round to float32."""
         high = _rounded(array)
         with np.errstate(invalid="ignore"):
             middle = _rounded(array - high)
             low = _rounded(array - high - middle)
             whole = (high + middle + low).tobytes() == array.tobytes()
-        if whole:  # a sum in this order loses nothing
+        if whole:  # exact in this order
             high, middle, low = (self.constant(part) for part in (high, middle, low))
             return _core.ops.sum([high, middle, low])
         ops = _core.ops
@@ -376,17 +377,17 @@ class Program:
         return ops.reshape2(ops.concat(each, axis=0), shape=list(array.shape))
 
     def name_of(self, variable, type):
-        """The name of a variable in this program; an eager parameter enters it."""
+        """The name of a variable in this program; an eager parameter is added to it."""
         if isinstance(variable, Variable):
             if variable.block.program is not self:
                 raise InvalidArgumentError(
-                    f"{type}: its variables must belong to one program, but '{variable.name}' is "
-                    "one of another. Describe both in one program_guard"
+                    f"{type}: its variables must belong to one program, but '{variable.name}' "
+                    f"belongs to another. Describe both in one program_guard"
                 )
             if variable.block.core.find(variable.name) is not variable:
                 raise PreconditionNotMetError(
-                    f"{type}: its variables must stand in a program, but '{variable.name}' was "
-                    "taken out of its block"
+                    f"{type}: its variables must belong to a program, but '{variable.name}' was "
+                    f"removed from its block"
                 )
             return variable.name
         if variable is None:
@@ -445,7 +446,7 @@ class _InLayer:
 
 
 def _rounded(array):
-    """The float64 values as float32 holds them."""
+    """The float64 values rounded to float32."""
     with np.errstate(over="ignore"):
         return array.astype("float32").astype("float64")
 
@@ -466,7 +467,7 @@ def _runs_in_test(op):
 
 
 class _State(threading.local):
-    """Of a thread: guarded programs, innermost last, and programs that `appending_to` chose."""
+    """The programs of a thread: those of guards, innermost last, and those of `appending_to`."""
 
     def __init__(self):
         self.main, self.startup, self.described = [], [], []
@@ -477,12 +478,12 @@ _main, _startup = Program(), Program()
 
 
 def default_main_program():
-    """The program that calls append to: the innermost guard's, or the process's."""
+    """The program to which calls append: the innermost guard's, or the process's."""
     return _local.main[-1] if _local.main else _main
 
 
 def default_startup_program():
-    """The program that gives parameters their start values; `Executor.run` it once."""
+    """The program that initialises parameters; run it once."""
     return _local.startup[-1] if _local.startup else _startup
 
 
@@ -493,7 +494,7 @@ def _program(value, what):
 
 
 def switch_main_program(program):
-    """Make `program` the main program; gives the one from before."""
+    """Make `program` the main program; returns the earlier one."""
     global _main
     _program(program, "switch_main_program: program")
     if _local.main:
@@ -504,7 +505,7 @@ def switch_main_program(program):
 
 
 def switch_startup_program(program):
-    """Make `program` the startup program; gives the one from before."""
+    """Make `program` the startup program; returns the earlier one."""
     global _startup
     _program(program, "switch_startup_program: program")
     if _local.startup:
@@ -518,7 +519,7 @@ def switch_startup_program(program):
 def program_guard(main_program, startup_program=None):
     """Describe `main_program`, and `startup_program` if given, inside the block.
 
-    It holds for this thread and ends with the block, also when that raises.
+    It applies to this thread until the end of the block, also after an error.
 
     Raises
     ------
@@ -538,7 +539,7 @@ def program_guard(main_program, startup_program=None):
 
 
 def _current():
-    """The program that calls without inputs are written into."""
+    """The program for calls without inputs."""
     return (_local.described[-1] if _local.described else default_main_program()).core
 
 

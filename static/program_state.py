@@ -42,13 +42,13 @@ def save(program, model_path, scope=None):
 
     ``model_path + '.pdparams'`` gets the parameters, ``.pdopt`` the other persistable variables,
     ``.pdmodel`` the program's bytes. The first two are the files of `dygraph.save`; Fluid's were
-    pickles, which nothing here writes or reads. All three are replaced together or not at all.
+    pickles, which are neither written nor read here. All three are replaced together.
 
     Parameters
     ----------
     program : Program
     model_path : str or os.PathLike
-        Directory and start of the names.
+        Directory and prefix of the names.
     scope : Scope, optional
 
     Examples
@@ -82,7 +82,7 @@ def load(program, model_path, executor=None, var_list=None, scope=None):
     Parameters
     ----------
     program : Program
-        Says which variables there are.
+        Declares the variables.
     model_path : str or os.PathLike
         As of `save`.
     executor : Executor, optional
@@ -96,8 +96,8 @@ def load(program, model_path, executor=None, var_list=None, scope=None):
     MissingFileError
         There is no such file.
     FormatError
-        A file is damaged, or has a variable not, or in another shape or type. Nothing of the scope
-        has changed then.
+        A file is damaged, or a variable is missing or has another shape or type. The scope is not
+        changed then.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def _list(var_list):
 
 
 def load_program_state(model_path, var_list=None):
-    """Values by name that `save` saved, as arrays that `set_program_state` takes.
+    """Values of a `save`, as arrays by name for `set_program_state`.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def load_program_state(model_path, var_list=None):
         try:
             state.update(_state(base + ".pdopt"))
         except MissingFileError:
-            pass  # Fluid writes none where there is nothing
+            pass  # Fluid writes no file without variables
     if names is not None:
         state = {name: value for name, value in state.items() if name in names}
     return {name: value.numpy() for name, value in state.items()}
@@ -200,7 +200,7 @@ def _state(path):
 
 
 def set_program_state(program, state_dict, scope=None):
-    """Put arrays into the variables of a program.
+    """Set the variables of a program to arrays.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def set_program_state(program, state_dict, scope=None):
     Raises
     ------
     ValueError
-        A shape or type is not what the program declares; nothing was set then.
+        A shape or type differs from the declaration; no variable was set.
 
     Examples
     --------

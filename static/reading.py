@@ -1,9 +1,9 @@
-"""Readers in programs: a run takes its batch from a generator instead of being fed.
+"""Readers in programs: a run reads its batch from a generator instead of a feed.
 
 A reader is a variable of type READER. The startup program has a ``create_py_reader`` operator that
-writes it, the main program a ``read`` operator that takes a batch of it. Neither computes: the
-executor does what they say, as it does for ``feed`` and ``fetch``. The generator itself is no part
-of a description: a clone shares it, a saved program has none.
+writes it, the main program a ``read`` operator that takes a batch of it. Neither has a kernel: the
+executor handles them, like ``feed`` and ``fetch``. The generator is not part of the description: a
+clone shares it, a saved program has none.
 """
 
 import functools
@@ -57,9 +57,9 @@ class Source:
     fields : list
         As for `DataFeeder`.
     capacity : int
-        How many batches a thread reads ahead.
+        The number of batches that a thread reads ahead.
     owner : str
-        What messages call it.
+        Its name in messages.
     """
 
     def __init__(self, fields, capacity, owner):
@@ -101,7 +101,7 @@ class Source:
         self._make = make
 
     def batches(self):
-        """An iterator of its batches, read and put together ahead by a thread."""
+        """An iterator of its batches, which a thread reads ahead."""
         if self._make is None:
             raise PreconditionNotMetError(
                 f"{self.owner}: a generator must be set before it is read, got none. Call "
@@ -121,7 +121,7 @@ class Source:
             self._pass, self._error = self.batches(), None
 
     def reset(self):
-        """End the pass, in the middle too."""
+        """End the pass, also before its last batch."""
         with self._lock:
             running, self._pass, self._error = self._pass, None, None
             if running is not None:
@@ -160,7 +160,7 @@ class Reader(Variable):
     ----------
     source : Source
     fields : list of dict
-        ``name``, ``shape``, ``dtype`` and ``lod_level`` of what it gives.
+        ``name``, ``shape``, ``dtype`` and ``lod_level`` of each part.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class Reader(Variable):
         return f"<Reader '{self.name}' of {len(self.fields)} parts>"
 
     def decorate_sample_generator(self, sample_generator, batch_size, drop_last=True, places=None):
-        """Read samples, tuples with a part for each field, and make batches of them."""
+        """Read samples, tuples with a part for each field, and collate them."""
         self.source.set_sample_generator(sample_generator, batch_size, drop_last)
 
     def decorate_sample_list_generator(self, reader, places=None):
@@ -228,7 +228,7 @@ def field_of(variable):
 
 
 def declare_reader(capacity, fields, name, owner):
-    """A `Reader` in the main program's current block, and in the startup program what makes it."""
+    """A `Reader` in the main program's current block, made by the startup program."""
     queue = f"{name}_queue" if name else unique_name.generate("lod_tensor_blocking_queue")
     name = f"{name}_reader" if name else unique_name.generate(_CREATE)
     source = Source(fields, capacity, f"{owner} '{name}'")
@@ -273,14 +273,14 @@ def read(made, outputs):
 
 
 class Reads:
-    """What the reader operators of a program ask of its executor.
+    """The reader operators of a program, for its executor.
 
     Attributes
     ----------
     desc : ProgramDesc
         The program without them.
     outputs : list of str
-        What is read, in the order of `values`.
+        The variables that are read, in the order of `values`.
     """
 
     def __init__(self, program, fed):
@@ -306,7 +306,7 @@ class Reads:
         name = names[0]
         given = [out for out in outputs if out in fed]
         if len(given) == len(outputs):
-            return  # what is fed is not read
+            return  # fed variables are not read
         if given:
             raise InvalidArgumentError(
                 f"Executor.run: of {outputs}, which are read from '{name}', all or none must be "
@@ -327,7 +327,7 @@ class Reads:
         self.outputs += outputs
 
     def make(self, scope):
-        """Have the readers in `scope` that the program creates."""
+        """Make the readers of the program in `scope`."""
         for name in self.created:
             scope.var(name)
 

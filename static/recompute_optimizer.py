@@ -1,4 +1,4 @@
-"""Training that keeps checkpoints of the forward pass alone (the pass `recompute`)."""
+"""Training that keeps only checkpoints of the forward pass (the pass `recompute`)."""
 
 from dygraph.errors import ArgumentTypeError, PreconditionNotMetError, kind_of
 from static.backward import append_backward
@@ -9,8 +9,8 @@ __all__ = ["RecomputeOptimizer"]
 class RecomputeOptimizer:
     """Another optimizer's `minimize`, keeping only checkpoints of the forward pass.
 
-    Values and gradients are the same bits. Results of operators that draw numbers or that go on
-    from run to run (dropout, batch_norm in training) are kept too.
+    Values and gradients have the same bits. Results of operators with random numbers or with state
+    (dropout, batch_norm in training) are kept too.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class RecomputeOptimizer:
         self._optimizer, self._checkpoints = optimizer, None
 
     def set_checkpoints(self, checkpoints):
-        """Say which variables are kept; everything before the last of them is made again."""
+        """Set the variables that are kept; other results before the last of them are recomputed."""
         self._checkpoints = list(checkpoints)
 
     _set_checkpoints = set_checkpoints

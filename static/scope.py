@@ -1,4 +1,4 @@
-"""Where running programs keep their variables."""
+"""Scopes, which hold the variables of running programs."""
 
 import contextlib
 import threading

@@ -26,15 +26,15 @@ def to_code(program, name="program"):
     """Python source that makes a program of the same bytes.
 
     Variables and operators are calls of ``create_var``, ``create_parameter`` and
-    ``append_described``. What these cannot say, such as fields that this version does not know,
-    stands in the source as bytes. Regularizers and clipping of parameters are not part of a
-    program's bytes and are left out.
+    ``append_described``. What these cannot express, such as unknown fields, is in the source as
+    bytes. Regularizers and clipping of parameters are not part of a program's bytes and are left
+    out.
 
     Parameters
     ----------
     program : Program
     name : str
-        Of the variable that holds the program in the end.
+        The name of the variable for the program.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def to_code(program, name="program"):
     lines = ["import static", ""]
     bare = Program(program.desc)
     for block in bare.blocks:
-        block.set_ops(block.ops)  # an edit: what is odd about numbers of blocks goes
+        block.set_ops(block.ops)  # an edit, which normalises the indices of blocks
     again = bare.serialize_to_string() == binary
     if not again or any(len({*b.vars}) < len(b.vars) for b in bare.blocks):
         return "\n".join([*lines, f"{name} = static.Program.parse_from_string({binary!r})", ""])
@@ -75,7 +75,7 @@ def to_code(program, name="program"):
 
 
 def _frame(name, bare):
-    """The program with all blocks and nothing in them."""
+    """The program with all its blocks, empty."""
     for block in bare.blocks:
         block.set_ops([])
         block.core.forget_vars({*block.vars})
@@ -91,7 +91,7 @@ def _frame(name, bare):
             lines += [f"{name}.create_block({parent}{more})", f"{name}.rollback()"]
         if made.serialize_to_string() == wanted:
             return lines
-    except (IndexError, TypeError):  # a parent that comes later, or is none
+    except (IndexError, TypeError):  # a parent that comes later or does not exist
         pass
     return [f"{name} = static.Program.parse_from_string({wanted!r})"]
 
@@ -101,7 +101,7 @@ def _alone(variables, ops):
 
 
 def _bytes_of(variables, ops):
-    """The line that takes parts over from a program's bytes."""
+    """The line that copies parts from a program's bytes."""
     binary = _alone(variables, ops)
     return f"block.extend(static.Program.parse_from_string({binary!r}).block(0))"
 

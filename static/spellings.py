@@ -1,10 +1,10 @@
 """Modules by Fluid's names: ``static.initializer``, ``static.framework``, ``static.debuger``.
 
-Several of Fluid's modules serve both worlds and stand in `dygraph`; here they can be imported under
-``static`` as well. They are the same modules, not copies of them. There is no module called
-``paddle``: it would hide an installed Paddle, or be hidden by it. A script for Fluid changes its
-import lines and nothing else, ``import paddle.fluid as fluid`` to ``import static as fluid``,
-``import paddle`` to ``import static as paddle``.
+Several of Fluid's modules serve both modes and are in `dygraph`; they can be imported under
+``static`` as well, as the same modules. There is no module ``paddle``: it would hide an installed
+Paddle, or be hidden by it. Scripts for Fluid change only their import lines,
+``import paddle.fluid as fluid`` to ``import static as fluid``, ``import paddle`` to
+``import static as paddle``.
 """
 
 import importlib
@@ -40,7 +40,7 @@ def find(name):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Lets ``import static.<name>`` give that module, so that none is loaded twice."""
+    """Makes ``import static.<name>`` return that module, so that none is loaded twice."""
 
     def find_spec(self, fullname, path=None, target=None):
         package, _, name = fullname.partition(".")
@@ -54,12 +54,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         name = module.__spec__.name
         try:
-            sys.modules[name] = find(name.partition(".")[2])  # what the import statement gives
+            sys.modules[name] = find(name.partition(".")[2])  # the result of the import statement
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name) from error
 
 
 def install():
-    """Serve the names from here on; once."""
+    """Install the finder, once."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -1,8 +1,8 @@
-"""Sizes that a program does not know before it runs: what Python reads of ``x.shape`` there.
+"""Sizes of a program that are known only in a run, as Python reads them from ``x.shape``.
 
-Fluid has -1 in their place, and code asks for it: ``x.shape[0] == -1``, ``< 0``, a shape that is
-printed or compared. All of that is answered. Beside Variables and in shapes such a size follows the
-run, as a size does in a trace (`dygraph.sizes`); what Python would compute with -1 is refused.
+Fluid has -1 in their place, and code tests it: ``x.shape[0] == -1``, ``< 0``, a shape that is
+printed or compared. All these work. In arithmetic with Variables and in shapes such a size is that
+of the run, as in a trace (`dygraph.sizes`); uses in which Python would compute with -1 are refused.
 """
 
 import operator
@@ -13,11 +13,11 @@ from dygraph import _core
 from dygraph.errors import InvalidArgumentError
 from dygraph.sizes import ONE, Size, asking_line
 
-_RESHAPES = "reshape", "reshape2"  # which take -1 for what is left over
+_RESHAPES = "reshape", "reshape2"  # which take -1 for the rest
 
 
 class Unknown(Size):
-    """A size that the run decides, or what arithmetic makes of some."""
+    """A size that is known only in a run, or a result of arithmetic with such sizes."""
 
     __slots__ = ()
 
@@ -26,28 +26,28 @@ class Unknown(Size):
 
     @property
     def bare(self):
-        """Whether it is the size of an axis, which is -1 to Fluid."""
+        """Whether it is the size of an axis, which is -1 in Fluid."""
         return self._tracker.place(self.terms) is not None
 
     def refused(self, how, fix=None):
-        """The error for a use that Python alone would answer."""
+        """The error for a use that only Python would compute."""
         tracker = self._tracker
         variable, axis = tracker.atoms[next(number for m in self.terms for number in m)]
         name = variable.name
         return InvalidArgumentError(
-            f"the program knows its sizes when it runs, but {how} of {self.describe()}, at "
+            f"sizes of a program are known when it runs, but {how} of {self.describe()}, at "
             f"{asking_line()}. "
-            + (fix or f"Use static.layers.shape({name})[{axis}], which is the size of the run")
+            + (fix or f"Use static.layers.shape({name})[{axis}], which is the size in each run")
         )
 
     def as_attribute(self, op, name):
-        """The number that stands for it in the attribute `name` of an operator."""
+        """The number for it in the attribute `name` of an operator."""
         if name == "shape" and op in _RESHAPES and self.bare:
             return -1
-        raise self.refused(f"the attribute {name} of {op} asks for the size")
+        raise self.refused(f"the attribute {name} of {op} reads the size")
 
     def compare(self, function, sign, other):
-        """Shapes are compared as Fluid's are, with -1; other questions are refused."""
+        """Comparisons as in Fluid, with -1; others are refused."""
         if isinstance(other, _core.Variable):
             return function(self.variable(other), other)
         if isinstance(other, Size):
@@ -62,11 +62,11 @@ class Unknown(Size):
             what = repr(other)
         else:
             return NotImplemented
-        raise self.refused(f"`{sign} {what}` is a question to the size")
+        raise self.refused(f"`{sign} {what}` tests the size")
 
     def __array__(self, dtype=None, copy=None):
         if dtype not in (None, object):
-            raise self.refused("NumPy asks for the size")
+            raise self.refused("NumPy reads the size")
         return _boxed(self)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
@@ -88,12 +88,12 @@ class Unknown(Size):
 
     def __reduce_ex__(self, protocol):
         if not self.bare:
-            raise self.refused("pickle asks for the size")
+            raise self.refused("pickle reads the size")
         return int, (-1,)
 
 
 def _boxed(value):
-    """A size as an array of one object, on which NumPy asks the size; anything else as it is."""
+    """A size as an array of one object, for which NumPy calls the size; other values unchanged."""
     if not isinstance(value, Unknown):
         return value
     array = np.empty(1, object)
@@ -102,14 +102,14 @@ def _boxed(value):
 
 
 def numbers(values):
-    """A list of sizes where -1 stands for any: with -1 for sizes of axes. None is left alone."""
+    """A list of sizes with -1 for open sizes of axes; None is kept."""
     if not isinstance(values, (list, tuple)):
         return values
     return [-1 if isinstance(v, Unknown) and v.bare else v for v in values]
 
 
 def variables(values):
-    """A list of sizes that may hold Variables, with Variables for what the run decides."""
+    """A list of sizes that may hold Variables, with Variables for open sizes."""
     return [v.tensor() if isinstance(v, Unknown) else v for v in values]
 
 
@@ -132,11 +132,11 @@ class Sizes:
         number = self._numbers.get((id(variable), axis))
         if number is None:
             number = self._numbers[id(variable), axis] = len(self.atoms)
-            self.atoms.append((variable, axis))  # which keeps the id
+            self.atoms.append((variable, axis))  # which keeps the id alive
         return Unknown(self, {(number,): 1})
 
     def place(self, terms):
-        """(Variable, axis) that has so many, or None."""
+        """(Variable, axis) of this size, or None."""
         if len(terms) == 1:
             ((monomial, factor),) = terms.items()
             if factor == 1 and len(monomial) == 1:

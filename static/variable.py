@@ -1,7 +1,7 @@
-"""Variables of programs: names with a shape and a type, that hold values while a program runs.
+"""Variables of programs: names with a shape and a type, which hold values while a program runs.
 
-They are Variables to every function of the library: a call on one is written into the program
-instead of computed.
+Every function of the library accepts them: a call on one appends to the program instead of
+computing.
 """
 
 import math
@@ -23,7 +23,7 @@ class Variable(_core.Symbol):
     Attributes
     ----------
     block : Block
-        Where it is declared.
+        The block of its declaration.
     name : str
     shape : tuple of int
         -1 for sizes that are known when the program runs.
@@ -49,7 +49,7 @@ class Variable(_core.Symbol):
 
     @property
     def name(self):
-        """Its name in the block. Another one, as by `Block.rename_var`, is read everywhere."""
+        """Its name in the block. Assignment renames it, as `Block.rename_var` does."""
         return self.desc.name
 
     @name.setter
@@ -58,25 +58,25 @@ class Variable(_core.Symbol):
 
     @property
     def shape(self):
-        """Sizes, -1 where unknown; None for what is no tensor.
+        """Sizes, -1 for unknown ones; None if it is no tensor.
 
-        A size of -1 beside a Variable, or in a shape, is the size that the run has. What Python
-        alone would compute with it (``range``, ``> 4``, NumPy) raises InvalidArgumentError.
+        In arithmetic with a Variable, or in a shape, a size of -1 is the size of the run. Uses that
+        only Python would compute (``range``, ``> 4``, NumPy) raise InvalidArgumentError.
         """
         shape = self.desc.shape
         if shape is None or -1 not in shape or is_own_file(sys._getframe(1).f_code.co_filename):
-            return shape  # to the library -1 is a number
+            return shape  # -1 is a number for the library
         return self.followed_shape()
 
     def followed_shape(self):
-        """The ``shape``, with sizes that beside Variables are those of the run in place of -1."""
+        """The ``shape``, with symbolic sizes of the run in place of -1."""
         if -1 not in self.desc.shape:
             return self.desc.shape
         return self.block.program.sizes.of(self)
 
     @property
     def size(self):
-        """Number of elements. PreconditionNotMetError where a size is unknown."""
+        """Number of elements. PreconditionNotMetError if a size is unknown."""
         shape = self.desc.shape or ()
         if any(n < 0 for n in shape):
             if modes.ways is not None:
@@ -89,7 +89,7 @@ class Variable(_core.Symbol):
 
     @property
     def dtype(self):
-        """Element type; None for what has none."""
+        """Element type, or None."""
         return self.desc.dtype
 
     @property
@@ -126,7 +126,7 @@ class Variable(_core.Symbol):
         return self.name + "@GRAD"
 
     def to_string(self, throw_on_error=True, with_details=False):
-        """The description as protobuf text. Both arguments are Fluid's and change nothing."""
+        """The description as protobuf text. Both arguments are Fluid's and not used."""
         return self.desc.to_string()
 
     __str__ = to_string
@@ -140,7 +140,7 @@ class Variable(_core.Symbol):
             "use Program.clone() or Program.serialize_to_string()"
         )
 
-    # What Python asks of values: `to_static` answers while it explores a function.
+    # Reads of values: `to_static` answers them while it explores a function.
 
     def __bool__(self):
         ways = modes.ways
@@ -163,7 +163,7 @@ class Variable(_core.Symbol):
         super().__setitem__(index if ways is None else ways.index(index), value)
 
     def detach(self):
-        """The same values, through which no gradient flows."""
+        """The same values without a gradient."""
         copy = _core.ops.assign(self)
         copy.stop_gradient = True
         return copy
@@ -188,7 +188,7 @@ class Variable(_core.Symbol):
 
 
 def _reader(name):
-    """A method that needs the values, which no program has before it runs."""
+    """A method that needs values, which exist only in a run."""
     read = getattr(Variable, name)
 
     def method(self, *args, **kwargs):

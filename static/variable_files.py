@@ -47,7 +47,7 @@ def get_program_parameter(program):
 
 
 def get_program_persistable_vars(program):
-    """The variables of a program that outlive a run: parameters, and what optimizers keep.
+    """The variables of a program that outlive a run: parameters and optimizer states.
 
     >>> import static
     >>> static.io.get_program_persistable_vars(static.Program())
@@ -76,7 +76,7 @@ def require_scope(scope, what):
 
 
 def require_executor(executor, what):
-    """Fluid's argument: its place has no say here."""
+    """Fluid's argument; its place is not used."""
     if executor is not None and not isinstance(executor, Executor):
         raise ArgumentTypeError(
             f"{what}: executor must be a static.Executor, got {kind_of(executor)}"
@@ -94,8 +94,8 @@ def _chosen(what, program, vars, predicate):
         vars = [v for v in program.list_vars() if predicate(v)]
         if not vars and predicate is is_parameter and any(map(is_persistable, program.list_vars())):
             raise InvalidArgumentError(
-                f"{what}: the program must have parameters, got none. One that was read from bytes "
-                "does not tell which of its variables they are: take the function for persistables"
+                f"{what}: the program must have parameters, got none. A program read from bytes "
+                f"does not record its parameters. Use the function for persistables"
             )
     elif isinstance(vars, (str, Variable)) or not hasattr(vars, "__iter__"):
         raise ArgumentTypeError(f"{what}: vars must be a list of variables, got {kind_of(vars)}")
@@ -135,7 +135,7 @@ def value_in(scope, name, what):
 
 
 def require_fit(variable, value, what):
-    """FormatError where a value is not what the program declares."""
+    """FormatError if a value differs from the declaration."""
     if variable.dtype is not None and str(value.dtype) != str(variable.dtype):
         raise FormatError(
             f"{what}: '{variable.name}' must be {variable.dtype} as the program says, "
@@ -179,33 +179,33 @@ def save_vars(
 ):
     """Save variables of a program, in the files that Fluid writes.
 
-    Values are looked up before anything is written, and all files are replaced together: a process
-    that is killed leaves the old values or the new ones. (What other libraries read while names
-    change, with `filename` None, may be of both.)
+    Values are read before any file is written, and all files are replaced together: a killed
+    process leaves the old values or the new ones. (With `filename` None, other libraries may read
+    both while the files are renamed.)
 
     Parameters
     ----------
     executor : Executor or None
         Fluid's; not used.
     dirname : str or os.PathLike
-        Made if it is not there.
+        Made if it does not exist.
     main_program : Program, optional
         Default: the default main program.
     vars : list of Variable or str, optional
         What to save.
     predicate : callable, optional
-        Without `vars`: says of each variable of the program whether it is saved.
+        Without `vars`: selects the variables of the program.
     filename : str, optional
-        None: a file for each, named as its variable. Else one file, sorted by name.
+        None: a file for each, named like its variable. Else one file, sorted by name.
     scope : Scope, optional
-        Where the values are. Default: ``global_scope()``.
+        The scope of the values. Default: ``global_scope()``.
 
     Raises
     ------
     PreconditionNotMetError
         A variable holds no value.
     InvalidArgumentError
-        A variable is no tensor, or its name cannot be a file's.
+        A variable is no tensor, or its name is not valid for a file.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def load_vars(
 ):
     """Load what `save_vars` or Fluid saved.
 
-    Everything is read and checked before the first variable of the scope is changed.
+    All values are read and checked before the first variable of the scope is changed.
 
     Parameters
     ----------
@@ -263,10 +263,9 @@ def load_vars(
     Raises
     ------
     MissingFileError
-        A file is not there (a FileNotFoundError).
+        A file is missing (a FileNotFoundError).
     FormatError
-        A file is damaged, holds other variables, or shapes and types that the program does not
-        declare (a ValueError).
+        A file is damaged, or holds other variables, shapes or types than declared (a ValueError).
 
     Examples
     --------
@@ -317,7 +316,7 @@ def load_params(executor, dirname, main_program=None, filename=None, scope=None)
 
 
 def save_persistables(executor, dirname, main_program=None, filename=None, scope=None):
-    """Save parameters and what optimizers and batch_norm keep, to go on training; see `save_vars`.
+    """Save parameters and the state of optimizers and batch_norm; see `save_vars`.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""What notebooks show of programs, blocks and their variables: HTML, all text in it escaped."""
+"""HTML for notebooks of programs, blocks and their variables; all text is escaped."""
 
 from html import escape
 
 from static import marks
 from static.codes import attribute_code, role_of, slots_code, type_code
 
-_ROWS = 200  # of a table; the rest is counted
+_ROWS = 200  # of a table; others are counted
 _COLOURS = {"forward": "#1155cc", "backward": "#cc0000", "update": "#38761d"}
 
 
@@ -50,7 +50,7 @@ def _operators(block):
 
 
 def block(block):
-    """A table of its operators, coloured by what they are for, and one of its variables."""
+    """A table of its operators, coloured by role, and one of its variables."""
     return (
         f"<div><code>{escape(repr(block))}</code>{_operators(block)}"
         f"<details><summary>variables</summary>{_variables(block)}</details></div>"
@@ -64,7 +64,7 @@ def program(program):
 
 
 def variable(v):
-    """Its facts, who writes it and who reads it."""
+    """Its facts, its writers and its readers."""
     kind = type(v).__name__
     facts = f"{kind} {v.name}: {type_code(v)}{', persistable' * v.persistable}"
     facts += f", stop_gradient={v.stop_gradient}"

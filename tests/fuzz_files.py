@@ -262,7 +262,7 @@ def child(path, first, end, kinds):
     pool()
     dygraph.set_flags({"FLAGS_while_turns": TURNS})
     fuzzing.limit_memory()
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, and tells so
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process with this signal
     counts = collections.Counter()
     progress = os.open(path, os.O_WRONLY)
     for number in range(first, end):

@@ -2,8 +2,8 @@
 
 A fuzz test is a script as well. ``SCRIPT --child PROGRESS COUNT NAME ...`` plays the first COUNT
 calls of each name, ``SCRIPT NAME NUMBER`` plays one, ``SCRIPT --all COUNT [NAME ...]`` plays COUNT
-of each name, or of every one, and tells what fell. What a call does follows from name and number
-alone.
+of each name, or of every one, and reports the failures. What a call does follows from name and
+number alone.
 """
 
 import math
@@ -188,7 +188,7 @@ def run_group(script, describe, names, count, seconds):
 
 
 def run_all(script, describe, names, count, at_once=30):
-    """Plays `count` calls of each name, a child for some names each; tells what fell."""
+    """Plays `count` calls of each name, a child for some names each; reports the failures."""
     failures = 0
     for first in range(0, len(names), at_once):
         part = names[first : first + at_once]

@@ -1,6 +1,6 @@
 // Checked positions. Vectors, spans and arrays of this library check every index in every build: an
-// index that no earlier rule refused becomes a typed error and never touches memory that is not
-// ours. Inner loops of kernels walk raw pointers.
+// index that no earlier rule refused becomes a typed error and never reaches foreign memory. Inner
+// loops of kernels use raw pointers.
 #pragma once
 
 #include <cstddef>

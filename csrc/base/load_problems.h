@@ -9,7 +9,7 @@
 namespace dygraph {
 
 void AddLoadProblem(ErrorKind kind, const std::string& text);
-// Throws what has gathered as one error of the first problem's kind, and forgets it.
+// Throws the stored problems as one error of the first one's kind, and clears them.
 void ThrowLoadProblems();
 
 }  // namespace dygraph

@@ -12,7 +12,7 @@ std::vector<std::string> NearestNames(const std::string& name,
                                       const std::vector<std::string>& known, size_t most = 3);
 // " Did you mean 'a' or 'b'?" or an empty string.
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& known);
-// The same; where none is near, a short list of what is known.
+// The same; if none is near, a short list of the known names.
 std::string DidYouMeanOrAll(const std::string& name, const std::vector<std::string>& known);
 
 }  // namespace dygraph

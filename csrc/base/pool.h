@@ -1,6 +1,6 @@
 // Free lists for small objects made and dropped at every call, one for each thread. Memory comes
 // from operator new, so an object may die on another thread than the one that made it. Under a
-// sanitizer there are no lists: it sees every object come and go.
+// sanitizer there are no lists, so that it sees every allocation.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class Pool {
   struct Drain {
     bool armed = false;
     ~Drain() {
-      list_.size = kMost;  // what dies later on this thread goes straight back
+      list_.size = kMost;  // objects freed later on this thread are deleted at once
       while (Item* item = list_.head) {
         list_.head = item->next;
         ::operator delete(item);

@@ -1,5 +1,4 @@
-// The standard library's exceptions as our own: what one of ours did not refuse in time still
-// reaches the user typed.
+// The standard library's exceptions as our own, so that the user always gets a typed error.
 #pragma once
 
 #include "base/enforce.h"

@@ -19,7 +19,7 @@ class FittingInputs {
     }
     return true;
   }
-  // What the call is about to run with; it fits once the call has run.
+  // The inputs of the next run; they fit once the call has run.
   void Note(const Call& call) {
     known_ = false;
     dims_.clear();

@@ -1,5 +1,5 @@
-// What the turns of a block keep for the gradient: handles of values, which copy on write makes
-// free of copies.
+// Values that the iterations of a block keep for the gradient: handles, which copy on write keeps
+// without copies.
 #pragma once
 
 #include <deque>
@@ -12,21 +12,22 @@ namespace dygraph::program {
 
 class KeptSteps : public ValueObject {
  public:
-  // `of`: whose turns they are.
+  // `of`: the operator of the iterations.
   KeptSteps(size_t width, std::shared_ptr<const void> of) : width_(width), of_(std::move(of)) {}
   bool IsOf(const void* control) const { return of_.get() == control; }
   void Keep(Value value) { values_.push_back(std::move(value)); }
   void EndTurn() { ++turns_; }
   int64_t turns() const { return turns_; }
   const Value& at(int64_t turn, size_t number) const { return values_[turn * width_ + number]; }
-  // The same for a turn's only reader, which leaves nothing behind: its memory serves the next one.
+  // The same for the only reader of an iteration, which removes the values: the next iteration
+  // reuses their memory.
   Value Take(int64_t turn, size_t number) const {
     return std::exchange(values_[turn * width_ + number], Value());
   }
   void Set(int64_t turn, size_t number, Value value) {
     values_[turn * width_ + number] = std::move(value);
   }
-  // So many turns, which hold what those of `like` do, or nothing.
+  // This number of iterations, with the values of those of `like`, or empty.
   void Fill(int64_t turns, const KeptSteps* like) {
     turns_ = turns;
     values_.resize(turns * width_);

@@ -1,4 +1,4 @@
-// The passes over the plan of a program. They change no bit of what a run gives.
+// The passes over the plan of a program. They do not change the bits of results.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,7 @@
 namespace dygraph {
 
 FLAG(int64_t, while_turns, 0,
-     "the most turns of a loop of a program, which then raises; 0: no limit");
+     "the limit of iterations of a loop of a program, which then raises; 0: no limit");
 
 namespace program {
 
@@ -31,7 +31,7 @@ bool IsTrue(const PlanSlot& slot, const Value& value) {
 std::string TurnText(const OpDesc& op, int64_t turn) {
   const auto* lines = op.FindAttr<std::vector<std::string>>(kCallstackAttr);
   std::string made = lines && !lines->empty() ? " made at " + lines->back() : "";
-  return ", in turn " + std::to_string(turn) + " of the " + op.type + made;
+  return ", in iteration " + std::to_string(turn) + " of the " + op.type + made;
 }
 
 // An operator that makes one tensor of several, with its usual attributes.
@@ -193,8 +193,9 @@ void PreparedProgram::RunWhile(const PlanOp& op, Frame& frame, Bound& bound,
   const Ref<KeptSteps> kept = NewSteps(op, op.control->steps, frame);
   const int64_t most = FLAGS_while_turns;
   for (int64_t turn = 0; IsTrue(plan_.slots[condition], *frame.values[condition]); ++turn) {
-    ENFORCE(most <= 0 || turn < most, ResourceExhausted, "a loop may have FLAGS_while_turns, ",
-            most, ", turns, but its condition '", plan_.slots[condition].name, "' still holds",
+    ENFORCE(most <= 0 || turn < most, ResourceExhausted, "a loop may have ", most,
+            " iterations (FLAGS_while_turns), but its condition '", plan_.slots[condition].name,
+            "' still holds",
             PositionText(*op.desc, op.position, op.block));
     RunBody(op, frame, bound, random, turn, kept.get());
     if (check_signals) check_signals();
@@ -355,7 +356,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
         });
     ENFORCE(left != control.kept_gradients.end(), Unimplemented,
             "a gradient of second order of '", plan_.slots[each.first].name,
-            "', which a loop without turns has left as it was, is not there",
+            "', which a loop without iterations has left as it was, is not there",
             PositionText(*op.desc, op.position, op.block));
     *frame.values[left->last] = *frame.values[each.first];
   }

@@ -21,7 +21,7 @@ struct ModelNames {
 };
 
 // The weights are the persistable variables of block 0, taken from `scope` (PreconditionNotMet for
-// one that holds nothing). Lines of Python (op_callstack) stay behind: a model tells nothing of the
+// one without a value). Lines of Python (op_callstack) are left out, so a model has no paths of the
 // machine that made it.
 void SaveInferenceModel(const std::string& dirname, const ProgramDesc& program, const Scope& scope,
                         const ModelNames& names = {});

@@ -23,8 +23,8 @@ struct TensorHead {
   Dims dims;
 };
 
-// Format for anything that is no tensor; `what` names it in messages. Memory is taken for what the
-// file holds, not for what it claims to.
+// Format for anything that is no tensor; `what` names it in messages. Memory use is bounded by the
+// size of the file, not by sizes in its header.
 TensorHead ReadTensorHead(FileReader* file, const std::string& what);
 // Into `room` where that is what the head describes.
 Tensor ReadTensorData(FileReader* file, TensorHead head, const std::string& what,

@@ -13,7 +13,7 @@ ReducePlan MakeReducePlan(Span<const int64_t> dims, Span<const bool> reduced) {
     x_stride *= dims[i];
     if (!reduced[i]) y_stride *= dims[i];
   }
-  // Kept dimensions join only where no reduced one lies between them: their strides in x tell.
+  // Kept dimensions join only if no reduced one is between them, as their strides in x show.
   ReducePlan p;
   for (int i = 0; i < rank; ++i) {
     if (reduced[i]) {

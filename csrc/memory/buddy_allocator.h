@@ -90,11 +90,11 @@ class BuddyAllocator {
   BuddyAllocator(Place place, std::unique_ptr<SystemAllocator> system, size_t red_zone = kRedZone);
   ~BuddyAllocator();
 
-  // A block of RoundSize(bytes), or nullptr. It starts as the smallest sufficient power of two;
-  // what lies behind the rounded size goes back as smaller buddies.
+  // A block of RoundSize(bytes), or nullptr. It starts as the smallest sufficient power of two; the
+  // rest after the rounded size is returned as smaller buddies.
   void* Alloc(size_t bytes);
   void Free(void* block, size_t bytes);
-  size_t ReleaseFree();  // gives wholly free arenas back
+  size_t ReleaseFree();  // returns free arenas
   void DropFreePages();  // of the other arenas, where the place is the host
 
   size_t reserved() const { return reserved_; }

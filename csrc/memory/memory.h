@@ -11,7 +11,7 @@
 namespace dygraph::memory {
 
 // Safe from any thread; a block may be freed on another thread than allocated it. ResourceExhausted
-// says what was asked, what is in use, the largest free block and the arenas' limit.
+// gives the requested bytes, those in use, the largest free block and the arenas' limit.
 void* Alloc(Place place, size_t bytes);
 // `bytes` is what Alloc was asked for. A null block is ignored.
 void Free(Place place, void* block, size_t bytes);
@@ -30,8 +30,8 @@ struct Stats {
 };
 Stats GetStats(Place place);
 void ResetPeak(Place place);
-// Gives wholly free arenas back to the system; returns the bytes given back. Small blocks cached by
-// other threads come back at those threads' next refill or end.
+// Returns free arenas to the system; gives the number of bytes. Small blocks cached by other
+// threads come back at those threads' next refill or end.
 size_t ReleaseFree(Place place);
 
 // Where arenas come from. One per kind of place; a plug-in registers its own.

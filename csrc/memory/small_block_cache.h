@@ -1,6 +1,6 @@
-// What one thread keeps of freed host blocks up to 64 KB, a stack per size, and that thread's share
-// of the counts. The owner writes without locked instructions; other threads only read the counts,
-// under the pool's lock.
+// The cache of one thread for freed host blocks up to 64 KB, a stack per size, and that thread's
+// share of the counts. The owner writes without locked instructions; other threads only read the
+// counts, under the pool's lock.
 #pragma once
 
 #include <algorithm>

@@ -9,11 +9,11 @@ namespace dygraph::memory {
 
 std::unique_ptr<SystemAllocator> MakeHostAllocator(Place place);
 
-// Whole huge pages of the host that hold nothing go back to the system; they come again, as zeros,
-// when they are touched. Parts of one stay: to give them would split it.
+// Returns empty huge pages of the host to the system; they read as zeros when they are used again.
+// Parts of a huge page stay, since returning them would split it.
 constexpr size_t kHugePage = size_t{2} << 20;
 void DropPages(void* begin, size_t bytes);
-// What malloc holds of freed memory goes back too.
+// Also returns freed memory that malloc holds.
 void TrimHeap();
 
 }  // namespace dygraph::memory

@@ -69,20 +69,20 @@ class SlotList {
   FixedArray<uint32_t, kMaxSlots> ends_;
 };
 
-// Who makes a call, and what only few calls ask of it.
+// The maker of a call, for rarely needed facts.
 class Caller {
  public:
-  // What the input of this flat number is called, for messages and for `print`; nullptr where it
-  // has no name.
+  // The name of the input of this flat number, for messages and for `print`; nullptr where it has
+  // no name.
   virtual const std::string* NameOf(int /*flat*/) const { return nullptr; }
-  // The kernel is about to run without the interpreter's lock: what the call reads has to be held.
+  // The kernel is about to run without the interpreter's lock: inputs of the call must be held.
   virtual void Hold() {}
 
  protected:
   ~Caller() = default;
 };
 
-// A call is a value: all that its kernel may know stands here, and nothing beside it.
+// A call is a value that holds all data for its kernel.
 struct Call {
   const OpInfo* op = nullptr;
   const void* attrs = nullptr;  // the operator's attribute struct
@@ -100,7 +100,7 @@ struct Call {
 
   Caller* caller = nullptr;
   LoopQueue* queue = nullptr;    // where the loops of updates wait for those of others
-  KeptForm* kept = nullptr;      // of a weight that the caller reads again and again
+  KeptForm* kept = nullptr;      // of a weight that the caller reads repeatedly
   Epilogue* epilogue = nullptr;  // what the kernel may do before it writes the result
   // For watchers: whether a backward pass makes the call, and the line of the user's program.
   bool backward = false;

@@ -1,5 +1,4 @@
-// What must hold of a call before anything is made of it: eager calls, programs that run and
-// programs that are described ask the same.
+// Checks of a call before it runs, the same for eager calls, running programs and described ones.
 #pragma once
 
 #include "op/op_info.h"

@@ -1,4 +1,4 @@
-// What an operator's functions see of a call: InferContext in shape rules, KernelContext in
+// The view of a call for an operator's functions: InferContext in shape rules, KernelContext in
 // kernels.
 #pragma once
 
@@ -84,7 +84,7 @@ class KernelContext {
     if (__builtin_expect(!v, 0)) FailAbsent(call_, true, slot, i);
     return *v;
   }
-  // Allocated by the door as the shape rule said, in the layout of the kernel.
+  // Allocated by the shape rule, in the layout of the kernel.
   Tensor& Out(int slot, int i = 0) { return OutValue(slot, i).MutableTensor(); }
   Tensor* OutOrNull(int slot, int i = 0) {
     Value* v = call_.out.at(slot, i);

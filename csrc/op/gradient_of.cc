@@ -74,7 +74,7 @@ class ForwardCall {
     }
   }
 
-  // The values that tell what `owner` is like, as far as known.
+  // The values that determine the shape of `owner`, as far as known.
   int CountOf(int owner) const {
     int inputs = static_cast<int>(root_.inputs.size());
     if (known_) return owner < inputs ? asked_.in.count(owner) : asked_.out.count(owner - inputs);
@@ -187,7 +187,7 @@ class ForwardCall {
   Call asked_;
   bool known_ = false;
   Value x_;
-  SmallVector<int, 8> from_;  // by the root's input: the slot of ours that tells it, or -1
+  SmallVector<int, 8> from_;  // by the root's input: our slot with its shape, or -1
   std::vector<Value> results_;
 };
 

@@ -1,10 +1,10 @@
-// What the gradients of an operator can know of an input that they are not given, in the file that
+// Shapes of forward inputs that the gradients of an operator do not take, in the file that
 // registers the operator:
 //
 //   REGISTER_GRADIENT_SHAPES(batch_norm, {"Mean", "Scale"}, {"MomentumTensor", ""});
 //
-// Mean has the shape and type of Scale; MomentumTensor bears on no shape. With that the shape rule
-// of the forward call can be asked what every gradient's shape must be (op/gradient_of.h). An
+// Mean has the shape and type of Scale; no shape depends on MomentumTensor. With that the shape
+// rule of the forward call can be asked what every gradient's shape must be (op/gradient_of.h). An
 // output with an empty string is a list whose length does not follow from the call.
 #pragma once
 
@@ -26,7 +26,7 @@ class ShapeTwinRegistration {
  public:
   ShapeTwinRegistration(const char* type, std::vector<ShapeTwin> twins);
 };
-// Those of `op`, nullptr where nothing is said of `input`.
+// Those of `op`; nullptr without an entry for `input`.
 const ShapeTwin* FindShapeTwin(const OpInfo& op, const std::string& input);
 // The operator whose attributes `op` has.
 const std::string& AttrsOwner(const OpInfo& op);

@@ -1,6 +1,6 @@
 // Functions of the host language that operators call. An operator's attribute holds a function's
-// handle, which means something in the process that gave it out and nowhere else: most of its bits
-// are random, so that a file cannot name a function of the process that reads it.
+// handle, which is valid only in the process that made it: most of its bits are random, so that a
+// file cannot name a function of the process that reads it.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ using HostFunction = std::function<void(KernelContext&)>;
 
 // Never 0. The function is kept for good, since programs refer to it.
 int64_t AddHostFunction(HostFunction function);
-// PreconditionNotMet for a handle that this process did not give out.
+// PreconditionNotMet for a handle that this process did not make.
 const HostFunction& GetHostFunction(int64_t handle);
 // Of attributes that hold a handle, 0 (none yet) or -1 (none).
 AttrCheck IsHostFunction();

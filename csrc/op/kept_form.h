@@ -1,5 +1,5 @@
-// A weight in the form that a kernel likes, such as a filter in the order of a library, kept beside
-// a call that is repeated with the same weight, or in place of it.
+// A weight in the form that a kernel prefers, such as a filter in a library's order, kept beside a
+// call that is repeated with the same weight, or in place of the weight.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class KeptForm {
     return weight.storage() && !weight.storage()->foreign();
   }
 
-  // What was last made of these very values; nullptr when there is none.
+  // The form last made of these values; nullptr if there is none.
   std::shared_ptr<const Form> Find(const Tensor& weight) {
     std::lock_guard<std::mutex> lock(mutex_);
     bool same =

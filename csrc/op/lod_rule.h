@@ -1,12 +1,12 @@
 // When an output takes the LoD of the input named by OpDef::ShareLoD(): where its rows are that
 // input's rows, in their order. The first sizes must be equal. That is all where the operator has
 // no rule; only an output with more axes than the input takes none, since broadcasting put an axis
-// in front. An operator whose attributes decide says so in the file that registers it:
+// in front. If it depends on attributes, the file that registers the operator says so:
 //
 //   REGISTER_LOD_RULE(flip, [](const LoDCall& c) { return ...; });
 //
-// The door asks with values, and programs that are being described ask with sizes of which some are
-// -1, so that lod_level says what a run will do.
+// Eager calls pass values, descriptions of programs pass sizes of which some are -1, so that
+// lod_level agrees with a run.
 #pragma once
 
 #include "op/call.h"

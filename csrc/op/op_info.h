@@ -1,4 +1,4 @@
-// An operator's description: all that programs, the door, the tape and Python know of it.
+// An operator's description, for programs, eager calls, the tape and Python.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,16 @@ enum SlotFlags : uint16_t {
   kSingle = 0,
   kDuplicable = 1,    // takes a list
   kDispensable = 2,   // may be absent
-  kIntermediate = 4,  // an output for the gradient's eyes; Python does not return it
-  kExtra = 8,         // an output made only when asked for by name
+  kIntermediate = 4,  // an output for the gradient only; Python does not return it
+  kExtra = 8,         // an output made only on request by name
   kWeight = 16,       // stays in plain order whatever the kernel's layout
   kTakesRows = 32,    // may hold selected rows
   kShapeOnly = 64,    // in a gradient operator: the sizes and the type of an input, never its data
   kTakesArray = 128,  // may hold an array
   kTakesTable = 256,  // may hold a rank table
-  kTakesSteps = 512,  // may hold what a loop keeps of its steps
-  kUpdated = 1024,    // an output that a call changes: what it held before is read
-  kMayBeUnwritten = 2048,  // an input that may hold nothing: a block that did not run makes it
+  kTakesSteps = 512,  // may hold the kept values of a loop's steps
+  kUpdated = 1024,    // an output that a call changes: its earlier value is read
+  kMayBeUnwritten = 2048,  // an input that may be empty: a block that did not run makes it
 };
 
 struct SlotInfo {
@@ -85,14 +85,14 @@ class OpInfo {
   OutputCountRule output_count = nullptr;  // length of a duplicable output
   GradMaker grad_maker = nullptr;
   Control control = Control::kNone;
-  bool has_no_grad = false;  // said so: backward through it raises or stops
+  bool has_no_grad = false;  // declared: backward through it raises or stops
   // kernels take NCHW or NHWC (all 4-D and 5-D inputs alike) and give what they got
   bool keeps_layout = false;
   // also when those inputs differ in shape (pooling gradients)
   bool keeps_layout_of_any_shape = false;
   bool random = false;        // draws numbers
   bool mixed_dtypes = false;  // inputs may differ in type (label and logits, ids and table)
-  bool allocates = true;      // the door allocates dense outputs; false: the kernel does
+  bool allocates = true;      // dense outputs are allocated before the kernel; false: by the kernel
   bool one_output = false;    // a single one that every call makes; set when the registry freezes
   int lod_from = -1;          // input slot whose LoD the outputs take; -1: none
   std::vector<std::pair<int, int>> in_place;  // (input slot, output slot) that may be one variable
@@ -118,7 +118,7 @@ class OpInfo {
   const Kernel* sole_kernel[kMaxDeviceKinds][kNumDTypes] = {};
 };
 
-// What REGISTER_OPERATOR's function fills in.
+// Filled in by REGISTER_OPERATOR's function.
 class OpDef {
  public:
   explicit OpDef(OpInfo* info) : info_(*info) {}

@@ -117,8 +117,8 @@ void BuildKernelTable(OpInfo* op) {
   }
 }
 
-// Joins what fits, so that a mistake in one plug-in leaves the rest usable, then tells what did
-// not.
+// Adds the valid registrations, so that a mistake in one plug-in leaves the rest usable, then
+// throws the mistakes.
 void Freeze(Registry& r) {
   r.changed = false;
   for (auto it = r.ops.begin(); it != r.ops.end();) {

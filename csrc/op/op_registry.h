@@ -16,8 +16,8 @@ const OpInfo* FindOp(const std::string& type);  // nullptr when there is none
 std::vector<const OpInfo*> AllOps();            // by name
 std::vector<std::string> OpNames();
 
-// Joins what was registered since the last call (plug-ins register later). What does not fit is
-// left out and thrown, each mistake with its places in the source; the rest stays usable.
+// Adds the registrations since the last call (plug-ins register later). Invalid ones are left out
+// and thrown, each with its places in the source; the rest stays usable.
 void FreezeRegistry();
 
 class OpRegistration {

@@ -1,5 +1,5 @@
-// Who keeps a gradient recipe: the operator, for good, where lists are short; of long lists, of
-// which every length needs another, the call's own node, and the operator the latest.
+// Owners of gradient recipes. For short lists the operator keeps them for good. For long lists, of
+// which every length needs another recipe, the call's node keeps one, and the operator the latest.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@ class OpInfo;
 bool Serves(const Recipe& recipe, int slot, int index);
 
 // What it means that the recipe of `op` has no call for this input slot. True: the derivative is
-// zero everywhere, as that of relu_grad with respect to Out. False: nothing is said about it, as
-// for Label of a loss and of its gradient: the forward operator gives that slot no gradient.
+// zero everywhere, as that of relu_grad with respect to Out. False: undefined, as for Label of a
+// loss and of its gradient: the forward operator gives that slot no gradient.
 bool DerivativeIsZero(const OpInfo& op, int slot);
 
 }  // namespace dygraph

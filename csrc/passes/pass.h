@@ -1,5 +1,5 @@
-// Passes: what rewrites whole programs, each by its name and through one door. A pass registers
-// itself, as an operator does, and nothing lists it; docs/new_pass.md adds one.
+// Passes rewrite whole programs; ApplyPass applies one by name. A pass registers itself, as an
+// operator does, without a central list; docs/new_pass.md adds one.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ namespace dygraph::program {
 
 struct Pass;
 
-// One application of a pass: the program to edit, and what its user said.
+// One application of a pass: the program to edit, and the options.
 class PassCall {
  public:
   PassCall(const Pass& pass, Program* program, std::shared_ptr<Scope> scope);
   Program& program() const { return *program_; }
-  // Where the values of its variables are; null where none was given.
+  // The scope with the values of its variables; null if none was given.
   const std::shared_ptr<Scope>& scope() const { return scope_; }
   template <class T>
   const T& option(const char* name) const {
@@ -52,7 +52,7 @@ struct Pass {
   std::string place;  // file and line
 };
 
-// What REGISTER_PASS's function fills in.
+// Filled in by REGISTER_PASS's function.
 class PassDef {
  public:
   explicit PassDef(Pass* pass) : pass_(*pass) {}
@@ -81,12 +81,12 @@ std::vector<std::string> PassNames();           // sorted
 const Pass& GetPass(const std::string& name);   // NotFound with near spellings
 void AddPass(std::unique_ptr<Pass> pass);       // AlreadyExists for a name that is taken
 
-// The door. `options` are those that differ from their initial values. What the pass leaves must be
-// a program that Verify accepts if it was one before.
+// Applies a pass. `options` are those that differ from their initial values. If Verify accepts the
+// program before the pass, it must accept it afterwards.
 using PassOptions = std::vector<std::pair<std::string, dygraph::AttrValue>>;
 void ApplyPass(const std::string& name, Program* program, const PassOptions& options,
                std::shared_ptr<Scope> scope = nullptr);
-// The same of a snapshot, which stays.
+// The same for a snapshot, which is not changed.
 ProgramRef ApplyPass(const std::string& name, ProgramRef program, const PassOptions& options,
                      std::shared_ptr<Scope> scope = nullptr);
 

@@ -1,4 +1,4 @@
-// Ctrl-C inside long calls: loops ask between pieces of bounded work.
+// Ctrl-C inside long calls: loops check between pieces of bounded work.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace dygraph {
 // are dropped; it never does where values are replaced in place.
 void CheckInterrupt();
 
-// body(begin, end) on pieces of [0, n) one after another, with a look between them.
+// body(begin, end) on pieces of [0, n) one after another, with a check between them.
 template <class Body>
 void InPieces(int64_t n, int64_t piece, const Body& body) {
   for (int64_t begin = 0; begin < n; begin += piece) {
@@ -23,9 +23,9 @@ void InPieces(int64_t n, int64_t piece, const Body& body) {
 
 namespace interrupt {
 
-// What looks for signals, on any thread, and throws Interrupted; the Python room sets it.
+// The check for signals, on any thread, which throws Interrupted; python/ sets it.
 void SetLook(void (*look)());
-// The next look of this thread comes only after a while: short calls need none.
+// Delays the next check of this thread: short calls need none.
 void Postpone();
 
 // No look while it lives.

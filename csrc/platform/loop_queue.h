@@ -1,5 +1,5 @@
 // Loops of several calls that wait for each other and then run in one go: many small arrays are
-// shared out over the threads as one big one would be.
+// split over the threads like one large array.
 #pragma once
 
 #include <cstddef>

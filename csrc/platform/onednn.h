@@ -1,5 +1,5 @@
-// The door to oneDNN, which is opened at its first use and may be missing. Files that call more of
-// it than this page shows are named *_onednn.cc and include platform/onednn_api.h.
+// Access to oneDNN, which is opened at its first use and may be missing. Files that call more of it
+// than this page shows are named *_onednn.cc and include platform/onednn_api.h.
 #pragma once
 
 #include <cstdint>

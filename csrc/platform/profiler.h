@@ -1,5 +1,5 @@
-// Events of a profiled run: what ran when, on which thread, and how many bytes it left in use. Off,
-// it costs nothing here: a caller asks before it adds an event (run/watch.h).
+// Events of a profiled run: what ran when, on which thread, and how many bytes it left in use.
+// Switched off it has no cost here: callers test before they add an event (run/watch.h).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How many threads are good for this process: what its groups may use, what the flag says.
+// The number of threads for this process, by its cgroups and the flag.
 #pragma once
 
 #include <string>

@@ -357,7 +357,7 @@ std::string BackwardPass::Keep(const std::string& name, int number, bool as_inpu
     ENFORCE(writers.empty() || (as_input && number <= static_cast<int>(writers[0])),
             PreconditionNotMet, "its gradient needs the value of '", name, "', but operator ",
             writers[0], ", ", ops_[writers[0]]->type,
-            ", overwrites it in the same turn. Let that one write another variable");
+            ", overwrites it in the same iteration. Let that one write another variable");
     return name;
   }
   if (late == writers.end()) return name;

@@ -21,7 +21,7 @@ struct BackwardRequest {
   std::vector<std::string> targets;
   std::vector<std::string> target_grads;    // as many; names of variables that hold them
   std::unordered_set<std::string> stopped;  // no gradient goes through them either
-  // Nothing but what leads to these is differentiated; empty: all that wants a gradient.
+  // Only paths to these are differentiated; empty: all that needs a gradient.
   std::unordered_set<std::string> inputs;
   // Of these a gradient that is zero everywhere is made, as zeros; elsewhere nothing is.
   std::vector<std::string> with_zeros;
@@ -58,8 +58,8 @@ struct BackwardResult {
   std::vector<std::pair<OpRef, std::string>> keepers;
 };
 
-// Operators play newest first, and terms of one gradient are added by `sum` in the order they come,
-// as the tape does; so results have the same bits. PreconditionNotMet where an operator without a
+// Operators run newest first, and terms of one gradient are added by `sum` in order of arrival, as
+// on the tape; so results have the same bits. PreconditionNotMet where an operator without a
 // gradient stands in the way, or an operator needs a value that a later one overwrites.
 BackwardResult MakeBackward(const BackwardRequest& request);
 

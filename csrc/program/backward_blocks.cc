@@ -304,7 +304,7 @@ void BackwardPass::PlayBlock(const OpDesc& desc, int number) {
   made.SetAttr("term_counts", std::move(counts));
   if (!kept.empty()) made.SetAttr("kept", kept);
   ENFORCE(!kept_steps.empty(), PreconditionNotMet,
-          "its gradient needs what the turns keep, but Output(", lists.steps,
+          "its gradient needs what the iterations keep, but Output(", lists.steps,
           ") is not given, as where is_test is set");
   if (steps) {
     auto list = [&](const char* slot, const std::vector<std::string>& inner, const char* attr) {

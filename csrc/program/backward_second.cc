@@ -137,7 +137,7 @@ void BackwardPass::PlayGradientBlock(const OpDesc& desc, int number) {
           Unimplemented,
           "gradients through blocks end with second order, but the target asks for third order "
           "through a loop or choice. Compute it by eager calls with create_graph=True, write the "
-          "turns one after the other, or give the second gradient in no_grad_set");
+          "iterations one after the other, or give the second gradient in no_grad_set");
   DifferentiateTurns(&s, number);
 
   FoundFlows& found = body_ ? *body_->found : own_flows_;

@@ -151,7 +151,7 @@ BlockGradient ReadBlockGradient(const OpDesc& op, const OuterUses& forward,
       if (inner[k] == in) from = arriving[k];
     }
     ENFORCE(of.size() <= 1, Format, op.type, ": the gradient of '", reads[i],
-            "', which goes from turn to turn, must be one variable, got ", of.size(), where);
+            "', which iterations pass on, must be one variable, got ", of.size(), where);
     result.flows.push_back({from, in, of.empty() ? "" : of[0], grads[i]});
   }
   if (steps) ReadStepGradients(op, arriving, inner, where, &result);

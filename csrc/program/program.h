@@ -1,10 +1,9 @@
 // A program that is edited: its blocks, and their variables and operators in order. This is the one
 // place where names and order live; what Python shows are views of it.
 //
-// Every edit moves the version. Versions count in one row for all programs: no two have the same
-// one, what was made of a program can be kept by its version alone, and what came after a moment
-// can be taken back. A snapshot is immutable and shares all parts; an edit copies the one part it
-// changes.
+// Every edit moves the version. Versions are unique over all programs, so that plans and caches are
+// keyed by the version, and edits after a version can be undone. A snapshot is immutable and shares
+// all parts; an edit copies the one part it changes.
 #pragma once
 
 #include <atomic>
@@ -25,8 +24,8 @@ class Program;
 struct GradientBlock;
 using ProgramRef = std::shared_ptr<const ProgramDesc>;
 
-// A part of a program may have one object of the language around, which the part owns while it
-// stands in its block.
+// A part of a program may have one object of the host language, which the part owns while it is in
+// its block.
 class Faced {
  public:
   struct Hooks {
@@ -119,7 +118,7 @@ class Block : public RefCounted<Block>, public Faced {
   const std::vector<OpRef>& ops() const { return ops_; }
   void Insert(size_t index, OpRef op);
   OpRef Remove(size_t index);
-  void SetOps(std::vector<OpRef> ops);      // these and no others
+  void SetOps(std::vector<OpRef> ops);      // replaces all
   int64_t IndexOf(const Op& op) const;      // -1: it stands in another place, or in none
 
   // Variables: in order of declaration, each name once.

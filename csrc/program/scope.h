@@ -1,5 +1,5 @@
-// Where a running program keeps its variables: names to values, with a parent. Persistable
-// variables live in the scope a program is given, temporaries in a child that ends with the run.
+// Variables of a running program: names to values, with a parent. Persistable variables live in the
+// scope a program is given, temporaries in a child that ends with the run.
 #pragma once
 
 #include <memory>

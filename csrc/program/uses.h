@@ -1,6 +1,5 @@
-// Use-def chains by name: which operators of a list write and read each variable. One question of
-// a block that is being edited is answered by a look at each operator: Reads and Writes of
-// program/desc.h.
+// Use-def chains by name: which operators of a list write and read each variable. For a single
+// query of a block that is being edited, use Reads and Writes of program/desc.h on each operator.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The one question asked about UTF-8: how long is the character here, if it is one.
+// The length of a UTF-8 character.
 #pragma once
 
 #include <cstddef>

@@ -206,7 +206,7 @@ class ControlCheck {
           ENFORCE(
               !var || var->type.type != VarType::Type::STEP_SCOPES, Format, op.type, ": '", name,
               "' must be left to the operator that runs the block and to its gradient, since it "
-              "holds what the turns keep (STEP_SCOPES)",
+              "holds what the iterations keep (STEP_SCOPES)",
               where);
         };
         ForNames(op.inputs, check);

@@ -84,7 +84,7 @@ void Take(py::handle from, std::vector<TypedNumber>* v) {
   for (py::handle number : from) Take(number, &v->emplace_back());
 }
 
-// What a value alone tells of its wire type; NotFound where that is nothing.
+// The wire type that a value implies; NotFound if it implies none.
 std::string WireTypeOf(py::handle value) {
   auto scalar = [](py::handle v) -> std::string {
     if (PyBool_Check(v.ptr())) return "BOOLEAN";
@@ -141,7 +141,7 @@ void SetAttr(OpDesc& op, const std::string& name, py::handle value, const py::ob
     throw;
   } catch (const py::cast_error&) {
     THROW(Type, op.type, ": the attribute ", name, " must be of the type ",
-          type.is_none() ? "its value tells" : py::cast<std::string>(type), ", got ",
+          type.is_none() ? "that its value implies" : py::cast<std::string>(type), ", got ",
           Py_TYPE(value.ptr())->tp_name);
   }
 }

@@ -1,4 +1,4 @@
-// What the core asks of Python while it runs.
+// Callbacks of the core into Python.
 #pragma once
 
 #include <pybind11/pybind11.h>

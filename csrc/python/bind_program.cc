@@ -114,7 +114,7 @@ std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
   return {a, b};
 }
 
-// What tells two values apart, for comparing one with another that is gone: type, shape, levels of
+// A digest of a value, for comparing it with one that no longer exists: type, shape, levels of
 // detail or rows, bits.
 py::tuple DigestOf(const VarRef& v) {
   const Value& value = v->value();

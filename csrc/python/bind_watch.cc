@@ -28,8 +28,8 @@ watch::CallerFunction CallerFrom(py::object function) {
   };
 }
 
-// Tells a Python function each finished call of its thread:
-// function(type, {slot: [variables]}, {slot: [variables]}).
+// Calls a Python function after each finished call of its thread: function(type, {slot:
+// [variables]}, {slot: [variables]}).
 class PythonListener : public Listener {
  public:
   explicit PythonListener(py::object function) : function_(std::move(function)) {}

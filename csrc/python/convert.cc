@@ -121,7 +121,7 @@ Tensor TensorFromPython(PyObject* value, DType cast_to) {
           "float64), got ",
           name,
           num == kTextNum || num == kBytesNum
-              ? ". Number texts first, as 0 for 'cat' and 1 for 'dog'"
+              ? ". Map strings to numbers first, such as 0 for 'cat' and 1 for 'dog'"
               : ". Convert with array.astype('float32')");
   }
   ENFORCE(array->nd <= kMaxRank, InvalidArgument, "a variable has at most ", kMaxRank,

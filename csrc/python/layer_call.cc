@@ -97,7 +97,7 @@ PyObject* Forward(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject*
   return PyObject_VectorcallMethod(str_forward, all.data(), static_cast<size_t>(n + 1), kwnames);
 }
 
-// Tells the error that is set which layer it came through.
+// Adds the layer to the path of the error that is set.
 void NoteFailure(PyObject* self, bool outermost) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);

@@ -5,7 +5,7 @@
 
 namespace dygraph::python {
 
-bool IsRecordingForced();  // inside enable_grad(), which wins over eval mode
+bool IsRecordingForced();  // inside enable_grad(), which overrides eval mode
 void BindLayerCall(pybind11::module_& m);
 
 }  // namespace dygraph::python

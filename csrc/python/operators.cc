@@ -287,7 +287,7 @@ void DescribeRest(const OpInfo& op, std::ostream& text) {
     text << ".\n";
   }
   text << (op.grad_maker ? "Gradients flow through it" : "No gradient flows through it")
-       << "; ``dygraph.op_info('" << op.type << "')`` tells all that is registered.\n";
+       << "; ``dygraph.op_info('" << op.type << "')`` shows the whole description.\n";
 }
 
 // The example behind the imports it needs, so that it can be pasted.

@@ -1,11 +1,11 @@
-// Sizes that remember where they come from: what Python reads of shapes while jit.trace records.
+// Symbolic sizes: shapes that Python reads while jit.trace records.
 #pragma once
 
 #include <Python.h>
 
 namespace dygraph::python {
 
-// The object of `dygraph.sizes` that this thread asks instead of making plain ints; null where
+// The object of `dygraph.sizes` that makes this thread's sizes in place of plain ints; null if
 // sizes are not followed.
 extern __thread PyObject* size_tracker __attribute__((tls_model("initial-exec")));
 
@@ -23,7 +23,7 @@ void DropSizeNotes();
 // error, where it holds no such sizes.
 PyObject* WithDescribedSizes(PyObject* value, const char* op, PyObject* name);
 
-// An operator refuses what it was given; a function that goes on would hide it.
+// Reports that an operator refused its inputs, which the function might hide.
 void TellSizesOfError(const char* text);
 
 }  // namespace dygraph::python

@@ -10,11 +10,11 @@ namespace dygraph::python {
 
 // Arithmetic, comparisons, conversions to Python's numbers; before AddSlots.
 void AddNumberSlots(PyTypeObject* type);
-// Tells the thread's listeners that a value was read into Python, and by what.
+// Reports to the thread's listeners that a value was read into Python, and by which function.
 void TellRead(PyObject* self, const char* how);
 void TellRead(Variable& v, const char* how);
-// What this thread asks for the truth of a Variable of one element, which answers True, False, or
-// None for the Variable's own; null: nothing.
+// This thread's callback for the truth of a Variable of one element: True, False, or None for the
+// Variable's own; null: none.
 extern __thread PyObject* truth_answers __attribute__((tls_model("initial-exec")));
 // Fills the slots in; before the type is readied.
 void AddSlots(PyTypeObject* type);

@@ -1,4 +1,4 @@
-// One call from its checks to its kernel's end. Knows values, no variables: eager calls and
+// One call, from its checks to the end of its kernel, on values without variables: eager calls and
 // programs both end here.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Expected against actual: where an input lies elsewhere or in another order than the kernel wants,
-// a copy stands in its place for the length of the call.
+// Conversion of inputs: an input on another place or in another order than the kernel takes is
+// replaced by a copy during the call.
 #pragma once
 
 #include "op/op_info.h"

@@ -1,5 +1,5 @@
-// Looking at operator calls while they run: events for the profiler, a line in the log, a check for
-// NaN and infinity, the caller's line. Without watchers a call tests one word.
+// Observation of operator calls: events for the profiler, a line in the log, a check for NaN and
+// infinity, the caller's line. When no watcher is active, a call tests one word.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@ enum What : uint32_t {
   kEvents = 1,       // profiler::Add for each call
   kLog = 2,          // a line on stderr for each call: FLAGS_log_calls
   kCheckFinite = 4,  // NonFinite where a result holds NaN or infinity: FLAGS_check_nan_inf
-  kCallers = 8,      // who called: for events, the log and the nodes of the tape
+  kCallers = 8,      // callers: for events, the log and the nodes of the tape
   kShapes = 16,      // shapes of inputs in events
 };
 
 extern std::atomic<uint32_t> switches;
 inline uint32_t Switches() { return switches.load(std::memory_order_relaxed); }
 
-// Several may want the same at once: each asks once and releases once.
+// Requests are counted: each caller requests once and releases once.
 void Ask(uint32_t what);
 void Release(uint32_t what);
 // After flags have changed.
@@ -33,12 +33,12 @@ void ReadFlags();
 // The line of the caller, as the host language knows it; "" where it does not. Set once.
 using CallerFunction = std::function<std::string()>;
 void SetCallerFunction(CallerFunction function);
-// The same text is the same pointer, for ever.
+// Equal texts have the same pointer, for ever.
 const std::string* Intern(const std::string& text);
 // Asks now; nullptr where it is not known.
 const std::string* AskCaller();
 
-// Runs the call and looks at it as the switches say. Where callers are noted, `call.line` is the
+// Runs the call and observes it by the switches. If callers are recorded, `call.line` is the
 // caller's from here on; calls of a backward pass have that of their node's forward call already.
 void RunWatched(Call& call, void (*run)(Call&));
 

@@ -5,9 +5,8 @@
 
 namespace dygraph {
 
-// What a program being described learns of a call: outputs are fresh symbolic variables with shape
-// and type. It names them and writes the call down; an output with a target is written under the
-// target's name.
+// The function that appends a call to the described program. Outputs are new symbolic variables
+// with shape and type, which it names; an output with a target gets the target's name.
 using DescribeCall = void (*)(const EagerCall& call);
 void SetDescribeCall(DescribeCall describe);  // from the room that builds programs
 

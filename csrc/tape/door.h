@@ -1,4 +1,4 @@
-// The door of eager calls: operators on Variables.
+// The entry of eager calls: operators on Variables.
 #pragma once
 
 #include "op/op_registry.h"

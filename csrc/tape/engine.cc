@@ -232,8 +232,7 @@ void Play(Pass& pass, const PlayOptions& options, Captures* captures,
       if (!useful->count(node.get())) continue;
     }
     ENFORCE(!node->freed(), PreconditionNotMet, "the graph behind ", node->name(),
-            " was freed by an earlier backward. Pass retain_graph=True to the first one to play it "
-            "twice");
+            " was freed by an earlier backward. Pass retain_graph=True to the earlier one");
     input_grads.clear();
     input_grads.resize(node->edges().size());
     CurrentThread().playing_caller = node->caller;

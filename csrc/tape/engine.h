@@ -1,4 +1,4 @@
-// Plays the tape backward.
+// Runs the backward pass over the tape.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Layers: what an eager call passes through on its way to being computed. Recording on the tape is
-// one, writing down is one, describing a program is one; a thread has a chain of those switched on.
+// Layers, through which an eager call passes before it is computed. The tape, the recorder and the
+// description of programs are layers; each thread has a chain of the active ones.
 #pragma once
 
 #include <memory>
@@ -71,7 +71,7 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  // Does the call: by Below() as a rule, and what the layer is for.
+  // Performs the call, usually by Below(), with the layer's own work.
   virtual void Run(EagerCall& call) = 0;
 
  protected:
@@ -90,8 +90,8 @@ class Layer {
   Layer* below_ = nullptr;
 };
 
-// Looks at finished calls: a recorder, a journal. Listeners stand below the tape, which keeps the
-// numbers that a recorder gives to values.
+// Observes finished calls, such as a recorder or a journal. Listeners are below the tape, which
+// keeps the numbers that a recorder gives to values.
 class Listener : public Layer {
  public:
   void Run(EagerCall& call) final {

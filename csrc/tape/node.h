@@ -25,8 +25,8 @@ struct Edge {
   explicit operator bool() const { return static_cast<bool>(node); }
 };
 
-// Keeps a value of the tape elsewhere, or nowhere: Pack takes each value to keep and returns what
-// will bring it back. Works in this thread while it lives; the newest works alone.
+// Stores kept values of the tape elsewhere, or nowhere: Pack takes each value and returns an object
+// that restores it. Active in this thread while it lives; only the newest is active.
 class SavedValueHooks {
  public:
   using Unpack = std::function<Value()>;

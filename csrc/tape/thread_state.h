@@ -1,4 +1,4 @@
-// What each thread has switched on: the layers its calls pass through, the place new data goes to.
+// The state of each thread: the layers of its calls, the place of new data.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class TapeLayer;
 class Variable;
 
 struct ThreadState {
-  // The first layer of a call; nullptr: it is computed, and that is all.
+  // The first layer of a call; nullptr: the call is only computed.
   Layer* layer = nullptr;
   Listener* listeners = nullptr;  // below the tape, the newest first
   // Of this thread, switched on or not: an input that is symbolic brings it along.

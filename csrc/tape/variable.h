@@ -24,7 +24,7 @@ class Variable : public RefCounted<Variable> {
   // PreconditionNotMet for a leaf that needs a gradient while recording.
   void Become(Variable& result);
 
-  // What a call asks of all its inputs at once.
+  // Facts on all inputs of a call.
   enum Mark : uint8_t { kWantsGradient = 1, kNotRecorded = 2, kSymbolic = 4 };
   uint8_t marks() const { return marks_; }
 

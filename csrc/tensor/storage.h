@@ -1,4 +1,4 @@
-// A counted block of bytes on a place. Tensors share it; who writes first makes sure to be its only
+// A counted block of bytes on a place. Tensors share it; a writer first makes sure to be its only
 // owner.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Tells when a block of bytes ends: from then on its address may stand for another one.
+// Notifies when a block of bytes is freed: afterwards its address may belong to another one.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace dygraph {
 
-// While it lives, `on_end` is called for every storage of the process that ends, on the thread that
-// let go last. It may not let go of a storage in turn.
+// While it lives, `on_end` is called for every storage of the process that is freed, on the thread
+// that released it last. It must not release a storage itself.
 class StorageWatch {
  public:
   explicit StorageWatch(std::function<void(const Storage*)> on_end);

@@ -57,8 +57,7 @@ class Tensor {
   void SetMeta(const Tensor& t);
   // Gives the shape set by SetMeta() a block of its own.
   void AllocateData(Place place, Layout layout = Layout::kPlain);
-  // Copies the data if anybody else holds the storage, so that writing in place is seen by us
-  // alone.
+  // Copies the data if the storage has other holders, so that a write in place is seen by us alone.
   void MakeWritable();
   Tensor Meta() const;               // what SetMeta() takes of this one
   Tensor Reshaped(Dims dims) const;  // same storage; needs plain order and equal numel

@@ -1,5 +1,5 @@
-// A list of tensors that a program fills and reads by number. It is a value: who changes one that
-// others hold takes a copy of the handles first, never of the elements.
+// A list of tensors that a program fills and reads by number. It is a value: a change of a shared
+// one first copies the handles, never the elements.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What a variable holds that is no tensor: counted, each kind a class of its own.
+// Values of variables other than tensors: counted, with a class for each kind.
 #pragma once
 
 #include "base/ref.h"

@@ -1,4 +1,4 @@
-// Writes eager calls down as a program: a listener (tape/layer.h) that gives values names.
+// Records eager calls as a program: a listener (tape/layer.h) that gives values names.
 //
 // A name belongs to a value, not to a variable: it keys on the value number, which every write
 // renews. So a variable written in the middle of a recording stands for two names, and two
@@ -32,8 +32,8 @@ struct Recording {
   bool trains = false;  // a backward pass is part of it
 };
 
-// Looks on while a function runs for the first time: which variables from outside it writes, and
-// which leaves it may leave gradients with, as they were before.
+// Observes the first run of a function: the outer variables that it writes, and the leaves that may
+// get gradients, with their earlier values.
 class Journal : public Listener {
  public:
   ~Journal() override { RemoveListener(this); }
@@ -82,7 +82,7 @@ class Recorder : public Listener {
   // Before the first call. Names are made unique; the one given is the result.
   std::string AddFeed(Variable& var, const std::string& name);
   void AddParameter(Variable& var, const std::string& name);
-  // Sees each operator before it is written down, and may write it in a form that fits any batch.
+  // Gets each operator before it is recorded, and may change it to a form for any batch.
   void SetReviser(std::function<void(OpDesc&)> revise) { revise_ = std::move(revise); }
 
   // While it records: the name of a fed or computed value, null for others; what is written so far.

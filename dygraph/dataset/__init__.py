@@ -1,8 +1,8 @@
 """Data sets behind Fluid's reader interface, without a download.
 
-``digits`` stands where Fluid has mnist, ``text`` where it has imikolov, ``diabetes`` where it has
-uci_housing; ``uci_housing`` itself is made up unless its file is there. Each has ``train()`` and
-``test()``, which give readers.
+``digits`` replaces Fluid's mnist, ``text`` its imikolov, ``diabetes`` its uci_housing;
+``uci_housing`` itself is synthetic unless its file exists. Each has ``train()`` and ``test()``,
+which return readers.
 """
 
 from dygraph.dataset import diabetes, digits, text, uci_housing

@@ -1,4 +1,4 @@
-"""The data sets that come with scikit-learn, which is imported when one is asked for."""
+"""The data sets of scikit-learn, which is imported at the first use."""
 
 import functools
 
@@ -7,7 +7,7 @@ __all__ = ["load"]
 
 @functools.cache
 def load(name, **options):
-    """What ``sklearn.datasets.load_<name>`` gives. ImportError says what to install."""
+    """The result of ``sklearn.datasets.load_<name>``. ImportError names the package to install."""
     try:
         from sklearn import datasets
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Progress of diabetes from ten measurements: in uci_housing's place. It comes with scikit-learn.
+"""Progress of diabetes from ten measurements, in place of uci_housing; from scikit-learn.
 
-A sample is (10 float32, 1 float32): measurements less their mean over their range, as uci_housing
-does it, and progress after a year. Four of five samples are for training.
+A sample is (10 float32, 1 float32): measurements, minus their mean and divided by their range as in
+uci_housing, and progress after a year. Four of five samples are for training.
 """
 
 import numpy as np

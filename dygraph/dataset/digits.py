@@ -1,7 +1,7 @@
-"""Handwritten digits, 8 by 8: in mnist's place. They come with scikit-learn.
+"""Handwritten digits of 8 by 8 pixels, in place of mnist; from scikit-learn.
 
 A sample is (64 float32 in [-1, 1], the digit). 1,438 are for training, 359 for testing; the
-division is the same always.
+division is always the same.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""English sentences for language models: in imikolov's place. They are Python's documentation.
+"""English sentences for language models, in place of imikolov; from Python's documentation.
 
 The text is that of `pydoc_data.topics`, which comes with Python (400 KB; it differs a little
 between versions). Every tenth sentence is for testing.
@@ -15,7 +15,7 @@ __all__ = ["NGRAM", "SEQ", "DataType", "build_dict", "test", "train"]
 
 
 class DataType:
-    """How samples look: ``NGRAM`` or ``SEQ``.
+    """The form of samples: ``NGRAM`` or ``SEQ``.
 
     >>> from dygraph.dataset import text
     >>> text.DataType.NGRAM == text.NGRAM, text.DataType.SEQ == text.SEQ
@@ -47,9 +47,10 @@ def _sentences(part):
 
 
 def build_dict(min_word_freq=5):
-    """Number of each word that occurs more than `min_word_freq` times; frequent words first.
+    """The index of each word that occurs more than `min_word_freq` times; frequent words first.
 
-    ``<s>`` and ``<e>`` begin and end a sentence; the last number is that of ``<unk>``, any other.
+    ``<s>`` and ``<e>`` begin and end a sentence; the last index is that of ``<unk>``, for other
+    words.
 
     >>> from dygraph.dataset import text
     >>> words = text.build_dict(min_word_freq=50)
@@ -100,8 +101,8 @@ def train(word_idx, n, data_type=NGRAM):
     word_idx : dict
         From `build_dict`.
     n : int
-        NGRAM: tuples of `n` numbers of words. SEQ: pairs (``<s>`` and the words, the words and
-        ``<e>``) of at most `n` numbers; 0 for any length.
+        NGRAM: tuples of `n` word indices. SEQ: pairs (``<s>`` and the words, the words and ``<e>``)
+        of at most `n` indices; 0 for any length.
     data_type : DataType
 
     Examples

@@ -1,10 +1,10 @@
 """Prices of houses from thirteen measurements, under Fluid's name.
 
-A sample is (13 float32, 1 float32): measurements less their mean over their range, and a price. The
-first 404 of 506 samples are for training. They come from the file ``housing.data``, as UCI
-published it, if it lies where Fluid keeps it, ``~/.cache/paddle/dataset/uci_housing/``; nothing is
-downloaded. Without the file they are **made up**, always the same: measurements of as many kinds,
-in the same range, and a price that depends on them linearly, with noise.
+A sample is (13 float32, 1 float32): measurements, minus their mean and divided by their range, and
+a price. The first 404 of 506 samples are for training. They are read from the file ``housing.data``
+of UCI if it is in Fluid's folder, ``~/.cache/paddle/dataset/uci_housing/``; nothing is downloaded.
+Without the file they are **synthetic** and always the same: thirteen measurements in the same
+range, and a price that depends on them linearly, with noise.
 """
 
 import os

@@ -1,8 +1,7 @@
 """Data sets, samplers and the DataLoader.
 
-The package is called ``io`` because that is where users of Fluid and Paddle look for it; Fluid's
-reader decorators (``batch``, ``shuffle``, ``xmap_readers``, ...) are here as well as in
-`dygraph.reader`.
+The package is called ``io`` as in Fluid and Paddle; Fluid's reader decorators (``batch``,
+``shuffle``, ``xmap_readers``, ...) are here as well as in `dygraph.reader`.
 """
 
 from dygraph.io.collate import default_collate

@@ -1,4 +1,4 @@
-"""Batches out of samples: stacking, and ragged rows with their lengths."""
+"""Batches from samples: stacking, and ragged rows with their lengths."""
 
 import numbers
 
@@ -11,7 +11,7 @@ __all__ = ["default_collate"]
 
 
 class Ragged:
-    """Rows one after another, and the offsets of the sequences: a Variable to be."""
+    """Concatenated rows and the offsets of the sequences, for a Variable with LoD."""
 
     def __init__(self, array, lod):
         self.array, self.lod = array, lod
@@ -21,29 +21,30 @@ def default_collate(samples, ragged=()):
     """Make a batch of a list of samples.
 
     Arrays, Variables and numbers are stacked along a new first axis; dicts, tuples and lists are
-    gone through; strings, bytes and None stay lists. Floats of Python become float32, ints int64.
+    collated by member; strings, bytes and None stay lists. Python floats become float32, ints
+    int64.
 
     Parameters
     ----------
     samples : list
-        Not empty, all built alike.
+        Not empty, all of one structure.
     ragged : bool, or list of int or str
-        Which fields are sequences whose lengths may differ: numbers in a tuple, names in a dict;
-        True: the sample itself is one. Their rows are put one after another, and the batch is a
-        Variable with LoD. It is said here and not found out from the lengths, because a batch in
-        which all happen to be equally long must not look different.
+        The fields that are sequences of different lengths: indices in a tuple, names in a dict;
+        True: the sample itself is a sequence. Their rows are concatenated, and the batch is a
+        Variable with LoD. The fields are named here, not inferred from the lengths, so a batch of
+        equal lengths has the same form.
 
     Returns
     -------
     Variable, or a dict or list of such
-        Tuples come back as lists, named ones as they are.
+        Tuples become lists, named tuples keep their type.
 
     Raises
     ------
     InvalidArgumentError
-        For samples of different shapes, naming the field.
+        For samples of different shapes; names the field.
     ArgumentTypeError
-        For samples that are not built alike, or not of data.
+        For samples of different structure, or of unsupported values.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def _sequence(value, where):
 
 
 def to_variables(batch):
-    """Arrays and `Ragged` inside lists, tuples and dicts become Variables; the rest stays."""
+    """Arrays and `Ragged` in lists, tuples and dicts become Variables; other values are kept."""
     if isinstance(batch, np.ndarray) and batch.dtype.kind in "biuf":
         return _core.to_variable(batch)
     if isinstance(batch, Ragged):
@@ -170,14 +171,14 @@ def to_variables(batch):
 
 
 def to_arrays(batch):
-    """The way back, for a pipe: Variables without LoD become arrays, others `Ragged`."""
+    """The inverse, for a pipe: Variables without LoD become arrays, others `Ragged`."""
     if isinstance(batch, _core.Variable) and str(batch.dtype) != "bfloat16":
         return Ragged(batch.numpy(), batch.lod()) if batch.lod() else batch.numpy()
     return rebuilt(batch, to_arrays)
 
 
 def rebuilt(batch, function):
-    """`function` of the members of a dict, tuple or list; anything else as it is."""
+    """`function` of the members of a dict, tuple or list; other values unchanged."""
     if isinstance(batch, dict):
         return {k: function(v) for k, v in batch.items()}
     if isinstance(batch, tuple):

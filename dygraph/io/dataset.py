@@ -1,4 +1,4 @@
-"""Data sets: samples by number, or a stream of samples."""
+"""Data sets: samples by index, or a stream of samples."""
 
 import bisect
 import itertools
@@ -19,9 +19,9 @@ __all__ = [
 
 
 class Dataset:
-    """Samples by number: subclasses define ``__getitem__`` and ``__len__``.
+    """Samples by index: subclasses define ``__getitem__`` and ``__len__``.
 
-    Any object that has both, a list for instance, serves as a data set.
+    Any object with both methods, such as a list, is a data set.
 
     Examples
     --------
@@ -51,9 +51,9 @@ class Dataset:
 class IterableDataset:
     """A stream of samples: subclasses define ``__iter__``.
 
-    With several workers each one runs through the stream and keeps its own share of the batches, so
-    that order and content do not depend on the number of workers. Where running through is what
-    costs, define `split`.
+    With several workers, each one reads the whole stream and keeps its own share of the batches, so
+    order and content do not depend on the number of workers. If reading the stream is expensive,
+    define `split`.
 
     >>> from dygraph import io
     >>> class Count(io.IterableDataset):
@@ -67,7 +67,7 @@ class IterableDataset:
         raise NotImplementedError(f"{type(self).__name__} must define __iter__()")
 
     # Subclasses may define ``split(worker, workers)``: an iterator over the samples of one worker.
-    # Batches of the workers are then taken in turn.
+    # The loop then takes batches of the workers in turn.
     split = None
 
 
@@ -100,7 +100,7 @@ class TensorDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after another.
+    """Concatenated data sets.
 
     >>> from dygraph import io
     >>> both = io.ConcatDataset(["ab", "cde"])
@@ -124,7 +124,7 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """The samples of a data set at these numbers, in this order.
+    """The samples of a data set at these indices, in this order.
 
     >>> from dygraph import io
     >>> list(io.Subset("abcd", [3, 0]))
@@ -144,16 +144,16 @@ class Subset(Dataset):
 
 
 def random_split(dataset, lengths, seed=0):
-    """Cut a data set into random parts without overlap.
+    """Split a data set into random parts without overlap.
 
     Parameters
     ----------
     dataset : Dataset
     lengths : list of int or of float
-        How many samples each part gets, or fractions that sum up to 1; what rounding leaves over
-        goes to the first parts.
+        The number of samples of each part, or fractions that sum up to 1; samples left by rounding
+        go to the first parts.
     seed : int
-        The same parts for the same seed.
+        Equal seeds give equal parts.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def random_split(dataset, lengths, seed=0):
 
 
 def _index(index, size, what):
-    index = check.integer(index, f"{what}: a number of a sample")
+    index = check.integer(index, f"{what}: the index of a sample")
     if not -size <= index < size:
         raise OutOfRangeError(f"{what}: a number must lie in [-{size}, {size}), got {index}")
     return index % size

@@ -28,11 +28,11 @@ class GeneratorLoader:
         self._reader = self._finish = None
 
     def set_sample_generator(self, generator, batch_size, drop_last=True, places=None):
-        """A reader of samples. Gives the loader."""
+        """Set a reader of samples. Returns the loader."""
         return self.set_sample_list_generator(reader.batch(generator, batch_size, drop_last))
 
     def set_sample_list_generator(self, generator, places=None):
-        """A reader of lists of samples. Gives the loader."""
+        """Set a reader of lists of samples. Returns the loader."""
         if self._feeder is not None:
             self._reader, self._finish = generator, self._feeder.feed
         else:
@@ -41,7 +41,7 @@ class GeneratorLoader:
         return self
 
     def set_batch_generator(self, generator, places=None):
-        """A reader of batches: lists or dicts of arrays or Variables. Gives the loader."""
+        """Set a reader of batches: lists or dicts of arrays or Variables. Returns the loader."""
         self._reader, self._finish = generator, to_variables
         return self
 

@@ -1,4 +1,4 @@
-"""DataLoader: batches of a data set, read ahead by threads or processes, in one order always."""
+"""DataLoader: batches of a data set, read ahead by threads or processes in a fixed order."""
 
 import itertools
 
@@ -19,17 +19,17 @@ __all__ = ["DataLoader"]
 class DataLoader(check.NamedArguments):
     """Batches of a data set as Variables. Iterate over it once per epoch.
 
-    Order and content of the batches depend on the seed and the epoch, never on the number of
-    workers, their kind, or which of them is faster.
+    Order and content of the batches depend on the seed and the epoch, never on the number, kind or
+    speed of workers.
 
     Parameters
     ----------
     dataset : Dataset, IterableDataset or any object with ``__getitem__`` and ``__len__``
     batch_size : int
     shuffle : bool
-        Another order each epoch.
+        Another order in each epoch.
     drop_last : bool
-        Leave out a last batch that is not full.
+        Leave out an incomplete last batch.
     sampler : Sampler or iterable of int, optional
         Gives the order instead of `shuffle`.
     batch_sampler : BatchSampler or iterable of lists of int, optional
@@ -40,39 +40,38 @@ class DataLoader(check.NamedArguments):
     ragged : bool, or list of int or str
         The fields that are sequences of different lengths, for `default_collate`.
     num_workers : int
-        0: the loop reads by itself.
+        0: the loop itself reads.
     worker : {"thread", "process"}
-        Threads share the data set and cost nothing to start; they read in parallel as far as
-        reading, decoding and NumPy release Python's lock. Where they turn out to take turns, the
-        loop reads by itself, which is faster. Processes are for data sets that compute
-        in Python.
+        Threads share the data set and start at no cost; they read in parallel if reading, decoding
+        and NumPy release Python's lock. If measurements show that they do not, the loop itself
+        reads, which is faster. Processes are for data sets that compute in Python.
     prefetch : int
-        How many batches each worker reads ahead.
+        The number of batches that each worker reads ahead.
     timeout : float
-        Seconds to wait for a batch before raising TimeoutError; 0: without end.
+        Seconds to wait for a batch before TimeoutError; 0: no limit.
     seed : int, optional
-        None: from the random numbers of dygraph, so that `dygraph.seed` decides.
+        None: from the random numbers of dygraph, which `dygraph.seed` sets.
     worker_init_fn : function, optional
-        Called with the worker's number in each worker before it reads.
+        Called with the worker's index in each worker before it reads.
     start_method : {"fork", "spawn", "forkserver"}
-        How processes start. ``fork`` takes any data set.
+        The start method of processes. ``fork`` accepts any data set.
 
     Raises
     ------
     ArgumentTypeError, InvalidArgumentError
-        For arguments that do not go together.
+        For arguments that exclude each other.
     TimeoutError, PreconditionNotMetError
         In the loop: no batch in time; a process died.
     Exception
-        In the loop: what a worker raised, of its own type, naming worker and sample.
+        In the loop: the error of a worker, with its type, worker and sample.
 
     Notes
     -----
-    Leaving the loop, by its end, ``break`` or an error, ends the workers. Ctrl-C is answered at
+    Leaving the loop, by its end, ``break`` or an error, ends the workers. Ctrl-C takes effect at
     once; a thread in the middle of a sample ends after it.
 
-    Random numbers: `sample_rng` gives a sample its own stream. In processes the streams of Python,
-    NumPy and dygraph are set for each batch; threads share those with the rest of the program.
+    Random numbers: `sample_rng` gives each sample its own generator. In processes the generators of
+    Python, NumPy and dygraph are seeded for each batch; threads share those of the whole program.
 
     Examples
     --------
@@ -162,14 +161,14 @@ class DataLoader(check.NamedArguments):
     def from_generator(
         feed_list=None, capacity=2, use_double_buffer=True, iterable=True, return_list=True
     ):
-        """Fluid's loader of a reader: `GeneratorLoader`. Lists of Variables, or dicts by name.
+        """Fluid's loader of a reader, a `GeneratorLoader`: lists of Variables, or dicts by name.
 
         Parameters
         ----------
         feed_list : list, optional
             As for `DataFeeder`; with ``return_list=False`` batches are dicts by these names.
         capacity : int
-            How many batches are read ahead.
+            The number of batches that are read ahead.
         use_double_buffer, iterable
             Fluid's; not used.
         """
@@ -183,18 +182,18 @@ class DataLoader(check.NamedArguments):
         return len(self.batch_sampler)
 
     def set_epoch(self, epoch):
-        """Say which epoch the next loop is, from 0; otherwise loops count by themselves."""
+        """Set the epoch of the next loop, from 0; by default loops count."""
         self._resume = (check.integer(epoch, "set_epoch: epoch", 0), 0)
 
     def state_dict(self):
-        """Where the loop stands: seed, epoch, and how many batches of it were given out."""
+        """The position of the loop: seed, epoch, and the number of batches already returned."""
         epoch, batch = self._resume or (self._epoch, self._done)
         return {"seed": self.seed, "epoch": epoch, "batch": batch}
 
     def set_state_dict(self, state_dict):
-        """Let the next loop go on where a `state_dict` was taken, in the middle of an epoch too.
+        """Continue the next loop at a `state_dict`, also in the middle of an epoch.
 
-        Samples of batches that were given out already are not read again, except of a stream.
+        Samples of batches that were already returned are not read again, except in a stream.
         """
         try:
             seed, epoch, batch = (state_dict[k] for k in ("seed", "epoch", "batch"))
@@ -218,7 +217,7 @@ class DataLoader(check.NamedArguments):
         self._resume = None
         if self.is_stream and epoch and hasattr(self.dataset, "__next__"):
             raise PreconditionNotMetError(
-                f"DataLoader: a stream for epoch {epoch} must begin anew, got "
+                f"DataLoader: a stream for epoch {epoch} must start again, got "
                 f"{kind_of(self.dataset)}, which can be read once. Make it an IterableDataset "
                 "whose __iter__ starts over"
             )
@@ -226,7 +225,7 @@ class DataLoader(check.NamedArguments):
         return self._loop(epoch, done)
 
     def _tasks(self, epoch, done):
-        """Number of the batch, and what is to be read."""
+        """The number of the batch, and the indices to read."""
         if self.is_stream:
             return zip(itertools.count(), itertools.repeat(None))
         if hasattr(self.batch_sampler, "set_epoch"):
@@ -240,7 +239,7 @@ class DataLoader(check.NamedArguments):
         if self.num_workers == 0:
             return Serial(job)
         if self.worker == "thread":
-            # Measured anew in epochs 1, 4, 16, ...: the machine may have been busy.
+            # Measured again in epochs 1, 4, 16, ...: the machine may have been busy.
             anew = epoch & (epoch - 1) == 0 and epoch.bit_length() % 2 == 1
             alone = None if anew else self._reads_alone
             return Threads(job, self.num_workers, self.prefetch, alone)
@@ -263,9 +262,9 @@ class DataLoader(check.NamedArguments):
 
 
 def _in_order(pool, tasks, timeout):
-    """Keep the workers busy; give out their batches by number."""
+    """Keep the workers busy; yield their batches by number."""
     waiting, ended, exhausted = {}, set(), False
-    wanted = sent = None  # numbers; they begin in the middle where an epoch goes on
+    wanted = sent = None  # numbers; they begin in the middle if an epoch is resumed
     while True:
         while not exhausted and (sent is None or sent - wanted < pool.most):
             task = next(tasks, None)
@@ -297,5 +296,5 @@ def _in_order(pool, tasks, timeout):
 def _new_seed():
     seed, calls = _core.generator_state()
     _core.set_generator_state(seed, calls + 1)
-    # A loader made later has other numbers, in the same program run again the same ones.
+    # A later loader gets other seeds; the same program in another run gets the same ones.
     return (seed * 1_000_003 + calls) % (1 << 63)

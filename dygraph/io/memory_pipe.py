@@ -1,8 +1,8 @@
-"""Batches on their way from a process: big arrays through memory that both have mapped.
+"""Batches from a process: large arrays pass through memory that both processes map.
 
-The memory is a memfd, which belongs to the two processes alone and goes with them: neither /dev/shm
-nor a name is needed. A worker has as many as it may have batches on their way, and uses them in
-turn; what is small, and everything where the system has no memfd, goes through the pipe.
+The memory is a memfd, which belongs to the two processes only and ends with them, without /dev/shm
+or a name. A worker has one for each batch in transit and uses them in turn. Small arrays go through
+the pipe; so do all arrays on systems without memfd.
 """
 
 import mmap
@@ -14,25 +14,25 @@ from dygraph.io.collate import Ragged, rebuilt
 
 __all__ = ["Receiver", "Sender"]
 
-_LEAST = 1 << 14  # bytes of an array that does not go through the pipe
+_LEAST = 1 << 14  # least bytes of an array in shared memory
 _ALIGN = 64
 
 
 class Placed:
-    """Where an array lies."""
+    """The position of an array."""
 
     def __init__(self, offset, shape, dtype):
         self.offset, self.shape, self.dtype = offset, shape, dtype
 
 
 class Sender:
-    """The worker's side of a pipe, for at most `slots` batches that were not received yet."""
+    """The worker's side of a pipe, for at most `slots` batches in transit."""
 
     def __init__(self, end, slots):
         self.end, self.maps, self.count = end, [None] * slots, 0
 
     def send(self, number, result):
-        """Send a result; pickle's errors mean that it cannot be sent."""
+        """Send a result; pickle's errors mean that it cannot be pickled."""
         slot = self.count % len(self.maps)
         arrays, size = [], 0
 
@@ -72,7 +72,7 @@ class Sender:
                 os.close(file)
 
     def _grow(self, slot, size):
-        """New memory for a slot; None where there is none to be had."""
+        """New memory for a slot; None if there is none."""
         size = 1 << (size - 1).bit_length()
         try:
             file = os.memfd_create("dygraph-loader", os.MFD_CLOEXEC)
@@ -94,7 +94,7 @@ class Receiver:
         self.end, self.maps = end, {}
 
     def receive(self, finish):
-        """(number, ``finish(result)``); what is finished must not keep the arrays."""
+        """(number, ``finish(result)``); the finished result must not keep the arrays."""
         number, tree, slot, grown = self.end.recv()
         if grown:
             from multiprocessing.reduction import recv_handle

@@ -1,10 +1,10 @@
-"""Workers of a loader: none, threads, or processes. All answer numbered tasks in any order.
+"""Workers of a loader: none, threads, or processes. All return numbered results in any order.
 
 Processes are forked by default: a data set need not be picklable and a start takes milliseconds.
-The compute threads do not survive a fork; a child therefore computes with one thread (the core sees
-to it), which is what a worker should do anyway. For libraries that cannot be forked there is
-``start_method='spawn'``. Batches come back through pipes and memory of the two processes alone:
-/dev/shm, small or missing in many containers, is never used.
+The compute threads do not survive a fork, so a child computes with one thread (the core sets this),
+as a worker should. For libraries that cannot be forked there is ``start_method='spawn'``. Batches
+return through pipes and private shared memory: /dev/shm, small or missing in many containers, is
+never used.
 """
 
 import atexit
@@ -23,10 +23,10 @@ from dygraph.io.collate import to_arrays, to_variables
 from dygraph.io.memory_pipe import Receiver, Sender
 from dygraph.io.worker import Failure, Reader, reading_as
 
-# Seconds for threads to end the samples they read. Ctrl-C may not take longer than 0.2; who reads
-# longer ends by himself after the sample.
+# Seconds for threads to end their samples. Ctrl-C may not take longer than 0.2; a thread that
+# reads longer ends after the sample.
 _PATIENCE = 0.1
-_LOOK_UP = 0.05  # seconds without looking for Ctrl-C
+_LOOK_UP = 0.05  # seconds without a check for Ctrl-C
 _open: weakref.WeakSet = weakref.WeakSet()
 
 
@@ -37,7 +37,7 @@ def _close_all():
 
 
 class Serial:
-    """No workers: the loop reads by itself."""
+    """No workers: the loop itself reads."""
 
     count = most = 1
 
@@ -63,13 +63,13 @@ class _Pool:
         _open.add(self)
 
     def close(self):
-        """End the workers. In a forked child, to which they do not belong, nothing happens."""
+        """End the workers. No effect in a forked child, to which they do not belong."""
         if not self.closed and os.getpid() == self._owner:
             self.closed = True
             self._end()
 
     def take(self, timeout):
-        """(number, result) of a task that is done."""
+        """(number, result) of a finished task."""
         number, result = patient_get(self.results, timeout)
         if number is None:
             raise result
@@ -77,7 +77,7 @@ class _Pool:
 
 
 def patient_get(results, timeout=None):
-    """The next item of a queue. Looks up often: a signal may have come to another thread."""
+    """The next item of a queue. Wakes often: a signal may have reached another thread."""
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         try:
@@ -90,7 +90,7 @@ def patient_get(results, timeout=None):
 
 
 class _Here:
-    """The loop reads in the workers' place, batch by batch, as each of them would."""
+    """The loop reads in place of the workers, batch by batch, with their states."""
 
     def __init__(self, job, count):
         self._readers = [Reader(job, i, count, "") for i in range(count)]
@@ -104,16 +104,16 @@ class _Here:
 
 
 class Threads(_Pool):
-    """Threads that read ahead, as long as that gains anything.
+    """Threads that read ahead while that is faster.
 
-    Data sets that compute in Python hold its lock: their threads take turns, and handing the lock
-    over makes them slower than one loop. So the first batches are timed with threads and then,
-    unless the threads wait for files, read by the loop itself; the faster way reads the rest.
-    `alone` says so to the loader, for later epochs; None: not known yet. Streams, and workers with
-    a ``worker_init_fn``, keep their threads.
+    Data sets that compute in Python hold its lock: their threads run one at a time, and passing the
+    lock makes them slower than one loop. So the first batches are timed with threads and then,
+    unless the threads wait for files, in the loop itself; the faster method reads the rest. `alone`
+    stores the choice for later epochs; None: not known yet. Streams, and workers with a
+    ``worker_init_fn``, keep their threads.
     """
 
-    _BATCHES, _SECONDS = 2, 0.02  # for each thread, and in all, before a way's time is taken
+    _BATCHES, _SECONDS = 2, 0.02  # for each thread, and in all, before a method is timed
     _WAITS = 0.85  # processor time by time passed, below which threads wait
 
     def __init__(self, job, count, prefetch, alone=None):
@@ -209,7 +209,7 @@ def _run_thread(reader, tasks, results):
 
 
 class _Children:
-    """Processes that are forked (or started otherwise) and talk through pipes."""
+    """Forked, or otherwise started, processes that communicate through pipes."""
 
     def __init__(self, method):
         import multiprocessing
@@ -250,11 +250,11 @@ class _Children:
         )
 
     def kill(self):
-        """Nothing of a worker is worth waiting for: its results are not wanted any more."""
+        """End a worker without waiting, since its results are not needed."""
         for step in ("kill", "join", "close"):
             for process in self.processes:
-                # It may be gone already: ended by itself, or by Python's own exit, which another
-                # thread may be waiting for as well.
+                # It may have ended already: by itself, or at Python's exit, for which another
+                # thread may wait as well.
                 with contextlib.suppress(OSError, ValueError, AssertionError):
                     getattr(process, step)()
 
@@ -283,14 +283,14 @@ class Processes(_Pool):
     def submit(self, number, task):
         try:
             self.children.ends[number % self.count].send((number, task))
-        except OSError:  # it died: the receiving thread says so
+        except OSError:  # it died: the receiving thread reports it
             pass
 
     def _receive(self, job):
         try:
             job.enter()
             self._receive_all()
-        except BaseException as error:  # the loop must not wait for a thread that is gone
+        except BaseException as error:  # the loop must not wait for an ended thread
             self.results.put((None, error))
 
     def _receive_all(self):
@@ -307,11 +307,11 @@ class Processes(_Pool):
                     self.results.put(ends[end].receive(_finish))
                 except (EOFError, OSError):
                     del ends[end]
-                except Exception as error:  # a batch that does not come out of its pickle
+                except Exception as error:  # a batch that cannot be unpickled
                     self.results.put((None, error))
             for sentinel in [s for s in ready if s in sentinels]:
                 end = self.children.ends[sentinels[sentinel]]
-                if end not in ends or end not in ready:  # nothing of it is left to read
+                if end not in ends or end not in ready:  # all of it has been read
                     ends.pop(end, None)
                     dead = sentinels.pop(sentinel)
                     self.results.put((None, self.children.describe_death(dead)))
@@ -325,9 +325,11 @@ class Processes(_Pool):
 
 
 def _prepare_process(inherited):
-    for other in inherited:  # else a dead parent would leave its ends open in us
+    for other in inherited:  # else a dead parent would leave its ends open here
         other.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends us
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C goes to the parent, which ends this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
@@ -355,12 +357,12 @@ def _send(sender, number, result, reader):
         sender.send(number, result)
     except OSError:
         raise
-    except Exception as error:  # a batch that has no pickle
+    except Exception as error:  # a batch that cannot be pickled
         sender.send(number, portable(Failure(error, reader._note())))
 
 
 def portable(failure):
-    """The failure with an error that arrives: some exceptions have no pickle, or a broken one."""
+    """The failure with an error that can be sent: some exceptions cannot be pickled."""
     from multiprocessing.reduction import ForkingPickler
 
     error = failure.error
@@ -373,7 +375,7 @@ def portable(failure):
 
 
 class Sources:
-    """A process for each reader; what they give comes as it is ready."""
+    """A process for each reader; samples arrive as they are ready."""
 
     def __init__(self, readers):
         self.children = _Children("fork")

@@ -1,4 +1,4 @@
-"""Samplers: in which order a data set is read, and in which batches."""
+"""Samplers: the order and the batches in which a data set is read."""
 
 import numpy as np
 
@@ -16,10 +16,10 @@ __all__ = [
 
 
 class Sampler:
-    """Numbers of samples in some order: subclasses define ``__iter__`` and ``__len__``.
+    """Indices of samples in some order: subclasses define ``__iter__`` and ``__len__``.
 
-    A loader calls ``set_epoch`` before each pass; random samplers draw from (seed, epoch), so any
-    epoch's order can be had again.
+    A loader calls ``set_epoch`` before each pass; random samplers draw from (seed, epoch), so the
+    order of any epoch can be reproduced.
 
     >>> from dygraph import io
     >>> class Backwards(io.Sampler):
@@ -43,7 +43,7 @@ class Sampler:
         return len(self.data_source)
 
     def set_epoch(self, epoch):
-        """Tell which pass comes next, from 0."""
+        """Set the next epoch, from 0."""
         self.epoch = check.integer(epoch, "set_epoch: epoch", 0)
 
 
@@ -60,15 +60,15 @@ class SequenceSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """A permutation of all samples, another one each epoch.
+    """A permutation of all samples, another one in each epoch.
 
     Parameters
     ----------
     data_source : Dataset
     replacement : bool
-        True: draw each number independently; samples may repeat.
+        True: draw each index independently; samples may repeat.
     num_samples : int, optional
-        How many; None: as many as there are.
+        The number of indices; None: the size of the data set.
     seed : int
 
     Examples
@@ -100,7 +100,7 @@ class RandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Numbers drawn with probabilities proportional to `weights`.
+    """Indices drawn with probabilities proportional to `weights`.
 
     Parameters
     ----------
@@ -143,17 +143,17 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of numbers: what a sampler gives, in batches.
+    """Lists of indices: those of a sampler in batches.
 
     Parameters
     ----------
     dataset : Dataset, optional
-        Read in sequence, or shuffled. Or give a `sampler`.
+        Read in sequence, or shuffled; alternative to `sampler`.
     sampler : Sampler, optional
     shuffle : bool
     batch_size : int
     drop_last : bool
-        Leave out a last batch that is not full.
+        Leave out an incomplete last batch.
     seed : int
 
     Examples
@@ -189,16 +189,16 @@ class BatchSampler(Sampler):
 
 
 class DistributedBatchSampler(BatchSampler):
-    """The batches of one of several trainers; each gets as many, the last samples may repeat.
+    """The batches of one of several trainers; all get equally many, so the last samples may repeat.
 
     Parameters
     ----------
     dataset : Dataset
     batch_size : int
     num_replicas : int
-        How many trainers there are.
+        The number of trainers.
     rank : int
-        Which one this is, from 0.
+        The index of this one, from 0.
     shuffle, drop_last, seed
         As in `BatchSampler`.
 

@@ -1,4 +1,4 @@
-"""What a worker does: reads samples, collates them, and reports errors whole."""
+"""The worker: reads samples, collates them, and reports errors with their tracebacks."""
 
 import contextlib
 import itertools
@@ -20,7 +20,7 @@ _local = threading.local()
 
 
 class WorkerInfo:
-    """Who reads: ``id`` from 0, ``num_workers``, ``seed``, ``dataset``.
+    """The current worker: ``id`` from 0, ``num_workers``, ``seed``, ``dataset``.
 
     >>> from dygraph import io
     >>> info = io.WorkerInfo(0, num_workers=2, seed=7, dataset=range(4))
@@ -33,7 +33,7 @@ class WorkerInfo:
 
 
 def get_worker_info():
-    """The `WorkerInfo` of the worker that calls; None outside any.
+    """The `WorkerInfo` of the calling worker; None outside a worker.
 
     >>> from dygraph import io
     >>> class Workers(io.Dataset):
@@ -51,15 +51,15 @@ def get_worker_info():
 
 
 def sample_rng():
-    """Random numbers for the sample that is being read: a ``numpy.random.Generator``.
+    """A ``numpy.random.Generator`` for the sample that is being read.
 
-    Its stream is that of (seed of the loader, epoch, number of the sample), so what it draws does
-    not depend on the number of workers, their kind, or chance. Call it once in a ``__getitem__``.
+    Its seed is (seed of the loader, epoch, index of the sample), so its numbers do not depend on
+    the number, kind or timing of workers. Call it once in a ``__getitem__``.
 
     Raises
     ------
     PreconditionNotMetError
-        Where no loader is reading.
+        If no loader is reading.
 
     Examples
     --------
@@ -85,17 +85,17 @@ def sample_rng():
 
 
 class Job:
-    """A pass over a data set, as every worker gets it."""
+    """A pass over a data set, as passed to every worker."""
 
     def __init__(self, dataset, collate_fn, ragged, seed, epoch, stream, init_fn):
         self.dataset, self.collate_fn, self.ragged = dataset, collate_fn, ragged
         self.seed, self.epoch, self.init_fn = seed, epoch, init_fn
         self.stream = stream  # None, or (batch_size, drop_last) of an IterableDataset
-        # A guard's place and float type belong to a thread: workers take over those of the loop.
+        # A guard's place and float type belong to a thread: workers use those of the loop.
         self.place, self.cast_floats_to = _core.current_place(), _core.cast_floats_to()
 
     def enter(self):
-        """Make Variables in this thread as the loop's thread does."""
+        """Use the place and float type of the loop's thread in this thread."""
         _core.set_current_place(self.place)
         _core.set_cast_floats_to(self.cast_floats_to)
 
@@ -104,20 +104,23 @@ class Job:
 
 
 class Failure:
-    """An error of a worker on its way to the loop."""
+    """An error of a worker for the loop."""
 
     def __init__(self, error, note):
         self.error, self.note = error, note
 
 
 class Reader:
-    """One worker's state. ``run(number, task)`` gives a batch, END or a Failure, never raises."""
+    """One worker's state.
+
+    ``run(number, task)`` returns a batch, END or a Failure and never raises.
+    """
 
     def __init__(self, job, worker, workers, kind):
         self.job, self.worker, self.workers, self.kind = job, worker, workers, kind
         self.batches = self.sample = None
         self.started = self.stopped = False
-        self.spent = 0.0  # seconds of a processor that its thread took
+        self.spent = 0.0  # processor seconds of its thread
 
     def run(self, number, task):
         try:
@@ -128,7 +131,9 @@ class Reader:
             if self.kind == "process":
                 self._seed(number)
             return self._collate([self._sample(i) for i in task])
-        except BaseException as error:  # also SystemExit: a worker that dies silently would hang
+        except (
+            BaseException
+        ) as error:  # also SystemExit: a worker that ends silently would hang the loop
             if not self.kind and not isinstance(error, Exception):
                 raise
             return Failure(error, self._note())
@@ -149,7 +154,7 @@ class Reader:
         self.started = True
 
     def _seed(self, *numbers):
-        """A forked worker would repeat what its siblings draw from Python's and NumPy's streams."""
+        """Seed Python's and NumPy's generators, which all forked workers would share."""
         key = np.random.SeedSequence([self.job.seed, self.job.epoch, *numbers])
         a, b, c = key.generate_state(3).tolist()
         random.seed(a)
@@ -218,7 +223,7 @@ def reading_as(reader):
 
 
 def raise_failure(failure):
-    """Raise a worker's error in the loop: its own type, its text and where it came from."""
+    """Raise a worker's error in the loop, with its type, message and origin."""
     error, note = failure.error, failure.note
     if len(error.args) == 1 and isinstance(error.args[0], str) and type(error) is not KeyError:
         error.args = (f"{error.args[0]}\n{note}",)

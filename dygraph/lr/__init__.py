@@ -1,6 +1,6 @@
-"""Schedules of the learning rate, given to an optimizer as ``learning_rate``.
+"""Schedules for ``learning_rate`` of an optimizer.
 
-Three kinds, by who moves them on:
+There are three kinds, which differ in the call that advances them:
 
 * Fluid's per step (`NoamDecay` ... `LinearLrWarmup`): each call, so each step of the optimizer,
   gives
@@ -11,7 +11,7 @@ Three kinds, by who moves them on:
   call
   only gives the rate, ``step()`` moves on, after each batch or each epoch as the schedule is meant.
 
-``get_lr()`` gives the rate of the next step and moves nothing. ``state_dict()`` holds plain
+``get_lr()`` returns the rate of the next step without advancing. ``state_dict()`` holds plain
 numbers.
 
 Examples

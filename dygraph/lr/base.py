@@ -1,16 +1,16 @@
-"""What all schedules share: their state, checks of rates."""
+"""Base of all schedules: their state, checks of rates."""
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 
 
 class Schedule:
-    """What all schedules share: their state."""
+    """Base of all schedules: their state."""
 
     _keys: tuple[str, ...] = ()  # attributes that change
 
     def state_dict(self):
-        """The numbers that change, by name; a schedule inside stands under ``learning_rate``."""
+        """The changing numbers by name; an inner schedule is under ``learning_rate``."""
         state = {key: getattr(self, key) for key in self._keys}
         inner = getattr(self, "_inner", None)
         if inner is not None:
@@ -18,7 +18,7 @@ class Schedule:
         return state
 
     def set_state_dict(self, state_dict):
-        """Go on from a `state_dict`. InvalidArgumentError where its names do not fit."""
+        """Restore a `state_dict`. InvalidArgumentError if its names do not fit."""
         name = type(self).__name__
         if not hasattr(state_dict, "keys"):
             raise ArgumentTypeError(f"{name}: the state must be a dict, got {kind_of(state_dict)}")

@@ -1,4 +1,4 @@
-"""Schedules with a ``last_epoch``, which ``step()`` moves on."""
+"""Schedules with a ``last_epoch``, which ``step()`` advances."""
 
 import math
 
@@ -8,9 +8,9 @@ from dygraph.lr.base import Schedule, positive, rate_of, rate_or_schedule
 
 
 class LRScheduler(Schedule):
-    """Base of the schedules with a ``last_epoch``. A subclass gives ``_rate_at(epoch)``.
+    """Base of the schedules with a ``last_epoch``. A subclass defines ``_rate_at(epoch)``.
 
-    `last_epoch` -1 starts at epoch 0; ``step()`` moves on by one, ``step(epoch)`` goes to an epoch.
+    `last_epoch` -1 starts at epoch 0; ``step()`` advances by one, ``step(epoch)`` goes to an epoch.
 
     >>> import dygraph
     >>> class Halving(dygraph.lr.LRScheduler):
@@ -35,11 +35,11 @@ class LRScheduler(Schedule):
         return self.last_lr
 
     def get_lr(self):
-        """The rate as it is."""
+        """The current rate."""
         return self.last_lr
 
     def step(self, epoch=None):
-        """Move on, to be called after the optimizer's step."""
+        """Advance; call it after the optimizer's step."""
         name = f"{type(self).__name__}: epoch"
         epoch = self.last_epoch + 1 if epoch is None else check.integer(epoch, name, 0)
         rate = self._rate_at(epoch)
@@ -181,7 +181,7 @@ class OneCycleLR(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Up and down between two rates, again and again (Smith, 2017).
+    """Cycles between two rates (Smith, 2017).
 
     The rate is ``base + (max - base) * height * scale``: ``height`` goes from 0 to 1 in
     `step_size_up` steps and back in `step_size_down` (None: as many). ``scale`` is 1 for `mode`

@@ -1,4 +1,4 @@
-"""Fluid's schedules that ``epoch()`` or ``step(loss)`` moves on."""
+"""Fluid's schedules that ``epoch()`` or ``step(loss)`` advances."""
 
 from dygraph import check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
@@ -17,7 +17,7 @@ class _ByEpoch(Schedule):
         return self.last_lr
 
     def epoch(self, epoch=None):
-        """Move on to the next epoch, or to the one given."""
+        """Advance to the next epoch, or to the given one."""
         name = f"{type(self).__name__}: epoch"
         self.epoch_num = self.epoch_num + 1 if epoch is None else check.integer(epoch, name, 0)
         self.last_lr = self._rate_at(self.epoch_num)
@@ -110,12 +110,12 @@ def _below_one(what, value):
 
 
 class ReduceLROnPlateau(Schedule):
-    """The rate falls by `decay_rate` when the loss has not got better for `patience` steps.
+    """Reduces the rate by `decay_rate` when the loss has not improved for `patience` steps.
 
     Call ``step(loss)`` after each epoch. Better means ``loss < best * (1 - threshold)`` for
-    `threshold_mode` 'rel', ``loss < best - threshold`` for 'abs'; with `mode` 'max' the other way
-    round. After a reduction `cooldown` steps are not counted. A reduction of at most `eps` is not
-    made; the rate stays at or above `min_lr`.
+    `threshold_mode` 'rel', ``loss < best - threshold`` for 'abs'; with `mode` 'max' the reverse.
+    After a reduction `cooldown` steps are not counted. Reductions of at most `eps` are skipped; the
+    rate stays at or above `min_lr`.
 
     >>> import dygraph
     >>> rate = dygraph.lr.ReduceLROnPlateau(1.0, decay_rate=0.5, patience=1)
@@ -163,11 +163,11 @@ class ReduceLROnPlateau(Schedule):
         return self.learning_rate
 
     def get_lr(self):
-        """The rate as it is."""
+        """The current rate."""
         return self.learning_rate
 
     def step(self, loss):
-        """Take the loss of an epoch, a number or a Variable with one element."""
+        """Advance with the loss of an epoch, a number or a Variable of one element."""
         loss = check.number(loss, "ReduceLROnPlateau.step: loss")
         self.epoch_num += 1
         if self.cooldown_counter > 0:

@@ -1,4 +1,4 @@
-"""Fluid's schedules that each call moves on."""
+"""Fluid's schedules that each call advances."""
 
 import math
 
@@ -8,10 +8,10 @@ from dygraph.lr.base import Schedule, positive, rate_of, rate_or_schedule
 
 
 class LearningRateDecay(Schedule):
-    """Base of the schedules that each call moves on. A subclass gives ``step()``, the rate at
+    """Base of the schedules that each call advances. A subclass defines ``step()``, the rate at
     ``step_num``.
 
-    `begin` is the first ``step_num``, `step` what a call adds to it; `dtype` has no meaning here.
+    `begin` is the first ``step_num``, `step` the increment of a call; `dtype` is not used.
 
     >>> import dygraph
     >>> class Halving(dygraph.lr.LearningRateDecay):
@@ -34,7 +34,7 @@ class LearningRateDecay(Schedule):
         return rate
 
     def get_lr(self):
-        """The rate the next call gives; nothing moves."""
+        """The rate of the next call, without advancing."""
         return self.step()
 
     def step(self):

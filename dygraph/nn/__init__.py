@@ -11,7 +11,7 @@ from dygraph.nn.layer import Layer as Layer
 from dygraph.nn.norm import *
 from dygraph.nn.pooling import *
 
-TYPE_CHECKING = False  # True for mypy, which knows the name; the import of typing is saved
+TYPE_CHECKING = False  # True for mypy, which knows the name; avoids the import of typing
 if TYPE_CHECKING:
     from dygraph.nn.dropout import *
     from dygraph.nn.learnt_loss import *
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dygraph.nn.transformer import *
     from dygraph.nn.vision import *
 
-# What loads when it is first asked for, so that `import dygraph` stays quick.
+# Loaded at the first use, so that `import dygraph` stays fast.
 _LAZY = {
     "dropout": "AlphaDropout Dropout Dropout1D Dropout2D Dropout3D FeatureAlphaDropout",
     "learnt_loss": "CenterLoss HSigmoid NCE",

@@ -1,4 +1,4 @@
-"""Activations as layers, and by the names that ``act=`` takes."""
+"""Activations as layers, and by name for ``act=``."""
 
 from dygraph import _core, check
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, did_you_mean, kind_of
@@ -39,7 +39,8 @@ ops = _core.ops
 def activation(name, owner):
     """The function of ``act=name``; None for None.
 
-    Any operator of one required input and one output will do. InvalidArgumentError names near ones.
+    Any operator with one required input and one output is valid. InvalidArgumentError names near
+    ones.
     """
     if name is None:
         return None
@@ -272,7 +273,7 @@ class Hardshrink(_Elementwise):
 
 
 class Softshrink(_Elementwise):
-    """``x`` moved towards 0 by `threshold`, 0 where it would cross it.
+    """``x`` shrunk towards 0 by `threshold`, and 0 within it.
 
     >>> import dygraph
     >>> dygraph.nn.Softshrink()(dygraph.to_variable([-2.0, 0.25])).tolist()
@@ -410,7 +411,7 @@ class Maxout(_Elementwise):
     Parameters
     ----------
     groups : int
-        How many channels make one; it divides their number.
+        The number of channels in a group; it divides the number of channels.
     axis : int
         The axis of the channels.
 
@@ -432,7 +433,7 @@ class Maxout(_Elementwise):
 
 
 class PRelu(Layer):
-    """``x`` where ``x > 0``, else ``weight * x`` with slopes that are learnt. He et al., 2015.
+    """``x`` where ``x > 0``, else ``weight * x`` with learnt slopes. He et al., 2015.
 
     Parameters
     ----------
@@ -444,7 +445,7 @@ class PRelu(Layer):
     input_shape : list of int, optional
         Shape of the input with the batch in front, for mode ``'element'``.
     param_attr : ParamAttr, optional
-        Of the slopes, which start at 0.25 where it says nothing else.
+        Of the slopes, which start at 0.25 by default.
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
     data_format : 'NCHW' or 'NHWC'
@@ -495,9 +496,9 @@ class PReLU(PRelu):
     num_parameters : int
         1, or the number of channels.
     init : float
-        Where the slopes start.
+        The initial slopes.
     param_attr : ParamAttr, optional
-        Of the slopes; its initializer goes before `init`.
+        Of the slopes; its initializer overrides `init`.
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
     data_format : 'NCHW' or 'NHWC'

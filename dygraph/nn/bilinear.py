@@ -20,11 +20,11 @@ class BilinearTensorProduct(Layer):
     input1_dim, input2_dim, output_dim : int
         Columns of x, of y and of the result.
     name : str, optional
-        Start of the layer's name.
+        Prefix of the layer's name.
     act : str, optional
         Name of an activation.
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
-        ``bias_attr=False`` leaves the bias out.
+        ``bias_attr=False``: no bias.
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
 
@@ -79,10 +79,10 @@ class BilinearTensorProduct(Layer):
 class TreeConv(Layer):
     """Convolution over trees (Mou, Li, Zhang, Wang and Jin, 2016).
 
-    The window of a node is the node with what lies below it, `max_depth` levels in all. A node of
-    the window is weighted by its place: ``t = 1 - depth / max_depth`` for the top, and of the
-    rest ``l = (1 - t) * (i - 1) / (n - 1)`` for the left and ``r = (1 - t) * (1 - l)`` for the
-    right, where it is the i-th of n siblings (``1/2`` for an only child). Then
+    The window of a node is the node and its descendants, `max_depth` levels in all. A node of the
+    window is weighted by its place: ``t = 1 - depth / max_depth`` for the top, and of the rest
+    ``l = (1 - t) * (i - 1) / (n - 1)`` for the left and ``r = (1 - t) * (1 - l)`` for the right,
+    where it is the i-th of n siblings (``1/2`` for an only child). Then
 
     ``out[v] = act(sum over u in window(v) of (l W_left + r W_right + t W_top) . x[u] + bias)``.
 
@@ -92,7 +92,7 @@ class TreeConv(Layer):
         Columns of the nodes' vectors.
     output_size, num_filters : int
     max_depth : int
-        Levels in a window; 1 is the node alone.
+        Levels in a window; 1 is only the node.
     act : str or None
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
     name : str, optional
@@ -209,7 +209,7 @@ def _weigh(tree, pairs, max_depth):
                 continue
             siblings = children[node]
             for i, child in enumerate(siblings):
-                if child not in seen:  # a circle is walked once
+                if child not in seen:  # a cycle is visited once
                     seen.add(child)
                     place = i / (len(siblings) - 1) if len(siblings) > 1 else 0.5
                     waiting.append((child, depth + 1, place))

@@ -20,7 +20,7 @@ class Linear(Layer):
     input_dim, output_dim : int
         Sizes of the last axis before and after.
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
-        ``bias_attr=False`` leaves the bias out.
+        ``bias_attr=False``: no bias.
     act : str, optional
         Name of an activation, ``'relu'``.
     dtype : dtype, optional
@@ -71,18 +71,18 @@ class Linear(Layer):
 
 
 class Embedding(Layer):
-    """Rows of a table, by number.
+    """Rows of a table, by index.
 
     Parameters
     ----------
     size : (int, int)
         Number of rows, and length of each.
     is_sparse : bool
-        The table's gradient is SelectedRows: only the rows that were looked up.
+        The table's gradient is SelectedRows with only the rows that were read.
     is_distributed : bool
-        Accepted for Fluid's sake.
+        Fluid's; not used.
     padding_idx : int, optional
-        A row that is read as zeros and gets no gradient; negative counts from the end.
+        A row that reads as zeros and gets no gradient; negative indices count from the end.
     param_attr : ParamAttr, str or Initializer, optional
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
@@ -139,7 +139,7 @@ class Embedding(Layer):
 
 
 class Identity(Layer):
-    """Gives what it gets: a place to put another layer later. Arguments are ignored.
+    """Returns its input: a placeholder for another layer. Arguments are ignored.
 
     >>> import dygraph
     >>> dygraph.nn.Identity()(dygraph.to_variable([-1.0, 2.0])).tolist()

@@ -23,12 +23,12 @@ def _at(index, size, what):
 
 
 class Sequential(Layer):
-    """Layers called one after another.
+    """Layers called in order.
 
     Parameters
     ----------
     *layers : Layer or (str, Layer)
-        Layers, named by their numbers, or pairs of name and layer.
+        Layers, named by their indices, or pairs of name and layer.
 
     Examples
     --------
@@ -100,12 +100,12 @@ class LayerList(Layer):
             self.extend(sublayers)
 
     def append(self, sublayer):
-        """Add a layer at the end. Gives the list."""
+        """Append a layer. Returns the list."""
         self.add_sublayer(str(len(self._sub_layers)), sublayer)
         return self
 
     def extend(self, sublayers):
-        """Add layers at the end. Gives the list."""
+        """Append layers. Returns the list."""
         if isinstance(sublayers, (str, Layer)) or not hasattr(sublayers, "__iter__"):
             raise ArgumentTypeError(f"LayerList: layers must be a list, got {kind_of(sublayers)}")
         for layer in sublayers:
@@ -113,7 +113,7 @@ class LayerList(Layer):
         return self
 
     def insert(self, index, sublayer):
-        """Put a layer before the one at `index`."""
+        """Insert a layer before the one at `index`."""
         layers = list(self._sub_layers.values())
         index = check.integer(index, "LayerList: the index")
         if not -len(layers) <= index <= len(layers):
@@ -170,7 +170,7 @@ class ParameterList(Layer):
                 self.append(parameter)
 
     def append(self, parameter):
-        """Add a parameter at the end. Gives the list."""
+        """Append a parameter. Returns the list."""
         if not isinstance(parameter, Parameter):
             raise ArgumentTypeError(
                 f"ParameterList: a Parameter is appended, got {kind_of(parameter)}"
@@ -194,7 +194,7 @@ class ParameterList(Layer):
 
 
 class _Dict(Layer):
-    """What the two dicts share: `_held` names the registry their members stand in."""
+    """Base of the two dicts: `_held` names the registry of their members."""
 
     _held = "_sub_layers"
 
@@ -254,13 +254,13 @@ class _Dict(Layer):
         return self._members().items()
 
     def pop(self, name):
-        """Take a member out."""
+        """Remove a member and return it."""
         member = self._require(name)
         delattr(self, name)
         return member
 
     def clear(self):
-        """Take all members out."""
+        """Remove all members."""
         for name in list(self._members()):
             delattr(self, name)
 

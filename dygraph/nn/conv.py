@@ -21,7 +21,7 @@ ops = _core.ops
 
 
 class _Conv(Layer):
-    """What the convolutions share: arguments, parameters, bias and activation."""
+    """Base of the convolutions: arguments, parameters, bias and activation."""
 
     _axes = 2
     _transposed = False
@@ -119,9 +119,10 @@ class Conv2D(_Conv):
     groups : int, optional
         Both numbers of channels must be multiples of it. None: 1.
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
-        Weights start as normal draws of deviation ``sqrt(2 / (h * w * num_channels))``.
+        Weights are initialised from the normal distribution with deviation
+        ``sqrt(2 / (h * w * num_channels))``.
     use_cudnn : bool
-        Accepted for Fluid's sake; kernels are chosen by what is built.
+        Fluid's; not used.
     act : str, optional
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
@@ -282,7 +283,7 @@ class Conv3D(_Conv):
 
 
 class Conv2DTranspose(_Conv):
-    """The transpose of a convolution of images: the way back from its output's size.
+    """The transpose of a convolution of images, from the size of its output to that of its input.
 
     Height and width become ``(size - 1) * stride - 2 * padding + dilation * (filter_size - 1) + 1``
     or `output_size`, which may be up to ``stride - 1`` more.
@@ -294,9 +295,10 @@ class Conv2DTranspose(_Conv):
     output_size : int or (int, int), optional
     padding, stride, dilation : int or (int, int)
     groups, param_attr, bias_attr, use_cudnn, act, dtype
-        As of `Conv2D`. Weights start as Xavier draws.
+        As of `Conv2D`. Weights are initialised by `Xavier`.
     output_padding : int or (int, int)
-        Pixels more than the smallest output, fewer than `stride`; in place of `output_size`.
+        Additional pixels over the smallest output, less than `stride`; alternative to
+        `output_size`.
 
     Attributes
     ----------
@@ -469,13 +471,13 @@ class Pool2D(Layer):
     pool_size, pool_stride, pool_padding : int or (int, int)
     pool_type : 'max' or 'avg'
     global_pooling : bool
-        One window over the whole image; sizes are not looked at.
+        One window over the whole image; sizes are ignored.
     use_cudnn : bool
-        Accepted for Fluid's sake.
+        Fluid's; not used.
     ceil_mode : bool
         Round the output's size up.
     exclusive : bool
-        An average does not count padding.
+        Averages exclude padding.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Dropout of elements, of whole channels, and the kind that keeps mean and variance."""
+"""Dropout of elements and of whole channels, and alpha dropout."""
 
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
@@ -17,7 +17,7 @@ class Dropout(Layer):
     p : float
         Share of zeros, 0 to 1.
     seed : int, optional
-        Fixes the zeros of every call; None draws anew.
+        Fixes the zeros of every call; None: other zeros in each call.
     dropout_implementation : str
         ``'downgrade_in_infer'``: multiply by ``1 - p`` in eval mode, nothing else while training.
         ``'upscale_in_train'``: divide by ``1 - p`` while training, nothing in eval mode.
@@ -63,7 +63,7 @@ class Dropout(Layer):
 
 
 def _channels(input, rank, what):
-    """Ones of shape [N, C, 1, ...]: a place for each channel of each sample."""
+    """Ones of shape [N, C, 1, ...]: one for each channel of each sample."""
     check.variable(input, f"{what}: input")
     if input.ndim != rank:
         raise InvalidArgumentError(
@@ -140,12 +140,12 @@ _ALPHA = -1.7580993408473766  # what selu tends to for large negative inputs: -s
 
 
 class AlphaDropout(Layer):
-    """Dropout for `selu` networks: mean 0 and variance 1 stay what they are.
+    """Dropout for `selu` networks that keeps mean 0 and variance 1.
 
     While training each element is replaced by a = -1.7580993 with probability p, and the result
-    scaled and shifted: ``(x * m + a * (1 - m)) * s + t`` with q = 1 - p,
-    s = (q + a^2 q (1 - q))^(-1/2), t = -s (1 - q) a (Klambauer et al., "Self-Normalizing Neural
-    Networks", 2017). Nothing happens in eval mode.
+    scaled and shifted: ``(x * m + a * (1 - m)) * s + t`` with q = 1 - p, s = (q + a^2 q (1 -
+    q))^(-1/2), t = -s (1 - q) a (Klambauer et al., "Self-Normalizing Neural Networks", 2017). In
+    eval mode it has no effect.
 
     >>> import dygraph
     >>> drop = dygraph.nn.AlphaDropout(0.5)
@@ -174,7 +174,7 @@ class AlphaDropout(Layer):
         q = 1.0 - self._p
         scale = (q + _ALPHA * _ALPHA * q * (1.0 - q)) ** -0.5
         shift = -scale * (1.0 - q) * _ALPHA
-        # With downgrade_in_infer the kept ones stay 1 while training.
+        # With downgrade_in_infer kept ones are 1 in training.
         mask = ops.dropout(places, dropout_prob=self._p, is_test=False)
         dropped = ops.scale(mask, scale=-_ALPHA * scale, bias=_ALPHA * scale + shift)
         kept = ops.scale(mask, scale=scale)

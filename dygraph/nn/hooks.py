@@ -2,7 +2,7 @@
 
 
 class HookHandle:
-    """Takes a hook of a layer away again: ``handle.remove()``."""
+    """The handle of a layer's hook: ``handle.remove()`` removes it."""
 
     __slots__ = ("_layer", "_hooks", "_hook")
 
@@ -10,7 +10,7 @@ class HookHandle:
         self._layer, self._hooks, self._hook = layer, hooks, hook
 
     def remove(self):
-        """Take the hook away. A second call does nothing."""
+        """Remove the hook. A second call has no effect."""
         hooks = getattr(self._layer, self._hooks)
         rest = tuple(h for h in hooks if h is not self._hook)
         object.__setattr__(self._layer, self._hooks, rest)

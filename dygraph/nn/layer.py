@@ -1,4 +1,4 @@
-"""Layer: parameters, buffers and layers under one name, called like a function."""
+"""Layer: parameters, buffers and inner layers, called like a function."""
 
 import warnings
 
@@ -38,26 +38,26 @@ class Layer(check.NamedArguments):
     """Base of all layers and models.
 
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes in
-    ``forward``. Assigned parameters, layers and buffers are found by `parameters`, `state_dict` and
-    the rest.
+    ``forward``. `parameters`, `state_dict` and similar methods find assigned parameters, layers and
+    buffers.
 
     Parameters
     ----------
     name_scope : str, optional
-        Start of the layer's name; None: made from the class, ``linear_0``.
+        Prefix of the layer's name; None: from the class, ``linear_0``.
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
 
     Attributes
     ----------
     training : bool
-        Set by `train` and `eval`; dropout and batch normalisation look at it.
+        Set by `train` and `eval`; dropout and batch normalisation read it.
 
     Notes
     -----
     In eval mode the layer that is called runs without recording, unless a Variable among its
-    arguments requires a gradient or the call stands in ``dygraph.enable_grad()``. An eval layer
-    inside a training one only changes its own behaviour.
+    arguments requires a gradient or the call is inside ``dygraph.enable_grad()``. An eval layer
+    inside a training one changes only its own behaviour.
 
     Examples
     --------
@@ -141,9 +141,10 @@ class Layer(check.NamedArguments):
         self.__dict__["_unsaved"] = self._unsaved - {name}
 
     def add_parameter(self, name, parameter):
-        """Register a parameter under a name that need not be an identifier. Gives it back.
+        """Register a parameter under any name and return it.
 
-        ArgumentTypeError for what is no Parameter (or None), AlreadyExistsError for a taken name.
+        ArgumentTypeError for a value that is no Parameter or None, AlreadyExistsError for a used
+        name.
         """
         self._require_free(name, self._parameters, "add_parameter")
         if parameter is not None and not isinstance(parameter, Parameter):
@@ -158,7 +159,7 @@ class Layer(check.NamedArguments):
         return parameter
 
     def add_sublayer(self, name, sublayer):
-        """Register a layer under a name that need not be an identifier. Gives it back."""
+        """Register a layer under any name and return it."""
         self._require_free(name, self._sub_layers, "add_sublayer")
         if not isinstance(sublayer, Layer):
             fix = ""
@@ -173,9 +174,9 @@ class Layer(check.NamedArguments):
         return sublayer
 
     def register_buffer(self, name, variable, persistable=True):
-        """Register a Variable that belongs to the state and is not trained, such as a running mean.
+        """Register a Variable of the state that is not trained, such as a running mean.
 
-        `persistable` False leaves it out of `state_dict`.
+        `persistable` False omits it from `state_dict`.
         """
         self._require_free(name, self._buffers, "register_buffer")
         if variable is not None:
@@ -205,7 +206,7 @@ class Layer(check.NamedArguments):
     def create_parameter(
         self, shape, attr=None, dtype=None, is_bias=False, default_initializer=None
     ):
-        """Make a parameter as `attr` asks. It belongs to the layer once it is assigned.
+        """Make a parameter by `attr`. It belongs to the layer after an assignment.
 
         Parameters
         ----------
@@ -215,9 +216,9 @@ class Layer(check.NamedArguments):
         dtype : dtype, optional
             None: the layer's.
         is_bias : bool
-            Starts at 0 and is named ``b``; others start by `Xavier` and are named ``w``.
+            True: starts at 0, named ``b``. False: initialised by `Xavier`, named ``w``.
         default_initializer : Initializer, optional
-            Used where `attr` names none.
+            Used if `attr` has none.
         """
         attr = ParamAttr.of(attr)
         if attr is None:
@@ -247,17 +248,17 @@ class Layer(check.NamedArguments):
         return parameter
 
     def create_variable(self, name=None, persistable=None, dtype=None, type=None):
-        """Make an empty Variable of the layer's type, to be filled by ``set_value``.
+        """Make an empty Variable of the layer's type, for ``set_value``.
 
         Parameters
         ----------
         name : str, optional
-            The end of its name; None: made from the layer's.
+            Suffix of its name; None: from the layer's name.
         persistable : bool, optional
         dtype : dtype, optional
             None: the layer's.
         type : None
-            For Fluid's sake.
+            Fluid's; not used.
         """
         end = unique_name.generate("_generated_var") if name is None else name
         dtype = self._dtype if dtype is None else _core.dtype_of(dtype)
@@ -268,7 +269,7 @@ class Layer(check.NamedArguments):
     # Walking --------------------------------------------------------------------------------------
 
     def full_name(self):
-        """The layer's own name, ``linear_0``: no other layer of the process has it."""
+        """The layer's name, ``linear_0``, unique in the process."""
         return self._full_name
 
     def named_children(self):
@@ -284,7 +285,7 @@ class Layer(check.NamedArguments):
     ):
         """(dotted name, layer) of all layers below, each once, parents first.
 
-        Those of `layers_set` are left out, with what is below them.
+        Those of `layers_set` are left out, with the layers below them.
         """
         seen = {id(layer) for layer in layers_set or ()}
         if not include_self:
@@ -328,7 +329,7 @@ class Layer(check.NamedArguments):
         """A list of all parameters, each once.
 
         Warns of layers and parameters in plain lists, which are not found: `LayerList` and
-        `ParameterList` are. Names that begin with ``_`` are left alone.
+        `ParameterList` are. Names that begin with ``_`` are not checked.
         """
         if include_sublayers:
             _warn_of_plain_lists(self)
@@ -343,7 +344,7 @@ class Layer(check.NamedArguments):
         return [b for _, b in self.named_buffers("", include_sublayers)]
 
     def apply(self, function):
-        """Call ``function(layer)`` for all layers below, then for this one. Gives this layer."""
+        """Call ``function(layer)`` for all layers below, then for this one. Returns this layer."""
         for layer in self._sub_layers.values():
             layer.apply(function)
         function(self)
@@ -352,11 +353,11 @@ class Layer(check.NamedArguments):
     # Modes and state ------------------------------------------------------------------------------
 
     def train(self):
-        """Set this layer and all below to training mode. Gives this layer."""
+        """Set this layer and all below to training mode. Returns this layer."""
         return self._set_training(True)
 
     def eval(self):
-        """Set this layer and all below to eval mode: called itself, it records nothing."""
+        """Set this layer and all below to eval mode; its own calls are not recorded."""
         return self._set_training(False)
 
     def _set_training(self, training):
@@ -365,14 +366,14 @@ class Layer(check.NamedArguments):
         return self
 
     def clear_gradients(self):
-        """Forget the gradients of all parameters."""
+        """Clear the gradients of all parameters."""
         for _, parameter in self.named_parameters():
             parameter.clear_gradient()
 
     def to(self, place=None, dtype=None):
         """Move parameters and buffers to a place, or float ones to another float type.
 
-        Optimizers keep working on the same parameters. Gradients are forgotten.
+        Optimizers keep updating the same parameters. Gradients are cleared.
         """
         for value in [*self.parameters(), *self.buffers()]:
             new = value.detach()
@@ -391,7 +392,7 @@ class Layer(check.NamedArguments):
     def state_dict(self, destination=None, include_sublayers=True, structured_name_prefix=""):
         """Parameters and persistable buffers by dotted name: the Variables themselves.
 
-        A parameter that several layers share stands under each of its names.
+        A shared parameter is listed under each of its names.
         """
         state = {} if destination is None else destination
         start = structured_name_prefix
@@ -418,8 +419,8 @@ class Layer(check.NamedArguments):
         use_structured_name : bool
             False: the keys are the parameters' own names, ``linear_0.w_0``.
         strict : bool
-            True: raise where names or shapes do not agree, before anything is written. False: write
-            what fits.
+            True: raise an error if names or shapes do not agree, before any value is written.
+            False: write the values that fit.
 
         Returns
         -------
@@ -429,7 +430,7 @@ class Layer(check.NamedArguments):
         Raises
         ------
         InvalidArgumentError
-            Naming everything that is missing, unexpected or of another shape, with near names.
+            Lists all missing, unexpected and mismatched names, with near names.
         """
         state = self.state_dict(include_sublayers=include_sublayers)
         if not use_structured_name:
@@ -442,7 +443,7 @@ class Layer(check.NamedArguments):
     # Calling --------------------------------------------------------------------------------------
 
     def register_forward_pre_hook(self, hook):
-        """Call ``hook(layer, inputs)`` before forward; what it gives takes the inputs' place."""
+        """Call ``hook(layer, inputs)`` before forward; its result replaces the inputs."""
         return self._add_hook("_pre_hooks", hook)
 
     def register_forward_post_hook(self, hook):
@@ -456,19 +457,19 @@ class Layer(check.NamedArguments):
         return HookHandle(self, hooks, hook)
 
     def forward(self, *inputs, **kwargs):
-        """What the layer computes. Every subclass defines it."""
+        """The computation of the layer; every subclass defines it."""
         near = did_you_mean("forward", [n for n in vars(type(self)) if n != "forward"])
         raise UnimplementedError(f"{type(self).__name__}: a layer must define forward().{near}")
 
     def backward(self, *inputs):
-        """Not to be called: gradients come from ``loss.backward()``."""
+        """Raises an error: gradients come from ``loss.backward()``."""
         raise PreconditionNotMetError(
             f"{type(self).__name__}: a layer has no backward() of its own. Call backward() on the "
             "loss"
         )
 
-    # What `forward` gives, between the hooks. The outermost layer in eval mode does not record,
-    # unless an argument needs a gradient or the call stands in enable_grad().
+    # The result of `forward`, between the hooks. The outermost layer in eval mode does not record,
+    # unless an argument needs a gradient or the call is inside enable_grad().
     __call__ = _core.layer_call
 
     def _call_with_hooks(self, inputs, kwargs):
@@ -486,7 +487,7 @@ class Layer(check.NamedArguments):
     # Text -----------------------------------------------------------------------------------------
 
     def extra_repr(self):
-        """What ``repr`` shows between the parentheses of a layer without layers below."""
+        """The text in the parentheses of ``repr`` of a layer without inner layers."""
         return ""
 
     def __repr__(self):
@@ -504,7 +505,7 @@ class Layer(check.NamedArguments):
         return views.layer(self)
 
     def __dir__(self):
-        """Names without the tables a layer keeps of itself."""
+        """Names without a layer's internal tables."""
         inner = {"_parameters", "_buffers", "_sub_layers", "_unsaved", "_pre_hooks", "_post_hooks"}
         inner |= {"_full_name", "_dtype", "_made"}
         return [name for name in super().__dir__() if name not in inner]
@@ -524,7 +525,7 @@ def _require_init(layer):
 
 
 def _failed(layer, error, outermost):
-    """A call of the layer raised."""
+    """Add the layer's path to the error of a call."""
     _require_init(layer)
     add_layer(error, layer)
     if outermost:
@@ -535,7 +536,7 @@ _core.set_layer_functions(needs_gradient, _failed)
 
 
 def _warn_of_plain_lists(root):
-    """Layers and parameters in lists, tuples and dicts that no attribute registers."""
+    """Layers and parameters in lists, tuples and dicts, which are not registered."""
     layers = [layer for _, layer in root.named_sublayers(include_self=True)]
     found = {id(v) for layer in layers for v in (layer, *layer._parameters.values())}
     for layer in layers:

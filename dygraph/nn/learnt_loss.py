@@ -1,4 +1,4 @@
-"""Losses with parameters or centers of their own."""
+"""Losses with their own parameters or centers."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class CenterLoss(LossLayer):
     ----------
     num_classes, feat_dim : int
     alpha : float
-        How far centers move.
+        The step size of the centers.
     param_attr : ParamAttr, str or Initializer, optional
     update_center : bool
     reduction : 'mean', 'sum' or 'none'
@@ -87,7 +87,7 @@ class NCE(Layer):
     custom_dist : sequence of float, optional
         The probability of each class, for 'custom_dist'.
     seed : int
-        0 draws anew at each call.
+        0: other draws in each call.
     is_sparse : bool
         The weight's gradient is SelectedRows.
     dtype : dtype, optional
@@ -144,7 +144,7 @@ class NCE(Layer):
 
 
 def walker_tables(distribution, classes, dtype):
-    """Walker's alias method: each class keeps a part of its draws and gives the rest to another."""
+    """Walker's alias method: each class keeps a part of its draws; the rest go to another class."""
     p = np.asarray(distribution, "float64")
     if p.shape != (classes,) or not (p >= 0).all() or not abs(p.sum() - 1) < 1e-3:
         raise InvalidArgumentError(
@@ -169,7 +169,7 @@ def walker_tables(distribution, classes, dtype):
 
 
 class HSigmoid(Layer):
-    """A softmax over many classes as turns in a binary tree (Morin and Bengio, 2005).
+    """A softmax over many classes as decisions in a binary tree (Morin and Bengio, 2005).
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class HSigmoid(Layer):
         Width of the input, and number of classes (for a custom tree, of its inner nodes).
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
     is_custom : bool
-        The paths come with each call, as `path_table` and `path_code`.
+        Each call passes the paths, as `path_table` and `path_code`.
     is_sparse : bool
         The weight's gradient is SelectedRows.
     dtype : dtype, optional

@@ -1,4 +1,4 @@
-"""Writing a state_dict into variables, all or nothing."""
+"""Writes a state_dict into variables atomically."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from dygraph.errors import (
 
 
 class LoadReport:
-    """What did not agree: ``missing`` and ``unexpected`` names, ``mismatched`` reasons by name.
+    """The differences: ``missing`` and ``unexpected`` names, ``mismatched`` reasons by name.
 
-    ``nearest`` maps missing names to the unexpected ones that are spelt most like them, if any.
+    ``nearest`` maps missing names to the unexpected names nearest to them, if any.
     """
 
     def __init__(self, missing, unexpected, mismatched):
@@ -27,7 +27,7 @@ class LoadReport:
         return {n: names for n, names in near.items() if names}
 
     def _prefix(self):
-        """What to say where all names differ by one prefix, as ``module.fc.weight``; or ''."""
+        """The advice if all names differ by one prefix, such as ``module.fc.weight``; or ''."""
         for longer, shorter, advice in (
             (self.unexpected, self.missing, "take it away"),
             (self.missing, self.unexpected, "add it"),
@@ -57,7 +57,7 @@ class LoadReport:
 
 
 def load(owner, state, given, strict, hint="strict=False writes what fits"):
-    """Write ``given`` into the variables of ``state``; a LoadReport of what did not agree."""
+    """Write ``given`` into the variables of ``state``; returns a LoadReport of the differences."""
     if not hasattr(given, "keys"):
         raise ArgumentTypeError(
             f"{owner}: the state must be a dict of names to Variables, got {kind_of(given)}. "
@@ -74,7 +74,7 @@ def load(owner, state, given, strict, hint="strict=False writes what fits"):
 
 
 def compare(state, given):
-    """What `load` would report; nothing is written."""
+    """The report of `load`, without writing."""
     reasons = ((n, _refusal(v, given[n])) for n, v in state.items() if n in given)
     return LoadReport(
         [name for name in state if name not in given],
@@ -84,7 +84,7 @@ def compare(state, given):
 
 
 def refuse(owner, report, hint="strict=False writes what fits"):
-    """Raise what strict loading raises."""
+    """Raise the error of strict loading."""
     raise InvalidArgumentError(
         f"{owner}: the state does not fit, and nothing was written:\n{report!r}\n{hint}".rstrip()
     )

@@ -1,4 +1,4 @@
-"""Losses as layers: what `dygraph.losses` has as functions."""
+"""The losses of `dygraph.losses` as layers."""
 
 from dygraph import _core, check, loss_parts, losses
 from dygraph.errors import InvalidArgumentError
@@ -139,9 +139,9 @@ class CrossEntropyLoss(LossLayer):
     soft_label : bool
         Labels are distributions.
     axis : int
-        Where the classes are.
+        The axis of the classes.
     label_smoothing : float
-        The share of each label that all classes get in equal parts.
+        The share of each label that is spread equally over all classes.
 
     Examples
     --------
@@ -446,11 +446,11 @@ class CTCLoss(LossLayer):
     Parameters
     ----------
     blank : int
-        The class that stands for nothing.
+        The index of the blank class.
     reduction : 'mean', 'sum' or 'none'
         The mean is that of each loss over its number of labels.
     zero_infinity : bool
-        Take 0 for the infinite loss of labels that do not fit into the steps.
+        Replace the infinite loss of labels that do not fit into the steps by 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Texts for inputs that do not fit a layer, worked out after its operator has refused them."""
+"""Messages for inputs that do not fit a layer, made after its operator has refused them."""
 
 import math
 
@@ -9,7 +9,7 @@ _AXES = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def of_type(owner, input, weight):
-    """Raise where `input` is no Variable, or of another type than the weight."""
+    """Raise an error if `input` is no Variable, or of another type than the weight."""
     if isinstance(input, (tuple, list)) and any(isinstance(v, _core.Variable) for v in input):
         raise ArgumentTypeError(
             f"{owner}: input must be a Variable, got a {type(input).__name__} of {len(input)}. "
@@ -29,7 +29,7 @@ def of_type(owner, input, weight):
 
 
 def of_linear(owner, input, weight):
-    """Raise a text for what Linear refuses, if there is one."""
+    """Raise the message for an input that Linear refuses, if there is one."""
     of_type(owner, input, weight)
     shape, (before, after) = list(input.shape), weight.shape
     if shape and shape[-1] == before:
@@ -47,7 +47,7 @@ def of_linear(owner, input, weight):
 
 
 def of_convolution(owner, input, weight, channels, axes):
-    """Raise a text for what a convolution refuses, if there is one."""
+    """Raise the message for an input that a convolution refuses, if there is one."""
     of_type(owner, input, weight)
     shape = list(input.shape)
     if len(shape) == axes + 2 and shape[1] == channels:

@@ -32,7 +32,7 @@ class BatchNorm(Layer):
 
     ``(x - mean) / sqrt(variance + epsilon) * weight + bias``.
 
-    While training, mean and variance are the batch's, and the running ones follow them:
+    In training, mean and variance are those of the batch, which update the running ones:
     ``running = momentum * running + (1 - momentum) * batch``. In eval mode the running ones are
     used. (Ioffe and Szegedy, 2015.)
 
@@ -45,7 +45,7 @@ class BatchNorm(Layer):
     num_channels : int
     act : str, optional
     is_test : bool
-        True: always as in eval mode.
+        True: always use eval mode.
     momentum, epsilon : float
     param_attr, bias_attr : ParamAttr, str or Initializer, optional
     dtype : dtype, optional
@@ -53,12 +53,12 @@ class BatchNorm(Layer):
     data_layout : 'NCHW' or 'NHWC'
         Which axis holds the channels.
     in_place, do_model_average_for_mean_and_var : bool
-        Accepted for Fluid's sake.
+        Fluid's; not used.
     moving_mean_name, moving_variance_name : str, optional
     use_global_stats : bool
-        True: normalise by the running values while training too.
+        True: normalise by the running values in training, too.
     trainable_statistics : bool
-        True: use the batch's mean and variance in eval mode too.
+        True: use the batch's mean and variance in eval mode, too.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class BatchNorm(Layer):
 
 
 def _warn_of_one_value(layer, input):
-    """One value per channel is its own mean: the result is the bias, whatever comes in."""
+    """Warn about one value per channel, which is its own mean: the result is always the bias."""
     import warnings
 
     warnings.warn(
@@ -219,7 +219,7 @@ def _require_rank(input, axes, owner, layout="NCHW"):
 
 
 class _Affine(Layer):
-    """A layer with a scale that starts as ones and a shift that starts as zeros, or without."""
+    """A layer with an optional scale, initially ones, and shift, initially zeros."""
 
     def _create(self, size, param_attr, bias_attr):
         self.weight = self.create_parameter([size], param_attr, default_initializer=Constant(1.0))
@@ -237,7 +237,7 @@ class LayerNorm(_Affine):
     normalized_shape : int or list of int
         Sizes of the last axes.
     scale, shift : bool
-        False leaves weight or bias out.
+        False: no weight or no bias.
     epsilon : float
     param_attr, bias_attr : ParamAttr, str, Initializer, None or False
     act : str, optional
@@ -324,7 +324,7 @@ class RMSNorm(_Affine):
     epsilon : float
     param_attr : ParamAttr, str or Initializer, optional
     bias_attr : ParamAttr, str, Initializer, None or False
-        False, the default, leaves the bias out.
+        Default: False, no bias.
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
 
@@ -433,7 +433,7 @@ class GroupNorm(_Affine):
 
 
 def _require_channels(input, channels, owner, layout="NCHW"):
-    """The operators check sizes against their parameters; without parameters only this does."""
+    """Check the channels; operators check them only if there are parameters."""
     shape = check.variable(input, f"{owner}: input").shape
     if len(shape) < 2 or shape[1 if layout == "NCHW" else -1] != channels:
         where = "second" if layout == "NCHW" else "last"
@@ -527,7 +527,7 @@ class InstanceNorm3D(InstanceNorm):
 
 
 class LocalResponseNorm(Layer):
-    """Each value over a power of the squares in the channels around it.
+    """Each value divided by a power of the squares in the channels around it.
 
     ``x / (k + alpha * sum of the squares in size channels around) ** beta`` for images
     ``[batch, channels, height, width]`` (Krizhevsky, Sutskever and Hinton, 2012).

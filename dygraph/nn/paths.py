@@ -4,7 +4,7 @@ from dygraph.errors import append_text
 
 
 def add_layer(error, layer):
-    """Note on the way up which layers the error came through, innermost first."""
+    """Record the layers that an error passes through, innermost first."""
     layers = getattr(error, "_dygraph_layers", None)
     try:
         if layers is None:

@@ -52,7 +52,7 @@ class MaxPool2D(_Windows):
     ceil_mode : bool
         Round the output's size up.
     return_mask : bool
-        Return where each maximum lies as well, for `MaxUnPool2D`. Not together with `ceil_mode`.
+        Also return the position of each maximum, for `MaxUnPool2D`. Not with `ceil_mode`.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class AvgPool3D(AvgPool2D):
 
 
 class _Adaptive(Layer):
-    """Windows that share the input out evenly."""
+    """Windows that divide the input evenly."""
 
     _axes = 2
 
@@ -179,7 +179,7 @@ class _Adaptive(Layer):
 
 
 class AdaptiveAvgPool2D(_Adaptive):
-    """Averages over even shares of images, whatever their size.
+    """Averages over even parts of images of any size.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class AdaptiveAvgPool2D(_Adaptive):
 
 
 class AdaptiveAvgPool1D(AdaptiveAvgPool2D):
-    """Averages over even shares of sequences; see `AdaptiveAvgPool2D`.
+    """Averages over even parts of sequences; see `AdaptiveAvgPool2D`.
 
     >>> import dygraph
     >>> dygraph.nn.AdaptiveAvgPool1D(2)(dygraph.arange(6.0).reshape(1, 1, 6)).tolist()
@@ -213,7 +213,7 @@ class AdaptiveAvgPool1D(AdaptiveAvgPool2D):
 
 
 class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
-    """Averages over even shares of volumes; see `AdaptiveAvgPool2D`.
+    """Averages over even parts of volumes; see `AdaptiveAvgPool2D`.
 
     >>> import dygraph
     >>> dygraph.nn.AdaptiveAvgPool3D(1)(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
@@ -225,14 +225,14 @@ class AdaptiveAvgPool3D(AdaptiveAvgPool2D):
 
 
 class AdaptiveMaxPool2D(_Adaptive):
-    """Maxima over even shares of images, whatever their size.
+    """Maxima over even parts of images of any size.
 
     Parameters
     ----------
     output_size : int or (int, int)
         None in its place keeps an axis' size.
     return_mask : bool
-        Return where each maximum lies as well.
+        Also return the position of each maximum.
 
     Examples
     --------
@@ -248,7 +248,7 @@ class AdaptiveMaxPool2D(_Adaptive):
 
 
 class AdaptiveMaxPool1D(AdaptiveMaxPool2D):
-    """Maxima over even shares of sequences; see `AdaptiveMaxPool2D`.
+    """Maxima over even parts of sequences; see `AdaptiveMaxPool2D`.
 
     >>> import dygraph
     >>> dygraph.nn.AdaptiveMaxPool1D(2)(dygraph.arange(6.0).reshape(1, 1, 6)).tolist()
@@ -260,7 +260,7 @@ class AdaptiveMaxPool1D(AdaptiveMaxPool2D):
 
 
 class AdaptiveMaxPool3D(AdaptiveMaxPool2D):
-    """Maxima over even shares of volumes; see `AdaptiveMaxPool2D`.
+    """Maxima over even parts of volumes; see `AdaptiveMaxPool2D`.
 
     >>> import dygraph
     >>> dygraph.nn.AdaptiveMaxPool3D(1)(dygraph.arange(8.0).reshape(1, 1, 2, 2, 2)).tolist()
@@ -272,14 +272,14 @@ class AdaptiveMaxPool3D(AdaptiveMaxPool2D):
 
 
 class MaxUnPool2D(_Windows):
-    """Zeros with maxima put back where `MaxPool2D` found them.
+    """Zeros with maxima at the positions of `MaxPool2D`.
 
     Parameters
     ----------
     pool_size, pool_stride, pool_padding
         As of that layer.
     output_size : (int, int), optional
-        Height and width of the result where they do not follow from the rest.
+        Height and width of the result, if the other arguments leave several.
 
     Examples
     --------

@@ -23,11 +23,10 @@ def map_states(function, *states):
 
 
 class Steps:
-    """A batch as time steps, the longest sequences first, so that those alive are the first rows.
+    """A batch as time steps, longest sequences first, so active sequences are the first rows.
 
-    Of variables of a program it describes a `static.layers.DynamicRNN`, which stands in
-    `dynamic_rnn` once `static` is imported; eager Variables go through the same operators, step by
-    step.
+    For variables of a program it describes a `static.layers.DynamicRNN`, which `dynamic_rnn` holds
+    once `static` is imported; eager Variables use the same operators, step by step.
 
     Parameters
     ----------
@@ -49,7 +48,8 @@ class Steps:
         if not self.whole and _core.recording():
             raise PreconditionNotMetError(
                 f"{owner}: dygraph.jit.trace records the steps of one batch, but sequences of "
-                "other lengths take others. Write the loop with dygraph.jit.to_static, or describe "
+                f"other lengths need other steps. Write the loop with dygraph.jit.to_static, or "
+                f"describe "
                 "the layer in a static.Program"
             )
         self.rows = rows = inputs
@@ -71,16 +71,16 @@ class Steps:
         self.lengths = ops.sequence_pool(ops.lod_reset(ones, y=rows), pooltype="SUM")
 
     def first_states(self, shape, dtype):
-        """Zeros for each sequence: of a shape without its batch axis, or of a tuple of such."""
+        """Zeros for each sequence, for a shape without batch axis or a tuple of shapes."""
         if shape and isinstance(shape[0], (list, tuple)):
             return tuple(self.first_states(s, dtype) for s in shape)
         axis = 1 if self.whole and self.time_major else 0
-        return ops.fill_constant_batch_size_like(  # of rows with LoD it counts the sequences
+        return ops.fill_constant_batch_size_like(  # for rows with LoD the number of sequences
             self.rows, shape=[-1, *shape], value=0.0, dtype=dtype, input_dim_idx=axis
         )
 
     def _all_steps(self):
-        """The length of each sequence where all have as many steps as the run shows."""
+        """The length of each sequence if all have the number of steps of the run."""
         batch, time = (1, 0) if self.time_major else (0, 1)
         ones = ops.fill_constant_batch_size_like(
             self.inputs, shape=[-1], value=1.0, dtype="int64", input_dim_idx=batch
@@ -115,13 +115,13 @@ class Steps:
         return _core.to_variable(values.astype("int64"))
 
     def _batch_first(self, padded):
-        """The first two axes changed over where the time comes first, here or in the inputs."""
+        """Swap the first two axes if time is first."""
         if not self.time_major:
             return padded
         return ops.transpose2(padded, axis=[1, 0, *range(2, len(padded.shape))])
 
     def run(self, cell, states, kwargs):
-        """(outputs laid out as the inputs, last states) of ``cell(rows, states)`` for each step."""
+        """(outputs laid out like the inputs, last states) of ``cell(rows, states)`` per step."""
         if self.whole:
             return self._run_whole(cell, states, kwargs)
         each = self._describe if self.described else self._loop
@@ -129,7 +129,7 @@ class Steps:
         return self._laid_out(out), self._last(states, after)
 
     def _run_whole(self, cell, states, kwargs):
-        """No indices, so that a program of it serves any batch."""
+        """Without indices, so its program works for any batch."""
         if type(self.batch) is int and not self.batch or self.time == 0:
             raise InvalidArgumentError("RNN: at least one sequence must have a step, got none")
         axis = 0 if self.time_major else 1
@@ -163,7 +163,7 @@ class Steps:
         return sequences(*outputs), map_states(sequences, *states)
 
     def _describe(self, cell, states, kwargs):
-        """The same as the block of a DynamicRNN."""
+        """The steps as the block of a DynamicRNN."""
         rnn = self.dynamic_rnn()
         with rnn.block():
             x = rnn.step_input(self.rows, level=self.level)
@@ -182,7 +182,7 @@ class Steps:
         if self.ragged:
             out = ops.lod_reset(out, y=self.inputs)
             if self.described:
-                out.lod_level = self.inputs.lod_level  # layers behind it ask
+                out.lod_level = self.inputs.lod_level  # later layers read it
             return out
         zero = ops.cast(ops.scale(self.count, scale=0.0), out_dtype=out.dtype)
         padded = ops.sequence_pad(out, zero, padded_length=self.time)[0]

@@ -1,7 +1,7 @@
-"""Recurrent layers: cells, stacks of them in one operator, and loops over cells of one's own.
+"""Recurrent layers: cells, stacks of cells in one operator, and loops over custom cells.
 
-Padded batches give their lengths as ``sequence_length``; rows with a level of detail need no
-padding at all. Either way nothing is computed for steps that do not exist.
+Padded batches have their lengths in ``sequence_length``; rows with a level of detail need no
+padding. In both cases steps past the end of a sequence are not computed.
 """
 
 import math
@@ -57,8 +57,8 @@ def _states(value, count, what):
 class RNNCellBase(Layer):
     """Base of cells: ``output, new_states = cell(inputs, states)``.
 
-    A cell of one's own defines ``forward`` and ``state_shape`` (the shape of a state without its
-    batch axis, or a tuple of such) and runs in `RNN`.
+    A custom cell defines ``forward`` and ``state_shape`` (the shape of a state without its batch
+    axis, or a tuple of shapes) and runs in `RNN`.
 
     >>> import dygraph
     >>> class Total(dygraph.nn.RNNCellBase):
@@ -79,7 +79,7 @@ class RNNCellBase(Layer):
     def get_initial_states(
         self, batch_ref, shape=None, dtype=None, init_value=0.0, batch_dim_idx=0
     ):
-        """States of `init_value` for as many sequences as `batch_ref` has along `batch_dim_idx`."""
+        """States of `init_value`; axis `batch_dim_idx` of `batch_ref` gives the batch size."""
         check.variable(batch_ref, f"{type(self).__name__}: batch_ref")
         axis = check.axis(batch_dim_idx, len(batch_ref.shape), "batch_dim_idx")
         batch = size_lists.sizes_of(batch_ref)[axis]
@@ -92,7 +92,7 @@ class RNNCellBase(Layer):
 
 
 class _Cell(RNNCellBase):
-    """What the three cells share: weights, first states, one step by the operator rnn."""
+    """Base of the three cells: weights, initial states, one step of the operator rnn."""
 
     def __init__(self, mode, input_size, hidden_size, attrs, dtype):
         super().__init__(dtype=dtype)
@@ -136,7 +136,7 @@ class _Cell(RNNCellBase):
 
 
 def _add_weights(layer, gates, width, hidden, attrs, suffix):
-    """Parameters weight_ih, weight_hh, bias_ih and bias_hh with a suffix, drawn as Paddle does."""
+    """Make weight_ih, weight_hh, bias_ih and bias_hh with a suffix, initialised as in Paddle."""
     bound = 1.0 / math.sqrt(hidden)
     shapes = {
         "weight_ih": [gates * hidden, width],
@@ -153,14 +153,14 @@ def _add_weights(layer, gates, width, hidden, attrs, suffix):
         )
         if parameter is None and name.startswith("weight"):
             raise InvalidArgumentError(
-                f"{type(layer).__name__}: {name}_attr must not be False, only biases can be"
-                " left out"
+                f"{type(layer).__name__}: {name}_attr must not be False, since only biases are "
+                f"optional"
             )
         layer.add_parameter(name + suffix, parameter)
 
 
 def _biases(layer, suffixes, width):
-    """The biases of the operator's list, zeros for those that were left out."""
+    """The biases of the operator's list, with zeros for omitted ones."""
     given = [getattr(layer, f"bias_{side}{suffix}") for suffix in suffixes for side in ("ih", "hh")]
     if all(b is not None for b in given):
         return given
@@ -247,7 +247,7 @@ class GRUCell(_Cell):
     """One step of a GRU: ``h, h = cell(x, h')``.
 
     ``r, z = sigmoid(...)``, ``m = tanh(W_im x + b_im + r (W_hm h' + b_hm))``,
-    ``h = (1 - z) m + z h'``: the reset gate acts behind the product, as in cuDNN and Paddle 2.
+    ``h = (1 - z) m + z h'``: the reset gate acts after the product, as in cuDNN and Paddle 2.
 
     Parameters
     ----------
@@ -275,13 +275,13 @@ class GRUCell(_Cell):
 class RNN(Layer):
     """Runs any cell over time: ``outputs, states = rnn(inputs, initial_states)``.
 
-    A layer whose ``forward(inputs, states)`` gives (output, new states) will do; its states may be
-    a Variable or tuples of Variables. The step is ordinary Python, called once a time step with the
-    sequences that still live; `initial_states` may be left out for cells made of `RNNCellBase`.
+    The cell is a layer whose ``forward(inputs, states)`` returns (output, new states); states may
+    be a Variable or tuples of Variables. The step is ordinary Python, called once a time step with
+    the sequences that have not ended; `initial_states` are optional for an `RNNCellBase`.
 
     In a program, and in `dygraph.jit.to_static`, a ragged batch becomes a `DynamicRNN` with the
-    bits of eager calls: the cell is then called once, to describe the step, and its Python cannot
-    ask for values. The time axis of a padded batch must have a known size there.
+    bits of eager calls: the cell is then called once, to describe the step, and its Python code
+    cannot read values. The time axis of a padded batch must have a known size there.
     `dygraph.jit.trace` refuses ragged batches.
 
     Parameters
@@ -321,7 +321,7 @@ class RNN(Layer):
 
 
 class BiRNN(Layer):
-    """Two cells, one for each direction; outputs side by side.
+    """Two cells, one for each direction; their outputs are concatenated.
 
     ``outputs, (states_fw, states_bw) = birnn(inputs, (initial_fw, initial_bw))``
 
@@ -383,7 +383,7 @@ class _Stack(Layer):
     def forward(self, inputs, initial_states=None, sequence_length=None):
         name = type(self).__name__
         check.variable(inputs, f"{name}: inputs")
-        symbol = _core.is_symbol(inputs)  # of a program: a run shows how many sequences
+        symbol = _core.is_symbol(inputs)  # of a program: the number of sequences is known in a run
         has_lod = inputs.lod_level > 0 if symbol else bool(inputs.lod())
         ragged = len(inputs.shape) == 2 and has_lod
         right = ragged or len(inputs.shape) == 3
@@ -469,23 +469,23 @@ class LSTM(_Stack):
     ----------
     input_size, hidden_size, num_layers : int
     direction : str
-        ``'forward'`` or ``'bidirectional'``: a second cell reads each layer's input backwards, the
-        outputs of both lie side by side.
+        ``'forward'`` or ``'bidirectional'``: a second cell reads each layer's input backwards, and
+        the outputs of both are concatenated.
     time_major : bool
         Padded inputs and outputs are ``[time, batch, ...]``, not ``[batch, time, ...]``.
     dropout : float
-        Between layers, while training; what stays is divided by ``1 - dropout``.
+        Between layers, in training; kept values are divided by ``1 - dropout``.
     weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr : ParamAttr, optional
         Of all the parameters ``weight_ih_l0``, ``weight_hh_l0``, ``bias_ih_l0``, ``bias_hh_l0``,
         ``weight_ih_l0_reverse`` ...; False for a bias leaves it out.
 
     Notes
     -----
-    `inputs` is padded, with the lengths in `sequence_length` (int32 or int64 ``[batch]``, a list
-    will do) where they differ, or ``[rows, input_size]`` with a level of detail, in a program too
-    (``static.data(..., lod_level=1)``). Outputs are as the inputs, zeros in place of padding.
-    States are ``[num_layers * directions, batch, hidden_size]``; the last ones are those of each
-    sequence's own last step, or first for the backward direction.
+    `inputs` is padded, with different lengths in `sequence_length` (int32 or int64 ``[batch]``, or
+    a list), or ``[rows, input_size]`` with a level of detail, in a program too
+    (``static.data(..., lod_level=1)``). Outputs have the form of the inputs, with zeros in place of
+    padding. States are ``[num_layers * directions, batch, hidden_size]``; the final ones are those
+    of each sequence's last step, or first step for the backward direction.
 
     Examples
     --------
@@ -532,7 +532,7 @@ class GRU(_Stack):
 class GRUUnit(Layer):
     """Fluid's GRU step: ``hidden, reset_hidden, gate = unit(input, hidden)``.
 
-    The reset gate acts before the product, other than in `GRUCell`; see the operator ``gru_unit``.
+    The reset gate acts before the product, unlike in `GRUCell`; see the operator ``gru_unit``.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ class SpectralNorm(Layer):
 
     The weight as a matrix ``[size of axis dim, rest]`` has the singular value
     ``sigma = u . (weight v)``; `power_iters` steps of the power method refine the vectors u and v
-    at each call. While training they are kept for the next call, so that the estimate improves
-    from call to call. The gradient takes them as constants (Miyato et al., 2018).
+    at each call. In training they are kept for the next call, so the estimate improves with each
+    call. They are constants for the gradient (Miyato et al., 2018).
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class SpectralNorm(Layer):
         convolutions.
     power_iters : int
     eps : float
-        Added to lengths that are divided by.
+        Added to lengths before a division.
     dtype : dtype, optional
         Type of the parameters; None: `dygraph.get_default_dtype`.
 

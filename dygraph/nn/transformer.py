@@ -35,7 +35,7 @@ def _dropout(x, p, training):
 
 
 def _additive(mask, dtype, owner):
-    """(what is added to the scores, 1 where a key may be seen) of a mask."""
+    """(the addend of the scores, 1 for visible keys) of a mask."""
     check.variable(mask, f"{owner}: attn_mask")
     if mask.dtype.name.startswith("float"):
         if mask.dtype != dtype:
@@ -57,7 +57,7 @@ def _causal(queries, keys, dtype):
 
 
 def _fitted(mask, dtype, owner):
-    """A mask as the operator takes it: bool, or of the scores' type."""
+    """A mask for the operator: bool, or of the scores' type."""
     check.variable(mask, f"{owner}: attn_mask")
     if mask.dtype == dtype or mask.dtype.name == "bool":
         return mask
@@ -78,7 +78,7 @@ def _wrong_mask(mask, dtype, owner):
 def _attend_at_once(
     query, key, value, attn_mask, dropout_p, is_causal, training, owner, num_heads=0
 ):
-    """The output by one operator, which keeps no weights."""
+    """The output of one operator, which does not keep the weights."""
     mask = None if attn_mask is None else _fitted(attn_mask, query.dtype, owner)
     try:
         return ops.scaled_dot_product_attention(
@@ -123,7 +123,7 @@ def _attend(query, key, value, attn_mask, dropout_p, is_causal, training, owner)
         except ValueError:
             raise _misfit_mask(attn_mask, scores.shape, owner) from None
     weights = ops.softmax(scores, axis=-1)
-    if seen is not None:  # zeros, not even weights, where a query may see no key
+    if seen is not None:  # zeros, not uniform weights, if a query sees no key
         weights = ops.elementwise_mul(weights, seen)
     weights = _dropout(weights, dropout_p, training)
     return ops.matmul_v2(weights, value), weights
@@ -140,8 +140,8 @@ def scaled_dot_product_attention(
         ``[..., queries, d]``, ``[..., keys, d]``, ``[..., keys, e]``, of a floating type; leading
         axes (batch, heads) broadcast.
     attn_mask : Variable, optional
-        Broadcasts to ``[..., queries, keys]``. bool: True where a query may see a key; floating:
-        added to the scores, ``-inf`` hides. A query that may see no key gives zeros, not NaN.
+        Broadcasts to ``[..., queries, keys]``. bool: True where a query sees a key; floating: added
+        to the scores, ``-inf`` hides a key. A query without visible keys gives zeros, not NaN.
     dropout_p : float
         Share of weights that become zero while `training`.
     is_causal : bool
@@ -168,7 +168,8 @@ def scaled_dot_product_attention(
             )
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise InvalidArgumentError(
-            f"{owner}: query and key must have one last size, key and value as many positions, got "
+            f"{owner}: query and key must have one last size, key and value equally many "
+            f"positions, got "
             f"{list(query.shape)}, {list(key.shape)} and {list(value.shape)}"
         )
     p = check.number(dropout_p, f"{owner}: dropout_p", 0, 1)
@@ -200,7 +201,7 @@ class MultiHeadAttention(Layer):
     kdim, vdim : int, optional
         Sizes of key and value; None: `embed_dim`.
     need_weights : bool
-        Also give the weights ``[batch, heads, queries, keys]``.
+        Also return the weights ``[batch, heads, queries, keys]``.
     weight_attr, bias_attr : ParamAttr or False, optional
         Of the four projections ``q_proj``, ``k_proj``, ``v_proj``, ``out_proj``.
 
@@ -254,9 +255,9 @@ class MultiHeadAttention(Layer):
     def gen_cache(self, key, value=None, type=None):
         """A cache for `forward`.
 
-        With ``type=MultiHeadAttention.StaticCache`` the keys and values of a memory, computed once;
-        otherwise a `Cache`: empty for the batch of `key`, or of `key` and `value` as they are,
-        ``[batch, heads, positions, head_dim]`` each.
+        With ``type=MultiHeadAttention.StaticCache`` it holds the keys and values of a memory,
+        computed once; otherwise it is a `Cache`, empty for the batch of `key`, or with the given
+        `key` and `value`, ``[batch, heads, positions, head_dim]`` each.
         """
         if type is MultiHeadAttention.StaticCache:
             value = key if value is None else value
@@ -307,7 +308,7 @@ class MultiHeadAttention(Layer):
 
 
 class _Block(Layer):
-    """What encoder and decoder layers share: the feed-forward part and how parts are joined."""
+    """Base of encoder and decoder layers: the feed-forward part and the residuals."""
 
     def __init__(self, config, attentions):
         name = type(self).__name__
@@ -339,7 +340,7 @@ class _Block(Layer):
             setattr(self, f"norm{i + 1}", LayerNorm(d_model, epsilon=epsilon, dtype=dtype))
 
     def _joined(self, x, norm, part):
-        """x + part(x), normalised before the part or behind the sum; and what else it gave."""
+        """x + part(x), normalised before the part or after the sum; and the other results."""
         given = part(norm(x) if self._before else x)
         out, rest = given if isinstance(given, tuple) else (given, None)
         out = ops.elementwise_add(x, _dropout(out, self._p, self.training))
@@ -350,7 +351,7 @@ class _Block(Layer):
         return self.linear2(inner)
 
     def fresh(self):
-        """A layer of the same arguments, with parameters of its own."""
+        """A layer with the same arguments and new parameters."""
         return type(self)(**self._config)
 
 
@@ -361,13 +362,13 @@ class TransformerEncoderLayer(_Block):
     ----------
     d_model, nhead, dim_feedforward : int
     dropout : float
-        Behind each part, while training.
+        After each part, in training.
     activation : str
         Any operator of one input, ``'relu'``.
     attn_dropout, act_dropout : float, optional
-        Of the attention weights and behind the activation; None: `dropout`.
+        Of the attention weights and after the activation; None: `dropout`.
     normalize_before : bool
-        Normalise each part's input, not the sum behind it.
+        Normalise each part's input instead of the sum after it.
     weight_attr, bias_attr : ParamAttr, False or list of 2, optional
         Of the attention and of the feed-forward part.
     layer_norm_eps : float
@@ -375,7 +376,7 @@ class TransformerEncoderLayer(_Block):
     Notes
     -----
     ``forward(src, src_mask=None, cache=None)`` takes ``[batch, positions, d_model]``; with a cache
-    of `gen_cache` it gives (output, cache).
+    of `gen_cache` it returns (output, cache).
 
     Examples
     --------
@@ -410,7 +411,7 @@ class TransformerDecoderLayer(_Block):
 
     Arguments as of `TransformerEncoderLayer`; `weight_attr` and `bias_attr` may be lists of 3.
     ``forward(tgt, memory, tgt_mask=None, memory_mask=None, cache=None)``; with a cache of
-    ``gen_cache(memory)``, a pair of growing and static caches, it gives (output, cache).
+    ``gen_cache(memory)``, a pair of growing and static caches, it returns (output, cache).
 
     >>> import dygraph
     >>> layer = dygraph.nn.TransformerDecoderLayer(8, 2, 16)
@@ -473,15 +474,15 @@ class _Stacked(Layer):
 
 
 class TransformerEncoder(_Stacked):
-    """`num_layers` layers like `encoder_layer`, each with parameters of its own.
+    """`num_layers` layers like `encoder_layer`, each with its own parameters.
 
     Parameters
     ----------
     encoder_layer : TransformerEncoderLayer
-        The first layer; the others are made of its arguments.
+        The first layer; the others have the same arguments.
     num_layers : int
     norm : Layer, optional
-        Behind the last.
+        After the last layer.
 
     Examples
     --------
@@ -521,11 +522,12 @@ class Transformer(Layer):
     ----------
     d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward : int
     dropout, activation, attn_dropout, act_dropout, normalize_before
-        As in `TransformerEncoderLayer`; with `normalize_before` both stacks end in a normalisation.
+        As in `TransformerEncoderLayer`; with `normalize_before` both stacks end with a
+        normalisation.
     weight_attr, bias_attr : ParamAttr, False or list, optional
         Of every layer.
     custom_encoder, custom_decoder : Layer, optional
-        In place of those made here.
+        In place of the default ones.
 
     Examples
     --------

@@ -23,16 +23,16 @@ class Upsample(Layer):
     Parameters
     ----------
     size : list of int, optional
-        Sizes of the result in space. This or `scale_factor` must be given.
+        Spatial sizes of the result. This or `scale_factor` must be given.
     scale_factor : float or list of float, optional
-        Sizes of the result over those of the input, rounded down; one for all axes or one for each.
+        Factors on the sizes of the input, rounded down; one for all axes or one for each.
     mode : 'nearest', 'bilinear' or 'trilinear'
     align_corners : bool
-        True: first and last pixels lie on each other. False: pixels are cells.
+        True: the first and last pixels coincide. False: pixels are cells.
     align_mode : 0 or 1
-        Without `align_corners`, 0 compares the cells' middles, 1 their beginnings.
+        Without `align_corners`, 0 aligns the centres of the cells, 1 their beginnings.
     data_format : str, optional
-        ``'NHWC'`` or ``'NDHWC'``: the channels stand last.
+        ``'NHWC'`` or ``'NDHWC'``: the channels are last.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Upsample(Layer):
 
 
 class UpsamplingBilinear2D(Upsample):
-    """Resize images by weighted means of four pixels; corners lie on each other.
+    """Resize images by weighted means of four pixels, with aligned corners.
 
     >>> import dygraph
     >>> x = dygraph.to_variable([[[[1.0, 3.0]]]])
@@ -165,7 +165,7 @@ class Unfold(Layer):
 
 
 class Flatten(Layer):
-    """Make one axis of the axes from `start_axis` to `stop_axis`.
+    """Join the axes from `start_axis` to `stop_axis` into one.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Flatten(Layer):
 
 
 class Pad2D(Layer):
-    """Put a margin around images ``[batch, channels, height, width]``.
+    """Add a margin around images ``[batch, channels, height, width]``.
 
     Parameters
     ----------

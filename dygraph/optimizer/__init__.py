@@ -5,7 +5,7 @@ from dygraph.optimizer.base import Accumulator, Optimizer
 from dygraph.optimizer.descent import SGD, Momentum, MomentumOptimizer, SGDOptimizer
 from dygraph.optimizer.moments import Adam, AdamOptimizer, AdamW, AdamWOptimizer
 
-# Loaded when they are first asked for.
+# Loaded at the first use.
 _LAZY = {
     "dygraph.optimizer.adaptive": (
         "Adadelta", "AdadeltaOptimizer", "Adagrad", "AdagradOptimizer", "DecayedAdagrad",

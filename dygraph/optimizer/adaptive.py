@@ -1,4 +1,4 @@
-"""Optimizers that divide by the size of past gradients: Adagrad and what came of it."""
+"""Optimizers that divide by the size of past gradients: Adagrad and its successors."""
 
 from dygraph import check
 from dygraph.optimizer.base import Accumulator, Optimizer
@@ -7,7 +7,7 @@ __all__ = ["Adadelta", "Adagrad", "DecayedAdagrad", "Ftrl", "RMSProp"]
 
 
 class Adagrad(Optimizer):
-    """Steps fall with the squares seen so far (Duchi and others, 2011).
+    """Steps decrease with the sum of past squares (Duchi and others, 2011).
 
     ``moment = moment + grad * grad``,
     ``param = param - learning_rate * grad / (sqrt(moment) + epsilon)``. A sparse gradient touches
@@ -91,7 +91,7 @@ class Adadelta(Optimizer):
 
     Notes
     -----
-    The method has no learning rate: `learning_rate` is asked for as in Fluid, and has no effect.
+    The method has no learning rate: `learning_rate` is required as in Fluid, without effect.
 
     Examples
     --------

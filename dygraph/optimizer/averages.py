@@ -19,7 +19,7 @@ def times(x, factor):
 
 
 def _refuse_trace(what):
-    """Counts in Python are no part of a program."""
+    """Refuse step counts in Python while a program is recorded."""
     if modes.tracer is not None:
         raise PreconditionNotMetError(
             f"{what}: it counts steps in Python, which a program does not repeat, at "
@@ -28,7 +28,7 @@ def _refuse_trace(what):
 
 
 class _Swapped:
-    """Parameters with other values while a ``with`` block lasts."""
+    """Other values for parameters during a ``with`` block."""
 
     def __init__(self, average, need_restore):
         self._average, self._need_restore = average, need_restore
@@ -43,21 +43,21 @@ class _Swapped:
 
 
 class Average:
-    """What the averages share: values put in place of the parameters', and back."""
+    """Base of the averages: replaces the values of the parameters and restores them."""
 
     def _set_up(self, parameters, names):
         self._parameters, self._names = parameters, names
         self._saved = None
 
     def apply(self, executor=None, need_restore=True):
-        """Give the parameters their averages, at once.
+        """Set the parameters to their averages.
 
         Parameters
         ----------
         executor : None
-            For Fluid's sake.
+            Fluid's; not used.
         need_restore : bool
-            True: the end of a ``with`` block brings the parameters back. False: `restore` does.
+            True: the end of a ``with`` block restores the parameters. False: `restore` does.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class Average:
         return _Swapped(self, need_restore)
 
     def restore(self, executor=None):
-        """Give the parameters the values they had before `apply`."""
+        """Restore the values of the parameters before `apply`."""
         if self._saved is None:
             raise PreconditionNotMetError(
                 f"{type(self).__name__}.restore: apply() must have been called before"
@@ -112,7 +112,8 @@ class ExponentialMovingAverage(Average):
     decay : float
         In [0, 1).
     thres_steps : callable, optional
-        Gives the number of steps made, s: the decay is then ``min(decay, (1 + s) / (10 + s))``.
+        Returns the number of finished steps, s: the decay is then
+        ``min(decay, (1 + s) / (10 + s))``.
     name : str, optional
     parameter_list : list of Parameter, or Layer
 
@@ -142,11 +143,11 @@ class ExponentialMovingAverage(Average):
         parameters, names, *_ = parameters_of(parameter_list, kind, trains=False)
         self._set_up(parameters, names)
         self._ema = [Accumulator().make(p) for p in parameters]
-        self._left = 1.0  # product of the decays: the weight the start at 0 still has
+        self._left = 1.0  # product of the decays: the weight of the initial 0
 
     @no_grad
     def update(self):
-        """Take the parameters as they are now into the averages."""
+        """Add the current parameters to the averages."""
         self._check_update()
         decay = self._decay
         if self._thres_steps is not None:
@@ -184,16 +185,16 @@ class ExponentialMovingAverage(Average):
 class ModelAverage(Average):
     """The mean of the parameters over a window of the last steps.
 
-    The window grows with the number of updates, ``average_window_rate`` of it, between
-    `min_average_window` and `max_average_window` steps (operator ``average_accumulates``). Call
-    ``update()`` after each step of the optimizer. Parameters with ``do_model_average`` False stay.
+    The window is ``average_window_rate`` times the number of updates, between `min_average_window`
+    and `max_average_window` steps (operator ``average_accumulates``). Call ``update()`` after each
+    step of the optimizer. Parameters with ``do_model_average`` False are left out.
 
     Parameters
     ----------
     average_window_rate : float
     min_average_window, max_average_window : int
     regularization : None
-        For Fluid's sake.
+        Fluid's; not used.
     name : str, optional
     parameter_list : list of Parameter, or Layer
 
@@ -248,7 +249,7 @@ class ModelAverage(Average):
 
     @staticmethod
     def mean(state):
-        """The mean of what was summed, from the sums and counts by name."""
+        """The mean, from the sums and counts by name."""
         count = state["num_accumulates"].item() + state["old_num_accumulates"].item()
         if count == 0:
             raise PreconditionNotMetError(
@@ -262,7 +263,7 @@ class ModelAverage(Average):
 
     @no_grad
     def update(self):
-        """Take the parameters as they are now into the sums."""
+        """Add the current parameters to the sums."""
         self._check_update()
         for p, state in zip(self._parameters, self._states, strict=True):
             out = _core.run_op(
@@ -289,11 +290,10 @@ class ModelAverage(Average):
 
 
 class LookaheadOptimizer:
-    """Every `k` steps of another optimizer, go back a part of the way (Zhang and others, 2019).
+    """Every `k` steps, move back towards slow weights (Lookahead, Zhang and others, 2019).
 
-    ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts as the
-    parameters
-    are when this is made.
+    ``slow = slow + alpha * (param - slow)``, ``param = slow``, where ``slow`` starts with the
+    current values of the parameters.
 
     Parameters
     ----------
@@ -327,12 +327,12 @@ class LookaheadOptimizer:
         self._slow = [p.numpy() for p in inner_optimizer._parameters]
 
     def step(self):
-        """A step of the inner optimizer, and the way back where it is due."""
+        """A step of the inner optimizer, and every `k`-th time the slow weights."""
         self.inner_optimizer.step()
         self._count()
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """`Optimizer.minimize` of the inner optimizer, and the way back where it is due."""
+        """`Optimizer.minimize` of the inner optimizer, and every `k`-th time the slow weights."""
         result = self.inner_optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
         self._count()
         return result
@@ -350,7 +350,7 @@ class LookaheadOptimizer:
             self._slow[i] = slow
 
     def clear_gradients(self):
-        """Forget the gradients of all parameters."""
+        """Clear the gradients of all parameters."""
         self.inner_optimizer.clear_gradients()
 
     clear_gradient = clear_gradients

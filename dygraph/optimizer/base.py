@@ -1,7 +1,7 @@
-"""What all optimizers share: groups of parameters, their states, the step.
+"""Base of all optimizers: groups of parameters, their states, the step.
 
-An optimizer is a table: the type of an operator, its attributes, and the accumulators it keeps
-for a parameter, each with its start value. Nothing of it depends on the step being made at once.
+An optimizer is a table: the type of an operator, its attributes, and the accumulators of a
+parameter, each with its initial value. The table works for eager steps and for programs.
 """
 
 import typing
@@ -26,7 +26,7 @@ ops = _core.ops
 
 
 class Accumulator(typing.NamedTuple):
-    """What an operator keeps for a parameter: its start value, and its shape.
+    """An accumulator of a parameter: its initial value and its shape.
 
     ``shape`` None is the parameter's; the type is the parameter's.
 
@@ -40,13 +40,13 @@ class Accumulator(typing.NamedTuple):
     shape: tuple | None = None
 
     def make(self, parameter):
-        """A Variable with the start value."""
+        """A Variable with the initial value."""
         if self.shape is None:
             return _filled(parameter, self.value)
         return _core.to_variable([self.value], None, str(parameter.dtype))
 
 
-NUMBER = (1,)  # shape of a number that goes from step to step
+NUMBER = (1,)  # shape of a number that is kept between steps
 
 _BY_ID = ("_groups", "_names", "_states")  # tables by id of the parameter
 
@@ -57,15 +57,15 @@ class Optimizer(check.NamedArguments):
     Parameters
     ----------
     learning_rate : float or callable
-        A callable is asked once a step, ``learning_rate()``; see `dygraph.lr`.
+        A callable is called once a step; see `dygraph.lr`.
     parameter_list : list, or Layer
         Parameters; or (name, parameter) pairs as ``named_parameters()`` gives them, or a layer:
         then `state_dict` has the names of the structure; or groups, dicts with the key ``params``
-        (a list of parameters) and, if wanted, ``learning_rate``, a factor on the optimizer's, and
+        (a list of parameters) and optionally ``learning_rate``, a factor on the optimizer's, and
         ``weight_decay``, a number or a regularizer that replaces the optimizer's own.
     regularization : L1Decay or L2Decay, optional
-        For parameters without one of their own. A sparse gradient becomes dense by it, since the
-        decay reaches every row, as in Fluid.
+        For parameters without their own. It makes a sparse gradient dense, since every row decays,
+        as in Fluid.
     grad_clip : object, optional
         One of ``dygraph.clip``; clips before the regularization is added, as in Fluid.
     name : str, optional
@@ -77,11 +77,11 @@ class Optimizer(check.NamedArguments):
     and ``weight_decay=0.01`` stands for ``regularization=L2Decay(0.01)``, where the optimizer has
     no decay of its own.
 
-    A parameter without a gradient is passed over. No step copies a parameter.
+    A parameter without a gradient is skipped. No step copies a parameter.
 
-    A subclass names its `operator`, sets `attributes` before it calls this constructor, and says by
-    `accumulators` what the operator keeps. `decay_attribute` is the attribute a group's
-    ``weight_decay`` sets where the operator decays by itself.
+    A subclass names its `operator`, sets `attributes` before it calls this constructor, and lists
+    the operator's accumulators in `accumulators`. `decay_attribute` is the attribute for a group's
+    ``weight_decay`` if the operator itself decays.
 
     Examples
     --------
@@ -137,11 +137,11 @@ class Optimizer(check.NamedArguments):
         self._changed = []  # parameters whose gradient is clipped or decayed first
 
     def _is_rate(self, value):
-        """Whether `value`, which is no number, is a rate all the same: a program's variable."""
+        """Whether a `value` that is no number is a valid rate: a program's variable."""
         return False
 
     def _take(self, parameter_list):
-        """Take over what the `parameter_list` says."""
+        """Read the `parameter_list`."""
         kind = type(self).__name__
         self._parameters, self._names, self._groups, _ = parameters_of(parameter_list, kind)
         for group in self._groups.values():
@@ -151,7 +151,7 @@ class Optimizer(check.NamedArguments):
     # Copies and pickles ---------------------------------------------------------------------------
 
     def __getstate__(self):
-        """Everything but prepared calls. Tables by id go as pairs: a copy's parameters have others.
+        """All state except prepared calls. Tables by id become pairs, since copies have other ids.
 
         A copy made together with its layer, ``copy.deepcopy((layer, optimizer))``, trains the copy.
         """
@@ -170,7 +170,7 @@ class Optimizer(check.NamedArguments):
     # What subclasses say --------------------------------------------------------------------------
 
     def accumulators(self):
-        """Input slot -> `Accumulator` of what the operator keeps for a parameter."""
+        """Input slot -> `Accumulator` of the operator for a parameter."""
         return {}
 
     def attributes_of(self, parameter):
@@ -181,7 +181,7 @@ class Optimizer(check.NamedArguments):
         )
 
     def make_state(self, parameter):
-        """Slot name -> Variables the operator keeps for a parameter, at their start values."""
+        """Slot name -> Variables of the operator for a parameter, with their initial values."""
         return {slot: a.make(parameter) for slot, a in self.accumulators().items()}
 
     # Steps ----------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class Optimizer(check.NamedArguments):
         Raises
         ------
         InvalidArgumentError, ArgumentTypeError
-            For a gradient or a learning rate the operator does not take.
+            For a gradient or a learning rate that the operator does not accept.
 
         Examples
         --------
@@ -216,7 +216,7 @@ class Optimizer(check.NamedArguments):
             self._step_changed()
 
     def ask_rate(self):
-        """Take the learning rate of the next step from where it comes, as `step` begins."""
+        """Read the learning rate of the next step, at the start of `step`."""
         rate = self._learning_rate
         if callable(rate):
             rate = check.number(_as_number(rate()), f"{type(self).__name__}: learning_rate()", 0)
@@ -254,7 +254,7 @@ class Optimizer(check.NamedArguments):
             )
 
     def _decay_of(self, p):
-        """What decays the parameter through its gradient: its own, its group's, the optimizer's."""
+        """The regularizer of a parameter: its own, its group's, or the optimizer's."""
         own = getattr(p, "regularizer", None)
         if own is not None:
             return own
@@ -312,11 +312,9 @@ class Optimizer(check.NamedArguments):
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Update the parameters to make `loss` smaller.
 
-        Where ``loss.backward()`` has been called the gradients it left are used, as in Fluid, and
-        stay until `clear_gradients`. Where no parameter has a gradient, backward is called here,
-        and
-        the gradients are cleared after the step, so that ``minimize(loss)`` alone makes a loop
-        right.
+        After ``loss.backward()`` its gradients are used, as in Fluid, and kept until
+        `clear_gradients`. If no parameter has a gradient, `minimize` calls backward and clears the
+        gradients after the step, so a loop needs only ``minimize(loss)``.
 
         Parameters
         ----------
@@ -329,7 +327,7 @@ class Optimizer(check.NamedArguments):
         Returns
         -------
         (list, list of (Parameter, Variable))
-            An empty list, for Fluid's sake, and the gradients that were used.
+            An empty list, as in Fluid, and the used gradients.
         """
         check.variable(loss, f"{type(self).__name__}.minimize: loss")
         for name, value in (("startup_program", startup_program), ("no_grad_set", no_grad_set)):
@@ -373,7 +371,7 @@ class Optimizer(check.NamedArguments):
         return {*map(id, chosen)}
 
     def clear_gradients(self):
-        """Forget the gradients of all parameters of the optimizer."""
+        """Clear the gradients of all parameters of the optimizer."""
         _core.clear_gradients(self._parameters)
 
     clear_gradient = clear_gradients
@@ -381,7 +379,7 @@ class Optimizer(check.NamedArguments):
     # Learning rate --------------------------------------------------------------------------------
 
     def current_step_lr(self):
-        """The learning rate of the last step; before the first one, the number that was given."""
+        """The learning rate of the last step; before the first one, the given number."""
         if self._last is not None:
             return self._last
         if callable(self._learning_rate):
@@ -391,9 +389,9 @@ class Optimizer(check.NamedArguments):
         return self._learning_rate
 
     def get_lr(self):
-        """The learning rate the next step takes, if that is known without making it.
+        """The learning rate of the next step, if it is known.
 
-        PreconditionNotMetError for a callable that is no scheduler and was not asked yet.
+        PreconditionNotMetError for a callable that is no scheduler and was not called yet.
         """
         if hasattr(self._learning_rate, "get_lr"):
             return float(self._learning_rate.get_lr())
@@ -401,7 +399,7 @@ class Optimizer(check.NamedArguments):
 
     @property
     def learning_rate(self):
-        """What `get_lr` gives; assigning a number is `set_lr`."""
+        """The result of `get_lr`; assigning a number calls `set_lr`."""
         return self.get_lr()
 
     @learning_rate.setter
@@ -409,7 +407,7 @@ class Optimizer(check.NamedArguments):
         self.set_lr(value)
 
     def set_lr(self, value):
-        """Go on with another learning rate. PreconditionNotMetError where a callable gives it."""
+        """Set another learning rate. PreconditionNotMetError if a callable gives it."""
         if callable(self._learning_rate):
             raise PreconditionNotMetError(
                 f"{type(self).__name__}: the learning rate comes from "
@@ -421,10 +419,10 @@ class Optimizer(check.NamedArguments):
     # State ----------------------------------------------------------------------------------------
 
     def state_dict(self):
-        """What the optimizer keeps for its parameters, by ``parameter name.slot``.
+        """The accumulators of the parameters, by ``parameter name.slot``.
 
-        The scheduler's state stands under ``LR_Scheduler``, a rate given by `set_lr` under
-        ``LR``. The Variables are the optimizer's own: copy them to keep this moment's values.
+        The scheduler's state is under ``LR_Scheduler``, a rate of `set_lr` under ``LR``. The
+        Variables are the optimizer's own: copy them to keep the current values.
         """
         state = {}
         for name, p in self._named():
@@ -438,14 +436,14 @@ class Optimizer(check.NamedArguments):
         return state
 
     def set_state_dict(self, stat_dict):
-        """Go on from a `state_dict`. Names and shapes must agree with the parameters'.
+        """Restore a `state_dict`. Names and shapes must agree with the parameters'.
 
         A state taken before the first step is empty, and so is what it sets.
 
         Raises
         ------
         InvalidArgumentError
-            Naming what is missing or does not fit; nothing has been written then.
+            Lists missing and mismatched names; no value has been written.
         """
         if not hasattr(stat_dict, "keys"):
             raise ArgumentTypeError(
@@ -490,7 +488,7 @@ def _as_number(value):
 
 
 def _clip_own(pairs):
-    """Clip by `ParamAttr`'s gradient_clip; a rule that several parameters share sees them all."""
+    """Clip by `ParamAttr`'s gradient_clip; a rule shared by several parameters gets all of them."""
     rules = {}
     for i, (p, _) in enumerate(pairs):
         rule = getattr(p, "gradient_clip", None)

@@ -1,4 +1,4 @@
-"""Optimizers that go along the gradient: SGD, Momentum, LarsMomentum, Dpsgd."""
+"""Gradient descent: SGD, Momentum, LarsMomentum, Dpsgd."""
 
 from dygraph import check
 from dygraph.errors import InvalidArgumentError
@@ -8,7 +8,7 @@ __all__ = ["SGD", "Dpsgd", "LarsMomentum", "Momentum"]
 
 
 class SGD(Optimizer):
-    """``param = param - learning_rate * grad``. Takes sparse gradients.
+    """``param = param - learning_rate * grad``. Accepts sparse gradients.
 
     Examples
     --------
@@ -25,11 +25,11 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """Gradient descent with memory.
+    """Gradient descent with momentum.
 
-    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``,
-    or with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``.
-    Rows that a sparse gradient leaves out have a gradient of 0.
+    ``velocity = momentum * velocity + grad``, then ``param = param - learning_rate * velocity``, or
+    with `use_nesterov` ``param = param - learning_rate * (grad + momentum * velocity)``. Rows
+    missing in a sparse gradient have a gradient of 0.
 
     Examples
     --------
@@ -67,10 +67,10 @@ class Momentum(Optimizer):
 class LarsMomentum(Optimizer):
     """Momentum with a rate for each parameter by the size of its weights (You and others, 2017).
 
-    ``rate = learning_rate * lars_coeff * |param| / (|grad| + lars_weight_decay * |param|)``,
-    ``velocity = momentum * velocity + rate * (grad + lars_weight_decay * param)``,
-    ``param = param - velocity``. Where a norm or `lars_weight_decay` is 0, the rate is
-    `learning_rate`.
+    ``rate = learning_rate * lars_coeff * |param| / (|grad| + lars_weight_decay *
+    |param|)``, ``velocity = momentum * velocity + rate * (grad + lars_weight_decay *
+    param)``, ``param = param -
+    velocity``. If a norm or `lars_weight_decay` is 0, the rate is `learning_rate`.
 
     >>> import dygraph
     >>> w = dygraph.Parameter([4.0])
@@ -109,7 +109,7 @@ class LarsMomentum(Optimizer):
 
 
 class Dpsgd(Optimizer):
-    """Descent that hides what one example contributes (Abadi and others, 2016).
+    """Differentially private descent (Abadi and others, 2016).
 
     The gradient is scaled down to the norm `clip`, and normal noise of standard deviation `sigma`,
     divided by `batch_size`, is added to each of its elements.

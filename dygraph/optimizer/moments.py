@@ -21,7 +21,7 @@ def _betas(kind, beta1, beta2, epsilon):
 
 
 def _power(beta):
-    """Beta to the number of steps, from the first: of beta as the operator has it, in float32."""
+    """Beta to the power of the number of steps, with beta in float32 as in the operator."""
     return Accumulator(float(np.float32(beta)), NUMBER)
 
 
@@ -43,8 +43,8 @@ class Adam(_WithMoments):
     ``m = beta1 * m + (1 - beta1) * g``, ``v = beta2 * v + (1 - beta2) * g * g``,
     ``param = param - learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon)``.
 
-    `lazy_mode` True updates only the rows a sparse gradient holds; else the other rows have a
-    gradient of 0, and their moments decay.
+    `lazy_mode` True updates only the rows of a sparse gradient; else the other rows have a gradient
+    of 0, and their moments decay.
 
     Examples
     --------
@@ -89,9 +89,9 @@ class AdamW(_WithMoments):
         As for `Adam`.
     weight_decay : float
     lr_ratio : callable, optional
-        Gives a factor on the learning rate for a parameter.
+        Returns a factor on the learning rate for a parameter.
     apply_decay_param_fun : callable, optional
-        Given the name of a parameter, says whether it decays. None: all do.
+        Returns whether the parameter of a name decays. None: all do.
 
     Examples
     --------
@@ -181,12 +181,12 @@ class Adamax(Optimizer):
 
 
 class Lamb(_WithMoments):
-    """Adam whose step is as long, for each parameter, as the parameter (You and others, 2020).
+    """Adam with steps scaled to the norm of each parameter (You and others, 2020).
 
     ``r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + lamb_weight_decay * param``,
     ``param = param - learning_rate * |param| / |r| * r``.
 
-    `exclude_from_weight_decay_fn`, given a parameter, says that it does not decay.
+    `exclude_from_weight_decay_fn` returns True for a parameter that does not decay.
 
     >>> import dygraph
     >>> w = dygraph.Parameter([3.0])
@@ -271,7 +271,7 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Adam that scales by the second moment only once that is known well (Liu and others, 2020).
+    """Adam that scales by the second moment once its estimate is reliable (Liu et al., 2020).
 
     With ``n = 2 / (1 - beta2) - 1`` and ``rho = n - 2 * t * beta2^t / (1 - beta2^t)``, a step is
     that

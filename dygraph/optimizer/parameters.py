@@ -1,4 +1,4 @@
-"""What the `parameter_list` of an optimizer says."""
+"""Reads the `parameter_list` of an optimizer."""
 
 import typing
 
@@ -13,11 +13,11 @@ class Group(typing.NamedTuple):
 
 
 class Parameters(typing.NamedTuple):
-    """What a `parameter_list` says."""
+    """The contents of a `parameter_list`."""
 
     parameters: list
-    names: dict  # by id: the name in the structure, where one was given
-    groups: dict  # by id: Group, where one was given
+    names: dict  # by id: the name in the structure, if given
+    groups: dict  # by id: Group, if given
     seen: set  # ids
 
 
@@ -27,8 +27,8 @@ _GROUP_KEYS = ("params", "learning_rate", "weight_decay")
 def parameters_of(parameter_list, kind, trains=True):
     """The `Parameters` of a list of parameters, of (name, parameter) pairs, of groups, or a layer.
 
-    Parameters may be frozen, as some of a layer's are while it is fine-tuned: they are passed over.
-    Any other Variable must be a leaf that needs a gradient, unless `trains` is False.
+    Frozen parameters, such as those of a fine-tuned layer, are skipped. Other Variables must be
+    leaves that need a gradient, unless `trains` is False.
 
     ArgumentTypeError, InvalidArgumentError: naming `kind`.
     """
@@ -80,7 +80,7 @@ def _group(given, kind):
 
 
 def _add(item, result, kind, trains):
-    """Take a parameter or (name, parameter) in; gives the parameter."""
+    """Add a parameter or (name, parameter); returns the parameter."""
     what = f"{kind}: parameter_list[{len(result.parameters)}]"
     name = None
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):

@@ -109,7 +109,7 @@ def sums(input, out=None):
 
 @layer
 def cumsum(x, axis=None, exclusive=None, reverse=None):
-    """Sums of all elements up to each along `axis`; None: along the last axis.
+    """Cumulative sums along `axis`; None: along the last axis.
 
     >>> import dygraph, static
     >>> static.layers.cumsum(dygraph.to_variable([1.0, 2.0, 3.0]), exclusive=True).tolist()
@@ -148,7 +148,7 @@ def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
 
 @layer
 def clamp(input, min=None, max=None, output=None, name=None):
-    """Every element moved into [min, max]; None leaves a side open. `output` is set to it.
+    """Every element clipped to [min, max]; None: no bound. `output` is set to it.
 
     >>> import dygraph, static
     >>> static.layers.clamp(dygraph.to_variable([-1.0, 0.5, 2.0]), min=0.0, max=1.0).tolist()

@@ -1,4 +1,4 @@
-"""Choices in programs: one of several functions, and blocks that run if a condition holds.
+"""Branches in programs: one of several functions, and blocks that run if a condition holds.
 
 Examples
 --------
@@ -58,9 +58,10 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     pred : Variable
         One bool.
     true_fn, false_fn : callable, optional
-        Take nothing. Both give Variables in the same structure, or nothing; None: nothing is done.
-        A size in which the two differ is -1 in the result. A result of which the type or rank
-        differs has neither shape nor dtype: it can be fetched, but operators refuse it.
+        Functions without arguments. Both return Variables in the same structure, or None; without a
+        function, that branch does nothing. A size in which the two differ is -1 in the result. A
+        result of which the type or rank differs has neither shape nor dtype: it can be fetched, but
+        operators refuse it.
     name : str, optional
         Fluid's; not used.
 
@@ -71,9 +72,9 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     Raises
     ------
     ArgumentTypeError
-        `pred` is no bool, or a function is none.
+        `pred` is not a bool, or a function is not callable.
     InvalidArgumentError
-        `pred` holds not one element, or the results differ in structure.
+        `pred` does not hold exactly one element, or the results differ in structure.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class _Branch:
 
 
 def _leave(body, leaf, outside):
-    """Assign, without a word on the variable's shape and type."""
+    """Assign without changing the variable's declared shape and type."""
     body.check_sees(leaf, "cond")
     desc = _core.Op("assign")
     desc.set_input("X", [leaf.name])

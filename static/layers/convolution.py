@@ -11,7 +11,7 @@ __all__ = ["conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
 
 
 def padded(padding, axes, owner, last):
-    """(numbers, algorithm) of Fluid's `padding`: a number, one each axis or side, or a name."""
+    """(numbers, algorithm) of Fluid's `padding`: a number, one for each axis or side, or a name."""
     if isinstance(padding, str):
         name = check.choice(padding.upper(), ("SAME", "VALID"), f"{owner}: padding")
         return [0] * axes, name
@@ -93,11 +93,11 @@ def conv2d(
         One number, two, four (top, bottom, left, right), pairs for each axis, ``'SAME'`` or
         ``'VALID'``.
     groups : int, optional
-        Channels and filters are shared out among so many convolutions.
+        The number of convolutions among which channels and filters are divided.
     param_attr, bias_attr : ParamAttr, str or Initializer, optional
         ``bias_attr=False``: no bias.
     use_cudnn : bool
-        False: where each channel is a group, the operator is ``depthwise_conv2d``.
+        False: if each channel is a group, the operator is ``depthwise_conv2d``.
     act : str, optional
     name : str, optional
     data_format : 'NCHW' or 'NHWC'
@@ -174,9 +174,9 @@ def conv2d_transpose(
     groups=None, param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None,
     data_format="NCHW",
 ):  # fmt: skip
-    """The gradient of `conv2d` as a layer: images grow.
+    """Transposed convolution, the gradient of `conv2d` as a layer: images grow.
 
-    `filter_size` may be left out where `output_size` is given.
+    `filter_size` may be left out if `output_size` is given.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):

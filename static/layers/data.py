@@ -1,4 +1,4 @@
-"""What a program is fed."""
+"""Declarations of fed variables."""
 
 from dygraph.errors import AlreadyExistsError, ArgumentTypeError, InvalidArgumentError, kind_of
 from static.program import default_main_program
@@ -11,22 +11,22 @@ def data(
     name, shape, append_batch_size=True, dtype="float32", lod_level=0, type="LOD_TENSOR",
     stop_gradient=True,
 ):  # fmt: skip
-    """Declare a variable that is fed.
+    """Declare a fed variable.
 
     Parameters
     ----------
     name : str
     shape : list of int
-        Sizes of one sample; -1 is put in front for the batch, unless a size is -1 or None already.
+        Sizes of one sample; -1 for the batch is put in front unless a size is already -1 or None.
     append_batch_size : bool
-        False: `shape` is all there is.
+        False: `shape` is the whole shape.
     dtype : str or dtype
     lod_level : int
-        How many levels of detail what is fed has; 0 for ordinary arrays.
+        The number of levels of detail of the feed; 0 for ordinary arrays.
     type : str
         Fluid's; ``LOD_TENSOR``.
     stop_gradient : bool
-        False: `gradients` may ask for its gradient.
+        False: `gradients` can compute its gradient.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def data(
 
 
 def declare(name, shape, dtype, lod_level, type, stop_gradient, check):
-    """A variable of the main program's global block that a run is fed."""
+    """A fed variable of the main program's global block."""
     block = default_main_program().global_block()
     if not isinstance(name, str) or not name:
         raise ArgumentTypeError(f"data: name must be a string, got {kind_of(name)}")

@@ -35,18 +35,17 @@ from static.program import Variable
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
 
-INFINITE = 1e9  # its negative is the score of what is impossible
+INFINITE = 1e9  # its negative is the score of impossible words
 
 
 class Decoder:
-    """Interface for `dynamic_decode`: `initialize` once, `step` until all is finished, `finalize`
-    once.
+    """Interface for `dynamic_decode`: `initialize`, `step` until all has finished, `finalize`.
 
     Attributes
     ----------
     tracks_own_finished : bool
-        True: what `step` returns as finished is complete. False: what was finished before stays
-        finished.
+        True: `finished` as `step` returns it is complete. False: sequences that finished before
+        stay finished.
     """
 
     tracks_own_finished = False
@@ -226,7 +225,7 @@ def dynamic_decode(
     InvalidArgumentError
         A step changes the structure or rank of the inputs or states.
     PreconditionNotMetError
-        Eager Variables: everything is finished before the first step.
+        Eager Variables: all sequences are finished before the first step.
 
     Examples
     --------
@@ -297,8 +296,8 @@ def _decoded(decoder, inits, most, time_major, impute, is_test, with_length, kwa
     _, _, states, _, lengths = while_loop(before, turn, start, is_test=is_test)
     if not shown:
         raise PreconditionNotMetError(
-            "dynamic_decode: at least one step must run, but everything was finished before the "
-            "first"
+            "dynamic_decode: at least one step must run, but all sequences were finished before "
+            "the first"
         )
     outputs = nested.packed(
         shown[0], [tensor_array_to_tensor(array, axis=0, use_stack=True)[0] for array in arrays]

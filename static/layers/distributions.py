@@ -1,4 +1,4 @@
-"""Distributions: drawing from them, and what is known of them."""
+"""Distributions: samples, densities, entropies and divergences."""
 
 import math
 
@@ -54,7 +54,7 @@ class Distribution:
         return other
 
     def _draw(self, op, shape, base, seed, attrs):
-        """Draws of the shape ``shape`` + that of `base`."""
+        """Samples of the shape ``shape`` + that of `base`."""
         owner = f"{type(self).__name__}.sample"
         shape = check.shape(shape, f"{owner}: shape")
         attrs = {**attrs, "seed": check.integer(seed, f"{owner}: seed"), "dtype": base.dtype}
@@ -66,9 +66,9 @@ class Distribution:
             return make(shape + batch, **attrs)
         if batch.index(-1) or batch.count(-1) > 1:
             raise InvalidArgumentError(
-                f"{owner}: the first size alone may be unknown, got parameters of shape {batch}"
+                f"{owner}: only the first size may be unknown, got parameters of shape {batch}"
             )
-        # Draws do not depend on each other, so any order of axes will do.
+        # Samples are independent, so any order of axes is right.
         count = math.prod(shape) * math.prod(batch[1:])
         like = uniform_random_batch_size_like
         if op == "gaussian_random":
@@ -99,7 +99,7 @@ class Normal(Distribution):
         self._take(loc=loc, scale=scale)
 
     def sample(self, shape, seed=0):
-        """Draws of ``shape`` + the shape of `loc` and `scale` together; seed 0: the generator's."""
+        """Samples of ``shape`` + the shape of `loc` and `scale`; seed 0: the generator's."""
         base = self.loc + self.scale
         attrs = {"mean": 0.0, "std": 1.0}
         return self._draw("gaussian_random", shape, base, seed, attrs) * self.scale + self.loc
@@ -124,7 +124,7 @@ class Normal(Distribution):
 
 
 class Uniform(Distribution):
-    """Even draws from [low, high).
+    """The uniform distribution on [low, high).
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Uniform(Distribution):
         self._take(low=low, high=high)
 
     def sample(self, shape, seed=0):
-        """Draws of ``shape`` + the shape of `low` and `high` together; seed 0: the generator's."""
+        """Samples of ``shape`` + the shape of `low` and `high`; seed 0: the generator's."""
         attrs = {"min": 0.0, "max": 1.0}
         drawn = self._draw("uniform_random", shape, self.low + self.high, seed, attrs)
         return drawn * (self.high - self.low) + self.low
@@ -198,7 +198,7 @@ class Categorical(Distribution):
 
 
 class MultivariateNormalDiag(Distribution):
-    """The normal distribution of several variables that do not depend on each other.
+    """The normal distribution of several independent variables.
 
     Parameters
     ----------

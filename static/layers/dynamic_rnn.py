@@ -160,7 +160,7 @@ class DynamicRNN(Steps):
         return array_read(array, self._step)
 
     def static_input(self, x):
-        """All of `x` that belongs to the sequences that are long enough for this step.
+        """The parts of `x` for the sequences that are long enough for this step.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Where the inputs of a decoder's next step come from, and the decoder that asks for them."""
+"""Helpers that choose the inputs of a decoder's steps, and the decoder that uses them."""
 
 import collections
 
@@ -20,23 +20,23 @@ __all__ = [
 
 
 class DecodeHelper:
-    """What a `BasicDecoder` asks: for the first inputs, for ids of outputs, for the next inputs."""
+    """Interface for `BasicDecoder`: gives the first inputs, the ids of outputs, the next inputs."""
 
     def initialize(self):
-        """Give ``(inputs, finished)`` before the first step."""
+        """Return ``(inputs, finished)`` for the first step."""
         raise NotImplementedError(f"{type(self).__name__} must have initialize()")
 
     def sample(self, time, outputs, states):
-        """Give the ids that `outputs` stand for."""
+        """Return the ids for `outputs`."""
         raise NotImplementedError(f"{type(self).__name__} must have sample(time, outputs, states)")
 
     def next_inputs(self, time, outputs, states, sample_ids):
-        """Give ``(finished, inputs, states)`` for the next step."""
+        """Return ``(finished, inputs, states)`` for the next step."""
         raise NotImplementedError(f"{type(self).__name__} must have next_inputs(...)")
 
 
 class TrainingHelper(DecodeHelper):
-    """The inputs are given: those of a step are the slice at its time.
+    """Inputs from a given sequence: step t reads the slice at time t.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TrainingHelper(DecodeHelper):
         check.variable(sequence_length, "TrainingHelper: sequence_length")
         self.inputs, self.time_major = inputs, bool(time_major)
         self.sequence_length = cast(sequence_length, "int64")
-        # One step more, so that the slice after the last is there.
+        # One more step, so that the slice after the last exists.
         self._padded = nested.mapped(self._longer, inputs)
 
     def _longer(self, x):
@@ -71,12 +71,12 @@ class TrainingHelper(DecodeHelper):
         return nested.mapped(part, self._padded)
 
     def initialize(self):
-        """The slices of time 0; nothing is finished but what has no step."""
+        """The slices of time 0; sequences of length 0 are finished."""
         zero = fill_constant_of(self.sequence_length, 0)
         return self._at(zero), equal(self.sequence_length, zero)
 
     def sample(self, time, outputs, states):
-        """The likeliest ids; the next inputs do not depend on them."""
+        """The most probable ids; the next inputs do not depend on them."""
         return dygraph.argmax(outputs, axis=-1)
 
     def next_inputs(self, time, outputs, states, sample_ids):
@@ -86,12 +86,12 @@ class TrainingHelper(DecodeHelper):
 
 
 class GreedyEmbeddingHelper(DecodeHelper):
-    """The inputs of a step are embeddings of the likeliest ids of the step before.
+    """Inputs are the embeddings of the most probable ids of the step before.
 
     Parameters
     ----------
     embedding_fn : callable
-        Makes inputs of int64 ids ``[batch]``.
+        Maps int64 ids ``[batch]`` to inputs.
     start_tokens : Variable
         int64 ``[batch]``.
     end_token : int
@@ -108,31 +108,31 @@ class GreedyEmbeddingHelper(DecodeHelper):
         self._end = check.integer(end_token, f"{type(self).__name__}: end_token")
 
     def initialize(self):
-        """Embeddings of the start tokens; nothing is finished."""
+        """Embeddings of the start tokens; no sequence is finished."""
         finished = cast(fill_constant_like(self.start_tokens, [-1], "int64", 0), "bool")
         return self.embedding_fn(self.start_tokens), finished
 
     def sample(self, time, outputs, states):
-        """The likeliest ids."""
+        """The most probable ids."""
         return dygraph.argmax(outputs, axis=-1)
 
     def next_inputs(self, time, outputs, states, sample_ids):
-        """Embeddings of the ids; what has written the end token is finished."""
+        """Embeddings of the ids; sequences that end with the end token are finished."""
         finished = equal(sample_ids, fill_constant_of(sample_ids, self._end))
         return finished, self.embedding_fn(sample_ids), states
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """The same with ids that are drawn with the probabilities that the outputs give.
+    """Inputs are the embeddings of ids drawn with the probabilities of the outputs.
 
     Parameters
     ----------
     embedding_fn, start_tokens, end_token
         As of `GreedyEmbeddingHelper`.
     softmax_temperature : float, optional
-        Outputs are divided by it: a small one favours the likeliest.
+        Divides the outputs: a small one favours the most probable ids.
     seed : int, optional
-        None: drawn anew in each run.
+        None: other draws in each run.
     """
 
     def __init__(
@@ -144,14 +144,14 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         self._temperature, self._seed = softmax_temperature, seed or 0
 
     def sample(self, time, outputs, states):
-        """Ids that are drawn."""
+        """Draw the ids."""
         if self._temperature is not None:
             outputs = outputs / self._temperature
         return cast(sampling_id(dygraph.softmax(outputs), seed=self._seed), "int64")
 
 
 class BasicDecoder(Decoder):
-    """A cell whose inputs a helper chooses.
+    """A decoder that runs a cell on inputs that a helper chooses.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class BasicDecoder(Decoder):
         Or any callable of (inputs, states).
     helper : DecodeHelper
     output_fn : callable, optional
-        Of the cell's outputs.
+        Applied to the cell's outputs.
 
     Examples
     --------
@@ -185,12 +185,12 @@ class BasicDecoder(Decoder):
         self.cell, self.helper, self.output_fn = cell, helper, output_fn
 
     def initialize(self, initial_cell_states):
-        """The helper's first inputs with the given states."""
+        """The helper's first inputs, with the given states."""
         inputs, finished = self.helper.initialize()
         return inputs, initial_cell_states, finished
 
     def step(self, time, inputs, states, **kwargs):
-        """The cell's step, and what the helper makes of it."""
+        """One step of the cell, then the helper's ids and next inputs."""
         outputs, states = self.cell(inputs, states, **kwargs)
         if self.output_fn is not None:
             outputs = self.output_fn(outputs)

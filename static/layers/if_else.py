@@ -18,8 +18,8 @@ __all__ = ["IfElse"]
 
 
 class IfElse:
-    """A choice for each row: rows where `cond` is true go through one block, the rest through
-    another, and the results are merged in the order of the batch.
+    """A branch for each row of a batch. Rows where `cond` is true go through one block, the others
+    through another; the results are merged in the order of the batch.
 
     Parameters
     ----------

@@ -14,15 +14,15 @@ from static.layers.convolution import padded
 from static.layers.making import attributes, layer, run, table
 
 _FUNCTIONS = table([
-    ("grid_sampler(x, grid, name=None)", "The pixels at the places of a grid of [-1, 1]."),
+    ("grid_sampler(x, grid, name=None)", "The pixels at the positions of a grid in [-1, 1]."),
     ("similarity_focus(input, axis, indexes, name=None)",
-     "1 where chosen matrices are greatest, one element for each row and column; else 0.", "",
+     "1 at the maxima of selected matrices, one for each row and column; else 0.", "",
      "input=X"),
     ("pixel_shuffle(x, upscale_factor)", "Channels as pixels: images grow by the factor."),
-    ("shuffle_channel(x, group, name=None)", "The channels of groups, one of each in turn."),
-    ("space_to_depth(x, blocksize, name=None)", "Blocks of pixels as channels."),
+    ("shuffle_channel(x, group, name=None)", "The channels of the groups, interleaved."),
+    ("space_to_depth(x, blocksize, name=None)", "Blocks of pixels rearranged as channels."),
     ("temporal_shift(x, seg_num, shift_ratio=0.25, name=None)",
-     "A share of the channels moved one step back, and one forth."),
+     "A share of the channels shifted one step back, and another one forward."),
 ])  # fmt: skip
 __getattr__ = attributes(_FUNCTIONS, __name__)
 
@@ -53,7 +53,7 @@ def pool2d(
     input, pool_size=-1, pool_type="max", pool_stride=1, pool_padding=0, global_pooling=False,
     use_cudnn=True, ceil_mode=False, name=None, exclusive=True, data_format="NCHW",
 ):  # fmt: skip
-    """The greatest or the mean of each window of images.
+    """The maximum or the mean of each window of images.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ def pool2d(
     global_pooling : bool
         The window is the whole image.
     use_cudnn : bool
-        Fluid's; changes nothing.
+        Fluid's; not used.
     ceil_mode : bool
-        The last window may stand over the edge.
+        The last window may extend over the edge.
     name : str, optional
     exclusive : bool
-        Means leave the padding out.
+        Means exclude the padding.
     data_format : 'NCHW' or 'NHWC'
 
     Examples
@@ -91,7 +91,7 @@ def pool3d(
     input, pool_size=-1, pool_type="max", pool_stride=1, pool_padding=0, global_pooling=False,
     use_cudnn=True, ceil_mode=False, name=None, exclusive=True, data_format="NCDHW",
 ):  # fmt: skip
-    """The greatest or the mean of each window of volumes; see `pool2d`.
+    """The maximum or the mean of each window of volumes; see `pool2d`.
 
     >>> import dygraph, static
     >>> static.layers.pool3d(dygraph.ones([1, 3, 4, 4, 4]), 2, pool_stride=2).shape
@@ -105,7 +105,7 @@ def pool3d(
 
 @layer
 def affine_grid(theta, out_shape, name=None):
-    """The places that `grid_sampler` reads for affine maps ``[batch, 2, 3]`` of images.
+    """The grid for `grid_sampler` of affine maps ``[batch, 2, 3]`` of images.
 
     `out_shape` is the shape of the result's images, a list or a Variable.
 
@@ -141,7 +141,7 @@ def interpolate(
     input, out_shape=None, scale=None, name=None, resample="BILINEAR", actual_shape=None,
     align_corners=True, align_mode=1, data_format="NCHW",
 ):  # fmt: skip
-    """Resize images or volumes; the same as ``image_resize``.
+    """Resize images or volumes, as ``image_resize``.
 
     >>> import dygraph, static
     >>> static.layers.interpolate(dygraph.ones([1, 3, 4, 5]), out_shape=[8, 6]).shape

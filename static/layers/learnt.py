@@ -12,7 +12,7 @@ __all__ = ["bilinear_tensor_product", "embedding", "fc", "prelu", "row_conv"]
 
 
 def parameter(shape, dtype, attr, *, bias=False, start=None):
-    """A parameter named after the layer function that runs; None where `attr` is False."""
+    """A parameter named after the layer function that runs; None if `attr` is False."""
     attr = ParamAttr.of(attr)
     if attr is None:
         return None
@@ -23,7 +23,7 @@ def parameter(shape, dtype, attr, *, bias=False, start=None):
 
 
 def state(shape, dtype, name, value, average=True):
-    """A parameter that no optimizer changes: the layer's operator does."""
+    """A parameter that the layer's operator changes, not an optimizer."""
     start = value if callable(value) else initializer.Constant(value)
     attr = ParamAttr(name=name, initializer=start, trainable=False, do_model_average=average)
     made = parameter(shape, dtype, attr)
@@ -32,13 +32,13 @@ def state(shape, dtype, name, value, average=True):
 
 
 def biased(x, size, attr, axis):
-    """``x`` and a bias of `size` along `axis`; ``x`` where there is none."""
+    """``x`` plus a bias of `size` along `axis`; ``x`` without a bias."""
     bias = parameter([size], x.dtype, attr, bias=True)
     return x if bias is None else functional.elementwise_add(x, bias, axis=axis)
 
 
 def known(size, owner, what, x):
-    """A size that a parameter's shape needs. InvalidArgumentError where it is not known."""
+    """A size for a parameter's shape. InvalidArgumentError if it is not known."""
     if size is None or size < 0:
         raise InvalidArgumentError(f"{owner}: {what} must be known, got shape {list(x.shape)}")
     return size
@@ -49,22 +49,22 @@ def fc(
     input, size, num_flatten_dims=1, param_attr=None, bias_attr=None, act=None, is_test=False,
     name=None,
 ):  # fmt: skip
-    """``act(X W + b)``; of several inputs, each with a weight of its own, the sum.
+    """``act(X W + b)``; the products of several inputs, each with its own weight, are added.
 
     Parameters
     ----------
     input : Variable or list of Variable
-        The first `num_flatten_dims` axes count rows, the others are one row.
+        The first `num_flatten_dims` axes are rows, the others are one row.
     size : int
         Columns of the result.
     num_flatten_dims : int
-        -1: all axes but the last count rows.
+        -1: all axes but the last are rows.
     param_attr, bias_attr : ParamAttr, str or Initializer, optional
         ``bias_attr=False``: no bias.
     act : str, optional
         An activation's name, such as ``"relu"``.
     is_test : bool
-        The documents'; changes nothing.
+        Of the documents; not used.
     name : str, optional
         Parameters and results are named after it.
 
@@ -96,7 +96,7 @@ def fc(
         row = x.shape[rows:]
         if -1 in row:
             raise InvalidArgumentError(
-                f"fc: the sizes behind axis {rows} must be known, got {x.shape}"
+                f"fc: the sizes after axis {rows} must be known, got {x.shape}"
             )
         w = parameter([math.prod(row), size], x.dtype, attr)
         terms.append(functional.mul(x, w, x_num_col_dims=rows))
@@ -109,20 +109,20 @@ def embedding(
     input, size, is_sparse=False, is_distributed=False, padding_idx=None, param_attr=None,
     dtype="float32",
 ):  # fmt: skip
-    """The rows of a table that `input` names; what has a LoD keeps it.
+    """The rows of a table that `input` selects; the result keeps its LoD.
 
     Parameters
     ----------
     input : Variable
-        int64 numbers of rows, ``[..., 1]``.
+        int64 row indices, ``[..., 1]``.
     size : list of int
         Rows and columns of the table.
     is_sparse : bool
         The table's gradient is SelectedRows.
     is_distributed : bool
-        Fluid's; changes nothing.
+        Fluid's; not used.
     padding_idx : int, optional
-        This row counts as 0; negative numbers count from the end.
+        This row reads as 0; negative indices count from the end.
     param_attr : ParamAttr, str or Initializer, optional
     dtype : str
 
@@ -142,7 +142,7 @@ def embedding(
 
 
 def looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype):
-    """Rows of a new table, by one of the two operators that give them."""
+    """Rows of a new table, by one of the two operators."""
     check.variable(input, "embedding: input")
     if str(input.dtype) not in ("int32", "int64"):
         raise ArgumentTypeError(f"embedding: input must be int32 or int64, got {input.dtype}")
@@ -157,9 +157,9 @@ def looked_up(operator, input, size, is_sparse, padding_idx, param_attr, dtype):
 
 @layer(parameters=True)
 def prelu(x, mode, param_attr=None, name=None):
-    """x, and alpha x below 0; `mode` says how many alpha there are.
+    """x, and alpha x below 0; `mode` sets the number of alphas.
 
-    `mode` is ``'all'`` for one, ``'channel'`` for one each channel, ``'element'`` for one each
+    `mode` is ``'all'`` for one, ``'channel'`` for one per channel, ``'element'`` for one per
     element of a sample. They start at 0.25.
 
     >>> import static
@@ -200,7 +200,7 @@ def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None, bi
 
 @layer(parameters=True)
 def row_conv(input, future_context_size, param_attr=None, act=None):
-    """Each row and the next `future_context_size` of its sequence, weighted by column.
+    """The weighted sum, by column, of each row and the next `future_context_size` of its sequence.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):

@@ -14,8 +14,8 @@ class While:
     """A loop in a program: its block runs while `cond` is true.
 
     The block must update `cond`. Variables made before the loop keep the values that the block
-    writes to them; variables made in the block end with each turn (iteration). A loop that makes
-    no turn changes nothing.
+    writes to them; variables made in the block end with each iteration. A loop without iterations
+    changes no variable.
 
     Parameters
     ----------
@@ -63,10 +63,11 @@ class While:
 
     @contextlib.contextmanager
     def block(self):
-        """The block of one turn, for a single ``with`` statement."""
+        """The block of one iteration, for a single ``with`` statement."""
         if self._described:
             raise PreconditionNotMetError(
-                "While: block() describes the turn once, but was called again. Make another While"
+                "While: block() describes the iteration once, but was called again. Make another "
+                "While"
             )
         program = self.program
         with bodies.taken_back(program) as moment:
@@ -101,7 +102,7 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
     """Run ``loop_vars = body(*loop_vars)`` while ``cond(*loop_vars)`` is true.
 
     Given variables of a program, it adds the loop to the program. `cond` and `body` are then called
-    to describe one turn (iteration), and called again if the turn changes a size or which variables
+    to describe one iteration, and called again if the iteration changes a size or which variables
     need a gradient. Given eager Variables, it is Python's ``while``. The variables passed in keep
     their values; arrays, like lists, change in place.
 
@@ -121,12 +122,12 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
     Returns
     -------
     list or tuple
-        The variables after the last turn, in the structure of `loop_vars`.
+        The variables after the last iteration, in the structure of `loop_vars`.
 
     Raises
     ------
     ArgumentTypeError
-        An argument has the wrong type, or a turn changes the type of a variable.
+        An argument has the wrong type, or an iteration changes the type of a variable.
     InvalidArgumentError
         `loop_vars` is empty, `cond` does not return exactly one element, or `body` returns another
         structure or rank.
@@ -210,7 +211,7 @@ class _Loop:
         self.carried = [self._own(v) for v in nested.leaves(loop_vars)]
 
     def _own(self, given):
-        """A variable for the turns to write, that starts with the given value."""
+        """A variable that the iterations write and that starts with the given value."""
         if given.type == "LOD_TENSOR_ARRAY":
             return given
         return self._copy(given, "while_loop")
@@ -237,7 +238,7 @@ class _Loop:
                 variable.stop_gradient = stop_gradient
 
     def _take_back(self, moment, known):
-        """Take the turn back, but for parameters: who made them may hold them."""
+        """Remove the description of the iteration; keep parameters, which the user may hold."""
         block = self.program.global_block()
         made = [v for v in block.vars.values() if v.persistable and v.name not in known]
         self.program.take_back(moment)
@@ -245,7 +246,10 @@ class _Loop:
             block.put_var(variable)
 
     def _turn(self):
-        """Describe the loop. Gives what must be known of the variables to do so, if it was not."""
+        """Describe the loop.
+
+        If that needs facts on the variables that were not known, returns them.
+        """
         program, carried = self.program, self.carried
         before = [(v.desc.shape, v.stop_gradient) for v in carried]
         start = self._condition(nested.packed(list(self.given), carried))
@@ -272,7 +276,7 @@ class _Loop:
         return []
 
     def _condition(self, variables):
-        """The condition before the first turn, in a variable of the loop's own."""
+        """The condition before the first iteration, in the loop's own variable."""
         count = self.program.current_block().core.op_count
         start = self.cond(*variables)
         bodies.condition(start, "while_loop: what cond gives")
@@ -299,11 +303,12 @@ class _Loop:
 
 
 def _renewed(variable, before, value):
-    """(variable, shape, stop_gradient) where a turn changes them, or None."""
+    """(variable, shape, stop_gradient) if an iteration changes them, or None."""
     shape, stop = before
     if variable.type != value.type or str(variable.dtype) != str(value.dtype):
         raise ArgumentTypeError(
-            f"while_loop: a turn must keep the type of a variable, got {variable.dtype} before it "
+            f"while_loop: an iteration must keep the type of a variable, got {variable.dtype} "
+            f"before it "
             f"and {value.dtype} after it, made at {bodies.made_at(value)}. Cast it with layers.cast"
         )
     if variable.type == "LOD_TENSOR_ARRAY":
@@ -311,7 +316,8 @@ def _renewed(variable, before, value):
     new = value.desc.shape
     if len(new) != len(shape):
         raise InvalidArgumentError(
-            f"while_loop: a turn must keep the rank of a variable, got shape {shape} before it and "
+            f"while_loop: an iteration must keep the rank of a variable, got shape {shape} before "
+            f"it and "
             f"{new} after it, made at {bodies.made_at(value)}. Reshape it with layers.reshape"
         )
     joined = tuple(a if a == b else -1 for a, b in zip(shape, new, strict=True))

@@ -13,8 +13,8 @@ _FUNCTIONS = table([
     ("huber_loss(input, label, delta)", "Half the square of the difference; linear from `delta` "
      "on.", "", "input=X label=Y"),
     ("kldiv_loss(x, target, reduction='mean', name=None)", "target (log(target) - x).", "", ""),
-    ("log_loss(input, label, epsilon=0.0001, name=None)", "The cross entropy of probabilities of "
-     "a yes.", "", "input=Predicted label=Labels"),
+    ("log_loss(input, label, epsilon=0.0001, name=None)", "The cross entropy of "
+     "probabilities of class 1.", "", "input=Predicted label=Labels"),
     ("margin_rank_loss(label, left, right, margin=0.1, name=None)",
      "max(0, margin - label (left - right)).", "", "left=X1 right=X2"),
     ("rank_loss(label, left, right, name=None)", "log(1 + exp(left - right)) - label (left - "
@@ -22,7 +22,8 @@ _FUNCTIONS = table([
     ("sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, normalize=False)",
      "The cross entropy of sigmoid(x), element by element."),
     ("teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, "
-     "soft_max_lower_bound=-15.0)", "The loss of a student of labels and of a teacher's scores.",
+     "soft_max_lower_bound=-15.0)", "The loss of a student trained on labels and on a teacher's "
+     "scores.",
      "", "input=X"),
 ])  # fmt: skip
 __getattr__ = attributes(_FUNCTIONS, __name__)
@@ -90,7 +91,7 @@ def softmax_with_cross_entropy(
 
 @layer
 def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
-    """Half the square of the difference, linear where that is great, summed by row.
+    """Half the square of the difference, linear for large differences, summed by row.
 
     >>> import dygraph, static
     >>> static.layers.smooth_l1(dygraph.ones([1, 2]), dygraph.zeros([1, 2])).tolist()
@@ -113,7 +114,7 @@ def dice_loss(input, label, epsilon=1e-05, name=None):
 
 @layer
 def label_smooth(label, prior_dist=None, epsilon=0.1, dtype="float32", name=None):
-    """``(1 - epsilon) label + epsilon prior_dist``, the prior being even if none is given.
+    """``(1 - epsilon) label + epsilon prior_dist``; the default prior is uniform.
 
     >>> import dygraph, static
     >>> static.layers.label_smooth(dygraph.ones([1, 1])).tolist()
@@ -125,7 +126,7 @@ def label_smooth(label, prior_dist=None, epsilon=0.1, dtype="float32", name=None
 
 @layer
 def warpctc(input, label, blank=0, norm_by_times=False, input_length=None, label_length=None):
-    """Connectionist temporal classification, ``[sequences, 1]``; the softmax is its own.
+    """Connectionist temporal classification, ``[sequences, 1]``; includes the softmax.
 
     `input` is ``[rows, classes + 1]`` with LoD, or ``[time, batch, classes + 1]`` with lengths.
 
@@ -143,7 +144,7 @@ def warpctc(input, label, blank=0, norm_by_times=False, input_length=None, label
 
 @layer
 def ctc_greedy_decoder(input, blank, input_length=None, padding_value=0, name=None):
-    """The likeliest symbol of each step, without repetitions and blanks.
+    """The most probable symbol of each step, without repetitions and blanks.
 
     >>> import dygraph, static
     >>> x = dygraph.to_variable([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], lod=[[0, 3]])
@@ -200,7 +201,7 @@ def nce(
     custom_dist : list of float, optional
         The probability of each class, for 'custom_dist'.
     seed : int
-        0 draws anew at each run.
+        0: other draws in each run.
     is_sparse : bool
         The weight's gradient is SelectedRows.
 
@@ -244,8 +245,8 @@ def hsigmoid(
 ):  # fmt: skip
     """Hierarchical sigmoid loss, ``[rows, 1]`` (Morin and Bengio, 2005).
 
-    With `is_custom`, `path_table` and `path_code` say the way to each class; `num_classes` is then
-    the number of inner nodes.
+    With `is_custom`, `path_table` and `path_code` give the path to each class; `num_classes` is
+    then the number of inner nodes.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):

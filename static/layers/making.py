@@ -1,4 +1,4 @@
-"""How layer functions are made: where their operators go, and how the results are named.
+"""Layer functions: the program for their operators, and the names of the results.
 
 A call whose arguments hold a program's variables, or no Variable at all, appends; one on eager
 Variables computes. The results of layer function ``f`` are named ``f_0.tmp_0``, ``f_0.tmp_1``, ...,
@@ -34,7 +34,7 @@ def _variables(values):
 
 
 def _program(owner, values):
-    """The program a call belongs to; None where it is eager."""
+    """The program of a call; None if it is eager."""
     computes, enters, found = False, False, None
     for value in values:
         if isinstance(value, (list, tuple)):
@@ -72,8 +72,8 @@ def _take_back(program, version, blocks):
 def layer(function=None, *, parameters=False, named=None):
     """Make a function a layer function.
 
-    `parameters`: it has some, so it cannot compute eagerly. `named`: what its results are named
-    after in Fluid, where that is not the function.
+    `parameters`: it makes parameters, so it cannot compute eagerly. `named`: the name for its
+    results in Fluid, if that is not the function's.
     """
     if function is None:
         return functools.partial(layer, parameters=parameters, named=named)
@@ -86,8 +86,8 @@ def layer(function=None, *, parameters=False, named=None):
         if program is None:
             if parameters:
                 raise ArgumentTypeError(
-                    f"{owner}: it makes parameters of a program and takes variables of one, got "
-                    "an eager Variable. The layers of dygraph.nn work on those"
+                    f"{owner}: its variables must be of a program, as its parameters, got an eager "
+                    f"Variable. Use a layer of dygraph.nn for those"
                 )
             try:
                 return function(*args, **kwargs)
@@ -127,7 +127,7 @@ def run(type, inputs, attrs=None, counts=None):
 
 
 def into(out, result, owner):
-    """Have `result` written to `out` instead of a variable of its own; `result` for None."""
+    """Make `out` the variable of `result`; with None, `result`."""
     if out is None:
         return result
     if not isinstance(out, _core.Variable):
@@ -181,7 +181,7 @@ def _signature(text):
 
 
 class _Plan:
-    """Which argument goes where, from the operator's own declaration."""
+    """The slot or attribute of each argument, from the operator's declaration."""
 
     def __init__(self, owner, op, signature, names):
         info = dygraph.op_info(op)
@@ -208,8 +208,8 @@ class _Plan:
 def table(rows):
     """Functions of rows ``(signature, first sentence, operator, "argument=slot ...", example)``.
 
-    An operator of "" is the function's own name; arguments stand for the slot or attribute of their
-    name unless the fourth column says another.
+    The operator "" has the function's name; an argument is the slot or attribute of its name unless
+    the fourth column names another.
     """
     made = {}
     for row in rows:
@@ -221,7 +221,7 @@ def table(rows):
 
 
 def attributes(functions, module):
-    """The ``__getattr__`` of a module (PEP 562) of which a table holds further functions."""
+    """The ``__getattr__`` of a module (PEP 562) for the functions of a table."""
 
     def attribute(name):
         if name not in functions:

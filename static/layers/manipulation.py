@@ -1,4 +1,4 @@
-"""Changing shapes: joining, cutting, picking, padding.
+"""Changes of shape: joining, splitting, selecting, padding.
 
 Examples
 --------
@@ -18,35 +18,35 @@ _FUNCTIONS = table([
     ("transpose(x, perm, name=None)", "The axes in another order.", "transpose2", "perm=axis"),
     ("flatten(x, axis=1, name=None)", "A matrix: the axes before `axis` are its rows.", "flatten2"),
     ("stack(x, axis=0)", "Variables of one shape along a new axis."),
-    ("gather_nd(input, index, name=None)", "The parts of `input` at places.", "", "input=X"),
-    ("index_select(input, index, dim=0)", "The parts along `dim` that `index` names.", "",
+    ("gather_nd(input, index, name=None)", "The parts of `input` at given indices.", "", "input=X"),
+    ("index_select(input, index, dim=0)", "The parts along `dim` that `index` selects.", "",
      "input=X"),
-    ("index_sample(x, index)", "Of each row of x the elements that a row of `index` names."),
-    ("scatter_nd_add(ref, index, updates, name=None)", "`ref` with `updates` added at places.", "",
+    ("index_sample(x, index)", "The elements of each row of x that the row of `index` selects."),
+    ("scatter_nd_add(ref, index, updates, name=None)", "`ref` plus `updates` at indices.", "",
      "ref=X"),
     ("reverse(x, axis)", "In reverse order along an axis or several."),
     ("flip(input, dims, name=None)", "In reverse order along axes.", "", "input=X"),
     ("expand_as(x, target_tensor, name=None)", "x repeated up to the shape of `target_tensor`."),
     ("hash(input, hash_size, num_hash=1, name=None)",
-     "Numbers below `hash_size` for each row of integers, the same for the same rows.", "",
+     "Hash values below `hash_size` for each row of integers.", "",
      "input=X hash_size=mod_by"),
-    ("pad(x, paddings, pad_value=0.0, name=None)", "With elements before and after each axis."),
+    ("pad(x, paddings, pad_value=0.0, name=None)", "Padded before and after each axis."),
     ("pad_constant_like(x, y, pad_value=0.0, name=None)", "y, padded up to the shape of x."),
     (
         "pad2d(input, paddings=[0, 0, 0, 0], mode='constant', pad_value=0.0, data_format='NCHW', "
         "name=None)",
-        "Images with more pixels above, below, left and right.", "", "input=X",
+        "Images padded with pixels above, below, left and right.", "", "input=X",
     ),
     ("shard_index(input, index_num, nshards, shard_id, ignore_value=-1)",
-     "The numbers that belong to a shard, counted from its own first.", "", "input=X"),
-    ("multiplex(inputs, index)", "Row i of the variable that ``index[i]`` names.", "",
+     "The indices that belong to a shard, counted from its first one.", "", "input=X"),
+    ("multiplex(inputs, index)", "Row i of the variable that ``index[i]`` selects.", "",
      "inputs=X index=Ids"),
-    ("gather_tree(ids, parents)", "The paths of a beam search, from its ends back."),
-    ("meshgrid(input, name=None)", "Variables of one axis, each along an axis of its own.", "",
+    ("gather_tree(ids, parents)", "The paths of a beam search, traced back from their ends."),
+    ("meshgrid(input, name=None)", "Variables of one axis as grids, each along another axis.", "",
      "input=X"),
-    ("unique(x, dtype='int32')", "The different elements in order of appearance, and for each "
-     "element its place there."),
-    ("unique_with_counts(x, dtype='int32')", "`unique`, and how often each one is there."),
+    ("unique(x, dtype='int32')", "The distinct elements in order of appearance, and the "
+     "index of each element in them."),
+    ("unique_with_counts(x, dtype='int32')", "`unique`, with the count of each."),
 ])  # fmt: skip
 __getattr__ = attributes(_FUNCTIONS, __name__)
 
@@ -55,7 +55,7 @@ __getattr__ = attributes(_FUNCTIONS, __name__)
 def squeeze(input, axes, name=None):
     """Without axes of size 1: all, or those of `axes`.
 
-    Of an axis whose size is open the run must find one element.
+    An axis of open size must have one element in the run.
 
     >>> import dygraph, static
     >>> static.layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
@@ -66,7 +66,7 @@ def squeeze(input, axes, name=None):
 
 @layer
 def concat(input, axis=0, name=None):
-    """Variables one behind another along `axis`, a number or a Variable.
+    """Variables concatenated along `axis`, a number or a Variable.
 
     >>> import dygraph, static
     >>> static.layers.concat([dygraph.ones([1]), dygraph.zeros([2])]).tolist()
@@ -80,7 +80,7 @@ def concat(input, axis=0, name=None):
 
 @layer
 def split(input, num_or_sections, dim=-1, name=None):
-    """A list of parts along `dim`: so many equal ones, or of these sizes (-1: the rest).
+    """A list of parts along `dim`: a number of equal parts, or parts of given sizes (-1: the rest).
 
     >>> import dygraph, static
     >>> [v.tolist() for v in static.layers.split(dygraph.to_variable([1.0, 2.0, 3.0]), [1, -1])]
@@ -99,7 +99,7 @@ def split(input, num_or_sections, dim=-1, name=None):
 
 @layer
 def unstack(x, axis=0, num=None):
-    """A list of the parts along `axis`, without that axis; `num` where the size is unknown.
+    """A list of the parts along `axis`, without that axis; give `num` if the size is unknown.
 
     >>> import dygraph, static
     >>> [v.tolist() for v in static.layers.unstack(dygraph.to_variable([[1.0], [2.0]]))]
@@ -114,9 +114,9 @@ def unstack(x, axis=0, num=None):
 
 @layer
 def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
-    """``x`` with other sizes: -1 for one that the others give, 0 for that of ``x``.
+    """``x`` with other sizes: -1 for the size that the others determine, 0 for that of ``x``.
 
-    `actual_shape`, a Variable, wins over `shape`.
+    `actual_shape`, a Variable, overrides `shape`.
 
     >>> import dygraph, static
     >>> static.layers.reshape(dygraph.ones([2, 6]), [0, -1, 3]).shape
@@ -139,12 +139,12 @@ def reshape(x, shape, actual_shape=None, act=None, inplace=False, name=None):
 
 
 def _numbers(values, what):
-    """The numbers of a list that may hold Variables, which are -1."""
+    """The numbers of a list, with -1 for Variables."""
     return [-1 if isinstance(v, _core.Variable) else check.integer(v, what) for v in values]
 
 
 def _tensors(values):
-    """A Variable for each number of a list that holds some; None where it holds none."""
+    """A Variable for each number of a list that holds Variables; None without Variables."""
     if not any(isinstance(v, _core.Variable) for v in values):
         return None
     return [v if isinstance(v, _core.Variable) else filled([1], "int32", v, "") for v in values]
@@ -152,7 +152,7 @@ def _tensors(values):
 
 @layer
 def unsqueeze(input, axes, name=None):
-    """With axes of size 1 in the places `axes` of the result.
+    """With axes of size 1 at the positions `axes` of the result.
 
     >>> import dygraph, static
     >>> static.layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
@@ -171,7 +171,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     input : Variable or array
         ``[..., n]``, with `n` known.
     offset : int
-        Which diagonal: 0 the main one, above it from 1 on, below it from -1 on.
+        The diagonal: 0 for the main one, positive above it, negative below.
     dim1, dim2 : int
         The axes of the result, of size ``n + abs(offset)``, that make the matrices.
 
@@ -214,7 +214,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 @layer
 def slice(input, axes, starts, ends):
-    """Of each of `axes` what lies from `starts` to before `ends`; those may be Variables.
+    """The range from `starts` to before `ends` of each of `axes`; both may be Variables.
 
     >>> import dygraph, static
     >>> static.layers.slice(dygraph.to_variable([1.0, 2.0, 3.0]), [0], [1], [3]).tolist()
@@ -237,7 +237,7 @@ def slice(input, axes, starts, ends):
 
 @layer
 def strided_slice(input, axes, starts, ends, strides):
-    """`slice` that takes every `strides`-th.
+    """`slice` with steps `strides`.
 
     >>> import dygraph, static
     >>> x = dygraph.to_variable([1.0, 2.0, 3.0])
@@ -288,7 +288,7 @@ def _cropped(op, slot, x, shape, offsets):
 
 @layer
 def expand(x, expand_times, name=None):
-    """``x`` repeated so many times along each axis; the list may hold Variables, or be one.
+    """``x`` repeated along each axis by a list of counts, which may hold Variables or be one.
 
     >>> import dygraph, static
     >>> static.layers.expand(dygraph.to_variable([[1.0, 2.0]]), [2, 1]).tolist()
@@ -307,7 +307,7 @@ def expand(x, expand_times, name=None):
 
 @layer
 def gather(input, index, overwrite=True):
-    """The rows of `input` that `index` names; `overwrite` is for the gradient.
+    """The rows of `input` that `index` selects; `overwrite` is for the gradient.
 
     >>> import dygraph, static
     >>> static.layers.gather(dygraph.to_variable([5.0, 6.0]), dygraph.to_variable([1])).tolist()
@@ -318,7 +318,7 @@ def gather(input, index, overwrite=True):
 
 @layer
 def scatter(input, index, updates, name=None, overwrite=True):
-    """`input` with the rows that `index` names replaced by `updates`, or with them added.
+    """`input` with the rows that `index` selects replaced by `updates`, or increased by them.
 
     >>> import dygraph, static
     >>> x, two = dygraph.zeros([3]), dygraph.to_variable([2])
@@ -331,7 +331,7 @@ def scatter(input, index, updates, name=None, overwrite=True):
 
 @layer
 def scatter_nd(index, updates, shape, name=None):
-    """Zeros of `shape` with `updates` added at the places of `index`.
+    """Zeros of `shape` with `updates` added at the positions of `index`.
 
     >>> import dygraph, static
     >>> places, values = dygraph.to_variable([[1], [1]]), dygraph.to_variable([9.0, 1.0])
@@ -345,7 +345,7 @@ def scatter_nd(index, updates, shape, name=None):
 
 @layer
 def roll(input, shifts, dims=None):
-    """The elements moved on along `dims`, those at the end to the front.
+    """The elements rolled along `dims`, from the end to the front.
 
     >>> import dygraph, static
     >>> static.layers.roll(dygraph.to_variable([1.0, 2.0, 3.0]), 1, 0).tolist()
@@ -356,7 +356,7 @@ def roll(input, shifts, dims=None):
 
 @layer
 def t(input, name=None):
-    """A matrix with rows as columns; variables of one axis as they are.
+    """A transposed matrix; variables of one axis unchanged.
 
     >>> import dygraph, static
     >>> static.layers.t(dygraph.ones([2, 3])).shape

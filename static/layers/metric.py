@@ -1,4 +1,4 @@
-"""How good a network is: shares, areas, overlaps."""
+"""Metrics: accuracy, area under a curve, overlap."""
 
 from dygraph import check
 from static.layers.making import attributes, into, layer, run, table
@@ -14,7 +14,7 @@ __getattr__ = attributes(_FUNCTIONS, __name__)
 
 @layer
 def accuracy(input, label, k=1, correct=None, total=None):
-    """The share of rows whose label is among the `k` greatest; `correct` and `total` are set.
+    """The share of rows whose label is among the `k` greatest; sets `correct` and `total`.
 
     >>> import dygraph, static
     >>> label = dygraph.to_variable([[1], [0]])
@@ -36,8 +36,8 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1):
     Returns
     -------
     tuple
-        The area over all, that over the last, and the list of counts that the runs keep: positive
-        and negative of the last, positive and negative of all.
+        The area over all batches, the area over the last ones, and the list of counts that the runs
+        keep: positive and negative of the last ones, positive and negative of all.
 
     Examples
     --------

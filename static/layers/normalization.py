@@ -29,7 +29,7 @@ def batch_norm(
     data_layout="NCHW", in_place=False, name=None, moving_mean_name=None,
     moving_variance_name=None, do_model_average_for_mean_and_var=True, use_global_stats=False,
 ):  # fmt: skip
-    """Each channel scaled to mean 0 and deviation 1 over the batch, times a scale, plus a bias.
+    """Each channel normalised to mean 0 and deviation 1 over the batch, then scale and bias.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def batch_norm(
         ``[batch, channels, ...]``.
     act : str, optional
     is_test : bool
-        Use the moving mean and variance, as `Program.clone` for test makes it do.
+        Use the moving mean and variance; `Program.clone` for test sets it.
     momentum : float
         Share of the old mean and variance in the new ones; the operator updates them in place.
     epsilon : float
@@ -46,7 +46,7 @@ def batch_norm(
         Of scale and bias, which start at 1 and 0.
     data_layout : 'NCHW' or 'NHWC'
     in_place : bool
-        Fluid's; changes nothing.
+        Fluid's; not used.
     name, moving_mean_name, moving_variance_name : str, optional
     do_model_average_for_mean_and_var : bool
     use_global_stats : bool
@@ -87,7 +87,7 @@ def inplace_abn(
     data_layout="NCHW", name=None, moving_mean_name=None, moving_variance_name=None,
     do_model_average_for_mean_and_var=True, use_global_stats=False, act_alpha=1.0,
 ):  # fmt: skip
-    """`batch_norm` and an activation that can be undone.
+    """`batch_norm` and an invertible activation.
 
     Fluid writes the result over the input to save memory. Here the executor frees the input after
     its last use, and the operators are those of `batch_norm` and of the activation.
@@ -133,7 +133,7 @@ def data_norm(
     moving_mean_name=None, moving_variance_name=None, do_model_average_for_mean_and_var=True,
     slot_dim=-1, sync_stats=False, summary_decay_rate=0.9999999, enable_scale_and_shift=False,
 ):  # fmt: skip
-    """Columns scaled by the sums of all data seen, which are parameters.
+    """Columns normalised by the sums over all earlier data, which are parameters.
 
     `param_attr` is a dict of start values: ``batch_size``, ``batch_sum``, ``batch_square``, and
     ``scale_w`` and ``bias`` with `enable_scale_and_shift`.
@@ -173,7 +173,7 @@ def layer_norm(
     input, scale=True, shift=True, begin_norm_axis=1, epsilon=1e-05, param_attr=None,
     bias_attr=None, act=None, name=None,
 ):  # fmt: skip
-    """Each sample scaled to mean 0 and deviation 1 over the axes from `begin_norm_axis` on.
+    """Each sample normalised to mean 0 and deviation 1 over the axes from `begin_norm_axis` on.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -198,7 +198,7 @@ def group_norm(
     input, groups, epsilon=1e-05, param_attr=None, bias_attr=None, act=None, data_layout="NCHW",
     name=None,
 ):  # fmt: skip
-    """Each group of channels of a sample scaled to mean 0 and deviation 1.
+    """Each group of channels of a sample normalised to mean 0 and deviation 1.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -220,7 +220,7 @@ def group_norm(
 
 @layer(parameters=True)
 def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):
-    """Each channel of each sample scaled to mean 0 and deviation 1.
+    """Each channel of each sample normalised to mean 0 and deviation 1.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -299,13 +299,12 @@ def dropout(
     x : Variable
     dropout_prob : float
     is_test : bool
-        True: nothing is dropped, as `Program.clone` for test makes it do.
+        True: nothing is dropped; `Program.clone` for test sets it.
     seed : int, optional
-        Drop the same elements at each run.
+        Drop the same elements in each run.
     name : str, optional
     dropout_implementation : 'downgrade_in_infer' or 'upscale_in_train'
-        Whether the test result is multiplied by ``1 - dropout_prob``, or the training result
-        divided.
+        Multiply the result by ``1 - dropout_prob`` in tests, or divide it in training.
 
     Examples
     --------

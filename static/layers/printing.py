@@ -13,10 +13,10 @@ def Print(
     input, first_n=-1, message=None, summarize=20, print_tensor_name=True, print_tensor_type=True,
     print_tensor_shape=True, print_tensor_lod=True, print_phase="both",
 ):  # fmt: skip
-    """`input` itself; each run of the program prints its name, shape, type and first values.
+    """Return `input`; each run of the program prints its name, shape, type and first values.
 
-    The text goes to ``sys.stdout``. The operator runs whether or not its result is used; going
-    backward it passes the gradient on and prints that.
+    The text goes to ``sys.stdout``. The operator runs even if its result is not used. In the
+    backward pass it passes the gradient on and prints it.
 
     Parameters
     ----------
@@ -24,11 +24,12 @@ def Print(
         Of any shape and type; selected rows print their rows and values.
     first_n : int
         Print in the first runs only. A program that is run with another `feed` or `fetch_list`
-        counts anew, and so does every call on eager Variables. Default: print in every run.
+        counts from the start again, and so does every call on eager Variables. Default: print in
+        every run.
     message : str, optional
         A text to print as well.
     summarize : int
-        How many values to print; -1: all.
+        The number of values to print; -1: all.
     print_tensor_name, print_tensor_type, print_tensor_shape, print_tensor_lod : bool
         What to print beside the values.
     print_phase : str
@@ -37,9 +38,9 @@ def Print(
     Raises
     ------
     ArgumentTypeError
-        `input` is no Variable, or an argument is of another type than said.
+        `input` is no Variable, or an argument has the wrong type.
     InvalidArgumentError
-        `print_phase` is none of the three.
+        `print_phase` has another value.
 
     Examples
     --------
@@ -73,22 +74,22 @@ def Print(
 
 @layer
 def Assert(cond, data=None, summarize=20, name=None):
-    """Stop the run with an error where `cond` does not hold.
+    """Stop the run with an error if `cond` is false.
 
     Parameters
     ----------
     cond : Variable
         One bool.
     data : list of Variable, optional
-        What the error shows.
+        Values for the error message.
     summarize : int
-        How many values of each; -1: all.
+        The number of values of each; -1: all.
     name : str, optional
 
     Raises
     ------
     AssertionFailedError
-        (an AssertionError) as the program runs, or at once on eager Variables.
+        (an AssertionError) when the program runs, or at once on eager Variables.
     ArgumentTypeError, InvalidArgumentError
         `cond` is not one bool.
 

@@ -16,25 +16,26 @@ __all__ = ["py_func"]
 
 
 def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
-    """Have the program call a Python function when it runs.
+    """Call a Python function in each run of the program.
 
     Parameters
     ----------
     func : callable
-        ``func(*x)`` is given eager Variables (``numpy.array(v)`` makes arrays of them) and gives an
-        array or a Variable for each of `out`, in the shapes and types they declare; nothing where
-        there is no `out`. A number is taken for an array of the declared type.
+        ``func(*x)`` is given eager Variables (``numpy.array(v)`` makes arrays of them) and returns
+        an array or a Variable for each of `out`, in the declared shapes and types, or None without
+        `out`. A number counts as an array of the declared type.
     x : Variable or list of Variable or None
-        What the function is given.
+        The arguments of the function.
     out : Variable or list of Variable or None
-        Variables of the program that the results are written to, made with ``create_var`` and a
-        shape (-1 for unknown sizes) and type.
+        Variables of the program for the results, made by ``create_var`` with a shape (-1 for
+        unknown sizes) and a type.
     backward_func : callable, optional
-        ``backward_func(*x, *out, *gradients)`` with a gradient for each of `out`, None where none
-        arrives. It gives a gradient for each of `x`, of its shape and type; what it gives for
-        one that needs none is not looked at. Default: no gradient passes.
+        ``backward_func(*x, *out, *gradients)`` with a gradient for each of `out`, or None if it has
+        none. It returns a gradient for each of `x`, of its shape and type; gradients that are not
+        needed are ignored. Default: no gradient passes.
     skip_vars_in_backward_input : Variable or list of Variable, optional
-        Those of `x` and `out` that `backward_func` is not given; their values need not be kept.
+        Variables of `x` and `out` that are not passed to `backward_func`, so their values are not
+        kept.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
     Raises
     ------
     ArgumentTypeError
-        An argument is of another type than said.
+        An argument has the wrong type.
     InvalidArgumentError
         A variable of `out` declares no shape or type; one to skip is not among `x` and `out`.
 
@@ -52,9 +53,9 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
 
     Notes
     -----
-    The functions are kept as long as the process lives. Files hold no code: a program with such an
-    operator cannot be saved as an inference model, and one that came from a file is refused. There
-    is no second derivative.
+    The functions are kept until the process ends. Files hold no code: a program with such an
+    operator cannot be saved as an inference model, and one from a file is refused. There is no
+    second derivative.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def _variables(value, name):
 
 
 def _skipped(inputs, results, skip):
-    """Places in x and then out of the variables to skip."""
+    """Positions of the variables to skip, in x and then out."""
     names = [v.name for v in (*inputs, *results)]
     places = set()
     for v in _variables(skip, "skip_vars_in_backward_input"):
@@ -130,7 +131,7 @@ def _skipped(inputs, results, skip):
 
 
 class _Call:
-    """A function of a program: what the operator calls, with a list of values for each slot."""
+    """The callable of the operator, with a list of values for each slot."""
 
     def __init__(self, function, wanted, line):
         self.function = function

@@ -8,7 +8,7 @@ from static.unknown_sizes import numbers
 
 _FUNCTIONS = table([
     ("sampling_id(x, min=0.0, max=1.0, seed=0, dtype='float32')",
-     "Of each row of probabilities a column, drawn by them."),
+     "A column for each row of probabilities, drawn with these."),
 ])  # fmt: skip
 __getattr__ = attributes(_FUNCTIONS, __name__)
 
@@ -47,7 +47,7 @@ def gaussian_random(shape, mean=0.0, std=1.0, seed=0, dtype="float32"):
 
 @layer
 def randn(shape, out=None, dtype=None, device=None, stop_gradient=True, name=None):
-    """Draws from the normal distribution of mean 0 and deviation 1; `out` is set to them.
+    """Samples of the normal distribution with mean 0 and deviation 1; `out` is set to them.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
@@ -82,7 +82,7 @@ def randint(
 
 @layer
 def randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0):
-    """The numbers from 0 to before `n` in any order.
+    """A random permutation of the integers from 0 to before `n`.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
@@ -96,7 +96,7 @@ def randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0
 
 
 def _like(op, input, shape, input_dim_idx, output_dim_idx, attrs):
-    """Draws whose batch size is that of `input`, known or not."""
+    """Samples with the batch size of `input`, known or not."""
     check.variable(input, f"{op}: input")
     sizes = numbers(list(shape))
     at = check.axis(input_dim_idx, len(input.shape), f"{op}: input_dim_idx")
@@ -115,7 +115,7 @@ def _like(op, input, shape, input_dim_idx, output_dim_idx, attrs):
 def uniform_random_batch_size_like(
     input, shape, dtype="float32", input_dim_idx=0, output_dim_idx=0, min=-1.0, max=1.0, seed=0
 ):
-    """Even draws from [min, max) in `shape`, whose batch size is that of `input`.
+    """Uniform samples from [min, max) in `shape`, with the batch size of `input`.
 
     >>> import dygraph, static
     >>> static.layers.uniform_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
@@ -129,7 +129,7 @@ def uniform_random_batch_size_like(
 def gaussian_random_batch_size_like(
     input, shape, input_dim_idx=0, output_dim_idx=0, mean=0.0, std=1.0, seed=0, dtype="float32"
 ):
-    """Draws from a normal distribution in `shape`, whose batch size is that of `input`.
+    """Samples of a normal distribution in `shape`, with the batch size of `input`.
 
     >>> import dygraph, static
     >>> static.layers.gaussian_random_batch_size_like(dygraph.ones([5, 2]), [-1, 3]).shape
@@ -141,10 +141,10 @@ def gaussian_random_batch_size_like(
 
 @layer
 def random_crop(x, shape, seed=None):
-    """Of each instance of ``x`` a part of the sizes `shape`, at a place of its own.
+    """A random crop of the sizes `shape` from each instance of ``x``.
 
-    The last axes of ``x`` are cut, as many as `shape` has sizes. `seed` is an integer, a Variable
-    that holds one, or None.
+    The last axes of ``x`` are cropped, as many as `shape` has sizes. `seed` is an integer, a
+    Variable that holds one, or None.
 
     >>> import static
     >>> with static.program_guard(static.Program()):

@@ -16,11 +16,11 @@ def py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_b
     capacity : int
         How many batches a thread reads ahead.
     shapes : list of list of int
-        Of each part of a batch, -1 for any size.
+        The shape of each part of a batch, -1 for any size.
     dtypes : list of str or dtype
         Their element types.
     lod_levels : list of int, optional
-        How many levels of detail they have. Default: none.
+        The number of levels of detail of each. Default: none.
     name : str, optional
     use_double_buffer : bool
         Fluid's; batches are always read ahead.
@@ -28,14 +28,14 @@ def py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_b
     Returns
     -------
     Reader
-        Give it a generator with ``decorate_sample_list_generator`` (also called
+        Set its generator with ``decorate_sample_list_generator`` (also called
         ``decorate_paddle_reader``) or ``decorate_batch_generator``; ``start()`` begins a pass, runs
         read until ``core.EOFException``, ``reset()`` ends it.
 
     Raises
     ------
     ValueError
-        `shapes`, `dtypes` and `lod_levels` are not equally many.
+        `shapes`, `dtypes` and `lod_levels` differ in length.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_b
     levels = [0] * len(shapes) if lod_levels is None else list(lod_levels)
     if not len(shapes) == len(dtypes) == len(levels):
         raise InvalidArgumentError(
-            "py_reader: there must be equally many shapes, dtypes and lod_levels, got "
+            "py_reader: shapes, dtypes and lod_levels must have equal lengths, got "
             f"{len(shapes)}, {len(dtypes)} and {len(levels)}"
         )
     prefix = name or unique_name.generate("py_reader")
@@ -73,14 +73,14 @@ def py_reader(capacity, shapes, dtypes, lod_levels=None, name=None, use_double_b
 
 
 def create_py_reader_by_data(capacity, feed_list, name=None, use_double_buffer=True):
-    """Declare a reader of batches like those that `feed_list` would be fed.
+    """Declare a reader of batches for the variables of `feed_list`.
 
     Parameters
     ----------
     capacity : int
         How many batches a thread reads ahead.
     feed_list : list of Variable
-        What `data` gave: shapes and types are taken from them.
+        Results of `data`, which give the shapes and types.
     name : str, optional
     use_double_buffer : bool
         Fluid's; batches are always read ahead.
@@ -88,7 +88,7 @@ def create_py_reader_by_data(capacity, feed_list, name=None, use_double_buffer=T
     Returns
     -------
     Reader
-        As `py_reader` gives it.
+        As of `py_reader`.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def read_file(reader):
 
 
 def double_buffer(reader, place=None, name=None):
-    """The reader itself: its batches are read ahead by a thread already.
+    """The reader itself, whose batches a thread already reads ahead.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Recurrent layers over sequences, and fields over their labels."""
+"""Recurrent layers over sequences, and conditional random fields."""
 
 import math
 
@@ -44,7 +44,7 @@ def dynamic_lstm(
         First states, ``[sequences, size / 4]``.
     param_attr, bias_attr : ParamAttr, str or Initializer, optional
     use_peepholes : bool
-        The gates see the cells.
+        The gates read the cells.
     is_reverse : bool
     gate_activation, cell_activation, candidate_activation : str
     dtype : str
@@ -109,7 +109,7 @@ def dynamic_lstmp(
 
 
 def _unnamed(attr):
-    """The same wishes for another parameter, which gets a name of its own."""
+    """The same attributes for another parameter, under another name."""
     attr = ParamAttr.of(attr)
     if attr is None or attr.name is None:
         return attr
@@ -207,8 +207,8 @@ def lstm(
 ):  # fmt: skip
     """A stack of LSTM over ``[time, batch, D]``: (the states of all steps, last h, last c).
 
-    Weights and biases are parameters of each layer and direction, as operator ``rnn`` takes them,
-    where Fluid's cudnn operator has one for all.
+    Weights and biases are parameters of each layer and direction, as the operator ``rnn`` takes
+    them; Fluid's cudnn operator has one parameter for all.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def lstm(
     init_h, init_c : Variable
         ``[num_layers * directions, batch, hidden_size]``.
     max_len : int
-        Fluid's; the sequences are as long as `input` is.
+        Fluid's; not used: `input` gives the length.
     hidden_size, num_layers : int
     dropout_prob : float
         Between layers.
@@ -224,7 +224,7 @@ def lstm(
     name : str, optional
     default_initializer : Initializer, optional
     seed : int
-        Of dropout; -1: drawn anew at each run.
+        The seed of dropout; -1: other draws in each run.
 
     Examples
     --------
@@ -261,10 +261,10 @@ def lstm(
 
 @layer(parameters=True)
 def linear_chain_crf(input, label, param_attr=None, length=None):
-    """The negated log likelihood of label sequences, ``[sequences, 1]``.
+    """The negative log-likelihood of label sequences, ``[sequences, 1]``.
 
-    The parameter, ``[tags + 2, tags]``, holds the scores of first and last tags, then those of one
-    tag after another. `input` has LoD, or is padded and comes with `length`.
+    The parameter, ``[tags + 2, tags]``, holds the scores of first tags, of last tags, and of
+    transitions between tags. `input` has LoD, or is padded with lengths in `length`.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -282,7 +282,7 @@ def linear_chain_crf(input, label, param_attr=None, length=None):
 
 @layer(parameters=True)
 def crf_decoding(input, param_attr, label=None, length=None):
-    """The likeliest tags by the parameter of a `linear_chain_crf`; with `label`, 1 where right.
+    """The most probable tags by the parameter of a `linear_chain_crf`; with `label`, 1 where right.
 
     `param_attr` names that parameter.
 

@@ -1,7 +1,7 @@
 """Learning rates that change with the steps, as operators over a counter.
 
-Each function gives a variable to hand to an optimizer. They share the counter
-``@LR_DECAY_COUNTER@``, which goes up by 1 at each run of the program.
+Each function returns a variable for an optimizer. They share the counter ``@LR_DECAY_COUNTER@``,
+which each run of the program increases by 1.
 
 Examples
 --------
@@ -30,7 +30,7 @@ _COUNTER = "@LR_DECAY_COUNTER@"
 
 
 def autoincreased_step_counter(counter_name=None, begin=1, step=1):
-    """A persistable int64 variable that is `begin` in the first run and `step` more in each next.
+    """A persistable int64 variable: `begin` in the first run, `step` more in each later one.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -59,7 +59,7 @@ def _scheduling():
 
 
 def _steps(begin=0):
-    """The counter as float32; the one of the first schedule, whatever later ones ask."""
+    """The counter as float32; later schedules share that of the first."""
     counter = autoincreased_step_counter(_COUNTER, begin)
     return functional.cast(counter, "float32")
 
@@ -151,9 +151,9 @@ def inverse_time_decay(learning_rate, decay_steps, decay_rate, staircase=False):
 
 @layer
 def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False):
-    """From `learning_rate` to `end_learning_rate` by a power of the steps left.
+    """From `learning_rate` to `end_learning_rate` by a power of the remaining steps.
 
-    `cycle`: after `decay_steps` it begins anew, with a longer way each time.
+    `cycle`: after `decay_steps` it starts again, with a longer period each time.
 
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
@@ -187,7 +187,7 @@ def piecewise_decay(boundaries, values):
     """
     if len(values) != len(boundaries) + 1:
         raise InvalidArgumentError(
-            "piecewise_decay: there must be one value more than boundaries, got "
+            "piecewise_decay: values must have one element more than boundaries, got "
             f"{len(values)} and {len(boundaries)}"
         )
     if any(b <= a for a, b in zip(boundaries, boundaries[1:], strict=False)):
@@ -221,7 +221,7 @@ def cosine_decay(learning_rate, step_each_epoch, epochs):
 
 @layer
 def linear_lr_warmup(learning_rate, warmup_steps, start_lr, end_lr):
-    """From `start_lr` in a line to `end_lr` over `warmup_steps`, then `learning_rate`.
+    """Linear from `start_lr` to `end_lr` over `warmup_steps`, then `learning_rate`.
 
     `learning_rate` is a number or another schedule's variable.
 

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: what reads a LoD.
+"""Operators on sequences of different lengths, which read a LoD.
 
 Examples
 --------
@@ -14,18 +14,18 @@ from static.layers.making import activated, attributes, layer, run, table
 from static.program import Variable
 
 _FUNCTIONS = table([
-    ("sequence_concat(input, name=None)", "Sequence by sequence, one behind the other.", "",
+    ("sequence_concat(input, name=None)", "Sequences of several inputs, concatenated.", "",
      "input=X"),
     ("sequence_enumerate(input, win_size, pad_value=0, name=None)",
-     "Each number with those behind it, `win_size` in all.", "", "input=X"),
+     "Each number with the next ones, `win_size` in all.", "", "input=X"),
     ("sequence_expand(x, y, ref_level=-1, name=None)",
-     "Each sequence of x as often as a level of y says."),
-    ("sequence_expand_as(x, y, name=None)", "Each row of x as often as y's sequence is long."),
-    ("sequence_reshape(input, new_dim)", "Rows of another width; the sequences' lengths follow.",
+     "Each sequence of x, repeated by the lengths of a level of y."),
+    ("sequence_expand_as(x, y, name=None)", "Each row of x, repeated by y's lengths."),
+    ("sequence_reshape(input, new_dim)", "Rows of another width, with the lengths adapted.",
      "", "input=X"),
     ("sequence_reverse(x, name=None)", "Each sequence from its last row to its first."),
     ("sequence_scatter(input, index, updates, name=None)",
-     "`input` with a sequence of `updates` added to each row, at the places `index`.", "",
+     "`input` with a sequence of `updates` added to each row, at the positions `index`.", "",
      "input=X index=Ids"),
     ("sequence_slice(input, offset, length, name=None)", "A part of each sequence.", "",
      "input=X"),
@@ -33,12 +33,12 @@ _FUNCTIONS = table([
      "input=X"),
     ("sequence_unpad(x, length, name=None)", "Sequences of rows of a padded batch."),
     ("add_position_encoding(input, alpha, beta, name=None)",
-     "alpha input + beta waves that tell the position.", "", "input=X"),
+     "alpha input + beta sinusoids of the position.", "", "input=X"),
 ])  # fmt: skip
 
 
 def with_levels(out, count):
-    """The result, declared to have so many levels of detail where it is a program's."""
+    """The result; in a program, declared with this number of levels of detail."""
     if isinstance(out, Variable):
         out.lod_level = count
     return out
@@ -88,7 +88,7 @@ def sequence_last_step(input):
 
 @layer
 def sequence_mask(x, maxlen=None, dtype="int64", name=None):
-    """1 where a position is below the length, and 0 behind it; None: up to the greatest.
+    """1 at positions below the length, else 0; None: up to the greatest length.
 
     >>> import dygraph, static
     >>> static.layers.sequence_mask(dygraph.to_variable([1, 2]), maxlen=3).tolist()
@@ -104,7 +104,7 @@ def sequence_mask(x, maxlen=None, dtype="int64", name=None):
 
 @layer
 def sequence_pad(x, pad_value, maxlen=None, name=None):
-    """(A batch with sequences as rows, filled up with `pad_value`; how long each was.)
+    """(A batch with sequences as rows, padded with `pad_value`; the length of each.)
 
     >>> import dygraph, static
     >>> x = dygraph.to_variable([[1.0], [2.0], [3.0]], lod=[[0, 2, 3]])
@@ -119,7 +119,7 @@ def sequence_pad(x, pad_value, maxlen=None, name=None):
 
 @layer
 def lod_reset(x, y=None, target_lod=None):
-    """``x`` with another LoD: that of `y`, its elements, or the list `target_lod`.
+    """``x`` with another LoD: that of `y`, the elements of `y`, or the list `target_lod`.
 
     >>> import dygraph, static
     >>> static.layers.lod_reset(dygraph.ones([3, 1]), target_lod=[0, 1, 3]).lod()
@@ -178,9 +178,9 @@ def sequence_conv(
     filter_stride : int
         1.
     padding : bool
-        Fluid's; rows outside a sequence count as 0 always.
+        Fluid's; rows outside a sequence always count as 0.
     padding_start : int, optional
-        The first neighbour, counted from the row; None puts the row in the middle.
+        The offset of the first neighbour; None: the row is in the middle.
     bias_attr, param_attr : ParamAttr, str or Initializer, optional
     act : str, optional
     name : str, optional
@@ -210,7 +210,7 @@ def sequence_conv(
 def chunk_eval(
     input, label, chunk_scheme, num_chunk_types, excluded_chunk_types=None, seq_length=None
 ):
-    """Precision, recall and F1 of chunks, and the numbers found, labelled and right.
+    """Precision, recall and F1 of chunks, and the numbers of found, labelled and correct ones.
 
     >>> import dygraph, static
     >>> tags = dygraph.to_variable([[0], [1]], lod=[[0, 2]])
@@ -231,7 +231,7 @@ def chunk_eval(
 def edit_distance(
     input, label, normalized=True, ignored_tokens=None, input_length=None, label_length=None
 ):
-    """(How many edits make one sequence the other, ``[sequences, 1]``; how many sequences.)
+    """(Edit distances of the sequences, ``[sequences, 1]``; the number of sequences.)
 
     >>> import dygraph, static
     >>> x = dygraph.to_variable([[1], [2]], lod=[[0, 2]])

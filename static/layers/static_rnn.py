@@ -158,7 +158,7 @@ class StaticRNN(Steps):
         self._variable(batch_ref, "memory")
         ref_axis = check.integer(ref_axis, "StaticRNN.memory: ref_batch_dim_idx", 0)
         inside = self._inputs.get(batch_ref.name)
-        if inside is batch_ref:  # its element: what is asked is the size of the whole input
+        if inside is batch_ref:  # its element: the size is that of the whole input
             batch_ref = self._parent.var_recursive(batch_ref.name)
         elif batch_ref.block is self._body:
             raise InvalidArgumentError(

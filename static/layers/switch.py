@@ -46,7 +46,7 @@ class Switch:
     def __enter__(self):
         if self._inside or self._others is not None:
             raise PreconditionNotMetError(
-                "Switch: a Switch describes one choice, but was entered twice. Make another Switch"
+                "Switch: a Switch describes one branch, but was entered twice. Make another Switch"
             )
         self._inside = True
         return self

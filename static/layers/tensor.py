@@ -1,4 +1,4 @@
-"""Making variables: constants, copies, ranges, and what they are asked about."""
+"""Constants, copies, ranges, and properties of variables."""
 
 import numpy as np
 
@@ -11,16 +11,16 @@ from static.unknown_sizes import Unknown, numbers, variables
 
 _FUNCTIONS = table([
     ("shape(input)", "The sizes of the variable while the program runs, int32."),
-    ("size(input)", "How many elements there are, one int64."),
+    ("size(input)", "The number of elements, one int64."),
     (
         "get_tensor_from_selected_rows(x, name=None)",
-        "The value of SelectedRows, one row for each it holds.",
+        "The value of SelectedRows, a row for each index.",
     ),
-    ("merge_selected_rows(x, name=None)", "SelectedRows whose rows of one number are added."),
+    ("merge_selected_rows(x, name=None)", "SelectedRows with the rows of equal index added."),
     ("argsort(input, axis=-1, descending=False, name=None)",
-     "The elements in order along `axis`, and where they stood.", "", "input=X"),
+     "The sorted elements along `axis`, and their indices.", "", "input=X"),
     ("one_hot(input, depth, allow_out_of_range=False)",
-     "Rows that are 1 at the place `input` names and 0 elsewhere; its last size is 1.", "one_hot",
+     "Rows that are 1 at the index in `input` and 0 elsewhere; its last size is 1.", "one_hot",
      "input=X"),
     ("diag(diagonal)", "A matrix with `diagonal` on its diagonal.", "diag", "diagonal=Diagonal"),
 ])  # fmt: skip
@@ -35,7 +35,7 @@ def _text(value, dtype, owner):
 
 
 def sized(result, shape):
-    """`result` of an operator that was given `shape`, with the sizes that are numbers there."""
+    """`result` of an operator with `shape`, declared with its known sizes."""
     if isinstance(shape, (list, tuple)):
         size_lists.declare(result, list(shape))
     return result
@@ -61,7 +61,7 @@ def sizes_of(shape, owner):
 
 
 def filled(shape, dtype, value, owner, force_cpu=False):
-    """A new variable with `value` everywhere."""
+    """A new variable filled with `value`."""
     sizes, tensor, parts = sizes_of(shape, owner)
     inputs = {"ShapeTensor": tensor, "ShapeTensorList": parts}
     attrs = {"shape": sizes, "dtype": dtype, "force_cpu": bool(force_cpu)}
@@ -77,9 +77,9 @@ def filled(shape, dtype, value, owner, force_cpu=False):
 
 @layer
 def fill_constant(shape, dtype, value, force_cpu=False, out=None):
-    """A variable with `value` everywhere; `out`, if given, is set to it.
+    """A variable filled with `value`; `out`, if given, is set to it.
 
-    `shape` may be a Variable, or hold some; `value` may be a Variable.
+    `shape` may be or hold Variables; `value` may be a Variable.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
@@ -93,7 +93,7 @@ def fill_constant(shape, dtype, value, force_cpu=False, out=None):
 def fill_constant_batch_size_like(
     input, shape, dtype, value, input_dim_idx=0, output_dim_idx=0, force_cpu=False
 ):
-    """`fill_constant` whose size `output_dim_idx` is the size `input_dim_idx` of `input`.
+    """`fill_constant` with the size `input_dim_idx` of `input` as its size `output_dim_idx`.
 
     >>> import dygraph, static
     >>> x = dygraph.ones([4, 2])
@@ -156,7 +156,7 @@ def ones_like(x, out=None):
 
 @layer
 def full(shape, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
-    """A variable with `fill_value` everywhere, float32 if nothing else is said.
+    """A variable filled with `fill_value`, by default float32.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
@@ -170,7 +170,7 @@ def full(shape, fill_value, out=None, dtype=None, device=None, stop_gradient=Tru
 
 @layer
 def full_like(input, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
-    """`fill_value` in the shape of `input`, and in its type if nothing else is said.
+    """A variable filled with `fill_value` in the shape of `input`, by default in its type.
 
     >>> import dygraph, static
     >>> static.layers.full_like(dygraph.ones([2]), 3.0).tolist()
@@ -225,7 +225,7 @@ def range(start, end, step, dtype):
 
 @layer
 def arange(start, end, step=1, dtype=None, name=None):
-    """`range`, float32 if nothing else is said.
+    """`range`, by default float32.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
@@ -239,7 +239,7 @@ def arange(start, end, step=1, dtype=None, name=None):
 
 @layer
 def linspace(start, stop, num, dtype):
-    """`num` numbers from `start` to `stop`, evenly apart.
+    """`num` evenly spaced numbers from `start` to `stop`.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
@@ -254,7 +254,7 @@ def linspace(start, stop, num, dtype):
 
 @layer
 def cast(x, dtype):
-    """``x`` as elements of another type.
+    """``x`` converted to another type.
 
     >>> import dygraph, static
     >>> static.layers.cast(dygraph.to_variable([1.5, -2.5]), "int32").tolist()
@@ -286,15 +286,15 @@ def assign(input, output=None):
 
 
 def load(out, file_path, load_as_fp16=None):
-    """Have `out` read from a file when the program runs, in the format of `static.io.save_vars`.
+    """Read `out` from a file in each run of the program, in the format of `static.io.save_vars`.
 
-    The program may run with ``static.Executor(files=directory)`` alone, which says where its files
-    are.
+    The program runs only with ``static.Executor(files=directory)``, which names the directory of
+    its files.
 
     Parameters
     ----------
     out : Variable
-        Of a program; it takes shape and type of what the file holds.
+        Of a program; it takes the shape and type from the file.
     file_path : str or os.PathLike
         The file, within that directory.
     load_as_fp16 : bool, optional
@@ -325,7 +325,7 @@ def load(out, file_path, load_as_fp16=None):
 
 
 def create_tensor(dtype, name=None, persistable=False):
-    """A variable of the current block for results to be written to.
+    """A variable of the current block for results.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
@@ -343,7 +343,7 @@ def create_tensor(dtype, name=None, persistable=False):
 
 @layer
 def rank(input):
-    """How many axes the variable has, one int32.
+    """The number of axes, one int32.
 
     >>> import dygraph, static
     >>> static.layers.rank(dygraph.ones([2, 3])).item()
@@ -354,7 +354,7 @@ def rank(input):
 
 @layer
 def tril(input, diagonal=0, name=None):
-    """What is on and below a diagonal of matrices, and 0 above.
+    """The elements on and below a diagonal of matrices, and 0 above.
 
     >>> import dygraph, static
     >>> static.layers.tril(dygraph.ones([2, 2])).tolist()
@@ -365,7 +365,7 @@ def tril(input, diagonal=0, name=None):
 
 @layer
 def triu(input, diagonal=0, name=None):
-    """What is on and above a diagonal of matrices, and 0 below.
+    """The elements on and above a diagonal of matrices, and 0 below.
 
     >>> import dygraph, static
     >>> static.layers.triu(dygraph.ones([2, 2])).tolist()
@@ -376,7 +376,7 @@ def triu(input, diagonal=0, name=None):
 
 @layer
 def where(condition):
-    """Where `condition` is true: ``[count, axes]``, int64.
+    """The indices where `condition` is true: ``[count, axes]``, int64.
 
     >>> import dygraph, static
     >>> static.layers.where(dygraph.to_variable([False, True, True])).tolist()
@@ -389,7 +389,7 @@ def where(condition):
 
 @layer
 def topk(input, k, name=None):
-    """The `k` greatest along the last axis, and where they stand.
+    """The `k` greatest along the last axis, and their indices.
 
     >>> import dygraph, static
     >>> [v.tolist() for v in static.layers.topk(dygraph.to_variable([1.0, 5.0, 3.0]), 2)]

@@ -129,7 +129,7 @@ class Answers(Recording):
                 frame = frame.f_back
             if any(n > 50 for n in names.values()):
                 raise self.refuse(
-                    f"recursion turns on a value at {spot(line)} in {line.rpartition(' ')[2]}. "
+                    f"recursion depends on a value at {spot(line)} in {line.rpartition(' ')[2]}. "
                     "Write it as a loop"
                 )
             asking = sys._getframe(2)
@@ -138,7 +138,10 @@ class Answers(Recording):
             if self.ask_lines.count(line) > 300 and HOOKS not in asking.f_code.co_freevars:
                 raise self._has_no_source()
         if len(self.answers) > 3000:
-            raise self.refuse(f"one run asked more than 3000 questions, the last at {line}")
+            raise self.refuse(
+                f"one run tested more than 3000 values, the last at {line}. "
+                "Compute with operators, or loop over the rows of one Variable"
+            )
 
     def length(self, variable):
         """``len(x)`` outside converted code."""
@@ -148,7 +151,7 @@ class Answers(Recording):
         if shape[0] == -1:
             raise self.refuse(
                 f"the length of a value at {here()} is known when the program runs, so code "
-                "without source cannot have it. Take x.shape[0] in a function whose source can "
+                "without source cannot read it. Take x.shape[0] in a function whose source can "
                 "be read"
             )
         return shape[0]

@@ -25,7 +25,8 @@ class Array:
     def of(cls, items, element, knowledge):
         """An array of the elements of a list."""
         ways = modes.ways
-        array = ways.pseudo("array_new", {"X": list(items)}, Meta("array", ()))
+        items = [ways.symbolic(item) for item in items]
+        array = ways.pseudo("array_new", {"X": items}, Meta("array", ()))
         made = cls(array, element, knowledge)
         for item in items:
             made._note(item)
@@ -43,7 +44,8 @@ class Array:
         if merged is None:
             raise ways.refuse(
                 f"a list that grows in a loop must hold Variables of one type and rank, got "
-                f"{self.element} and {meta} at {here()}"
+                f"{self.element} and {meta} at {here()}. Convert them with astype() or reshape() "
+                "before append()"
             )
         if merged != self.element:
             known, place = self.knowledge
@@ -54,8 +56,9 @@ class Array:
 
     def append(self, item):
         self._whole("append()")
-        self._note(item)
         ways = modes.ways
+        item = ways.symbolic(item)
+        self._note(item)
         self.array = ways.pseudo("array_append", {"X": [self.array, item]}, Meta("array", ()))
 
     def _whole(self, what):
@@ -142,5 +145,5 @@ class Array:
         return bool(self.length() > 0)
 
     def walk_ways(self, state, path):
-        state.leaf(path, "list of the run", (self.element, self.start))
+        state.leaf(path, "list that the program fills", (self.element, self.start))
         state.walk(self.array, (*path, "array"), lambda v: setattr(self, "array", v))

@@ -118,20 +118,23 @@ class Arrays:
         writer.op("increment", {"X": count}, {"Out": count}, {"step": 1.0})
 
     def check(self, program):
-        """A list that a turn begins anew must end with the turn, or it would keep old elements."""
+        """A list that an iteration makes must end with it, or it would keep old elements."""
         loops = {op.attr("sub_block") for b in program.blocks for op in b.ops if op.type == "while"}
         for array, index, line in self._begun:
             while index >= 0 and not program.block(index).has_var(array):
                 if index in loops:
                     raise Refused(
-                        f"the list that a turn makes at {short(line)} is read after the loop. Make "
-                        "it before the loop, or stack it within the loop"
+                        f"the list that an iteration makes at {short(line)} is read after the "
+                        "loop. Make it before the loop, or stack it within the loop"
                     )
                 index = program.block(index).parent_idx
 
     def _joined(self, op, array, out):
         if "tensor_array_to_tensor" not in dygraph.op_names():
-            raise Refused(f"a program cannot stack a list yet, at {op.line}")
+            raise Refused(
+                f"stack() of a list at {op.line} needs the operator tensor_array_to_tensor, which "
+                "this core lacks. Build the core again"
+            )
         writer = self._writer
         index = writer.new(Meta("int32", (-1,)), "sizes")
         writer.block.append_described(

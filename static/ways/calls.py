@@ -79,8 +79,8 @@ class Calls(Answers):
             self.minds_aliases = True
             if self.uid(a) in self.shared or self.uid(b) in self.shared:
                 raise self.refuse(
-                    f"`is` at {here()} compares two Variables that are one on some ways only. "
-                    "Compare values, or keep a bool"
+                    f"`is` at {here()} compares two Variables that are the same on some paths "
+                    "only. Compare values, or keep a bool"
                 )
         return a is b
 
@@ -119,7 +119,7 @@ class Calls(Answers):
         writes = []
         for layer, names in self.adopted.values():
             for group, name, _, face in names:
-                now = getattr(layer, group).get(name)
+                now = self.symbolic(getattr(layer, group).get(name))
                 if now is face:
                     continue
                 if group != "_buffers" or not isinstance(now, Variable):

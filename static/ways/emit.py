@@ -54,7 +54,9 @@ def emit(explorer):
     explorer.sites = writer.sites
     fetches = [writer.name(u) for u in writer.flow.last.params]
     if explorer.structure is None:
-        raise Refused("every way through the function raises, so there is no result")
+        raise Refused(
+            "every path through the function raises an error. Return a result on at least one path"
+        )
     return Emitted(writer.program, writer.feeds, fetches, explorer.structure.structure)
 
 

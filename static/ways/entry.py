@@ -71,6 +71,16 @@ class Entry:
         """Eager Variables that the program reads or writes, by name."""
         return self._explorer.held
 
+    @property
+    def without_gradients(self):
+        """Why eager calls compute gradients; None where the program can."""
+        if self._explorer.forms_differ:
+            return (
+                "a result has another type or other axes on another path, so an eager call "
+                "computes them"
+            )
+        return None
+
     def changed(self):
         """What the function reads outside that is another than when it was explored; or None."""
         name = self._guard.first_change()
@@ -127,11 +137,8 @@ class Entry:
             )
             call = _core.CapturedCall(prepared, [])
         else:
-            if self._explorer.forms_differ:
-                raise PreconditionNotMetError(
-                    "gradients of a result that has other axes or another type on another way are "
-                    "computed by an eager call"
-                )
+            if self.without_gradients is not None:
+                raise PreconditionNotMetError(self.without_gradients)
             halves = Halves(self.program, self.feeds, self.fetches, [*inputs, *weights])
             prepared = _core.PreparedProgram(
                 halves.program.desc,

@@ -132,11 +132,11 @@ class Explorer(Calls):
         where = ", ".join(spots[:8]) + (", ..." if len(spots) > 8 else "")
         apart = {p: r for p, r in self.apart.items() if p in spots} or self.apart
         why = "".join(
-            f" The ways of {place} do not join because {reason}."
+            f" The paths of {place} do not join because {reason}."
             for place, reason in list(apart.items())[-1:]
         )
         fix = "Make it a Variable, or use dygraph.where"
-        return f"more than {self.max_ways} ways, asked at {where}.{why} {fix}"
+        return f"more than {self.max_ways} paths, with branches at {where}.{why} {fix}"
 
     # One way ----------------------------------------------------------------------------------
 
@@ -256,13 +256,13 @@ class Explorer(Calls):
             name = re.search(r"'(\w+)'", str(error))
             if name and name[1] in self.bound_in_loops:
                 raise Refused(
-                    f"'{name[1]}' has no value at {line} where the loop before it makes no turn, "
-                    "and the program cannot tell whether it made one. Bind it before the loop"
+                    f"'{name[1]}' has no value at {line} if the loop before it makes no "
+                    "iteration, and the program does not keep that. Bind it before the loop"
                 )
         if not all(type(a) in (str, int, float, bool, type(None)) for a in error.args):
             raise Refused(
-                f"the {type(error).__name__} at {line} must have arguments that are text, numbers "
-                f"or None, got {error.args!r}"
+                f"the {type(error).__name__} at {line} must have strings, numbers or None as "
+                f"arguments, got {error.args!r}"
             )
         self._keep_buffers()
         self.flush()
@@ -288,7 +288,10 @@ class Explorer(Calls):
                 f"{joins.structure_text(e.structure)} at {spot(e.line)}"
                 for e in (self.structure, end)
             )
-            raise Refused(f"ways end with different results: {one} and {two}")
+            raise Refused(
+                f"paths end with different results: {one} and {two}. "
+                "Return one structure, with Variables where the paths differ"
+            )
         for a, b in zip(self.structure.uids, end.uids, strict=True):
             one, two = self.metas[a], self.metas[b]
             self.forms_differ |= len(one.shape) != len(two.shape) or one.dtype != two.dtype
@@ -320,7 +323,7 @@ class Explorer(Calls):
                 return ("number", o.kind)
             if isinstance(o, _core.Variable):
                 stays = isinstance(o, Variable) and o.name not in self.held
-                uids.append(self.uid(o if stays else _core.ops.assign(o)))
+                uids.append(self.uid(o if stays else _core.ops.assign(self.symbolic(o))))
                 return ("Variable",)
             if isinstance(o, Array):
                 raise Refused(

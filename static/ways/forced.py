@@ -146,11 +146,13 @@ class Way:
     def answer(self, block, truth):
         """The answer to the question at the end of a block; `truth` is that of its data."""
         if self._block is not block:
-            raise Strayed(f"it asks at {spot(block.end.line)} where the way {self._next_text()}")
+            here = spot(block.end.line)
+            raise Strayed(f"it branches at {here} where the path {self._next_text()}")
         if self.most is not None and len(self.taken) >= self.most:
             raise Endless
         if self.deadline is not None and time.perf_counter() > self.deadline:
-            raise Strayed(f"it still asks at {spot(block.end.line)} when an eager call has ended")
+            here = spot(block.end.line)
+            raise Strayed(f"it still branches at {here} when an eager call has ended")
         uid, answer = block.end.uid, truth
         kind = "number" if uid in self._plain else "again" if uid in self._known else "new"
         if kind == "again":
@@ -211,11 +213,11 @@ class Way:
     def check_ended(self):
         """A run that gave a result must be where the way ends in one."""
         if isinstance(self.end, Ask) or self.end is None:
-            raise Strayed(f"it ends where the way {self._next_text()}")
+            raise Strayed(f"it ends where the path {self._next_text()}")
 
     def _next_text(self):
         if isinstance(self._block.end, Ask):
-            return f"asks at {spot(self._block.end.line)}"
+            return f"branches at {spot(self._block.end.line)}"
         return "ends"
 
     def choices(self):
@@ -260,9 +262,10 @@ class Questioned:
         self._kinds = kinds_of(entry.structure, [])
         program = entry.program.clone()
         self._have_answers(program)
-        self.gradients, self.without, self.summed, self._given = [], None, [], []
+        self.gradients, self.summed, self._given = [], [], []
+        self.without = entry.without_gradients if wanted else None
         fetches = list(self._fetches)
-        if wanted:
+        if wanted and self.without is None:
             backward = program.clone()
             try:
                 made = self._differentiate(backward, wanted)
@@ -385,15 +388,15 @@ class answered:  # noqa: N801 - read as a function
             return None
         if block is None or _function(block.end.line) != _function(line):
             raise Strayed(
-                f"an eager call asks at {spot(line)} where it "
-                + ("ends" if block is None else f"asks at {spot(block.end.line)}")
+                f"an eager call branches at {spot(line)} where it "
+                + ("ends" if block is None else f"branches at {spot(block.end.line)}")
             )
         _core.answer_truth(None)
         own = bool(variable)
         _core.answer_truth(self._answer)
         if own != truth:
             raise Strayed(
-                f"what it asks at {spot(line)} is {truth} by the data, and {own} in an eager call,"
+                f"the condition at {spot(line)} is {truth} in the program, {own} in an eager call"
             )
         self._asked[block.end.uid] = variable
         return answer
@@ -410,7 +413,7 @@ class answered:  # noqa: N801 - read as a function
         """An eager call must ask all that the program asks."""
         block = self._following()[0]
         if block is not None and not self._way.is_free:
-            raise Strayed(f"it asks at {spot(block.end.line)}, which an eager call does not")
+            raise Strayed(f"it branches at {spot(block.end.line)}, which an eager call does not")
 
 
 def _function(line):

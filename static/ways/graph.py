@@ -225,4 +225,4 @@ def _read_at_end(end):
 def _need(made, uids, block):
     missing = [u for u in uids if isinstance(u, int) and u not in made]
     if missing:
-        raise AssertionError(f"{block} reads {missing}, which not every way to it has made")
+        raise AssertionError(f"{block} reads {missing}, which some path to it has not made")

@@ -155,6 +155,7 @@ def make_block(ways, key, place_key, slots):
         meta = ways.metas[leaf.uid]
         wide = ways.known.widen.get((place_key, path))
         ways.metas[uid] = wide if wide is not None and wide.merged(meta) == wide else meta
+        ways.made_at[uid] = ways.made_at.get(leaf.uid)
     return block
 
 
@@ -291,7 +292,7 @@ def weaken(ways):
     """After many ways: numbers that alone keep ways apart become numbers of the program."""
     if ways.could_weaken and not ways.known.weakening:
         ways.known.weakening = True
-        raise Restart("numbers keep ways apart")
+        raise Restart("numbers keep paths apart")
 
 
 # Results ------------------------------------------------------------------------------------------

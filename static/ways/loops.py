@@ -80,10 +80,11 @@ class LoopOfWays(Loop):
                 self._asked = ways.asked
             elif ways.asked > self._asked and (self._kind == "true" or self._visits > _PATIENCE):
                 if self._kind != "for":
-                    self._become("a turn that asked comes back")
+                    self._become("an iteration with a branch comes back")
             if self._visits > 100_000:
                 raise ways.refuse(
-                    f"the loop at {self._where} made 100,000 turns while the function was explored"
+                    f"the loop at {self._where} made 100,000 iterations while the function was "
+                    "explored. Loop over a Variable, or over range() of a size"
                 )
             self._asked_at_head = ways.asked
             return None
@@ -126,7 +127,7 @@ class LoopOfWays(Loop):
         ways, known = self._ways, self._known
         if self._place.in_generator:
             raise ways.refuse(
-                f"the loop at {self._where} cannot be written as one: it is in a generator, and "
+                f"the loop at {self._where} cannot become a while: it is in a generator, and "
                 "the program does not see the code that reads from it. Return a list, or loop "
                 "where the values are read"
             )
@@ -209,6 +210,9 @@ class LoopOfWays(Loop):
             elif path in known.numbers and leaf.is_number:
                 leaf.put(number(leaf.object))
                 done = True
+            elif leaf.kind == "e" and path in known.slots:
+                leaf.put(self._ways.symbolic(leaf.object))
+                done = True
             elif leaf.kind == "list" and path in known.lists:
                 array = Array.of(leaf.object, known.lists[path], (known.lists, path))
                 others = [a for a in state.values() if a.kind == "ref" and a.value == path]
@@ -226,9 +230,9 @@ class LoopOfWays(Loop):
         exact = np.asarray(leaf.object).astype(dtype)
         if exact != leaf.object:
             raise self._ways.refuse(
-                f"the loop at {self._where} cannot be written as one: '{name_of(path)}' is "
+                f"the loop at {self._where} cannot become a while: '{name_of(path)}' is "
                 f"{leaf.object!r} before it, which {dtype} cannot hold, and a Variable of {dtype} "
-                "after a turn. Make it a Variable before the loop"
+                "after an iteration. Make it a Variable before the loop"
             )
         return constant(leaf.object, dtype)
 
@@ -266,15 +270,16 @@ class LoopOfWays(Loop):
         if block.end is None and ways.position == len(block.ops):
             block.end = Go(self._block, uids)
         elif type(block.end) is not Go or block.end.args != uids:
-            raise ways.refuse(ways.not_twice(f"ended a turn of the loop at {self._where}"))
+            raise ways.refuse(ways.not_twice(f"ended an iteration of the loop at {self._where}"))
         raise ways.done()
 
     def _argument(self, path, before, after, uid):
         """What a parameter is in the next turn: a uid, or a variable to be made."""
         ways, meta = self._ways, self._ways.metas[uid]
-        if before.kind == "V" and after.kind == "V":
-            self._check_merge(path, meta, after.uid)
-            return after.uid
+        if before.kind == "V" and after.kind in ("V", "e"):
+            uid = after.uid if after.kind == "V" else ways.uid(ways.symbolic(after.object))
+            self._check_merge(path, meta, uid)
+            return uid
         if before.kind == "N" and after.kind_of_number is not None:
             kind, other = before.value[0], after.kind_of_number
             if kind is other or (kind is float and other is int):
@@ -339,13 +344,17 @@ class LoopOfWays(Loop):
                 known.slots.add(path)
                 learnt = True
                 continue
+            elif before.kind == "e" and after is not None and after.kind in ("e", "V") and settable:
+                known.slots.add(path)
+                learnt = True
+                continue
             elif after is not None and before.is_number and after.kind == "V" and settable:
                 known.slots.add(path)
                 self._to_variable(path, before, after)
             elif (
                 before.kind == "list"
                 and after is not None
-                and after.kind in ("list", "list of the run")
+                and after.kind in ("list", "list that the program fills")
                 and settable
                 and path not in known.lists
             ):
@@ -362,7 +371,7 @@ class LoopOfWays(Loop):
         if leaf.kind != "list":
             return leaf.value[0]
         ways, meta = self._ways, None
-        for item in leaf.object:
+        for item in map(ways.symbolic, leaf.object):
             if isinstance(item, Variable):
                 other = ways.meta_of(item)
                 merged = other if meta is None else meta.merged(other)
@@ -373,17 +382,19 @@ class LoopOfWays(Loop):
         other = self._ways.metas[uid]
         if meta.dtype == "array":
             return
+        made = self._ways.made_at.get(uid)
+        after = "after an iteration" + (f" (made at {made})" if made else "")
         if meta.dtype != other.dtype:
-            made = self._ways.made_at.get(uid)
             raise self._ways.refuse(
                 f"'{name_of(path)}' is {meta.dtype} before the loop at {spot(self._where)} and "
-                f"{other.dtype} after a turn" + (f" (made at {made})" if made else "")
+                f"{other.dtype} {after}. Give both one type with astype()"
             )
         merged = meta.merged(other)
         if merged is None:
             raise self._ways.refuse(
                 f"'{name_of(path)}' has the shape {list(meta.shape)} before the loop at "
-                f"{self._where} and {list(other.shape)} after a turn, which are of different ranks"
+                f"{spot(self._where)} and {list(other.shape)} {after}, which differ in "
+                "rank. Give both one rank with reshape()"
             )
         if merged != meta:
             self._ways.known.widen[self._key, path] = merged
@@ -392,7 +403,7 @@ class LoopOfWays(Loop):
     def _cannot(self, path, before, after):
         texts = ["not there" if leaf is None else leaf.text() for leaf in (before, after)]
         raise self._ways.refuse(
-            f"the loop at {self._where} cannot be written as one: a turn changes "
-            f"'{name_of(path)}' from {texts[0]} to {texts[1]}, which is no Variable and no number. "
+            f"the loop at {self._where} cannot become a while: an iteration changes "
+            f"'{name_of(path)}' from {texts[0]} to {texts[1]}, neither a Variable nor a number. "
             "Bind it before the loop, or loop over Python values"
         )

@@ -72,7 +72,8 @@ class Number(Size):
     def describe(self):
         """``the size of axis 0 of 'x'``, for messages."""
         if self.axis is None:
-            return f"{'an' if self.kind is int else 'a'} {self.kind.__name__} of the run"
+            article = "an" if self.kind is int else "a"
+            return f"{article} {self.kind.__name__} that the program computes"
         return "the size of axis {1} of '{0}'".format(*self.axis)
 
     def refused(self, how, fix=None):
@@ -80,7 +81,7 @@ class Number(Size):
         fix = fix or "Arithmetic, comparisons and range() take it as it is"
         return modes.ways.refuse(
             f"{self.describe()} is known when the program runs: {how} at {spot(here())} cannot "
-            f"have it. {fix}"
+            f"read it. {fix}"
         )
 
     def as_attribute(self, op, name):
@@ -197,7 +198,7 @@ class Number(Size):
 
 
 _ASKS = {
-    "__int__": "int()", "__index__": "what needs an int", "__float__": "float()",
+    "__int__": "int()", "__index__": "code that needs an int", "__float__": "float()",
     "__hash__": "a set, or a key of a dict,", "__round__": "round()", "__trunc__": "math.trunc()",
     "__floor__": "math.floor()", "__ceil__": "math.ceil()", "__complex__": "complex()",
 }  # fmt: skip
@@ -225,7 +226,7 @@ def _check_room(value):
     """Raise in the run where a value, computed as a float, is too large for an int of the run."""
     getattr(ops, "assert")(
         ops.abs(value) < constant(2.0**_ROOM, "float64"),
-        message=f"an int of the run must be below 2**{_ROOM}",
+        message=f"an int that the program computes must be below 2**{_ROOM}",
         error="OverflowError",
     )
 

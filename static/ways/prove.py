@@ -72,7 +72,7 @@ class Proof:
             "questions: " + (", ".join(self.questions) or "none"),
         ]
         if self.questions:
-            lines.append(f"ways with given answers: {len(self.ways)}")
+            lines.append(f"forced paths: {len(self.ways)}")
             lines += (f"  {way}" for way in self.ways[:_SHOWN])
             if len(self.ways) > _SHOWN:
                 lines.append(f"  ... ({len(self.ways)} in proof.ways)")
@@ -228,7 +228,7 @@ class _Prover:
         )
 
     def by_answers(self):
-        """Every way: loops take no turn, one and two."""
+        """Every path, with zero, one and two iterations of each loop."""
         if not self._graph.answers:
             return
         call, sizes = self._call, self._call.sizes
@@ -246,12 +246,12 @@ class _Prover:
         left = [edge_text(*edge) for edge in self._unanswered()]
         if left:
             self.proof.not_compared.append(
-                f"{', '.join(dict.fromkeys(left))} (sizes and numbers decide, and those that were "
-                "tried gave other answers)"
+                f"{', '.join(dict.fromkeys(left))} (decided by sizes and numbers; those tried took "
+                "other paths)"
             )
         if todo:
             self.proof.not_compared.append(
-                f"more than {_ALL_WAYS} ways: beyond these, other answers were given once each"
+                f"more than {_ALL_WAYS} paths: beyond these, each other branch was taken once"
             )
 
     def _unanswered(self):
@@ -284,10 +284,10 @@ class _Prover:
         except Strayed as strayed:
             what = str(strayed)
         except Endless:
-            self.proof.not_compared.append(f"a way that does not end, {way!r}")
+            self.proof.not_compared.append(f"a path that does not end, {way!r}")
             return False
         if what is not None:
-            on = f" on the way {way!r}" if way.taken else ""
+            on = f" on the path {way!r}" if way.taken else ""
             raise Refused(
                 f"the program must give the bits of eager calls, but {what}{on} for inputs of "
                 f"shapes {shapes}"

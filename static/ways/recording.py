@@ -1,7 +1,8 @@
 """The operators of one run, noted in the blocks of the graph or compared with what stands there."""
 
-from dygraph import unique_name
+from dygraph import _core, unique_name
 from dygraph.watch import user_line
+from static.variable import Variable
 from static.ways import described
 from static.ways.graph import Ask, Block, Meta, Op, Refused, here, short, spot
 from static.ways.hooks import Hooks
@@ -28,7 +29,7 @@ class Recording(Hooks):
         """The uid that a variable's value has now."""
         if self._nested():
             raise self.refuse(
-                f"Python asks for a value at {here()}, inside a block that is described once: the "
+                f"Python reads a value at {here()}, inside a block that is described once: the "
                 "block of static.layers.While, cond or DynamicRNN, or the cell of nn.RNN on ragged "
                 "batches. Use layers.cond or dygraph.where there"
             )
@@ -46,6 +47,11 @@ class Recording(Hooks):
             uid = self.uids[name] = name
             self.metas.setdefault(name, self.meta_of_desc(self.scratch.var(name)))
         return uid
+
+    def symbolic(self, value):
+        """An eager Variable as it stands in the program; anything else as it is."""
+        is_eager = isinstance(value, _core.Variable) and not isinstance(value, Variable)
+        return self.program.face_of(value) if is_eager else value
 
     def name_of_held(self, variable, hint):
         """The name of a Variable that is shared with the program."""
@@ -76,8 +82,8 @@ class Recording(Hooks):
         """A new variable of the scratch program."""
         if ":" in meta.dtype:
             raise self.refuse(
-                f"{name} would hold an array or a rank table that differs between ways, at "
-                f"{here()}. Make it before the ways part"
+                f"{name} would hold an array or a rank table that differs between paths, at "
+                f"{here()}. Make it before the paths split"
             )
         dtype, shape = ("float32", (-1,)) if meta.dtype == "array" else (meta.dtype, meta.shape)
         return self.scratch.create_var(
@@ -148,6 +154,12 @@ class Recording(Hooks):
         """The uid of what an operator writes."""
         old = self.uids.get(name)
         if old == name or name in self.held or name in self.constants:
+            if name in self.constants:
+                raise self.refuse(
+                    f"the function writes at {short(line)} into a Variable that is a constant of "
+                    "the program: it was made from Python values, or outlives the call. Make it "
+                    "with dygraph.zeros(), ones() or full() in the function"
+                )
             if name not in self.held:
                 raise self.refuse(
                     f"the function changes '{name}' at {short(line)}, which lives on after the "
@@ -165,8 +177,9 @@ class Recording(Hooks):
             if old in self.shared:
                 one, two = self.shared[old]
                 raise self.refuse(
-                    f"'{one}' is written in place at {spot(short(line))}, but on one way it is the "
-                    f"same Variable as '{two}' and on another it is not"
+                    f"'{one}' is written in place at {spot(short(line))}, but on one path it is "
+                    f"the same Variable as '{two}' and on another it is not. Copy it first, as in "
+                    f"'{one}' * 1"
                 )
         uid = self.fresh()
         variable = self.scratch.core.find(name)
@@ -177,8 +190,8 @@ class Recording(Hooks):
     @staticmethod
     def _copied(name):
         return (
-            f"'{name}' is written in place after a way has handed its value on, which does not "
-            "follow. Take a copy first: y = x.detach()"
+            f"'{name}' is written in place after a path has passed its value to another name, "
+            "which keeps the old value. Take a copy first: y = x.detach()"
         )
 
     def hand_on(self, uids):
@@ -195,7 +208,7 @@ class Recording(Hooks):
         if at < len(block.ops):
             first = f"called {block.ops[at].type} at {spot(short(block.ops[at].line))}"
         elif isinstance(block.end, Ask):
-            first = f"asked at {spot(block.end.line)}"
+            first = f"branched at {spot(block.end.line)}"
         return (
             f"the function does not do the same twice: it {what} where the first run {first}. Does "
             "it keep something in Python from one call to the next?"

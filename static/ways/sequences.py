@@ -140,7 +140,7 @@ class Plain:
     """A sequence of known length beside open ones: only Variables of one type can be taken from."""
 
     def __init__(self, part):
-        self.part = part
+        self.part = part = modes.ways.symbolic(part)
         if isinstance(part, Variable) and part.ndim:
             self.count = part.shape[0]
         elif isinstance(part, range):

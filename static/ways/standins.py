@@ -56,14 +56,14 @@ def _zip(*iterables, strict=False):
 
 
 def _reversed(sequence):
-    if not _can_walk(sequence) or isinstance(sequence, (Walk, Variable)):
+    if not _can_walk(sequence) or isinstance(sequence, (Walk, _core.Variable)):
         return reversed(sequence)
     return Walk("reversed", [sequence])
 
 
 def _can_walk(value):
     return type(value) in (list, tuple, range, str, dict, Walk, Range, Array) or isinstance(
-        value, Variable
+        value, _core.Variable
     )
 
 

@@ -37,8 +37,9 @@ _LAYERS_OWN = {"_parameters", "_buffers", "_sub_layers", "forward", "_made"}
 class Leaf:
     """One value of a state.
 
-    `kind` is "V" (Variable, `value` its uid), "N" (number of the program, (kind, uid)), "c"
-    (constant) or what a container is. `put` puts another value in its place; None where it cannot.
+    `kind` is "V" (Variable, `value` its uid), "N" (number of the program, (kind, uid)), "e" (eager
+    Variable), "c" (constant) or the type of a container. `put` replaces the value in place; None
+    if that is impossible.
     """
 
     __slots__ = ("kind", "value", "object", "put")
@@ -72,10 +73,11 @@ class Leaf:
 
     def text(self):
         """What it is, for messages."""
-        if self.kind == "V":
+        if self.kind in ("V", "e"):
             return "a Variable"
         if self.kind == "N":
-            return f"{'an' if self.value[0] is int else 'a'} {self.value[0].__name__} of the run"
+            article = "an" if self.value[0] is int else "a"
+            return f"{article} {self.value[0].__name__} that the program computes"
         if self.kind == "c":
             return repr(self.object)
         if self.kind in ("list", "tuple", "dict"):
@@ -156,7 +158,7 @@ class State:
             return self.leaf(path, "c", key, o, put)
         if isinstance(o, _core.Variable):
             which = self._identity(o) if o.persistable else repr(_core.digest(o))
-            return self.leaf(path, "e", (which, o.stop_gradient))
+            return self.leaf(path, "e", (which, o.stop_gradient), o, put)
         kind = type(o)
         if issubclass(kind, tuple):
             return self._tuple(o, path, put)

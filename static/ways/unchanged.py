@@ -10,7 +10,7 @@ __all__ = ["drop_unchanged"]
 
 
 def drop_unchanged(root, metas):
-    """Edit the graph from `root` on; `metas` tells arrays, which stay as they are."""
+    """Edit the graph from `root` on; `metas` marks arrays, which are kept."""
     blocks = reachable(root)
     written = {u for b in blocks for op in b.ops for us in op.outs.values() for u in us}
     before = {}

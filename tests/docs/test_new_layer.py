@@ -1,4 +1,4 @@
-"""docs/new_layer.md tells the truth: its code compiles, and a layer sees what the page says."""
+"""docs/new_layer.md is right: its code compiles, and a layer sees what the page says."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""docs/new_pass.md tells the truth: its code compiles, passes its test, does what it says."""
+"""docs/new_pass.md is right: its code compiles, passes its test, does what it says."""
 
 import re
 import subprocess

@@ -3,7 +3,7 @@
 So many lines because there is one check for each feature, and the list is long.
 
 The numbers come from NumPy or from hand; each feature has tests of its own elsewhere. This file
-tells at a glance that none is missing.
+shows that none is missing.
 """
 
 import json

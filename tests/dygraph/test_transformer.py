@@ -190,7 +190,7 @@ def decoder_layer(layer, x, memory, seen=None):
 
 
 def shake(net):
-    """Parameters that start at 0 or 1 tell nothing apart."""
+    """Parameters that start at 0 or 1 would hide differences."""
     for p in net.parameters():
         p.set_value(rand(*p.shape))
 

@@ -77,7 +77,7 @@ def traced(name):
 
 
 def bare(program):
-    """Bytes without the lines of Python, which tell of this machine."""
+    """Bytes without the lines of Python, which have paths of this machine."""
     copy = program.clone()
     for block in copy.blocks:
         for op in block.ops:

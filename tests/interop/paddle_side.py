@@ -71,7 +71,7 @@ OPTIMIZERS = {
 
 
 def bare(program):
-    """Without the lines of Python, which tell of this machine."""
+    """Without the lines of Python, which have paths of this machine."""
     for block in program.blocks:
         for op in block.ops:
             op.desc.remove_attr("op_callstack")

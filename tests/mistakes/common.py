@@ -34,7 +34,7 @@ def ragged(rows, *lod):
 
 
 def outcome(program):
-    """What a program tells its user: its warnings, then its error, or the text it returns."""
+    """The messages of a program: its warnings, then its error, or the text it returns."""
     with (
         tempfile.TemporaryDirectory() as folder,
         warnings.catch_warnings(record=True) as heard,

@@ -1,8 +1,8 @@
-"""Common mistakes, and the exact text each is answered with.
+"""Common mistakes, and the exact messages that they raise.
 
-Each module beside this one is a family; each of its functions is one mistake as a modeller makes
-it. ``golden/FAMILY.txt`` holds what the user reads. Where a text should change, change it in the
-library, read the difference, and write the files anew, which nothing does by itself::
+Each other module of this folder is a family; each of its functions is one mistake that users make.
+``golden/FAMILY.txt`` holds the messages. To change one, edit the library, rewrite the files with
+this command, and read the difference::
 
     python tests/mistakes/test_mistakes.py --rewrite
 """
@@ -16,7 +16,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 if str(HERE.parent) not in sys.path:
-    sys.path.insert(0, str(HERE.parent))
+    sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]  # tests/dygraph is no package
 
 from mistakes.common import outcome  # noqa: E402
 

@@ -125,7 +125,7 @@ KEEP = [
     *[(f"reduce_{f}", {"X": BOOLS}, {"dim": [-1]}) for f in ("all", "any")],
 ]  # fmt: skip
 
-# Most have as many rows as X, by chance: 4 by 4.
+# Most accidentally have as many rows as X: 4 by 4.
 DROP = [
     ("reshape2", {"X": X54}, {"shape": [-1, 2]}),
     ("reshape", {"X": X54}, {"shape": [-1]}),

@@ -428,10 +428,10 @@ def test_the_message_says_what_and_what_to_do():
         jit.trace(forward, [var(3)])
     text = str(error.value)
     assert text.startswith(
-        "trace: what Python does must not depend on the batch size, but `> 4` is a question to the "
-        "size of 2 (axis 0 of 'x'), at "
+        "trace: Python code must not depend on the batch size, but `> 4` tests the size of 2 "
+        "(axis 0 of 'x'), at "
     )
-    assert "in forward. Sizes go on into arithmetic with Variables" in text
+    assert "in forward. Use sizes in arithmetic with Variables" in text
 
 
 def test_printed_sizes_are_those_of_the_run(capsys, caplog):
@@ -456,7 +456,7 @@ def test_several_inputs_share_the_batch_and_others_do_not():
     _, traced = jit.trace(forward, [var(3), var(3, 1), table])
     x, y = var(7, 2), var(7, 3)
     np.testing.assert_array_equal(traced([x, y, table])[0].numpy(), forward(x, y, table).numpy())
-    with pytest.raises(ValueError, match="`== 5` is a question to the size"):
+    with pytest.raises(ValueError, match="`== 5` tests the size"):
         jit.trace(lambda x, y: x * 2 if x.shape[0] == 5 else y, [var(3), table])
 
 

@@ -277,7 +277,7 @@ def test_a_whole_program_under_one_name(tmp_path):
     static.load(other.main, tmp_path / "net", other.executor, scope=other.scope)
     assert other.train(3, 6) == expected
     read = Run(start=False)
-    read.main = static.Program.parse_from_string(binary)  # it tells of no parameters
+    read.main = static.Program.parse_from_string(binary)  # it does not record parameters
     read.loss = read.loss.name
     static.load(read.main, tmp_path / "net.pdparams", scope=read.scope)
     assert read.train(3, 6) == expected

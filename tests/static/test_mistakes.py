@@ -196,7 +196,7 @@ CASES = {
         lambda n: n.block.append_op("relu", {}, {"Out": n.x}), FormatError, "must be given"),
     "variable of another program": (
         lambda n: n.block.append_op("relu", {"X": foreign()}, {"Out": n.y}), VALUE,
-        "'x' is one of another"),
+        "'x' belongs to another"),
     "extended by a number": (lambda n: n.block.extend(3), TYPE, "takes a Block"),
     # Operator, Variable
     "attribute that is none": (lambda n: n.block.ops[0].attr("no"), NAME, "mul: .* got 'no'"),
@@ -230,7 +230,7 @@ CASES = {
     "feed of another rank": (
         lambda n: n.run({"x": np.ones(3, "float32")}), VALUE, r"\[-1, 3\] .*got \[3\]"),
     "feed of objects": (lambda n: n.run({"x": np.array([object()])}), TYPE, "got object"),
-    "feed of text": (lambda n: n.run({"x": "abc"}), TYPE, "Number texts first"),
+    "feed of text": (lambda n: n.run({"x": "abc"}), TYPE, "Map strings to numbers"),
     "feed of a parameter": (
         lambda n: n.run({"fc_0.w_0": np.ones((3, 2), "float32"), **n.feed}), VALUE,
         "set in the scope, got 'fc_0.w_0'"),
@@ -258,7 +258,7 @@ CASES = {
     "parameter of another type": (double, TYPE, rf"mul: .*float64 for Input\(Y\).*{LINE}"),
     "variable of a scope": (lambda n: n.scope.get_var("a"), NAME, "hold no variable 'a'"),
     "variable of no name": (lambda n: n.scope.var(""), VALUE, "must have a name"),
-    "value of text": (lambda n: n.scope.var("a").set("abc"), TYPE, "Number texts first"),
+    "value of text": (lambda n: n.scope.var("a").set("abc"), TYPE, "Map strings to numbers"),
     "guard of a scope": (lambda n: static.scope_guard({}).__enter__(), TYPE, "got dict"),
     # backward, optimizers
     "loss of a number": (lambda n: static.append_backward(3), TYPE, "loss must be a variable"),
@@ -271,12 +271,13 @@ CASES = {
     "no_grad_set of a number": (
         lambda n: static.append_backward(n.loss, no_grad_set=3), TYPE, "no_grad_set must be"),
     "gradient in another program": (
-        lambda n: static.gradients([n.loss], [foreign()]), VALUE, "'x' is one of another"),
+        lambda n: static.gradients([n.loss], [foreign()]), VALUE,
+        "'x' and 'mean_0.tmp_0' belong to two"),
     "gradient of eager values": (
         lambda n: static.gradients([dygraph.ones([1])], [n.x]), TYPE, "targets must be a variable"),
     "eager loss": (
         lambda n: static.optimizer.SGD(0.1).minimize(dygraph.ones([1])), TYPE,
-        "For eager training take dygraph.optimizer"),
+        "Use dygraph.optimizer for eager training"),
     "eager step": (
         lambda n: static.optimizer.SGD(0.1).step(), PreconditionNotMetError, "Call minimize"),
 }  # fmt: skip

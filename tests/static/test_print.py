@@ -1,4 +1,4 @@
-"""layers.Print: what a program tells while it runs."""
+"""layers.Print: the output of a running program."""
 
 import re
 

@@ -94,7 +94,7 @@ def test_variables_of_two_programs_do_not_meet(program):
     x = static.data("x", [2])
     with static.program_guard(static.Program()):
         y = static.data("y", [2])
-    with pytest.raises(InvalidArgumentError, match="'y' is one of another"):
+    with pytest.raises(InvalidArgumentError, match="'y' belongs to another"):
         x + y
 
 

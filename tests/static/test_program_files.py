@@ -224,7 +224,7 @@ def test_delete_var_in_a_loop_ends_a_variable_outside():
             main.current_block().append_op("delete_var", {"X": [y]}, {}, {})
             static.layers.increment(i, 1, in_place=True)
             static.layers.less_than(i, n, cond=going)
-    with pytest.raises(errors.PreconditionNotMetError, match="turn 1 of the while"):
+    with pytest.raises(errors.PreconditionNotMetError, match="iteration 1 of the while"):
         static.Executor().run(main, {"x": W}, [total])
 
 

@@ -191,7 +191,7 @@ def backward_of(text):
     """Operators of the backward pass of each block, and which block each belongs to.
 
     As one text has them whose loops add up gradients of their own accord. Fluid makes zeros for
-    what arrives at a loop without a gradient, and orders what a block uses by chance.
+    what arrives at a loop without a gradient, and lists the variables of a block in random order.
     """
     found = []
     for block, (ops, _) in zip(all_of(parse(text), "blocks"), blocks(text)[0], strict=True):

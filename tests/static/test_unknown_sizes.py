@@ -217,10 +217,10 @@ def test_the_message():
             bool(a.shape[0] * 2 - 1 > 4)
     text = str(error.value)
     assert text.startswith(
-        "the program knows its sizes when it runs, but `> 4` is a question to the size of "
+        "sizes of a program are known when it runs, but `> 4` tests the size of "
         "2 * a.shape[0] - 1, at "
     )
-    assert text.endswith("Use static.layers.shape(a)[0], which is the size of the run")
+    assert text.endswith("Use static.layers.shape(a)[0], which is the size in each run")
 
 
 def test_what_scripts_ask_is_answered_as_in_fluid():

@@ -10,7 +10,7 @@ namespace dygraph::program {
 
 namespace {
 
-// What a gradient operator reads of the forward call: its recipe tells which inputs it takes for
+// What a gradient operator reads of the forward call: its recipe lists the inputs it takes for
 // their sizes alone. The tape keeps no data of those either.
 class ShapeReads {
  public:

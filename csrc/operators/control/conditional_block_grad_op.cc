@@ -27,12 +27,12 @@ void DefineConditionalBlockGrad(OpDef& op) {
       .Input(kInput, "Input", "as in the forward call", kDuplicable | kDispensable | kAnyValue)
       .Input(kBefore, "Before", "terms of gradients of Input that come first",
              kDuplicable | kDispensable | kAnyValue)
-      .Input(kStepsGrad, "Scope@GRAD", "second order: gradients of what the turns kept",
+      .Input(kStepsGrad, "Scope@GRAD", "second order: gradients of what the iterations kept",
              kDispensable | kAnyValue)
       .Output(kInputGrad, "Input@GRAD", "gradients of Input", kDuplicable | kDispensable | kUpdated)
       .Output(kRestored, "Restored", "variables as they were before the block ran",
               kDuplicable | kDispensable | kAnyValue)
-      .Output(kGradSteps, "GradSteps", "what the turns back keep for second order",
+      .Output(kGradSteps, "GradSteps", "what the backward iterations keep for second order",
               kDispensable | kAnyValue)
       .Attr(&ConditionalBlockGradAttrs::is_scalar_condition, "is_scalar_condition",
             "as in the forward call");

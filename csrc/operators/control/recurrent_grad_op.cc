@@ -34,7 +34,7 @@ void DefineRecurrentGrad(OpDef& op) {
       .Input(kStepScopes, "step_scopes", "what the steps kept", kAnyValue)
       .Input(kBefore, "Before", "terms of gradients of parameters that come first",
              kDuplicable | kDispensable | kAnyValue)
-      .Input(kStepsGrad, "step_scopes@GRAD", "second order: gradients of what the turns kept",
+      .Input(kStepsGrad, "step_scopes@GRAD", "second order: gradients of what the iterations kept",
              kDispensable | kAnyValue)
       .Output(kInputsGrad, "inputs@GRAD", "gradients of the inputs", kDuplicable | kDispensable)
       .Output(kInitialStatesGrad, "initial_states@GRAD", "gradients of the initial states",
@@ -43,7 +43,7 @@ void DefineRecurrentGrad(OpDef& op) {
               kDuplicable | kDispensable | kUpdated)
       .Output(kRestored, "Restored", "variables as they were before the first step",
               kDuplicable | kDispensable | kAnyValue)
-      .Output(kGradSteps, "GradSteps", "what the turns back keep for second order",
+      .Output(kGradSteps, "GradSteps", "what the backward iterations keep for second order",
               kDispensable | kAnyValue)
       .Attr(&RecurrentGradAttrs::has_states, "has_states", "as in the forward call")
       .Attr(&RecurrentGradAttrs::ex_states, "ex_states", "as in the forward call")

@@ -17,22 +17,22 @@ struct WhileGradAttrs {
 void DefineWhileGrad(OpDef& op) {
   using block_grad::kAnyValue;
   op.Comment(
-        "The gradient of while: its block for each turn that StepScopes kept, the last one "
-        "first. Gradients of what the turns hand on go from turn to turn; those of what they "
-        "only read add up, term by term.")
+        "The gradient of while: its block for each iteration that StepScopes kept, the last one "
+        "first. Gradients of what iterations pass on go from iteration to iteration; those of what "
+        "they only read are added, term by term.")
       .Input(kOut, "Out", "as in the forward call", kDuplicable | kDispensable | kAnyValue)
       .Input(kOutGrad, "Out@GRAD", "gradients of what the loop wrote",
              kDuplicable | kDispensable | kAnyValue)
-      .Input(kStepScopes, "StepScopes", "what the turns kept", kAnyValue)
+      .Input(kStepScopes, "StepScopes", "what the iterations kept", kAnyValue)
       .Input(kX, "X", "as in the forward call", kDuplicable | kAnyValue)
       .Input(kBefore, "Before", "terms of gradients of X that come first",
              kDuplicable | kDispensable | kAnyValue)
-      .Input(kStepsGrad, "StepScopes@GRAD", "second order: gradients of what the turns kept",
+      .Input(kStepsGrad, "StepScopes@GRAD", "second order: gradients of what the iterations kept",
              kDispensable | kAnyValue)
       .Output(kXGrad, "X@GRAD", "gradients of X", kDuplicable | kDispensable | kUpdated)
       .Output(kRestored, "Restored", "variables as they were before the loop",
               kDuplicable | kDispensable | kAnyValue)
-      .Output(kGradSteps, "GradSteps", "what the turns back keep for second order",
+      .Output(kGradSteps, "GradSteps", "what the backward iterations keep for second order",
               kDispensable | kAnyValue)
       .Attr(&WhileGradAttrs::is_test, "is_test", "as in the forward call");
   block_grad::AddAttrs<WhileGradAttrs>(op);

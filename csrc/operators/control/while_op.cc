@@ -14,15 +14,15 @@ struct WhileAttrs {
 
 void DefineWhile(OpDef& op) {
   op.Comment(
-        "Runs the operators of sub_block again and again as long as Condition is true, which "
-        "they write anew each turn. A loop of a program: Python has its own.")
+        "Runs the operators of sub_block while Condition is true; they write Condition in each "
+        "iteration. For loops of programs; eager code uses Python's while.")
       .Input(kX, "X", "what the block reads of the blocks around it",
              kDuplicable | kDispensable | kAny)
       .Input(kCondition, "Condition", "one bool")
       .Output(kOut, "Out", "what the block writes of the blocks around it",
               kDuplicable | kDispensable | kUpdated)
-      .Output(kStepScopes, "StepScopes", "what the turns keep for the gradient", kDispensable)
-      .Attr(&WhileAttrs::sub_block, "sub_block", "the block of a turn")
+      .Output(kStepScopes, "StepScopes", "what the iterations keep for the gradient", kDispensable)
+      .Attr(&WhileAttrs::sub_block, "sub_block", "the block of an iteration")
       .Attr(&WhileAttrs::is_test, "is_test", "True: no gradient is wanted, nothing is kept")
       .Attr(&WhileAttrs::skip_eager_deletion_vars, "skip_eager_deletion_vars",
             "accepted from other programs, without effect")

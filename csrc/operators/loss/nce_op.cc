@@ -243,7 +243,7 @@ void CheckGradient(InferContext& ctx) {
           ctx.dims(kCostGrad));
 }
 
-// The samples of the forward call, checked again: anybody may call.
+// The samples of the forward call, checked again, since the operator may be called by name.
 template <class T>
 Samples<T> Read(const KernelContext& ctx) {
   const Tensor& t = ctx.In(kSampleLabels);

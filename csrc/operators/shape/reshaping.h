@@ -48,7 +48,7 @@ inline void SetOutputs(InferContext& ctx, const Dims& out) {
   ctx.SetOutput(kXShape, x_shape);
 }
 
-// The shape of X that an XShape tells.
+// The shape of X from XShape.
 inline Dims ShapeInXShape(const Dims& x_shape) {
   ENFORCE(x_shape.rank() > 0, InvalidArgument, "XShape must have the shape [0] + X's, got []");
   return Dims(Span<const int64_t>(x_shape.begin() + 1, x_shape.size() - 1));

@@ -35,7 +35,7 @@ struct FromXShapeKernel {
     const Tensor& g = ctx.In(kOutGrad);
     Tensor& out = ctx.Out(kXGrad);
     ENFORCE(g.numel() == out.numel(), InvalidArgument,
-            "Out@GRAD must have as many elements as X, whose shape XShape tells, ", out.dims(),
+            "Out@GRAD must have as many elements as X, whose shape XShape holds, ", out.dims(),
             ", got shape ", g.dims());
     out.ShareData(g);
   }

@@ -1,4 +1,4 @@
-"""randint, randperm, seed, sampling_id: integers by chance."""
+"""randint, randperm, seed, sampling_id: random integers."""
 
 import numpy as np
 import pytest

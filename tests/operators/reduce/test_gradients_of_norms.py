@@ -1,4 +1,4 @@
-"""Gradient operators of normalisations check what they read: programs may be anybody's."""
+"""Gradient operators of normalisations check their inputs, since programs may be untrusted."""
 
 import numpy as np
 import pytest

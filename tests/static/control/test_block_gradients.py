@@ -144,7 +144,7 @@ def test_a_value_that_a_turn_overwrites_is_refused():
             layers.assign(s * s, output=s)
             layers.increment(i)
             layers.less_than(i, d.n, cond=more)
-        with pytest.raises(PreconditionNotMetError, match="overwrites it in the same turn"):
+        with pytest.raises(PreconditionNotMetError, match="overwrites it in the same iteration"):
             static.gradients(F.mean(s), d.x)
 
 

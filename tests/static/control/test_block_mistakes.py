@@ -86,7 +86,7 @@ def test_a_block_in_a_loop_that_was_not_run(run):
         PreconditionNotMetError,
         match=r"^scale: the variable 'y' holds nothing: the block that writes it "
         r"\(conditional_block made at .*\) was not run \(operator \d+ of block 1, made at .*\), "
-        r"in turn 0 of the while made at .*test_block_mistakes.py:\d+",
+        r"in iteration 0 of the while made at .*test_block_mistakes.py:\d+",
     ):
         run(i)
 
@@ -104,7 +104,7 @@ def test_a_read_past_the_end_in_a_loop_names_the_turn(run):
     with pytest.raises(
         OutOfRangeError,
         match=r"^read_from_array: I must be in \[0, 4\), got 4 \(operator 0 of block 1, made at "
-        r".*test_block_mistakes.py:\d+ in \w+\), in turn 4 of the while made at "
+        r".*test_block_mistakes.py:\d+ in \w+\), in iteration 4 of the while made at "
         r".*test_block_mistakes.py:\d+ in \w+$",
     ):
         run(i)
@@ -118,7 +118,7 @@ def test_a_loop_ends_at_the_limit_that_was_set(run):
         layers.less_equal(i, i, cond=always)
     dygraph.set_flags({"FLAGS_while_turns": 1000})
     try:
-        with pytest.raises(ResourceExhaustedError, match="FLAGS_while_turns, 1000, turns"):
+        with pytest.raises(ResourceExhaustedError, match="1000 iterations .FLAGS_while_turns."):
             run(i)
     finally:
         dygraph.set_flags({"FLAGS_while_turns": 0})

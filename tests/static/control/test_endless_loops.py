@@ -92,8 +92,8 @@ def test_a_limit_ends_a_loop_of_a_loaded_program(tmp_path, kind):
     try:
         with pytest.raises(
             ResourceExhaustedError,
-            match=r"while: a loop may have FLAGS_while_turns, 100, turns, but its condition '.*' "
-            r"still holds \(operator \d+ of block \d",
+            match=r"while: a loop may have 100 iterations .FLAGS_while_turns., but its condition "
+            r"'.*' still holds \(operator \d+ of block \d",
         ):
             static.Executor().run(program, {"x": np.ones(2, "float32")}, fetches, scope=scope)
     finally:

@@ -98,6 +98,6 @@ def test_the_gradient_of_a_way_that_was_not_taken_is_missing(run):
     with pytest.raises(
         PreconditionNotMetError,
         match=r"nothing has been written to it. No gradient came to conditional_block_grad, made at"
-        r" .*test_gradient_names.py:\d+ in \w+, since the blocks it comes from were not run",
+        r" .*test_gradient_names.py:\d+ in \w+, since the blocks that compute it did not run",
     ):
         run(a.grad_name)

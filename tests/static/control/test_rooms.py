@@ -131,7 +131,7 @@ def test_an_assertion_inside_blocks_names_its_turn(run):
     feeds = {"x": np.ones(2, "float32")}
     got = run(s, gradient, c=np.array([False]), **feeds)
     assert [v.tolist() for v in got] == [[15.0, 15.0], [15.0, 15.0]]
-    with pytest.raises(AssertionFailedError, match=r"\[7 7\].* in turn 2 of the while"):
+    with pytest.raises(AssertionFailedError, match=r"\[7 7\].* in iteration 2 of the while"):
         run(s, gradient, c=np.array([True]), **feeds)
 
 

@@ -187,7 +187,7 @@ def test_weights_are_shared_with_the_layer():
 
 def test_a_cell_that_asks_is_refused_with_the_line():
     rnn = nn.RNN(Asking())
-    with pytest.raises(Refused, match=r"asks for a value at \S*test_described_blocks.py:\d+"):
+    with pytest.raises(Refused, match=r"reads a value at \S*test_described_blocks.py:\d+"):
         jit.to_static(rnn)(BATCHES[0])
     whole = dygraph.to_variable(BATCHES[0].numpy().reshape(3, 3, 3))  # steps that Python takes
     assert np.array_equal(jit.to_static(rnn)(whole)[0].numpy(), rnn(whole)[0].numpy())

@@ -18,8 +18,8 @@ CASES = {
                 mode = "b"
             return x if mode == "a" else -x
         """,
-        "to_static: the loop at model.py:3 in forward cannot be written as one: a turn changes "
-        "'mode' from 'a' to 'b', which is no Variable and no number. Bind it before the loop, or "
+        "to_static: the loop at model.py:3 in forward cannot become a while: an iteration changes "
+        "'mode' from 'a' to 'b', neither a Variable nor a number. Bind it before the loop, or "
         "loop over Python values",
     ),
     "an argument in place": (
@@ -56,7 +56,7 @@ CASES = {
                 return x if x.sum() > 5 else descend(x + 1)
             return descend(x)
         """,
-        "to_static: recursion turns on a value at model.py:3 in descend. Write it as a loop",
+        "to_static: recursion depends on a value at model.py:3 in descend. Write it as a loop",
     ),
     "types": (
         """\
@@ -65,8 +65,8 @@ CASES = {
                 x = x.astype("float64") + 1
             return x
         """,
-        "to_static: 'x' is float32 before the loop at model.py:2 and float64 after a turn (made at "
-        "model.py:3)",
+        "to_static: 'x' is float32 before the loop at model.py:2 and float64 after an "
+        "iteration (made at model.py:3). Give both one type with astype()",
     ),
     "results": (
         """\
@@ -75,8 +75,8 @@ CASES = {
                 return x, x
             return x
         """,
-        "to_static: ways end with different results: (Variable, Variable) at model.py:3 and "
-        "Variable at model.py:4",
+        "to_static: paths end with different results: (Variable, Variable) at model.py:3 and "
+        "Variable at model.py:4. Return one structure, with Variables where the paths differ",
     ),
     "outside": (
         """\
@@ -121,8 +121,8 @@ CASES = {
         def forward(x):
             return x * "ab".count("a" * x.shape[0])
         """,
-        "the size of axis 0 of 'x' is known when the program runs: what needs an int at model.py:2 "
-        "cannot have it. Arithmetic, comparisons and range() take it as it is",
+        "the size of axis 0 of 'x' is known when the program runs: code that needs an int at "
+        "model.py:2 cannot read it. Arithmetic, comparisons and range() take it as it is",
     ),
     "alias": (
         """\
@@ -134,8 +134,8 @@ CASES = {
             y[0] = 1.0
             return y + z
         """,
-        "to_static: 'y' is written in place at model.py:6, but on one way it is the same Variable "
-        "as 'z' and on another it is not",
+        "to_static: 'y' is written in place at model.py:6, but on one path it is the same Variable "
+        "as 'z' and on another it is not. Copy it first, as in 'y' * 1",
     ),
     "ways": (
         """\
@@ -148,8 +148,8 @@ CASES = {
                     k = k + "b"
             return x * len(k)
         """,
-        "to_static: more than 40 ways, asked at model.py:4. The ways of model.py:4 do not join "
-        "because 'k' is ",
+        "to_static: more than 40 paths, with branches at model.py:4. The paths of model.py:4 do "
+        "not join because 'k' is ",
     ),
 }
 

@@ -86,6 +86,21 @@ class Swaps(nn.Layer):
         return x * before + self.one * 10 + self.two * 100
 
 
+class Resets(nn.Layer):
+    """A buffer that is bound to a Variable made of Python values."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", dygraph.zeros([3]))
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.seen = dygraph.to_variable(np.float32([1, 2, 3]))
+        else:
+            self.seen = self.seen + 1
+        return x * self.seen
+
+
 class GivesABuffer(nn.Layer):
     def __init__(self):
         super().__init__()
@@ -167,7 +182,20 @@ def captured_functions_run_programs():
 
 @pytest.mark.parametrize(
     "kind",
-    [Gate, Stack, Normalized, Counts, Swaps, GivesABuffer, Loops, Derived, Hooked, Decorated, Mode],
+    [
+        Gate,
+        Stack,
+        Normalized,
+        Counts,
+        Swaps,
+        Resets,
+        GivesABuffer,
+        Loops,
+        Derived,
+        Hooked,
+        Decorated,
+        Mode,
+    ],  # fmt: skip
     ids=lambda k: k.__name__,
 )
 @pytest.mark.parametrize("runs", [1, 2])

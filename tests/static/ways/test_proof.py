@@ -120,7 +120,7 @@ def test_of_many_ways_each_answer_is_given():
     asked = [way.split(", ") for way in proof.ways]
     assert all(len(way) < 9 for way in asked)
     assert proof.not_compared == [
-        "more than 64 ways: beyond these, other answers were given once each"
+        "more than 64 paths: beyond these, each other branch was taken once"
     ]
 
 
@@ -128,7 +128,7 @@ def test_report_can_be_read():
     text = repr(proof_of(one_loop, given(wants_gradient=True))).splitlines()
     line = at(one_loop, 1)
     assert text[0].startswith("<Proof: 8 results of 8 calls have eager's bits (")
-    assert text[1:3] == [f"  questions: {line}", "  ways with given answers: 3"]
+    assert text[1:3] == [f"  questions: {line}", "  forced paths: 3"]
     assert text[3] == f"    no at {line}"
     assert text[6:8] == ["  inputs of shapes:", f"    [[4, 3]]: yes at {line}, no at {line}"]
     assert text[-1] == "  gradients: x>"
@@ -141,7 +141,7 @@ def small_or_large(x):
 def test_sizes_that_decide_are_named_where_none_was_tried():
     proof = proof_of(small_or_large, given())
     (text,) = proof.not_compared
-    assert text.startswith(f"yes at {at(small_or_large, 1)} (sizes and numbers decide")
+    assert text.startswith(f"yes at {at(small_or_large, 1)} (decided by sizes and numbers")
     proof = proof_of(small_or_large, given(), verify=[given(1000), (given(1001),)])
     assert proof.not_compared == []
     assert [[1000, 3]] in proof.shapes and [[1001, 3]] in proof.shapes
@@ -250,7 +250,7 @@ def test_swapped_branches():
     one.set_input("Cond", two.input("Cond"))
     two.set_input("Cond", condition)
     text = refusal(f, entry, given())
-    assert f"output 0 differs on the way yes at {at(f, 1)} for inputs" in text
+    assert f"output 0 differs on the path yes at {at(f, 1)} for inputs" in text
 
 
 def test_branch_that_is_left_out():
@@ -266,7 +266,7 @@ def test_branch_that_is_left_out():
     branch.block.remove_op(branch.idx)
     text = refusal(f, entry, given())
     assert "it raises PreconditionNotMetError (assign: the variable" in text
-    assert f"and an eager call does not on the way yes at {at(f, 2)} for inputs" in text
+    assert f"and an eager call does not on the path yes at {at(f, 2)} for inputs" in text
 
 
 def test_wrong_second_turn():
@@ -280,7 +280,7 @@ def test_wrong_second_turn():
     number.set_attr("str_value", "150")
     text = refusal(one_loop, entry, given())
     line = at(one_loop, 1)
-    assert f"output 0 differs on the way yes at {line} 5 times, no at {line} for inputs" in text
+    assert f"output 0 differs on the path yes at {line} 5 times, no at {line} for inputs" in text
     assert text.endswith("of shapes [[1, 3]]")  # 6, 15, 33, 69, 141
 
 
@@ -290,7 +290,9 @@ def test_loop_that_does_not_end(monkeypatch):
     (step,) = [op for op in ops_of(entry, "scale") if op.attr("scale") == 2.0]
     step.set_attr("scale", 0.0)
     text = refusal(one_loop, entry, given())
-    assert f"it still asks at {at(one_loop, 1)} when an eager call has ended on the way" in text
+    assert (
+        f"it still branches at {at(one_loop, 1)} when an eager call has ended on the path" in text
+    )
 
 
 def test_wrong_question():
@@ -309,8 +311,8 @@ def test_wrong_question():
     number.set_attr("str_value", "-5000")
     text = refusal(f, entry, given())
     first, second = at(f, 1), at(f, 3)
-    assert f"what it asks at {second} is True by the data, and False in an eager call," in text
-    assert f"on the way yes at {first}, no at {second} for inputs of shapes [[4, 3]]" in text
+    assert f"the condition at {second} is True in the program, False in an eager call" in text
+    assert f"on the path yes at {first}, no at {second} for inputs of shapes [[4, 3]]" in text
 
 
 def test_missing_gradient():
@@ -326,7 +328,7 @@ def test_missing_gradient():
     product.block.var_recursive(name).stop_gradient = True
     text = refusal(f, entry, given(wants_gradient=True))
     assert "but the gradient of 'x' " in text
-    assert f"on the way yes at {at(f, 2)} for inputs of shapes [[4, 3]]" in text
+    assert f"on the path yes at {at(f, 2)} for inputs of shapes [[4, 3]]" in text
 
 
 def test_wrong_lod():
@@ -340,7 +342,7 @@ def test_wrong_lod():
     (reset,) = ops_of(entry, "lod_reset")
     reset.set_attr("target_lod", [0, 3, 4])
     text = refusal(f, entry, x)
-    assert f"output 0 differs on the way yes at {at(f, 1)} for inputs of shapes [[4, 3]]" in text
+    assert f"output 0 differs on the path yes at {at(f, 1)} for inputs of shapes [[4, 3]]" in text
 
 
 @pytest.mark.parametrize(("attribute", "value"), [("error", "KeyError"), ("message", "positive")])
@@ -354,7 +356,7 @@ def test_another_error(attribute, value):
     (check,) = ops_of(entry, "assert")
     check.set_attr(attribute, value)
     text = refusal(f, entry, given())
-    assert "ValueError (negative) on the way yes at" in text
+    assert "ValueError (negative) on the path yes at" in text
 
 
 def test_another_question():
@@ -363,7 +365,10 @@ def test_another_question():
     one, two = entry._explorer.sites
     one.block, two.block = two.block, one.block
     text = refusal(two_questions, entry, given())
-    assert f"it asks at {at(two_questions, 4)} where the way asks at {at(two_questions, 2)}" in text
+    assert (
+        f"it branches at {at(two_questions, 4)} where the path branches at {at(two_questions, 2)}"
+        in text
+    )
 
 
 def test_wrong_at_a_size_that_is_given():
@@ -373,7 +378,9 @@ def test_wrong_at_a_size_that_is_given():
     wrong.set_attr("scale", 2.5)
     assert prove(f, entry, (given(),), {}).not_compared
     text = refusal(f, entry, given(), more=[given(1000)])
-    assert f"output 0 differs on the way yes at {at(f, 1)} for inputs of shapes [[1000, 3]]" in text
+    assert (
+        f"output 0 differs on the path yes at {at(f, 1)} for inputs of shapes [[1000, 3]]" in text
+    )
 
 
 def test_wrong_buffer():

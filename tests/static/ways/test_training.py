@@ -7,6 +7,8 @@ import dygraph
 from dygraph import jit, nn
 from static.ways.function import Captured
 
+from .functions import constants
+
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(4, 3)).astype("float32")
 
@@ -94,6 +96,9 @@ FUNCTIONS = [
     (two_results, (X,)),
     (given_back, (X,)),
     (dropped, (X,)),
+    (constants.summed_up, (X,)),
+    (constants.first_of_a_list, (X,)),
+    (constants.bound_in_an_object, (np.abs(X) * 0.1,)),
 ]
 
 

@@ -11,6 +11,7 @@ from .cases import INPUTS, cases_of
 from .functions import (
     branches,
     calls,
+    constants,
     errors,
     lists,
     outside,
@@ -22,6 +23,7 @@ from .functions import (
 
 MODULES = [
     branches, calls, states, errors, outside, while_loops, ranges, lists, refused_loops,
+    constants,
 ]  # fmt: skip
 CASES = [case for module in MODULES for case in cases_of(module)]
 

@@ -102,14 +102,14 @@ def formats_a_value(x):
     return x if text else x * 2
 
 
-@refused("ways end with different results: (Variable, Variable) at outside.py:")
+@refused("paths end with different results: (Variable, Variable) at outside.py:")
 def different_results(x):
     if x.sum() > 0:
         return x, x
     return x
 
 
-@refused("ways end with different results: 'a' at")
+@refused("paths end with different results: 'a' at")
 def different_texts(x):
     return "a" if x.sum() > 0 else "b"
 
@@ -127,7 +127,7 @@ def results_in_containers(x):
     return out
 
 
-@refused("recursion turns on a value at outside.py:")
+@refused("recursion depends on a value at outside.py:")
 def recursion_on_values(x):
     def f(v):
         return v if v.sum() > 5 else f(v + 1)

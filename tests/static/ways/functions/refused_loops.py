@@ -5,7 +5,7 @@ import dygraph
 from ..cases import refused
 
 
-@refused("a turn changes 'mode' from 'a' to 'b', which is no Variable and no number")
+@refused("an iteration changes 'mode' from 'a' to 'b', neither a Variable nor a number")
 def text_changes(x):
     mode = "a"
     while x.sum() < 5:
@@ -14,7 +14,7 @@ def text_changes(x):
     return x
 
 
-@refused("which is no Variable and no number")
+@refused("neither a Variable nor a number")
 def dict_grows(x):
     found = {}
     k = 0
@@ -44,7 +44,7 @@ def type_changes(x):
     return y
 
 
-@refused("which are of different ranks")
+@refused("which differ in rank")
 def rank_changes(x):
     y = x
     while y.sum() < 5:
@@ -97,12 +97,12 @@ def list_held_by_a_caller(x):
     return dygraph.stack(out)
 
 
-@refused("what needs an int at refused_loops.py:")
+@refused("code that needs an int at refused_loops.py:")
 def axis_of_the_run(x):
     return dygraph.functional.cumsum(x, axis=x.shape[0] - x.shape[0])
 
 
-@refused("what needs an int at refused_loops.py:")
+@refused("code that needs an int at refused_loops.py:")
 def index_of_python(x):
     return x * [1, 2, 3, 4, 5, 6][x.shape[0]]
 
