@@ -15,11 +15,19 @@ def modules():
         yield found.name
 
 
+def failed(tests):
+    runner = doctest.DocTestRunner()
+    return sum(runner.run(test).failed for test in tests)
+
+
 @pytest.mark.parametrize("name", list(modules()))
 def test_examples_in_docstrings(name):
-    module = importlib.import_module(name)
-    runner = doctest.DocTestRunner()
-    assert sum(runner.run(test).failed for test in doctest.DocTestFinder().find(module)) == 0
+    assert failed(doctest.DocTestFinder().find(importlib.import_module(name))) == 0
+
+
+def test_the_example_of_a_class_of_the_core():
+    (test,) = doctest.DocTestFinder(recurse=False).find(static.core.LoDTensorArray)
+    assert len(test.examples) == 6 and failed([test]) == 0
 
 
 def test_the_examples_are_found():
