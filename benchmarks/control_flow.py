@@ -75,9 +75,10 @@ def looped(backward=False, asks=None):
 
 
 def keeping(wanted, memory=False):
-    """A captured loop of 9 values a turn that its gradient reads, and of nothing else.
+    """A captured loop, forward alone, of 9 values a turn that its gradient reads, if it is wanted.
 
-    It runs forward alone. With `memory` a run gives the most bytes that it took.
+    All live until the end of their turn, wanted or not, so that what differs is the keeping. With
+    `memory` a run gives the most bytes that it took.
     """
 
     import dygraph
@@ -85,8 +86,11 @@ def keeping(wanted, memory=False):
     def function(x):
         i = dygraph.zeros([1], "int64")
         while i < TURNS:
+            values = []
             for _ in range(KEPT):
                 x = dygraph.relu(x)
+                values.append(x)
+            x = dygraph.stack(values).mean(axis=0)
             i = i + 1
         return x
 
@@ -272,8 +276,11 @@ def torchs():
     def kept(x, n: int, values: int):
         i = 0
         while i < n:
+            all = []
             for _ in range(values):
                 x = torch.relu(x)
+                all.append(x)
+            x = torch.stack(all).mean(0)
             i += 1
         return x
 
