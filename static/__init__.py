@@ -29,7 +29,7 @@ from static import (
     spellings,
 )
 from static.backward import append_backward, gradients
-from static.core import LoDTensor, Tensor
+from static.core import LoDTensor, LoDTensorArray, Tensor
 from static.debugger import draw_graph
 from static.difference import diff
 from static.executor import Executor
@@ -110,8 +110,8 @@ def __dir__():
 
 
 __all__ = [
-    "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "LoDTensor", "OpRole",
-    "Operator", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
+    "Block", "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "Executor", "LoDTensor", "LoDTensorArray",
+    "OpRole", "Operator", "ParamAttr", "Parameter", "Program", "Scope", "Tensor", "Variable",
     "WeightNormParamAttr", "append_backward", "backward", "clip", "core", "cpu_places",
     "create_global_var", "create_parameter", "data", "debugger", "default_main_program",
     "default_startup_program", "device_guard", "diff", "draw_graph", "dygraph", "embedding",

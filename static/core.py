@@ -1,4 +1,4 @@
-"""Fluid's ``core``: tensors that scripts fill and feed, and places."""
+"""Fluid's ``core``: tensors and arrays that scripts fill, and places."""
 
 import numpy as np
 
@@ -7,7 +7,8 @@ from dygraph.errors import EOFException, InvalidArgumentError
 from static.scope import Scope
 
 __all__ = [
-    "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "Scope", "Tensor",
+    "CPUPlace", "CUDAPinnedPlace", "CUDAPlace", "EOFException", "LoDTensor", "LoDTensorArray",
+    "Scope", "Tensor",
 ]  # fmt: skip
 
 
@@ -61,3 +62,4 @@ class LoDTensor(_core.Variable):
 
 
 Tensor = LoDTensor
+LoDTensorArray = _core.LoDTensorArray

@@ -2,7 +2,7 @@
 
 import collections
 
-from dygraph import _core
+from dygraph import _core, to_variable
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -126,7 +126,7 @@ class Executor:
             Holds persistable variables. Default: ``global_scope()``. Temporaries are in a child of
             it that ends with the run.
         return_numpy : bool
-            Arrays (True) or Variables (False).
+            NumPy arrays (True) or Variables (False).
         use_program_cache, return_merged : bool
             Fluid's; not used: prepared programs are always cached, and there is one device.
         use_prune : bool
@@ -136,7 +136,8 @@ class Executor:
         Returns
         -------
         list of numpy.ndarray or list of Variable
-            One for each entry of ``fetch_list``.
+            One for each entry of ``fetch_list``; for an array of a program a list of its elements,
+            with None where nothing was written.
 
         Raises
         ------
@@ -184,7 +185,7 @@ class Executor:
                     f"Executor.run: '{name}', which is fetched, must hold a value, but nothing has "
                     f"been written to it. {_reason(program, name)}"
                 )
-        return [v.numpy() for v in results] if return_numpy else results
+        return [_given(value, return_numpy) for value in results]
 
     def close(self):
         """Drop the prepared programs. A closed executor runs no more programs."""
@@ -221,6 +222,17 @@ class Executor:
         else:
             self._prepared.move_to_end(key)
         return plan
+
+
+def _given(value, as_numpy):
+    """A fetched value as the caller wants it."""
+    if _core.value_kind(value) == "TensorArray":
+        return [
+            None if shape is None
+            else _given(_core.ops.read_from_array(value, to_variable([k])), as_numpy)
+            for k, shape in enumerate(_core.array_shapes(value))
+        ]  # fmt: skip
+    return value.numpy() if as_numpy else value
 
 
 def _reason(program, name):

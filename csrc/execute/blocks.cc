@@ -289,6 +289,18 @@ void PreparedProgram::LinkKept() {
     link.of->restored.emplace_back(number_of(*link.forward, link.kept), link.slot);
   for (const GradientLink& link : gradients)
     link.of->kept_gradients[link.gradient].number = number_of(*link.forward, link.kept);
+  for (auto& [block, control] : controls_)
+    control->whole.assign(control->kept_before.size() + control->kept_after.size(), 0);
+  for (const Link& link : links) {
+    ForEachOp(link.of->body.ops, [&](const PlanOp& op) {
+      if (op.Reads(link.slot) && !ReadsSizesAlone(op, link.slot))
+        link.forward->whole[number_of(*link.forward, link.kept)] = 1;
+    });
+  }
+  for (auto& [body, of] : gradients_) {
+    for (const PlanControl::Before& before : of.control->befores)
+      controls_[of.forward]->whole[before.number] = 1;
+  }
   for (auto& [body, of] : gradients_) {
     for (PlanControl::KeptGradient& kept : of.control->kept_gradients) {
       if (kept.made_as >= 0) kept.made_as = of.control->kept_gradients.at(kept.made_as).number;

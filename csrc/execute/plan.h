@@ -97,6 +97,7 @@ struct PlanControl : std::enable_shared_from_this<PlanControl> {
   // For the gradient: what a turn keeps, as it is when the turn begins and when it ends; the slot
   // that all of it goes into, -1 where nothing reads it.
   std::vector<int> kept_before, kept_after;
+  std::vector<char> whole;  // by the number of a kept value: 0 where its sizes alone are read
   int steps = -1;
   const PlanControl* forward = nullptr;  // of a gradient: whose turns it goes back over
   bool only_reader = false;              // of what the turns kept

@@ -18,6 +18,9 @@ void FindSpentAdditions(Plan& plan);
 void FindKeptWeights(Plan& plan);
 void FindUpdates(Plan& plan);
 
+// Whether an operator takes a variable that it reads for its sizes alone, wherever it takes it.
+bool ReadsSizesAlone(const PlanOp& op, int slot);
+
 // Batch normalisation that only maps X to Y, by running statistics.
 bool HasFixedStatistics(const Plan& plan, const PlanOp& norm, const std::vector<int>& readers);
 

@@ -159,9 +159,15 @@ void PreparedProgram::RunKept(const PlanOp& op, Frame& frame, Bound& bound, Rand
                               int64_t turn, KeptSteps* kept) const {
   const PlanControl& control = *op.control;
   if (!kept) return RunTurn(op, frame, bound, random, turn);
-  for (int s : control.kept_before) kept->Keep(*frame.values[s]);
+  const char* whole = control.whole.data();
+  auto keep = [&](int slot) {
+    const Value& value = *frame.values[slot];
+    const bool all = *whole++ || !value.is_tensor();
+    kept->Keep(all ? value : Value(value.tensor().Meta()));
+  };
+  for (int s : control.kept_before) keep(s);
   RunTurn(op, frame, bound, random, turn);
-  for (int s : control.kept_after) kept->Keep(*frame.values[s]);
+  for (int s : control.kept_after) keep(s);
   kept->EndTurn();
 }
 

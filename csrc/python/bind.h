@@ -13,7 +13,8 @@ void BindTape(pybind11::module_& m);          // nodes to look at, saved-value h
 void BindWatch(pybind11::module_& m);         // profiler, log and checks of calls
 void BindVariable(pybind11::module_& m);      // making variables, LoD, selected rows, writes
 void BindDescriptions(pybind11::module_& m);  // operators, variables, programs as data; backward
-void BindProgram(pybind11::module_& m);       // recorder, scopes, executor
+void BindScope(pybind11::module_& m);         // scopes and what their names stand for
+void BindProgram(pybind11::module_& m);       // recorder, executor
 void BindUpdate(pybind11::module_& m);        // optimizer steps
 void BindDLPack(pybind11::module_& m);        // memory shared with other libraries
 void BindFiles(pybind11::module_& m);         // atomic writes, Fluid's tensor files

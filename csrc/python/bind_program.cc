@@ -1,4 +1,4 @@
-// Programs, recorder, scopes and the executor for Python.
+// Programs, recorder and the executor for Python.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
@@ -16,6 +16,7 @@
 #include "python/caster.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/scope_variable.h"
 #include "python/sizes.h"
 #include "python/steal.h"
 #include "python/variable_slots.h"
@@ -32,66 +33,8 @@ using program::PreparedProgram;
 using program::ProgramDesc;
 using program::Recorder;
 using program::Recording;
-using program::Scope;
-using program::ScopeVar;
 using VarRef = Ref<Variable>;
-using ScopeRef = std::shared_ptr<Scope>;
-
-// An eager variable that a scope's name stands for.
-class SharedVariable final : public program::SharedValue {
- public:
-  explicit SharedVariable(VarRef variable) : variable_(std::move(variable)) {}
-  Value* value() override { return &variable_->fresh_value(); }
-  void Set(Value value) override { variable_->SetValue(std::move(value)); }
-  void Renew() override { variable_->value_number = 0; }
-
- private:
-  VarRef variable_;
-};
-
-// A variable of a scope, which keeps the scope alive. It is its own tensor, as Fluid's users know
-// it: what is asked and set is the value in the scope, now.
-struct PyScopeVar {
-  ScopeRef scope;
-  ScopeVar* var;
-  std::string name;
-
-  Value value() const {
-    Value held = var->Get();
-    ENFORCE(!held.empty(), PreconditionNotMet, "the variable '", name,
-            "' of the scope must hold a value, got none. Run the startup program, or set(array)");
-    return held;
-  }
-  Tensor tensor() const {
-    Value held = value();
-    ENFORCE(held.is_tensor(), Type, "the variable '", name,
-            "' of the scope must hold a tensor, got SelectedRows");
-    return held.tensor();
-  }
-  void SetLoD(LoDLevels lod) const {
-    Tensor t = tensor();
-    t.SetLoD(std::move(lod));
-    var->Set(Value(std::move(t)));
-  }
-};
-
-Value ValueFromPython(py::handle o, DType dtype) {
-  if (IsVariable(o.ptr())) return VarOf(o.ptr()).value();
-  if (py::isinstance<PyScopeVar>(o)) return o.cast<const PyScopeVar&>().value();
-  return Value(CopyTo(TensorFromPython(o.ptr(), dtype), CurrentThread().place));
-}
-
-py::object ScopeVarOrNone(const ScopeRef& scope, ScopeVar* var, const std::string& name) {
-  return var ? py::cast(PyScopeVar{scope, var, name}) : py::none();
-}
-
-// numpy.array(v), numpy.asarray(v): always a copy, since a run may write the variable.
-py::object ArrayOf(const PyScopeVar& v, const py::object& dtype, const py::object& copy) {
-  ENFORCE(copy.is_none() || copy.cast<bool>(), InvalidArgument, "the variable '", v.name,
-          "' of the scope is copied to become an array, got copy=False");
-  py::object array = Steal(ArrayFromTensor(v.tensor()));
-  return dtype.is_none() ? array : array.attr("astype")(dtype);
-}
+using ScopeRef = std::shared_ptr<program::Scope>;
 
 // Of bytes; that another array has the same happens only where it was made so on purpose.
 std::pair<uint64_t, uint64_t> Mixed(const void* data, size_t bytes) {
@@ -273,104 +216,6 @@ void BindRecorder(py::module_& m) {
       });
 }
 
-void BindScopeVariable(py::module_& m) {
-  py::class_<PyScopeVar>(m, "ScopeVariable")
-      .def(
-          "get", [](const PyScopeVar& v) { return Variable::Make(v.var->Get()); },
-          "The value as a Variable: its own from here on.")
-      .def(
-          "get_tensor", [](const PyScopeVar& v) { return v; },
-          "Itself: what is set here is set in the scope, what is asked is its value now.")
-      .def(
-          "set",
-          [](PyScopeVar& v, py::object value, py::object place) {
-            Value next = ValueFromPython(value, DType::kUnset);
-            if (!place.is_none()) next = Value(CopyTo(next.tensor(), PlaceFromPython(place.ptr())));
-            v.var->Set(std::move(next));
-          },
-          py::arg("value"), py::arg("place") = py::none(),
-          "Take a value, in its type; a level of detail set before goes.")
-      .def(
-          "share",
-          [](PyScopeVar& v, const VarRef& variable) {
-            v.var->Share(std::make_shared<SharedVariable>(variable));
-          },
-          py::arg("variable"),
-          "Stand for an eager Variable: what a program writes it sees, and the reverse.")
-      .def(
-          "is_empty", [](const PyScopeVar& v) { return v.var->empty(); },
-          "Whether it holds no value.")
-      .def_property_readonly("name", [](const PyScopeVar& v) { return v.name; })
-      .def_property_readonly(
-          "shape", [](const PyScopeVar& v) { return Steal(DimsToPython(v.value().dims())); },
-          "Sizes; RuntimeError if it holds no value.")
-      .def_property_readonly(
-          "dtype", [](const PyScopeVar& v) { return Steal(DTypeToPython(v.value().dtype())); },
-          "Element type; RuntimeError if it holds no value.")
-      .def(
-          "numpy", [](const PyScopeVar& v) { return ArrayOf(v, py::none(), py::none()); },
-          "A copy as an array; RuntimeError if it holds no value.")
-      .def("__array__", &ArrayOf, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
-      .def(
-          "lod",
-          [](const PyScopeVar& v) {
-            return v.var->empty() ? py::object(py::list())
-                                  : Steal(LoDToPython(v.tensor().lod_levels()));
-          },
-          "The level of detail by offsets.")
-      .def(
-          "set_lod",
-          [](PyScopeVar& v, py::object lod) {
-            v.value();
-            v.SetLoD(LoDFromPython(lod.ptr()));
-          },
-          py::arg("lod"), "Set the level of detail by offsets; ValueError if it does not fit.")
-      .def(
-          "recursive_sequence_lengths",
-          [](const PyScopeVar& v) {
-            return v.var->empty() ? py::object(py::list())
-                                  : Steal(LoDToPython(OffsetsToLengths(v.tensor().lod_levels())));
-          },
-          "The level of detail by lengths.")
-      .def(
-          "set_recursive_sequence_lengths",
-          [](PyScopeVar& v, py::object lengths) {
-            v.value();
-            v.SetLoD(LengthsToOffsets(LoDFromPython(lengths.ptr())));
-          },
-          py::arg("recursive_sequence_lengths"), "Set the level of detail by lengths.")
-      .def(
-          "has_valid_recursive_sequence_lengths",
-          [](const PyScopeVar& v) {
-            v.value();
-            return true;
-          },
-          "Whether the level of detail fits the rows: always, since no other can be set.")
-      .def("__repr__", [](const PyScopeVar& v) {
-        if (v.var->empty()) return "<variable '" + v.name + "' of a scope, without a value>";
-        return "<variable '" + v.name + "' of a scope: " +
-               py::repr(Steal(Wrap(Variable::Make(v.value())))).cast<std::string>() + ">";
-      });
-}
-
-void BindScope(py::module_& m) {
-  py::class_<Scope, ScopeRef>(m, "Scope")
-      .def(py::init(&Scope::Make))
-      .def("var", [](const ScopeRef& s,
-                     const std::string& name) { return PyScopeVar{s, &s->Var(name), name}; })
-      .def("find_var",
-           [](const ScopeRef& s, const std::string& name) {
-             return ScopeVarOrNone(s, s->FindVar(name), name);
-           })
-      .def("get_var", [](const ScopeRef& s,
-                         const std::string& name) { return PyScopeVar{s, &s->GetVar(name), name}; })
-      .def("new_scope", &Scope::NewScope)
-      .def("drop_kids", &Scope::DropKids)
-      .def_property_readonly("parent", &Scope::parent)
-      .def_property_readonly("kids", &Scope::kids)
-      .def("local_var_names", &Scope::LocalNames);
-}
-
 void BindExecutor(py::module_& m) {
   py::class_<PreparedProgram, std::shared_ptr<PreparedProgram>>(m, "PreparedProgram")
       .def(py::init([](const PyProgram& program, const ScopeRef& scope,
@@ -436,8 +281,6 @@ void BindExecutor(py::module_& m) {
 
 void BindProgram(py::module_& m) {
   BindRecorder(m);
-  BindScopeVariable(m);
-  BindScope(m);
   BindExecutor(m);
 }
 

@@ -92,6 +92,7 @@ PYBIND11_MODULE(_core_of_pybind, m) {
   BindWatch(m);
   BindVariable(m);
   BindDescriptions(m);
+  BindScope(m);
   BindProgram(m);
   BindCaptured(m);
   BindUpdate(m);

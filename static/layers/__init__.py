@@ -29,6 +29,7 @@ from static.layers import (
     printing,
     python_function,
     random,
+    ranked,
     reader,
     recurrent,
     schedules,
@@ -61,6 +62,7 @@ from static.layers.normalization import *
 from static.layers.printing import *
 from static.layers.python_function import *
 from static.layers.random import *
+from static.layers.ranked import *
 from static.layers.reader import *
 from static.layers.recurrent import *
 from static.layers.schedules import *
@@ -73,8 +75,8 @@ from static.parameters import create_global_var, create_parameter
 _FAMILIES = (
     activation, arithmetic, arrays, beams, cells, choices, convolution, decoding, distributions,
     dynamic_rnn, helpers, if_else, image, learnt, loops, loss, manipulation, metric,
-    normalization, printing, python_function, random, reader, recurrent, schedules, sequence,
-    static_rnn, switch, tensor,
+    normalization, printing, python_function, random, ranked, reader, recurrent, schedules,
+    sequence, static_rnn, switch, tensor,
 )  # fmt: skip
 _OTHERS: dict = {}  # operators without a layer function of their own, as they are asked for
 

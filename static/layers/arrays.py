@@ -22,16 +22,11 @@ from dygraph.errors import (
 )
 from static import bodies
 from static.layers.making import layer, run
-from static.layers.sequence import with_levels
 from static.program import Variable, default_main_program
 
-__all__ = [
-    "array_length", "array_read", "array_to_lod_tensor", "array_write", "create_array",
-    "lod_rank_table", "lod_tensor_to_array", "max_sequence_len", "merge_lod_tensor",
-    "reorder_lod_tensor_by_rank", "shrink_memory", "split_lod_tensor", "tensor_array_to_tensor",
-]  # fmt: skip
+__all__ = ["array_length", "array_read", "array_write", "create_array", "tensor_array_to_tensor"]
 
-_ARRAY, _TABLE = "LOD_TENSOR_ARRAY", "LOD_RANK_TABLE"
+_ARRAY = "LOD_TENSOR_ARRAY"
 
 
 def _is_array(value):
@@ -48,9 +43,9 @@ def _array(value, what):
     return value
 
 
-def _held(array):
+def whole(array, what):
     """The array as one Variable, as operators take it; a list is converted."""
-    if not isinstance(array, list):
+    if not isinstance(_array(array, what), list):
         return array
     held = None
     for number, element in enumerate(array):
@@ -61,7 +56,7 @@ def _held(array):
     return held
 
 
-def _index(i, what):
+def one_index(i, what):
     """Check for a Variable of one integer."""
     if not isinstance(i, _core.Variable):
         raise ArgumentTypeError(
@@ -74,14 +69,6 @@ def _index(i, what):
     if any(n != 1 for n in shape):
         raise InvalidArgumentError(f"{what} must hold one integer, got shape {shape}")
     return i
-
-
-def _table(table, what):
-    if isinstance(table, Variable) and table.type != _TABLE:
-        raise ArgumentTypeError(
-            f"{what} must be a rank table of lod_rank_table, got '{table.name}', a {table.type}"
-        )
-    return table
 
 
 def _new(kind, owner, program, dtype=None, name=None):
@@ -102,6 +89,11 @@ def create_array(dtype):
     Returns
     -------
     Variable
+
+    Raises
+    ------
+    InvalidArgumentError
+        There is no such type.
 
     Examples
     --------
@@ -150,7 +142,7 @@ def array_write(x, i, array=None):
     [array([7., 7.], dtype=float32)]
     """
     check.variable(x, "array_write: x")
-    _index(i, "array_write: i")
+    one_index(i, "array_write: i")
     if array is not None:
         _array(array, "array_write: array")
     if not isinstance(x, Variable) and not isinstance(i, Variable) and not _is_array(array):
@@ -216,7 +208,7 @@ def array_read(array, i):
     [2.0]
     """
     _array(array, "array_read: array")
-    _index(i, "array_read: i")
+    one_index(i, "array_read: i")
     if isinstance(array, list) and not isinstance(i, Variable):
         number = _number(i, "array_read")
         if number >= len(array):
@@ -285,6 +277,16 @@ def tensor_array_to_tensor(input, axis=1, name=None, use_stack=False):
     (Variable, Variable)
         The tensor, and the int32 sizes of the elements along `axis`.
 
+    Raises
+    ------
+    ArgumentTypeError
+        `input` is not an array.
+    InvalidArgumentError
+        The array is empty, there is no such axis, or the elements do not fit; in a program, when it
+        runs.
+    PreconditionNotMetError
+        Nothing has been written to an element; in a program, when it runs.
+
     Examples
     --------
     >>> import dygraph
@@ -294,237 +296,9 @@ def tensor_array_to_tensor(input, axis=1, name=None, use_stack=False):
     >>> joined.tolist(), sizes.tolist()
     ([1.0, 2.0, 3.0], [1, 2])
     """
-    input = _held(_array(input, "tensor_array_to_tensor: input"))
+    input = whole(input, "tensor_array_to_tensor: input")
     attrs = {
         "axis": check.integer(axis, "tensor_array_to_tensor: axis"), "use_stack": bool(use_stack)
     }  # fmt: skip
     found = run("tensor_array_to_tensor", {"X": input}, attrs)
     return found["Out"], found["OutIndex"]
-
-
-# By rank ------------------------------------------------------------------------------------------
-
-
-@layer
-def lod_rank_table(x, level=0):
-    """Rank the sequences of `x` by length, the longest first; ties keep their order.
-
-    Parameters
-    ----------
-    x : Variable
-        With LoD.
-    level : int
-        The level of LoD whose sequences are ranked.
-
-    Returns
-    -------
-    Variable
-        A rank table: the numbers and lengths of the sequences in that order. `max_sequence_len`,
-        `lod_tensor_to_array`, `array_to_lod_tensor`, `shrink_memory` and
-        `reorder_lod_tensor_by_rank` take it.
-
-    Examples
-    --------
-    >>> import numpy as np, dygraph
-    >>> from static import layers
-    >>> rows = np.array([[1], [2], [3]], "float32")
-    >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
-    >>> table = layers.lod_rank_table(x)
-    >>> layers.reorder_lod_tensor_by_rank(x, table).tolist()
-    [[2.0], [3.0], [1.0]]
-    """
-    check.variable(x, "lod_rank_table: x")
-    attrs = {"level": check.integer(level, "lod_rank_table: level", 0)}
-    return run("lod_rank_table", {"X": x}, attrs)["Out"]
-
-
-@layer
-def max_sequence_len(rank_table):
-    """The length of the longest sequence of a rank table.
-
-    Parameters
-    ----------
-    rank_table : Variable
-        A result of `lod_rank_table`.
-
-    Returns
-    -------
-    Variable
-        One int64.
-    """
-    _table(rank_table, "max_sequence_len: rank_table")
-    return run("max_sequence_len", {"RankTable": rank_table})["Out"]
-
-
-@layer
-def lod_tensor_to_array(x, table):
-    """Split sequences into steps: element t holds row t of every sequence longer than t.
-
-    Parameters
-    ----------
-    x : Variable
-        With the LoD from which the table was made.
-    table : Variable
-        A result of `lod_rank_table`.
-
-    Returns
-    -------
-    Variable or list of Variable
-        An array of a program, or a list of eager Variables. Within an element, the row of the
-        longest sequence comes first.
-
-    Examples
-    --------
-    >>> import numpy as np, dygraph
-    >>> from static import layers
-    >>> rows = np.array([[1], [2], [3]], "float32")
-    >>> x = dygraph.to_variable(rows, lod=[[0, 1, 3]])  # [1] and [2, 3]
-    >>> table = layers.lod_rank_table(x)
-    >>> steps = layers.lod_tensor_to_array(x, table)
-    >>> [step.tolist() for step in steps]
-    [[[2.0], [1.0]], [[3.0]]]
-    >>> layers.array_to_lod_tensor(steps, table).tolist()
-    [[1.0], [2.0], [3.0]]
-    """
-    check.variable(x, "lod_tensor_to_array: x")
-    inputs = {"X": x, "RankTable": _table(table, "lod_tensor_to_array: table")}
-    array = run("lod_tensor_to_array", inputs)["Out"]
-    if isinstance(array, Variable):
-        return array
-    numbers = range(_core.array_length(array))
-    return [_core.ops.read_from_array(array, to_variable([k])) for k in numbers]
-
-
-@layer
-def array_to_lod_tensor(x, table):
-    """Join steps to sequences in their original order: the inverse of `lod_tensor_to_array`.
-
-    Parameters
-    ----------
-    x : Variable or list
-        An array with an element for each step.
-    table : Variable
-        A result of `lod_rank_table`.
-
-    Returns
-    -------
-    Variable
-        With the LoD of the table.
-
-    Raises
-    ------
-    InvalidArgumentError
-        No sequence has a step, or the array does not fit the table; in a program, when it runs.
-    """
-    x = _held(_array(x, "array_to_lod_tensor: x"))
-    inputs = {"X": x, "RankTable": _table(table, "array_to_lod_tensor: table")}
-    result = run("array_to_lod_tensor", inputs)["Out"]
-    return with_levels(result, x.lod_level + 1 if isinstance(x, Variable) else 0)
-
-
-@layer
-def shrink_memory(x, i, table):
-    """The first rows of `x`: one for each sequence longer than `i` steps.
-
-    Parameters
-    ----------
-    x : Variable
-        One row for each sequence, in the order of the table.
-    i : Variable
-        One int64.
-    table : Variable
-        A result of `lod_rank_table`.
-
-    Returns
-    -------
-    Variable
-    """
-    check.variable(x, "shrink_memory: x")
-    inputs = {
-        "X": x, "I": _index(i, "shrink_memory: i"),
-        "RankTable": _table(table, "shrink_memory: table"),
-    }  # fmt: skip
-    result = run("shrink_rnn_memory", inputs)["Out"]
-    return with_levels(result, x.lod_level if isinstance(x, Variable) else 0)
-
-
-@layer
-def reorder_lod_tensor_by_rank(x, rank_table):
-    """Reorder the sequences of `x`, or its rows if it has no LoD, to the order of the table.
-
-    Parameters
-    ----------
-    x : Variable
-        As many sequences or rows as the table has sequences.
-    rank_table : Variable
-        A result of `lod_rank_table`.
-
-    Returns
-    -------
-    Variable
-    """
-    check.variable(x, "reorder_lod_tensor_by_rank: x")
-    inputs = {"X": x, "RankTable": _table(rank_table, "reorder_lod_tensor_by_rank: rank_table")}
-    return run("reorder_lod_tensor_by_rank", inputs)["Out"]
-
-
-# By a mask ----------------------------------------------------------------------------------------
-
-
-@layer
-def split_lod_tensor(input, mask, level=0):
-    """Split the rows, or sequences, of `input` by a mask.
-
-    Parameters
-    ----------
-    input : Variable
-    mask : Variable
-        bool ``[rows, 1]``, one for each row or sequence.
-    level : int
-        The level of LoD whose sequences are kept whole.
-
-    Returns
-    -------
-    (Variable, Variable)
-        Those where `mask` is true, and the others.
-
-    Examples
-    --------
-    >>> import numpy as np, dygraph
-    >>> from static import layers
-    >>> x = dygraph.to_variable(np.array([[1], [2], [3]], "float32"))
-    >>> large, small = layers.split_lod_tensor(x, x > 1.5)
-    >>> large.tolist(), small.tolist()
-    ([[2.0], [3.0]], [[1.0]])
-    >>> layers.merge_lod_tensor(large * 10.0, small, x, x > 1.5).tolist()
-    [[1.0], [20.0], [30.0]]
-    """
-    check.variable(input, "split_lod_tensor: input")
-    attrs = {"level": check.integer(level, "split_lod_tensor: level", 0)}
-    found = run("split_lod_tensor", {"X": input, "Mask": mask}, attrs)
-    return found["OutTrue"], found["OutFalse"]
-
-
-@layer
-def merge_lod_tensor(in_true, in_false, x, mask, level=0):
-    """Merge rows or sequences by a mask: the inverse of `split_lod_tensor`.
-
-    Parameters
-    ----------
-    in_true, in_false : Variable
-        The rows for those places where `mask` is true, and for the others.
-    x : Variable
-        The result takes its LoD.
-    mask : Variable
-        bool ``[rows, 1]``.
-    level : int
-        The level of LoD whose sequences are kept whole.
-
-    Returns
-    -------
-    Variable
-    """
-    check.variable(in_true, "merge_lod_tensor: in_true")
-    inputs = {"X": x, "Mask": mask, "InTrue": in_true, "InFalse": in_false}
-    attrs = {"level": check.integer(level, "merge_lod_tensor: level", 0)}
-    return run("merge_lod_tensor", inputs, attrs)["Out"]

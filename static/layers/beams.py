@@ -1,6 +1,7 @@
 """Beam search on ragged batches: one step, and the sequences that the steps make up."""
 
 from dygraph import check
+from static.layers.arrays import whole
 from static.layers.making import layer, run
 
 __all__ = ["beam_search", "beam_search_decode"]
@@ -38,6 +39,14 @@ def beam_search(
     (Variable, Variable) or (Variable, Variable, Variable)
         Ids and scores, ``[rows', 1]`` with two levels of LoD: sources, and the results that
         continue each beam.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `pre_ids`, `pre_scores` or `scores` is not a Variable, or one has another type.
+    InvalidArgumentError
+        `beam_size` is less than 1, the shapes do not fit, or `scores` lacks the level of LoD; the
+        last two in a program, when it runs.
 
     Examples
     --------
@@ -89,10 +98,37 @@ def beam_search_decode(ids, scores, beam_size, end_id, name=None):
     (Variable, Variable)
         Ids and scores with two levels of LoD: the sequences of each source, the best first, and
         the elements of each sequence.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `ids` or `scores` is not an array, or `ids` is not of int64.
+    InvalidArgumentError
+        `beam_size` is less than 1. When it runs: the arrays have no element or not as many, or a
+        step is not a result of `beam_search` that continues the step before.
+
+    Examples
+    --------
+    One source, two beams, two steps; the second step ends one sequence with id 1:
+
+    >>> import numpy as np, dygraph
+    >>> from static import layers
+    >>> def column(numbers, dtype, lod):
+    ...     return dygraph.to_variable(np.array(numbers, dtype)[:, None], lod=lod)
+    >>> first, second = [[0, 1], [0, 2]], [[0, 2], [0, 1, 2]]
+    >>> ids = [column([4, 5], "int64", first), column([6, 1], "int64", second)]
+    >>> scores = [column([-1, -2], "float32", first), column([-3, -4], "float32", second)]
+    >>> found, marks = layers.beam_search_decode(ids, scores, beam_size=2, end_id=1)
+    >>> found.tolist(), found.lod(), marks.tolist()
+    ([4, 6, 5, 1], [[0, 2], [0, 2, 4]], [-1.0, -3.0, -2.0, -4.0])
     """
     attrs = {
         "beam_size": check.integer(beam_size, "beam_search_decode: beam_size", 1),
         "end_id": check.integer(end_id, "beam_search_decode: end_id"),
     }  # fmt: skip
-    found = run("beam_search_decode", {"Ids": ids, "Scores": scores}, attrs)
+    inputs = {
+        "Ids": whole(ids, "beam_search_decode: ids"),
+        "Scores": whole(scores, "beam_search_decode: scores"),
+    }  # fmt: skip
+    found = run("beam_search_decode", inputs, attrs)
     return found["SentenceIds"], found["SentenceScores"]

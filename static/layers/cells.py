@@ -80,6 +80,23 @@ class RNNCell:
         -------
         Variable or structure of them
             ``[batch, *shape]``.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `batch_ref` holds no Variable, or `shape` is not a list of sizes or a structure of such
+            lists.
+        NotImplementedError
+            Without `shape`: the cell has no `state_shape`.
+
+        Examples
+        --------
+        >>> import dygraph
+        >>> from static import layers
+        >>> cell = layers.LSTMCell(hidden_size=2)
+        >>> h, c = cell.get_initial_states(dygraph.ones([3, 7]), init_value=0.5)
+        >>> h.shape, c.tolist()
+        ((3, 2), [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
         """
         reference = nested.leaves(batch_ref)[0]
         check.variable(reference, "get_initial_states: batch_ref")

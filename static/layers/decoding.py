@@ -46,6 +46,21 @@ class Decoder:
     tracks_own_finished : bool
         True: `finished` as `step` returns it is complete. False: sequences that finished before
         stay finished.
+
+    Examples
+    --------
+    It doubles a number until that is above 5:
+
+    >>> import dygraph
+    >>> from static import layers
+    >>> class Doubling(layers.Decoder):
+    ...     def initialize(self, inits):
+    ...         return inits, inits, inits > 5
+    ...     def step(self, time, inputs, states):
+    ...         return states * 2, states * 2, inputs, states * 2 > 5
+    >>> outputs, last = layers.dynamic_decode(Doubling(), dygraph.to_variable([1, 3]))
+    >>> outputs.tolist(), last.tolist()
+    ([[2, 4, 8], [6, 12, 24]], [8, 24])
     """
 
     tracks_own_finished = False
@@ -76,6 +91,14 @@ class BeamSearchDecoder(Decoder):
         Maps int64 ids to inputs of the cell.
     output_fn : callable, optional
         Maps outputs of the cell to scores over the vocabulary.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `cell`, `embedding_fn` or `output_fn` is not a function, or a number not an int.
+    InvalidArgumentError
+        `beam_size` is less than 1 or `end_token` less than 0; in a step, the size of the vocabulary
+        is not known, or `end_token` is beyond it.
 
     Examples
     --------
@@ -114,7 +137,25 @@ class BeamSearchDecoder(Decoder):
 
     @staticmethod
     def tile_beam_merge_with_batch(x, beam_size):
-        """Repeat each row `beam_size` times: ``[batch, ...]`` to ``[batch * beam_size, ...]``."""
+        """Repeat each row `beam_size` times: ``[batch, ...]`` to ``[batch * beam_size, ...]``.
+
+        Parameters
+        ----------
+        x : Variable
+        beam_size : int
+
+        Returns
+        -------
+        Variable
+
+        Examples
+        --------
+        >>> import dygraph
+        >>> from static import layers
+        >>> x = dygraph.to_variable([[1, 2], [3, 4]])
+        >>> layers.BeamSearchDecoder.tile_beam_merge_with_batch(x, 2).tolist()
+        [[1, 2], [1, 2], [3, 4], [3, 4]]
+        """
         return _merged(_tiled(x, beam_size))
 
     def initialize(self, initial_cell_states):

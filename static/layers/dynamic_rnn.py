@@ -12,8 +12,9 @@ from dygraph.errors import (
 from dygraph.nn import ragged
 from static import bodies
 from static.layers.arithmetic import increment
-from static.layers.arrays import array_read, array_to_lod_tensor, array_write, shrink_memory
+from static.layers.arrays import array_read, array_write
 from static.layers.loops import While
+from static.layers.ranked import array_to_lod_tensor, shrink_memory
 from static.layers.steps import AFTER, BEFORE, Steps
 from static.layers.tensor import fill_constant
 from static.variable import sizes_of
@@ -132,6 +133,15 @@ class DynamicRNN(Steps):
         -------
         Variable
             The longest sequence comes first. With a deeper level of LoD, a row is a sequence.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `x` does not belong to a program.
+        InvalidArgumentError
+            `x` is declared without LoD, or belongs to another program.
+        PreconditionNotMetError
+            It is called outside the block.
         """
         self._check_inside("step_input")
         self._variable(x, "step_input")
@@ -171,6 +181,29 @@ class DynamicRNN(Steps):
         -------
         Variable
             In the order of the step's rows.
+
+        Raises
+        ------
+        PreconditionNotMetError
+            It is called outside the block, or before `step_input`.
+
+        Examples
+        --------
+        Each step adds a number of its sequence:
+
+        >>> import numpy as np, dygraph, static
+        >>> from static import layers
+        >>> with static.program_guard(static.Program()):
+        ...     x = static.data("x", [None, 1], lod_level=1)
+        ...     more = static.data("more", [None, 1])
+        ...     rnn = layers.DynamicRNN()
+        ...     with rnn.block():
+        ...         now = rnn.step_input(x)
+        ...         rnn.output(now + rnn.static_input(more))
+        ...     ragged = dygraph.to_variable(np.zeros([3, 1], "float32"), lod=[[0, 1, 3]])
+        ...     feed = {"x": ragged, "more": np.array([[5], [7]], "float32")}
+        ...     static.Executor().run(feed=feed, fetch_list=[rnn()])[0].ravel().tolist()
+        [5.0, 7.0, 7.0]
         """
         self._check_inside("static_input")
         self._variable(x, "static_input")
@@ -212,6 +245,15 @@ class DynamicRNN(Steps):
         Variable
             One row for each sequence that is long enough for this step. Pass it to
             `update_memory`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `init` does not belong to a program, or `shape` is not a list.
+        InvalidArgumentError
+            Neither `init` nor `shape` is given.
+        PreconditionNotMetError
+            It is called outside the block, or before `step_input`.
         """
         self._check_inside("memory")
         if init is None and shape is None:
@@ -266,11 +308,33 @@ class DynamicRNN(Steps):
             A result of `memory`.
         new_mem : Variable
             Of the same type and shape.
+
+        Raises
+        ------
+        AlreadyExistsError
+            The memory has been updated in this step.
+        ArgumentTypeError, InvalidArgumentError
+            `new_mem` has another type or shape.
+        PreconditionNotMetError
+            `ex_mem` is not a memory of this network, or the call is outside the block.
         """
         self._update(ex_mem, new_mem)
 
     def output(self, *outputs):
-        """Declare results of the step. After the block each is a batch of sequences."""
+        """Declare results of the step. After the block each is a batch of sequences.
+
+        Parameters
+        ----------
+        *outputs : Variable
+            A row for each sequence that is long enough for this step.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A result does not belong to a program.
+        PreconditionNotMetError
+            It is called outside the block.
+        """
         self._check_inside("output")
         for each in outputs:
             self._variable(each, "output")

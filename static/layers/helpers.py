@@ -20,7 +20,29 @@ __all__ = [
 
 
 class DecodeHelper:
-    """Interface for `BasicDecoder`: gives the first inputs, the ids of outputs, the next inputs."""
+    """Interface for `BasicDecoder`: gives the first inputs, the ids of outputs, the next inputs.
+
+    Derive from it and define the three methods.
+
+    Examples
+    --------
+    Each output is the next input, until it is above 4:
+
+    >>> import dygraph
+    >>> from static import layers
+    >>> class Repeat(layers.DecodeHelper):
+    ...     def initialize(self):
+    ...         first = dygraph.to_variable([[1.0]])
+    ...         return first, first.sum(axis=1) > 4.0
+    ...     def sample(self, time, outputs, states):
+    ...         return outputs.sum(axis=1).astype("int64")
+    ...     def next_inputs(self, time, outputs, states, sample_ids):
+    ...         return sample_ids > 4, outputs, states
+    >>> decoder = layers.BasicDecoder(lambda x, state: (x * state, state), Repeat())
+    >>> outputs, _ = layers.dynamic_decode(decoder, dygraph.to_variable([[2.0]]))
+    >>> outputs.sample_ids.tolist()
+    [[2, 4, 8]]
+    """
 
     def initialize(self):
         """Return ``(inputs, finished)`` for the first step."""
@@ -45,6 +67,26 @@ class TrainingHelper(DecodeHelper):
     sequence_length : Variable
         int32 or int64 ``[batch]``, each at least 1.
     time_major : bool
+
+    Raises
+    ------
+    ArgumentTypeError
+        `inputs` or `sequence_length` is not made of Variables.
+
+    Examples
+    --------
+    Two sequences of 3 and 2 steps, of which a cell makes running sums:
+
+    >>> import numpy as np, dygraph
+    >>> from static import layers
+    >>> x = dygraph.to_variable(np.ones((2, 3, 1), "float32"))
+    >>> helper = layers.TrainingHelper(x, dygraph.to_variable([3, 2]))
+    >>> decoder = layers.BasicDecoder(lambda x, total: (x + total, x + total), helper)
+    >>> outputs, _, lengths = layers.dynamic_decode(
+    ...     decoder, dygraph.zeros([2, 1]), return_length=True
+    ... )
+    >>> outputs.cell_outputs[0].reshape([-1]).tolist(), lengths.tolist()
+    ([1.0, 2.0, 3.0], [3, 2])
     """
 
     def __init__(self, inputs, sequence_length, time_major=False):
@@ -95,6 +137,26 @@ class GreedyEmbeddingHelper(DecodeHelper):
     start_tokens : Variable
         int64 ``[batch]``.
     end_token : int
+
+    Raises
+    ------
+    ArgumentTypeError
+        `embedding_fn` is not a function, `start_tokens` not a Variable, or `end_token` not an int.
+
+    Examples
+    --------
+    The likeliest word after word k is k + 1; 3 ends the sentence:
+
+    >>> import dygraph
+    >>> from static import layers
+    >>> after = dygraph.to_variable([[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]])
+    >>> helper = layers.GreedyEmbeddingHelper(
+    ...     lambda ids: dygraph.gather(after, ids), dygraph.to_variable([0]), end_token=3
+    ... )
+    >>> decoder = layers.BasicDecoder(lambda x, state: (x, state), helper)
+    >>> outputs, _ = layers.dynamic_decode(decoder, dygraph.zeros([1, 1]), max_step_num=9)
+    >>> outputs.sample_ids.tolist()
+    [[1, 2, 3]]
     """
 
     def __init__(self, embedding_fn, start_tokens, end_token):
@@ -133,6 +195,29 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         Divides the outputs: a small one favours the most probable ids.
     seed : int, optional
         None: other draws in each run.
+
+    Raises
+    ------
+    ArgumentTypeError
+        As of `GreedyEmbeddingHelper`, or `softmax_temperature` is not a number.
+    InvalidArgumentError
+        `softmax_temperature` is negative.
+
+    Examples
+    --------
+    At a low temperature the most probable word is almost certain:
+
+    >>> import dygraph
+    >>> from static import layers
+    >>> after = dygraph.to_variable([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    >>> helper = layers.SampleEmbeddingHelper(
+    ...     lambda ids: dygraph.gather(after, ids), dygraph.to_variable([0]), end_token=2,
+    ...     softmax_temperature=0.01, seed=1,
+    ... )
+    >>> decoder = layers.BasicDecoder(lambda x, state: (x, state), helper)
+    >>> outputs, _ = layers.dynamic_decode(decoder, dygraph.zeros([1, 1]), max_step_num=9)
+    >>> outputs.sample_ids.tolist()
+    [[1, 2]]
     """
 
     def __init__(
@@ -160,6 +245,11 @@ class BasicDecoder(Decoder):
     helper : DecodeHelper
     output_fn : callable, optional
         Applied to the cell's outputs.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `cell` or `output_fn` is not a function.
 
     Examples
     --------

@@ -10,8 +10,8 @@ from dygraph.errors import (
     kind_of,
 )
 from static import bodies
-from static.layers.arrays import merge_lod_tensor
 from static.layers.choices import conditional_block
+from static.layers.ranked import merge_lod_tensor
 from static.program import Variable
 
 __all__ = ["IfElse"]
@@ -132,6 +132,13 @@ class IfElse:
         -------
         Variable
             The rows of `x` where `cond` is true in the true block, the others in the false block.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `x` does not belong to a program.
+        PreconditionNotMetError
+            It is called outside the blocks.
         """
         self._check_inside("input")
         if not isinstance(x, Variable):
@@ -155,6 +162,13 @@ class IfElse:
         ----------
         *outs : Variable
             Each has a row for every row of the block's inputs.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A result does not belong to a program.
+        PreconditionNotMetError
+            It is called outside the blocks.
         """
         self._check_inside("output")
         for each in outs:
@@ -185,6 +199,13 @@ class IfElse:
         -------
         list of Variable
             One for each result of the blocks. If only one block was described, its own results.
+
+        Raises
+        ------
+        InvalidArgumentError
+            The blocks give different numbers of results.
+        PreconditionNotMetError
+            A block is still open, or none was described.
         """
         if self._inside is not None:
             raise PreconditionNotMetError("IfElse: read the results after both blocks have ended")

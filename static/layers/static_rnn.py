@@ -92,6 +92,15 @@ class StaticRNN(Steps):
         -------
         Variable
             Of shape ``x.shape[1:]``. Inside the step it has the name of `x` and hides it.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `x` does not belong to a program.
+        InvalidArgumentError
+            `x` has no axis, or another number of steps than the inputs before it.
+        PreconditionNotMetError
+            It is called outside the step.
         """
         self._check_inside("step_input")
         self._variable(x, "step_input")
@@ -137,6 +146,34 @@ class StaticRNN(Steps):
         -------
         Variable
             The value at the beginning of the step. Pass it to `update_memory`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `init` or `batch_ref` does not belong to a program.
+        InvalidArgumentError
+            Neither `init` nor both `shape` and `batch_ref` are given, or `batch_ref` is made in the
+            step and no input of it.
+        PreconditionNotMetError
+            It is called outside the step.
+
+        Examples
+        --------
+        A memory of zeros with a row for each row of the batch, which is axis 1 of the input:
+
+        >>> import numpy as np, static
+        >>> from static import layers
+        >>> with static.program_guard(static.Program()):
+        ...     x = static.data("x", [2, None, 1])
+        ...     rnn = layers.StaticRNN()
+        ...     with rnn.step():
+        ...         now = rnn.step_input(x)
+        ...         total = rnn.memory(shape=[-1, 1], batch_ref=now)
+        ...         rnn.update_memory(total, total + now)
+        ...         rnn.output(total + now)
+        ...     feed = {"x": np.array([[[1], [2]], [[3], [4]]], "float32")}
+        ...     static.Executor().run(feed=feed, fetch_list=[rnn()])[0].tolist()
+        [[[1.0], [2.0]], [[4.0], [6.0]]]
         """
         self._check_inside("memory")
         if init is None:
@@ -189,16 +226,42 @@ class StaticRNN(Steps):
             A result of `memory`.
         var : Variable
             Of the same type and shape.
+
+        Raises
+        ------
+        AlreadyExistsError
+            The memory has been updated in this step.
+        ArgumentTypeError, InvalidArgumentError
+            `var` has another type or shape.
+        PreconditionNotMetError
+            `mem` is not a memory of this network, or the call is outside the step.
         """
         self._update(mem, var)
 
     def step_output(self, o):
-        """Declare `o` a result. After the block it is a Variable ``[steps, ...]``."""
+        """Declare `o` a result. After the block it is a Variable ``[steps, ...]``.
+
+        Parameters
+        ----------
+        o : Variable
+
+        Raises
+        ------
+        ArgumentTypeError
+            `o` does not belong to a program.
+        PreconditionNotMetError
+            It is called outside the step.
+        """
         self._check_inside("step_output")
         self._given.append(self._variable(o, "step_output"))
 
     def output(self, *outputs):
-        """Call `step_output` for each."""
+        """Call `step_output` for each of the results.
+
+        Parameters
+        ----------
+        *outputs : Variable
+        """
         for each in outputs:
             self.step_output(each)
 

@@ -110,6 +110,11 @@ class Steps:
         -------
         Variable or list of Variable
             A list if the step has several results.
+
+        Raises
+        ------
+        PreconditionNotMetError
+            The step has not been described.
         """
         if self._status != AFTER:
             raise PreconditionNotMetError(

@@ -78,6 +78,13 @@ class Switch:
         -------
         context manager
             For one ``with`` statement.
+
+        Raises
+        ------
+        ArgumentTypeError, InvalidArgumentError
+            `condition` is not one bool of the program.
+        PreconditionNotMetError
+            It is called outside the ``with`` statement of the Switch, or after `default`.
         """
         self._check("case")
         program = bodies.program_of(
@@ -103,6 +110,11 @@ class Switch:
         -------
         context manager
             For one ``with`` statement.
+
+        Raises
+        ------
+        PreconditionNotMetError
+            It is called outside the ``with`` statement of the Switch, twice, or before any `case`.
         """
         self._check("default")
         if self._others is None:

@@ -14,21 +14,20 @@ from static import spellings
 NAMES = """
 CPUPlace CUDAPlace CUDAPinnedPlace DataFeeder Executor ParamAttr Program Variable batch
 backward.append_backward backward.gradients clip.GradientClipByGlobalNorm clip.GradientClipByNorm
-clip.GradientClipByValue core.CPUPlace core.EOFException core.LoDTensor core.Scope core.Tensor
-create_lod_tensor create_random_int_lodtensor data data_feeder.DataFeeder
+clip.GradientClipByValue core.CPUPlace core.EOFException core.LoDTensor core.LoDTensorArray
+core.Scope core.Tensor create_lod_tensor create_random_int_lodtensor data data_feeder.DataFeeder
 dataset.uci_housing.train debugger.draw_graph debugger.pprint_block_codes
 debugger.pprint_program_codes default_main_program default_startup_program dygraph.guard
 dygraph.to_variable dygraph.Layer dygraph.Linear evaluator.Accuracy evaluator.ChunkEvaluator
 evaluator.EditDistance executor.Executor executor.global_scope executor.scope_guard
 framework.Parameter framework.Program framework.Variable framework.default_main_program
-framework.in_dygraph_mode framework.name_scope framework.program_guard
-framework.switch_main_program get_flags global_scope gradients in_dygraph_mode
-initializer.Constant initializer.ConstantInitializer initializer.UniformInitializer
-initializer.XavierInitializer io.DataLoader io.PyReader io.load_inference_model
-io.load_persistables io.save_inference_model io.save_persistables layers.data layers.fc LoDTensor
-Tensor metrics.Accuracy nets.glu optimizer.Adam optimizer.SGD param_attr.ParamAttr
-profiler.profiler program_guard reader.shuffle regularizer.L1Decay regularizer.L2Decay scope_guard
-set_flags unique_name.generate unique_name.guard
+framework.in_dygraph_mode framework.name_scope framework.program_guard framework.switch_main_program
+get_flags global_scope gradients in_dygraph_mode initializer.Constant
+initializer.ConstantInitializer initializer.UniformInitializer initializer.XavierInitializer
+io.DataLoader io.PyReader io.load_inference_model io.load_persistables io.save_inference_model
+io.save_persistables layers.data layers.fc LoDTensor LoDTensorArray Tensor metrics.Accuracy nets.glu
+optimizer.Adam optimizer.SGD param_attr.ParamAttr profiler.profiler program_guard reader.shuffle
+regularizer.L1Decay regularizer.L2Decay scope_guard set_flags unique_name.generate unique_name.guard
 """.split()
 
 

@@ -97,6 +97,18 @@ class ShapeReads {
 
 }  // namespace
 
+bool ReadsSizesAlone(const PlanOp& op, int slot) {
+  if (op.control) return false;
+  ShapeReads shapes(op);
+  uint32_t k = 0;
+  for (size_t i = 0; i < op.in_ends.size(); ++i) {
+    for (; k < op.in_ends[i]; ++k) {
+      if (op.in[k] == slot && !shapes.Has(i)) return false;
+    }
+  }
+  return true;
+}
+
 void FindLastUses(Plan& plan) {
   std::vector<int> last(plan.slots.size(), -1), last_read(plan.slots.size(), -1);
   auto use = [&](const PlanOp& op, size_t i) {

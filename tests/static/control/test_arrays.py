@@ -98,6 +98,27 @@ def test_rows_in_the_order_of_the_table(run):
     assert np.array_equal(got[0], rows[[1, 2, 0]]) and np.array_equal(got[1], rows[[1, 2]])
 
 
+def test_steps_of_a_beam_search_in_lists():
+    """Eager arrays are lists here, too. Of two beams the second ends with id 1."""
+    first, second = [[0, 1], [0, 2]], [[0, 2], [0, 1, 2]]
+
+    def column(numbers, dtype, lod):
+        return dygraph.to_variable(np.array(numbers, dtype)[:, None], lod=lod)
+
+    ids = [column([4, 5], "int64", first), column([6, 1], "int64", second)]
+    scores = [column([-1, -2], "float32", first), column([-3, -4], "float32", second)]
+    found, marks = layers.beam_search_decode(ids, scores, beam_size=2, end_id=1)
+    assert found.tolist() == [4, 6, 5, 1] and marks.tolist() == [-1, -3, -2, -4]
+    assert found.lod() == marks.lod() == [[0, 2], [0, 2, 4]]
+    with pytest.raises(InvalidArgumentError, match="an element for each step, got 2 and 1"):
+        layers.beam_search_decode(ids, scores[:1], beam_size=2, end_id=1)
+    for wrong in (ids[0], None, 3):
+        with pytest.raises(ArgumentTypeError, match="beam_search_decode: ids must be an array"):
+            layers.beam_search_decode(wrong, scores, beam_size=2, end_id=1)
+        with pytest.raises(ArgumentTypeError, match="beam_search_decode: scores must be an array"):
+            layers.beam_search_decode(ids, wrong, beam_size=2, end_id=1)
+
+
 @pytest.mark.parametrize(
     "call, error, text",
     [
