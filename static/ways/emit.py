@@ -16,7 +16,7 @@ from static.variable import Parameter, Variable
 from static.ways import described
 from static.ways.arrays_emitted import Arrays
 from static.ways.flow import Flow
-from static.ways.graph import Ask, Go, Meta, Raise, Refused
+from static.ways.graph import Ask, Go, Meta, Raise, Refused, first_line
 from static.ways.settle import settle
 
 __all__ = ["Emitted", "emit"]
@@ -54,7 +54,10 @@ def emit(explorer):
     explorer.sites = writer.sites
     fetches = [writer.name(u) for u in writer.flow.last.params]
     if explorer.structure is None:
-        raise Refused("every way through the function raises, so there is no result")
+        raise Refused(
+            f"every way through {first_line(explorer.function)} raises, so there is no result. "
+            "Return one on some way"
+        )
     return Emitted(writer.program, writer.feeds, fetches, explorer.structure.structure)
 
 

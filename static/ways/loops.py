@@ -83,7 +83,8 @@ class LoopOfWays(Loop):
                     self._become("a turn that asked comes back")
             if self._visits > 100_000:
                 raise ways.refuse(
-                    f"the loop at {self._where} made 100,000 turns while the function was explored"
+                    f"the loop at {self._where} made 100,000 turns while the function was "
+                    "explored. Loop over a Variable, or over range(n) of one"
                 )
             self._asked_at_head = ways.asked
             return None

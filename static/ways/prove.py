@@ -25,7 +25,7 @@ from static.ways.forced import (
     edge_text,
     total,
 )
-from static.ways.graph import Refused
+from static.ways.graph import Refused, first_line
 
 __all__ = ["Buffers", "Proof", "prove"]
 
@@ -290,7 +290,8 @@ class _Prover:
             on = f" on the way {way!r}" if way.taken else ""
             raise Refused(
                 f"the program must give the bits of eager calls, but {what}{on} for inputs of "
-                f"shapes {shapes}"
+                f"shapes {shapes}. Capture less than {first_line(self._entry._explorer.function)}, "
+                "without what differs"
             )
         self.proof.compared += 0 if want.error else len(want.parts)
         known = self.proof.gradients

@@ -38,7 +38,8 @@ class Leaf:
     """One value of a state.
 
     `kind` is "V" (Variable, `value` its uid), "N" (number of the program, (kind, uid)), "e" (eager
-    Variable), "c" (constant) or what a container is. `put` puts another value in its place; None where it cannot.
+    Variable), "c" (constant) or what a container is. `put` puts another value in its place; None
+    where it cannot.
     """
 
     __slots__ = ("kind", "value", "object", "put")

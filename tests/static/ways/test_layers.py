@@ -183,8 +183,18 @@ def captured_functions_run_programs():
 @pytest.mark.parametrize(
     "kind",
     [
-        Gate, Stack, Normalized, Counts, Swaps, Resets, GivesABuffer, Loops, Derived, Hooked,
-        Decorated, Mode,
+        Gate,
+        Stack,
+        Normalized,
+        Counts,
+        Swaps,
+        Resets,
+        GivesABuffer,
+        Loops,
+        Derived,
+        Hooked,
+        Decorated,
+        Mode,
     ],  # fmt: skip
     ids=lambda k: k.__name__,
 )
