@@ -221,7 +221,7 @@ _READERS = {
     "__int__": "int()", "__index__": "an index", "__array__": "NumPy", "__dlpack__": "DLPack",
     "__contains__": "`in`",
 }  # fmt: skip
-_TEXTS = {"__format__", "__str__", "__repr__", "_repr_html_"}
+_TEXTS = {"__format__", "__str__", "__repr__", "_repr_html_", "to_string"}
 for _name in (*_READERS, *_TEXTS):
     setattr(Variable, _name, _reader(_name))
 

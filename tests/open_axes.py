@@ -69,6 +69,12 @@ class Call:
                 arrays[i] = np.take(arrays[i], np.arange(size(n)) % n, axis=k)
         return arrays
 
+    def apart(self):
+        """(places, [(arrays, what is right)]): the first axes, and other sizes of one of them."""
+        places = [(i, 0) for i, a in enumerate(self.arrays) if a.ndim and not self.lods[i]]
+        others = [self.grown([p], size) for p in places for size in (lambda n: 1, lambda n: n + 1)]
+        return frozenset(places), [(arrays, self.eager(arrays)) for arrays in others]
+
     def free(self):
         """[(places, [(arrays, what is right)])] of the sets of axes that are free."""
         found = []
@@ -156,9 +162,12 @@ def traced(call, places):
     return lambda arrays: bits(program(variables_of(arrays, call.lods)))
 
 
-def captured(call, places):
-    """The program of `jit.to_static`."""
-    specs = [jit.InputSpec(s, a.dtype) for s, a in zip(specification(call, places), call.arrays)]
+def captured(call, places, are_named=True):
+    """The program of `jit.to_static`; sizes with names must stay equal where they are."""
+    shapes = specification(call, places)
+    if not are_named:
+        shapes = [[n if type(n) is int else None for n in shape] for shape in shapes]
+    specs = [jit.InputSpec(s, a.dtype) for s, a in zip(shapes, call.arrays, strict=True)]
     function = jit.to_static(function_of(call), input_spec=specs)
     function(*variables_of(call.arrays, call.lods))
     return lambda arrays: bits(function(*variables_of(arrays, call.lods)))

@@ -10,6 +10,7 @@ import pytest
 
 import dygraph
 import example_calls
+import op_contract
 import open_axes
 import static
 from dygraph import _core, functional
@@ -21,6 +22,7 @@ NO_COMPUTATION = {"save", "save_dygraph", "save_fluid_params", "explain", "summa
 # Fluid's rule: an open axis counts as one element where it is named, as several where it is not.
 FLUIDS_RANK = {"squeeze", "squeeze2"}
 LEAST_RIGHT = 1500  # of some 1600 calls with sets of open axes
+LEAST_EQUAL = 100  # calls with inputs of different batches
 
 
 @functools.lru_cache
@@ -61,3 +63,26 @@ def test_right_at_other_sizes_or_refused(way):
             assert unhelpful(refusal) is None
     assert not wrong, "\n".join(wrong)
     assert right > LEAST_RIGHT
+
+
+def test_batches_that_were_equal_and_are_not():
+    """As eager calls of these sizes, which may refuse what a program would broadcast."""
+    wrong, compared = [], 0
+    for call in {id(call): call for call, _, _ in calls()}.values():
+        places, trials = call.apart()
+        if len(places) < 2:
+            continue
+        try:
+            run = open_axes.captured(call, places, are_named=False)
+        except (*op_contract.TYPED, RuntimeError):
+            continue
+        for arrays, want in trials:
+            try:
+                got = run(arrays)
+            except (*op_contract.TYPED, RuntimeError):
+                continue
+            compared += want is not None
+            if got != want:
+                wrong.append(f"{call.name} at {[a.shape for a in arrays]}: {got}, not {want}")
+    assert not wrong, "\n".join(wrong)
+    assert compared > LEAST_EQUAL
