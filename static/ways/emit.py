@@ -95,9 +95,22 @@ class _Writer:
         with unique_name.guard(), self.program.appending_to(self.main):
             self._outside()
             self._tree(self.flow.root)
+        self._set_sizes()
         stays = {*self.feeds, *self.program.held, *map(self.name, self.flow.last.params)}
         settle(self.program, stays, self._controls)
         self.arrays.check(self.program)
+
+    def _set_sizes(self):
+        """Each variable has the sizes of all that it holds: a write notes those of its own."""
+        merged: dict = {}
+        for uid, name in self._names.items():
+            meta = self.metas[uid]
+            if meta.dtype != "array" and ":" not in meta.dtype:
+                known = merged.setdefault(name, meta)
+                merged[name] = known.merged(meta) or known
+        for name, meta in merged.items():
+            if self.main.has_var(name) and self.main.var(name).desc.shape != meta.shape:
+                self.main.var(name).desc.shape = meta.shape
 
     # Names ------------------------------------------------------------------------------------
 
