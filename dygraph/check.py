@@ -11,6 +11,8 @@ from dygraph.errors import (
     did_you_mean_or_all,
     kind_of,
 )
+from dygraph.recording import modes
+from dygraph.sizes import asking_line
 
 Variable = _core.Variable
 
@@ -89,11 +91,19 @@ def known_size(x, axis, owner):
     """The size of an axis as an int. PreconditionNotMetError if it is known only in a run."""
     n = x.shape[axis]
     if type(n) is int and n < 0:
-        raise PreconditionNotMetError(
-            f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
-            "program runs. Declare the size"
-        )
+        raise unknown_size(x, axis, owner)
     return n
+
+
+def unknown_size(x, axis, owner, so=""):
+    """The error for Python's use of a size that the run decides; `so` says what follows."""
+    text = (
+        f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
+        f"program runs{so}, at {asking_line()}. "
+    )
+    if modes.ways is not None:
+        return modes.ways.refuse(f"{text}Declare it in input_spec")
+    return PreconditionNotMetError(f"{text}Declare it")
 
 
 def choice(value, allowed, what):

@@ -62,7 +62,8 @@ def power(self, y):
 def _copied(self, y):
     y = _other(self, y)
     y = y if y.dtype == self.dtype else ops.cast(y, in_dtype=y.dtype, out_dtype=self.dtype)
-    return ops.assign(y) if y.shape == self.shape else y.broadcast_to(self.shape)
+    is_whole = y.shape == self.shape and -1 not in _core.dims(self)
+    return ops.assign(y) if is_whole else y.expand_as(self)
 
 
 def _uniform(self, min=-1.0, max=1.0):

@@ -232,7 +232,7 @@ def reshaped(x, shape):
         lost = []
     if lost:
         return _reshaped_empty(x, shape)
-    if x.size and old and same == 0 and old[0] in shape:
+    if old and same == 0 and old[0] in shape and (-1 in old or x.size):
         target[shape.index(old[0])] = -1  # the batch, further back
     return ops.reshape2(x, shape=target)
 
@@ -289,7 +289,8 @@ def read(x, index):
         elif rank <= 1:
             x = ops.gather(x, variable(arrays[0]), axis=axes[0])
         else:
-            axis, flat = axes[0], reshaped(variable(arrays[0]), (math.prod(plan.common),))
+            count = -1 if -1 in plan.common else math.prod(plan.common)
+            axis, flat = axes[0], reshaped(variable(arrays[0]), (count,))
             shape = (*x.shape[:axis], *plan.common, *x.shape[axis + 1 :])
             x = reshaped(ops.gather(x, flat, axis=axis), shape)
     added = plan.added(rank)

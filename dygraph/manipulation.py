@@ -13,7 +13,6 @@ from dygraph import _core, check, size_lists, sizes
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
-    PreconditionNotMetError,
     kind_of,
 )
 from dygraph.recording import modes
@@ -233,10 +232,7 @@ def _countable(x, axis, owner):
     if type(n) is not int:
         raise n.refused(f"the number of {owner}'s results is the size")
     if n < 0:
-        raise PreconditionNotMetError(
-            f"{owner}: the size of axis {axis} of '{x.name}', {list(x.shape)}, is known when the "
-            "program runs, and so is the number of results. Declare the size"
-        )
+        raise check.unknown_size(x, axis, owner, ", and so is the number of results")
     return n
 
 

@@ -12,6 +12,7 @@ from dygraph.errors import (
     UnimplementedError,
 )
 from dygraph.promotion import floating, same_type
+from dygraph.sizes import asking_line
 
 Variable = _core.Variable
 ops = _core.ops
@@ -113,7 +114,7 @@ def _var(a, axis=None, ddof=0, keepdims=False):
     if type(count) is int and -1 in a.shape:
         raise PreconditionNotMetError(
             f"numpy.var: the sizes of '{a.name}', {list(a.shape)}, are known when the program "
-            "runs. Use dygraph.var, which counts then"
+            f"runs, at {asking_line()}. Use dygraph.var, which counts then"
         )
     if (ddof or type(count) is int) and not count > ddof:
         return squares * float("nan")

@@ -54,7 +54,9 @@ class Input:
             if size == now:
                 continue
             if now == 0:
-                array, lod = _made(array, axis, size), lod and [list(range(size + 1)) for _ in lod]
+                array = _made(array, axis, size)
+                if lod and axis == 0:
+                    lod = [list(range(size + 1)) for _ in lod]
                 continue
             order = np.arange(size) % now
             if lod and axis == 0:

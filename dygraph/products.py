@@ -8,7 +8,6 @@ from dygraph import _core, check
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
-    PreconditionNotMetError,
     kind_of,
 )
 from dygraph.promotion import floating
@@ -224,7 +223,7 @@ def median(x, axis=None, keepdim=False):
     >>> dygraph.median(dygraph.to_variable([5.0, 1.0, 3.0, 2.0])).numpy().item()
     2.5
     """
-    rank = check.variable(x, "median: x").ndim
+    rank, given = check.variable(x, "median: x").ndim, x
     x = floating(x) if str(x.dtype) == "bool" else x  # which no operator sorts
     shape = [1] * rank
     if axis is None:
@@ -233,10 +232,8 @@ def median(x, axis=None, keepdim=False):
         at = check.axis(axis, rank, "median: axis")
     n = x.shape[at]
     if type(n) is int and n < 0:
-        raise PreconditionNotMetError(
-            f"median: the size of axis {at} of '{x.name}', {list(x.shape)}, is known when the "
-            f"program runs, but the median needs it. Declare the size"
-        )
+        open_axis = given.shape.index(-1) if axis is None else at
+        raise check.unknown_size(given, open_axis, "median", ", and so is the middle")
     if n == 0:
         raise InvalidArgumentError(f"median: x must have elements, got shape {list(x.shape)}")
     ordered, _ = ops.argsort(x, axis=at)

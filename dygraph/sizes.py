@@ -357,7 +357,17 @@ def same(a, b):
 
 
 def broadcast(*shapes):
-    """The broadcast shape by NumPy's rule, as a tuple. ValueError if there is none."""
+    """The broadcast shape by NumPy's rule, as a tuple. ValueError if there is none.
+
+    The program checks a size that is known when it runs, -1.
+    """
+    if any(type(n) is int and n < 0 for shape in shapes for n in shape):
+        known = np.broadcast_shapes(*(tuple(1 if n == -1 else n for n in s) for s in shapes))
+        filled = [(1,) * (len(known) - len(shape)) + tuple(shape) for shape in shapes]
+        return tuple(
+            -1 if n == 1 and -1 in at else n
+            for n, at in zip(known, zip(*filled, strict=True), strict=True)
+        )
     if not any(isinstance(n, Size) for shape in shapes for n in shape):
         return np.broadcast_shapes(*shapes)
     rank = max(map(len, shapes))

@@ -177,6 +177,17 @@ class Variable(_core.Symbol):
             f"static.global_scope().var('{self.name}').set(array)"
         )
 
+    def to(self, place):
+        """The variable itself where that is its place: values lie where the program runs."""
+        if place == self.place:
+            return self
+        if modes.ways is not None:
+            raise modes.ways.not_here("to()", "Move what the function returns")
+        raise PreconditionNotMetError(
+            f"'{self.name}' is a variable of a program, whose values lie at the place of its "
+            "Executor: static.Executor(place)"
+        )
+
     def backward(self, *args, **kwargs):
         """Not possible here: programs get their backward pass from `append_backward`."""
         if modes.ways is not None:
@@ -207,9 +218,10 @@ def _reader(name):
 
 _READERS = {
     "numpy": "numpy()", "item": "item()", "tolist": "tolist()", "__float__": "float()",
-    "__int__": "int()", "__index__": "an index", "__array__": "NumPy",
+    "__int__": "int()", "__index__": "an index", "__array__": "NumPy", "__dlpack__": "DLPack",
+    "__contains__": "`in`",
 }  # fmt: skip
-_TEXTS = {"__format__", "__str__", "__repr__"}
+_TEXTS = {"__format__", "__str__", "__repr__", "_repr_html_", "to_string"}
 for _name in (*_READERS, *_TEXTS):
     setattr(Variable, _name, _reader(_name))
 

@@ -69,6 +69,22 @@ class Call:
                 arrays[i] = np.take(arrays[i], np.arange(size(n)) % n, axis=k)
         return arrays
 
+    @property
+    def first_axes(self):
+        """Places of the first axes but for those of sequences."""
+        return [(i, 0) for i, a in enumerate(self.arrays) if a.ndim and not self.lods[i]]
+
+    def apart(self):
+        """[(arrays, what is right)]: other sizes of one of the first axes."""
+        sizes = (lambda n: 1, lambda n: n + 1)
+        others = [self.grown([p], size) for p in self.first_axes for size in sizes]
+        return [(arrays, self.eager(arrays)) for arrays in others]
+
+    def empty(self):
+        """(arrays, what is right): without elements on the first axes."""
+        arrays = self.grown(self.first_axes, lambda n: 0)
+        return arrays, self.eager(arrays)
+
     def free(self):
         """[(places, [(arrays, what is right)])] of the sets of axes that are free."""
         found = []
@@ -156,11 +172,14 @@ def traced(call, places):
     return lambda arrays: bits(program(variables_of(arrays, call.lods)))
 
 
-def captured(call, places):
-    """The program of `jit.to_static`."""
-    specs = [jit.InputSpec(s, a.dtype) for s, a in zip(specification(call, places), call.arrays)]
+def captured(call, places, are_named=True, first=None):
+    """The program of `jit.to_static`, made for the arrays `first`; sizes with names stay equal."""
+    shapes = specification(call, places)
+    if not are_named:
+        shapes = [[n if type(n) is int else None for n in shape] for shape in shapes]
+    specs = [jit.InputSpec(s, a.dtype) for s, a in zip(shapes, call.arrays, strict=True)]
     function = jit.to_static(function_of(call), input_spec=specs)
-    function(*variables_of(call.arrays, call.lods))
+    function(*variables_of(call.arrays if first is None else first, call.lods))
     return lambda arrays: bits(function(*variables_of(arrays, call.lods)))
 
 

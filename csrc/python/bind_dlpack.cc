@@ -7,8 +7,8 @@
 #include "python/caster.h"
 #include "python/dlpack.h"
 #include "python/errors.h"
+#include "python/variable_slots.h"
 #include "tape/door.h"
-#include "tape/thread_state.h"
 
 namespace py = pybind11;
 
@@ -90,7 +90,7 @@ py::object CapsuleOf(Managed* managed, const char* name) {
 // `versioned`: the consumer heeds the read-only flag, so the storage is shared; else it gets a copy
 // of its own.
 py::object ToDLPack(const Given& v, bool versioned, bool copy) {
-  CurrentThread().OnRead(*v, "__dlpack__()");
+  TellRead(*v, "__dlpack__()");
   ENFORCE(!v->value().empty(), PreconditionNotMet,
           "a variable must hold a value to be exported, but nothing was written");
   Tensor t = CopyTo(v->value().ToDense(), CPUPlace()).Plain();

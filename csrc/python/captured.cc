@@ -34,11 +34,12 @@ using VarRef = Ref<Variable>;
 struct Argument {
   PyObject* constant = nullptr;
   DType dtype = DType::kUnset;
-  std::vector<int64_t> pattern;  // sizes; -1: any
+  std::vector<int64_t> pattern;  // sizes; -1: any; below: one for all axes with this number
   size_t levels = 0;
   bool wants_gradient = false;
 
-  bool Fits(PyObject* o) const {
+  // `shared` has the sizes that arguments before this one have on axes with a number, -1 elsewhere.
+  bool Fits(PyObject* o, std::vector<int64_t>* shared) const {
     if (constant) return Same(o, constant);
     if (!IsVariable(o)) return false;
     const Variable& v = VarOf(o);
@@ -49,6 +50,12 @@ struct Argument {
       return false;
     for (int i = 0; i < t.rank(); ++i) {
       if (pattern[i] >= 0 && pattern[i] != t.dim(i)) return false;
+      if (pattern[i] >= -1) continue;
+      const bool of_sequences = i == 0 && levels > 0;
+      const int64_t size = of_sequences ? t.lod_levels()[0].size() - 1 : t.dim(i);
+      int64_t& known = (*shared)[-2 - pattern[i]];
+      if (known < 0) known = size;
+      if (known != size) return false;
     }
     return true;
   }
@@ -149,6 +156,9 @@ class CapturedCall {
 
   void AddVariable(const py::object& dtype, std::vector<int64_t> pattern, size_t levels,
                    bool wants_gradient) {
+    for (int64_t size : pattern) {
+      if (size < -1) shared_ = std::max(shared_, static_cast<size_t>(-1 - size));
+    }
     arguments_.push_back(
         {nullptr, DTypeFromPython(dtype.ptr()), std::move(pattern), levels, wants_gradient});
   }
@@ -191,10 +201,11 @@ class CapturedCall {
       return NotThis();
     std::vector<Value> values;
     std::vector<Variable*> variables;
+    std::vector<int64_t> shared(shared_, -1);
     for (size_t i = 0; i < arguments_.size(); ++i) {
       PyObject* o = i < positions ? PyTuple_GET_ITEM(args.ptr(), i)
                                   : PyDict_GetItemWithError(kwargs.ptr(), keywords_[i - positions]);
-      if (!o || !arguments_[i].Fits(o)) return NotThis();
+      if (!o || !arguments_[i].Fits(o, &shared)) return NotThis();
       if (arguments_[i].constant) continue;
       variables.push_back(&VarOf(o));
       values.push_back(variables.back()->value());
@@ -242,6 +253,7 @@ class CapturedCall {
   bool recording_ = false;       // whether the thread records such calls
   bool is_quiet_layer_ = false;  // in eval mode, where enable_grad() makes a difference
   std::vector<Argument> arguments_;
+  size_t shared_ = 0;  // how many numbers their axes have
   std::vector<PyObject*> keywords_;
   std::shared_ptr<const Gradients> gradients_;
   uint32_t results_ = 0;

@@ -37,7 +37,7 @@ class Answers(Recording):
         if not self.speaking:
             raise self.refuse(
                 f"the text of {what} at {spot(here())} cannot become part of a program, except in "
-                "print() or in the message of an error that leaves the function"
+                "print() or in the message of an error that leaves the function. Use print(x)"
             )
         self.spoke = here()
         return f"<{what}>"
@@ -75,14 +75,14 @@ class Answers(Recording):
             return self.refuse(
                 f"{what} whose length is known when the program runs is iterated at "
                 f"{spot(here())}, but not by a for statement. Only a for statement becomes a "
-                "while: write one"
+                "while. Write one"
             )
         return self._has_no_source()
 
     def _has_no_source(self):
         return self.refuse(
             f"code without source loops on a value at {spot(here())}. Only a loop whose source can "
-            "be read becomes a while"
+            "be read becomes a while. Write it in a file"
         )
 
     def ask(self, variable):
@@ -140,7 +140,7 @@ class Answers(Recording):
         if len(self.answers) > 3000:
             raise self.refuse(
                 f"one run tested more than 3000 values, the last at {line}. "
-                "Compute with operators, or loop over the rows of one Variable"
+                "Write what repeats them as a loop over values"
             )
 
     def length(self, variable):

@@ -1,6 +1,7 @@
 """Lists of Variables whose length the run decides."""
 
 from dygraph import _core
+from dygraph.errors import OutOfRangeError
 from dygraph.recording import modes
 from static.variable import Variable
 from static.ways.graph import Meta, here
@@ -37,7 +38,7 @@ class Array:
         if not isinstance(item, Variable):
             raise ways.refuse(
                 f"a list that grows in a loop must hold Variables, got {type(item).__name__} at "
-                f"{here()}"
+                f"{here()}. Convert it with dygraph.to_variable()"
             )
         meta = ways.meta_of(item)
         merged = meta if self.element is None else self.element.merged(meta)
@@ -64,7 +65,8 @@ class Array:
     def _whole(self, what):
         if self.start:
             raise modes.ways.refuse(
-                f"{what} at {here()} takes a whole list, got a slice of a list that grows in a loop"
+                f"{what} at {here()} takes a whole list, got a slice of a list that grows in a "
+                "loop. Stack the whole list, and slice the result"
             )
 
     def length(self):
@@ -90,7 +92,7 @@ class Array:
                 return Array(self.array, self.element, self.knowledge, self.start + start)
             raise modes.ways.refuse(
                 f"a list that grows in a loop can be sliced as [start:] only, got another slice at "
-                f"{here()}"
+                f"{here()}. Stack the list, and slice the result"
             )
         if type(i) is int and i < 0:
             i = self.length() + i
@@ -110,14 +112,19 @@ class Array:
         self._whole(what)
         if self.element is None:
             raise modes.ways.refuse(
-                f"{what} at {here()} needs an element, got a list to which nothing was appended"
+                f"{what} at {here()} needs an element, got a list to which nothing was appended. "
+                "Append before"
             )
         meta = self.element
         known = list(meta.shape)
         axis = attrs["axis"]
         rank = len(known) + (type == "array_stack")
         if not -rank <= axis < rank:
-            raise modes.ways.refuse(f"{what} at {here()}: axis must be in [{-rank}, {rank})")
+            raise modes.ways.meant(
+                OutOfRangeError(
+                    f"{what} at {here()}: axis must lie in [{-rank}, {rank}), got {axis}"
+                )
+            )
         axis %= rank
         if type == "array_stack":
             shape = [*known[:axis], -1, *known[axis:]]
@@ -129,7 +136,7 @@ class Array:
     def __getattr__(self, name):
         raise modes.ways.refuse(
             f"a list that grows in a loop has append, [i], [i:], len, iteration, stack and concat, "
-            f"got .{name} at {here()}"
+            f"got .{name} at {here()}. Write it with these"
         )
 
     def __iter__(self):

@@ -1,6 +1,5 @@
 """Lists whose length the run decides, as arrays of the program with a counter beside each."""
 
-import dygraph
 from static.ways.graph import Go, Meta, Refused, reachable, short
 
 _COUNT = Meta("int64", ())
@@ -130,11 +129,6 @@ class Arrays:
                 index = program.block(index).parent_idx
 
     def _joined(self, op, array, out):
-        if "tensor_array_to_tensor" not in dygraph.op_names():
-            raise Refused(
-                f"stack() of a list at {op.line} needs the operator tensor_array_to_tensor, which "
-                "this core lacks. Build the core again"
-            )
         writer = self._writer
         index = writer.new(Meta("int32", (-1,)), "sizes")
         writer.block.append_described(

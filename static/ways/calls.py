@@ -1,6 +1,9 @@
 """Calls while a function is explored: what is called gets hooks, Layers their stand-ins."""
 
+import dis
 import functools
+import os
+import re
 import sys
 import types
 
@@ -12,7 +15,7 @@ from dygraph.watch import is_own_file
 from static.variable import Variable
 from static.ways import joins
 from static.ways.answers import Answers
-from static.ways.graph import here
+from static.ways.graph import first_line, here
 from static.ways.hooks import PLACES, Hooks
 from static.ways.loops import LoopOfWays
 from static.ways.source import convert, has_hooks
@@ -74,6 +77,26 @@ class Calls(Answers):
         self.converted[id(function.__code__), id(function.__globals__)] = function
         return convert(function, self)
 
+    def line_of(self, name, changes=False):
+        """``model.py:12``: where converted code reads, or changes, what has a name like
+        ``self.count``; None where that is not seen."""
+        words, found = re.findall(r"[^\W\d]\w*", name), None
+        for called in self.converted.values():
+            line = None
+            for step in dis.get_instructions(called.__code__):
+                line = step.starts_line or line
+                if not words or step.argval not in words or line is None:
+                    continue
+                place = f"{os.path.basename(called.__code__.co_filename)}:{line}"
+                if step.argval == words[-1] and step.opname.startswith("STORE") == changes:
+                    return place
+                found = found or place
+        return found
+
+    def changing_line(self, name):
+        """Where what has a name is changed, or at least where the function begins."""
+        return self.line_of(name, changes=True) or first_line(self.function)
+
     def same(self, a, b):
         if modes.ways is self and isinstance(a, Variable) and isinstance(b, Variable):
             self.minds_aliases = True
@@ -124,8 +147,9 @@ class Calls(Answers):
                     continue
                 if group != "_buffers" or not isinstance(now, Variable):
                     raise self.refuse(
-                        f"the function changes self.{name}, which lives on after the call; a "
-                        "program cannot. Return it, or keep it with register_buffer"
+                        f"the function changes self.{name} at {self.changing_line(name)}, which "
+                        "lives on after the call; a program cannot. Return it, or keep it with "
+                        "register_buffer"
                     )
                 # Another buffer is memory, which may be written before it is read.
                 writes.append((_core.ops.assign(now) if now.name in self.held else now, face))

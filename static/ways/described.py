@@ -5,7 +5,7 @@ with the program's names. Arrays, rank tables and the like are written in place 
 """
 
 from static.operator import Operator
-from static.ways.graph import Refused
+from static.ways.graph import Refused, here, short
 
 __all__ = ["Body", "body_of", "declared", "is_tensor", "kind_of_value", "write"]
 
@@ -39,8 +39,8 @@ def body_of(desc, program, meta_of):
     whole = desc.type == "while" or desc.has_attr("is_scalar_condition")
     if desc.type not in _SLOTS or not whole or desc.attrs.get("is_scalar_condition") is False:
         raise Refused(
-            f"{desc.type} with a block of its own cannot become part of a function's program. "
-            "Use Python's if or for, or static.layers.While, cond or DynamicRNN"
+            f"{desc.type} with a block of its own, at {here()}, cannot become part of a function's "
+            "program. Use Python's if or for, or static.layers.While, cond or DynamicRNN"
         )
     return Body(program.block(desc.attrs["sub_block"]), meta_of)
 
@@ -49,8 +49,9 @@ def kind_of_value(variable):
     """The type of a variable as `Meta.dtype` has it: for what is no tensor with its kind."""
     dtype = str(variable.dtype)
     if variable.dtype is None and variable.type == "LOD_TENSOR":
+        line = short(variable.block.created_at(variable.name))
         raise Refused(
-            f"'{variable.name}', made at {variable.block.created_at(variable.name)}, has neither "
+            f"'{variable.name}', made at {line}, has neither "
             "shape nor type. Have both functions of cond give the same type and rank"
         )
     return dtype if is_tensor(variable) else f"{variable.type}:{dtype}"

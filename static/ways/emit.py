@@ -16,7 +16,7 @@ from static.variable import Parameter, Variable
 from static.ways import described
 from static.ways.arrays_emitted import Arrays
 from static.ways.flow import Flow
-from static.ways.graph import Ask, Go, Meta, Raise, Refused
+from static.ways.graph import Ask, Go, Meta, Raise, Refused, first_line
 from static.ways.settle import settle
 
 __all__ = ["Emitted", "emit"]
@@ -55,7 +55,8 @@ def emit(explorer):
     fetches = [writer.name(u) for u in writer.flow.last.params]
     if explorer.structure is None:
         raise Refused(
-            "every path through the function raises an error. Return a result on at least one path"
+            f"every path through {first_line(explorer.function)} raises an error, so there is no "
+            "result. Return one on at least one path"
         )
     return Emitted(writer.program, writer.feeds, fetches, explorer.structure.structure)
 
@@ -94,9 +95,22 @@ class _Writer:
         with unique_name.guard(), self.program.appending_to(self.main):
             self._outside()
             self._tree(self.flow.root)
+        self._set_sizes()
         stays = {*self.feeds, *self.program.held, *map(self.name, self.flow.last.params)}
         settle(self.program, stays, self._controls)
         self.arrays.check(self.program)
+
+    def _set_sizes(self):
+        """Each variable has the sizes of all that it holds: a write notes those of its own."""
+        merged: dict = {}
+        for uid, name in self._names.items():
+            meta = self.metas[uid]
+            if meta.dtype != "array" and ":" not in meta.dtype:
+                known = merged.setdefault(name, meta)
+                merged[name] = known.merged(meta) or known
+        for name, meta in merged.items():
+            if self.main.has_var(name) and self.main.var(name).desc.shape != meta.shape:
+                self.main.var(name).desc.shape = meta.shape
 
     # Names ------------------------------------------------------------------------------------
 

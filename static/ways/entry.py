@@ -1,8 +1,5 @@
 """One program of a captured function: its calls, its guards, and gradients of gradients."""
 
-import dis
-import os
-import re
 import weakref
 
 import dygraph
@@ -71,6 +68,10 @@ class Entry:
         """Eager Variables that the program reads or writes, by name."""
         return self._explorer.held
 
+    def line_of(self, name):
+        """Where the function reads what a guard is named for; None where that is not seen."""
+        return self._explorer.line_of(name)
+
     @property
     def without_gradients(self):
         """Why eager calls compute gradients; None where the program can."""
@@ -93,17 +94,6 @@ class Entry:
                     return f"stop_gradient of '{name}'"
             return None
         return name
-
-    def line_of(self, name):
-        """Where the function reads what a guard is named for; None where that is not seen."""
-        words = re.findall(r"[^\W\d]\w*", name)
-        for called in self._explorer.converted.values():
-            line = None
-            for step in dis.get_instructions(called.__code__):
-                line = step.starts_line or line
-                if words and step.argval == words[-1] and line is not None:
-                    return f"{os.path.basename(called.__code__.co_filename)}:{line}"
-        return None
 
     def save(self, dirname):
         """An inference model, for `dygraph.jit.load`: results in order, without containers."""

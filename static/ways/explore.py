@@ -7,7 +7,6 @@ import static
 from dygraph import _core, unique_name
 from dygraph.errors import DygraphError
 from dygraph.recording import modes
-from dygraph.watch import user_line
 from static.variable import Variable
 from static.ways import joins
 from static.ways.arrays import Array
@@ -20,6 +19,7 @@ from static.ways.graph import (
     Raise,
     Refused,
     Restart,
+    first_line,
     here,
     is_ours,
     reachable,
@@ -28,7 +28,7 @@ from static.ways.graph import (
 )
 from static.ways.numbers import Number, number
 from static.ways.outside import Outside
-from static.ways.scratch import FROM_WEIGHTS, Scratch
+from static.ways.scratch import Scratch, from_weights
 from static.ways.unchanged import drop_unchanged
 
 __all__ = ["Explorer", "Input"]
@@ -91,8 +91,8 @@ class Explorer(Calls):
                 self.known.reasons.append(str(restart))
                 if len(self.known.reasons) > 200:
                     raise Refused(
-                        "exploring does not end. It last began again because of: "
-                        + ", ".join(self.known.reasons[-3:])
+                        f"exploring {first_line(self.function)} does not end. It last began again "
+                        f"because of: {', '.join(self.known.reasons[-3:])}. Capture it in parts"
                     ) from None
 
     def _explore(self):
@@ -182,8 +182,8 @@ class Explorer(Calls):
         self.plain.update(self.uids[n] for n in self.plain_names if n in self.uids)
         if _core.generator_state() != streams:
             raise Refused(
-                "the function draws random numbers outside the program's operators, for example by "
-                "making a Layer. Make it before the call"
+                f"the function at {first_line(self.function)} draws random numbers outside the "
+                "program's operators, for example by making a Layer. Make it before the call"
             )
         if self.refusal is not None:
             raise self.refusal.with_traceback(None) from None
@@ -193,17 +193,18 @@ class Explorer(Calls):
             raise self.finished
         if changed is not None:
             raise Refused(
-                f"the function changes {changed}, which lives on after the call; a program cannot. "
-                "Return it, or keep it with register_buffer"
+                f"the function changes {changed} at {self.changing_line(changed)}, which lives on "
+                "after the call; a program cannot. Return it, or keep it with register_buffer"
             )
         leaves = journal.leaves()
         if journal.written() or any(leaf.grad is not before for leaf, before in leaves):
             raise Refused(
-                "the function changes a Variable, or a gradient, that lives on after the call; a "
-                "program cannot. Return it, or keep it with register_buffer"
+                f"the function at {first_line(self.function)} changes a Variable, or a gradient, "
+                "that lives on after the call; a program cannot. Return it, or keep it with "
+                "register_buffer"
             )
         if leaves and failure is None:
-            raise Refused(FROM_WEIGHTS)
+            raise Refused(from_weights(first_line(self.function)))
         if end is not None and self.finished is None:
             self._end(end)
 
@@ -221,6 +222,7 @@ class Explorer(Calls):
         self.root_frame = sys._getframe()
         try:
             result = self.call(self.function)(*args, **kwargs)
+            self.gave_at = self.gave_at or first_line(self.function)
             if self.speaking:
                 self.went_on()
             structure, uids = self._flatten(result)
@@ -228,7 +230,7 @@ class Explorer(Calls):
             self.flush()
             if self.finished is not None:
                 raise self.finished
-            return Give(structure, uids, self.gave_at or here())
+            return Give(structure, uids, self.gave_at)
         except (PathDone, Restart):
             raise
         except Exception as error:
@@ -249,9 +251,12 @@ class Explorer(Calls):
         own = (ours and not any(error is e for e in self.meanings)) or isinstance(
             error, DygraphError
         )
+        line = short(line) if line else here()
+        if isinstance(error, DygraphError) and not isinstance(error, Refused):
+            said = type(error)(f"{error}{self._called_at(error, line)}")
+            raise said.with_traceback(error.__traceback__) from None
         if own or not self.asked:
             raise error
-        line = short(line or user_line())
         if isinstance(error, NameError):
             name = re.search(r"'(\w+)'", str(error))
             if name and name[1] in self.bound_in_loops:
@@ -262,11 +267,24 @@ class Explorer(Calls):
         if not all(type(a) in (str, int, float, bool, type(None)) for a in error.args):
             raise Refused(
                 f"the {type(error).__name__} at {line} must have strings, numbers or None as "
-                f"arguments, got {error.args!r}"
+                f"arguments, got {error.args!r}. Give it a string"
             )
         self._keep_buffers()
         self.flush()
         return Raise(type(error), error.args, line)
+
+    @staticmethod
+    def _called_at(error, line):
+        """Where an operator or a function of ours was given what it refuses."""
+        if line in str(error):
+            return ""
+        text = f" (called at {line}"
+        if "-1" in str(error):
+            text += (
+                ", where -1 is a size that is known when the program runs. Declare it in "
+                "input_spec if eager calls take it"
+            )
+        return f"{text})"
 
     def _end(self, end):
         if isinstance(end, Give):
@@ -289,8 +307,8 @@ class Explorer(Calls):
                 for e in (self.structure, end)
             )
             raise Refused(
-                f"paths end with different results: {one} and {two}. "
-                "Return one structure, with Variables where the paths differ"
+                f"paths end with different results: {one} and {two}. Return the same "
+                "structure on each"
             )
         for a, b in zip(self.structure.uids, end.uids, strict=True):
             one, two = self.metas[a], self.metas[b]
@@ -327,7 +345,7 @@ class Explorer(Calls):
                 return ("Variable",)
             if isinstance(o, Array):
                 raise Refused(
-                    f"a list that grows in a loop cannot be a result, at {self.gave_at}: stack or "
+                    f"a list that grows in a loop cannot be a result, at {self.gave_at}. Stack or "
                     "concat it"
                 )
             if isinstance(o, (list, tuple)):
@@ -338,7 +356,7 @@ class Explorer(Calls):
                 return ("constant", type(o), repr(o), o)
             raise Refused(
                 f"results must be Variables, numbers, text, or containers of them, got "
-                f"{type(o).__name__} at {self.gave_at}"
+                f"{type(o).__name__} at {self.gave_at}. Return what it is made of"
             )
 
         return walk(result, ()), uids

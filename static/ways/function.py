@@ -1,5 +1,6 @@
 """Captured functions: programs by the kind of their arguments."""
 
+import collections
 import contextlib
 import functools
 import threading
@@ -11,6 +12,7 @@ from dygraph import _core
 from dygraph.errors import ArgumentTypeError, DygraphError, InvalidArgumentError, kind_of
 from dygraph.input_spec import listed, sizes_of
 from dygraph.nn.layer import Layer
+from dygraph.open_axes import Input, Inputs
 from dygraph.recording import modes
 from static.ways.arguments import inputs_for, key_of, replaced, variables_in
 from static.ways.entry import Entry
@@ -125,10 +127,9 @@ class Captured:
     def _entry(self, args, kwargs, variables, records):
         key = records, key_of((args, kwargs))
         entries = self._entries.setdefault(key, [])
-        shapes = [tuple(v.shape) for v in variables]
         changed = None
         for pattern, entry in entries:
-            if _fits(pattern, shapes):
+            if _fits(pattern, variables):
                 changed = entry.changed()
                 if changed is None:
                     return entry
@@ -145,7 +146,7 @@ class Captured:
             if self._verify is not False:
                 entry.proof = self._proved(entry, args, kwargs)
         self.proof = entry.proof
-        entry.pattern = pattern
+        entry.pattern = pattern = _numbered(pattern, variables, open_sizes)
         entries[:] = [(p, e) for p, e in entries if p != pattern or e.changed() is None]
         entries.append((pattern, entry))
         known = [e for entries in self._entries.values() for _, e in entries]
@@ -233,8 +234,31 @@ def _nothing():
     """What a pickle has in the place of the programs of an object."""
 
 
-def _fits(pattern, shapes):
-    return all(
-        len(p) == len(s) and all(a in (-1, b) for a, b in zip(p, s, strict=True))
-        for p, s in zip(pattern, shapes, strict=True)
+def _numbered(pattern, variables, open_sizes):
+    """The pattern with a number from -2 down on the axes that the proof gives one size together.
+
+    A call in which they differ has not been compared with an eager one: it is another program's.
+    """
+    samples = [Input(v, "") for v in variables]
+    axes = Inputs(samples, open_sizes, together=True).axes
+    counts = collections.Counter(key for keys in axes for key in keys)
+    numbers = {key: -2 - i for i, key in enumerate(k for k, n in counts.items() if k and n > 1)}
+    return tuple(
+        tuple(numbers.get(key, n) for n, key in zip(sizes, keys, strict=True))
+        for sizes, keys in zip(pattern, axes, strict=True)
     )
+
+
+def _fits(pattern, variables):
+    known = {}
+    for sizes, variable in zip(pattern, variables, strict=True):
+        if len(sizes) != variable.ndim:
+            return False
+        lod = _core.lod(variable)
+        for axis, (n, now) in enumerate(zip(sizes, variable.shape, strict=True)):
+            if n >= 0 and n != now:
+                return False
+            count = len(lod[0]) - 1 if lod and axis == 0 else now
+            if n < -1 and known.setdefault(n, count) != count:
+                return False
+    return True

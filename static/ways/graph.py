@@ -169,6 +169,16 @@ def here():
     return short(user_line())
 
 
+def first_line(function):
+    """``model.py:12 in forward``: where a function, or what a Layer runs, begins."""
+    for inside in ("func", "forward", "captured_function"):
+        function = getattr(function, inside, function)
+    code = getattr(function, "__code__", None) or getattr(function.__call__, "__code__", None)
+    if code is None:
+        return repr(function)
+    return short(f"{code.co_filename}:{code.co_firstlineno} in {code.co_name}")
+
+
 def spot(line):
     """``model.py:12``: a short line without its function."""
     return line.partition(" in ")[0]

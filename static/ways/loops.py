@@ -84,7 +84,7 @@ class LoopOfWays(Loop):
             if self._visits > 100_000:
                 raise ways.refuse(
                     f"the loop at {self._where} made 100,000 iterations while the function was "
-                    "explored. Loop over a Variable, or over range() of a size"
+                    "explored. Loop over a Variable, or over range(n) of one"
                 )
             self._asked_at_head = ways.asked
             return None

@@ -78,7 +78,7 @@ class Number(Size):
 
     def refused(self, how, fix=None):
         """The error for a use that Python alone could answer."""
-        fix = fix or "Arithmetic, comparisons and range() take it as it is"
+        fix = fix or "Use it in arithmetic, comparisons and range(), which take it as it is"
         return modes.ways.refuse(
             f"{self.describe()} is known when the program runs: {how} at {spot(here())} cannot "
             f"read it. {fix}"

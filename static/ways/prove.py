@@ -25,7 +25,7 @@ from static.ways.forced import (
     edge_text,
     total,
 )
-from static.ways.graph import Refused
+from static.ways.graph import Refused, first_line
 
 __all__ = ["Buffers", "Proof", "prove"]
 
@@ -35,6 +35,7 @@ _NAMED = 128  # the largest size that is tried because the function names it
 _PATIENCE = 10  # seconds more than a hundred eager calls, after which a run does not end
 _SHOWN = 16  # ways in a report
 _TURNS = 2  # of a loop that given answers keep going
+_TURNS_BACK = 3  # where gradients are summed: with three terms their order shows
 
 
 class Proof:
@@ -153,6 +154,7 @@ class _Prover:
         self._buffers = Buffers(entry._explorer.layers.values())
         self._wanted = self._wants(self._call.samples)
         self._questioned = Questioned(entry, self._wanted)
+        self._turns = _TURNS_BACK if self._questioned.gradients else _TURNS
         self._ways = set()
         self._answered = set()  # (question, answer) that a comparison reached
         if self._questioned.without is not None:
@@ -201,7 +203,7 @@ class _Prover:
         for key, n in now.items():
             others = [1, n + 1, 2 * n] if key == BATCH else [n + 1, 2 * n + 1, 1]
             if self._graph.answers:
-                others.append(2)
+                others += range(2, self._turns + 1)
             tried += [{**now, key: other} for other in others]
         if len(now) > 1:
             tried += [self._call.inputs.other(rule) for rule in (more, double, one)]
@@ -237,7 +239,7 @@ class _Prover:
             answers = todo.pop()
             way = Way(self._graph, answers)
             if self._compare(call, sizes, way):
-                todo += _others(way.choices(), len(answers))
+                todo += _others(way.choices(), len(answers), self._turns)
         searches = itertools.count()
         for sizes in [*self._sizes(), *self._named_sizes()]:
             for edge in self._unanswered():
@@ -290,7 +292,8 @@ class _Prover:
             on = f" on the path {way!r}" if way.taken else ""
             raise Refused(
                 f"the program must give the bits of eager calls, but {what}{on} for inputs of "
-                f"shapes {shapes}"
+                f"shapes {shapes}. Capture less than {first_line(self._entry._explorer.function)}, "
+                "without what differs"
             )
         self.proof.compared += 0 if want.error else len(want.parts)
         known = self.proof.gradients
@@ -376,11 +379,11 @@ class Buffers:
         return now
 
 
-def _others(choices, first):
+def _others(choices, first, turns):
     """Answers that begin with these and go another way at a question from `first` on."""
     found, counts = [], {}
     for i, (block, answer) in enumerate(choices):
-        if i >= first and counts.get((block, not answer), 0) < _TURNS:
+        if i >= first and counts.get((block, not answer), 0) < turns:
             found.append([a for _, a in choices[:i]] + [not answer])
         counts[block, answer] = counts.get((block, answer), 0) + 1
     return found[::-1]

@@ -168,7 +168,11 @@ class Recording(Hooks):
             if not self.keeping:
                 self.wrote_memory = True
                 if name in self.known.copied:
-                    raise self.refuse(self._copied(name))
+                    raise self.refuse(
+                        f"'{name}' is written in place at {spot(short(line))} after a way has "
+                        "handed its value on, which does not follow. Take a copy first: "
+                        "y = x.detach()"
+                    )
             return name
         if old is not None and not described.is_tensor(self.scratch.core.find(name)):
             return old
@@ -178,21 +182,14 @@ class Recording(Hooks):
                 one, two = self.shared[old]
                 raise self.refuse(
                     f"'{one}' is written in place at {spot(short(line))}, but on one path it is "
-                    f"the same Variable as '{two}' and on another it is not. Copy it first, as in "
-                    f"'{one}' * 1"
+                    f"the same Variable as '{two}' and on another it is not. Take a copy before: "
+                    f"{one} = {two}.clone()"
                 )
         uid = self.fresh()
         variable = self.scratch.core.find(name)
         self.metas[uid] = self.meta_of_desc(variable)
         self.made_at[uid] = spot(short(line))
         return uid
-
-    @staticmethod
-    def _copied(name):
-        return (
-            f"'{name}' is written in place after a path has passed its value to another name, "
-            "which keeps the old value. Take a copy first: y = x.detach()"
-        )
 
     def hand_on(self, uids):
         """Values go to parameters of a block: what is memory is copied there."""
@@ -211,7 +208,7 @@ class Recording(Hooks):
             first = f"branched at {spot(block.end.line)}"
         return (
             f"the function does not do the same twice: it {what} where the first run {first}. Does "
-            "it keep something in Python from one call to the next?"
+            "it keep something in Python from one call to the next? Pass that as an argument"
         )
 
     def enter_block(self, block):

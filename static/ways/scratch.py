@@ -4,12 +4,17 @@ import static
 from dygraph import _core
 from dygraph.variable import Parameter as EagerParameter
 from static.variable import Parameter, Variable
+from static.ways.graph import here
 from static.ways.sequences import Sizes
 
-FROM_WEIGHTS = (
-    "a Variable that was computed from weights outside the function would not follow them when "
-    "they change. Compute it inside the function, from an argument or in a Layer"
-)
+
+def from_weights(line):
+    """What is said of a value that would stay as it is when the weights change."""
+    return (
+        f"a Variable that {line} uses was computed from weights outside the function, and would "
+        "not follow them when they change. Compute it inside the function, from an argument or in "
+        "a Layer"
+    )
 
 
 class Scratch(static.Program):
@@ -39,7 +44,7 @@ class Scratch(static.Program):
         ways = self._ways
         if not _stays(variable):
             if not variable.stop_gradient:
-                raise ways.refuse(FROM_WEIGHTS)
+                raise ways.refuse(from_weights(here()))
             return self._constant(variable)
         name = ways.name_of_held(variable, hint)
         found = self.global_block().core.find(name)

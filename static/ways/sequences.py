@@ -44,7 +44,10 @@ class Range:
                     TypeError(f"'{type(n).__name__}' object cannot be interpreted as an integer")
                 )
         if type(step) is Number:
-            raise modes.ways.refuse(f"the step of range() at {here()} must be a Python int")
+            raise modes.ways.refuse(
+                f"the step of range() at {here()} must be a Python int, got {step.describe()}. "
+                "Multiply the counter by it"
+            )
         if step == 0:
             raise modes.ways.meant(ValueError("range() arg 3 must not be zero"))
         self.start, self.stop, self.step = start, stop, step

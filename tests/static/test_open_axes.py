@@ -10,16 +10,21 @@ import pytest
 
 import dygraph
 import example_calls
+import op_contract
 import open_axes
 import static
 from dygraph import _core, functional
+from dygraph.errors import DygraphError
 from program import test_trace_functions, test_trace_layers
+from refusals import unhelpful
 from static import layers
 
-NO_COMPUTATION = {"save", "save_dygraph", "save_fluid_params", "rank", "explain", "summary"}
+NO_COMPUTATION = {"save", "save_dygraph", "save_fluid_params", "explain", "summary"}
 # Fluid's rule: an open axis counts as one element where it is named, as several where it is not.
 FLUIDS_RANK = {"squeeze", "squeeze2"}
 LEAST_RIGHT = 1500  # of some 1600 calls with sets of open axes
+LEAST_EQUAL = 100  # calls with inputs of different batches
+LEAST_EMPTY = 600  # calls of functions that were first called without elements
 
 
 @functools.lru_cache
@@ -56,5 +61,53 @@ def test_right_at_other_sizes_or_refused(way):
             continue
         right += refusal is None
         assert refusal is None or len(refusal) > 40, refusal
+        if refusal is not None and way is open_axes.captured:
+            assert unhelpful(refusal) is None
     assert not wrong, "\n".join(wrong)
     assert right > LEAST_RIGHT
+
+
+def all_calls():
+    return {id(call): call for call, _, _ in calls()}.values()
+
+
+def test_batches_that_were_equal_and_are_not():
+    """As eager calls of these sizes, which may refuse what a program would broadcast."""
+    wrong, compared = [], 0
+    for call in all_calls():
+        places = call.first_axes
+        if len(places) < 2:
+            continue
+        try:
+            run = open_axes.captured(call, places, are_named=False)
+        except (*op_contract.TYPED, RuntimeError):
+            continue
+        for arrays, want in call.apart():
+            try:
+                got = run(arrays)
+            except (*op_contract.TYPED, RuntimeError):
+                continue
+            compared += want is not None
+            if got != want:
+                wrong.append(f"{call.name} at {[a.shape for a in arrays]}: {got}, not {want}")
+    assert not wrong, "\n".join(wrong)
+    assert compared > LEAST_EQUAL
+
+
+def test_first_calls_without_elements():
+    wrong, compared = [], 0
+    for call in all_calls():
+        arrays, want = call.empty()
+        if want is None:
+            continue
+        try:
+            run = open_axes.captured(call, call.first_axes, are_named=False, first=arrays)
+        except DygraphError as error:
+            assert unhelpful(str(error)) is None
+            continue
+        full = call.eager(call.arrays)
+        for found, right in ((run(arrays), want), (run(call.arrays), full)):
+            compared += 1
+            wrong += [f"{call.name}: {found}, not {right}"] * (found != right)
+    assert not wrong, "\n".join(wrong)
+    assert compared > LEAST_EMPTY

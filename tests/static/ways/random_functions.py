@@ -54,11 +54,15 @@ class Box:
 """
 
 
-class Writer:
-    """Writes one random function: `small` ones take a tenth of the time."""
+CONSTANT = "dygraph.to_variable(np.float32([[1, -1, 0.5]]))"
 
-    def __init__(self, seed, small=False):
-        self.r, self.n = random.Random(seed), 0
+
+class Writer:
+    """Writes one random function: `small` ones take a tenth of the time, those with `constants`
+    begin with eager Variables of Python values."""
+
+    def __init__(self, seed, small=False, constants=False):
+        self.r, self.n, self.constants = random.Random(seed), 0, constants
         self.depth, self.most = (2, 3) if small else (3, 6)
         self.results = self.pick(
             ["x + y + z * k", "y", "x - st['v']", "z + len(lst)", "lst[-1] + x"],
@@ -195,6 +199,8 @@ class Writer:
             "        k += 1",
             "    x = x + 0.5",
         ]
+        if self.constants:
+            first.insert(1, f"y, z, st['v'] = {', '.join([CONSTANT] * 3)}")
         lines = indented([*first, *body, f"return {self.result()}"])
         return HELPERS + "def f(x):\n" + "\n".join(lines) + "\n"
 
@@ -316,9 +322,10 @@ def check_gradients(source, name, seconds=30):
         signal.alarm(0)
 
 
-def one(seed, small=False, **how):
+def one(seed, small=False, constants=False, **how):
     """The check of one random function."""
-    return check(Writer(seed, small).function(), f"<random function {seed}>", **how)
+    source = Writer(seed, small, constants).function()
+    return check(source, f"<random function {seed}>", **how)
 
 
 def reduced(source, fails):
@@ -338,9 +345,9 @@ def reduced(source, fails):
     return source
 
 
-def reduced_seed(seed, small, run):
-    """The shortest function found that fails in ``run(source, name)`` as the one of this seed."""
-    source, tried = Writer(seed, small).function(), itertools.count()
+def reduced_seed(seed, source, run):
+    """The shortest function found that fails in ``run(source, name)`` as this one does."""
+    tried = itertools.count()
 
     def kind(text):
         try:
@@ -385,6 +392,7 @@ def main():
     parser.add_argument("--reduce", type=int)
     parser.add_argument("--all", action="store_true", help="show what is refused as well")
     parser.add_argument("--small", action="store_true", help="functions of a tenth of the time")
+    parser.add_argument("--constants", action="store_true", help="begin with eager Variables")
     parser.add_argument("--programs", action="store_true", help="run the emitted programs as well")
     parser.add_argument(
         "--gradients", action="store_true", help="compare captured calls in training"
@@ -395,12 +403,15 @@ def main():
     def run(source, name):
         return check_gradients(source, name) if given.gradients else check(source, name, runners)
 
+    def written(seed):
+        return Writer(seed, given.small, given.constants).function()
+
     if given.reduce is not None:
-        print(reduced_seed(given.reduce, given.small, run))
+        print(reduced_seed(given.reduce, written(given.reduce), run))
         return
     counts, loops, start = collections.Counter(), 0, time.time()
     for seed in range(*given.seeds):
-        source = Writer(seed, given.small).function()
+        source = written(seed)
         kind, detail = run(source, f"<random function {seed}>")
         counts[kind] += 1
         if kind == "right":

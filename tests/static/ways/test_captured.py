@@ -443,3 +443,45 @@ def test_a_list_that_grows_while_its_slice_is_read_is_refused():
     line = f.__code__.co_firstlineno + 5
     with pytest.raises(Refused, match=f"list that grows at test_captured.py:{line} in f is also"):
         jit.to_static(f)(given())
+
+
+def rows(*shape):
+    return dygraph.to_variable(np.resize(np.float32([1, 2, 4, -3, 0.5]), shape))
+
+
+def test_sizes_that_were_one_need_not_stay_so():
+    f = jit.to_static(lambda x, y: x + y)
+    for _ in range(2):
+        for shapes in ([(4, 3), (4, 3)], [(4, 3), (1, 3)], [(5, 3), (5, 3)], [(1, 3), (2, 3)]):
+            x, y = (rows(*shape) for shape in shapes)
+            assert f(x, y).numpy().tolist() == (x.numpy() + y.numpy()).tolist()
+    assert len(programs(f)) == 2
+
+
+def test_what_eager_calls_refuse_for_other_sizes_is_refused():
+    f = jit.to_static(dygraph.functional.mse_loss)
+    assert f(rows(4, 3), rows(4, 3) + 2).item() == 4
+    with pytest.raises(Refused, match="an eager call raises InvalidArgumentError"):
+        f(rows(4, 3), rows(1, 3))
+    assert f(rows(2, 3), rows(2, 3) - 1).item() == 1
+
+
+def test_a_copy_is_broadcast_to_the_rows_of_each_call():
+    def copied(x, y):
+        z = x * 2
+        z.copy_(y)
+        return z
+
+    f = jit.to_static(copied)
+    for shapes in ([(4, 3), (4, 3)], [(4, 3), (1, 3)], [(5, 3), (5, 3)], [(3, 3), (1, 3)]):
+        x, y = (rows(*shape) for shape in shapes)
+        assert f(x, y).numpy().tolist() == np.broadcast_to(y.numpy(), x.shape).tolist()
+
+
+def test_sequences_count_as_a_batch():
+    f = jit.to_static(lambda x, y: dygraph.functional.sequence_pool(x, "SUM") + y)
+    for lengths, count in (([1, 3], 2), ([2, 2, 1], 3), ([4], 1)):
+        offsets = np.cumsum([0, *lengths]).tolist()
+        x = dygraph.to_variable(np.ones((offsets[-1], 2), "float32"), lod=[offsets])
+        assert f(x, dygraph.ones([count, 2])).tolist() == [[n + 1.0] * 2 for n in lengths]
+    assert len(programs(f)) == 1

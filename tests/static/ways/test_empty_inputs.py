@@ -59,6 +59,17 @@ def test_indices():
     assert len(captured._entries) == 1
 
 
+def test_sequences_of_empty_rows():
+    spec = [jit.InputSpec([None, None], "float32")]
+    captured = jit.to_static(lambda x: dygraph.functional.sequence_reverse(x), input_spec=spec)
+    assert captured(dygraph.to_variable(np.zeros((3, 0), "float32"), lod=[[0, 1, 3]])).shape == (
+        3,
+        0,
+    )
+    x = dygraph.to_variable(ROWS[:3], lod=[[0, 1, 3]])
+    assert captured(x).tolist() == ROWS[[0, 2, 1]].tolist()
+
+
 @pytest.mark.parametrize("offsets", [[0], [0, 0, 0]])
 def test_sequences(offsets):
     captured = jit.to_static(lambda x: dygraph.functional.sequence_softmax(x) * 2)

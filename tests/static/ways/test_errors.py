@@ -5,6 +5,7 @@ import textwrap
 
 import pytest
 
+from refusals import unhelpful
 from static.ways.explore import Explorer, Input
 from static.ways.graph import Raise, Refused, reachable
 
@@ -39,7 +40,7 @@ CASES = {
             return halved(x)
         """,
         "to_static: code without source loops on a value at lib.py:2. Only a loop whose source "
-        "can be read becomes a while",
+        "can be read becomes a while. Write it in a file",
     ),
     "rows without a loop": (
         """\
@@ -47,7 +48,7 @@ CASES = {
             return list(x)[0]
         """,
         "to_static: a Variable whose length is known when the program runs is iterated at "
-        "model.py:2, but not by a for statement. Only a for statement becomes a while: write one",
+        "model.py:2, but not by a for statement. Only a for statement becomes a while. Write one",
     ),
     "recursion": (
         """\
@@ -76,7 +77,7 @@ CASES = {
             return x
         """,
         "to_static: paths end with different results: (Variable, Variable) at model.py:3 and "
-        "Variable at model.py:4. Return one structure, with Variables where the paths differ",
+        "Variable at model.py:4. Return the same structure on each",
     ),
     "outside": (
         """\
@@ -89,8 +90,8 @@ CASES = {
                 return x
         forward = Model().forward
         """,
-        "to_static: the function changes self.calls, which lives on after the call; a program "
-        "cannot. Return it, or keep it with register_buffer",
+        "to_static: the function changes self.calls at model.py:6, which lives on after the call; "
+        "a program cannot. Return it, or keep it with register_buffer",
     ),
     "not the same twice": (
         """\
@@ -106,7 +107,7 @@ CASES = {
         """,
         "to_static: the function does not do the same twice: it called exp at model.py:5 where the "
         "first run called relu at model.py:4. Does it keep something in Python from one call to "
-        "the next?",
+        "the next? Pass that as an argument",
     ),
     "read": (
         """\
@@ -122,7 +123,8 @@ CASES = {
             return x * "ab".count("a" * x.shape[0])
         """,
         "the size of axis 0 of 'x' is known when the program runs: code that needs an int at "
-        "model.py:2 cannot read it. Arithmetic, comparisons and range() take it as it is",
+        "model.py:2 cannot read it. Use it in arithmetic, comparisons and range(), which take it "
+        "as it is",
     ),
     "alias": (
         """\
@@ -135,7 +137,7 @@ CASES = {
             return y + z
         """,
         "to_static: 'y' is written in place at model.py:6, but on one path it is the same Variable "
-        "as 'z' and on another it is not. Copy it first, as in 'y' * 1",
+        "as 'z' and on another it is not. Take a copy before: y = z.clone()",
     ),
     "ways": (
         """\
@@ -174,6 +176,7 @@ def test_text(name, tmp_path):
     said = str(refusal.value)
     want = said[: len(text)] if name == "ways" else said
     assert want == text
+    assert unhelpful(said, "model.py", "lib.py") is None
 
 
 def test_a_handler_of_the_user_cannot_take_a_refusal_back(tmp_path):

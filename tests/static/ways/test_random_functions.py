@@ -25,6 +25,14 @@ def test_random_functions_are_right_or_refused(first, counts):
         counts["all"] += 1
 
 
+@pytest.mark.parametrize("seed", range(50))
+def test_functions_that_begin_with_eager_variables(seed):
+    how = {"small": True, "constants": True}
+    kind, detail = random_functions.one(seed, runners=RUNNERS, seconds=120, **how)
+    source = random_functions.Writer(seed, **how).function()
+    assert kind in ("right", "refused"), f"{kind}: {detail}\n{source}"
+
+
 def test_most_are_captured(counts):
     assert counts["right"] >= 0.95 * counts["all"]
 

@@ -1,4 +1,4 @@
-"""Variables whose element type depends on the way: eager's bits, or refused with line and fix."""
+"""Variables whose type or sizes depend on the way: eager's bits, or refused with line and fix."""
 
 import numpy as np
 import pytest
@@ -96,9 +96,21 @@ def raised(x):
     return y * 2
 
 
+def fewer_rows(x):
+    y = x.mean(axis=0, keepdim=True)
+    return x * 2 if x.sum() > 0 else y
+
+
+def more_rows(x):
+    y = dygraph.ones([1, 3])
+    for row in x:
+        y = y * row if row.sum() > 100 else y + x
+    return y * x
+
+
 RIGHT = [
     joined, one_way, early, whole, rank, inner, into_a_loop, by_rows, left_early, in_a_dict,
-    none_or_other, raised,
+    none_or_other, raised, fewer_rows, more_rows,
 ]  # fmt: skip
 
 

@@ -1,8 +1,11 @@
 """Functions become graphs that give eager's bits on every input, or are refused with a line."""
 
+import os
+
 import pytest
 
 import dygraph
+from refusals import unhelpful
 from static.ways.explore import Input
 from static.ways.graph import Refused
 
@@ -62,7 +65,9 @@ def test_function(function):
     if function.becomes is not None:
         with pytest.raises(Refused) as refusal:
             graph_runner.explored(function, argument)
-        assert function.becomes in str(refusal.value)
+        text = str(refusal.value)
+        assert function.becomes in text
+        assert unhelpful(text, os.path.basename(function.__code__.co_filename)) is None
         return
     explorer = graph_runner.explored(function, argument)
     for x in INPUTS:

@@ -117,3 +117,71 @@ def written_in_place(x):
     t = dygraph.to_variable(np.float32([1, 1, 1]))
     t[0] = x.sum()
     return t
+
+
+@captured
+def swapped(x):
+    a, b, n = THREE, x[0], x.sum()
+    while n < 3:
+        a, b = b, a
+        n = n + 1
+    return a * 2, b
+
+
+@captured
+def two_names_of_one(x):
+    t = u = dygraph.to_variable(np.float32([0, 0, 0]))
+    for row in x:
+        t = t + row
+    t[0] = 5.0
+    return t, u
+
+
+@captured
+def rows_added(x):
+    t = dygraph.to_variable(np.zeros((1, 3), "float32"))
+    for _ in x:
+        t = dygraph.concat([t, x], axis=0)
+    return t
+
+
+@captured
+def a_bool_tested(x):
+    done = dygraph.to_variable(np.array(False))
+    while not done:
+        x = x + 1
+        done = x.sum() > 10
+    return x
+
+
+@captured
+def in_nested_loops(x):
+    t = dygraph.to_variable(np.float32(0))
+    for row in x:
+        u = dygraph.to_variable(np.float32(1))
+        for other in x:
+            u = u + (other * row).sum()
+        t = t + u
+    return t
+
+
+@captured
+def of_a_closure_and_defaults(x):
+    t = THREE
+
+    def add(row, more=THREE):
+        nonlocal t
+        t = t + row * more
+
+    for row in x:
+        add(row)
+        add(row, row)
+    return t
+
+
+@captured
+def among_others_in_a_list(x):
+    kept = [THREE, THREE]
+    for row in x:
+        kept[0] = kept[0] + row
+    return kept[0], kept[1]

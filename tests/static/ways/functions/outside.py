@@ -31,7 +31,7 @@ def array_beside_a_value(x):
     return x + np.array([1.0, 2.0, 3.0], "float32")
 
 
-@refused("the function changes COUNTS, which lives on after the call")
+@refused("the function changes COUNTS at outside.py:36, which lives on after the call")
 def changes_a_list_outside(x):
     COUNTS.append(1)
     return x
