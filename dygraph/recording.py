@@ -17,6 +17,7 @@ class ThreadModes(_local):
     tracer = None  # jit.trace runs a function, and wants to know of steps
     sizes = None  # jit.trace records, and follows what Python reads of shapes
     ways = None  # to_static runs a function, and answers what Python asks of symbolic variables
+    computes = False  # the innermost of dygraph.guard and static.program_guard is the first
     # inside enable_grad(), which wins over eval mode
     forced = property(
         lambda self: _core.recording_forced(), lambda self, on: _core.set_recording_forced(on)

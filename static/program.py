@@ -17,6 +17,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.recording import modes
 from dygraph.variable import Parameter as EagerParameter
 from dygraph.watch import user_line
 from static import marks, views
@@ -518,7 +519,8 @@ def switch_startup_program(program):
 def program_guard(main_program, startup_program=None):
     """Describe `main_program`, and `startup_program` if given, inside the block.
 
-    It holds for this thread and ends with the block, also when that raises.
+    That goes for calls without a Variable inside a `dygraph.guard` around it, too. It holds for
+    this thread and ends with the block, also when that raises.
 
     Raises
     ------
@@ -530,11 +532,18 @@ def program_guard(main_program, startup_program=None):
         _program(startup_program, "program_guard: startup_program")
     _local.main.append(main_program)
     _local.startup.append(startup_program or default_startup_program())
+    before, modes.computes = modes.computes, False
     try:
         yield
     finally:
+        modes.computes = before
         _local.main.pop()
         _local.startup.pop()
+
+
+def computes():
+    """Whether calls that take no Variable compute: directly inside a `dygraph.guard`."""
+    return modes.computes and not _local.described
 
 
 def _current():
