@@ -6,6 +6,7 @@ with one, two or three axes in space. A sequence is worked on as an image of hei
 
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
+from dygraph.faces import face
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -85,7 +86,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     require_axes(input, 1, "conv1d")
     out = ops.conv2d(
         _flat(input),
-        _flat(require_weight(weight, "conv1d")),
+        _flat(face(require_weight(weight, "conv1d"), input, "conv1d")),
         bias=bias,
         strides=[1, check.integer(stride, "conv1d: stride", 1)],
         paddings=[0, check.integer(padding, "conv1d: padding", 0)],
@@ -139,7 +140,7 @@ def conv1d_transpose(
         more["output_padding"] = [0, *longer]
     out = ops.conv2d_transpose(
         _flat(input),
-        _flat(require_weight(weight, "conv1d_transpose")),
+        _flat(face(require_weight(weight, "conv1d_transpose"), input, "conv1d_transpose")),
         bias=bias,
         strides=[1, check.integer(stride, "conv1d_transpose: stride", 1)],
         paddings=[0, check.integer(padding, "conv1d_transpose: padding", 0)],

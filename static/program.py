@@ -397,12 +397,14 @@ class Program:
         keeps = isinstance(variable, EagerParameter) or variable.persistable
         if self.core.layer_name is not None and not keeps:  # made by the layer function itself
             return self.constant(variable.numpy()).name
-        if not keeps or not variable.name:
+        if not keeps:
             raise ArgumentTypeError(
                 f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
-                "a program, unless it is a parameter. Write it into the program with "
+                "a program, unless it is a parameter or a buffer. Write it into the program with "
                 "static.layers.assign(array)"
             )
+        if not variable.name:
+            variable.name = self._free_name("buffer")
         held = self.held.get(variable.name)
         if held is not variable:
             self.global_block().create_parameter(
@@ -411,6 +413,14 @@ class Program:
             )  # fmt: skip
             self.held[variable.name] = variable
         return variable.name
+
+    def _free_name(self, prefix):
+        name = unique_name.generate(prefix)
+        return self._free_name(prefix) if self.declares(name) else name
+
+    def face_of(self, variable, owner):
+        """The variable of this program that stands for an eager one, which `owner` brings."""
+        return self.current_block().var_recursive(self.name_of(variable, owner))
 
 
 class _Appending:  # no generator: every layer function enters two of these
