@@ -279,10 +279,10 @@ class RNN(Layer):
     a Variable or tuples of Variables. The step is ordinary Python, called once a time step with the
     sequences that still live; `initial_states` may be left out for cells made of `RNNCellBase`.
 
-    In a program, and in `dygraph.jit.to_static`, a ragged batch becomes a `DynamicRNN` with the
-    bits of eager calls: the cell is then called once, to describe the step, and its Python cannot
-    ask for values. The time axis of a padded batch must have a known size there.
-    `dygraph.jit.trace` refuses ragged batches.
+    In a program, and in `dygraph.jit.to_static`, a ragged batch and a padded one of any length
+    become a `DynamicRNN` with the bits of eager calls: the cell is then called once, to describe
+    the step, and its Python cannot ask for values. `dygraph.jit.trace` records the steps one by
+    one: it takes a padded batch whose number of steps is fixed, and refuses others.
 
     Parameters
     ----------
