@@ -44,7 +44,8 @@ def trace(layer, inputs, dims=None):
         Which further sizes are open. For each input (in a dict: for those named) an `InputSpec`, a
         list of sizes, or a dict of axes: ``(None, "length", 6)`` and ``{0: None, 1: "length"}`` say
         the same of ``[4, 5, 6]``. None stands for a size that is open, a name for one that all axes
-        of that name have.
+        of that name have. The program, saved or not, raises where sizes of one name, or of the
+        batch, differ between its inputs.
 
     Returns
     -------
@@ -195,7 +196,8 @@ def to_static(function=None, input_spec=None, verify=True, dims=None):
         A function, a method or a Layer. None: returns a decorator.
     input_spec : list or dict, optional
         For each Variable among the arguments (in a dict: for those named) an `InputSpec`, or any
-        object with a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal.
+        object with a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal,
+        and a call where they differ raises.
         Default: axis 0 is open, and any other axis once calls have had two sizes of it.
     verify : bool or list
         True: compare each new program with eager calls, bit for bit: on every way through the
