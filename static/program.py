@@ -395,6 +395,13 @@ class Program:
         if _core.is_literal(variable):
             return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
+        if not keeps and not variable.is_leaf:
+            raise ArgumentTypeError(
+                f"{type}: an eager Variable of shape {tuple(variable.shape)} that was computed "
+                "from weights cannot become part of a program, since it would not follow them. "
+                "Make the weights with static.layers.create_parameter, so that what is computed of "
+                "them is described, or capture the function with dygraph.jit.to_static"
+            )
         if self.core.layer_name is not None and not keeps:  # made by the layer function itself
             return self.constant(variable.numpy()).name
         if not keeps:

@@ -162,6 +162,52 @@ def test_two_buffers_without_names_are_two():
     assert not np.array_equal(*got)
 
 
+class Normed(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.weight = self.create_parameter([8, 3])
+        self.norm = nn.SpectralNorm([8, 3], power_iters=2)
+
+    def forward(self, x):
+        return dygraph.matmul(x, self.norm(self.weight))
+
+
+def test_what_is_computed_from_eager_weights_is_refused():
+    """A constant would not follow them, and no gradient would reach them."""
+    layer = Normed()
+    with static.program_guard(static.Program()):
+        x = static.data("x", [None, 8])
+        with pytest.raises(TypeError, match="computed from weights .*static.layers.create_param"):
+            dygraph.matmul(x, layer.weight * 2.0)
+        with pytest.raises(TypeError, match="all be of the program or all eager"):
+            static.layers.matmul_v2(x, layer.weight * 2.0)
+        with pytest.raises(TypeError, match="computed from weights"):
+            layer(x)
+    captured, given = dygraph.jit.to_static(layer.eval()), dygraph.to_variable(drawn(2, 8))
+    assert np.array_equal(captured(given).numpy(), layer(given).numpy())
+
+
+def test_a_weight_of_the_program_is_normed():
+    layer, given = Normed(), drawn(2, 8)
+    start, main, startup = layer.weight.numpy(), static.Program(), static.Program()
+    before = [b.numpy() for b in layer.buffers()]
+    with static.program_guard(main, startup):
+        x, attr = static.data("x", [None, 8]), dygraph.initializer.NumpyArrayInitializer(start)
+        weight = static.layers.create_parameter([8, 3], "float32", attr=attr)
+        out = static.layers.matmul_v2(x, layer.norm(weight))
+        gradient = dict(static.append_backward(static.layers.reduce_sum(out * out)))[weight]
+    exe = static.Executor()
+    with static.scope_guard(static.Scope()):
+        exe.run(startup)
+        got = exe.run(main, {"x": given}, [out, gradient])
+    for buffer, value in zip(layer.buffers(), before, strict=True):
+        buffer.set_value(value)
+    out = layer(dygraph.to_variable(given))
+    (out * out).sum().backward()
+    assert np.array_equal(got[0], out.numpy())
+    assert np.array_equal(got[1], layer.weight.gradient())
+
+
 def test_other_eager_values_are_refused():
     with static.program_guard(static.Program()):
         x, y = static.data("x", [None, 5]), static.data("y", [None], "int64")
