@@ -24,6 +24,17 @@ IMAGE, SCORES = {"x": drawn(2, 3, 8)}, {"x": drawn(3, 5), "y": CLASSES}
 SHARES = {"x": np.abs(drawn(3, 5)) % 1, "y": np.abs(drawn(3, 5)) % 1}
 
 
+class Outputs(nn.Layer):
+    """The outputs of a recurrent layer, without its states."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
 def cross_entropy(weight, **settings):
     return lambda x, y: functional.softmax_cross_entropy(x, y, weight=weight, **settings)
 
@@ -47,6 +58,13 @@ CASES = {
     ),
     "scatter_nd": (
         lambda: lambda i, x: functional.scatter_nd(i, x, [5, 8]), {"i": PLACES, "x": drawn(3, 8)},
+    ),
+    "GRU without a bias": (
+        lambda: Outputs(nn.GRU(3, 4, bias_ih_attr=False)), {"x": drawn(2, 5, 3)},
+    ),
+    "LSTMCell without biases": (
+        lambda: Outputs(nn.LSTMCell(3, 4, bias_ih_attr=False, bias_hh_attr=False)),
+        {"x": drawn(2, 3)},
     ),
     "soft labels": (lambda: nn.CrossEntropyLoss(FACTORS, soft_label=True), SHARES),
     "classes on axis 1": (
