@@ -241,3 +241,11 @@ def test_odd_axes_mean_nothing(axis):
     feed = {"x": rows(2, 2), "y": rows(1, 2)}
     got = static.Executor().run(static.Program.parse_from_string(odd), feed, [z.name])[0]
     assert got.tolist() == [[0.0, 1.0], [0.0, 3.0]]
+
+
+@pytest.mark.parametrize("name", ["for_paddle", "fold_inference", "prune"])
+def test_passes_keep_the_names(name):
+    _, layer = jit.trace(product, [rows(4, 5), rows(4, 5)])
+    options = {"feeds": ["x", "y"], "fetches": layer.fetch_names} if name == "prune" else {}
+    made = static.passes.apply(name, layer.program, layer.scope, **options)
+    assert [made.global_block().var(v).desc.size_names for v in "xy"] == [{0: "batch"}] * 2
