@@ -86,7 +86,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     require_axes(input, 1, "conv1d")
     out = ops.conv2d(
         _flat(input),
-        _flat(face(require_weight(weight, "conv1d"), input, "conv1d")),
+        _flat(_weight(weight, input, "conv1d")),
         bias=bias,
         strides=[1, check.integer(stride, "conv1d: stride", 1)],
         paddings=[0, check.integer(padding, "conv1d: padding", 0)],
@@ -140,7 +140,7 @@ def conv1d_transpose(
         more["output_padding"] = [0, *longer]
     out = ops.conv2d_transpose(
         _flat(input),
-        _flat(face(require_weight(weight, "conv1d_transpose"), input, "conv1d_transpose")),
+        _flat(_weight(weight, input, "conv1d_transpose")),
         bias=bias,
         strides=[1, check.integer(stride, "conv1d_transpose: stride", 1)],
         paddings=[0, check.integer(padding, "conv1d_transpose: padding", 0)],
@@ -159,13 +159,11 @@ def only_one_size(output_padding, owner):
         )
 
 
-def require_weight(weight, owner):
-    check.variable(weight, f"{owner}: weight")
-    if len(weight.shape) != 3:
-        raise InvalidArgumentError(
-            f"{owner}: weight must have 3 axes, got shape {list(weight.shape)}"
-        )
-    return weight
+def _weight(weight, input, owner):
+    shape = list(check.variable(weight, f"{owner}: weight").shape)
+    if len(shape) != 3:
+        raise InvalidArgumentError(f"{owner}: weight must have 3 axes, got shape {shape}")
+    return face(weight, input, owner)
 
 
 # Pooling ------------------------------------------------------------------------------------------

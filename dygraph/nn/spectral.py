@@ -17,8 +17,8 @@ class SpectralNorm(Layer):
     The weight as a matrix ``[size of axis dim, rest]`` has the singular value
     ``sigma = u . (weight v)``; `power_iters` steps of the power method refine the vectors u and v
     at each call. While training they are kept for the next call, so that the estimate improves
-    from call to call. The gradient takes them as constants (Miyato et al., 2018). A program does what
-    the layer did when it was described or recorded: call ``eval()`` before, where it is to evaluate.
+    from call to call. The gradient takes them as constants (Miyato et al., 2018). A program does
+    what the layer did when it was described or recorded: for evaluation call ``eval()`` before.
 
     Parameters
     ----------
