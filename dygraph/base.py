@@ -11,6 +11,7 @@ from dygraph.errors import (
     UnimplementedError,
     kind_of,
 )
+from dygraph.recording import modes
 
 __all__ = [
     "Generator",
@@ -32,7 +33,9 @@ class guard:  # noqa: N801 - Fluid's name
     """Set the default place, and optionally the seed and the float type, for this thread.
 
     All three are restored at the end of the block, also after an exception. Guards nest; calls
-    outside any guard also compute, on the default place.
+    outside any guard also compute, on the default place. Inside a guard, functions of
+    ``static.layers`` that take no Variable (``zeros``, ``fill_constant``, ``create_array``, ...)
+    compute too, unless a ``static.program_guard`` was entered since.
 
     Parameters
     ----------
@@ -78,6 +81,7 @@ class guard:  # noqa: N801 - Fluid's name
             _core.current_place(),
             _core.cast_floats_to(),
             None if self._seed is None else _core.generator_state(),
+            modes.computes,
         )
         if self._place is not None:
             _core.set_current_place(self._place)
@@ -85,11 +89,12 @@ class guard:  # noqa: N801 - Fluid's name
             _core.set_cast_floats_to(self._dtype)
         if self._seed is not None:
             _core.seed(self._seed)
+        modes.computes = True
         self._saved.append(state)
         return self
 
     def __exit__(self, *_):
-        place, dtype, generator = self._saved.pop()
+        place, dtype, generator, modes.computes = self._saved.pop()
         _core.set_current_place(place)
         _core.set_cast_floats_to(dtype)
         if generator is not None:

@@ -8,6 +8,7 @@ from _thread import _local
 
 from dygraph import _core
 from dygraph.errors import ArgumentTypeError, kind_of
+from dygraph.recording import modes
 
 __all__ = [
     "BackwardStrategy",
@@ -68,7 +69,8 @@ def enabled():
 def enable_dygraph(place=None):
     """Set the default place of this thread until `disable_dygraph`. None keeps the current one.
 
-    `dygraph.guard` does so for a block. Calls compute without this function, too.
+    `dygraph.guard` does so for a block. Calls of `dygraph` compute without this function, too;
+    functions of ``static.layers`` that take no Variable compute as inside a guard.
 
     Raises
     ------
@@ -86,6 +88,7 @@ def enable_dygraph(place=None):
     >>> dygraph.disable_dygraph()
     """
     if place is None:
+        modes.computes = True
         return
     if not isinstance(place, (_core.Place, str)):
         raise ArgumentTypeError(
@@ -94,12 +97,13 @@ def enable_dygraph(place=None):
         )
     before = _core.current_place()
     _core.set_current_place(place)
+    modes.computes = True
     if _before.place is None:
         _before.place = before
 
 
 def disable_dygraph():
-    """Restore the place from before `enable_dygraph`. Calls still compute at once.
+    """Restore the place from before `enable_dygraph`. Calls of `dygraph` still compute at once.
 
     >>> import dygraph
     >>> before = dygraph.to_variable([1.0]).place
@@ -108,6 +112,7 @@ def disable_dygraph():
     >>> dygraph.to_variable([1.0]).place == before
     True
     """
+    modes.computes = False
     if _before.place is not None:
         _core.set_current_place(_before.place)
         _before.place = None

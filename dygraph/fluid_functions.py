@@ -4,6 +4,8 @@
 not used, since an eager call has no name.
 """
 
+import numpy as np
+
 from dygraph import _core, check, images, nets
 from dygraph.creation import arange, drawn
 from dygraph.errors import InvalidArgumentError, kind_of
@@ -220,7 +222,11 @@ def scatter_nd(index, updates, shape, name=None):
     """
     check.variable(updates, "scatter_nd: updates")
     shape = check.shape(shape, "scatter_nd: shape")
-    return ops.scatter_nd_add(ops.fill_constant(shape=shape, dtype=updates.dtype), index, updates)
+    if _core.is_symbol(updates):
+        zeros = _core.literal(np.zeros(shape, "float32"), str(updates.dtype))
+    else:
+        zeros = ops.fill_constant(shape=shape, dtype=updates.dtype)
+    return ops.scatter_nd_add(zeros, index, updates)
 
 
 def l2_normalize(x, axis, epsilon=1e-12, name=None):

@@ -6,6 +6,7 @@ with one, two or three spatial axes. A sequence is computed as an image of heigh
 
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
+from dygraph.faces import face
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -85,7 +86,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     require_axes(input, 1, "conv1d")
     out = ops.conv2d(
         _flat(input),
-        _flat(require_weight(weight, "conv1d")),
+        _flat(_weight(weight, input, "conv1d")),
         bias=bias,
         strides=[1, check.integer(stride, "conv1d: stride", 1)],
         paddings=[0, check.integer(padding, "conv1d: padding", 0)],
@@ -138,7 +139,7 @@ def conv1d_transpose(
         more["output_padding"] = [0, *longer]
     out = ops.conv2d_transpose(
         _flat(input),
-        _flat(require_weight(weight, "conv1d_transpose")),
+        _flat(_weight(weight, input, "conv1d_transpose")),
         bias=bias,
         strides=[1, check.integer(stride, "conv1d_transpose: stride", 1)],
         paddings=[0, check.integer(padding, "conv1d_transpose: padding", 0)],
@@ -157,13 +158,11 @@ def only_one_size(output_padding, owner):
         )
 
 
-def require_weight(weight, owner):
-    check.variable(weight, f"{owner}: weight")
-    if len(weight.shape) != 3:
-        raise InvalidArgumentError(
-            f"{owner}: weight must have 3 axes, got shape {list(weight.shape)}"
-        )
-    return weight
+def _weight(weight, input, owner):
+    shape = list(check.variable(weight, f"{owner}: weight").shape)
+    if len(shape) != 3:
+        raise InvalidArgumentError(f"{owner}: weight must have 3 axes, got shape {shape}")
+    return face(weight, input, owner)
 
 
 # Pooling ------------------------------------------------------------------------------------------

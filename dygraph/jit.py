@@ -43,7 +43,8 @@ def trace(layer, inputs, dims=None):
         Further open sizes. For each input (in a dict: by name) an `InputSpec`, a list of sizes, or
         a dict of axes: ``(None, "length", 6)`` and ``{0: None, 1: "length"}`` are equivalent for
         ``[4, 5, 6]``. None is an open size, a name an open size that is equal on all axes of that
-        name.
+        name. The program, saved or not, raises if sizes of one name, or of the batch, differ
+        between its inputs.
 
     Returns
     -------
@@ -195,8 +196,9 @@ def to_static(function=None, input_spec=None, verify=True, dims=None):
         A function, a method or a Layer. None: returns a decorator.
     input_spec : list or dict, optional
         For each Variable among the arguments (in a dict: by name) an `InputSpec`, or an object with
-        a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal. Default: axis
-        0 is open, and another axis after calls with two sizes of it.
+        a ``shape``, whose sizes of None or -1 are open; sizes of one name are equal, and a call in
+        which they differ raises. Default: axis 0 is open, and another axis after calls with two
+        sizes of it.
     verify : bool or list
         True: compare each new program with eager calls, bit for bit, with gradients and errors: on
         every path through the function, whatever the values (loops make zero, one and two

@@ -4,6 +4,7 @@ import numpy as np
 
 from dygraph import _core, check
 from dygraph.errors import InvalidArgumentError
+from dygraph.faces import face
 from dygraph.promotion import floating
 
 ops = _core.ops
@@ -43,11 +44,18 @@ def like(x, value):
 
 
 def constant(value, x):
-    """An array or a Variable as a Variable of x's type."""
-    if isinstance(value, _core.Variable):
-        return value
+    """An array or a Variable as a Variable beside x; an array is made of x's type."""
     check.variable(x, "a loss: input")
-    return _core.literal(np.asarray(value, x.dtype.name))
+    if not isinstance(value, _core.Variable):
+        value = _core.literal(np.asarray(value, x.dtype.name))
+    return face(value, x, "a loss")
+
+
+def kept(weight):
+    """A weight that a layer holds: a Variable enters programs as a buffer does."""
+    if isinstance(weight, _core.Variable) and not _core.is_symbol(weight):
+        weight.persistable = True
+    return weight
 
 
 def weighted(loss, weight, owner):

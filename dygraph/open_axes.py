@@ -1,5 +1,6 @@
 """Inputs of a program whose sizes are open: the same values at other sizes."""
 
+import collections
 import inspect
 
 import numpy as np
@@ -140,7 +141,8 @@ class Inputs:
                 other, at = known[key]
                 raise InvalidArgumentError(
                     f"{owner}: '{key}' must be one size, got {self.sizes[key]} on axis {at} of "
-                    f"'{other.name}' and {size} on axis {axis} of '{sample.name}'"
+                    f"'{other.name}' and {size} on axis {axis} of '{sample.name}'. "
+                    "Give equal sizes, or, where they may differ, a name of its own to each"
                 )
 
     @property
@@ -159,6 +161,24 @@ class Inputs:
             seen[n] = seen.get(n, -1) + 1
             made[key] = rule(n, seen[n])
         return made
+
+
+def names_of_shared(axes):
+    """For each input the names of sizes that further axes have, by axis.
+
+    Parameters
+    ----------
+    axes : list of list
+        For each axis of each input a name, `BATCH`, or what stands for a size that it alone has.
+    """
+    named = [
+        {axis: "batch" if key == BATCH else key for axis, key in enumerate(keys)} for keys in axes
+    ]
+    counts = collections.Counter(name for names in named for name in names.values())
+    return [
+        {axis: name for axis, name in names.items() if isinstance(name, str) and counts[name] > 1}
+        for names in named
+    ]
 
 
 # Rules for other sizes: of equal ones each becomes another. `number` counts them.

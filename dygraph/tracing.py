@@ -1,6 +1,6 @@
 """The steps of `dygraph.jit.trace`: runs of a function, restored state, comparison."""
 
-from dygraph import _core, size_tracker, unique_name
+from dygraph import _core, open_axes, size_tracker, unique_name
 from dygraph.errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -203,8 +203,9 @@ def record(function, inputs, follow, named, observer):
     """
     recorder = _core.Recorder(user_line)
     with size_tracker.following(recorder) as tracker:
-        for (variable, name), keys in zip(inputs, follow, strict=True):
-            name = recorder.add_feed(variable, name)
+        names = open_axes.names_of_shared(follow)
+        for (variable, name), keys, sizes in zip(inputs, follow, names, strict=True):
+            name = recorder.add_feed(variable, name, sizes)
             tracker.feed(variable, name, keys)
         for variable, name in named:
             if not _core.is_empty(variable):

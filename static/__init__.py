@@ -90,6 +90,7 @@ _SHARED = {
     "compat": "disable_dygraph disable_imperative enable_dygraph enable_imperative",
     "base": "in_dygraph_mode",
     "flags": "get_flags set_flags",
+    "input_spec": "InputSpec",
     "saving": "load_dygraph save_dygraph",
 }
 _SHARED = {name: module for module, names in _SHARED.items() for name in names.split()}

@@ -1,8 +1,9 @@
 """Parameters and other initialised variables: one operator in the startup program each."""
 
 from dygraph import ParamAttr, check, functional, initializer, unique_name
-from dygraph.errors import OutOfRangeError
-from static.program import default_main_program, default_startup_program
+from dygraph.errors import OutOfRangeError, UnimplementedError
+from dygraph.nn.layer import Layer
+from static.program import computes, default_main_program, default_startup_program
 
 __all__ = ["WeightNormParamAttr", "create_global_var", "create_parameter"]
 
@@ -58,7 +59,8 @@ class WeightNormParamAttr(ParamAttr):
 def create_parameter(
     shape, dtype, name=None, attr=None, is_bias=False, default_initializer=None, layer=None
 ):
-    """A trainable parameter of the main program, which the startup program fills.
+    """A trainable parameter of the main program, which the startup program fills; an eager one in a
+    `dygraph.guard`.
 
     Parameters
     ----------
@@ -87,6 +89,8 @@ def create_parameter(
     """
     attr = ParamAttr.of(attr)
     name = attr.name or name
+    if computes():
+        return _eager_parameter(shape, dtype, name, attr, is_bias, default_initializer)
     if name is None:
         layer = layer or unique_name.generate("create_parameter")
         name = unique_name.generate(f"{layer}.{'b' if is_bias else 'w'}")
@@ -107,6 +111,17 @@ def create_parameter(
     return parameter
 
 
+def _eager_parameter(shape, dtype, name, attr, is_bias, default_initializer):
+    if isinstance(attr, WeightNormParamAttr):
+        raise UnimplementedError(
+            "create_parameter: attr must be a ParamAttr inside dygraph.guard(), got a "
+            "WeightNormParamAttr, which is of programs alone"
+        )
+    attr = ParamAttr(**{**vars(attr), "name": name})
+    owner = Layer("create_parameter")
+    return owner.create_parameter(shape, attr, dtype, is_bias, default_initializer)
+
+
 def _normed(shape, dtype, name, attr, start):
     v = create_parameter(shape, dtype, attr=attr.plain(f"{name}_v", start))
     length = attr.norm(v)
@@ -125,15 +140,22 @@ def _normed(shape, dtype, name, attr, start):
 def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, name=None):
     """A variable of the main program's global block, filled with one initial value.
 
+    Inside `dygraph.guard` it is an eager Variable.
+
     >>> import static
     >>> with static.program_guard(static.Program(), static.Program()):
     ...     steps = static.create_global_var([1], 0.0, "float32", persistable=True, name="steps")
     >>> steps.shape
     (1,)
     """
+    name = name or unique_name.generate("global_var")
+    if computes():
+        variable = functional.fill_constant(shape=shape, dtype=dtype, value=float(value))
+        variable.name, variable.persistable = name, bool(persistable)
+        return variable
     block = default_main_program().global_block()
     variable = block.create_var(
-        name=name or unique_name.generate("global_var"), shape=shape, dtype=dtype,
+        name=name, shape=shape, dtype=dtype,
         persistable=persistable, stop_gradient=True,
     )  # fmt: skip
     fill_at_start(variable, initializer.Constant(float(value)))

@@ -17,6 +17,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.recording import modes
 from dygraph.variable import Parameter as EagerParameter
 from dygraph.watch import user_line
 from static import marks, views
@@ -395,14 +396,23 @@ class Program:
         if _core.is_literal(variable):
             return self.constant(variable.numpy()).name
         keeps = isinstance(variable, EagerParameter) or variable.persistable
+        if not keeps and not variable.is_leaf:
+            raise ArgumentTypeError(
+                f"{type}: an eager Variable of shape {tuple(variable.shape)} that was computed "
+                "from weights cannot become part of a program, since it would not follow them. "
+                "Make the weights with static.layers.create_parameter, so that what is computed of "
+                "them is described, or capture the function with dygraph.jit.to_static"
+            )
         if self.core.layer_name is not None and not keeps:  # made by the layer function itself
             return self.constant(variable.numpy()).name
-        if not keeps or not variable.name:
+        if not keeps:
             raise ArgumentTypeError(
                 f"{type}: an eager Variable of shape {tuple(variable.shape)} cannot become part of "
-                "a program, unless it is a parameter. Write it into the program with "
+                "a program, unless it is a parameter or a buffer. Write it into the program with "
                 "static.layers.assign(array)"
             )
+        if not variable.name:
+            variable.name = self._free_name("buffer")
         held = self.held.get(variable.name)
         if held is not variable:
             self.global_block().create_parameter(
@@ -411,6 +421,14 @@ class Program:
             )  # fmt: skip
             self.held[variable.name] = variable
         return variable.name
+
+    def _free_name(self, prefix):
+        name = unique_name.generate(prefix)
+        return self._free_name(prefix) if self.declares(name) else name
+
+    def face_of(self, variable, owner):
+        """The variable of this program that stands for an eager one, which `owner` brings."""
+        return self.current_block().var_recursive(self.name_of(variable, owner))
 
 
 class _Appending:  # no generator: every layer function enters two of these
@@ -519,7 +537,8 @@ def switch_startup_program(program):
 def program_guard(main_program, startup_program=None):
     """Describe `main_program`, and `startup_program` if given, inside the block.
 
-    It applies to this thread until the end of the block, also after an error.
+    It applies to this thread until the end of the block, also after an error, and to calls without
+    a Variable inside a surrounding `dygraph.guard`.
 
     Raises
     ------
@@ -531,11 +550,18 @@ def program_guard(main_program, startup_program=None):
         _program(startup_program, "program_guard: startup_program")
     _local.main.append(main_program)
     _local.startup.append(startup_program or default_startup_program())
+    before, modes.computes = modes.computes, False
     try:
         yield
     finally:
+        modes.computes = before
         _local.main.pop()
         _local.startup.pop()
+
+
+def computes():
+    """Whether calls that take no Variable compute: directly inside a `dygraph.guard`."""
+    return modes.computes and not _local.described
 
 
 def _current():

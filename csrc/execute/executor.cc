@@ -83,6 +83,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
     feed_vars_.push_back(var);
     feed_slots_.push_back(SlotOf(name, 0));
   }
+  NoteEqualSizes();
   for (const std::string& name : fetches_) {
     find(name, "what is fetched");
     plan_.fetches.push_back(SlotOf(name, 0));
@@ -341,31 +342,6 @@ void PreparedProgram::Bind(const PlanOp& op, Frame* frame, Bound* bound) const {
   BindAll(op.parts, frame, &bound->parts);
 }
 
-void PreparedProgram::CheckFeed(size_t i, const Value& value) const {
-  const VarDesc& var = *feed_vars_[i];
-  const VarType::TensorDesc* want = TensorOf(var);
-  if (!want) return;
-  ENFORCE(!value.empty(), InvalidArgument, "the feed '", var.name,
-          "' must hold a value, got an empty one");
-  DType dtype = ElementType(var);
-  ENFORCE(dtype == DType::kUnset || dtype == value.dtype(), Type, "the feed '", var.name,
-          "' must be ", dtype, ", got ", value.dtype(), ". Convert with astype('", Name(dtype),
-          "')");
-  const Dims& dims = value.dims();
-  bool fits = want->dims.size() == dims.size();
-  for (size_t d = 0; fits && d < dims.size(); ++d)
-    fits = want->dims[d] < 0 || want->dims[d] == dims[d];
-  ENFORCE(fits, InvalidArgument, "the feed '", var.name, "' must have the shape ",
-          Dims(Span<const int64_t>(want->dims.data(), want->dims.size())), " (-1: any size), got ",
-          dims);
-  if (!value.is_tensor() || !var.type.lod_tensor) return;
-  int levels = var.type.lod_tensor->lod_level.value_or(0);
-  ENFORCE(levels <= 0 || static_cast<int>(value.tensor().lod_levels().size()) == levels,
-          InvalidArgument, "the feed '", var.name, "' must have ", levels,
-          " levels of detail, got ", value.tensor().lod_levels().size(),
-          ". Give a variable made with to_variable(array, lod=...)");
-}
-
 // What an operator was the last one to use.
 void PreparedProgram::Release(const PlanOp& op, Frame& frame) const {
   for (int s : op.read) {
@@ -500,6 +476,7 @@ std::vector<Value> PreparedProgram::RunPart(const Part& part, RandomStreams rand
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (!part.brought || !feeds[i].empty()) CheckFeed(first + i, feeds[i]);
   }
+  if (!part.brought) CheckEqualSizes(feeds);
   std::vector<Value> results;
   {
     Running running(this);

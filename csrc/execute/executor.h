@@ -91,6 +91,15 @@ class PreparedProgram {
   void FindCarried();
   void ReleaseCarried();
   void CheckFeed(size_t i, const Value& value) const;
+  // An axis of a feed; where it has levels of detail, `sequences`, not rows, are counted on axis 0.
+  struct FeedAxis {
+    size_t feed;
+    int axis;
+    bool sequences;
+    int64_t SizeIn(const std::vector<Value>& feeds) const;
+  };
+  void NoteEqualSizes();
+  void CheckEqualSizes(const std::vector<Value>& feeds) const;
   struct Part;
   std::vector<Value> RunPart(const Part& part, RandomStreams random);
   RandomStreams Streams();
@@ -132,6 +141,7 @@ class PreparedProgram {
   std::vector<std::string> feeds_, fetches_;
   std::vector<int> feed_slots_;
   std::vector<const VarDesc*> feed_vars_;
+  std::vector<std::pair<FeedAxis, FeedAxis>> equal_sizes_;  // whose sizes have one name
   // While preparing, of each block: its variables and slots.
   struct BlockNames {
     std::unordered_map<std::string_view, size_t> declared;

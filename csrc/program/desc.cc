@@ -1,6 +1,8 @@
 #include "program/desc.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 namespace dygraph::program {
 namespace {
@@ -59,6 +61,34 @@ void RenameArguments(std::vector<OpDesc::Var>* slots, const std::string& from,
                      const std::string& to) {
   for (OpDesc::Var& slot : *slots)
     std::replace(slot.arguments.begin(), slot.arguments.end(), from, to);
+}
+
+constexpr std::string_view kSizeName = "size_of_axis_";
+
+std::map<int, std::string> SizeNames(const VarDesc& var) {
+  std::map<int, std::string> names;
+  for (const VarDesc::Attr& attr : var.attrs) {
+    std::string_view name = attr.name;
+    if (!attr.s || name.substr(0, kSizeName.size()) != kSizeName) continue;
+    name.remove_prefix(kSizeName.size());
+    int axis = -1;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), axis);
+    if (error == std::errc() && end == name.data() + name.size() && axis >= 0)
+      names[axis] = *attr.s;
+  }
+  return names;
+}
+
+void SetSizeNames(VarDesc* var, const std::map<int, std::string>& names) {
+  auto is_size = [](const VarDesc::Attr& attr) { return attr.name.rfind(kSizeName, 0) == 0; };
+  var->attrs.erase(std::remove_if(var->attrs.begin(), var->attrs.end(), is_size),
+                   var->attrs.end());
+  for (const auto& [axis, name] : names) {
+    VarDesc::Attr& attr = var->attrs.emplace_back();
+    attr.name = std::string(kSizeName) + std::to_string(axis);
+    attr.type = AttrType::kString;
+    attr.s = name;
+  }
 }
 
 const VarDesc* BlockDesc::FindVar(std::string_view name) const {

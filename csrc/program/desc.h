@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,14 +87,29 @@ struct VarType {
 };
 
 struct VarDesc {
+  struct Attr {
+    std::string name;
+    AttrType type = AttrType::kInt;
+    std::optional<int32_t> i;
+    std::optional<std::string> s;
+    std::vector<int32_t> ints;
+    Boxed<std::string> unknown;
+  };
+
   std::string name;
   VarType type;
   std::optional<bool> persistable;
   std::optional<bool> need_check_feed;
-  std::optional<bool> is_parameter;  // Paddle 2 writes these two
+  std::optional<bool> is_parameter;  // Paddle 2 writes these three
   std::optional<bool> stop_gradient;
+  std::vector<Attr> attrs;
   Boxed<std::string> unknown;
 };
+
+// Names of a variable's open sizes, by axis. Fed variables agree in sizes of one name; those of axis
+// 0 of a variable with levels of detail count its sequences.
+std::map<int, std::string> SizeNames(const VarDesc& var);
+void SetSizeNames(VarDesc* var, const std::map<int, std::string>& names);
 
 struct OpDesc {
   struct Attr {

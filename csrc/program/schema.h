@@ -62,6 +62,15 @@ void VisitFields(Tag<VarType>, M& m, F&& field) {
 }
 
 template <class M, class F>
+void VisitFields(Tag<VarDesc::Attr>, M& m, F&& field) {
+  field({1, "name", Limit::Name}, m.name);
+  field({2, "type"}, m.type);
+  field({3, "i"}, m.i);
+  field({4, "s"}, m.s);
+  field({5, "ints"}, m.ints);
+}
+
+template <class M, class F>
 void VisitFields(Tag<VarDesc>, M& m, F&& field) {
   field({1, "name", Limit::Name}, m.name);
   field({2, "type"}, m.type);
@@ -69,6 +78,7 @@ void VisitFields(Tag<VarDesc>, M& m, F&& field) {
   field({4, "need_check_feed"}, m.need_check_feed);
   field({5, "is_parameter"}, m.is_parameter);
   field({6, "stop_gradient"}, m.stop_gradient);
+  field({7, "attrs"}, m.attrs);
 }
 
 template <class M, class F>

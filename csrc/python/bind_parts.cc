@@ -135,6 +135,12 @@ void BindVariables(py::module_& m) {
       .def_property("need_check_feed", get_check, set_check)
       .def_property("is_parameter", get_parameter, set_parameter)
       .def_property("stop_gradient", get_stop, set_stop)
+      // Axis -> name of an open size that other fed variables have, too.
+      .def_property(
+          "size_names", [](const Var& v) { return program::SizeNames(v.desc()); },
+          [](Var& v, const std::map<int, std::string>& names) {
+            v.Edit([&](VarDesc& desc) { program::SetSizeNames(&desc, names); });
+          })
       .def_readonly("made_at", &Var::made_at)
       .def_property(
           "type",

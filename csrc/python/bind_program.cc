@@ -153,8 +153,10 @@ void BindRecorder(py::module_& m) {
       .def(py::init([](py::function where) {
         return std::make_unique<Recorder>([where] { return py::cast<std::string>(where()); });
       }))
-      .def("add_feed", [](Recorder& r, const VarRef& v,
-                          const std::string& name) { return r.AddFeed(*v, name); })
+      .def("add_feed",
+           [](Recorder& r, const VarRef& v, const std::string& name,
+              const std::map<int, std::string>& sizes) { return r.AddFeed(*v, name, sizes); },
+           py::arg("variable"), py::arg("name"), py::arg("sizes") = py::dict())
       .def("add_parameter",
            [](Recorder& r, const VarRef& v, const std::string& name) { r.AddParameter(*v, name); })
       // revise(operator, {attribute: value with followed sizes}), for operators that have such.

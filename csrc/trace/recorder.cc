@@ -56,7 +56,8 @@ void Recorder::Declare(Variable& var, const std::string& name, bool persistable)
   block_.vars.push_back(DescribeValue(name, var.value(), persistable));
 }
 
-std::string Recorder::AddFeed(Variable& var, const std::string& name) {
+std::string Recorder::AddFeed(Variable& var, const std::string& name,
+                              const std::map<int, std::string>& sizes) {
   ENFORCE(!names_.count(var.value_number) || var.value_number == 0, InvalidArgument,
           "a variable may be given once, got it again as '", name, "'");
   ENFORCE(!var.value().empty(), PreconditionNotMet, "the input '", name,
@@ -64,6 +65,7 @@ std::string Recorder::AddFeed(Variable& var, const std::string& name) {
   std::string unique = Unique(name);
   Declare(var, unique, false);
   block_.vars.back().need_check_feed = true;
+  SetSizeNames(&block_.vars.back(), sizes);
   recorded_.insert(var.value_number);
   if (var.value().is_tensor()) made_.Add(var.tensor(), unique);
   result_.feeds.push_back(unique);

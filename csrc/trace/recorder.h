@@ -79,8 +79,10 @@ class Recorder : public Listener {
   explicit Recorder(std::function<std::string()> where) : where_(std::move(where)) {}
   ~Recorder() override { RemoveListener(this); }
 
-  // Before the first call. Names are made unique; the one given is the result.
-  std::string AddFeed(Variable& var, const std::string& name);
+  // Before the first call. Names are made unique; the one given is the result. `sizes` are names of
+  // open sizes, by axis.
+  std::string AddFeed(Variable& var, const std::string& name,
+                      const std::map<int, std::string>& sizes);
   void AddParameter(Variable& var, const std::string& name);
   // Gets each operator before it is recorded, and may change it to a form for any batch.
   void SetReviser(std::function<void(OpDesc&)> revise) { revise_ = std::move(revise); }

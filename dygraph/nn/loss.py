@@ -91,7 +91,7 @@ class BCELoss(LossLayer):
 
     def __init__(self, weight=None, reduction="mean"):
         super().__init__(reduction)
-        self._weight = weight
+        self._weight = loss_parts.kept(weight)
 
     def forward(self, input, label):
         return losses.binary_cross_entropy(input, label, self._weight, self._reduction)
@@ -118,7 +118,7 @@ class BCEWithLogitsLoss(LossLayer):
 
     def __init__(self, weight=None, reduction="mean", pos_weight=None):
         super().__init__(reduction)
-        self._weight, self._pos_weight = weight, pos_weight
+        self._weight, self._pos_weight = map(loss_parts.kept, (weight, pos_weight))
 
     def forward(self, logit, label):
         return losses.binary_cross_entropy_with_logits(
@@ -156,7 +156,7 @@ class CrossEntropyLoss(LossLayer):
         label_smoothing=0.0,
     ):  # fmt: skip
         super().__init__(reduction)
-        self._weight, self._soft_label = weight, bool(soft_label)
+        self._weight, self._soft_label = loss_parts.kept(weight), bool(soft_label)
         self._ignore_index = check.integer(ignore_index, "CrossEntropyLoss: ignore_index")
         self._axis = check.integer(axis, "CrossEntropyLoss: axis")
         self._smoothing = check.number(label_smoothing, "CrossEntropyLoss: label_smoothing", 0, 1)
@@ -196,7 +196,7 @@ class NLLLoss(LossLayer):
 
     def __init__(self, weight=None, reduction="mean", ignore_index=-100):
         super().__init__(reduction)
-        self._weight = weight
+        self._weight = loss_parts.kept(weight)
         self._ignore_index = check.integer(ignore_index, "NLLLoss: ignore_index")
 
     def forward(self, input, label):

@@ -9,6 +9,7 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
+from dygraph.sizes import Size, asking_line
 
 __all__ = ["Steps", "map_states"]
 
@@ -48,9 +49,8 @@ class Steps:
         if not self.whole and _core.recording():
             raise PreconditionNotMetError(
                 f"{owner}: dygraph.jit.trace records the steps of one batch, but sequences of "
-                f"other lengths need other steps. Write the loop with dygraph.jit.to_static, or "
-                f"describe "
-                "the layer in a static.Program"
+                f"other lengths need other steps, at {asking_line()}. Capture the function with "
+                "dygraph.jit.to_static, or describe the layer in a static.Program"
             )
         self.rows = rows = inputs
         if not self.ragged:
@@ -62,6 +62,12 @@ class Steps:
             self.batch, self.time = inputs.shape[:2][:: -1 if time_major else 1]
             if self.whole and self.described and self.time < 0:
                 lengths, self.whole = self._all_steps(), False
+            if isinstance(self.time, Size) and not self.described:
+                raise self.time.refused(
+                    f"{owner} calls its cell once for each step, which asks for the size",
+                    "Capture the function with dygraph.jit.to_static, which makes a loop of the "
+                    "steps, take nn.LSTM, GRU or SimpleRNN, or fix the number of steps by dims=",
+                )
             if self.whole:
                 return
             rows = self._unpadded(lengths, owner)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dygraph import _core, check, creation, size_lists
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
+from dygraph.faces import face
 from dygraph.initializer import Uniform
 from dygraph.nn.layer import Layer
 from dygraph.nn.ragged import Steps
@@ -83,12 +84,18 @@ class RNNCellBase(Layer):
         check.variable(batch_ref, f"{type(self).__name__}: batch_ref")
         axis = check.axis(batch_dim_idx, len(batch_ref.shape), "batch_dim_idx")
         batch = size_lists.sizes_of(batch_ref)[axis]
-        return self._filled(batch, shape or self.state_shape, dtype or batch_ref.dtype, init_value)
+        dtype = dtype or batch_ref.dtype
+        literally = _core.is_symbol(batch_ref) and type(batch) is int
 
-    def _filled(self, batch, shape, dtype, value):
-        if shape and isinstance(shape[0], (list, tuple)):
-            return tuple(self._filled(batch, s, dtype, value) for s in shape)
-        return creation.full([batch, *shape], value, dtype)
+        def filled(shape):
+            if shape and isinstance(shape[0], (list, tuple)):
+                return tuple(map(filled, shape))
+            if literally:
+                state = _core.literal(np.full([batch, *shape], init_value), str(dtype))
+                return face(state, batch_ref, type(self).__name__)
+            return creation.full([batch, *shape], init_value, dtype)
+
+        return filled(shape or self.state_shape)
 
 
 class _Cell(RNNCellBase):
@@ -106,9 +113,9 @@ class _Cell(RNNCellBase):
     def state_shape(self):
         return (self.hidden_size,)
 
-    def _weights(self):
+    def _weights(self, inputs):
         weights = [self.weight_ih, self.weight_hh]
-        return weights, _biases(self, [""], _GATES[self._mode] * self.hidden_size)
+        return weights, _biases(self, [""], _GATES[self._mode] * self.hidden_size, inputs)
 
     def _step(self, inputs, states):
         name = type(self).__name__
@@ -116,7 +123,7 @@ class _Cell(RNNCellBase):
         if states is None:
             states = self.get_initial_states(inputs)
         states = _states(states, 2 if self._mode == "LSTM" else 1, name)
-        weights, biases = self._weights()
+        weights, biases = self._weights(inputs)
         out, last = ops.rnn(
             ops.unsqueeze2(inputs, axes=[0]),
             [ops.unsqueeze2(s, axes=[0]) for s in states],
@@ -159,12 +166,16 @@ def _add_weights(layer, gates, width, hidden, attrs, suffix):
         layer.add_parameter(name + suffix, parameter)
 
 
-def _biases(layer, suffixes, width):
+def _biases(layer, suffixes, width, inputs):
     """The biases of the operator's list, with zeros for omitted ones."""
     given = [getattr(layer, f"bias_{side}{suffix}") for suffix in suffixes for side in ("ih", "hh")]
     if all(b is not None for b in given):
         return given
-    zeros = _zeros([width], getattr(layer, f"weight_ih{suffixes[0]}"))
+    weight = getattr(layer, f"weight_ih{suffixes[0]}")
+    if _core.is_symbol(inputs):
+        zeros = _core.literal(np.zeros(width, "float32"), str(weight.dtype))
+    else:
+        zeros = _zeros([width], weight)
     return [zeros if b is None else b for b in given]
 
 
@@ -279,10 +290,10 @@ class RNN(Layer):
     be a Variable or tuples of Variables. The step is ordinary Python, called once a time step with
     the sequences that have not ended; `initial_states` are optional for an `RNNCellBase`.
 
-    In a program, and in `dygraph.jit.to_static`, a ragged batch becomes a `DynamicRNN` with the
-    bits of eager calls: the cell is then called once, to describe the step, and its Python code
-    cannot read values. The time axis of a padded batch must have a known size there.
-    `dygraph.jit.trace` refuses ragged batches.
+    In a program, and in `dygraph.jit.to_static`, a ragged batch and a padded one of any length
+    become a `DynamicRNN` with the bits of eager calls: the cell is then called once, to describe
+    the step, and its Python code cannot read values. `dygraph.jit.trace` records the steps one by
+    one: it takes a padded batch with a fixed number of steps, and refuses others.
 
     Parameters
     ----------
@@ -405,7 +416,7 @@ class _Stack(Layer):
         out, last = ops.rnn(
             x,
             states,
-            weights + _biases(self, self._suffixes, _GATES[self.mode] * self.hidden_size),
+            weights + _biases(self, self._suffixes, _GATES[self.mode] * self.hidden_size, x),
             sequence_length=_lengths(sequence_length, name),
             mode=self.mode,
             input_size=self.input_size,

@@ -17,7 +17,8 @@ class SpectralNorm(Layer):
     The weight as a matrix ``[size of axis dim, rest]`` has the singular value
     ``sigma = u . (weight v)``; `power_iters` steps of the power method refine the vectors u and v
     at each call. In training they are kept for the next call, so the estimate improves with each
-    call. They are constants for the gradient (Miyato et al., 2018).
+    call. They are constants for the gradient (Miyato et al., 2018). A program keeps the mode in
+    which the layer was described or recorded: call ``eval()`` first for evaluation.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from dygraph.errors import (
 )
 from static import bodies
 from static.layers.making import layer, run
-from static.program import Variable, default_main_program
+from static.program import Variable, computes, default_main_program
 
 __all__ = ["array_length", "array_read", "array_write", "create_array", "tensor_array_to_tensor"]
 
@@ -79,7 +79,7 @@ def _new(kind, owner, program, dtype=None, name=None):
 
 
 def create_array(dtype):
-    """An empty array in the default main program, for `array_write`.
+    """An empty array in the default main program, for `array_write`; a list in a `guard`.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def create_array(dtype):
     ...     static.layers.create_array("float32").type
     'LOD_TENSOR_ARRAY'
     """
-    return _new(_ARRAY, "array", default_main_program(), dtype)
+    return [] if computes() else _new(_ARRAY, "array", default_main_program(), dtype)
 
 
 def array_write(x, i, array=None):

@@ -1,8 +1,9 @@
 """Layer functions: the program for their operators, and the names of the results.
 
-A call whose arguments hold a program's variables, or no Variable at all, appends; one on eager
-Variables computes. The results of layer function ``f`` are named ``f_0.tmp_0``, ``f_0.tmp_1``, ...,
-those of ``f(..., name="foo")`` are ``foo.tmp_0`` and so on.
+A call whose arguments hold a program's variables appends, one on eager Variables computes. One that
+takes no Variable at all computes directly inside `dygraph.guard` and appends elsewhere. The results
+of layer function ``f`` are named ``f_0.tmp_0``, ``f_0.tmp_1``, ..., those of ``f(..., name="foo")``
+are ``foo.tmp_0`` and so on.
 """
 
 import ast
@@ -20,7 +21,7 @@ from dygraph.errors import (
 )
 from dygraph.nn.activation import activation
 from dygraph.variable import Parameter as EagerParameter
-from static.program import Variable, default_main_program, default_startup_program
+from static.program import Variable, computes, default_main_program, default_startup_program
 
 __all__ = ["activated", "attributes", "into", "layer", "run", "table"]
 
@@ -35,7 +36,7 @@ def _variables(values):
 
 def _program(owner, values):
     """The program of a call; None if it is eager."""
-    computes, enters, found = False, False, None
+    eager, enters, found = False, False, None
     for value in values:
         if isinstance(value, (list, tuple)):
             values = _variables(values)
@@ -46,13 +47,15 @@ def _program(owner, values):
         elif isinstance(value, EagerParameter):
             enters = True  # a program where there is one
         elif isinstance(value, _core.Variable):
-            computes = True
-    if found is not None and computes:
+            eager = True
+    if found is not None and eager:
         raise ArgumentTypeError(
             f"{owner}: its Variables must all be of the program or all eager, got both. Write an "
             "array into the program with static.layers.assign(array)"
         )
-    return found or (None if computes or enters else default_main_program())
+    if found is None and not (eager or enters or computes()):
+        return default_main_program()
+    return found
 
 
 def _bound(signature, owner, args, kwargs):
@@ -132,6 +135,8 @@ def into(out, result, owner):
         return result
     if not isinstance(out, _core.Variable):
         raise ArgumentTypeError(f"{owner}: the variable to write must be a Variable, got {out!r}")
+    if not isinstance(out, Variable) and _core.is_empty(out):
+        return out.set_value(result) or out
     if out.dtype is not None and str(out.dtype) != str(result.dtype):
         raise ArgumentTypeError(
             f"{owner}: the variable to write must be of {result.dtype}, got {out.dtype}"

@@ -1,7 +1,8 @@
 """Learning rates that change with the steps, as operators over a counter.
 
 Each function returns a variable for an optimizer. They share the counter ``@LR_DECAY_COUNTER@``,
-which each run of the program increases by 1.
+which each run of the program increases by 1. Inside `dygraph.guard` they return the schedules of
+`dygraph.lr` instead.
 
 Examples
 --------
@@ -12,14 +13,15 @@ Examples
 """
 
 import contextlib
+import functools
 import math
 
-from dygraph import check, functional, initializer
+from dygraph import check, functional, initializer, lr
 from dygraph.errors import InvalidArgumentError
 from static.layers.making import layer
 from static.layers.tensor import filled
 from static.parameters import fill_at_start
-from static.program import OpRole, Variable, default_main_program
+from static.program import OpRole, Variable, computes, default_main_program
 
 __all__ = [
     "autoincreased_step_counter", "cosine_decay", "exponential_decay", "inverse_time_decay",
@@ -52,6 +54,29 @@ def autoincreased_step_counter(counter_name=None, begin=1, step=1):
     return counter
 
 
+def _schedule(eager):
+    """A layer function in whose place `eager` makes a schedule inside `dygraph.guard`."""
+
+    def made(function):
+        describe = layer(function)
+
+        @functools.wraps(describe)
+        def chosen(*args, **kwargs):
+            return eager(*args, **kwargs) if computes() else describe(*args, **kwargs)
+
+        return chosen
+
+    return made
+
+
+def _noam(d_model, warmup_steps, learning_rate=1.0):
+    return lr.NoamDecay(d_model, warmup_steps, learning_rate=learning_rate)
+
+
+def _piecewise(boundaries, values):
+    return lr.PiecewiseDecay(boundaries, values, begin=0)
+
+
 @contextlib.contextmanager
 def _scheduling():
     with default_main_program().marked(OpRole.LRSched):
@@ -80,7 +105,7 @@ def _constant(value):
     return filled([1], "float32", value, "learning rate")
 
 
-@layer
+@_schedule(_noam)
 def noam_decay(d_model, warmup_steps, learning_rate=1.0):
     """``learning_rate d_model^-0.5 min(step^-0.5, step warmup_steps^-1.5)``, steps from 1.
 
@@ -104,7 +129,7 @@ def noam_decay(d_model, warmup_steps, learning_rate=1.0):
         )
 
 
-@layer
+@_schedule(lr.ExponentialDecay)
 def exponential_decay(learning_rate, decay_steps, decay_rate, staircase=False):
     """``learning_rate decay_rate^(step / decay_steps)``; `staircase` rounds the exponent down.
 
@@ -119,7 +144,7 @@ def exponential_decay(learning_rate, decay_steps, decay_rate, staircase=False):
         return functional.scale(powers, scale=float(learning_rate))
 
 
-@layer
+@_schedule(lr.NaturalExpDecay)
 def natural_exp_decay(learning_rate, decay_steps, decay_rate, staircase=False):
     """``learning_rate exp(-decay_rate step / decay_steps)``; `staircase` rounds the ratio down.
 
@@ -134,7 +159,7 @@ def natural_exp_decay(learning_rate, decay_steps, decay_rate, staircase=False):
         return functional.scale(powers, scale=float(learning_rate))
 
 
-@layer
+@_schedule(lr.InverseTimeDecay)
 def inverse_time_decay(learning_rate, decay_steps, decay_rate, staircase=False):
     """``learning_rate / (1 + decay_rate step / decay_steps)``; `staircase` rounds the ratio down.
 
@@ -149,7 +174,7 @@ def inverse_time_decay(learning_rate, decay_steps, decay_rate, staircase=False):
         return functional.elementwise_div(_constant(learning_rate), below)
 
 
-@layer
+@_schedule(lr.PolynomialDecay)
 def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False):
     """From `learning_rate` to `end_learning_rate` by a power of the remaining steps.
 
@@ -176,7 +201,7 @@ def polynomial_decay(learning_rate, decay_steps, end_learning_rate=0.0001, power
         return functional.scale(left, scale=span, bias=float(end_learning_rate))
 
 
-@layer
+@_schedule(_piecewise)
 def piecewise_decay(boundaries, values):
     """``values[i]`` until step ``boundaries[i]``, the last value from then on.
 
@@ -201,7 +226,7 @@ def piecewise_decay(boundaries, values):
         return rate
 
 
-@layer
+@_schedule(lr.CosineDecay)
 def cosine_decay(learning_rate, step_each_epoch, epochs):
     """``learning_rate / 2 (1 + cos(pi epoch / epochs))``.
 
@@ -219,7 +244,7 @@ def cosine_decay(learning_rate, step_each_epoch, epochs):
         )
 
 
-@layer
+@_schedule(lr.LinearLrWarmup)
 def linear_lr_warmup(learning_rate, warmup_steps, start_lr, end_lr):
     """Linear from `start_lr` to `end_lr` over `warmup_steps`, then `learning_rate`.
 

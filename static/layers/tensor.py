@@ -6,7 +6,7 @@ from dygraph import _core, check, functional, size_lists, unique_name
 from dygraph.errors import ArgumentTypeError, InvalidArgumentError, kind_of
 from dygraph.files import path_of
 from static.layers.making import attributes, into, layer, run, table
-from static.program import Variable, default_main_program
+from static.program import Variable, computes, default_main_program
 from static.unknown_sizes import Unknown, numbers, variables
 
 _FUNCTIONS = table([
@@ -282,6 +282,8 @@ def assign(input, output=None):
     value = _core.to_variable(np.asarray(input))
     if output is not None and not isinstance(output, Variable):
         return into(output, value, "assign")
+    if not isinstance(output, Variable) and computes():
+        return value
     return into(output, default_main_program().constant(value.numpy()), "assign")
 
 
@@ -325,20 +327,20 @@ def load(out, file_path, load_as_fp16=None):
 
 
 def create_tensor(dtype, name=None, persistable=False):
-    """A variable of the current block for results.
+    """A variable of the current block for results; an eager one inside `dygraph.guard`.
 
     >>> import static
     >>> with static.program_guard(static.Program()):
     ...     static.layers.create_tensor("float32", name="total").name
     'total'
     """
-    return (
-        default_main_program()
-        .current_block()
-        .create_var(
-            name=name or unique_name.generate("create_tensor"), dtype=dtype, persistable=persistable
-        )
-    )
+    name = name or unique_name.generate("create_tensor")
+    if computes():
+        made = _core.Variable()  # empty: a write gives it shape and type
+        made.name, made.persistable = name, bool(persistable)
+        return made
+    block = default_main_program().current_block()
+    return block.create_var(name=name, dtype=dtype, persistable=persistable)
 
 
 @layer

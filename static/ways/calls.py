@@ -122,7 +122,7 @@ class Calls(Answers):
                 for name, variable in list(getattr(part, group).items()):
                     if variable is None or isinstance(variable, Variable):
                         continue
-                    face = self.program.face_of(variable, name)
+                    face = self.program.face_of_eager(variable, name)
                     getattr(part, group)[name] = part.__dict__[name] = face
                     names.append((group, name, variable, face))
             self.adopted[id(part)] = part, names

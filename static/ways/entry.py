@@ -7,6 +7,7 @@ import static
 from dygraph import _core
 from dygraph.errors import DygraphError, PreconditionNotMetError
 from dygraph.nn.layer import Layer
+from dygraph.open_axes import names_of_shared
 from dygraph.tracing import Moment
 from static.ways.arguments import build, leaves, replaced
 from static.ways.emit import emit
@@ -42,6 +43,9 @@ class Entry:
         self._function, self._eagerly = function, eagerly
         self._arguments, self.records = (args, kwargs), records
         self.open_sizes = open_sizes
+        variables = map(self.program.global_block().var, self.feeds)
+        for variable, names in zip(variables, names_of_shared(open_sizes), strict=True):
+            variable.desc.size_names = names
         self._guard = Outside()
         self._guard.note_root(function)
         self._guard.note([args, kwargs], "arguments")

@@ -37,9 +37,9 @@ class Scratch(static.Program):
             return name
         if self.core.layer_name is not None and not _stays(variable):
             return super().name_of(variable, type)
-        return self.face_of(variable).name
+        return self.face_of_eager(variable).name
 
-    def face_of(self, variable, hint="weight"):
+    def face_of_eager(self, variable, hint="weight"):
         """What stands here for an eager Variable."""
         ways = self._ways
         if not _stays(variable):

@@ -396,3 +396,49 @@ def test_the_fourth_derivative_is_refused():
     (third,) = dygraph.grad([(second * second).sum()], [x], create_graph=True)
     with pytest.raises(NotImplementedError, match="fourth derivative"):
         dygraph.grad([(third * third).sum()], [x])
+
+
+class Sum(dygraph.nn.RNNCellBase):
+    state_shape = (2,)
+
+    def forward(self, inputs, states):
+        states = states + inputs
+        return states, states
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+def test_a_trace_of_an_open_length_is_refused_with_line_and_fix(time_major):
+    def sizes(batch, time):
+        return (time, batch, 2) if time_major else (batch, time, 2)
+
+    rnn, x = dygraph.nn.RNN(Sum(), time_major=time_major), dygraph.ones(list(sizes(3, 4)))
+
+    def function(x):
+        outputs, last = rnn(x)
+        return last * 2.0
+
+    line = function.__code__.co_firstlineno + 1
+    expected = (
+        rf"RNN calls its cell once for each step, which asks for the size of \d+ "
+        rf"\(axis {0 if time_major else 1} of 'x'\), at .*test_rnn.py:{line} in function. Capture "
+        "the function with dygraph.jit.to_static"
+    )
+    with pytest.raises(ValueError, match=expected):
+        dygraph.jit.trace(function, [x], dims=[sizes(3, "length")])
+    _, traced = dygraph.jit.trace(function, [x], dims=[sizes(None, 4)])
+    assert traced(dygraph.ones(list(sizes(5, 4)))).tolist() == [[8.0, 8.0]] * 5
+    captured = dygraph.jit.to_static(function, dims=[sizes(3, "length")])
+    assert captured(dygraph.ones(list(sizes(3, 6)))).tolist() == [[12.0, 12.0]] * 3
+
+
+def test_a_trace_of_ragged_steps_is_refused_with_line_and_fix():
+    rnn = dygraph.nn.RNN(Sum())
+    rows = dygraph.to_variable(np.ones([5, 2], "float32"), lod=[[0, 2, 5]])
+
+    def function(x):
+        return rnn(x)[0]
+
+    line = function.__code__.co_firstlineno + 1
+    with pytest.raises(RuntimeError, match=f"take others, at .*:{line} in function. Capture the"):
+        dygraph.jit.trace(function, [rows])
+    assert dygraph.jit.to_static(function)(rows).tolist() == rnn(rows)[0].tolist()

@@ -128,17 +128,18 @@ def test_an_empty_weight_names_operator_position_and_line(mlp):
 
 
 def test_an_error_at_run_time_leaves_the_program_usable():
-    def forward(x, y):
-        return dygraph.relu(x) + y
+    def forward(x, rows):
+        return dygraph.functional.gather(dygraph.relu(x), rows)
 
-    _, traced = jit.trace(
-        forward, [dygraph.to_variable(numbers(2, 3))] * 1 + [dygraph.to_variable(numbers(2, 3))]
-    )
-    with pytest.raises(ValueError, match="operator 3 of block 0, made at .*test_executor.py"):
-        traced(dygraph.to_variable(numbers(2, 3)), dygraph.to_variable(numbers(4, 3)))
-    x = numbers(4, 3)
-    out = traced(dygraph.to_variable(x), dygraph.to_variable(x))
-    np.testing.assert_array_equal(out.numpy(), np.maximum(x, 0) + x)
+    def given(*rows):
+        return dygraph.to_variable(np.array(rows))
+
+    x = dygraph.to_variable(numbers(4, 3))
+    _, traced = jit.trace(forward, [x, given(0, 1, 0)], dims=[("n", 3), ("m",)])
+    with pytest.raises(IndexError, match="operator 3 of block 0, made at .*test_executor.py"):
+        traced(x, given(1, 4))
+    out = traced(x, given(3, 1))
+    np.testing.assert_array_equal(out.numpy(), np.maximum(numbers(4, 3), 0)[[3, 1]])
 
 
 def test_threads_run_one_program_at_once(mlp):

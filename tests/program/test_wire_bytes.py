@@ -127,6 +127,11 @@ def fill_var(pb, rng, var):
     maybe(rng, var, "persistable", bool_)
     for field in ("need_check_feed", "is_parameter", "stop_gradient"):
         maybe(rng, var, field, bool_)
+    for _ in range(rng.randint(0, 2)):
+        attr = var.attrs.add(name=text(rng, 1), type=rng.choice(pb.AttrType.values()))
+        maybe(rng, attr, "i", int32)
+        maybe(rng, attr, "s", text)
+        attr.ints.extend(some(rng, int32))
 
 
 def fill_op(pb, rng, op):

@@ -86,6 +86,17 @@ def test_they_are_the_same_modules(name):
     assert real.__name__ == real.__spec__.name == spellings.MODULES[name]
 
 
+def test_specifications_have_paddles_name():
+    """``paddle.static.InputSpec(shape, dtype, name)`` is the one of `dygraph.jit`."""
+    from static import InputSpec
+
+    assert InputSpec is dygraph.jit.InputSpec is dygraph.static.InputSpec
+    given = InputSpec([None, 3], "float32", "x")
+    doubled = dygraph.jit.to_static(lambda x: x * 2, input_spec=[given])
+    assert doubled(dygraph.ones([2, 3])).tolist() == [[2.0] * 3] * 2
+    assert "InputSpec" in dir(fluid)
+
+
 def test_what_is_not_there():
     from static import debuger, debugger
 
