@@ -114,6 +114,8 @@ class Layer(check.NamedArguments):
                     f"{type(self).__name__}: the buffer '{name}' must be a Variable or None, got "
                     f"{kind_of(value)}. Convert with dygraph.to_variable()"
                 )
+            if modes.ways is not None:
+                value = modes.ways.symbolic(value)
             if value is not None:
                 value.persistable = name not in self._unsaved
             group = "_buffers"

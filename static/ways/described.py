@@ -5,7 +5,7 @@ with the program's names. Arrays, rank tables and the like are written in place 
 """
 
 from static.operator import Operator
-from static.ways.graph import Refused, here, short
+from static.ways.graph import Refused, short
 
 __all__ = ["Body", "body_of", "declared", "is_tensor", "kind_of_value", "write"]
 
@@ -37,9 +37,10 @@ def body_of(desc, program, meta_of):
     if not blocks:
         return None
     whole = desc.type == "while" or desc.has_attr("is_scalar_condition")
+    line = short((desc.attrs.get("op_callstack") or ["?"])[-1])
     if desc.type not in _SLOTS or not whole or desc.attrs.get("is_scalar_condition") is False:
         raise Refused(
-            f"{desc.type} with a block of its own, at {here()}, cannot become part of a function's "
+            f"{desc.type} with a block of its own, at {line}, cannot become part of a function's "
             "program. Use Python's if or for, or static.layers.While, cond or DynamicRNN"
         )
     return Body(program.block(desc.attrs["sub_block"]), meta_of)

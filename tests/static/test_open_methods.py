@@ -42,7 +42,7 @@ NO_METHODS = {
     "__getstate__", "__hash__", "__init__", "__init_subclass__", "__new__", "__setattr__",
     "__setitem__", "__sizeof__", "__subclasshook__", "name", "normal_", "uniform_",
 }  # fmt: skip
-MOST = 2  # calls of one method, or with one index, of one array
+MOST = 3  # calls of one method, or with one index, of one array
 LEAST_RIGHT = 500
 
 

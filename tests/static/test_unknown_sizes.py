@@ -271,7 +271,10 @@ def test_functions_of_the_library_compute_with_no_unknown_size():
             lambda: F.diag(row),
             lambda: F.softmax_cross_entropy(square, label, label_smoothing=0.1),
         ):
-            with pytest.raises(RuntimeError, match="is known when the program runs. Declare"):
+            with pytest.raises(
+                RuntimeError,
+                match=r"is known when the program runs, at .*:\d+ in <lambda>. Declare it",
+            ):
                 describe()
 
 
