@@ -394,7 +394,7 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
     } else {
       if (__builtin_expect(op.control != nullptr, 0)) {
         RunBlock(op, frame, of.calls[i], random);
-      } else {
+      } else if (__builtin_expect(!op.terms, 1) || !AddInOrder(*op.terms, place_, frame.values)) {
         RunFused(op, frame, of.calls[i], random);
       }
       if (__builtin_expect(op.terms != nullptr, 0)) NoteTerms(op, frame);

@@ -297,6 +297,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     sums.push_back(value_of(gather.before));
     orders.emplace_back(gather.notes.get());
     if (gather.before >= 0) orders.back().Add(0, 1, frame.values);
+    orders.back().StartsWith();
   }
   std::vector<Tensor> arriving;
   for (auto [outside, inside] : control.sliced) {
@@ -330,9 +331,8 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     for (size_t i = 0; i < sums.size(); ++i) {
       terms.clear();
       for (int s : control.gathers[i].terms) terms.push_back(frame.values[s]);
-      AddTerms(terms, place_, &sums[i]);
       orders[i].Add(control.gathers[i].before >= 0, SIZE_MAX, frame.values);
-      orders[i].Arrange(place_, &sums[i]);
+      if (!orders[i].AddTo(place_, &sums[i])) AddTerms(terms, place_, &sums[i]);
     }
     if (!found) continue;
     for (const PlanControl::KeptGradient& each : control.kept_gradients)

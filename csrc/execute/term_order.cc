@@ -219,18 +219,21 @@ TermLists& ListsIn(Value* value) {
   return const_cast<TermLists&>(value->Object<TermLists>(VarKind::kSteps));
 }
 
-Value Added(const TermList& list, Place place) {
+// The terms from number `first` on, added to the sum of those before it.
+void AddFrom(size_t first, const TermList& list, Place place, Value* sum) {
   static const OpInfo& op = GetOp("sum");
   Call call;
   call.op = &op;
   call.attrs = op.default_attrs->data();
   call.place = place;
-  for (const auto& [number, value] : list.terms) call.in.Push(&value);
+  call.reuse = first > 0;
+  if (first > 0) call.in.Push(sum);
+  for (size_t k = first; k < list.terms.size(); ++k) call.in.Push(&list.terms[k].second);
   call.in.Close();
   Value out;
   call.out.Add(&out);
   dygraph::Run(call);
-  return out;
+  *sum = std::move(out);
 }
 
 int64_t IndexIn(const Value& value) {
@@ -263,22 +266,52 @@ void TermSum::Add(size_t begin, size_t end, const std::vector<Value*>& values) {
 }
 
 void TermSum::Add(const TermList& more) {
-  for (const auto& term : more.terms) {
-    in_order_ &= list_->terms.empty() || list_->terms.back().first <= term.first;
-    list_->terms.push_back(term);
+  std::vector<std::pair<uint64_t, Value>>& terms = list_->terms;
+  if (more.terms.empty()) return;
+  if (!terms.empty()) {
+    in_order_ &= terms.back().first <= more.terms[0].first;
+    one_by_one_ &= more.terms.size() == 1;
   }
+  terms.insert(terms.end(), more.terms.begin(), more.terms.end());
 }
 
-void TermSum::Arrange(Place place, Value* sum) {
-  if (!list_ || in_order_) return;
+bool TermSum::Sort() {
+  if (in_order_) return false;
   std::stable_sort(list_->terms.begin(), list_->terms.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  in_order_ = true;
-  if (list_->terms.size() > 2) *sum = Added(*list_, place);
+  return in_order_ = true;
+}
+
+bool TermSum::Arrange(Place place, Value* sum) {
+  const bool anew = list_ && (Sort() || !one_by_one_) && list_->terms.size() > 2;
+  if (anew) AddFrom(0, *list_, place, sum);
+  return anew;
+}
+
+bool TermSum::AddTo(Place place, Value* sum) {
+  if (!list_) return false;
+  const size_t count = list_->terms.size();
+  if (Sort()) added_ = 0;
+  if (added_ == 0 && count == 1) {
+    *sum = list_->terms[0].second;
+  } else if (added_ < count) {
+    AddFrom(added_, *list_, place, sum);
+  }
+  added_ = count;
+  return true;
 }
 
 void TermSum::Leave(const std::vector<Value*>& values) {
   if (notes_ && notes_->out[0].second >= 0) *values[notes_->out[0].second] = Held(list_);
+}
+
+bool AddInOrder(const TermNotes& notes, Place place, const std::vector<Value*>& values) {
+  if (notes.kind != Kind::kAdded) return false;
+  TermSum sum(&notes);
+  sum.Add(0, SIZE_MAX, values);
+  const bool added = sum.Arrange(place, values[notes.out[0].first]);
+  sum.Leave(values);
+  return added;
 }
 
 void PreparedProgram::NoteTerms(const PlanOp& op, Frame& frame) const {
@@ -299,12 +332,7 @@ void PreparedProgram::NoteTerms(const PlanOp& op, Frame& frame) const {
           ListsIn(&value(terms)).items.push_back(OneTerm(frame.made_terms, Value(item)));
       }
       return;
-    case Kind::kAdded: {
-      TermSum sum(&notes);
-      sum.Add(0, SIZE_MAX, frame.values);
-      sum.Arrange(place_, &value(notes.out[0].first));
-      return sum.Leave(frame.values);
-    }
+    case Kind::kAdded: return;  // AddInOrder has noted them
     case Kind::kSame: {
       const auto [slot, terms] = notes.in[0];
       const bool given = terms < 0 && !value(slot).empty();

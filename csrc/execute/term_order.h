@@ -36,15 +36,23 @@ class TermSum {
   // Terms of the inputs from `begin` on.
   void Add(size_t begin, size_t end, const std::vector<Value*>& values);
   void Add(const TermList& terms);
-  // Adds all of them anew where they have not come in order.
-  void Arrange(Place place, Value* sum);
+  // Adds all of them, where one input after the other, each by its own sum, is another order.
+  bool Arrange(Place place, Value* sum);
+  // `sum` holds those that were there in the last call. False: not all of them are known.
+  bool AddTo(Place place, Value* sum);
+  void StartsWith() { added_ = list_ ? list_->terms.size() : 0; }  // what was added so far
   void Leave(const std::vector<Value*>& values);
   const Ref<TermList>& list() const { return list_; }
 
  private:
+  bool Sort();
   const TermNotes* notes_;
   Ref<TermList> list_;  // null: not all of them are known
-  bool in_order_ = true;
+  bool in_order_ = true, one_by_one_ = true;
+  size_t added_ = 0;
 };
+
+// Does a sum's work where its terms must be added in another order than that of its inputs.
+bool AddInOrder(const TermNotes& notes, Place place, const std::vector<Value*>& values);
 
 }  // namespace dygraph::program
