@@ -297,7 +297,6 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     sums.push_back(value_of(gather.before));
     orders.emplace_back(gather.notes.get());
     if (gather.before >= 0) orders.back().Add(0, 1, frame.values);
-    orders.back().StartsWith();
   }
   std::vector<Tensor> arriving;
   for (auto [outside, inside] : control.sliced) {
@@ -332,7 +331,7 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
       terms.clear();
       for (int s : control.gathers[i].terms) terms.push_back(frame.values[s]);
       orders[i].Add(control.gathers[i].before >= 0, SIZE_MAX, frame.values);
-      if (!orders[i].AddTo(place_, &sums[i])) AddTerms(terms, place_, &sums[i]);
+      if (!orders[i].Get(place_, &sums[i])) AddTerms(terms, place_, &sums[i]);
     }
     if (!found) continue;
     for (const PlanControl::KeptGradient& each : control.kept_gradients)

@@ -220,20 +220,19 @@ TermLists& ListsIn(Value* value) {
 }
 
 // The terms from number `first` on, added to the sum of those before it.
-void AddFrom(size_t first, const TermList& list, Place place, Value* sum) {
+Value AddedFrom(size_t first, const TermList& list, Place place, const Value& sum) {
   static const OpInfo& op = GetOp("sum");
   Call call;
   call.op = &op;
   call.attrs = op.default_attrs->data();
   call.place = place;
-  call.reuse = first > 0;
-  if (first > 0) call.in.Push(sum);
+  if (first > 0) call.in.Push(&sum);
   for (size_t k = first; k < list.terms.size(); ++k) call.in.Push(&list.terms[k].second);
   call.in.Close();
   Value out;
   call.out.Add(&out);
   dygraph::Run(call);
-  *sum = std::move(out);
+  return out;
 }
 
 int64_t IndexIn(const Value& value) {
@@ -255,9 +254,9 @@ void TermSum::Add(size_t begin, size_t end, const std::vector<Value*>& values) {
     const auto [slot, terms] = notes_->in[k];
     if (values[slot]->empty()) continue;
     if (terms < 0) {
-      Add(*OneTerm(0, *values[slot]));
+      Add(*values[slot], *OneTerm(0, *values[slot]));
     } else if (Ref<const TermList> list = ListIn(*values[terms])) {
-      Add(*list);
+      Add(*values[slot], *list);
     } else {
       list_.reset();
     }
@@ -265,39 +264,32 @@ void TermSum::Add(size_t begin, size_t end, const std::vector<Value*>& values) {
   }
 }
 
-void TermSum::Add(const TermList& more) {
+void TermSum::Add(const Value& sum, const TermList& more) {
   std::vector<std::pair<uint64_t, Value>>& terms = list_->terms;
   if (more.terms.empty()) return;
-  if (!terms.empty()) {
-    in_order_ &= terms.back().first <= more.terms[0].first;
-    one_by_one_ &= more.terms.size() == 1;
+  if (terms.empty()) {
+    sum_ = sum;
+    added_ = more.terms.size();
+  } else {
+    plain_ &= more.terms.size() == 1 && terms.back().first <= more.terms[0].first;
   }
   terms.insert(terms.end(), more.terms.begin(), more.terms.end());
 }
 
-bool TermSum::Sort() {
-  if (in_order_) return false;
-  std::stable_sort(list_->terms.begin(), list_->terms.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  return in_order_ = true;
-}
-
-bool TermSum::Arrange(Place place, Value* sum) {
-  const bool anew = list_ && (Sort() || !one_by_one_) && list_->terms.size() > 2;
-  if (anew) AddFrom(0, *list_, place, sum);
-  return anew;
-}
-
-bool TermSum::AddTo(Place place, Value* sum) {
+bool TermSum::Get(Place place, Value* sum) {
   if (!list_) return false;
-  const size_t count = list_->terms.size();
-  if (Sort()) added_ = 0;
-  if (added_ == 0 && count == 1) {
-    *sum = list_->terms[0].second;
-  } else if (added_ < count) {
-    AddFrom(added_, *list_, place, sum);
+  auto older = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::vector<std::pair<uint64_t, Value>>& terms = list_->terms;
+  if (added_ < terms.size()) {
+    std::stable_sort(terms.begin() + added_, terms.end(), older);
+    if (older(terms[added_], terms[added_ - 1])) {
+      std::stable_sort(terms.begin(), terms.end(), older);
+      added_ = 0;
+    }
+    sum_ = AddedFrom(added_, *list_, place, sum_);
+    added_ = terms.size();
   }
-  added_ = count;
+  *sum = sum_;
   return true;
 }
 
@@ -309,7 +301,7 @@ bool AddInOrder(const TermNotes& notes, Place place, const std::vector<Value*>& 
   if (notes.kind != Kind::kAdded) return false;
   TermSum sum(&notes);
   sum.Add(0, SIZE_MAX, values);
-  const bool added = sum.Arrange(place, values[notes.out[0].first]);
+  const bool added = !sum.IsPlain() && sum.Get(place, values[notes.out[0].first]);
   sum.Leave(values);
   return added;
 }
@@ -351,11 +343,10 @@ void PreparedProgram::NoteTerms(const PlanOp& op, Frame& frame) const {
       const Tensor& item = value(array).array().items.at(i);
       const bool first = item.raw_data() == value(x).tensor().raw_data();
       if (!first && !items[i]) return;  // terms of what is there are not known
-      if (!first) sum.Add(*items[i]);
+      // The sum before is gone: that of more terms than one is made anew.
+      if (!first) sum.Add(items[i]->terms[0].second, *items[i]);
       sum.Add(0, 1, frame.values);
-      Value whole{Tensor(item)};
-      sum.Arrange(place_, &whole);
-      if (whole.tensor().raw_data() != item.raw_data())
+      if (Value whole; !first && !sum.IsPlain() && sum.GetAnew(place_, &whole))
         value(array).MutableArray().items[i] = whole.tensor();
       items[i] = sum.list();
       return;

@@ -35,21 +35,24 @@ class TermSum {
   explicit TermSum(const TermNotes* notes);
   // Terms of the inputs from `begin` on.
   void Add(size_t begin, size_t end, const std::vector<Value*>& values);
-  void Add(const TermList& terms);
-  // Adds all of them, where one input after the other, each by its own sum, is another order.
-  bool Arrange(Place place, Value* sum);
-  // `sum` holds those that were there in the last call. False: not all of them are known.
-  bool AddTo(Place place, Value* sum);
-  void StartsWith() { added_ = list_ ? list_->terms.size() : 0; }  // what was added so far
+  void Add(const Value& sum, const TermList& terms);
+  // Whether it is the sum of the inputs from left to right.
+  bool IsPlain() const { return plain_; }
+  // False: not all terms are known.
+  bool Get(Place place, Value* sum);
+  bool GetAnew(Place place, Value* sum) {
+    added_ = 1;
+    return Get(place, sum);
+  }
   void Leave(const std::vector<Value*>& values);
   const Ref<TermList>& list() const { return list_; }
 
  private:
-  bool Sort();
   const TermNotes* notes_;
   Ref<TermList> list_;  // null: not all of them are known
-  bool in_order_ = true, one_by_one_ = true;
-  size_t added_ = 0;
+  size_t added_ = 0;    // so many of them are in sum_
+  Value sum_;
+  bool plain_ = true;
 };
 
 // Does a sum's work where its terms must be added in another order than that of its inputs.
