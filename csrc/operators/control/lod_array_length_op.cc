@@ -6,7 +6,8 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 void DefineLodArrayLength(OpDef& op) {
-  op.Comment("Out = [the number of elements of the array X]: 0 where nothing has been written to it.")
+  op.Comment(
+        "Out = [the number of elements of the array X]: 0 where nothing has been written to it.")
       .Example(
           ">>> a = F.write_to_array(to_variable([1.0]), to_variable(np.array([2])))\n"
           ">>> F.lod_array_length(a).tolist()\n"

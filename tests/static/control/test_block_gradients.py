@@ -226,7 +226,7 @@ def test_steps_that_begin_with_a_constant():
     assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))
 
 
-# One value under several names ---------------------------------------------------------------------
+# One value under several names --------------------------------------------------------------------
 
 
 def in_a_loop_of_names(x, w, n, integer):

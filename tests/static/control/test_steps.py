@@ -449,8 +449,8 @@ def test_inputs_of_different_lengths_name_operator_line_and_shapes(lengths):
         out = rnn()
         feed = {"a": array(lengths[0], 2), "b": array(lengths[1], 2)}
         text = (
-            r"^recurrent: inputs must have one number of steps, at least 1, along axis 0, got 'a' of "
-            rf"shape \[{lengths[0]}, 2\], 'b' of shape \[{lengths[1]}, 2\]\. .*"
+            r"^recurrent: inputs must have one number of steps, at least 1, along axis 0, got 'a' "
+            rf"of shape \[{lengths[0]}, 2\], 'b' of shape \[{lengths[1]}, 2\]\. .*"
             r"operator 0 of block 0, made at .*test_steps.py:\d+ in test_inputs_of_different"
         )
         with pytest.raises(InvalidArgumentError, match=text):
