@@ -1,8 +1,8 @@
 """Random functions of loops, choices and arrays: programs give what eager calls give.
 
 `static.layers` takes eager Variables as well, so one function is described and run. Losses and
-first gradients agree to the bit, although a choice or loop hands on all three values and an array keeps
-some, so that one value has several names. This plays more of them::
+first gradients agree to the bit, although a choice or loop hands on all three values and an array
+keeps some, so that one value has several names. This plays more::
 
     PYTHONPATH=. python tests/static/control/test_random_blocks.py 4000
 """
