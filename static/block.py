@@ -495,6 +495,15 @@ class Block:
                 self.find_var_recursive(name).stop_gradient = True
         return self.take(desc)
 
+    def hand_on(self, value, to):
+        """Have the variable `to` stand for a value, as a name of Python's does.
+
+        Gradients of `value` and of `to` are then added as those of one Variable.
+        """
+        op = self.append_op("assign", {"X": value}, {"Out": to})
+        op.set_attr("hands_on", True)
+        return op
+
     def take(self, desc):
         """An operator of this block with the program's marks: role and source line."""
         self.core.mark(desc, [user_line()])

@@ -123,6 +123,8 @@ def _for_paddle(program, scope):
             elif op.type == "rnn_memory_helper" and not _has_gradient(uses, op, "Out"):
                 block.remove_op(at := op.idx)
                 block.insert_op(at, "assign", {"X": op.input("X")}, {"Out": op.output("Out")})
+            elif op.type == "assign":
+                op.desc.remove_attr("hands_on")
     uses = program.core.uses()  # the following steps bind more slots and remove no operator
     for block in program.blocks:
         for op in list(block.ops):

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "execute/frame.h"
 #include "execute/plan_passes.h"
+#include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "program/op_binding.h"
 #include "program/verify.h"
@@ -93,6 +94,7 @@ PreparedProgram::PreparedProgram(std::shared_ptr<const ProgramDesc> program,
   if (halves_.operators > 0) FindCarried();
   ArrangeBlocks();
   if (halves_.operators > 0) ReleaseCarried();
+  if (has_blocks_) FindTermOrder(plan_);
   names_.clear();
   gradients_.clear();
 }
@@ -368,9 +370,10 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
     } else {
       if (__builtin_expect(op.control != nullptr, 0)) {
         RunBlock(op, frame, of.calls[i], random);
-      } else {
+      } else if (__builtin_expect(!op.terms, 1) || !AddInOrder(*op.terms, place_, frame.values)) {
         RunFused(op, frame, of.calls[i], random);
       }
+      if (__builtin_expect(op.terms != nullptr, 0)) NoteTerms(op, frame);
       Release(op, frame);
     }
     // In a block, whose operators are often small, after some of them.

@@ -129,6 +129,7 @@ class PreparedProgram {
   bool RunToEnd(Stretch of, size_t i, Frame& frame, RandomStreams random) const;
   bool RunTogether(Stretch of, size_t first, Frame& frame, RandomStreams random) const;
   void Release(const PlanOp& op, Frame& frame) const;
+  void NoteTerms(const PlanOp& op, Frame& frame) const;
   void RunKept(const PlanOp& op, Bound& bound) const;
   void ReleasePages();
   bool RunAtOnce(const PlanOp& op, Frame& frame, Bound& bound) const;

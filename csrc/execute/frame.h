@@ -64,6 +64,7 @@ struct PreparedProgram::Frame {
   std::vector<Value> staging;
   std::vector<Value*> temporaries;
   std::deque<Value> inner;  // of blocks but the first, which no scope shows
+  uint64_t made_terms = 0;  // of gradients whose order is noted
   uint64_t draws = 0;       // random operators that ran, in a program with blocks
   std::vector<std::shared_ptr<SharedValue>> shared;  // eager variables among them
   uint32_t unchecked = 0;  // operators of blocks that ran without a look for signals

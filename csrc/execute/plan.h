@@ -23,6 +23,22 @@ struct PlanSlot {
 
 struct PlanControl;
 
+// What becomes of the terms of gradients in an operator (execute/term_order.h): slots of its inputs
+// and outputs, each with the slot of its terms. -1: of an input that no operator makes, so that it
+// comes first; of an output whose terms are not asked for.
+struct TermNotes {
+  enum class Kind {
+    kMade,    // the outputs are terms
+    kAdded,   // the output is the sum of the inputs
+    kSame,    // the output is the input under another name
+    kPut,     // the input is added to an element of an array
+    kTaken,   // the output is an element that is taken out of an array
+  };
+  using Slots = std::vector<std::pair<int, int>>;
+  Kind kind;
+  Slots in, out;
+};
+
 struct PlanOp {
   const OpInfo* info = nullptr;
   Ref<Attrs> attrs;
@@ -57,6 +73,7 @@ struct PlanOp {
   // Some gradient it reads may be missing, since the block that gives it need not run. Where a
   // required one is, the operator is passed over, as a recipe leaves out such a call.
   bool lenient = false;
+  std::shared_ptr<const TermNotes> terms;  // null: no sum asks for them
 
   bool Reads(int slot) const { return std::find(in.begin(), in.end(), slot) != in.end(); }
   bool Writes(int slot) const { return std::find(out.begin(), out.end(), slot) != out.end(); }
@@ -113,6 +130,7 @@ struct PlanControl : std::enable_shared_from_this<PlanControl> {
     int before;
     std::vector<int> terms;
     int to;
+    std::shared_ptr<const TermNotes> notes = nullptr;  // in: before and terms; out: to
   };
   // Variables as they were before the first turn: where they are, the number of the kept value,
   // where they go to.

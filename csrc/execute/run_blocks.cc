@@ -1,10 +1,12 @@
 // Operators that run a block of the program: loops, choices, steps over time. A block works on the
 // values of the whole program, so that a turn costs what its operators cost.
 #include <algorithm>
+#include <sstream>
 
 #include "base/flags.h"
 #include "execute/frame.h"
 #include "execute/kept_steps.h"
+#include "execute/term_order.h"
 #include "program/op_binding.h"
 #include "run/interpreter.h"
 #include "run/run.h"
@@ -224,17 +226,23 @@ void PreparedProgram::RunCondition(const PlanOp& op, Frame& frame, Bound& bound,
 void PreparedProgram::RunRecurrent(const PlanOp& op, Frame& frame, Bound& bound,
                                    RandomStreams random) const {
   const PlanControl& control = *op.control;
-  int64_t steps = -1;
   std::vector<Tensor> inputs;
-  for (auto [outside, inside] : control.sliced) {
+  for (auto [outside, inside] : control.sliced)
     inputs.push_back(frame.values[outside]->tensor().Plain());
-    const Tensor& t = inputs.back();
-    ENFORCE(t.rank() > 0 && (steps < 0 || steps == t.dim(0)), InvalidArgument,
-            "inputs must have one number of steps along axis 0, got ", t.dims(), " for '",
-            plan_.slots[outside].name, "'", steps < 0 ? "" : " and " + std::to_string(steps));
-    steps = t.dim(0);
+  const int64_t steps = inputs[0].rank() > 0 ? inputs[0].dim(0) : 0;
+  const bool even = std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& t) {
+    return t.rank() > 0 && t.dim(0) == steps;
+  });
+  if (!even || steps == 0) {
+    std::ostringstream shapes;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      shapes << (i ? ", '" : "'") << plan_.slots[control.sliced[i].first].name << "' of shape "
+             << inputs[i].dims();
+    }
+    THROW(InvalidArgument, "inputs must have one number of steps, at least 1, along axis 0, got ",
+          shapes.str(), ". Pad or cut them to one length",
+          PositionText(*op.desc, op.position, op.block));
   }
-  ENFORCE(steps > 0, InvalidArgument, "inputs must have a step at least, got ", steps);
   std::vector<std::vector<Value>> results(control.stacked.size());
   for (auto& list : results) list.resize(steps);
   const Ref<KeptSteps> kept = NewSteps(op, op.control->steps, frame);
@@ -291,7 +299,12 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   }
   std::vector<Value> flows, sums;
   for (const PlanControl::Flow& flow : control.flows) flows.push_back(value_of(flow.from));
-  for (const PlanControl::Gather& gather : control.gathers) sums.push_back(value_of(gather.before));
+  std::vector<TermSum> orders;
+  for (const PlanControl::Gather& gather : control.gathers) {
+    sums.push_back(value_of(gather.before));
+    orders.emplace_back(gather.notes.get());
+    if (gather.before >= 0) orders.back().Add(0, 1, frame.values);
+  }
   std::vector<Tensor> arriving;
   for (auto [outside, inside] : control.sliced) {
     const Value& value = *frame.values[outside];
@@ -324,7 +337,8 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
     for (size_t i = 0; i < sums.size(); ++i) {
       terms.clear();
       for (int s : control.gathers[i].terms) terms.push_back(frame.values[s]);
-      AddTerms(terms, place_, &sums[i]);
+      orders[i].Add(control.gathers[i].before >= 0, SIZE_MAX, frame.values);
+      if (!orders[i].Get(place_, &sums[i])) AddTerms(terms, place_, &sums[i]);
     }
     if (!found) continue;
     for (const PlanControl::KeptGradient& each : control.kept_gradients)
@@ -346,8 +360,10 @@ void PreparedProgram::RunGradient(const PlanOp& op, Frame& frame, Bound& bound,
   for (size_t i = 0; i < flows.size(); ++i) {
     if (control.flows[i].to >= 0) *frame.values[control.flows[i].to] = std::move(flows[i]);
   }
-  for (size_t i = 0; i < sums.size(); ++i)
+  for (size_t i = 0; i < sums.size(); ++i) {
     *frame.values[control.gathers[i].to] = std::move(sums[i]);
+    orders[i].Leave(frame.values);
+  }
   if (!found) return;
   for (const PlanControl::KeptGradient& each : control.kept_gradients) {
     if (each.last >= 0)

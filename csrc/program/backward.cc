@@ -307,6 +307,7 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
     }
     if (!complete) continue;
     WriteAttrs(*AttrsOfCall(call, f), &made);
+    if (ops_[number]->FindAttr<bool>(kHandsOn)) made.SetAttr(kHandsOn, true);
     for (size_t s = 0; s < call.out.size(); ++s)
       made.outputs.push_back({call.op->outputs[s].name, {}, {}});
     if (made.type == "read_from_array") {  // an element that is written twice has one gradient

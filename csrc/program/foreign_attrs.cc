@@ -42,6 +42,7 @@ bool IsBookkeeping(const std::string& name) {
                                                          "trainer_id",
                                                          "slot",
                                                          "grad_inplace",
+                                                         "hands_on",
                                                          "verified",
                                                          "regularization_coeff"};
   return kNames.count(name) > 0;

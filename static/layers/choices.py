@@ -127,7 +127,7 @@ class _Branch:
                 if outside is None:
                     continue
                 if _fit(self.facts[i], (other or self).facts[i]):
-                    body.append_op("assign", {"X": leaf}, {"Out": outside})
+                    body.hand_on(leaf, outside)
                 else:
                     _leave(body, leaf, outside)
 
@@ -139,6 +139,7 @@ def _leave(body, leaf, outside):
     desc.set_input("X", [leaf.name])
     desc.set_output("Out", [outside.name])
     desc.complete_attrs()
+    desc.set_attr("hands_on", True)
     body.put_op(body.take(desc))
 
 

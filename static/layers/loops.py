@@ -220,6 +220,7 @@ class _Loop:
         name = unique_name.generate(layer)
         with self.program.layer(name):
             copy = _core.ops.assign(value)
+        copy.op.set_attr("hands_on", True)
         copy.stop_gradient = value.stop_gradient
         return copy
 
@@ -299,7 +300,7 @@ class _Loop:
             for v, _ in pairs
         ]
         for value, (_, to) in zip(copies, pairs, strict=True):
-            block.append_op("assign", {"X": value}, {"Out": to})
+            block.hand_on(value, to)
 
 
 def _renewed(variable, before, value):

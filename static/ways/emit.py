@@ -180,8 +180,8 @@ class _Writer:
         )
 
     def assign(self, a, b):
-        """A copy."""
-        return self.op("assign", {"X": a}, {"Out": b})
+        """Another name for a value."""
+        return self.block.hand_on(a, b)
 
     def _ops(self, block):
         for op in block.ops:

@@ -1,7 +1,7 @@
 """Parameters of blocks that on every way in are one value: that value takes their place.
 
-A loop gives parameters to what a turn might change. One that no turn changes would be a copy, whose
-gradient is summed apart from that of the original, so that the last bits of the sum could differ.
+A loop gives parameters to what a turn might change. One that no turn changes would be a second name
+of the original, with a sum of gradients of its own, whose terms the program would have to keep.
 """
 
 from static.ways.graph import Ask, Give, Go, reachable

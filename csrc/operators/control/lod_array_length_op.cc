@@ -6,12 +6,13 @@ namespace {
 constexpr int kX = 0, kOut = 0;
 
 void DefineLodArrayLength(OpDef& op) {
-  op.Comment("Out = [the number of elements of the array X].")
+  op.Comment(
+        "Out = [the number of elements of the array X]: 0 where nothing has been written to it.")
       .Example(
           ">>> a = F.write_to_array(to_variable([1.0]), to_variable(np.array([2])))\n"
           ">>> F.lod_array_length(a).tolist()\n"
           "[3]")
-      .Input(kX, "X", "the array", kTakesArray)
+      .Input(kX, "X", "the array", kTakesArray | kMayBeUnwritten)
       .Output(kOut, "Out", "[1], int64")
       .Shape([](InferContext& ctx) { ctx.SetOutput(kOut, {1}, DType::kInt64); })
       .KernelDType(array::TypeOf<kX>)
@@ -22,8 +23,9 @@ void DefineLodArrayLength(OpDef& op) {
 template <class T>
 struct LodArrayLengthKernel {
   static void Compute(KernelContext& ctx) {
-    const TensorArray& x = array::ArrayIn(ctx.call(), kX);
-    *ctx.Out(kOut).mutable_data<int64_t>() = static_cast<int64_t>(x.items.size());
+    const bool written = !ctx.InValue(kX).empty();  // else no block that writes it has run
+    *ctx.Out(kOut).mutable_data<int64_t>() =
+        written ? static_cast<int64_t>(array::ArrayIn(ctx.call(), kX).items.size()) : 0;
   }
 };
 

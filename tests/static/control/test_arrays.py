@@ -225,3 +225,21 @@ def test_assert_stops_a_run(run):
         layers.Assert(dygraph.to_variable([False]))
     with pytest.raises(ArgumentTypeError, match="got float32"):
         layers.Assert(x)
+
+
+@pytest.mark.parametrize("turns", [0, 3])
+def test_length_of_an_array_that_a_loop_alone_writes(turns):
+    with static.program_guard(static.Program(), static.Program()):
+        i = layers.fill_constant([1], "int64", 0)
+        limit = layers.fill_constant([1], "int64", turns)
+        written, more = layers.create_array("float32"), layers.less_than(i, limit)
+        with layers.While(more).block():
+            layers.array_write(layers.fill_constant([2], "float32", 7.0), i, array=written)
+            layers.increment(i)
+            layers.less_than(i, limit, cond=more)
+        length = layers.array_length(written)
+        assert static.Executor().run(fetch_list=[length])[0].tolist() == [turns]
+        if turns == 0:
+            first = layers.array_read(written, layers.fill_constant([1], "int64", 0))
+            with pytest.raises(PreconditionNotMetError, match="holds nothing: the block"):
+                static.Executor().run(fetch_list=[first])

@@ -224,3 +224,55 @@ def test_steps_that_begin_with_a_constant():
         return F.mean(F.stack(states, axis=0))
 
     assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))
+
+
+# One value under several names --------------------------------------------------------------------
+
+
+def in_a_loop_of_names(x, w, n, integer):
+    """`kept` and `x` are one value until a turn changes `x`; `y` is one of them on one way."""
+
+    def turn(i, x, y):
+        y = y + w * 0.1
+        holds = layers.reduce_sum(y) > layers.reduce_sum(x)
+        y = layers.cond(holds, lambda: y + x, lambda: x)
+        return [i + 1, y * 1.1 * 0.5, y * 2.0]
+
+    _, x, y = layers.while_loop(lambda i, *_: i < n, turn, [integer(0), x, x * 0.5])
+    return layers.reduce_sum(x * y + x * w) + layers.reduce_sum(x)
+
+
+def in_an_array(x, w, n, integer):
+    """Elements are read twice in a turn and once behind the loop, beside the state they are."""
+    array = layers.array_write(x, integer(0))
+
+    def turn(i, array, x):
+        a = layers.array_read(array, i)
+        x = layers.tanh(a * w) * a + x * 0.3 + x * w
+        return [i + 1, layers.array_write(x, i + 1, array), x]
+
+    _, array, x = layers.while_loop(lambda i, *_: i < n, turn, [integer(0), array, x])
+    return layers.reduce_sum(x * layers.array_read(array, n) + layers.array_read(array, n) * w)
+
+
+def in_choices(x, w, n, integer):
+    """Used before, between and behind choices that hand it on."""
+    more = n > integer(1)
+    y = layers.cond(more, lambda: x, lambda: x * 2.0)
+    first = y * w
+    z = layers.cond(more, lambda: y * w, lambda: y)
+    return layers.reduce_sum(x * 0.7 + first + z * w + x * w + y * 0.3 + x * 0.1)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 5])
+@pytest.mark.parametrize("function", [in_a_loop_of_names, in_an_array, in_choices])
+def test_one_value_under_several_names(function, turns):
+    arrays = {"x": numbers(3, 4), "w": numbers(3, 4, seed=1), "n": np.array([turns], "int64")}
+    d = Described(**arrays)
+    with d:
+        loss = function(d.x, d.w, d.n, lambda k: layers.fill_constant([1], "int64", k))
+
+    def python(x, w, n):
+        return function(x, w, n, lambda k: dygraph.to_variable(np.array([k], "int64")))
+
+    assert_same_bits(d.run(loss, ["x", "w"]), eager(python, ["x", "w"], **arrays))

@@ -1,8 +1,8 @@
 """Random functions of loops, choices and arrays: programs give what eager calls give.
 
-`static.layers` takes eager Variables as well, so one function is described and run. Losses agree to
-the bit. Gradients agree but for their last bits: a choice or loop hands on all three values, so
-that terms of one gradient may be added in other groups. This plays more of them::
+`static.layers` takes eager Variables as well, so one function is described and run. Losses and
+first gradients agree to the bit, although a choice or loop hands on all three values and an array
+keeps some, so that one value has several names. This plays more::
 
     PYTHONPATH=. python tests/static/control/test_random_blocks.py 4000
 """
@@ -144,11 +144,10 @@ def play(seed):
     assert np.array_equal(loss, wanted) and np.array_equal(again, wanted), tree
     for mine, theirs in zip(gradients, wanted_gradients, strict=True):
         mine, theirs = (np.zeros(1, "float32") if g is None else g for g in (mine, theirs))
-        bound = 1e-5 * max(1, np.abs(theirs).max())
-        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=bound, err_msg=str(tree))
+        assert mine.tobytes() == theirs.tobytes(), tree
 
 
-@pytest.mark.parametrize("first", range(0, 100, 20))
+@pytest.mark.parametrize("first", range(0, 200, 20))
 def test_programs_give_what_eager_calls_give(first):
     for seed in range(first, first + 20):
         play(seed)

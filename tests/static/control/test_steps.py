@@ -437,3 +437,21 @@ def test_static_rnn_refuses():
     described = step(lambda r, now: r.output(now))
     with pytest.raises(PreconditionNotMetError, match="another StaticRNN"), described.step():
         pass
+
+
+@pytest.mark.parametrize("lengths", [(4, 3), (0, 0)])
+def test_inputs_of_different_lengths_name_operator_line_and_shapes(lengths):
+    with static.program_guard(static.Program(), static.Program()):
+        a, b = static.data("a", [None, 2]), static.data("b", [None, 2])
+        rnn = layers.StaticRNN()
+        with rnn.step():
+            rnn.step_output(rnn.step_input(a) + rnn.step_input(b))
+        out = rnn()
+        feed = {"a": array(lengths[0], 2), "b": array(lengths[1], 2)}
+        text = (
+            r"^recurrent: inputs must have one number of steps, at least 1, along axis 0, got 'a' "
+            rf"of shape \[{lengths[0]}, 2\], 'b' of shape \[{lengths[1]}, 2\]\. .*"
+            r"operator 0 of block 0, made at .*test_steps.py:\d+ in test_inputs_of_different"
+        )
+        with pytest.raises(InvalidArgumentError, match=text):
+            static.Executor().run(feed=feed, fetch_list=[out])

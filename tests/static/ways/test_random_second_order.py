@@ -1,4 +1,5 @@
-"""Gradients of gradients through the programs of random functions, beside eager ones.
+"""Gradients through the programs of random functions, beside eager ones: the first have the same
+bits, those of second order nearly always.
 
 ``python tests/static/ways/test_random_second_order.py 0 1000`` runs more of them.
 """
@@ -70,13 +71,14 @@ def check(seed, small=True):
         if want is None:
             continue
         got = executor.run(emitted.program, feed={"x": array}, fetch_list=list(wanted))
+        assert got[0].tobytes() == want[0].tobytes(), f"seed {seed}: the first gradient differs"
         for a, b in zip(got, want, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4, err_msg=f"seed {seed}")
             kinds.add("same" if a.tobytes() == b.tobytes() else "close")
     return "close" if "close" in kinds else "same" if kinds else "raises"
 
 
-@pytest.mark.parametrize("first", range(0, 60, 20))
+@pytest.mark.parametrize("first", range(0, 80, 20))
 def test_second_gradients_of_random_functions(first):
     kinds = collections.Counter(check(seed) for seed in range(first, first + 20))
     assert kinds["same"] >= 18, kinds

@@ -1,0 +1,366 @@
+#include "execute/term_order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "execute/frame.h"
+#include "program/op_binding.h"
+#include "run/run.h"
+
+namespace dygraph::program {
+
+namespace {
+
+using Kind = TermNotes::Kind;
+
+// What an operator does with terms.
+Kind KindOf(const PlanOp& op) {
+  const std::string& type = op.info->type;
+  auto is_set = [&](const char* name) {
+    const bool* value = op.desc->FindAttr<bool>(name);
+    return value && *value;
+  };
+  if (op.control || !op.parts.empty()) return Kind::kMade;
+  if (type == "sum") return Kind::kAdded;
+  if (type == "assign" && is_set(kHandsOn)) return Kind::kSame;
+  if (type == "write_to_array" && is_set("add")) return Kind::kPut;
+  const int rest = type == "read_from_array" ? op.Output("Rest") : -1;
+  return rest >= 0 && rest == op.Input("X") ? Kind::kTaken : Kind::kMade;
+}
+
+// The inputs whose terms the output takes over.
+std::vector<int> TakenFrom(const PlanOp& op, Kind kind) {
+  if (kind == Kind::kMade) return {};
+  if (kind == Kind::kAdded) return {op.in.begin(), op.in.end()};
+  return {op.Input("X")};
+}
+
+class Finder {
+ public:
+  explicit Finder(Plan& plan) : plan_(plan) {
+    ForEachOp(plan_.ops, [&](PlanOp& op) { op.control ? LookAtBlock(op) : LookAt(op); });
+    if (handed_.empty()) return;
+    Spread(onward_, &handed_);
+    ForEachOp(plan_.ops, [&](PlanOp& op) { FindMerges(op); });
+    Spread(back_, &needed_);
+    ForEachOp(plan_.ops, [&](PlanOp& op) { Note(&op); });
+  }
+
+ private:
+  using Edges = std::map<int, std::vector<int>>;
+
+  void Link(int from, int to) {
+    if (from < 0 || to < 0) return;
+    onward_[from].push_back(to);
+    back_[to].push_back(from);
+    made_.insert(to);
+  }
+
+  void LookAt(const PlanOp& op) {
+    const Kind kind = KindOf(op);
+    for (int to : op.out) {
+      if (to < 0) continue;
+      made_.insert(to);
+      for (int from : TakenFrom(op, kind)) Link(from, to);
+      const bool hands = kind == Kind::kSame || kind == Kind::kPut || kind == Kind::kTaken;
+      if (hands) handed_.insert(to);
+    }
+  }
+
+  void LookAtBlock(const PlanOp& op) {
+    made_.insert(op.out.begin(), op.out.end());
+    for (const PlanControl::Flow& flow : op.control->flows) {
+      for (int from : {flow.from, flow.out}) {
+        Link(from, flow.in);
+        Link(from, flow.to);
+      }
+      Link(flow.in, flow.to);
+    }
+    for (const PlanControl::Gather& gather : op.control->gathers) {
+      Link(gather.before, gather.to);
+      for (int from : gather.terms) Link(from, gather.to);
+    }
+  }
+
+  static void Spread(const Edges& edges, std::set<int>* slots) {
+    std::vector<int> open(slots->begin(), slots->end());
+    while (!open.empty()) {
+      const int slot = open.back();
+      open.pop_back();
+      auto at = edges.find(slot);
+      if (at == edges.end()) continue;
+      for (int next : at->second) {
+        if (slots->insert(next).second) open.push_back(next);
+      }
+    }
+  }
+
+  bool IsHanded(int slot) const { return handed_.count(slot) > 0; }
+
+  // A sum that a name's sum enters after others, which may have terms that are older.
+  bool Merges(const PlanOp& op) const {
+    const Kind kind = KindOf(op);
+    if (kind == Kind::kPut) return true;
+    return kind == Kind::kAdded && op.in.size() > 1 && std::any_of(op.in.begin() + 1, op.in.end(),
+                                               [&](int s) { return IsHanded(s); });
+  }
+  bool Merges(const PlanControl::Gather& gather) const {
+    return std::any_of(gather.terms.begin(), gather.terms.end(),
+                       [&](int s) { return IsHanded(s); });
+  }
+
+  void FindMerges(const PlanOp& op) {
+    if (!op.control) {
+      if (!Merges(op)) return;
+      for (int s : TakenFrom(op, KindOf(op))) needed_.insert(s);
+      if (KindOf(op) == Kind::kPut) needed_.insert(op.Output("Out"));
+      return;
+    }
+    for (const PlanControl::Gather& gather : op.control->gathers) {
+      if (!Merges(gather)) continue;
+      if (gather.before >= 0) needed_.insert(gather.before);
+      needed_.insert(gather.terms.begin(), gather.terms.end());
+    }
+  }
+
+  // The slot for the terms of a slot's value.
+  int TermsOf(int slot) {
+    if (slot < 0 || !needed_.count(slot) || !made_.count(slot)) return -1;
+    auto [at, is_new] = terms_of_.emplace(slot, static_cast<int>(plan_.slots.size()));
+    if (is_new) plan_.slots.push_back({plan_.slots[slot].name + "@TERMS", false, 1});
+    return at->second;
+  }
+
+  template <class Slots>
+  TermNotes::Slots Pairs(const Slots& slots) {
+    TermNotes::Slots pairs;
+    for (int s : slots) {
+      if (s >= 0) pairs.emplace_back(s, TermsOf(s));
+    }
+    return pairs;
+  }
+
+  void Note(PlanOp* op) {
+    if (op->control) NoteBlock(op);
+    const Kind kind = KindOf(*op);
+    TermNotes notes{kind, {}, {}};
+    for (const auto& [slot, terms] : Pairs(op->out)) {
+      const bool own = !op->control || !IsPassed(*op->control, slot);
+      if (terms >= 0 && own) notes.out.emplace_back(slot, terms);
+    }
+    if (!notes.out.empty() || (!op->control && Merges(*op))) {
+      notes.in = Pairs(TakenFrom(*op, kind));
+      if (kind != Kind::kMade) notes.out = Pairs(op->out);
+      if (kind == Kind::kPut || kind == Kind::kTaken)
+        notes.in.emplace_back(op->Input("I"), -1);
+      op->terms = std::make_shared<TermNotes>(std::move(notes));
+    }
+    std::vector<int> ended;
+    for (int s : op->done) {
+      if (int terms = TermsOf(s); terms >= 0) ended.push_back(terms);
+    }
+    for (int s : ended) op->done.push_back(s);
+  }
+
+  // Whether the block gives its terms along with the gradient.
+  static bool IsPassed(const PlanControl& control, int slot) {
+    auto is_to = [&](const auto& each) { return each.to == slot; };
+    return std::any_of(control.flows.begin(), control.flows.end(), is_to) ||
+           std::any_of(control.gathers.begin(), control.gathers.end(), is_to) ||
+           std::count(control.arrays.begin(), control.arrays.end(), slot) > 0 ||
+           !control.is_gradient();
+  }
+
+  void NoteBlock(PlanOp* op) {
+    PlanControl& control = *op->control;
+    std::vector<PlanControl::Flow> flows;
+    for (const PlanControl::Flow& flow : control.flows) {
+      const int in = TermsOf(flow.in), to = TermsOf(flow.to);
+      if (in >= 0) flows.push_back({TermsOf(flow.from), in, TermsOf(flow.out), to});
+    }
+    control.flows.insert(control.flows.end(), flows.begin(), flows.end());
+    for (PlanControl::Gather& gather : control.gathers) {
+      if (TermsOf(gather.to) < 0 && !Merges(gather)) continue;
+      std::vector<int> in = gather.terms;
+      if (gather.before >= 0) in.insert(in.begin(), gather.before);
+      gather.notes = std::make_shared<TermNotes>(
+          TermNotes{Kind::kAdded, Pairs(in), {{gather.to, TermsOf(gather.to)}}});
+    }
+    std::vector<int> locals;
+    for (int s : control.body.locals) {
+      if (int terms = TermsOf(s); terms >= 0) locals.push_back(terms);
+    }
+    control.body.locals.insert(control.body.locals.end(), locals.begin(), locals.end());
+  }
+
+  Plan& plan_;
+  Edges onward_, back_;
+  std::set<int> made_, handed_, needed_;
+  std::map<int, int> terms_of_;
+};
+
+Ref<TermList> OneTerm(uint64_t number, Value value) {
+  auto list = MakeRef<TermList>();
+  list->terms.emplace_back(number, std::move(value));
+  return list;
+}
+
+Value Held(Ref<TermList> list) { return list ? Value(VarKind::kSteps, std::move(list)) : Value(); }
+
+Ref<const TermList> ListIn(const Value& value) {
+  if (value.empty()) return nullptr;
+  return Ref<const TermList>(&value.Object<TermList>(VarKind::kSteps));
+}
+
+// The lists of an array's elements, to be changed.
+TermLists& ListsIn(Value* value) {
+  if (value->empty()) *value = Value(VarKind::kSteps, MakeRef<TermLists>());
+  return const_cast<TermLists&>(value->Object<TermLists>(VarKind::kSteps));
+}
+
+// The terms from number `first` on, added to the sum of those before it.
+Value AddedFrom(size_t first, const TermList& list, Place place, const Value& sum) {
+  static const OpInfo& op = GetOp("sum");
+  Call call;
+  call.op = &op;
+  call.attrs = op.default_attrs->data();
+  call.place = place;
+  if (first > 0) call.in.Push(&sum);
+  for (size_t k = first; k < list.terms.size(); ++k) call.in.Push(&list.terms[k].second);
+  call.in.Close();
+  Value out;
+  call.out.Add(&out);
+  dygraph::Run(call);
+  return out;
+}
+
+int64_t IndexIn(const Value& value) {
+  const Tensor t = CopyTo(value.tensor(), CPUPlace());
+  return t.dtype() == DType::kInt32 ? *t.data<int32_t>() : *t.data<int64_t>();
+}
+
+}  // namespace
+
+void FindTermOrder(Plan& plan) { Finder find(plan); }
+
+TermSum::TermSum(const TermNotes* notes) : notes_(notes) {
+  if (notes_) list_ = MakeRef<TermList>();
+}
+
+void TermSum::Add(size_t begin, size_t end, const std::vector<Value*>& values) {
+  if (!list_) return;
+  for (size_t k = begin; k < std::min(end, notes_->in.size()); ++k) {
+    const auto [slot, terms] = notes_->in[k];
+    if (values[slot]->empty()) continue;
+    if (terms < 0) {
+      Add(*values[slot], *OneTerm(0, *values[slot]));
+    } else if (Ref<const TermList> list = ListIn(*values[terms])) {
+      Add(*values[slot], *list);
+    } else {
+      list_.reset();
+    }
+    if (!list_) return;
+  }
+}
+
+void TermSum::Add(const Value& sum, const TermList& more) {
+  std::vector<std::pair<uint64_t, Value>>& terms = list_->terms;
+  if (more.terms.empty()) return;
+  if (terms.empty()) {
+    sum_ = sum;
+    added_ = more.terms.size();
+  } else {
+    plain_ &= more.terms.size() == 1 && terms.back().first <= more.terms[0].first;
+  }
+  terms.insert(terms.end(), more.terms.begin(), more.terms.end());
+}
+
+bool TermSum::Get(Place place, Value* sum) {
+  if (!list_) return false;
+  auto older = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::vector<std::pair<uint64_t, Value>>& terms = list_->terms;
+  if (added_ < terms.size()) {
+    std::stable_sort(terms.begin() + added_, terms.end(), older);
+    if (older(terms[added_], terms[added_ - 1])) {
+      std::stable_sort(terms.begin(), terms.end(), older);
+      added_ = 0;
+    }
+    sum_ = AddedFrom(added_, *list_, place, sum_);
+    added_ = terms.size();
+  }
+  *sum = sum_;
+  return true;
+}
+
+void TermSum::Leave(const std::vector<Value*>& values) {
+  if (notes_ && notes_->out[0].second >= 0) *values[notes_->out[0].second] = Held(list_);
+}
+
+bool AddInOrder(const TermNotes& notes, Place place, const std::vector<Value*>& values) {
+  if (notes.kind != Kind::kAdded) return false;
+  TermSum sum(&notes);
+  sum.Add(0, SIZE_MAX, values);
+  const bool added = !sum.IsPlain() && sum.Get(place, values[notes.out[0].first]);
+  sum.Leave(values);
+  return added;
+}
+
+void PreparedProgram::NoteTerms(const PlanOp& op, Frame& frame) const {
+  const TermNotes& notes = *op.terms;
+  auto value = [&](int slot) -> Value& { return *frame.values[slot]; };
+  switch (notes.kind) {
+    case Kind::kMade:
+      for (auto [slot, terms] : notes.out) {
+        if (terms < 0) continue;
+        value(terms) = Value();
+        if (value(slot).empty()) continue;
+        ++frame.made_terms;
+        if (!value(slot).is_array()) {
+          value(terms) = Held(OneTerm(frame.made_terms, value(slot)));
+          continue;
+        }
+        for (const Tensor& item : value(slot).array().items)
+          ListsIn(&value(terms)).items.push_back(OneTerm(frame.made_terms, Value(item)));
+      }
+      return;
+    case Kind::kAdded: return;  // AddInOrder has noted them
+    case Kind::kSame: {
+      const auto [slot, terms] = notes.in[0];
+      const bool given = terms < 0 && !value(slot).empty();
+      value(notes.out[0].second) = given ? Held(OneTerm(0, value(slot)))
+                                   : terms < 0 ? Value() : value(terms);
+      return;
+    }
+    case Kind::kPut: {
+      const auto [x, terms] = notes.in[0];
+      const auto [array, lists] = notes.out[0];
+      if (value(x).empty()) return;
+      const size_t i = IndexIn(value(notes.in[1].first));
+      std::vector<Ref<TermList>>& items = ListsIn(&value(lists)).items;
+      if (items.size() <= i) items.resize(i + 1);
+      TermSum sum(&notes);
+      const Tensor& item = value(array).array().items.at(i);
+      const bool first = item.raw_data() == value(x).tensor().raw_data();
+      if (!first && !items[i]) return;  // terms of what is there are not known
+      // The sum before is gone: that of more terms than one is made anew.
+      if (!first) sum.Add(items[i]->terms[0].second, *items[i]);
+      sum.Add(0, 1, frame.values);
+      if (Value whole; !first && !sum.IsPlain() && sum.GetAnew(place_, &whole))
+        value(array).MutableArray().items[i] = whole.tensor();
+      items[i] = sum.list();
+      return;
+    }
+    case Kind::kTaken: {
+      const size_t i = IndexIn(value(notes.in[1].first));
+      const auto [array, lists] = notes.in[0];
+      Ref<TermList> list;
+      if (lists >= 0 && !value(lists).empty() && i < ListsIn(&value(lists)).items.size())
+        list = std::exchange(ListsIn(&value(lists)).items[i], nullptr);
+      if (notes.out[0].second >= 0) value(notes.out[0].second) = Held(std::move(list));
+      return;
+    }
+  }
+}
+
+}  // namespace dygraph::program
