@@ -83,6 +83,16 @@ def axis(value, rank, what="axis"):
     return value % rank
 
 
+def axis_tensors(slot, value, what):
+    """Arguments of an operator with the slots ``<slot>_tensor`` and ``<slot>_tensor_list``."""
+    if isinstance(value, Variable):
+        return {f"{slot}_tensor": value}
+    each = [
+        v if isinstance(v, Variable) else _core.literal([integer(v, what)], "int32") for v in value
+    ]
+    return {f"{slot}_tensor_list": each}
+
+
 def known_size(x, axis, owner):
     """The size of an axis that Python uses. PreconditionNotMetError: the run decides it."""
     n = x.shape[axis]

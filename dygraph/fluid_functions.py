@@ -65,6 +65,10 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
             input = floating(input)
         if dim is None or (isinstance(dim, (list, tuple)) and not dim):
             return op(input, dim=[0], keep_dim=bool(keep_dim), reduce_all=True)
+        if _core.holds_symbol(dim):
+            slots = operator in ("reduce_all", "reduce_any")
+            dims = check.axis_tensors("axis", dim, "dim") if slots else {"dim": dim}
+            return op(input, keep_dim=bool(keep_dim), **dims)
         dims = dim if isinstance(dim, (list, tuple)) else [dim]
         dims = [check.axis(d, input.ndim, f"{operator}: dim") for d in dims]
         return op(input, dim=dims, keep_dim=bool(keep_dim), reduce_all=len(dims) == input.ndim)
@@ -94,6 +98,10 @@ reduce_any = _reduction(
 )
 
 
+def _axis(axis, x, what):
+    return axis if _core.holds_symbol(axis) else check.axis(axis, x.ndim, what)
+
+
 def argmax(x, axis=0):
     """Where the greatest element stands along `axis`, int64; of several the first.
 
@@ -102,7 +110,7 @@ def argmax(x, axis=0):
     [1, 0]
     """
     check.variable(x, "argmax: x")
-    return ops.arg_max(x, axis=check.axis(axis, x.ndim, "argmax: axis"))
+    return ops.arg_max(x, axis=_axis(axis, x, "argmax: axis"))
 
 
 def argmin(x, axis=0):
@@ -113,7 +121,7 @@ def argmin(x, axis=0):
     [0, 1]
     """
     check.variable(x, "argmin: x")
-    return ops.arg_min(x, axis=check.axis(axis, x.ndim, "argmin: axis"))
+    return ops.arg_min(x, axis=_axis(axis, x, "argmin: axis"))
 
 
 def sums(input, out=None):
