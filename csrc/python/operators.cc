@@ -344,10 +344,10 @@ std::string Document(const OpInfo& op) {
       const AttrField& f = op.attr_table.fields[a];
       auto slot = std::find_if(op.inputs.begin(), op.inputs.end(),
                                [&](const SlotInfo& s) { return s.python_name == f.name; });
-      bool twin = slot != op.inputs.end();
+      const bool twin = slot != op.inputs.end(), open = MayBeOpen(op, static_cast<int>(a));
       text << Spelling(f.name) << " : " << (f.is_dtype ? "dtype" : Name(f.type))
-           << (twin || MayBeOpen(op, static_cast<int>(a)) ? " or Variable" : "") << ", default " << DefaultOf(op, static_cast<int>(a))
-           << "\n    " << f.help << "\n";
+           << (twin || open ? " or Variable" : "") << ", default "
+           << DefaultOf(op, static_cast<int>(a)) << "\n    " << f.help << "\n";
       if (twin) text << "    A Variable is for slot " << slot->name << ". " << slot->help << "\n";
     }
   }

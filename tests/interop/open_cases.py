@@ -95,7 +95,7 @@ CASES = {
 
 
 def variables(case):
-    """{attribute: names of the variables that give it, in a list where it is VARS}, {name: array}."""
+    """({attribute: names of the variables that give it; a list: VARS}, {name: array})."""
     names, arrays = {}, {}
     for attr, given in CASES[case][4].items():
         several = isinstance(given, list)

@@ -59,7 +59,7 @@ def write(executor, path, bare):
             feed, fetched = _loop() if case == "loop" else _described(case)
         with static.scope_guard(static.Scope()):
             results = executor.run(main, feed=feed, fetch_list=list(fetched.values()))
-        kept.update({f"{case}/{key}": v for key, v in zip(fetched, results)})
+        kept.update({f"{case}/{key}": v for key, v in zip(fetched, results, strict=True)})
         kept.update({f"{case}/name of {key}": np.array(v) for key, v in fetched.items()})
         kept.update({f"{case}/feed {key}": v for key, v in feed.items()})
         kept[f"{case}/model"] = np.frombuffer(bare(main), "uint8")

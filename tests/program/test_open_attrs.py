@@ -207,7 +207,7 @@ def test_the_operator_reads_the_variable_and_says_so():
     assert op.inputs == {"X": ["x"], "dim": ["axis"]}
     assert op.input_arg_names == ["x", "axis"]
     assert (op.attr("dim"), op.attr_type("dim")) == ("axis", "VAR")
-    assert "var_name: \"axis\"" in str(op) and "parameter: \"dim\"" not in str(op)
+    assert 'var_name: "axis"' in str(op) and 'parameter: "dim"' not in str(op)
 
 
 def test_a_file_names_the_variables_in_the_attribute(pb):
