@@ -83,6 +83,13 @@ def axis(value, rank, what="axis"):
     return value % rank
 
 
+def axes(value):
+    """One axis or several, or a Variable of several, as a list or tuple."""
+    if isinstance(value, Variable) and value.ndim == 1:
+        return value.tolist()
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
 def axis_tensors(slot, value, what):
     """Arguments of an operator with the slots ``<slot>_tensor`` and ``<slot>_tensor_list``."""
     if isinstance(value, Variable):

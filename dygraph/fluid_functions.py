@@ -69,8 +69,7 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
             slots = operator in ("reduce_all", "reduce_any")
             dims = check.axis_tensors("axis", dim, "dim") if slots else {"dim": dim}
             return op(input, keep_dim=bool(keep_dim), **dims)
-        dims = dim if isinstance(dim, (list, tuple)) else [dim]
-        dims = [check.axis(d, input.ndim, f"{operator}: dim") for d in dims]
+        dims = [check.axis(d, input.ndim, f"{operator}: dim") for d in check.axes(dim)]
         return op(input, dim=dims, keep_dim=bool(keep_dim), reduce_all=len(dims) == input.ndim)
 
     function.__name__ = function.__qualname__ = operator

@@ -306,7 +306,7 @@ def _reduce(op, what):
             return op(self, dim=[0], keep_dim=bool(keepdim), reduce_all=True)
         if _core.holds_symbol(axis):
             return op(self, dim=axis, keep_dim=bool(keepdim), reduce_all=False)
-        axes = axis if isinstance(axis, (list, tuple)) else [axis]
+        axes = check.axes(axis)
         if not axes:
             raise InvalidArgumentError(f"{what}: axis must name at least one axis, got {axis}")
         axes = [check.axis(a, self.ndim, f"{what}: axis") for a in axes]

@@ -267,8 +267,9 @@ void BindOperators(py::module_& m) {
             SetAttr(set, name, value, type);
             OpDesc& op = o.Edit();
             program::RemoveOpenInput(&op, name);
-            for (OpDesc::Var& given : set.inputs) op.inputs.push_back(std::move(given));
             op.SetAttr(name, std::move(set.attrs[0].value));
+            for (OpDesc::Var& given : set.inputs)
+              SetArguments(op.inputs, given.parameter, std::move(given.arguments));
           },
           py::arg("name"), py::arg("value"), py::arg("type") = py::none())
       .def("remove_attr",

@@ -1,5 +1,7 @@
 #include "python/open_inputs.h"
 
+#include <deque>
+
 #include "op/open_attr.h"
 #include "python/convert.h"
 #include "python/wrapper.h"
@@ -20,6 +22,13 @@ Ref<Variable> Element(PyObject* o, const AttrField& field) {
   Ref<Variable> made = Variable::Make(Value(std::move(number)));
   made->literal = true;
   return made;
+}
+
+// What is known of an element of a list, whatever its variable's shape.
+Tensor OneOf(DType dtype) {
+  Tensor one;
+  one.SetMeta(Dims{1}, dtype);
+  return one;
 }
 
 }  // namespace
@@ -46,15 +55,17 @@ OpenInput OpenFromPython(PyObject* value, int field, Attrs* attrs) {
     open.variables.push_back(Element(value, f));
   }
   std::vector<const Tensor*> tensors;
+  std::deque<Tensor> single;  // addresses stay
   for (const Ref<Variable>& v : open.variables) {
     ENFORCE(v->value().is_tensor(), Type, "the attribute ", f.name,
             " must be given by tensors, got another kind of variable");
     tensors.push_back(&v->tensor());
   }
-  for (const Tensor* t : tensors) {
+  for (const Tensor*& t : tensors) {
     ENFORCE(!open.list || t->dims().HasUnknown() || t->numel() == 1, InvalidArgument,
             "each variable in the list of the attribute ", f.name,
             " must hold one number, got shape ", t->dims());
+    if (open.list) t = &single.emplace_back(OneOf(t->dtype()));
   }
   OpenFor(attrs, field, {tensors.data(), tensors.size()});
   return open;
