@@ -133,19 +133,11 @@ def attr_items(ours, theirs, old):
             yield f"type {name}: {WIRE[field['wire_type']]}, {WIRE[type_]}"
         if default != "None" and not same(field["default"], default):
             yield f"default {name}: {shown(field['default'])}, {shown(default)}"
-        if more and not takes_tensor(name, ours):
+        if more and not field["may_be_open"]:
             yield f"tensor {name}"
     for name in ours:
         if name not in theirs and name not in old:
             yield f"own attr {name}"
-
-
-def takes_tensor(name, ours):
-    """Programs give any attribute of these types as a variable."""
-    return ours[name]["wire_type"] in TENSOR_TYPES
-
-
-TENSOR_TYPES = ()
 
 
 def shown(value):

@@ -87,6 +87,23 @@ def axis(value, rank, what="axis"):
     return value % rank
 
 
+def axes(value):
+    """One axis or several, or a Variable of several, as a list or tuple."""
+    if isinstance(value, Variable) and value.ndim == 1:
+        return value.tolist()
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+def axis_tensors(slot, value, what):
+    """Arguments of an operator with the slots ``<slot>_tensor`` and ``<slot>_tensor_list``."""
+    if isinstance(value, Variable):
+        return {f"{slot}_tensor": value}
+    each = [
+        v if isinstance(v, Variable) else _core.literal([integer(v, what)], "int32") for v in value
+    ]
+    return {f"{slot}_tensor_list": each}
+
+
 def known_size(x, axis, owner):
     """The size of an axis as an int. PreconditionNotMetError if it is known only in a run."""
     n = x.shape[axis]

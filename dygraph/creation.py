@@ -171,6 +171,8 @@ def full_like(x, fill_value, dtype=None):
 
 def filled(x, value, what, attrs=()):
     """fill_any_like with a value that its float32 attribute may not hold."""
+    if _core.holds_symbol(value):
+        return ops.fill_any_like(x, value=value, **dict(attrs))
     if isinstance(value, Variable):
         value = value.item()
     text, number, attrs = _text(value, what), float(value), dict(attrs)
@@ -295,11 +297,13 @@ def eye(num_rows, num_columns=None, dtype=None):
     >>> dygraph.eye(2, 3).numpy().tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
+
+    def size(value, what):
+        return value if _core.holds_symbol(value) else check.integer(value, f"eye: {what}", 0)
+
     return ops.eye(
-        num_rows=check.integer(num_rows, "eye: num_rows", 0),
-        num_columns=-1
-        if num_columns is None
-        else check.integer(num_columns, "eye: num_columns", 0),
+        num_rows=size(num_rows, "num_rows"),
+        num_columns=-1 if num_columns is None else size(num_columns, "num_columns"),
         dtype=_float(dtype, "eye"),
     )
 

@@ -67,8 +67,11 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
             input = floating(input)
         if dim is None or (isinstance(dim, (list, tuple)) and not dim):
             return op(input, dim=[0], keep_dim=bool(keep_dim), reduce_all=True)
-        dims = dim if isinstance(dim, (list, tuple)) else [dim]
-        dims = [check.axis(d, input.ndim, f"{operator}: dim") for d in dims]
+        if _core.holds_symbol(dim):
+            slots = operator in ("reduce_all", "reduce_any")
+            dims = check.axis_tensors("axis", dim, "dim") if slots else {"dim": dim}
+            return op(input, keep_dim=bool(keep_dim), **dims)
+        dims = [check.axis(d, input.ndim, f"{operator}: dim") for d in check.axes(dim)]
         return op(input, dim=dims, keep_dim=bool(keep_dim), reduce_all=len(dims) == input.ndim)
 
     function.__name__ = function.__qualname__ = operator
@@ -96,6 +99,10 @@ reduce_any = _reduction(
 )
 
 
+def _axis(axis, x, what):
+    return axis if _core.holds_symbol(axis) else check.axis(axis, x.ndim, what)
+
+
 def argmax(x, axis=0):
     """The index of the greatest element along `axis`, int64; the first of several.
 
@@ -104,7 +111,7 @@ def argmax(x, axis=0):
     [1, 0]
     """
     check.variable(x, "argmax: x")
-    return ops.arg_max(x, axis=check.axis(axis, x.ndim, "argmax: axis"))
+    return ops.arg_max(x, axis=_axis(axis, x, "argmax: axis"))
 
 
 def argmin(x, axis=0):
@@ -115,7 +122,7 @@ def argmin(x, axis=0):
     [0, 1]
     """
     check.variable(x, "argmin: x")
-    return ops.arg_min(x, axis=check.axis(axis, x.ndim, "argmin: axis"))
+    return ops.arg_min(x, axis=_axis(axis, x, "argmin: axis"))
 
 
 def sums(input, out=None):

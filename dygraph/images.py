@@ -170,7 +170,12 @@ def _weight(weight, input, owner):
 
 def _windows(axes, owner, size, stride, padding):
     """ksize, strides and paddings of the operators; a stride of None is the window's size."""
-    size = check.integers(size, axes, f"{owner}: pool_size", 1)
+    if not _core.holds_symbol(size) or axes != 2:
+        size = check.integers(size, axes, f"{owner}: pool_size", 1)
+    elif stride is None:
+        raise InvalidArgumentError(
+            f"{owner}: pool_stride must be given where Variables give pool_size, got None"
+        )
     stride = size if stride is None else check.integers(stride, axes, f"{owner}: pool_stride", 1)
     padding = check.integers(padding, axes, f"{owner}: pool_padding", 0)
     flat = axes == 1
@@ -463,7 +468,9 @@ def max_unpool2d(input, indices, pool_size, pool_stride=None, pool_padding=0, ou
     """
     require_axes(input, 2, "max_unpool2d")
     attrs = _windows(2, "max_unpool2d", pool_size, pool_stride, pool_padding)
-    if output_size is not None:
+    if output_size is not None and _core.holds_symbol(output_size):
+        attrs["output_size"] = output_size
+    elif output_size is not None:
         wanted = check.integers(output_size, 2, "max_unpool2d: output_size", 1)
         least = [
             (int(size) - 1) * stride - 2 * padding + 1

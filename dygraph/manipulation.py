@@ -86,6 +86,8 @@ def squeeze(x, axis=None):
     >>> dygraph.squeeze(dygraph.zeros([1, 2, 1])).shape
     (2,)
     """
+    if _core.holds_symbol(axis):
+        return ops.squeeze2(x, axes=axis)
     if axis == []:
         return ops.assign(x)
     axes = _axes(axis, "squeeze: axis")
@@ -107,6 +109,8 @@ def unsqueeze(x, axis):
     >>> dygraph.unsqueeze(dygraph.zeros([2]), [0, -1]).shape
     (1, 2, 1)
     """
+    if _core.holds_symbol(axis):
+        return ops.unsqueeze2(x, **check.axis_tensors("axes", axis, "unsqueeze: axis"))
     return ops.unsqueeze2(x, axes=_axes(axis, "unsqueeze: axis"))
 
 
@@ -290,7 +294,9 @@ def tile(x, repeat_times):
     """
     if size_lists.followed(repeat_times):
         return _tiled(check.variable(x, "tile: x"), list(repeat_times))
-    return ops.tile(x, repeat_times=_numbers(repeat_times, "tile: repeat_times"))
+    if not _core.holds_symbol(repeat_times):
+        repeat_times = _numbers(repeat_times, "tile: repeat_times")
+    return ops.tile(x, repeat_times=repeat_times)
 
 
 def _tiled(x, times):
@@ -518,7 +524,9 @@ def cumsum(x, axis=None, dtype=None):
         x = x.astype(dtype)
     if axis is None:
         return ops.cumsum(x, flatten=True)
-    return ops.cumsum(x, axis=check.integer(axis, "cumsum: axis"))
+    if not _core.holds_symbol(axis):
+        axis = check.integer(axis, "cumsum: axis")
+    return ops.cumsum(x, axis=axis)
 
 
 def sort(x, axis=-1, descending=False):

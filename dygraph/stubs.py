@@ -214,6 +214,8 @@ def _operator_types(name):
     for a in info["attrs"]:
         key = f"{a['name']}_" if a["name"] == "lambda" else a["name"]
         types[key] = "_DType | None" if a["is_dtype"] else _ATTRIBUTES[a["type"]]
+        if a["may_be_open"] and types[key] == "_Ints":  # numbers take Variables anyway
+            types[key] = "_Ints | Variable"
     for s in info["inputs"]:
         parts = ["Variable | Sequence[Variable]" if s["duplicable"] else "Variable"]
         if s["python_name"] in types:

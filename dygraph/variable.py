@@ -311,7 +311,9 @@ def _reduce(op, what):
     def method(self, axis=None, keepdim=False):
         if axis is None:
             return op(self, dim=[0], keep_dim=bool(keepdim), reduce_all=True)
-        axes = axis if isinstance(axis, (list, tuple)) else [axis]
+        if _core.holds_symbol(axis):
+            return op(self, dim=axis, keep_dim=bool(keepdim), reduce_all=False)
+        axes = check.axes(axis)
         if not axes:
             raise InvalidArgumentError(f"{what}: axis must name at least one axis, got {axis}")
         axes = [check.axis(a, self.ndim, f"{what}: axis") for a in axes]
@@ -336,7 +338,8 @@ def _position(operator, what, which):
         if axis is None:
             flat = op(ops.reshape2(self, shape=[-1]), axis=0)
             return ops.reshape2(flat, shape=[1] * self.ndim if keepdim else [])
-        axis = check.axis(axis, self.ndim, f"{what}: axis")
+        if not _core.holds_symbol(axis):
+            axis = check.axis(axis, self.ndim, f"{what}: axis")
         return op(self, axis=axis, keepdims=bool(keepdim))
 
     method.__name__ = what

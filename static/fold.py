@@ -90,6 +90,8 @@ def _drop(block, op):
     """Dropout in inference: removed, or one factor."""
     (x,), (out,) = op.input("X"), op.output("Out")
     keep = op.attr("dropout_implementation") == "upscale_in_train"
+    if not keep and "dropout_prob" in op.input_names:  # a variable gives it
+        return
     uses, index = block.program.core.uses(), op.idx
     shown = any(reader.type == "fetch" for reader in uses.readers(out))
     own = out in block.vars and len(uses.writers(out)) == 1

@@ -536,6 +536,14 @@ def program_gradient_equals_eager(case):
 
 
 @check
+def open_attributes_equal_values(case):
+    """Attributes that variables of a program give have the bits of values, gradients too."""
+    import static_case
+
+    static_case.open_attributes(case)
+
+
+@check
 def traced_equals_eager(case):
     """The call with its gradients, traced, gives eager bits, at another batch size too."""
     import trace_case

@@ -11,8 +11,22 @@ import static
 from dygraph import _core
 
 
-def described(case, run, unknown_rows):
-    """(program, variables by input name, results by output name) of the case's call."""
+def opened(case):
+    """{attribute: array} of what the case says and variables may say instead."""
+    attrs, found = case.call_attrs(), {}
+    for attr in case.info()["attrs"]:
+        value = attrs.get(attr["name"])
+        if attr["may_be_open"] and value not in (None, [], ()):
+            dtype = "float32" if attr["type"] == "a float" else "int64"
+            found[attr["name"]] = np.array(value, dtype).reshape(-1)
+    return found
+
+
+def described(case, run, unknown_rows, given=()):
+    """(program, variables by input name, results by output name) of the case's call.
+
+    `given`: attributes that variables give, as `opened`.
+    """
     program = static.Program()
     block = program.global_block()
     variables, slots = {}, {}
@@ -34,6 +48,9 @@ def described(case, run, unknown_rows):
             )  # fmt: skip
         of_slot = [variables[n] for n in names]
         slots[slot] = of_slot if isinstance(value, list) else of_slot[0]
+    attrs = dict(case.call_attrs())
+    for name, array in dict(given).items():
+        attrs[name] = block.create_var(name=f"open {name}", shape=array.shape, dtype=array.dtype)
     declared = case.info()
     extra = {s["name"] for s in declared["outputs"] if s["extra"]}
     lists = {s["name"] for s in declared["outputs"] if s["duplicable"]}
@@ -42,7 +59,7 @@ def described(case, run, unknown_rows):
     results = {}
     with program.appending_to(block):
         slots = op_values.bound(case, slots)
-        made = _core.run_op(case.op_type, slots, case.call_attrs(), counts)
+        made = _core.run_op(case.op_type, slots, attrs, counts)
         for slot, value in op_values.unbound(case, made).items():
             if isinstance(value, list):
                 given = case.outputs.get(slot)
@@ -80,8 +97,34 @@ def shapes(case):
                 case.assertIn(size, (-1, true), f"{name}: {variable.shape}, {got.shape}")
 
 
-def gradients(case):
+def open_attributes(case):
+    """A program in which variables give attributes has the results and gradients of values."""
+    given = opened(case)
+    if not given:
+        return
+    run = case.run_slots(case.inputs)
+    if any(_core.is_selected_rows(v) for v in run.variables.values()):
+        return
+    program, _, results = described(case, run, False, given)
+    fetched = {n: v for n, v in results.items() if v is not None and run.results[n].dtype}
+    feeds = {**run.variables, **_feeds(given)}
+    prepared = _core.PreparedProgram(
+        program.desc, _core.Scope(), list(feeds), [v.name for v in fetched.values()], None
+    )
+    for name, value in zip(fetched, prepared.run(list(feeds.values()), (7, 0)), strict=True):
+        want = run.results[name]
+        case.assertEqual(value.shape, want.shape, name)
+        case.assertEqual(op_test.dense(value).tobytes(), op_test.dense(want).tobytes(), name)
+    gradients(case, given)
+
+
+def _feeds(given):
+    return {f"open {name}": _core.to_variable(array) for name, array in given.items()}
+
+
+def gradients(case, given=()):
     """`static.gradients` gives the bits of `grad`."""
+    given = dict(given)
     names = case.differentiable_inputs()
     if not names or not wants_gradient(case):
         return
@@ -100,17 +143,18 @@ def gradients(case):
         [_core.to_variable(seeds[n]) for n in tops], False, False, True,
     )  # fmt: skip
     run = case.run_slots(case.inputs, grads_for=names)
-    program, variables, results = described(case, run, False)
+    program, variables, results = described(case, run, False, given)
     block = program.global_block()
-    given = [
+    of_tops = [
         block.create_var(name=f"seed {n}", shape=seeds[n].shape, dtype=str(seeds[n].dtype))
         for n in tops
     ]
-    found = static.gradients([results[n] for n in tops], [variables[n] for n in names], given)
+    found = static.gradients([results[n] for n in tops], [variables[n] for n in names], of_tops)
     fetched = [g for g in found if g is not None]
     for name, want, got in zip(names, expected, found, strict=True):
         case.assertEqual(want is None, got is None, f"gradient of {name}")
     feeds = {**run.variables, **{f"seed {n}": _core.to_variable(a) for n, a in seeds.items()}}
+    feeds |= _feeds(given)
     prepared = _core.PreparedProgram(
         program.desc, _core.Scope(), list(feeds), [g.name for g in fetched], None
     )

@@ -9,6 +9,7 @@
 #include "execute/term_order.h"
 #include "platform/device_context.h"
 #include "program/op_binding.h"
+#include "program/open_attrs.h"
 #include "program/verify.h"
 #include "run/generator.h"
 #include "run/interpreter.h"
@@ -183,6 +184,11 @@ std::vector<PlanOp> PreparedProgram::BindBlock(int block) {
       }
       op.in_ends.push_back(static_cast<uint32_t>(op.in.size()));
     }
+    ForOpenAttrs(*op.info, desc, [&](int field, const OpDesc::Attr&, const auto& names) {
+      const auto begin = static_cast<uint32_t>(op.in.size());
+      for (const std::string& name : names) op.in.push_back(SlotOf(name, block));
+      op.open.push_back({field, begin, static_cast<uint32_t>(op.in.size())});
+    });
     for (const SlotInfo& slot : op.info->outputs) {
       const auto* names = desc.Output(slot.name);
       if (names) {
@@ -383,6 +389,12 @@ void PreparedProgram::RunOps(Stretch of, Frame& frame, RandomStreams random) con
 
 void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
                              RandomStreams random) const {
+  if (__builtin_expect(!op.open.empty(), 0)) return RunOpen(op, frame, bound, random);
+  RunGiven(op, frame, bound, random);
+}
+
+void PreparedProgram::RunGiven(const PlanOp& op, Frame& frame, Bound& bound,
+                               RandomStreams random) const {
   if (__builtin_expect(op.lenient, 0) && !bound.IsWhole())
     return RunPresent(op, frame, bound, random);
   Call& call = bound.call;
@@ -397,7 +409,7 @@ void PreparedProgram::RunOne(const PlanOp& op, Frame& frame, Bound& bound,
     if (__builtin_expect(op.kept != nullptr, 0)) {
       RunKept(op, bound);
     } else {
-      const bool checked = has_blocks_ && op.info->gradient_of;
+      const bool checked = has_blocks_ && op.info->gradient_of && op.open.empty();
       if (checked) {
         call.from_tape = bound.fitting.Match(call);
         if (!call.from_tape) bound.fitting.Note(call);

@@ -125,6 +125,9 @@ class PreparedProgram {
   void RunTurn(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random,
                int64_t turn) const;
   void RunOne(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  Ref<Attrs> ReadOpenAttrs(const PlanOp& op, const Frame& frame) const;
+  void RunOpen(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
+  void RunGiven(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   void RunFused(const PlanOp& op, Frame& frame, Bound& bound, RandomStreams random) const;
   bool RunToEnd(Stretch of, size_t i, Frame& frame, RandomStreams random) const;
   bool RunTogether(Stretch of, size_t first, Frame& frame, RandomStreams random) const;

@@ -46,8 +46,14 @@ struct PlanOp {
   int position = 0;  // in its block
   int block = 0;
   int random = -1;              // its number among the random operators
-  SmallVector<int, 6> in, out;  // slots, flat; -1: absent
+  // Slots, flat; -1: absent. Behind the inputs stand the variables of open attributes.
+  SmallVector<int, 6> in, out;
   SmallVector<uint32_t, 4> in_ends, out_ends;
+  struct OpenAttr {
+    int field;
+    uint32_t begin, end;  // of its variables, in `in`
+  };
+  std::vector<OpenAttr> open;
   std::vector<const std::string*> in_names;  // as `in`; in the slots
   // Outputs that are also inputs (a running mean), or last: made aside, then moved. What another
   // thread sets meanwhile frees nothing that is written; a call that fails leaves the old value.

@@ -1,5 +1,7 @@
 #include "operators/arguments.h"
 
+#include "op/open_attr.h"
+
 namespace dygraph {
 
 std::vector<int64_t> Integers(const Tensor& t, const char* slot) {
@@ -31,7 +33,10 @@ IntList ReadIntList(const Call& call, int tensor_slot, int list_slot, const std:
     list.values.Append(given.begin(), given.end());
     return list;
   }
-  list.values.Append(attr.begin(), attr.end());
+  for (A v : attr) {
+    list.known &= !IsOpen(v);
+    list.values.push_back(IsOpen(v) ? -1 : v);
+  }
   return list;
 }
 

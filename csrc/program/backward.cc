@@ -7,6 +7,7 @@
 #include "op/zero_derivative.h"
 #include "program/backward_pass.h"
 #include "program/op_binding.h"
+#include "program/open_attrs.h"
 
 namespace dygraph::program {
 
@@ -33,6 +34,21 @@ Ref<Attrs> AttrsOfCall(const RecipeCall& call, const Forward& f) {
     return computed;
   }
   return call.attrs ? call.attrs : call.op->default_attrs;
+}
+
+// What is open in a call that was made of the forward call's attributes, is given by the same
+// variables.
+template <class F>
+void CopyOpenAttrs(const OpDesc& forward, OpDesc* made, F&& kept) {
+  for (const OpDesc::Attr& attr : std::vector<OpDesc::Attr>(made->attrs)) {
+    if (!std::holds_alternative<VarName>(attr.value)) continue;
+    const std::vector<std::string>* names = forward.Input(attr.name);
+    ENFORCE(names, Unimplemented, "the attribute ", attr.name, " of ", made->type,
+            " must follow from the forward call's, which a variable gives. Give it a value");
+    std::vector<std::string> same;
+    for (const std::string& name : *names) same.push_back(kept(name));
+    GiveBy(made, attr.name, std::move(same), !forward.FindAttr<VarName>(attr.name));
+  }
 }
 
 }  // namespace
@@ -308,6 +324,9 @@ void BackwardPass::PlayRecipe(const Forward& f, int number,
     if (!complete) continue;
     WriteAttrs(*AttrsOfCall(call, f), &made);
     if (ops_[number]->FindAttr<bool>(kHandsOn)) made.SetAttr(kHandsOn, true);
+    CopyOpenAttrs(*ops_[number], &made, [&](const std::string& name) {
+      return Keep(name, number, true);
+    });
     for (size_t s = 0; s < call.out.size(); ++s)
       made.outputs.push_back({call.op->outputs[s].name, {}, {}});
     if (made.type == "read_from_array") {  // an element that is written twice has one gradient

@@ -4,7 +4,9 @@
 
 #include "op/call_checks.h"
 #include "op/lod_rule.h"
+#include "op/open_attr.h"
 #include "program/op_binding.h"
+#include "program/open_attrs.h"
 
 namespace dygraph::program {
 
@@ -91,6 +93,26 @@ void Describe(const Value& value, VarDesc* var) {
   }
 }
 
+namespace {
+
+// A list is as long as the variables that give it say.
+void MeasureOpenAttr(int field, const std::vector<std::string>& names,
+                     const std::function<const VarDesc*(const std::string&)>& find, Attrs* attrs) {
+  std::deque<Value> values;  // addresses stay
+  std::vector<const Tensor*> tensors;
+  for (const std::string& name : names) {
+    const VarDesc* var = find(name);
+    if (var) values.push_back(ValueOf(*var));
+    ENFORCE(var && values.back().is_tensor(), NotFound, "the attribute ",
+            attrs->table().fields[field].name,
+            " must name a tensor of the block or of one around it, got '", name, "'");
+    tensors.push_back(&values.back().tensor());
+  }
+  OpenFor(attrs, field, {tensors.data(), tensors.size()});
+}
+
+}  // namespace
+
 void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const std::string&)>& find,
                  const std::function<void(const std::string&, const Value&, int levels)>& set) {
   const OpInfo& op = GetOp(desc.type);
@@ -99,6 +121,9 @@ void InferShapes(const OpDesc& desc, const std::function<const VarDesc*(const st
   try {
     CheckSlots(op, desc);
     Ref<Attrs> attrs = ReadAttrs(op, desc);
+    ForOpenAttrs(op, desc, [&](int field, const OpDesc::Attr& attr, const auto& names) {
+      if (attr.type() == AttrType::kVar) MeasureOpenAttr(field, names, find, attrs.get());
+    });
     Call call;
     call.op = &op;
     call.attrs = attrs->data();

@@ -5,7 +5,9 @@
 
 #include "base/nearest.h"
 #include "op/gradient_shapes.h"
+#include "op/open_attr.h"
 #include "program/foreign_attrs.h"
+#include "program/open_attrs.h"
 
 namespace dygraph::program {
 
@@ -25,9 +27,19 @@ bool IsOfForward(const OpInfo& op, const std::string& slot) {
   return FindSlot(forward.inputs, slot) >= 0 || FindSlot(forward.outputs, slot) >= 0;
 }
 
-void CheckSide(const OpInfo& op, const std::vector<OpDesc::Var>& bound,
+// An input that gives an attribute.
+bool GivesAttr(const OpInfo& op, const OpDesc& desc, const std::string& slot) {
+  const int field = op.attr_table.Find(slot);
+  if (field < 0 || !MayBeOpen(op, field)) return false;
+  return std::any_of(desc.attrs.begin(), desc.attrs.end(), [&](const OpDesc::Attr& attr) {
+    return attr.name == slot && GivenBy(desc, attr);
+  });
+}
+
+void CheckSide(const OpInfo& op, const OpDesc& desc, const std::vector<OpDesc::Var>& bound,
                const std::vector<SlotInfo>& slots, const char* side) {
   for (const OpDesc::Var& var : bound) {
+    if (&slots == &op.inputs && GivesAttr(op, desc, var.parameter)) continue;
     int slot = FindSlot(slots, var.parameter);
     bool unread = slot < 0 && &slots == &op.inputs && IsOfForward(op, var.parameter);
     ENFORCE(slot >= 0 || var.arguments.empty() || unread, Format, "the ", side, " slots are ",
@@ -54,6 +66,18 @@ bool Bound(const OpInfo& op, const std::vector<OpDesc::Var>& bound, const SlotIn
     return all > count;
   }
   return false;
+}
+
+// An attribute that variables may give. How long a list is shows with them.
+void ReadOpenable(const OpDesc& desc, const OpDesc::Attr& attr, int field, Attrs* attrs) {
+  if (const std::vector<std::string>* names = GivenBy(desc, attr)) {
+    auto absent = [](const std::string& name) { return name.empty() || name == kEmptyName; };
+    ENFORCE(!names->empty() && std::none_of(names->begin(), names->end(), absent), Format,
+            "the attribute ", attr.name, " must be a value or name its variables, got no name");
+    return Open(attrs, field, names->size());
+  }
+  attrs->Set(field, Declarable(attr));
+  CheckNotOpen(*attrs, field);
 }
 
 // Two results in one variable would be written with one shape into the memory of the other.
@@ -99,6 +123,7 @@ void WriteAttrs(const Attrs& attrs, OpDesc* desc) {
   for (size_t i = 0; i < table.fields.size(); ++i) {
     AttrValue value = attrs.Get(static_cast<int>(i));
     if (IsLeftOut(desc->type, table.fields[i].name, value)) continue;
+    if (IsOpen(attrs, static_cast<int>(i))) value = VarName();
     SpellForPaddle(desc->type, table.fields[i].name, &value);
     desc->attrs.push_back({table.fields[i].name, std::move(value), {}});
   }
@@ -124,14 +149,18 @@ Ref<Attrs> ReadAttrs(const OpInfo& op, const OpDesc& desc) {
       THROW(Format, "the operator must know its attributes, got '", attr.name, "'.",
             DidYouMean(attr.name, names));
     }
-    attrs->Set(field, Declarable(attr));
+    if (MayBeOpen(op, field)) {
+      ReadOpenable(desc, attr, field, attrs.get());
+    } else {
+      attrs->Set(field, Declarable(attr));
+    }
   }
   return attrs;
 }
 
 void CheckSlots(const OpInfo& op, const OpDesc& desc) {
-  CheckSide(op, desc.inputs, op.inputs, "input");
-  CheckSide(op, desc.outputs, op.outputs, "output");
+  CheckSide(op, desc, desc.inputs, op.inputs, "input");
+  CheckSide(op, desc, desc.outputs, op.outputs, "output");
   CheckResultsDiffer(desc);
   for (const SlotInfo& slot : op.inputs) {
     bool given = Bound(op, desc.inputs, slot);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/enforce.h"
+#include "program/open_attrs.h"
 #include "program/schema.h"
 #include "program/utf8.h"
 
@@ -458,11 +459,13 @@ class Writer {
 ProgramDesc ParseProgram(std::string_view bytes) {
   ENFORCE(bytes.size() <= kMaxProgramBytes, Format, "ProgramDesc: a program has at most ",
           kMaxProgramBytes, " bytes, got ", bytes.size());
-  return Reader(bytes).Read<ProgramDesc>("ProgramDesc");
+  ProgramDesc program = Reader(bytes).Read<ProgramDesc>("ProgramDesc");
+  NamesToInputs(&program);
+  return program;
 }
 
 std::string SerializeProgram(const ProgramDesc& program) {
-  return Writer().Write(program, "ProgramDesc");
+  return Writer().Write(InputsToNames(program), "ProgramDesc");
 }
 
 VarType::TensorDesc ParseTensorDesc(std::string_view bytes) {

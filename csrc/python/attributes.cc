@@ -6,10 +6,13 @@
 #include <complex>
 #include <utility>
 
+#include "op/open_attr.h"
 #include "program/foreign_attrs.h"
 #include "program/op_binding.h"
+#include "program/open_attrs.h"
 #include "program/utf8.h"
 #include "python/convert.h"
+#include "python/open_inputs.h"
 #include "python/steal.h"
 
 namespace dygraph::python {
@@ -127,10 +130,25 @@ AttrValue AttrOfType(py::handle value, const std::string& type) {
 
 void SetAttr(OpDesc& op, const std::string& name, py::handle value, const py::object& type) {
   try {
-    if (!type.is_none()) return op.SetAttr(name, AttrOfType(value, py::cast<std::string>(type)));
+    if (!type.is_none()) {
+      op.SetAttr(name, AttrOfType(value, py::cast<std::string>(type)));
+      return program::NamesToInputs(&op);
+    }
     const OpInfo* info = FindOp(op.type);
     int field = info ? info->attr_table.Find(name) : -1;
     if (field < 0) return op.SetAttr(name, AttrOfType(value, WireTypeOf(value)));
+    if (MayBeOpen(*info, field) && HoldsSymbol(value.ptr())) {
+      const OpenInput open =
+          OpenFromPython(value.ptr(), field, Attrs::Make(info->attr_table).get());
+      Names names;
+      for (const Ref<Variable>& v : open.variables) {
+        ENFORCE(v->symbolic(), Type, "the attribute ", name,
+                " of an operator that is appended must be a value or Variables of the program "
+                "alone, got a number among Variables");
+        names.push_back(v->name());
+      }
+      return program::GiveBy(&op, name, std::move(names), open.list);
+    }
     Ref<Attrs> attrs = Attrs::Make(info->attr_table);
     attrs->Set(field, AttrFromPython(value.ptr(), info->attr_table.fields[field]));
     AttrValue fitting = attrs->Get(field);
@@ -150,6 +168,10 @@ py::object Attribute(const OpDesc& op, const std::string& name) {
   const AttrValue* value = op.FindAttr(name);
   ENFORCE(value, NotFound, op.type, ": there must be an attribute of the given name, got '", name,
           "'");
+  const auto* given = op.Input(name);
+  if (given && std::holds_alternative<VarNames>(*value)) return py::cast(*given);
+  if (given && std::holds_alternative<VarName>(*value) && given->size() == 1)
+    return py::str(given->front());
   return AttrObject(*value);
 }
 

@@ -6,6 +6,7 @@
 
 #include "program/infer.h"
 #include "program/op_binding.h"
+#include "program/open_attrs.h"
 #include "program/wire.h"
 #include "python/attributes.h"
 #include "python/bind_descriptions.h"
@@ -228,7 +229,7 @@ void BindOperators(py::module_& m) {
                              [](const Op& o) {
                                py::dict dict;
                                for (const OpDesc::Attr& a : o.desc().attrs)
-                                 dict[py::str(a.name)] = AttrObject(a.value);
+                                 dict[py::str(a.name)] = Attribute(o.desc(), a.name);
                                return dict;
                              })
       .def("input",
@@ -270,11 +271,16 @@ void BindOperators(py::module_& m) {
             OpDesc set;  // what is wrong raises before the edit
             set.type = o.desc().type;
             SetAttr(set, name, value, type);
-            o.Edit().SetAttr(name, std::move(set.attrs[0].value));
+            OpDesc& op = o.Edit();
+            program::RemoveOpenInput(&op, name);
+            op.SetAttr(name, std::move(set.attrs[0].value));
+            for (OpDesc::Var& given : set.inputs)
+              SetArguments(op.inputs, given.parameter, std::move(given.arguments));
           },
           py::arg("name"), py::arg("value"), py::arg("type") = py::none())
       .def("remove_attr",
            [](Op& o, const std::string& name) {
+             program::RemoveOpenInput(&o.Edit(), name);
              auto& attrs = o.Edit().attrs;
              attrs.erase(std::remove_if(attrs.begin(), attrs.end(),
                                         [&](const OpDesc::Attr& a) { return a.name == name; }),

@@ -1,11 +1,13 @@
 #include <pybind11/stl.h>
 
 #include "base/nearest.h"
+#include "op/open_attr.h"
 #include "op/recipes.h"
 #include "python/attributes.h"
 #include "python/bind.h"
 #include "python/caster.h"
 #include "python/convert.h"
+#include "python/open_inputs.h"
 #include "python/steal.h"
 #include "run/run.h"
 #include "tape/door.h"
@@ -17,12 +19,17 @@ namespace dygraph::python {
 
 namespace {
 
-Ref<Attrs> AttrsFromDict(const OpInfo& op, const py::dict& given) {
+Ref<Attrs> AttrsFromDict(const OpInfo& op, const py::dict& given,
+                         std::vector<OpenInput>* open = nullptr) {
   if (given.empty()) return op.default_attrs;
   Ref<Attrs> attrs = Attrs::Make(op.attr_table);
   for (auto [key, value] : given) {
     int i = op.attr_table.Require(py::cast<std::string>(key));
-    attrs->Set(i, AttrFromPython(value.ptr(), op.attr_table.fields[i]));
+    if (open && MayBeOpen(op, i)) {
+      SetOpenable(value.ptr(), i, attrs.get(), open);
+    } else {
+      attrs->Set(i, AttrFromPython(value.ptr(), op.attr_table.fields[i]));
+    }
   }
   return attrs;
 }
@@ -58,7 +65,8 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
   const OpInfo& op = GetOp(type);
   try {
     SlotList<Variable> in = InputsFromDict(op, inputs);
-    Ref<Attrs> attrs = AttrsFromDict(op, given);
+    std::vector<OpenInput> open;
+    Ref<Attrs> attrs = AttrsFromDict(op, given, &open);
     SmallVector<int, 4> counts;
     for (const SlotInfo& slot : op.outputs) counts.push_back(slot.extra() ? 0 : -1);
     if (!outputs.is_none()) {
@@ -86,7 +94,12 @@ py::dict RunByName(const std::string& type, const py::dict& inputs, const py::di
     OpOptions options;
     options.counts = &counts;
     Outputs out;
-    RunOp(op, attrs, in, &out, options);
+    if (open.empty()) {
+      RunOp(op, attrs, in, &out, options);
+    } else {
+      options.open = &open;
+      DescribeOp(op, attrs, in, &out, options);
+    }
     py::dict result;
     size_t flat = 0;
     for (size_t s = 0; s < op.outputs.size(); ++s) {
@@ -137,6 +150,7 @@ py::dict DescribeOp(const std::string& type) {
     a["type"] = Name(f.type);
     a["wire_type"] = static_cast<int>(f.type);
     a["is_dtype"] = f.is_dtype;
+    a["may_be_open"] = MayBeOpen(op, static_cast<int>(i));
     a["default"] = AttrObject(op.attr_table.Get(op.default_attrs->data(), static_cast<int>(i)));
     attrs.append(a);
   }

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "op/open_attr.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/open_inputs.h"
 #include "python/sizes.h"
 #include "python/wrapper.h"
 #include "tape/door.h"
@@ -36,6 +38,7 @@ struct Function {
   PyMethodDef def;
   bool returns_one;  // the first output, a single one, and no other
   bool plain;        // that, and positional arguments stand in the order of the slots
+  uint64_t open = 0;  // attributes that variables of programs may give, as bits
   std::vector<std::pair<int, int>>
       twins;  // (slot, attribute) of one Python name, as numbers of arguments: reshape2's shape
 };
@@ -203,6 +206,7 @@ __attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* cons
   for (int i = 0; i < f.inputs; ++i) AddInput(f, i, bound[i], &in, &members);
   const Ref<Attrs>* attrs = &f.op->default_attrs;
   Ref<Attrs> own;
+  std::vector<OpenInput> open;
   for (int i = 0; i < f.attrs; ++i) {
     PyObject* value = bound[f.inputs + i];
     if (!value) continue;
@@ -213,7 +217,11 @@ __attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* cons
       if (plain) value = plain.ptr();
     }
     try {
-      own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
+      if (__builtin_expect(f.open >> i & 1, 0)) {
+        SetOpenable(value, i, own.get(), &open);
+      } else {
+        own->Set(i, AttrFromPython(value, f.op->attr_table.fields[i]));
+      }
     } catch (Error& e) {
       PyObject* described = WithDescribedSizes(value, f.name.c_str(), f.names[f.inputs + i]);
       if (!described) {
@@ -226,7 +234,13 @@ __attribute__((noinline)) PyObject* CallAnyhow(const Function& f, PyObject* cons
   }
   if (own) attrs = &own;
   Outputs out;
-  RunOp(*f.op, *attrs, in, &out);
+  if (__builtin_expect(open.empty(), 1)) {
+    RunOp(*f.op, *attrs, in, &out);
+  } else {
+    OpOptions options;
+    options.open = &open;
+    DescribeOp(*f.op, *attrs, in, &out, options);
+  }
   if (__builtin_expect(size_tracker != nullptr, 0)) DropSizeNotes();
   if (__builtin_expect(f.returns_one, 1)) return Wrap(std::move(out.owned[0]));
   return Results(*f.op, out);
@@ -330,10 +344,10 @@ std::string Document(const OpInfo& op) {
       const AttrField& f = op.attr_table.fields[a];
       auto slot = std::find_if(op.inputs.begin(), op.inputs.end(),
                                [&](const SlotInfo& s) { return s.python_name == f.name; });
-      bool twin = slot != op.inputs.end();
+      const bool twin = slot != op.inputs.end(), open = MayBeOpen(op, static_cast<int>(a));
       text << Spelling(f.name) << " : " << (f.is_dtype ? "dtype" : Name(f.type))
-           << (twin ? " or Variable" : "") << ", default " << DefaultOf(op, static_cast<int>(a))
-           << "\n    " << f.help << "\n";
+           << (twin || open ? " or Variable" : "") << ", default "
+           << DefaultOf(op, static_cast<int>(a)) << "\n    " << f.help << "\n";
       if (twin) text << "    A Variable is for slot " << slot->name << ". " << slot->help << "\n";
     }
   }
@@ -375,6 +389,7 @@ void AddOperatorFunctions(PyObject* module) {
       f->names.push_back(PyUnicode_InternFromString(s.python_name.c_str()));
     for (const AttrField& a : op->attr_table.fields)
       f->names.push_back(PyUnicode_InternFromString(a.name.c_str()));
+    for (int i = 0; i < f->attrs; ++i) f->open |= uint64_t{MayBeOpen(*op, i)} << i;
     f->order = PositionalOrder(*op);
     if (std::is_sorted(f->order.begin(), f->order.end())) f->order.clear();
     for (int i = 0; i < f->inputs; ++i) {

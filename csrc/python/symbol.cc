@@ -9,9 +9,11 @@
 #include "program/describe.h"
 #include "program/infer.h"
 #include "program/op_binding.h"
+#include "program/open_attrs.h"
 #include "python/attributes.h"
 #include "python/errors.h"
 #include "python/holder.h"
+#include "python/open_inputs.h"
 #include "python/steal.h"
 #include "tape/describe.h"
 #include "tape/thread_state.h"
@@ -127,13 +129,23 @@ void Attach(PyObject* wrapper, Var& var) {
 // Calls on symbolic variables ---------------------------------------------------------------------
 
 Program& ProgramOf(const EagerCall& call) {
-  for (Variable* v : call.in.flat()) {
+  auto program_of = [&](Variable* v) -> Program* {
     Var* var = v && v->symbolic() ? DescribedBy(*v) : nullptr;
-    if (!var) continue;
+    if (!var) return nullptr;
     ENFORCE(var->block() && var->block()->program(), PreconditionNotMet, call.op.type,
             ": its variables must stand in a program, but '", var->name(),
             "' was taken out of its block");
-    return *var->block()->program();
+    return var->block()->program();
+  };
+  for (Variable* v : call.in.flat()) {
+    if (Program* program = program_of(v)) return *program;
+  }
+  if (call.options.open) {
+    for (const OpenInput& open : *call.options.open) {
+      for (const Ref<Variable>& v : open.variables) {
+        if (Program* program = program_of(v.get())) return *program;
+      }
+    }
   }
   return py::cast<Program&>(Required(statics.current)());
 }
@@ -198,6 +210,15 @@ void AppendCall(const EagerCall& call) {
     slot.arguments.reserve(count);
     for (int i = 0; i < count; ++i)
       slot.arguments.push_back(NameIn(program, block, call.in.at(static_cast<int>(s), i), type));
+  }
+  if (call.options.open) {
+    for (const OpenInput& open : *call.options.open) {
+      std::vector<std::string> given;
+      for (const Ref<Variable>& v : open.variables)
+        given.push_back(NameIn(program, block, v.get(), type));
+      program::GiveBy(&op, call.attrs->table().fields[open.field].name, std::move(given),
+                      open.list);
+    }
   }
   ResultNames names(program, type);
   std::string line = UserLine();
@@ -374,6 +395,8 @@ void BindSymbols(py::module_& m) {
         "``/home/me/model.py:12 in forward``: the newest frame that is not of this library.");
   m.def("is_own_file", [](const char* file) { return IsOwnFile(file); });
   m.def("is_literal", [](const Given& variable) { return variable->literal; });
+  m.def("holds_symbol", [](py::handle value) { return HoldsSymbol(value.ptr()); },
+        "Whether it is a variable of a program, or a list that holds one.");
   m.def("is_symbol", [](const Given& variable) { return variable->symbolic(); });
 }
 

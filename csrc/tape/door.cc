@@ -127,6 +127,20 @@ void RunOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& 
   if (__builtin_expect(call.targets != nullptr, 0)) WriteTargets(call);
 }
 
+void DescribeOp(const OpInfo& op, const Ref<Attrs>& attrs, const SlotList<Variable>& in,
+                Outputs* out, const OpOptions& options) {
+  EagerCall call(op, attrs, in, out, options);
+  call.marks = Variable::kSymbolic;
+  call.values.in.Map(in, [&call](Variable* v) -> const Value* {
+    if (!v) return nullptr;
+    call.marks |= v->marks();
+    return &v->value();
+  });
+  MakeOutputs(op, call.values, options, out);
+  call.values.out.Map(out->slots, [](Variable* v) { return v ? &v->fresh_value() : nullptr; });
+  CurrentThread().describing_layer->Run(call);
+}
+
 Ref<Variable> RunUnary(const OpInfo& op, const Ref<Attrs>& attrs, Variable& x) {
   SlotList<Variable> in;
   in.Add(&x);

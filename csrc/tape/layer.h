@@ -15,6 +15,14 @@ struct Outputs {
   SlotList<Variable> slots;
 };
 
+// Variables of a program that give an attribute of a call (op/open_attr.h); `list`: one for each
+// element.
+struct OpenInput {
+  int field = -1;
+  std::vector<Ref<Variable>> variables;
+  bool list = false;
+};
+
 struct OpOptions {
   // Variables that take the results, by slot; an operator's in-place pairs then write into their
   // storage unless it is shared.
@@ -28,6 +36,7 @@ struct OpOptions {
   // In-place pairs of the operator, by position, whose input is not read again.
   uint32_t spent = 0;
   LoopQueue* queue = nullptr;  // where loops of an update may wait
+  const std::vector<OpenInput>* open = nullptr;  // of a call that DescribeOp writes down
 };
 
 // A call on variables. Outputs are fresh variables, whatever the caller does with them afterwards.

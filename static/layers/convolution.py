@@ -2,7 +2,7 @@
 
 import math
 
-from dygraph import check, initializer
+from dygraph import _core, check, initializer
 from dygraph.errors import InvalidArgumentError
 from static.layers.learnt import biased, known, parameter
 from static.layers.making import activated, layer, run
@@ -143,10 +143,17 @@ def _transposed(
     strides = check.integers(stride, axes, f"{owner}: stride", 1)
     dilations = check.integers(dilation, axes, f"{owner}: dilation", 1)
     paddings, algorithm = padded(padding, axes, owner, last)
+    is_open = axes == 2 and _core.holds_symbol(output_size)
     sizes = (
-        [] if output_size is None else check.integers(output_size, axes, f"{owner}: output_size")
-    )
+        [] if output_size is None
+        else output_size if is_open
+        else check.integers(output_size, axes, f"{owner}: output_size")
+    )  # fmt: skip
     if size is None:
+        if is_open:
+            raise InvalidArgumentError(
+                f"{owner}: filter_size must be given where Variables give output_size, got None"
+            )
         if not sizes:
             raise InvalidArgumentError(f"{owner}: output_size or filter_size must be given")
         space = input.shape[1:-1] if last else input.shape[2:]

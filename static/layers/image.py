@@ -33,13 +33,16 @@ def _pooled(
     check.choice(kind, ("max", "avg"), f"{owner}: pool_type")
     first = "NCHW" if axes == 2 else "NCDHW"
     check.choice(data_format, (first, f"N{first[2:]}C"), f"{owner}: data_format")
-    if not whole and size == -1:
+    is_open = axes == 2 and _core.holds_symbol(size)
+    if not is_open and not whole and size == -1:
         raise InvalidArgumentError(
             f"{owner}: pool_size must be given unless global_pooling is True, got -1"
         )
     paddings, algorithm = padded(padding, axes, owner, data_format != first)
     attrs = {
-        "ksize": [1] * axes if whole else check.integers(size, axes, f"{owner}: pool_size", 1),
+        "ksize": [1] * axes if whole
+        else size if is_open
+        else check.integers(size, axes, f"{owner}: pool_size", 1),
         "pooling_type": kind, "global_pooling": bool(whole), "paddings": paddings,
         "strides": check.integers(stride, axes, f"{owner}: pool_stride", 1),
         "padding_algorithm": algorithm, "ceil_mode": bool(ceil_mode),
@@ -59,7 +62,7 @@ def pool2d(
     ----------
     input : Variable
     pool_size, pool_stride : int or list of int
-        One number for both axes, or height and width.
+        One number for both axes, or height and width. Of `pool_size` Variables may give both.
     pool_type : 'max' or 'avg'
     pool_padding : int, list of int or str
         As of `conv2d`.

@@ -61,7 +61,7 @@ def squeeze(input, axes, name=None):
     >>> static.layers.squeeze(dygraph.ones([1, 2, 1]), [0]).shape
     (2, 1)
     """
-    return functional.squeeze(input, list(axes) or None)
+    return functional.squeeze(input, axes if _core.holds_symbol(axes) else list(axes) or None)
 
 
 @layer
@@ -158,8 +158,7 @@ def unsqueeze(input, axes, name=None):
     >>> static.layers.unsqueeze(dygraph.ones([2]), [0, 2]).shape
     (1, 2, 1)
     """
-    axes = list(axes) if isinstance(axes, (list, tuple)) else [axes]
-    return run("unsqueeze2", {"X": input}, {"axes": axes})["Out"]
+    return functional.unsqueeze(input, axes)
 
 
 @layer

@@ -2,7 +2,7 @@
 
 import math
 
-from dygraph import check, functional, initializer
+from dygraph import _core, check, functional, initializer
 from dygraph.errors import InvalidArgumentError
 from static.layers.learnt import known, parameter, state
 from static.layers.making import activated, into, layer, run
@@ -297,7 +297,7 @@ def dropout(
     Parameters
     ----------
     x : Variable
-    dropout_prob : float
+    dropout_prob : float or Variable
     is_test : bool
         True: nothing is dropped; `Program.clone` for test sets it.
     seed : int, optional
@@ -312,8 +312,10 @@ def dropout(
     >>> static.layers.dropout(dygraph.ones([2]), 0.5, is_test=True).tolist()
     [0.5, 0.5]
     """
+    if not _core.holds_symbol(dropout_prob):
+        dropout_prob = check.number(dropout_prob, "dropout: dropout_prob", 0, 1)
     attrs = {
-        "dropout_prob": check.number(dropout_prob, "dropout: dropout_prob", 0, 1),
+        "dropout_prob": dropout_prob,
         "is_test": bool(is_test), "fix_seed": seed is not None, "seed": seed or 0,
         "dropout_implementation": dropout_implementation,
     }  # fmt: skip

@@ -176,7 +176,8 @@ def full_like(input, fill_value, out=None, dtype=None, device=None, stop_gradien
     >>> static.layers.full_like(dygraph.ones([2]), 3.0).tolist()
     [3.0, 3.0]
     """
-    attrs = {"value": float(fill_value), "dtype": dtype}
+    value = fill_value if _core.holds_symbol(fill_value) else float(fill_value)
+    attrs = {"value": value, "dtype": dtype}
     made = into(out, run("fill_any_like", {"X": input}, attrs)["Out"], "full_like")
     made.stop_gradient = stop_gradient
     return made

@@ -10,7 +10,7 @@ import numpy as np
 
 import dygraph
 import static
-from interop import blocks, networks
+from interop import blocks, networks, open_cases
 from static import layers
 
 STEPS = 5
@@ -123,6 +123,8 @@ def write_jobs(root):
     expected["loops"] = {"y": _write_loops(root)}
     for name in blocks.PROGRAMS:
         expected[f"blocks-{name}"] = _write_blocks(root, name)
+    for name in open_cases.CASES:
+        expected[f"open-{name}"] = {"y": _write_open(root, name)}
     for name, optimizer in TRAININGS:
         expected[f"{name}-{optimizer}"] = _write_training(root, name, optimizer)
     return expected
@@ -173,6 +175,27 @@ def _write_blocks(root, name):
             folder, feeds, [main.global_block().var(y.name)], None, main, scope=scope
         )
     return {"y": np.concatenate([result.ravel() for result in ours])}
+
+
+def _write_open(root, name):
+    """An operator of which variables of the program give an attribute."""
+    op, inputs, slot, attrs, _, _ = open_cases.CASES[name]
+    names, arrays = open_cases.variables(name)
+    feed, main = {**inputs, **arrays}, static.Program()
+    declared = {a["name"] for a in dygraph._core.describe_op(op)["attrs"]}
+    with static.program_guard(main, static.Program()), dygraph.unique_name.guard():
+        made = {n: static.data(n, v.shape, str(v.dtype)) for n, v in feed.items()}
+        given = {
+            attr: [made[n] for n in of] if isinstance(of, list) else made[of]
+            for attr, of in names.items()
+        }
+        values = {attr: value for attr, value in attrs.items() if attr in declared}
+        y = dygraph.run_op(op, {s: made[s] for s in inputs}, {**values, **given})[slot]
+    (ours,) = static.Executor().run(main, feed, [y], scope=static.Scope())
+    files = {"model_filename": "__model__", "params_filename": "__params__"}
+    with _job(root, f"open-{name}", feed, kind="infer", files=files) as folder:
+        static.save_inference_model(folder, list(feed), [y], None, main, scope=static.Scope())
+    return ours
 
 
 def _write_traced(root, name):
@@ -246,7 +269,9 @@ def described_alike(parsed, program):
     for block, theirs in zip(program.blocks, parsed, strict=True):
         for op, other in zip(block.ops, theirs["ops"], strict=True):
             assert op.type == other["type"]
-            assert _bound(op.inputs) == _bound(other["inputs"]), op
+            given = {a for a in op.attr_names if op.attr_type(a) in ("VAR", "VARS")}
+            inputs = {slot: names for slot, names in op.inputs.items() if slot not in given}
+            assert _bound(inputs) == _bound(other["inputs"]), op
             assert _bound(op.outputs) == _bound(other["outputs"]), op
             for name, value in op.attrs.items():
                 assert other["attrs"][name] == value, (op, name)
@@ -289,6 +314,21 @@ def check_blocks(file, name, folder):
         assert y.dtype == kept[f"{name}/y"].dtype
         worst = agree({"y": kept[f"{name}/y"]}, {"y": y}, name)
     return worst
+
+
+def check_open(file, name):
+    """A program in which variables give attributes gives what it gave in Paddle."""
+    kept = {k.split("/")[1]: v for k, v in read_arrays(file).items() if k.startswith(f"{name}/")}
+    binary = kept["model"].tobytes()
+    program = static.Program.parse_from_string(binary)
+    assert program.serialize_to_string() == binary
+    assert program.clone().serialize_to_string() == binary
+    feed = {**open_cases.CASES[name][1], **open_cases.variables(name)[1]}
+    names = [str(n) for n in kept["names"]]
+    results = static.Executor().run(program, feed, names, scope=static.Scope())
+    for key, array in zip(("out", "grad"), results, strict=False):
+        assert (array.dtype, array.shape) == (kept[key].dtype, kept[key].shape), (name, key)
+        agree(kept, {key: array}, name)
 
 
 def check_inference(folder):

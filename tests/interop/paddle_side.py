@@ -15,6 +15,7 @@ import tempfile
 import numpy as np
 import paddle
 import paddle_blocks
+import paddle_open
 from paddle import static
 from paddle.base.proto import framework_pb2
 from paddle.nn import functional as F
@@ -138,6 +139,7 @@ def write(root):
         np.savez(os.path.join(folder, "values.npz"), **kept)
     with tempfile.TemporaryDirectory() as folder:
         paddle_blocks.write(executor, os.path.join(root, "blocks.npz"), bare, folder)
+    paddle_open.write(executor, os.path.join(root, "open.npz"), bare)
 
 
 def write_training(executor, name, folder, kept):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import static
-from interop import blocks, exchange, networks
+from interop import blocks, exchange, networks, open_cases
 
 GOLDEN = Path(__file__).parent / "golden"
 RECORD = json.loads((GOLDEN / "record.json").read_text())
@@ -29,6 +29,11 @@ def test_models_of_paddle_give_what_they_gave_there(name):
 @pytest.mark.parametrize("name", RECORD["written by Paddle"]["blocks"])
 def test_models_of_paddle_with_blocks_give_what_they_gave_there(name, tmp_path):
     exchange.check_blocks(GOLDEN / "blocks.npz", name, tmp_path)
+
+
+@pytest.mark.parametrize("name", open_cases.CASES)
+def test_programs_of_paddle_with_variables_in_attributes_give_what_they_gave_there(name):
+    exchange.check_open(GOLDEN / "open.npz", name)
 
 
 @pytest.mark.parametrize("name", sorted(RECORD["written by Paddle"]["training"]))
@@ -74,4 +79,4 @@ def test_twenty_programs_with_blocks_go_each_way():
 
 
 def test_the_folder_stays_small():
-    assert sum(path.stat().st_size for path in GOLDEN.rglob("*") if path.is_file()) < 300_000
+    assert sum(path.stat().st_size for path in GOLDEN.rglob("*") if path.is_file()) < 350_000

@@ -122,6 +122,7 @@ void FindLastUses(Plan& plan) {
         if (!shapes.Has(slot)) last_read[op.in[k]] = at;
       }
     }
+    for (; k < op.in.size(); ++k) last[op.in[k]] = last_read[op.in[k]] = at;  // of open attributes
     for (int s : op.out) {
       if (s >= 0) last[s] = last_read[s] = at;
     }

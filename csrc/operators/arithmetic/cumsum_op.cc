@@ -1,5 +1,6 @@
 #include "kernels/integer.h"
 #include "kernels/parallel.h"
+#include "op/open_attr.h"
 #include "op/op_registry.h"
 #include "platform/interrupt.h"
 
@@ -19,7 +20,7 @@ void InferShape(InferContext& ctx) {
   const Dims& x = ctx.dims(kX);
   const CumsumAttrs& a = ctx.attrs<CumsumAttrs>();
   if (a.flatten) return ctx.SetOutput(kOut, {x.HasUnknown() ? -1 : Numel(x)});
-  NormalizeAxis(a.axis, x.rank());
+  if (ctx.runtime() || !IsOpen(a.axis)) NormalizeAxis(a.axis, x.rank());
   ctx.SetOutput(kOut, x);
 }
 
@@ -130,6 +131,7 @@ struct CumsumKernel {
 };
 
 REGISTER_OPERATOR(cumsum, DefineCumsum);
+REGISTER_OPEN_ATTRS(cumsum, "axis");
 REGISTER_CPU_KERNEL(cumsum, CumsumKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);
 

@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/conv/convolution.h"
 
 namespace dygraph {
@@ -28,6 +29,7 @@ template <class T>
 using Conv2dTransposeGradKernel = conv::grad::Backward<Conv2dTranspose>::Kernel<T>;
 
 REGISTER_OPERATOR(conv2d_transpose, DefineConv2dTranspose);
+REGISTER_OPEN_ATTRS(conv2d_transpose, "output_size");
 REGISTER_CPU_KERNEL(conv2d_transpose, Conv2dTransposeKernel, float, double);
 REGISTER_OPERATOR(conv2d_transpose_grad, conv::grad::Define<Conv2dTranspose>);
 REGISTER_CPU_KERNEL(conv2d_transpose_grad, Conv2dTransposeGradKernel, float, double);

@@ -1,6 +1,7 @@
 // What convolutions and their transposes share, over 2 or 3 axes: attributes and geometry.
 #pragma once
 
+#include "op/open_attr.h"
 #include "operators/conv/window.h"
 
 namespace dygraph::conv {
@@ -123,8 +124,8 @@ Geometry DescribeTransposed(const Dims& input, const Dims& filter, const Attrs<k
       if (known) axis.size += pixels;
       continue;
     }
-    axis.size = a.output_size[i];
-    ENFORCE(!known || (axis.size >= least && axis.size < least + axis.stride), InvalidArgument,
+    axis.size = IsOpen(a.output_size[i]) ? -1 : a.output_size[i];
+    ENFORCE(!known || axis.size < 0 || (axis.size >= least && axis.size < least + axis.stride), InvalidArgument,
             "output_size must lie in [", least, ", ", least + axis.stride, ") along the ",
             window::AxisName(i, kAxes), ", got ", axis.size);
   }

@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/conv/convolution.h"
 
 namespace dygraph {
@@ -29,6 +30,7 @@ using DepthwiseConv2dTransposeGradKernel =
     conv::grad::Backward<DepthwiseConv2dTranspose>::Kernel<T>;
 
 REGISTER_OPERATOR(depthwise_conv2d_transpose, DefineDepthwiseConv2dTranspose);
+REGISTER_OPEN_ATTRS(depthwise_conv2d_transpose, "output_size");
 REGISTER_CPU_KERNEL(depthwise_conv2d_transpose, DepthwiseConv2dTransposeKernel, float, double);
 REGISTER_OPERATOR(depthwise_conv2d_transpose_grad, conv::grad::Define<DepthwiseConv2dTranspose>);
 REGISTER_CPU_KERNEL(depthwise_conv2d_transpose_grad, DepthwiseConv2dTransposeGradKernel, float,

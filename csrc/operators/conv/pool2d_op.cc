@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/conv/pooling.h"
 
 namespace dygraph {
@@ -8,7 +9,15 @@ constexpr int kX = 0, kOut = 0;
 using PoolAttrs = pool::Attrs<2>;
 
 void InferShape(InferContext& ctx) {
-  ctx.SetOutput(kOut, pool::OutDims(ctx.dims(kX), ctx.attrs<PoolAttrs>()));
+  const PoolAttrs& a = ctx.attrs<PoolAttrs>();
+  if (ctx.runtime() || a.global_pooling || !IsOpen(a.ksize))
+    return ctx.SetOutput(kOut, pool::OutDims(ctx.dims(kX), a));
+  PoolAttrs all = a;  // its checks of X
+  all.global_pooling = true;
+  Dims out = pool::OutDims(ctx.dims(kX), all);
+  window::CheckCount("ksize", a.ksize, 2);
+  for (int i = 0; i < 2; ++i) out[(a.channels_last() ? 1 : 2) + i] = -1;
+  ctx.SetOutput(kOut, out);
 }
 
 // The loops' view of X: NCHW data is n * c images of one channel.
@@ -134,6 +143,7 @@ struct Pool2dGradGradKernel {
 }  // namespace grad_grad
 
 REGISTER_OPERATOR(pool2d, DefinePool2d);
+REGISTER_OPEN_ATTRS(pool2d, "ksize");
 REGISTER_CPU_KERNEL(pool2d, Pool2dKernel, float, double);
 REGISTER_OPERATOR(pool2d_grad, grad::DefinePool2dGrad);
 REGISTER_CPU_KERNEL(pool2d_grad, grad::Pool2dGradKernel, float, double);

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "op/gradient_call.h"
+#include "op/open_attr.h"
 #include "operators/conv/window.h"
 
 namespace dygraph {
@@ -31,6 +32,10 @@ Dims OutDims(const InferContext& ctx) {
   Dims out = x;
   for (int i = 0; i < 2; ++i) {
     int64_t size = x[2 + i];
+    if (!a.output_size.empty() && IsOpen(a.output_size[i])) {
+      out[2 + i] = -1;
+      continue;
+    }
     if (!a.output_size.empty() && a.output_size[i] > 0) {
       out[2 + i] = a.output_size[i];
       continue;
@@ -140,6 +145,7 @@ struct UnpoolGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(unpool, DefineUnpool);
+REGISTER_OPEN_ATTRS(unpool, "output_size");
 REGISTER_CPU_KERNEL(unpool, UnpoolKernel, float, double);
 REGISTER_OPERATOR(unpool_grad, grad::DefineUnpoolGrad);
 REGISTER_CPU_KERNEL(unpool_grad, grad::UnpoolGradKernel, float, double);

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "op/open_attr.h"
 #include "op/op_registry.h"
 
 namespace dygraph {
@@ -15,10 +16,14 @@ struct EyeAttrs {
 
 void InferShape(InferContext& ctx) {
   const EyeAttrs& a = ctx.attrs<EyeAttrs>();
-  ENFORCE(a.num_rows >= 0 && a.num_columns >= -1, InvalidArgument,
-          "num_rows must be at least 0 and num_columns at least -1, got ", a.num_rows, " and ",
-          a.num_columns);
-  ctx.SetOutput(kOut, {a.num_rows, a.num_columns < 0 ? a.num_rows : a.num_columns}, a.dtype);
+  const bool open_rows = !ctx.runtime() && IsOpen(a.num_rows),
+             open_columns = !ctx.runtime() && IsOpen(a.num_columns);
+  ENFORCE((open_rows || a.num_rows >= 0) && (open_columns || a.num_columns >= -1),
+          InvalidArgument, "num_rows must be at least 0 and num_columns at least -1, got ",
+          a.num_rows, " and ", a.num_columns);
+  const int64_t rows = open_rows ? -1 : a.num_rows;
+  const int64_t as_rows = open_columns ? -1 : rows;
+  ctx.SetOutput(kOut, {rows, a.num_columns < 0 ? as_rows : a.num_columns}, a.dtype);
 }
 
 void DefineEye(OpDef& op) {
@@ -44,6 +49,7 @@ struct EyeKernel {
 };
 
 REGISTER_OPERATOR(eye, DefineEye);
+REGISTER_OPEN_ATTRS(eye, "num_rows", "num_columns");
 REGISTER_CPU_KERNEL(eye, EyeKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 

@@ -2,6 +2,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/philox.h"
 #include "op/gradient_shapes.h"
+#include "op/open_attr.h"
 #include "operators/arguments.h"
 
 namespace dygraph {
@@ -61,7 +62,9 @@ void DefineDropout(OpDef& op) {
       .Random()
       .Grad([](GradBuilder& g) {
         const DropoutAttrs& a = g.attrs<DropoutAttrs>();
-        if (a.is_test) {
+        if (a.is_test && IsOpen(a.dropout_prob)) {  // linear
+          g.Call("dropout", {g.OutputGrad(kOut)}, {g.InputGrad(kX)}).SameAttrs();
+        } else if (a.is_test) {
           g.Call("scale", {g.OutputGrad(kOut)}, {g.InputGrad(kX)})
               .Attr("scale", static_cast<float>(a.TestFactor()));
         } else {
@@ -155,6 +158,7 @@ struct DropoutGradKernel {
 
 REGISTER_GRADIENT_SHAPES(dropout, {"X", "Out"}, {"Seed", ""});
 REGISTER_OPERATOR(dropout, DefineDropout);
+REGISTER_OPEN_ATTRS(dropout, "dropout_prob");
 REGISTER_CPU_KERNEL(dropout, DropoutKernel, float, double);
 REGISTER_OPERATOR(dropout_grad, grad::DefineDropoutGrad);
 REGISTER_CPU_KERNEL(dropout_grad, grad::DropoutGradKernel, float, double);

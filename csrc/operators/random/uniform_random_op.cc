@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/random/random.h"
 
 namespace dygraph::random {
@@ -63,6 +64,7 @@ struct UniformRandomKernel {
 };
 
 REGISTER_OPERATOR(uniform_random, DefineUniformRandom);
+REGISTER_OPEN_ATTRS(uniform_random, "min", "max");
 REGISTER_CPU_KERNEL(uniform_random, UniformRandomKernel, float, double);
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "kernels/parallel.h"
 #include "kernels/simd.h"
 #include "op/lod_rule.h"
+#include "op/open_attr.h"
 #include "op/op_registry.h"
 
 namespace dygraph::arg_extremum {
@@ -19,12 +20,21 @@ struct ArgExtremumAttrs {
   DType dtype = DType::kUnset;
 };
 
+// A variable gives the axis.
+inline void SetOpenOutput(InferContext& ctx, DType dtype) {
+  Dims out;
+  for (int64_t n : ctx.dims(kX)) out.push_back(n == 1 ? 1 : -1);
+  if (!ctx.attrs<ArgExtremumAttrs>().keepdims) out = Dims(std::max(out.rank() - 1, 0), -1);
+  ctx.SetOutput(kOut, out, dtype);
+}
+
 inline void InferShape(InferContext& ctx) {
   const ArgExtremumAttrs& a = ctx.attrs<ArgExtremumAttrs>();
   const Dims& x = ctx.dims(kX);
   DType dtype = a.dtype == DType::kUnset ? DType::kInt64 : a.dtype;
   ENFORCE(dtype == DType::kInt64 || dtype == DType::kInt32, Type,
           "the attribute dtype must be int32 or int64, got ", dtype);
+  if (!ctx.runtime() && !a.flatten && IsOpen(a.axis)) return SetOpenOutput(ctx, dtype);
   int axis = NormalizeAxis(a.axis, x.rank());
   Dims out;
   for (int i = 0; i < x.rank(); ++i) {
@@ -42,7 +52,7 @@ inline void InferShape(InferContext& ctx) {
 // Rows stay where the axis to search is another one.
 inline bool KeepsRows(const LoDCall& c) {
   const ArgExtremumAttrs& a = c.attrs<ArgExtremumAttrs>();
-  return !a.flatten && c.IsBehindFirst(a.axis);
+  return !a.flatten && !IsOpen(a.axis) && c.IsBehindFirst(a.axis);
 }
 
 inline void Define(OpDef& op, const char* comment, const char* example) {

@@ -20,6 +20,7 @@ struct ArgMaxKernel {
 };
 
 REGISTER_OPERATOR(arg_max, DefineArgMax);
+REGISTER_OPEN_ATTRS(arg_max, "axis");
 REGISTER_LOD_RULE(arg_max, KeepsRows);
 REGISTER_CPU_KERNEL(arg_max, ArgMaxKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);

@@ -20,6 +20,7 @@ struct ArgMinKernel {
 };
 
 REGISTER_OPERATOR(arg_min, DefineArgMin);
+REGISTER_OPEN_ATTRS(arg_min, "axis");
 REGISTER_LOD_RULE(arg_min, KeepsRows);
 REGISTER_CPU_KERNEL(arg_min, ArgMinKernel, uint8_t, int8_t, int16_t, int32_t, int64_t, float,
                     double);

@@ -23,7 +23,7 @@ void DefineFrobeniusNorm(OpDef& op) {
         const reduce::ReduceAttrs& a = ctx.attrs<reduce::ReduceAttrs>();
         ENFORCE(a.out_dtype == DType::kUnset || a.out_dtype == ctx.dtype(kX), Unimplemented,
                 "out_dtype must be the type of X, ", ctx.dtype(kX), ", got ", a.out_dtype);
-        ctx.SetOutput(kOut, reduce::ReducedDims(ctx.dims(kX), a));
+        ctx.SetOutput(kOut, reduce::OutDims(ctx));
       })
       .Grad([](GradBuilder& g) {
         g.Call("frobenius_norm_grad", {g.Input(kX), g.Output(kOut), g.OutputGrad(kOut)},
@@ -46,6 +46,7 @@ using FrobeniusNormGradGradKernel = GradGradKernel<FrobeniusNorm, T>;
 using FrobeniusNormThird = Third<FrobeniusNorm>;
 
 REGISTER_OPERATOR(frobenius_norm, DefineFrobeniusNorm);
+REGISTER_OPEN_ATTRS(frobenius_norm, "dim");
 REGISTER_LOD_RULE(frobenius_norm, reduce::KeepsRows);
 REGISTER_CPU_KERNEL(frobenius_norm, FrobeniusNormKernel, float, double);
 REGISTER_OPERATOR(frobenius_norm_grad, DefineGrad<FrobeniusNorm>);

@@ -37,6 +37,7 @@ void DefineMaxGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(reduce_max, DefineMax);
+REGISTER_OPEN_ATTRS(reduce_max, "dim");
 REGISTER_LOD_RULE(reduce_max, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_max, ReduceMaxKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_max_grad, DefineMaxGrad);

@@ -47,6 +47,7 @@ struct ReduceMeanGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reduce_mean, DefineMean);
+REGISTER_OPEN_ATTRS(reduce_mean, "dim");
 REGISTER_LOD_RULE(reduce_mean, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_mean, ReduceMeanKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_mean_grad, grad::DefineMeanGrad);

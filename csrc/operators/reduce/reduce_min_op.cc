@@ -37,6 +37,7 @@ void DefineMinGradGrad(OpDef& op) {
 }
 
 REGISTER_OPERATOR(reduce_min, DefineMin);
+REGISTER_OPEN_ATTRS(reduce_min, "dim");
 REGISTER_LOD_RULE(reduce_min, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_min, ReduceMinKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_min_grad, DefineMinGrad);

@@ -152,6 +152,7 @@ struct ProdGradGradKernel {
 using grad_grad::ProdThird;
 
 REGISTER_OPERATOR(reduce_prod, DefineProd);
+REGISTER_OPEN_ATTRS(reduce_prod, "dim");
 REGISTER_LOD_RULE(reduce_prod, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_prod, ProdKernel, float, double, int32_t, int64_t);
 REGISTER_OPERATOR(reduce_prod_grad, grad::DefineProdGrad);

@@ -8,7 +8,7 @@ namespace {
 void InferSumShape(InferContext& ctx) {
   const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
   bool count = a.out_dtype == DType::kUnset && ctx.dtype(kX) == DType::kBool;
-  ctx.SetOutput(kOut, ReducedDims(ctx.dims(kX), a), count ? DType::kInt64 : a.out_dtype);
+  ctx.SetOutput(kOut, OutDims(ctx), count ? DType::kInt64 : a.out_dtype);
 }
 
 void DefineSum(OpDef& op) {
@@ -52,6 +52,7 @@ struct SumGradKernel {
 }  // namespace grad
 
 REGISTER_OPERATOR(reduce_sum, DefineSum);
+REGISTER_OPEN_ATTRS(reduce_sum, "dim");
 REGISTER_LOD_RULE(reduce_sum, KeepsRows);
 REGISTER_CPU_KERNEL(reduce_sum, SumKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);

@@ -6,6 +6,7 @@
 #include "kernels/cast.h"
 #include "kernels/reduce.h"
 #include "op/lod_rule.h"
+#include "op/open_attr.h"
 #include "op/op_registry.h"
 
 namespace dygraph::reduce {
@@ -51,14 +52,32 @@ inline Dims ReducedDims(const Dims& x, const ReduceAttrs& a) {
   return out;
 }
 
-inline void InferShape(InferContext& ctx) {
+// The same where variables give dim: how many axes go is known, and not which.
+inline Dims OpenDims(const Dims& x, const ReduceAttrs& a) {
+  const int rank = x.rank(), gone = static_cast<int>(a.dim.size());
+  ENFORCE(gone <= rank, InvalidArgument, "dim must not name more axes than X has, ", rank,
+          ", got variables for ", gone);
+  Dims out;
+  for (int i = 0; i < (a.keep_dim ? rank : rank - gone); ++i)
+    out.push_back(a.keep_dim && (gone == rank || x[i] == 1) ? 1 : -1);
+  return out;
+}
+
+inline Dims OutDims(const InferContext& ctx) {
   const ReduceAttrs& a = ctx.attrs<ReduceAttrs>();
-  ctx.SetOutput(kOut, ReducedDims(ctx.dims(kX), a), a.out_dtype);
+  if (!ctx.runtime() && !a.reduce_all && IsOpen(a.dim)) return OpenDims(ctx.dims(kX), a);
+  return ReducedDims(ctx.dims(kX), a);
+}
+
+inline void InferShape(InferContext& ctx) {
+  ctx.SetOutput(kOut, OutDims(ctx), ctx.attrs<ReduceAttrs>().out_dtype);
 }
 
 // Rows stay where the first axis does.
 inline bool KeepsRows(const LoDCall& c) {
-  return !Axes(c.from.rank(), c.attrs<ReduceAttrs>()).reduced[0];
+  const ReduceAttrs& a = c.attrs<ReduceAttrs>();
+  if (c.described() && !a.reduce_all && IsOpen(a.dim)) return false;
+  return !Axes(c.from.rank(), a).reduced[0];
 }
 
 // What all reduce_* operators declare.

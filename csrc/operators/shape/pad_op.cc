@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/shape/axis_maps.h"
 
 namespace dygraph::axis_maps {
@@ -45,6 +46,7 @@ template <class T>
 using PadGradKernel = GradKernel<Pad, T>;
 
 REGISTER_OPERATOR(pad, DefinePad);
+REGISTER_OPEN_ATTRS(pad, "pad_value");
 REGISTER_CPU_KERNEL(pad, PadKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(pad_grad, DefineGrad<Pad>);

@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/shape/axis_maps.h"
 
 namespace dygraph::axis_maps {
@@ -10,7 +11,9 @@ struct ReverseAttrs {
 struct Reverse : Description {
   static constexpr const char *kType = "reverse", *kGradType = "reverse_grad";
   static Maps Of(const Call& call, const Dims& x) {
-    return Reversed(x, static_cast<const ReverseAttrs*>(call.attrs)->axis, "axis");
+    const std::vector<int32_t>& axis = static_cast<const ReverseAttrs*>(call.attrs)->axis;
+    if (!IsOpen(axis)) return Reversed(x, axis, "axis");
+    return Reversed(x, {0}, "axis");  // described: any may be, the sizes stay
   }
 };
 
@@ -29,6 +32,7 @@ template <class T>
 using ReverseGradKernel = GradKernel<Reverse, T>;
 
 REGISTER_OPERATOR(reverse, DefineReverse);
+REGISTER_OPEN_ATTRS(reverse, "axis");
 REGISTER_CPU_KERNEL(reverse, ReverseKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t,
                     float16, bfloat16, float, double);
 REGISTER_OPERATOR(reverse_grad, DefineGrad<Reverse>);

@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/shape/reshaping.h"
 
 namespace dygraph::reshaping {
@@ -10,6 +11,12 @@ struct SqueezeAttrs {
 void InferShape(InferContext& ctx) {
   const Dims& x = ctx.dims(kX);
   const std::vector<int32_t>& axes = ctx.attrs<SqueezeAttrs>().axes;
+  if (!ctx.runtime() && IsOpen(axes)) {  // which axes and whether they go shows in a run
+    const int named = static_cast<int>(axes.size());
+    ENFORCE(named <= x.rank(), InvalidArgument, "axes must not name more axes than X has, ",
+            x.rank(), ", got variables for ", named);
+    return SetOutputs(ctx, Dims(x.rank() - named, -1));
+  }
   uint32_t gone = axes.empty() ? ~0u : 0;
   for (int32_t a : axes) gone |= 1u << NormalizeAxis(a, x.rank(), "axes");
   Dims out;
@@ -40,6 +47,7 @@ void DefineSqueeze2(OpDef& op) {
 void DefineSqueeze(OpDef& op) { Define(op, false); }
 
 REGISTER_OPERATOR(squeeze2, DefineSqueeze2);
+REGISTER_OPEN_ATTRS(squeeze2, "axes");
 REGISTER_LOD_RULE(squeeze2, KeepsRows);
 REGISTER_CPU_KERNEL(squeeze2, Kernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);

@@ -1,3 +1,4 @@
+#include "op/open_attr.h"
 #include "operators/shape/axis_maps.h"
 
 namespace dygraph::axis_maps {
@@ -46,6 +47,7 @@ template <class T>
 using TileGradKernel = GradKernel<Tile, T>;
 
 REGISTER_OPERATOR(tile, DefineTile);
+REGISTER_OPEN_ATTRS(tile, "repeat_times");
 REGISTER_CPU_KERNEL(tile, TileKernel, bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float16,
                     bfloat16, float, double);
 REGISTER_OPERATOR(tile_grad, DefineGrad<Tile>);
