@@ -330,7 +330,7 @@ def test_kinds_of_loaders_do_not_mix():
     x, y = declared()
     feeding = static.io.PyReader([x, y])
     for call in (feeding.start, feeding.reset):
-        with pytest.raises(RuntimeError, match="belongs to iterable=False; this one is iterated"):
+        with pytest.raises(RuntimeError, match="belongs to iterable=False; use a loop over"):
             call()
     with pytest.raises(RuntimeError, match="a generator must be set"):
         iter(feeding)
