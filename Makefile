@@ -1,4 +1,5 @@
-# Everything runs in .venv, which is made on first use. Steps leave stamps, so that a second run only does what changed.
+# Everything runs in .venv, which is made on first use. Steps leave stamps, so that a second run
+# only does what changed.
 #   make quickstart   install, self-check, train and export a network on real images
 #   make build        compile what changed and link it into the package
 #   make test         C++ and Python tests          make test-no-onednn   the same core without oneDNN
@@ -13,7 +14,8 @@ PYTHON ?= python3
 CXX    ?= g++
 WERROR ?= OFF
 VENV   ?= .venv
-# The tests of the oneDNN-off build and of the sanitizers; narrow them with e.g. TESTS=tests/operators.
+# The tests of the oneDNN-off build and of the sanitizers; narrow them with e.g.
+# TESTS=tests/operators.
 TESTS  ?= tests
 # Processes that share the tests, each the whole of a file at a time.
 WORKERS ?= 2
@@ -26,7 +28,8 @@ BINARY_SOURCES := $(shell find csrc -name '*.cc' -o -name '*.h' -o -name '*.cu')
                   CMakeLists.txt setup.py pyproject.toml
 PYTHON_SOURCES := $(shell find dygraph static -name '*.py')
 
-# Build tools live in .venv, not in pip's throw-away environment: their paths stay, so objects are reused.
+# Build tools live in .venv, not in pip's throw-away environment: their paths stay, so objects are
+# reused.
 PIP := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install -q
 # pip shows nothing of what it starts; the line of progress goes to this shell's own output.
 BUILD_HERE = DYGRAPH_PROGRESS=/proc/$$$$/fd/2 DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERROR=$(WERROR) $(2)" DYGRAPH_BUILD_DIR=$(1) $(PIP) --no-build-isolation
@@ -34,7 +37,8 @@ BUILD_HERE = DYGRAPH_PROGRESS=/proc/$$$$/fd/2 DYGRAPH_CMAKE_ARGS="-DDYGRAPH_WERR
 run_ctest = $(VENV)/bin/cmake -S . -B $(1) -DDYGRAPH_TESTS=ON >$(1)/configure.log && \
             $(VENV)/bin/cmake --build $(1) && \
             OMP_NUM_THREADS=1 $(VENV)/bin/ctest --test-dir $(1) --output-on-failure --no-tests=ignore --timeout 600
-# $(call run_pytest_in,build directory,environment): with the package in its site/ instead of the source tree's.
+# $(call run_pytest_in,build directory,environment): with the package in its site/ instead of the
+# source tree's.
 run_pytest_in = cd $(1) && PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)/$(1)/site OMP_NUM_THREADS=1 $(2) bash -c '\
     $(CURDIR)/$(PY) -c "import dygraph; assert \"$(1)/site\" in dygraph.__file__, dygraph.__file__" && \
     $(CURDIR)/$(VENV)/bin/pytest -q $(SHARED_OUT) -m "not slow" -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))'
@@ -95,7 +99,8 @@ docs: $(STAMPS)/package-test
 	$(PY) docs/compare_operators.py
 	$(PY) docs/kinds_of_python.py
 
-# Records the slots and attributes that saved programs rely on; refuses what old ones do not survive.
+# Records the slots and attributes that saved programs rely on; refuses what old ones do not
+# survive.
 protos: $(STAMPS)/package-test
 	$(PY) tests/static/op_protos.py --rewrite
 
@@ -131,13 +136,15 @@ $(STAMPS)/tools: pyproject.toml | prerequisites
 	@$(PIP) -r $(STAMPS)/tools.txt
 	@touch $@
 
-# The package, editable, with what examples, tests or development need: package-examples, package-test, package-dev.
+# The package, editable, with what examples, tests or development need: package-examples,
+# package-test, package-dev.
 $(STAMPS)/package-%: $(BINARY_SOURCES) $(STAMPS)/tools
 	@echo "Installing dygraph and what its $* need; the C++ core is compiled (minutes the first time)"
 	@$(call BUILD_HERE,$(BUILD)) -e '.[$*]'
 	@touch $@
 
-# Only few files differ without oneDNN: the objects of the main build are taken over where there is one.
+# Only few files differ without oneDNN: the objects of the main build are taken over where there is
+# one.
 $(STAMPS)/plain: $(BINARY_SOURCES) $(PYTHON_SOURCES) $(STAMPS)/tools | $(STAMPS)/package-test
 	test -d build/plain || cp -a $(BUILD) build/plain
 	DYGRAPH_WITH_ONEDNN=0 $(call BUILD_HERE,build/plain) --no-deps --upgrade --target build/plain/site .

@@ -1,7 +1,7 @@
 """Writes docs/kinds_of_python.md: ``python docs/kinds_of_python.py``.
 
-`jit.to_static` captures each function of python_kinds.py, and its program gives the bits of the eager
-call on every input of INPUTS; or it refuses the function, and captures the version that follows.
+`jit.to_static` captures each function of python_kinds.py, and its program gives the bits of the
+eager call on every input of INPUTS; or it refuses the function and captures the next version.
 """
 
 import contextlib
@@ -30,10 +30,10 @@ HEAD = """# Kinds of Python that become programs
 `python docs/kinds_of_python.py` writes this page from the functions of `python_kinds.py`; a test
 compares them. `from_python_to_a_program.md` explains how the capture works.
 
-Every function takes `x` of shape [n, 3], where n may differ between calls. *Captured* means that the
-program gives the bits of the eager call on inputs of one to four rows, and raises if that raises.
-The table lists the operators for branches, loops, checks and printing in the program. *Refused*
-means that the first call raises an error; a version that is captured follows.
+Every function takes `x` of shape [n, 3], where n may differ between calls. *Captured* means that
+the program gives the bits of the eager call on inputs of one to four rows, and raises if that
+raises. The table lists the operators for branches, loops, checks and printing in the program.
+*Refused* means that the first call raises an error; a version that is captured follows.
 
 | kind of code | operators |
 |---|---|

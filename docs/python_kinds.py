@@ -1,7 +1,7 @@
 """Kinds of Python code for docs/kinds_of_python.md, which shows how `jit.to_static` captures each.
 
-Every function takes `x` of shape [n, 3]. A function that is refused is followed by one that computes
-the same and is captured.
+Every function takes `x` of shape [n, 3]. A function that is refused is followed by one that
+computes the same and is captured.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""From Python to a program: a function is run once for each way through it, and its ways join.
+"""Capture of Python functions: a function runs once for each path, and equal states join.
 
-``bool(v)`` of a variable that has no value yet is a question, answered True in one run and False in
-another. Where Python's state is equal but for Variables, ways join; a loop whose turn leads to an
-equal state becomes a loop of the program. Python itself runs all the time, so nothing of it is
-imitated. `dygraph.jit.to_static` is the door.
+``bool(v)`` of a symbolic variable is a question, answered True in one run and False in another.
+Paths (called ways in the code) join where Python's state is equal except for Variables; a loop
+becomes a loop of the program if an iteration (called a turn) leads to an equal state. Python itself
+runs the code, so its semantics are exact. `dygraph.jit.to_static` is the public entry.
 """

@@ -1,4 +1,4 @@
-"""What Python asks of values that have none yet, and the answers of a run."""
+"""Python's reads of symbolic values, and the answers of a run."""
 
 import sys
 
@@ -13,27 +13,27 @@ __all__ = ["Answers"]
 
 
 class Answers(Recording):
-    """Truth, length, rows and indices. `static.Variable` asks for them."""
+    """Truth, length, rows and indices, for `static.Variable`."""
 
     # What Python asks -------------------------------------------------------------------------
 
     def restart(self, why):
-        """To be raised: this exploration begins again."""
+        """Raised to restart the exploration."""
         self.finished = Restart(why)
         return self.finished
 
     def done(self):
-        """To be raised: this way goes on as another one did."""
+        """Raised when this path continues as another one did."""
         self.finished = PathDone()
         return self.finished
 
     def meant(self, error):
-        """An error of Python's that we raise in its place."""
+        """A Python error that is raised here in its place."""
         self.meanings.append(error)
         return error
 
     def text(self, what):
-        """What stands for a value in the text of an error; other text is refused."""
+        """The placeholder of a value in the message of an error; other text is refused."""
         if not self.speaking:
             raise self.refuse(
                 f"the text of {what} at {spot(here())} cannot become part of a program, except in "
@@ -43,7 +43,7 @@ class Answers(Recording):
         return f"<{what}>"
 
     def went_on(self):
-        """Refuse where the text of an error did not leave the function."""
+        """Refuse if the message of an error did not leave the function."""
         self.speaking = False
         if self.spoke is not None:
             raise self.refuse(
@@ -53,7 +53,7 @@ class Answers(Recording):
             )
 
     def not_here(self, what, instead):
-        """The error for what no program can do with a value."""
+        """The error for an operation on a value that no program has."""
         return self.refuse(
             f"{what} of a value at {spot(here())} cannot become part of a program. {instead}"
         )
@@ -63,7 +63,7 @@ class Answers(Recording):
         return self.not_here(what, "Compute with operators, or return it")
 
     def loops_alone(self, what):
-        """The error for going over something where no loop can be made of it."""
+        """The error for an iteration that cannot become a loop."""
         frame = sys._getframe(1)
         while is_own_file(frame.f_code.co_filename):
             frame = frame.f_back
@@ -166,7 +166,7 @@ class Answers(Recording):
         return (variable[i] for i in range(shape[0]))
 
     def index(self, index):
-        """An index with Variables in the place of numbers that the run decides."""
+        """An index with Variables in place of numbers known only in a run."""
         if isinstance(index, tuple):
             return tuple(self.index(i) for i in index)
         if type(index) is Number:

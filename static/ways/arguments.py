@@ -8,7 +8,7 @@ __all__ = ["build", "inputs_for", "key_of", "leaves", "replaced", "variables_in"
 
 
 def build(structure, take):
-    """Results in the containers that the function gives them in."""
+    """Results in the containers of the function."""
     kind = structure[0]
     if kind == "Variable":
         return take()
@@ -23,7 +23,7 @@ def build(structure, take):
 
 
 def leaves(structure, value):
-    """What of a result `build` would take, in its order."""
+    """The leaves of a result, in the order of `build`."""
     if structure[0] in ("Variable", "number"):
         return [value]
     if structure[0] == "constant":

@@ -1,4 +1,4 @@
-"""Lists whose length the run decides, as arrays of the program with a counter beside each."""
+"""Lists of open length, as tensor arrays of the program with a counter each."""
 
 from static.ways.graph import Go, Meta, Refused, reachable, short
 
@@ -23,12 +23,12 @@ class Arrays:
             self._check_versions(reachable(writer.flow.root), metas)
 
     def _check_versions(self, blocks, metas):
-        """Refuse a list that grows while it is still read as it was before, as by a slice."""
+        """Refuse a list that grows while its earlier state is read, for example by a slice."""
 
         def arrays(uids):
             return {u for u in uids if not isinstance(u, str) and metas[u].dtype == "array"}
 
-        read = {block: set() for block in blocks}  # at the beginning of each
+        read = {block: set() for block in blocks}  # at the start of each
         changed = True
         while changed:
             changed = False
@@ -109,7 +109,7 @@ class Arrays:
 
     def _append(self, array, count, item):
         writer = self._writer
-        index = writer.new(_COUNT, "index")  # which the gradient reads; the counter goes on
+        index = writer.new(_COUNT, "index")  # the gradient reads it; the counter changes
         writer.assign(count, index)
         writer.block.append_described(
             "write_to_array", {"X": [item], "I": [index]}, {"Out": [array]}

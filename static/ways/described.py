@@ -1,7 +1,8 @@
 """Blocks that a function describes itself, with `static.layers.While`, `cond` or `DynamicRNN`.
 
-Exploring takes such an operator for one, with a copy of its block; emitting writes the block anew,
-with the program's names. Arrays, rank tables and the like are written in place and have one uid.
+Exploration treats such an operator as a single one, with a copy of its block; emission writes the
+block again, with the program's names. Arrays, rank tables and similar values are written in place
+and have one uid.
 """
 
 from static.operator import Operator
@@ -22,7 +23,7 @@ class Body:
     variables : dict of str to Meta
     ops : list of (description, Body or None)
     text : str
-        The same on the same way.
+        Equal on the same path.
     """
 
     def __init__(self, block, meta_of):
@@ -47,7 +48,7 @@ def body_of(desc, program, meta_of):
 
 
 def kind_of_value(variable):
-    """The type of a variable as `Meta.dtype` has it: for what is no tensor with its kind."""
+    """The type of a variable as `Meta.dtype`; the kind for other values than tensors."""
     dtype = str(variable.dtype)
     if variable.dtype is None and variable.type == "LOD_TENSOR":
         line = short(variable.block.created_at(variable.name))
@@ -59,12 +60,12 @@ def kind_of_value(variable):
 
 
 def is_tensor(variable):
-    """Whether a variable holds a tensor: each write gives it another uid."""
+    """Whether a variable holds a tensor, which gets another uid with each write."""
     return variable.type in _TENSORS
 
 
 def declared(block, name, meta):
-    """Declare a variable of `kind_of_value`, which is no tensor."""
+    """Declare a variable of `kind_of_value` that is no tensor."""
     type, _, dtype = meta.dtype.partition(":")
     block.create_var(name, type=type, dtype=None if dtype == "None" else dtype)
 
@@ -89,7 +90,7 @@ def write(writer, op):
             names[name] = uid if isinstance(uid, str) else writer.declare(uid)
             if old is not None and old != uid and old not in writer.unsure:
                 moves.append((writer.name(old), names[name]))
-    for old, new in moves:  # what the block does not write stays what it was
+    for old, new in moves:  # other variables keep their values
         writer.assign(old, new)
     condition = names[ins[_SLOTS[op.type]][0]]
     _inside(writer, op.type, condition, op.body, names)

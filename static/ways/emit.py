@@ -1,8 +1,8 @@
-"""The graph as a program of nested blocks: while, conditional_block, and flags where ways part
-unevenly.
+"""The graph as nested blocks: while, conditional_block, and flags for uneven branches.
 
-Every value is a variable, declared in the innermost block around all that name it; so a join is two
-writes of one variable. What a block would copy along its only way in is the same variable.
+Every value is a variable, declared in the innermost block around all its uses, so a join is two
+writes of one variable. A value that a block would copy from its only predecessor is the same
+variable.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class Emitted:
         Weights are those of the eager objects.
     feeds, fetches : list of str
     structure : tuple
-        What the results are put into, as the explorer notes it.
+        The containers of the results, as the explorer records them.
     """
 
     def __init__(self, program, feeds, fetches, structure):
@@ -45,7 +45,7 @@ class Emitted:
 def emit(explorer):
     """The program of an explored function."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 20_000))  # one level for each place where ways meet
+    sys.setrecursionlimit(max(limit, 20_000))  # one level for each join
     try:
         writer = _Writer(explorer)
         writer.write()
@@ -66,12 +66,12 @@ class _OpenLoop:
 
     def __init__(self, head, inside, go):
         self.head, self.inside, self.go = head, inside, go
-        self.leave = None  # where it goes when the question of its head says so
+        self.leave = None  # the exit of the question at its head
         self.stays_if = True
 
 
 class Site:
-    """Where the program reads an answer: the block of the graph, the variable, the operators."""
+    """The read of an answer: the block of the graph, the variable, the operators."""
 
     def __init__(self, block, name, op):
         self.block, self.name, self.ops = block, name, [op]
@@ -85,7 +85,7 @@ class _Writer:
         self.main = self.block = self.program.global_block()
         self._names, self._flags, self._loops, self._controls = {}, {}, [], []
         self.sites = []
-        self.unsure = set()  # values that a described block alone has written, if it ran
+        self.unsure = set()  # values that only a described block wrote, if it ran
         self.needed = self.flow.needing_flags()
         self.feeds = [i.name for i in explorer.inputs]
         self.arrays = Arrays(self)
@@ -147,7 +147,7 @@ class _Writer:
         self._names[uid] = self.name(other)
 
     def new(self, meta, hint="t"):
-        """A variable of its own."""
+        """A new variable."""
         name = unique_name.generate(hint)
         while self.main.has_var(name):
             name = unique_name.generate(hint)
@@ -218,7 +218,7 @@ class _Writer:
         return self._loop(x) if x in self.flow.loops else self._within(x)
 
     def _within(self, x, turned=None):
-        """A block and what stands behind it; gives the places that its ways go to."""
+        """A block and the code after it; returns the targets of its paths."""
         for y in self.flow.kids[x]:
             self._prepare(y)
         if turned is None:
@@ -270,7 +270,7 @@ class _Writer:
         op.set_attr("op_callstack", [end.line])
 
     def _edge(self, b, s, args):
-        """The way from one block to another."""
+        """The path from one block to another."""
         back = self.flow.is_back(b, s)
         pairs = [
             (u, v) for u, v in zip(s.params, args, strict=False) if self.metas[u].dtype != "array"
@@ -297,7 +297,7 @@ class _Writer:
         self.declare(uid, first if isinstance(first, str) and first.isidentifier() else "v")
 
     def _move(self, pairs):
-        """Assignments at once, of values to parameters: what another one writes is kept before."""
+        """Simultaneous assignments of values to parameters; overwritten values are copied first."""
         moves = [(self.name(v), self.name(u), u) for u, v in pairs]
         moves = [(a, b, u) for a, b, u in moves if a != b]
         written, kept = {b: u for _, b, u in moves}, {}
@@ -311,7 +311,7 @@ class _Writer:
     # Loops ------------------------------------------------------------------------------------
 
     def _loop(self, head):
-        """Where the head ends in a question that leaves, the test stands before and at the end."""
+        """If the head ends in an exit question, the test is before the loop and at its end."""
         inside, end = self.flow.loops[head], self.flow.end(head)
         loop = _OpenLoop(head, inside, self.new(_BOOL, f"go_{head.number}"))
         stays = [s for s in self.flow.next(head) if s in inside]
@@ -329,7 +329,7 @@ class _Writer:
         else:
             self.fill(loop.go, True)
         with self.inside(loop.go, "while"):
-            if head in self.needed:  # an inner loop may be left for the next turn
+            if head in self.needed:  # an inner loop may exit to the next iteration
                 self._flags[head] = self.new(_BOOL, f"to_{head.number}")
                 self.fill(self._flags[head], False)
             if loop.leave is None:
@@ -347,7 +347,7 @@ class _Writer:
         return not any(op.type in _PSEUDO or op.type == "print" or op.body for op in head.ops)
 
     def _left(self, loop, exits):
-        """What follows where the test of a loop said no."""
+        """The code after the test of a loop is false."""
         leave = loop.leave
         if leave in self.flow.meets:
             self._after_test(loop, exits)
@@ -360,7 +360,7 @@ class _Writer:
         return exits | found
 
     def _after_test(self, loop, exits):
-        """The flag of the meeting place that the test leads to."""
+        """The flag of the join to which the test leads."""
         if loop.leave not in self._flags:
             return
         others = [
@@ -400,7 +400,7 @@ class _Writer:
             self.fill(loop.go, True)
 
     def _leave(self, s):
-        """Loops that a way to `s` goes out of end with this turn."""
+        """Loops that a path to `s` leaves end with this iteration."""
         for loop in reversed(self._loops):
             if s in loop.inside:
                 return

@@ -1,25 +1,25 @@
-"""The shape of an explored graph: order, loops, where ways meet, and what stands in what."""
+"""The structure of an explored graph: order, loops, joins and nesting."""
 
 from static.ways.graph import Block, Give, Go, reachable
 
 
 class Flow:
-    """What blocks follow from which.
+    """Predecessors and successors of blocks.
 
     Attributes
     ----------
     last : Block
-        Where all ways that give a result end; its parameters are the results.
+        The end of all paths with a result; its parameters are the results.
     order : list of Block
-        Each after those that come before it, loops apart.
+        Each after its predecessors, except for loops.
     at : dict
-        Place in the order.
+        Position in the order.
     loops : dict
         Blocks of a loop by the block where it begins.
     meets : set
-        Blocks that several ways come to.
+        Blocks with several predecessors.
     kids : dict
-        Meeting blocks by the block whose code they stand behind.
+        Joins by the block whose code they follow.
     """
 
     def __init__(self, root, metas, fresh):
@@ -46,7 +46,7 @@ class Flow:
         self._stand()
 
     def end(self, block):
-        """How a block ends; results go to `last`."""
+        """The end of a block; results go to `last`."""
         return self._ends.get(block)
 
     def next(self, block):
@@ -55,7 +55,7 @@ class Flow:
         return [] if end is None else end.next()
 
     def is_back(self, block, after):
-        """Whether the way from a block begins the next turn of a loop."""
+        """Whether the edge from a block starts the next iteration of a loop."""
         return self.at[after] <= self.at[block]
 
     def _ordered(self):
@@ -110,7 +110,7 @@ class Flow:
         return a
 
     def _stand(self):
-        """Nothing behind a loop is written inside it."""
+        """Code after a loop is not written inside it."""
         stands = self._dominators()
         if self.last in stands:
             stands[self.last] = self.root
@@ -123,24 +123,24 @@ class Flow:
         for block in self.order[1:]:
             if block in self.meets:
                 self.kids[stands[block]].append(block)
-        if self.last in self.kids[self.root]:  # what raises must stand before what gives
+        if self.last in self.kids[self.root]:  # paths that raise come before those with results
             self.kids[self.root].remove(self.last)
             self.kids[self.root].append(self.last)
 
     # Which meeting places need a flag, because a way may come there or go elsewhere ---------------
 
     def needing_flags(self):
-        """Blocks that ways come to unevenly."""
+        """Blocks that paths reach unevenly."""
         self._needed = set()
         self._exits(self.root)
         return self._needed
 
     def is_target(self, block, after):
-        """Whether the code of `after` stands elsewhere than behind the way to it."""
+        """Whether the code of `after` is not directly after the edge to it."""
         return after in self.meets or self.is_back(block, after)
 
     def _exits(self, x):
-        """Where the ways of a block, with what stands behind it, go."""
+        """The targets of a block and the code after it."""
         found = set()
         for after in self.next(x):
             found |= {after} if self.is_target(x, after) else self._exits(after)

@@ -1,4 +1,4 @@
-"""Captured functions: programs by the kind of their arguments."""
+"""Captured functions: programs by the types of their arguments."""
 
 import collections
 import contextlib
@@ -58,7 +58,7 @@ class Captured:
             return self
         if modes.ways is not None:
             return self.captured_function.__get__(owner, kind)
-        name = f"_captured_{self.captured_function.__qualname__}"  # a base may have one, too
+        name = f"_captured_{self.captured_function.__qualname__}"  # a base class may have one, too
         found = owner.__dict__.get(name)
         if found is None:
             method = self.captured_function.__get__(owner, kind)
@@ -67,7 +67,7 @@ class Captured:
         return found
 
     def __deepcopy__(self, memo):
-        """A copy of an object finds its own programs."""
+        """A copy of an object gets its own programs."""
         return None if isinstance(self.captured_function, types.MethodType) else self
 
     def __reduce__(self):
@@ -91,7 +91,7 @@ class Captured:
         return self._call(args, kwargs)
 
     def _call(self, args, kwargs):
-        """A call for which no program stands ready."""
+        """A call without a prepared program."""
         variables = variables_in((args, kwargs), [])
         if any(_core.is_symbol(v) for v in variables) or _core.recording() or _core.keeps_apart():
             return self.captured_function(*args, **kwargs)
@@ -99,7 +99,7 @@ class Captured:
         entry = self._entry(args, kwargs, variables, records)
         try:
             call = entry.call(records)
-        except DygraphError:  # what has no gradient, or reads a weight that it writes
+        except DygraphError:  # without a gradient, or reads a weight that it writes
             return self.captured_function(*args, **kwargs)
         self._set_ready(entry, call, args, kwargs, variables)
         return entry.built(call.run(entry.reference, variables))
@@ -117,7 +117,7 @@ class Captured:
         return self._entry(args, kwargs, variables, self._records(variables))
 
     def _records(self, variables):
-        """Whether an eager call would be recorded: a Layer in eval mode is where an input is."""
+        """Whether an eager call would be recorded; a Layer in eval mode records for its inputs."""
         if not _core.grad_enabled():
             return False
         layer = self.captured_function
@@ -137,7 +137,7 @@ class Captured:
         pattern = tuple(tuple(n if type(n) is int else -1 for n in s) for s in open_sizes)
         inputs = iter(inputs_for(self._names(len(variables)), variables, pattern))
         made_args, made_kwargs = replaced((args, kwargs), inputs)
-        # enable_grad() would be another thing: it wins over the eval mode of Layers.
+        # not enable_grad(), which would override the eval mode of Layers.
         with contextlib.nullcontext() if records else dygraph.no_grad():
             entry = Entry(
                 self.captured_function, self._eagerly, made_args, made_kwargs, self._max_ways,
@@ -157,7 +157,7 @@ class Captured:
         return entry
 
     def _set_ready(self, entry, call, args, kwargs, variables):
-        """Have the next such call find its program without a look at all that it reads."""
+        """Let the next such call find its program without comparing all that it reads."""
         given = [*args, *kwargs.values()]
         if len(given) != len(variables) + sum(_is_one_object(value) for value in given):
             return  # Variables in containers
@@ -166,7 +166,7 @@ class Captured:
             self._ready = [(entry, guarded), *self._ready][:_MANY]
 
     def _warn_of_many(self, changed, entry, key):
-        """Say what was another this time: what is read outside, or an argument."""
+        """The text of the change: an outer value that is read, or an argument."""
         if changed:
             line = entry.line_of(changed)
             why = f"{changed}{f', read at {line},' if line else ''} changed"
@@ -205,8 +205,8 @@ class Captured:
         return names[:count]
 
     def _open_sizes(self, variables, known):
-        """For each axis its size, None or a name where the user opened it, None for axis 0, and
-        where other calls had another size."""
+        """For each axis its size; None or a name if the user opened it; None for axis 0, and for
+        axes with another size in other calls."""
         shapes, names = [tuple(v.shape) for v in variables], self._names(len(variables))
         owner = "to_static: " + ("dims" if self._spec is None else "input_spec")
         given = listed(self._dims if self._spec is None else self._spec, names, owner)
@@ -226,12 +226,12 @@ class Captured:
 
 
 def _is_one_object(value):
-    """Constants that are the same where they are one object."""
+    """Constants that are compared by identity."""
     return value is None or isinstance(value, (bool, int, float, str))
 
 
 def _nothing():
-    """What a pickle has in the place of the programs of an object."""
+    """The placeholder in pickles for the programs of an object."""
 
 
 def _numbered(pattern, variables, open_sizes):

@@ -1,8 +1,8 @@
-"""What exploring a function gives: blocks of operators, and how each block ends.
+"""The result of an exploration: blocks of operators, and their ends.
 
-Values have uids: numbers, or for what lives outside the function (inputs, weights, constants) names
-of the program. A write gives its variable a new uid, so that no rule is needed for writes in place;
-what lives outside is memory, and keeps its name.
+Values have uids: numbers, or names of the program for values from outside the function (inputs,
+weights, constants). A write gives its variable a new uid, so writes in place need no rule; values
+from outside are memory and keep their names.
 """
 
 import os
@@ -23,11 +23,11 @@ class Refused(PreconditionNotMetError):
 
 
 class PathDone(BaseException):
-    """This way goes on as an earlier one did. No exception to user code."""
+    """This path continues as an earlier one did. Not visible to user code."""
 
 
 class Restart(BaseException):
-    """Exploring taught something that it should have known: it begins again."""
+    """The exploration found a fact that it needs from the start: it begins again."""
 
 
 class Meta:
@@ -52,7 +52,7 @@ class Meta:
         return f"{self.dtype} {list(self.shape)}"
 
     def merged(self, other):
-        """What both are; None where types or ranks differ."""
+        """The common Meta; None if types or ranks differ."""
         if self.dtype != other.dtype or len(self.shape) != len(other.shape):
             return None
         shape = [a if a == b else -1 for a, b in zip(self.shape, other.shape, strict=True)]
@@ -69,11 +69,11 @@ class Op:
         self.type, self.ins, self.outs, self.attrs, self.line = type, ins, outs, attrs, line
         self.described = described  # the names that it read and wrote in the run that made it
         self.named = named  # uids of the names that it wrote
-        self.desc = desc  # as it was described; None for what only this package knows
+        self.desc = desc  # its description; None for operators of this package
         self.body = body  # the block that it runs
 
     def repeats(self, type, ins, outs, attrs):
-        """Whether a call of a later run is this one. On the same way names are the same."""
+        """Whether a call of a later run is this one. Names are equal on the same path."""
         if self.type != type or self.described != (ins, outs):
             return False
         return self.attrs == attrs or repr(self.attrs) == repr(attrs)  # NaN is equal to itself
@@ -83,7 +83,7 @@ class Op:
 
 
 class Block:
-    """Operators without a question between them. `params` are given by those who go to it."""
+    """Operators without a question between them. Predecessors pass its `params`."""
 
     def __init__(self, number, params=(), slots=(), key=None):
         self.number, self.params, self.slots, self.key = number, list(params), list(slots), key
@@ -100,7 +100,7 @@ class Block:
 
 
 class Ask:
-    """A question: goes on in `yes` or `no`."""
+    """A question: continues in `yes` or `no`."""
 
     __slots__ = ("uid", "yes", "no", "line")
 
@@ -112,7 +112,7 @@ class Ask:
 
 
 class Go:
-    """On to a block, whose parameters are these values."""
+    """A jump to a block, with these values for its parameters."""
 
     __slots__ = ("block", "args")
 
@@ -203,7 +203,7 @@ def name_of(path):
 
 
 def check_order(root, given):
-    """Every value must be made before it is read, on every way. An error here is ours."""
+    """Check that every value is made before it is read, on every path; fails only by a bug."""
     made_before, todo = {root: frozenset(given)}, [root]
     while todo:
         block = todo.pop()

@@ -1,4 +1,4 @@
-"""A program with its gradients behind it: a call runs the first half, ``backward()`` the second."""
+"""A program followed by its gradients: a call runs the first half, ``backward()`` the second."""
 
 import static
 
@@ -8,28 +8,28 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 class Halves:
-    """What a captured function runs where gradients are wanted.
+    """The program of a captured function with gradients.
 
     Parameters
     ----------
     program : Program
-        Without gradients; it stays as it is.
+        Without gradients; not changed.
     feeds, fetches : list of str
     wanted : list of str
-        Inputs and weights whose gradients are asked for.
+        Inputs and weights whose gradients are wanted.
 
     Attributes
     ----------
     program : Program
     feeds, fetches : list of str
-        Those of the second half stand behind those of the first: gradients of results that come
-        in, gradients that go out.
+        Those of the second half follow those of the first: incoming gradients of results, outgoing
+        gradients.
     sizes : tuple of int
         Operators, feeds and fetches of the first half.
     results : list of int
-        Numbers of the results that bring a gradient.
+        Indices of the results with a gradient.
     reached : list of str
-        Of `wanted`, what the results depend on.
+        Those of `wanted` on which the results depend.
     """
 
     def __init__(self, program, feeds, fetches, wanted):
@@ -55,7 +55,7 @@ class Halves:
         self.fetches += [g.name for g in grads if g is not None]
 
     def _apart(self, feeds, fetches):
-        """Each result is a variable of its own, neither an argument nor a weight."""
+        """Make each result a separate variable, neither an argument nor a weight."""
         block, names = self.program.global_block(), []
         for name in fetches:
             if name in names or name in feeds or block.var(name).persistable:

@@ -1,9 +1,9 @@
-"""What converted functions call, and what is known of the places where they do."""
+"""The hooks that converted functions call, and the facts on each place."""
 
 __all__ = ["FRAME", "HOOKS", "NEW", "PLACES", "Hooks", "Loop", "Place"]
 
 HOOKS, FRAME, NEW = "__ways__", "__ways_frame__", "__ways_new__"
-PLACES: list = []  # what stands at hook i
+PLACES: list = []  # the statement of hook i
 
 
 class Place:
@@ -20,7 +20,7 @@ class Place:
 
 
 class Hooks:
-    """What converted functions call. This class observes nothing: Python goes on as written."""
+    """The functions that converted code calls. This class has no effect: Python runs as written."""
 
     def enter(self, name):
         return self

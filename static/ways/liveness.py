@@ -1,7 +1,8 @@
-"""Which names a statement binds and which are read after it, from the syntax tree.
+"""Names that a statement binds and names that are read after it, from the syntax tree.
 
-Names count as live that may be read later in the text or, inside a loop, anywhere in the outermost
-loop; names that inner functions use always are. A name too many costs a join, never a wrong one.
+A name is live if it may be read later in the text or, inside a loop, anywhere in the outermost
+loop; names of inner functions are always live. A surplus name may prevent a join but never makes a
+wrong one.
 """
 
 import ast
@@ -23,7 +24,7 @@ _NEVER = (
 
 
 def may_ask(statement):
-    """Whether a variable can be asked for its truth in a statement that goes on to the next."""
+    """Whether a statement that continues to the next one can test the truth of a variable."""
     if isinstance(statement, _NEVER):
         return False
     return any(
@@ -49,7 +50,7 @@ class _Stores(ast.NodeVisitor):
         pass
 
     def _comprehension(self, node):
-        for child in ast.walk(node):  # which binds only what := does
+        for child in ast.walk(node):  # which binds only by :=
             if isinstance(child, ast.NamedExpr):
                 self._add(child.target.id)
 
@@ -88,15 +89,15 @@ def stores(node):
 
 
 class Scope:
-    """What is known of the names of one function."""
+    """The facts on the names of one function."""
 
     def __init__(self, node):
         self.name, self.loops, self.kept = node.name, [], []
-        # In a generator, who reads it may hold what no state shows.
+        # The reader of a generator may hold hidden state.
         self.is_generator = any(map(_yields, _own_parts(node)))
         self.pending = int(self.is_generator)
         self._at, self._captured = {}, set()
-        self._loads = {}  # name: where it is read last
+        self._loads = {}  # name: position of its last read
         order = itertools.count()
         for child in ast.iter_child_nodes(node):
             self._number(child, order, False)
@@ -127,7 +128,7 @@ class Scope:
         self._at[node] = start, next(order)
 
     def same_place(self, node, other):
-        """A node that rewriting made stands where `other` does."""
+        """Give a node made by rewriting the position of `other`."""
         self._at[node] = self._at[other]
 
     def _live_from(self, place):
@@ -139,7 +140,7 @@ class Scope:
         return self._live_from(min(end, self._at[self.loops[0]][0]) if self.loops else end)
 
     def live_at_head(self, node):
-        """Names that may be read from the head of a loop on."""
+        """Names that may be read after the head of a loop."""
         return self._live_from(self._at[self.loops[0] if self.loops else node][0])
 
     def touched(self, node):
@@ -171,7 +172,7 @@ def _yields(node):
 
 
 def _own_parts(node):
-    """All nodes of a function, those of inner ones left out."""
+    """All nodes of a function, without those of inner ones."""
     todo = list(node.body)
     while todo:
         child = todo.pop()
@@ -181,5 +182,5 @@ def _own_parts(node):
 
 
 def declarations(node):
-    """The ``global`` and ``nonlocal`` statements of a function, those of inner ones left out."""
+    """The ``global`` and ``nonlocal`` statements of a function, without those of inner ones."""
     return [child for child in _own_parts(node) if isinstance(child, (ast.Global, ast.Nonlocal))]

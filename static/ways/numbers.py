@@ -1,8 +1,8 @@
-"""Python numbers that the run decides: sizes, counters of loops, lengths.
+"""Python numbers that are known only in a run: sizes, loop counters, lengths.
 
-A `Number` is to Python what an int, float or bool is, and to the program a variable without axes of
-int64, float64 or bool. It computes as Python's numbers do; beside a Variable it takes that one's
-type, as a Python number does.
+A `Number` acts as an int, float or bool in Python, and is a variable without axes of int64, float64
+or bool in the program. It computes like Python's numbers; with a Variable it takes the Variable's
+type, like a Python number.
 """
 
 import operator
@@ -19,8 +19,8 @@ TYPES = {bool: "bool", int: "int64", float: "float64"}
 
 
 _ROOM = 62  # binary digits of an int of the run; beyond these it raises
-SIZE = 31  # of a size, or of how many turns a loop made
-_STEP = 20  # adding a constant of so few makes no counter overflow in a lifetime
+SIZE = 31  # of a size, or of the number of iterations
+_STEP = 20  # adding constants below this cannot overflow a counter in practice
 
 
 class _Live:
@@ -38,7 +38,7 @@ _BITS = {
 
 
 class Number(Size):
-    """A number of the program's, as Python has it.
+    """A number of the program in Python.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Number(Size):
     axis : tuple, optional
         (name, axis) of the Variable whose size it is.
     digits : int
-        An int has at most so many binary digits, of those that it has room for.
+        The maximum of binary digits of an int, for overflow checks.
     """
 
     __slots__ = ("axis", "digits", "kind", "value")
@@ -77,7 +77,7 @@ class Number(Size):
         return "the size of axis {1} of '{0}'".format(*self.axis)
 
     def refused(self, how, fix=None):
-        """The error for a use that Python alone could answer."""
+        """The error for a use that only Python could compute."""
         fix = fix or "Use it in arithmetic, comparisons and range(), which take it as it is"
         return modes.ways.refuse(
             f"{self.describe()} is known when the program runs: {how} at {spot(here())} cannot "
@@ -94,7 +94,7 @@ class Number(Size):
         return self.value if kind is self.kind else self.value.astype(TYPES[kind])
 
     def variable(self, like=None):
-        """The value in the type of the Variable beside it, as Python numbers take it."""
+        """The value in the type of the other operand, like a Python number."""
         dtype = self.value.dtype if like is None else like.dtype
         if like is not None and not dtype.is_floating:
             if self.kind is float or (str(dtype) == "bool") != (self.kind is bool):
@@ -105,7 +105,7 @@ class Number(Size):
         return self.value if str(dtype) == str(self.value.dtype) else self.value.astype(dtype)
 
     def tensor(self):
-        """The value as an int32 Variable of one element, as lists of sizes have it."""
+        """The value as an int32 Variable of one element, for lists of sizes."""
         return self.value.astype("int32").reshape([1])
 
     def _beside(self, name, other):
@@ -223,7 +223,7 @@ def _digits_of(name, one, two):
 
 
 def _check_room(value):
-    """Raise in the run where a value, computed as a float, is too large for an int of the run."""
+    """Raise an error in the run if a value, computed as a float, is too large for an int."""
     getattr(ops, "assert")(
         ops.abs(value) < constant(2.0**_ROOM, "float64"),
         message=f"an int that the program computes must be below 2**{_ROOM}",

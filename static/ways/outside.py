@@ -1,4 +1,4 @@
-"""What lives on after a call: it is looked at before and after a run, and brought back."""
+"""State that outlives a call: compared before and after a run, and restored."""
 
 import collections
 import sys
@@ -24,22 +24,22 @@ class Outside:
 
     def __init__(self):
         self._noted, self._order, self._seen = {}, [], set()
-        self.variables = []  # eager ones that no Layer has, which Python may read
+        self.variables = []  # eager ones outside Layers, which Python may read
 
     def note_root(self, function):
-        """The function that is explored, and what it belongs to."""
+        """The explored function and its owner."""
         owner = getattr(function, "__self__", None)
         if owner is not None:
             self.note(owner, "self")
         self.note(function, "self" if isinstance(function, Layer) else "function")
 
     def note_forward(self, layer):
-        """The forward that a Layer has of its own, apart from its class's; or that it has none."""
+        """The forward in a Layer's own attributes, if it has one."""
         before = layer.__dict__.get("forward", _MISSING)
         self._order.append(("global", (layer.__dict__, "forward"), before, "self.forward"))
 
     def note_globals(self, function):
-        """What the code of a function names of its module."""
+        """The names of the module that the code of a function uses."""
         code, variables = function.__code__, function.__globals__
         if (id(code), id(variables)) in self._seen:
             return
@@ -73,7 +73,7 @@ class Outside:
                 self.note(part, function.__name__)
 
     def note(self, o, name):
-        """An object and what it holds, as they are now."""
+        """An object and its current contents."""
         todo = [(o, name)]
         while todo:
             o, name = todo.pop()
@@ -132,7 +132,7 @@ class Outside:
             self._order.append(("object", o, content, name))
 
     def guard(self, call):
-        """Have a `_core.CapturedCall` compare all of it before each call, as it is now."""
+        """Make a `_core.CapturedCall` compare the current state before each call."""
         for kind, o, before, _ in self._order:
             if kind == "global":
                 call.guard_item(*o)
@@ -150,7 +150,7 @@ class Outside:
                 raise TypeError(f"{type(o).__name__} is compared by Python alone")
 
     def changed(self):
-        """The name of what is another now, or None; everything is brought back."""
+        """The name of a changed object, or None; restores the state."""
         first = None
         for kind, o, before, name in reversed(self._order):
             different = _CHECKS[kind](o, before, True)
@@ -159,11 +159,11 @@ class Outside:
         return first
 
     def is_changed(self):
-        """Whether anything is another now; what Layers keep as parameters and buffers apart."""
+        """Whether any object has changed, except for parameters and buffers of Layers."""
         return self.first_change(groups=False) is not None
 
     def first_change(self, groups=True):
-        """The name of something that is another now; None: nothing is."""
+        """The name of a changed object, or None."""
         for kind, o, before, name in self._order:
             if groups or kind != "group":
                 different = _CHECKS[kind](o, before, False)
@@ -189,7 +189,7 @@ def _same(a, b):
 
 
 def _attributes(o):
-    """Attributes of an object; of a Layer those that are no parameters and no buffers."""
+    """Attributes of an object; for a Layer, without parameters and buffers."""
     if not isinstance(o, Layer) or "_parameters" not in o.__dict__:
         return list(o.__dict__.items())
     own = {*o._parameters, *o._buffers, "forward"}

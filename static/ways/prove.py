@@ -1,4 +1,4 @@
-"""A program is compared with eager calls, bit for bit and on every way, before it is used."""
+"""Before its first use, a program is compared with eager calls, bit for bit, on every path."""
 
 import contextlib
 import io
@@ -29,36 +29,36 @@ from static.ways.graph import Refused, first_line
 
 __all__ = ["Buffers", "Proof", "prove"]
 
-_ALL_WAYS = 64  # with more, every answer of every question is given once
-_MANY = 256  # searches for answers at other sizes than that of the call
-_NAMED = 128  # the largest size that is tried because the function names it
-_PATIENCE = 10  # seconds more than a hundred eager calls, after which a run does not end
-_SHOWN = 16  # ways in a report
-_TURNS = 2  # of a loop that given answers keep going
+_ALL_WAYS = 64  # with more, each branch is taken once
+_MANY = 256  # searches at other sizes than those of the call
+_NAMED = 128  # the largest size that is tried since the function contains it
+_PATIENCE = 10  # seconds beyond a hundred eager calls, after which a run counts as endless
+_SHOWN = 16  # paths in a report
+_TURNS = 2  # of a loop whose condition is forced
 _TURNS_BACK = 3  # where gradients are summed: with three terms their order shows
 
 
 class Proof:
-    """What was compared. Never are: gradients of gradients, batches without rows, what is printed.
+    """What was compared. Second gradients, empty batches and printed text are never compared.
 
     Attributes
     ----------
     questions : list of str
-        Lines at which the program decides.
+        Lines at which the program branches.
     shapes : list of list
-        Shapes of the inputs of each comparison in which the data decided.
+        Shapes of the inputs of each comparison on the path of the data.
     free : list of str
-        The answers in each of these.
+        The branches of each of these.
     ways : list of str
-        The answers in each comparison in which they were given, whatever the data said.
+        The branches of each comparison on a forced path.
     compared : int
-        Results that had eager's bits.
+        The number of results with the bits of eager calls.
     gradients : list of str
-        Inputs and weights whose gradients, of the sum of all floating results, had eager's bits.
+        Inputs and weights whose gradients, of the sum of all floating results, have eager's bits.
     not_compared : list of str
-        What no comparison reached, and why.
+        Parts without a comparison, with the reason.
     seconds : float
-        What it took.
+        Seconds of the comparison.
     """
 
     def __init__(self, questions):
@@ -94,7 +94,7 @@ def prove(function, entry, args, kwargs, more=()):
     entry : Entry
         Its program.
     args, kwargs
-        What it was called with.
+        The arguments of the call.
     more : iterable of tuple
         Positional arguments of further comparisons.
 
@@ -105,7 +105,7 @@ def prove(function, entry, args, kwargs, more=()):
     Raises
     ------
     Refused
-        Something differs. The message names it, the way and the shapes of the inputs.
+        A result differs; the message names it, the path and the shapes of the inputs.
     """
     begun = time.perf_counter()
     prover = _Prover(function, entry, args, kwargs)
@@ -121,7 +121,7 @@ def prove(function, entry, args, kwargs, more=()):
 
 
 def _quiet(program):
-    """What a program prints is printed by the call that was asked for."""
+    """Suppress printing, which the actual call does."""
     if any(op.type == "print" for block in program.blocks for op in block.ops):
         return contextlib.redirect_stdout(io.StringIO())
     return contextlib.nullcontext()
@@ -181,7 +181,7 @@ class _Prover:
 
     def by_data(self, more):
         """The samples, at several sizes, and what the user gives."""
-        most = None  # the call that was asked for takes what it takes
+        most = None  # the actual call, at its own sizes
         for sizes in self._sizes():
             way = Way(self._graph, most=most)
             self._compare(self._call, sizes, way)
@@ -198,7 +198,7 @@ class _Prover:
             self._compare(call, call.sizes, Way(self._graph, most=None))
 
     def _sizes(self):
-        """Sizes that are tried: those of the call, other batches, others of each open axis."""
+        """The tried sizes: those of the call, other batches, others of each open axis."""
         now, tried = self._call.sizes, [self._call.sizes]
         for key, n in now.items():
             others = [1, n + 1, 2 * n] if key == BATCH else [n + 1, 2 * n + 1, 1]
@@ -210,7 +210,7 @@ class _Prover:
         return [sizes for i, sizes in enumerate(tried) if sizes not in tried[:i]]
 
     def _named_sizes(self):
-        """Sizes that the function may compare its own with, where no other one decided so."""
+        """Sizes with which the function may compare its own, for branches not reached yet."""
         now, tried, found = self._call.sizes, self._sizes(), []
         numbers = dict.fromkeys(n + more for n in self._graph.numbers() for more in (0, 1))
         for key, size in now.items():
@@ -262,7 +262,7 @@ class _Prover:
     # One comparison ---------------------------------------------------------------------------
 
     def _compare(self, call, sizes, way):
-        """False where the run does not end, and nothing is known of it."""
+        """False if the run does not end, so there is no result."""
         given = call.at(sizes)[1]
         shapes = [list(v.shape) for v in given]
         is_plain = not self._graph.answers and not self._questioned.gradients
@@ -352,7 +352,7 @@ class _Prover:
 
 
 class _Outcome:
-    """What a call gave: results and gradients as bits, what it wrote, how often it drew."""
+    """The outcome of a call: bits of results and gradients, writes, count of random draws."""
 
     def __init__(self, results=(), gradients=None, held=None, drawn=None, error=None):
         self.parts, self.held, self.drawn, self.error = results, held, drawn, error
@@ -362,13 +362,13 @@ class _Outcome:
 
 
 class Buffers:
-    """Which Variables Layers have as buffers; a call may bind others."""
+    """The Variables that Layers have as buffers; a call may bind others."""
 
     def __init__(self, layers):
         self._before = [(layer, dict(layer._buffers)) for layer in layers]
 
     def bring_back(self):
-        """What stood in the place of each: {id of the Variable: the one after the call}."""
+        """The replacement of each: {id of the Variable: the one after the call}."""
         now = {}
         for layer, before in self._before:
             for name, variable in before.items():
@@ -380,7 +380,7 @@ class Buffers:
 
 
 def _others(choices, first, turns):
-    """Answers that begin with these and go another way at a question from `first` on."""
+    """Answers that begin with these and differ at a question from `first` on."""
     found, counts = [], {}
     for i, (block, answer) in enumerate(choices):
         if i >= first and counts.get((block, not answer), 0) < turns:
@@ -393,7 +393,7 @@ def _others(choices, first, turns):
 
 
 def _difference(want, got):
-    """What differs between an eager call and the program; None: nothing."""
+    """The difference between an eager call and the program, or None."""
     if want.error is not None or got.error is not None:
         return _different_errors(want.error, got.error)
     for i, (a, b) in enumerate(itertools.zip_longest(want.parts, got.parts)):
@@ -427,7 +427,7 @@ def _different_errors(want, got):
 
 
 def _says(got, want):
-    """Whether an error of the program has the text of an eager one, but for values in it."""
+    """Whether an error of the program has the message of an eager one, except for values."""
     if want in got:
         return True
     said = re.match(r"assert: (.*?) \(operator ", got, re.DOTALL)
@@ -436,7 +436,7 @@ def _says(got, want):
 
 
 def parts(result, out):
-    """(value, type) of what is in a result: a number and a Variable without axes have the first."""
+    """(value, type) of a part of a result; the value for numbers and Variables without axes."""
     if isinstance(result, _core.Variable):
         kind = str(result.dtype)
         scalar = result.ndim == 0
@@ -454,7 +454,7 @@ def parts(result, out):
 
 
 def same(a, b):
-    """Whether two parts are equal. What is a number where no turn was made is a Variable else."""
+    """Whether two parts are equal; a number without iterations may be a Variable with them."""
     if isinstance(a[1], type) != isinstance(b[1], type):
         return a[0] == b[0] or (a[0] != a[0] and b[0] != b[0])
     return a[1] == b[1] and repr(a[0]) == repr(b[0])

@@ -1,8 +1,8 @@
 """Puts hooks into the syntax tree of a function.
 
-`begin` and `mark` stand around statements that could ask, every ``f(...)`` is ``call(f)(...)``, and
-loops are ``while True: head(); if not test(C): break; B``. Nothing else changes, so with idle hooks
-the function does what it did.
+`begin` and `mark` surround statements that may test values, every ``f(...)`` is ``call(f)(...)``,
+and loops are ``while True: head(); if not test(C): break; B``. With idle hooks the function runs
+unchanged.
 """
 
 import ast
@@ -32,7 +32,7 @@ def _at(made, node):
 
 
 class Rewriter(ast.NodeTransformer):
-    """Puts the hooks into one function and the functions in it."""
+    """Inserts the hooks into one function and its inner functions."""
 
     def __init__(self, file):
         self._file, self._scopes = file, []
@@ -67,7 +67,7 @@ class Rewriter(ast.NodeTransformer):
 
     @staticmethod
     def _rebind(call, names, node):
-        """``new = call`` and, where that gave new values, these names are bound to them."""
+        """``new = call``; if it returned new values, they are bound to these names."""
         if not names:
             return [_at(ast.Expr(call), node)]
         assign = ast.Assign([_name(NEW, True)], call)
@@ -103,7 +103,8 @@ class Rewriter(ast.NodeTransformer):
         return out
 
     def _pending_block(self, statements):
-        """In handlers and ``finally`` a result or an exception may wait that no state shows."""
+        """In handlers and ``finally`` a result or an exception may be pending, outside the
+        state."""
         scope = self._scopes[-1]
         scope.pending += 1
         out = self._block(statements)
@@ -156,7 +157,7 @@ class Rewriter(ast.NodeTransformer):
     visit_TryStar = visit_Try
 
     def visit_With(self, node):
-        """A manager stays in a hidden name: what it does at the end is state."""
+        """A context manager is kept in a hidden name, since its exit is part of the state."""
         before, kept = [], self._scopes[-1].kept
         count = len(kept)
         if len(node.items) > 1:
@@ -197,7 +198,7 @@ class Rewriter(ast.NodeTransformer):
 
     @staticmethod
     def _forget(hidden, node):
-        """What only the statement held goes with it."""
+        """Drop values that only the statement held."""
         empty = ast.Assign([_name(hidden, True)], ast.Constant(None))
         return _at(empty, node)
 
@@ -223,14 +224,14 @@ class Rewriter(ast.NodeTransformer):
         )
 
     def visit_Return(self, node):
-        """Where a way ended is said in messages."""
+        """Record the end of a path, for messages."""
         self.generic_visit(node)
         if node.value is not None:
             node.value = _at(_call(FRAME, "gives", node.value), node)
         return node
 
     def visit_Raise(self, node):
-        """What an error says may name values."""
+        """The message of an error may contain values."""
         self.generic_visit(node)
         if node.exc is not None:
             node.exc = self._spoken(node.exc)
@@ -256,7 +257,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node):
-        """``a is b`` of two values may be another answer on another way."""
+        """``a is b`` of two values may differ between paths."""
         self.generic_visit(node)
         if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             return node

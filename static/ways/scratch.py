@@ -1,4 +1,4 @@
-"""The program that one run is described into, and how values of outside enter it."""
+"""The program of one run, and the values from outside in it."""
 
 import static
 from dygraph import _core
@@ -18,7 +18,7 @@ def from_weights(line):
 
 
 class Scratch(static.Program):
-    """A program of one run. Weights enter it shared, other eager Variables as constants."""
+    """A program of one run. Weights are shared, other eager Variables become constants."""
 
     sizes = Sizes()
     merges_copies = False
@@ -28,7 +28,7 @@ class Scratch(static.Program):
         self._ways = ways
 
     def name_of(self, variable, type):
-        """The name of a variable here; eager ones enter."""
+        """The name of a variable in this program; eager ones are added."""
         if variable is None or isinstance(variable, Variable):
             return super().name_of(variable, type)
         if _core.is_literal(variable):
@@ -40,7 +40,7 @@ class Scratch(static.Program):
         return self.face_of_eager(variable).name
 
     def face_of_eager(self, variable, hint="weight"):
-        """What stands here for an eager Variable."""
+        """The variable of this program for an eager Variable."""
         ways = self._ways
         if not _stays(variable):
             if not variable.stop_gradient:
@@ -74,6 +74,6 @@ class Scratch(static.Program):
 
 
 def _stays(variable):
-    """Whether it is state of somewhere: what a program shares, and does not copy."""
+    """Whether it is state that a program shares instead of copying."""
     is_weight = not variable.stop_gradient and variable.is_leaf
     return isinstance(variable, EagerParameter) or variable.persistable or is_weight

@@ -1,10 +1,10 @@
-"""Where the variables of emitted blocks are declared, and what each block uses of those around."""
+"""The declarations of variables of emitted blocks, and the outer variables of each block."""
 
 from static.variable import Variable
 
 
 def settle(program, stays, controls):
-    """Declare each variable of the global block in the innermost block around all that name it.
+    """Move each declaration of the global block to the innermost block around all its uses.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def settle(program, stays, controls):
 
 
 def _lines(program):
-    """For each name the blocks around all operators that name it, from the global one inwards."""
+    """For each name the blocks around all its operators, from the global one inwards."""
     around = {}
     for block in program.blocks:
         line = [block.idx]

@@ -10,8 +10,8 @@ from static.ways.rewriting import Rewriter, reads_its_frame
 
 __all__ = ["convert", "has_hooks"]
 
-_files: dict = {}  # name of a file: its lines, its functions, and what is compiled of them
-_made: dict = {}  # id of a code object: itself, and its code with hooks. Equal ones stay apart
+_files: dict = {}  # name of a file: its lines, its functions, and their compiled code
+_made: dict = {}  # id of a code object: itself, and its code with hooks. Equal ones are separate
 _UNCONVERTED = 0x80 | 0x200  # co_flags: coroutines and asynchronous generators
 _FUTURE = 0x1FF0000
 
@@ -44,7 +44,7 @@ def _nodes(tree):
 
 
 def _parsed(code, variables):
-    """(nodes, code objects) of the file of a code object; None where it cannot be read."""
+    """(nodes, code objects) of the file of a code object; None if it cannot be read."""
     lines = linecache.getlines(code.co_filename, variables)
     known = _files.get(code.co_filename)
     if known is None or known[0] is not lines:
@@ -59,7 +59,7 @@ def _parsed(code, variables):
 
 
 def _compiled(function):
-    """The code with hooks; None where the source is not to be had, or is another."""
+    """The code with hooks; None if the source is missing or has changed."""
     code = function.__code__
     if code.co_flags & _UNCONVERTED:
         return None
@@ -81,7 +81,7 @@ def _compiled(function):
         inner = ast.Expr(node)
     else:
         inner = rewriter.function(node)
-    for name in reversed(classes):  # private names are spelt after their class
+    for name in reversed(classes):  # private names contain the name of their class
         inner = ast.ClassDef(name, [], [], [inner], [])
         if "type_params" in ast.ClassDef._fields:
             inner.type_params = []
@@ -100,7 +100,7 @@ def _compiled(function):
 
 
 def convert(function, hooks):
-    """The function with hooks; None where its source cannot be read."""
+    """The function with hooks; None if its source cannot be read."""
     code = function.__code__
     if id(code) not in _made:
         _made[id(code)] = code, _compiled(function)

@@ -1,6 +1,6 @@
-"""What converted code gets in the place of Python's functions, and of some of ours.
+"""Replacements of Python's functions, and of some of ours, in converted code.
 
-They do the same for plain arguments.
+They are equivalent for plain arguments.
 """
 
 import dygraph

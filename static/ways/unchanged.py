@@ -1,7 +1,7 @@
-"""Parameters of blocks that on every way in are one value: that value takes their place.
+"""Replaces parameters of blocks that are one value on every edge by that value.
 
-A loop gives parameters to what a turn might change. One that no turn changes would be a second name
-of the original, with a sum of gradients of its own, whose terms the program would have to keep.
+A loop makes parameters for values that an iteration might change. An unchanged one would be a
+second name of the value with a sum of gradients of its own, whose terms the program would keep.
 """
 
 from static.ways.graph import Ask, Give, Go, reachable
@@ -35,7 +35,7 @@ def drop_unchanged(root, metas):
                     continue
                 (value,) = values
                 if isinstance(value, str) and value in written:
-                    continue  # memory, which may be another later
+                    continue  # memory, which may change later
                 instead[uid] = value
                 _drop(block, ways, place)
                 changed = True

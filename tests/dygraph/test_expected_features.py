@@ -177,7 +177,7 @@ class TestTensors:
                 dygraph.rand([2])
             assert dygraph.rand([2]).tolist() == second
             for wrong in (ours.get_state, ours.__enter__, lambda: ours.set_state(state)):
-                with pytest.raises(RuntimeError, match="outside of the generator's own block"):
+                with pytest.raises(RuntimeError, match="outside the generator's own block"):
                     wrong()
         dygraph.seed(3)
         assert [dygraph.rand([2]).tolist(), dygraph.rand([2]).tolist()] == [first, second]

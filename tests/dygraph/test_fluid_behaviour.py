@@ -235,7 +235,7 @@ class TestClip:
         y.register_hook(dygraph.clip.ErrorClipByValue(max=0.5, min=-0.25))
         (y * y).backward()
         assert x.gradient().tolist() == [5.0]
-        with pytest.raises(ValueError, match="max alone must be at least 0"):
+        with pytest.raises(ValueError, match="max without min must be at least 0"):
             dygraph.clip.ErrorClipByValue(max=-1.0)
 
     def test_set_gradient_clip(self):

@@ -489,7 +489,7 @@ class TestImages:
         assert F.interpolate(bytes_, [1, 3], mode="bilinear", align_corners=True).tolist() == [
             [[[0, 127, 255]]]
         ]
-        with pytest.raises(ValueError, match="one for each of the 2 axes in space"):
+        with pytest.raises(ValueError, match="one for each of the 2 spatial axes"):
             F.interpolate(var(x), scale_factor=[1, 2, 3])
         with pytest.raises(ValueError, match=r"stay at least 1, got \[0.1, 1.*\] for \[4, 5\]"):
             F.interpolate(var(x), scale_factor=[0.1, 1])

@@ -136,7 +136,7 @@ class TestPerParameter:
             with pytest.raises(TypeError):
                 clip.GradientClipByNorm(bad)
         for rule in (clip.GradientClipByValue, clip.ErrorClipByValue):
-            with pytest.raises(ValueError, match="max alone must be at least 0"):
+            with pytest.raises(ValueError, match="max without min must be at least 0"):
                 rule(max=-1.0)
         assert clip.GradientClipByValue(max=2.0).min == -2.0
         for bad in (None, "a"):

@@ -140,7 +140,7 @@ def test_fluids_names(tmp_path):
         dygraph.load_dygraph(tmp_path / "other")
     with pytest.raises(ValueError, match="must not be empty"):
         dygraph.save_dygraph({}, tmp_path / "model")
-    with pytest.raises(ValueError, match="start of a file's name"):
+    with pytest.raises(ValueError, match="prefix of a file name"):
         dygraph.save_dygraph({"a": np.ones(1)}, f"{tmp_path}/")
 
 

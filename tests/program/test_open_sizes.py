@@ -102,7 +102,7 @@ def test_wrong_specifications_are_refused():
         ([(4, 6)], "must fit the input, whose shape is"),
         ([(4,)], "must fit the input, whose shape is"),
         ([("n", "n")], "'n' must be one size, got 4 on axis 0 of 'x' and 5 on axis 1"),
-        ([None, None], "must hold something for each input, x, got 2"),
+        ([None, None], "must hold an entry for each input, x, got 2"),
         ({"y": (None, None)}, "there must be an input 'y', got x"),
         ([{2: None}], "axis must lie in"),
     ]:

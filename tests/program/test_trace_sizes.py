@@ -443,7 +443,7 @@ def test_printed_sizes_are_those_of_the_run(capsys, caplog):
 
 
 def test_the_refusal_of_len_says_what_follows():
-    with pytest.raises(ValueError, match=r"Take x\.shape\[0\], which goes on into shapes"):
+    with pytest.raises(ValueError, match=r"Use x\.shape\[0\], which is valid in shapes"):
         jit.trace(lambda x: F.reshape(x, shape=[len(x) * 4]), [var(3)])
 
 

@@ -340,7 +340,7 @@ def test_what_a_step_may_not_do():
         return case.step(x, y)
 
     error = refused(moves, RuntimeError, "")
-    assert "the learning rate of SGD must not be moved" in str(error.value)
+    assert "the learning rate of SGD must not be changed" in str(error.value)
     counter = []
 
     def counts(x, y):
