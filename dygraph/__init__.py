@@ -77,6 +77,7 @@ from dygraph.recording import (
     no_grad,
     set_grad_enabled,
 )
+from dygraph.reductions import all, any, max, mean, min, prod, sum
 from dygraph.registry import explain, load_library, op_info, op_names, run_op
 from dygraph.saved import saved
 from dygraph.sparse import selected_rows
@@ -153,14 +154,16 @@ def unload_ipython_extension(shell):
 _INNER = set(
     "base beside check comparison compat copies creation custom elements exchange flags foreign "
     "images in_place index_arrays indexing lazily losses manipulation numpy_functions "
-    "numpy_protocol param_attr printing products promotion recording registry sparse spellings "
-    "variable watch "
+    "numpy_protocol param_attr printing products promotion recording reductions registry sparse "
+    "spellings variable watch "
     "load_ipython_extension unload_ipython_extension".split()
 )
+# Names of Python's own functions, which ``import *`` leaves as they are.
+_PYTHONS = {"all", "any", "max", "min", "sum"}
 __all__ = sorted(
-    [*(n for n in globals() if not n.startswith("_") and n not in _INNER), *_LAZY_NAMES]
+    {n for n in globals() if not n.startswith("_")}.union(_LAZY_NAMES) - _INNER - _PYTHONS
 )
 
 
 def __dir__():
-    return sorted({*__all__, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})
+    return sorted({*__all__, *_PYTHONS, *nn.__all__, *functional.__all__, *_LAZY, "__version__"})

@@ -9,7 +9,7 @@ import numpy as np
 from dygraph import _core, check, images, nets
 from dygraph.creation import arange, drawn
 from dygraph.errors import InvalidArgumentError, kind_of
-from dygraph.promotion import floating
+from dygraph.reductions import reduced, reduced_in_run
 from dygraph.size_lists import sizes_of
 
 __all__ = [
@@ -62,17 +62,14 @@ def _reduction(operator, what, result, rows="[[1.0, 2.0], [3.0, 4.0]]"):
 
     def function(input, dim=None, keep_dim=False, name=None):
         check.variable(input, f"{operator}: input")
-        op = getattr(ops, operator)
-        if operator == "reduce_mean":
-            input = floating(input)
         if dim is None or (isinstance(dim, (list, tuple)) and not dim):
-            return op(input, dim=[0], keep_dim=bool(keep_dim), reduce_all=True)
+            return reduced(operator, input, None, bool(keep_dim))
         if _core.holds_symbol(dim):
-            slots = operator in ("reduce_all", "reduce_any")
-            dims = check.axis_tensors("axis", dim, "dim") if slots else {"dim": dim}
-            return op(input, keep_dim=bool(keep_dim), **dims)
+            return reduced_in_run(operator, input, dim, bool(keep_dim))
         dims = [check.axis(d, input.ndim, f"{operator}: dim") for d in check.axes(dim)]
-        return op(input, dim=dims, keep_dim=bool(keep_dim), reduce_all=len(dims) == input.ndim)
+        if len(set(dims)) != len(dims):
+            raise InvalidArgumentError(f"{operator}: dim must name each axis once, got {dim}")
+        return reduced(operator, input, dims, bool(keep_dim))
 
     function.__name__ = function.__qualname__ = operator
     function.__doc__ = (

@@ -15,6 +15,7 @@ from dygraph import (
     manipulation,
     printing,
     products,
+    reductions,
     size_lists,
     sizes,
     spellings,
@@ -26,7 +27,6 @@ from dygraph.errors import (
     PreconditionNotMetError,
     kind_of,
 )
-from dygraph.promotion import floating
 
 __all__ = ["Parameter", "Variable"]
 
@@ -307,31 +307,6 @@ def _method_of(name):
     return method
 
 
-def _reduce(op, what):
-    def method(self, axis=None, keepdim=False):
-        if axis is None:
-            return op(self, dim=[0], keep_dim=bool(keepdim), reduce_all=True)
-        if _core.holds_symbol(axis):
-            return op(self, dim=axis, keep_dim=bool(keepdim), reduce_all=False)
-        axes = check.axes(axis)
-        if not axes:
-            raise InvalidArgumentError(f"{what}: axis must name at least one axis, got {axis}")
-        axes = [check.axis(a, self.ndim, f"{what}: axis") for a in axes]
-        if len(set(axes)) != len(axes):
-            raise InvalidArgumentError(f"{what}: axis must name each axis once, got {axis}")
-        if len(axes) == self.ndim:
-            return op(self, dim=[0], keep_dim=bool(keepdim), reduce_all=True)
-        return op(self, dim=axes, keep_dim=bool(keepdim), reduce_all=False)
-
-    method.__name__ = what
-    method.__qualname__ = f"Variable.{what}"
-    method.__doc__ = (
-        f"The {what} over `axis` (an int or several; None: over all, giving shape ``()``).\n\n"
-        "`keepdim` leaves the axes in the shape with size 1. OutOfRangeError for an axis too many."
-    )
-    return method
-
-
 def _position(operator, what, which):
     def method(self, axis=None, keepdim=False):
         op = getattr(ops, operator)
@@ -518,13 +493,6 @@ _methods = {
     "transpose": transpose,
     "matmul": matmul,
     "T": property(lambda self: transpose(self), doc="The axes reversed."),
-    "sum": _reduce(lambda *a, **k: ops.reduce_sum(*a, **k), "sum"),
-    "mean": _reduce(lambda x, **k: ops.reduce_mean(floating(x), **k), "mean"),
-    "max": _reduce(lambda *a, **k: ops.reduce_max(*a, **k), "max"),
-    "min": _reduce(lambda *a, **k: ops.reduce_min(*a, **k), "min"),
-    "prod": _reduce(lambda *a, **k: ops.reduce_prod(*a, **k), "prod"),
-    "all": _reduce(lambda *a, **k: ops.reduce_all(*a, **k), "all"),
-    "any": _reduce(lambda *a, **k: ops.reduce_any(*a, **k), "any"),
     "argmax": _position("arg_max", "argmax", "greatest"),
     "argmin": _position("arg_min", "argmin", "least"),
     "set_value": set_value,
@@ -567,6 +535,7 @@ _functions = {
     creation: "diag tril triu",
     manipulation: "argsort broadcast_to chunk cumsum expand expand_as flatten flip moveaxis "
     "repeat_interleave roll sort split squeeze swapaxes t tile topk unbind unsqueeze unstack",
+    reductions: "all any max mean min prod sum",
     products: "cross median mm mv norm outer std trace var",
 }
 # Operators whose first argument is the variable.

@@ -291,3 +291,46 @@ def test_names_of_other_modules_say_ours(name, fix):
     assert not hasattr(dygraph, name)
     with pytest.raises(AttributeError, match=f"no attribute '{name}'.*{fix}"):
         getattr(dygraph, name)
+
+
+# Reductions ---------------------------------------------------------------------------------------
+
+REDUCTIONS = {
+    "sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod,
+    "all": np.all, "any": np.any,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), [1], (0, 1, 2)])
+def test_functions_and_methods_reduce_as_numpy(name, axis):
+    values = np.arange(24.0).reshape(2, 3, 4) % 5
+    x = var(values > 1) if name in ("all", "any") else var(values)
+    expected = REDUCTIONS[name](x.numpy(), axis=tuple(axis) if isinstance(axis, list) else axis)
+    for got in (getattr(dygraph, name)(x, axis=axis), getattr(x, name)(axis)):
+        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-15)
+        assert got.shape == np.shape(expected)
+    kept = getattr(dygraph, name)(x, axis, keepdim=True)
+    assert kept.ndim == 3 and kept.size == np.size(expected)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_wrong_reductions(name):
+    function, x = (
+        getattr(dygraph, name),
+        var([[True, False]] if name in ("all", "any") else [[1.0]]),
+    )
+    for axis, error in ((2, IndexError), ((0, 0), ValueError), ([], ValueError), (0.5, TypeError)):
+        with pytest.raises(error, match="axis"):
+            function(x, axis)
+    with pytest.raises(TypeError, match=f"{name}: x must be a Variable, got list"):
+        function([x, x])
+    with pytest.raises(ValueError, match="each axis once"):
+        getattr(dygraph.functional, f"reduce_{name}")(x, dim=[0, -2])
+
+
+def test_import_star_leaves_pythons_functions():
+    names = {}
+    exec("from dygraph import *", names)
+    assert not {"sum", "max", "min", "any", "all"} & names.keys() and "mean" in names
+    assert {"sum", "max", "min", "any", "all"} <= set(dir(dygraph))
